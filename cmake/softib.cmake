@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Compiler settings shared by every target, and the functions that make a layer.
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+
+add_library(softib_options INTERFACE)
+target_include_directories(softib_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(softib_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
+    $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast -Wnon-virtual-dtor>
+    -fno-semantic-interposition)
+if(SOFTIB_WERROR)
+    target_compile_options(softib_options INTERFACE -Werror)
+endif()
+if(SOFTIB_SANITIZE)
+    target_compile_options(softib_options INTERFACE
+        -fsanitize=${SOFTIB_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(softib_options INTERFACE -fsanitize=${SOFTIB_SANITIZE})
+    target_compile_definitions(softib_options INTERFACE SOFTIB_SANITIZED=1)
+    if(SOFTIB_SANITIZE MATCHES "thread")
+        # GCC warns that TSan ignores fences; the code that relies on a bare fence says how it
+        # stays correct under TSan.
+        target_compile_options(softib_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
+    endif()
+endif()
+
+# softib_layer(name SOURCES... DEPENDS...): one static library per folder of src/.
+function(softib_layer name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(${name} PUBLIC softib_options ${ARG_DEPENDS})
+endfunction()
+
+# softib_unit_test(name SOURCES... DEPENDS...): a GoogleTest binary, one ctest entry per case.
+function(softib_unit_test name)
+    if(NOT SOFTIB_TESTS)
+        return()
+    endif()
+    cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+    find_package(GTest REQUIRED)
+    include(GoogleTest)
+    add_executable(${name} ${ARG_SOURCES})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(${name} PRIVATE softib_options ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                         PROPERTIES LABELS unit TIMEOUT 300)
+endfunction()

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A fabric as a graph: nodes (HCAs and switches), their ports, the cables between them, and the
+// virtual hosts that own HCAs. It is a value: built once by a generator or a reader, then only
+// read. Node order is the order of creation and is the same for the same description.
+//
+// Invariants (checked by `validate`): every cable is recorded at both ends; HCAs have exactly one
+// port (port 1); port numbers of a switch run from 1 to ports.size() - 1 (entry 0 is the
+// management port and has no cable); names and GUIDs are unique.
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+
+namespace softib::topo {
+
+/// Speed generation of a link, by its marketing name; 4x width unless said otherwise.
+enum class Generation : std::uint8_t { kEdr, kHdr, kNdr, kXdr };
+
+struct LinkSpeed {
+    std::uint32_t gbps;              ///< Nominal 4x data rate: 100, 200, 400, 800.
+    std::uint32_t active_speed;      ///< ibv_port_attr.active_speed_ex bit (EDR 32, HDR 64, NDR 128, XDR 256).
+    std::uint8_t active_width;       ///< ibv_port_attr.active_width: 2 is 4X.
+    const char* name;                ///< "EDR", as sysfs prints it after the rate.
+};
+
+LinkSpeed link_speed(Generation generation);
+std::optional<Generation> parse_generation(const std::string& text);  ///< Case does not matter.
+
+enum class NodeKind : std::uint8_t { kHca = 1, kSwitch = 2 };  ///< IBA NodeInfo.NodeType values.
+
+using NodeIndex = Id<struct NodeIndexTag, std::uint32_t>;
+inline constexpr NodeIndex kNoNode{UINT32_MAX};
+
+struct PortLink {
+    NodeIndex peer = kNoNode;   ///< kNoNode: no cable.
+    PortNum peer_port{0};
+    Generation generation = Generation::kNdr;
+};
+
+struct Node {
+    NodeKind kind = NodeKind::kHca;
+    std::string name;            ///< "h0/mlx5_0" for an HCA, "leaf0", "sw0_1_2", … for a switch.
+    Guid node_guid;
+    Guid system_image_guid;
+    std::uint32_t host = UINT32_MAX;  ///< HCA: index into Fabric::hosts.
+    std::uint32_t level = 0;          ///< Switch: 0 next to hosts, growing upwards (trees only).
+    std::vector<PortLink> ports;      ///< Index is the port number; entry 0 is the node itself.
+};
+
+struct Host {
+    std::string name;
+    std::vector<NodeIndex> hcas;
+    std::vector<std::string> device_names;  ///< Parallel to hcas: "mlx5_0", "mlx5_1", …
+};
+
+struct Fabric {
+    std::string name;
+    std::vector<Node> nodes;
+    std::vector<Host> hosts;
+
+    const Node& node(NodeIndex index) const { return nodes[index.value]; }
+    std::optional<std::uint32_t> find_host(const std::string& name) const;
+    std::optional<NodeIndex> find_node(const std::string& name) const;
+    std::size_t count(NodeKind kind) const;
+};
+
+enum class Shape : std::uint8_t { kSingleSwitch, kFatTree, kTorus, kDragonfly };
+
+/// What a generator is asked for. Zero means "choose": the generator picks the smallest value
+/// that fits, and says so nowhere but in its result.
+struct Spec {
+    std::string name = "default";
+    Shape shape = Shape::kSingleSwitch;
+    std::uint32_t hosts = 2;
+    std::uint32_t hcas_per_host = 1;
+    std::uint32_t radix = 0;               ///< Ports per switch; 0: chosen (single switch: as needed).
+    std::uint32_t levels = 0;              ///< Fat tree: 2 or 3; 0: the fewest that fit.
+    std::vector<std::uint32_t> dimensions; ///< Torus: switches per dimension; empty: near-cubic 2D/3D.
+    std::uint32_t hosts_per_switch = 0;    ///< Torus, dragonfly: HCAs per switch.
+    std::uint32_t groups = 0;              ///< Dragonfly.
+    std::uint32_t switches_per_group = 0;  ///< Dragonfly.
+    Generation generation = Generation::kNdr;
+    std::string device_pattern = "mlx5_{}";  ///< "{}" is replaced by the HCA's index on its host.
+    std::string host_pattern = "h{}";
+};
+
+struct Error {
+    std::string message;  ///< One sentence that says what is wrong and what to do.
+};
+
+std::optional<Shape> parse_shape(const std::string& text);
+const char* to_string(Shape shape);
+
+/// Builds the fabric of a description. HCAs of one host go to different leaf switches where the
+/// shape allows it only if hcas_per_host > 1 and there are enough leaves (rails).
+std::expected<Fabric, Error> generate(const Spec& spec);
+
+/// Checks the invariants above; the message names the first node that breaks one.
+std::expected<void, Error> validate(const Fabric& fabric);
+
+}  // namespace softib::topo
