@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The arena: one sparse memfd per fabric, made by softibd and mapped whole by every program on it.
+//
+// Everything a peer must reach to act as this process's NIC lives here: queue pairs, receive
+// queues, completion queues, memory keys, the pages of registered memory, and the fabric itself
+// (ports, cables, forwarding tables). An address in the arena is an offset, so that it means the
+// same in every process; nothing in here is ever a pointer.
+//
+// Crash rule: a process may be killed at any instruction. Every update therefore has one commit
+// point, a single store, and any prefix of a critical section leaves valid data. Ownership of
+// table entries and memory is a word per batch or chunk that holds the owner's slot, so that the
+// daemon finds and frees what a dead process left.
+//
+// Reader rule: whoever uses another process's objects publishes a hazard in its stripe first; who
+// destroys an object waits until no hazard of an operation on its process is left (grace.h).
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/ids.h"
+
+namespace softib::live {
+
+inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
+inline constexpr std::uint32_t kArenaVersion = 1;
+
+inline constexpr std::uint32_t kProcsMax = 1024;
+inline constexpr std::uint32_t kStripesPerProc = 1024;
+inline constexpr std::uint32_t kQpsMax = 1U << 20;
+inline constexpr std::uint32_t kMrsMax = 1U << 20;
+inline constexpr std::uint32_t kCqsMax = 1U << 18;
+inline constexpr std::uint32_t kSrqsMax = 1U << 16;
+inline constexpr std::uint32_t kBatchEntries = 64;  ///< Table entries are claimed by batches.
+inline constexpr std::uint64_t kChunkBytes = 64 * 1024;
+inline constexpr std::uint32_t kLftEntries = 0xC000;
+inline constexpr std::uint32_t kPKeysPerPort = 32;
+inline constexpr std::uint32_t kGidsPerPort = 8;
+inline constexpr std::uint32_t kMcastGroupsMax = 1024;
+inline constexpr std::uint32_t kMcastMembersMax = 240;  ///< QPs attached to one group.
+inline constexpr std::uint64_t kPageBytes = 4096;
+inline constexpr std::uint64_t kArenaBytesDefault = std::uint64_t{256} << 30;
+
+/// Index of a process slot plus one; 0 means nobody.
+using Owner = std::uint16_t;
+
+struct alignas(64) ArenaHeader {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t lid_max;
+    std::uint64_t arena_bytes;
+    std::uint64_t instance;  ///< Random; tells two arenas of one fabric name apart.
+    char fabric_name[64];
+    std::uint32_t hosts;
+    std::uint32_t hcas;
+    std::uint32_t switches;
+    std::uint32_t switch_ports;
+    std::uint32_t chunks;
+    std::uint32_t daemon_pid;
+
+    // Offsets of the tables below.
+    std::uint64_t procs_off;
+    std::uint64_t hosts_off;
+    std::uint64_t hcas_off;
+    std::uint64_t switches_off;
+    std::uint64_t switch_ports_off;
+    std::uint64_t lfts_off;       ///< kLftEntries bytes per switch.
+    std::uint64_t lid_owner_off;  ///< kLftEntries x NodeRef.
+    std::uint64_t mcast_off;
+    std::uint64_t qps_off;
+    std::uint64_t mrs_off;
+    std::uint64_t cqs_off;
+    std::uint64_t srqs_off;
+    std::uint64_t qp_batches_off;
+    std::uint64_t mr_batches_off;
+    std::uint64_t cq_batches_off;
+    std::uint64_t srq_batches_off;
+    std::uint64_t chunk_owner_off;
+    std::uint64_t chunks_off;
+
+    /// Bumped after every change of a forwarding table, port state, LID or P_Key: cached paths
+    /// older than this are walked anew.
+    alignas(64) std::atomic<std::uint64_t> route_generation;
+    /// Bumped after every change of a multicast group.
+    std::atomic<std::uint64_t> mcast_generation;
+};
+
+struct HostRecord {
+    char name[56];
+    std::uint32_t hca_first;
+    std::uint32_t hca_count;
+};
+
+/// What a cable or a LID leads to.
+struct NodeRef {
+    enum Kind : std::uint32_t { kNone = 0, kHca = 1, kSwitch = 2 };
+    std::uint32_t kind;
+    std::uint32_t index;  ///< Into the HCA or the switch table.
+};
+
+/// IBA PortInfo values, the same numbers as ibv_port_state and the sysfs files.
+enum class PortState : std::uint8_t { kNop = 0, kDown = 1, kInit = 2, kArmed = 3, kActive = 4 };
+
+/// Totals of QPs that are gone. The totals of living QPs stand in the QPs themselves, so that the
+/// data path never touches a shared counter; a reader adds the two (counters.h).
+struct PortTotals {
+    std::atomic<std::uint64_t> xmit_packets;
+    std::atomic<std::uint64_t> xmit_words;
+    std::atomic<std::uint64_t> rcv_packets;
+    std::atomic<std::uint64_t> rcv_words;
+    std::atomic<std::uint64_t> multicast_xmit_packets;
+    std::atomic<std::uint64_t> multicast_rcv_packets;
+    std::atomic<std::uint64_t> pkey_violations;
+    std::atomic<std::uint64_t> qkey_violations;
+    std::atomic<std::uint64_t> access_violations;  ///< Remote key, bounds or right refused here.
+    std::atomic<std::uint64_t> xmit_discards;
+};
+
+struct alignas(64) HcaRecord {
+    char name[64];  ///< Device name on its host: "mlx5_0".
+    std::uint32_t host;
+    std::uint32_t index_on_host;
+    std::uint64_t node_guid;
+    std::uint64_t system_image_guid;
+    std::uint64_t port_guid;
+    std::uint32_t peer_switch;
+    std::uint8_t peer_port;
+    std::uint8_t generation;  ///< topo::Generation
+    std::atomic<PortState> state;
+    std::uint8_t lmc;
+    std::atomic<std::uint16_t> lid;
+    std::uint16_t sm_lid;
+    std::uint8_t sm_sl;
+    std::uint8_t reserved;
+    std::atomic<std::uint16_t> pkeys[kPKeysPerPort];
+    std::uint64_t gid_prefix;
+    PortTotals totals;
+};
+
+struct SwitchPortRecord {
+    NodeRef peer;
+    std::uint8_t peer_port;
+    std::uint8_t generation;
+    std::atomic<PortState> state;
+    std::uint8_t reserved;
+};
+
+struct SwitchRecord {
+    char name[48];
+    std::uint64_t node_guid;
+    std::uint32_t port_first;  ///< Into the switch port table; port 0 included.
+    std::uint16_t port_count;  ///< Port 0 included.
+    std::uint16_t lid;
+};
+
+/// A sender holds its stripe's lock while it is the NIC for one of its queue pairs.
+struct alignas(64) Stripe {
+    /// Process-local spin lock; lives here so that lock and hazard share a cache line.
+    std::atomic<std::uint32_t> lock;
+    std::uint32_t reserved;
+    /// 0: no operation under way; else kHazardBusy | owner of the target.
+    std::atomic<std::uint64_t> hazard;
+    /// While a receive request taken from a shared receive queue is not yet completed: where it
+    /// came from, so that it is given back if this process dies. srq is index + 1, 0: none.
+    std::atomic<std::uint32_t> taken_srq;
+    std::uint32_t taken_reserved;
+    std::uint64_t taken_wr_off;  ///< Slot of the request in the queue's ring.
+};
+inline constexpr std::uint64_t kHazardBusy = std::uint64_t{1} << 32;
+inline constexpr std::uint16_t kHazardAnyOwner = 0xFFFF;
+
+enum class ProcState : std::uint32_t { kFree = 0, kAttaching = 1, kLive = 2, kDead = 3 };
+
+enum class Tier : std::uint8_t { kShared = 1, kCopy = 2, kHelper = 3 };
+
+/// A request to the target's helper thread (tier 3, and atomics on memory that is not shared).
+struct ServiceCall {
+    enum State : std::uint32_t { kIdle = 0, kClaimed = 1, kPosted = 2, kRunning = 3, kDone = 4 };
+    enum Op : std::uint32_t { kRead = 1, kWrite = 2, kFetchAdd = 3, kCompareSwap = 4 };
+    std::atomic<std::uint32_t> state;
+    std::uint32_t op;
+    std::uint32_t caller;  ///< Owner of the caller.
+    std::uint32_t status;  ///< 0 or an errno value.
+    std::uint64_t address; ///< In the target's address space.
+    std::uint64_t length;
+    std::uint64_t bounce_off;
+    std::uint64_t operand[2];
+    std::uint64_t result;
+};
+inline constexpr std::uint32_t kServiceCalls = 16;
+
+struct alignas(4096) ProcSlot {
+    std::atomic<ProcState> state;
+    std::uint32_t pid;
+    std::uint64_t pid_namespace;
+    std::uint64_t instance;  ///< Counts uses of this slot.
+    std::uint32_t host_first;
+    std::uint32_t uid;
+    char command[32];
+    std::atomic<std::uint64_t> bytes_by_tier[4];  ///< Index is the Tier.
+    std::atomic<std::uint32_t> regions_by_tier[4];
+    std::atomic<std::uint32_t> stripes_used;  ///< Stripes at and above this were never used.
+    std::atomic<std::uint32_t> helper_ready;  ///< The helper thread serves calls.
+
+    /// Futex word: peers add 1 and wake when the owner has something to look at.
+    alignas(64) std::atomic<std::uint32_t> doorbell;
+    std::atomic<std::uint32_t> helper_sleeping;
+    /// Set by peers, cleared by the owner's progress: queue pairs moved to error, requests posted.
+    alignas(64) std::atomic<std::uint32_t> attention;
+
+    ServiceCall calls[kServiceCalls];
+    Stripe stripes[kStripesPerProc];
+};
+
+/// Completion queue entry; one cache line. `seq` is written last and makes the entry valid.
+struct alignas(64) Cqe {
+    std::uint64_t wr_id;
+    std::uint64_t timestamp_ns;
+    std::uint32_t byte_len;
+    std::uint32_t imm_or_rkey;  ///< Immediate in network order, or the invalidated rkey.
+    std::uint32_t qpn;
+    std::uint32_t src_qpn;
+    std::uint32_t wqe_index;  ///< Send: requests posted up to and with this one. Receive: ring index.
+    std::uint16_t slid;
+    std::uint16_t pkey_index;
+    std::uint8_t status;
+    std::uint8_t opcode;  ///< WcOpcode
+    std::uint8_t flags;   ///< WcFlags
+    std::uint8_t sl;
+    std::uint8_t path_bits;
+    std::uint8_t is_receive;
+    std::uint16_t reserved;
+    std::uint64_t tag;
+    std::atomic<std::uint32_t> seq;
+};
+static_assert(sizeof(Cqe) == 64);
+
+struct alignas(64) CqShared {
+    // Producers: peers and the owner's own senders.
+    std::atomic<std::uint32_t> lock;
+    std::uint32_t produced;
+    std::uint32_t consumed_seen;  ///< Producers' view of `consumed`, refreshed only when full.
+    std::uint32_t mask;
+    std::uint64_t ring_off;
+    Owner owner;
+    std::uint16_t hca;
+    std::uint32_t index;
+    std::uint32_t channel;  ///< Completion channel id; 0: none.
+    std::uint32_t entries;  ///< Capacity the program asked for (ring may be larger).
+    std::uint64_t cookie;   ///< Owner's object; handed back in the channel's event.
+
+    alignas(64) std::atomic<std::uint32_t> arm;  ///< ArmKind, written by the owner, cleared by a producer.
+    std::atomic<std::uint32_t> overflowed;
+
+    alignas(64) std::atomic<std::uint32_t> consumed;  ///< Written by the owner's polls.
+};
+
+enum ArmKind : std::uint32_t { kArmNone = 0, kArmSolicited = 1, kArmAny = 2 };
+
+struct Sge {
+    std::uint64_t addr;
+    std::uint32_t length;
+    std::uint32_t lkey;
+};
+
+/// A receive request in a ring; `sges` follow it (stride is in the queue).
+struct RecvWqe {
+    std::uint64_t wr_id;
+    std::uint32_t num_sge;
+    std::uint32_t total_bytes;
+    // Sge sges[num_sge];
+    Sge* sges() { return reinterpret_cast<Sge*>(this + 1); }
+    const Sge* sges() const { return reinterpret_cast<const Sge*>(this + 1); }
+};
+static_assert(sizeof(RecvWqe) == 16 && sizeof(Sge) == 16);
+
+/// A ring of receive requests: the receive queue of a QP, or a shared receive queue.
+struct RecvRing {
+    std::uint64_t ring_off;
+    std::uint32_t stride_bytes;
+    std::uint32_t mask;
+    std::uint32_t sges_max;
+    std::uint32_t entries;
+    alignas(64) std::atomic<std::uint32_t> tail;  ///< Owner: posted.
+    alignas(64) std::atomic<std::uint32_t> head;  ///< Deliverers: consumed.
+    std::atomic<std::uint32_t> lock;  ///< Deliverers, where there can be several (UD, shared).
+    /// Set by a sender that found the queue empty and will not poll: owner of that sender.
+    std::atomic<std::uint32_t> rnr_waiter;
+};
+
+enum class QpType : std::uint8_t { kRc = 2, kUc = 3, kUd = 4, kXrcSend = 9, kXrcRecv = 10 };
+enum class QpState : std::uint8_t { kReset = 0, kInit, kRtr, kRts, kSqd, kSqe, kErr };
+
+struct alignas(64) QpShared {
+    /// Who may deliver here, in one word: see rx_word(). 0: nobody.
+    std::atomic<std::uint64_t> rx;
+    std::atomic<QpState> state;
+    QpType type;
+    std::uint8_t path_mtu_code;
+    std::uint8_t min_rnr_timer;
+    std::uint32_t qpn;
+    std::uint32_t pd;
+    std::uint32_t access;  ///< Remote rights of this QP: AccessFlags.
+    std::uint32_t qkey;
+    std::uint32_t recv_cq;  ///< Index into the CQ table.
+    std::uint32_t srq;      ///< Index + 1; 0: own receive queue.
+    Owner owner;
+    std::uint16_t hca;
+    std::atomic<std::uint16_t> pkey;
+    std::uint16_t pkey_index;
+    std::uint32_t xrcd;
+    std::atomic<std::uint32_t> async_error;  ///< AsyncKind that a peer's request provoked; 0 none.
+
+    RecvRing rq;
+
+    /// Packets and words this QP's operations put on and took off the wire; written only by the
+    /// thread that is this QP's NIC, folded into PortTotals when the QP goes.
+    alignas(64) std::atomic<std::uint64_t> xmit_packets;
+    std::atomic<std::uint64_t> xmit_words;
+    std::atomic<std::uint64_t> rcv_packets;
+    std::atomic<std::uint64_t> rcv_words;
+    std::atomic<std::uint32_t> dest_qpn;
+    std::atomic<std::uint16_t> dest_lid;
+    std::uint16_t reserved2;
+    std::uint64_t cookie;  ///< Owner's object, for asynchronous events.
+    std::uint32_t async_channel;
+    std::uint32_t reserved3;
+};
+static_assert(sizeof(QpShared) <= 512);
+
+/// The word a sender compares before it delivers: one load decides type, state and connection.
+constexpr std::uint64_t kRxReady = std::uint64_t{1} << 63;
+constexpr std::uint64_t kRxFirst = std::uint64_t{1} << 62;  ///< In RTR: COMM_EST is still to come.
+constexpr std::uint64_t rx_word(QpType type, Qpn sender, Lid sender_lid) {
+    return kRxReady | std::uint64_t{static_cast<std::uint8_t>(type)} << 48 |
+           std::uint64_t{sender_lid.value} << 32 | sender.value;
+}
+
+struct alignas(64) SrqShared {
+    RecvRing ring;
+    alignas(64) std::atomic<std::uint32_t> live;  ///< 1 while receives may be taken.
+    std::atomic<std::uint32_t> limit;             ///< SRQ_LIMIT_REACHED below this; 0: disarmed.
+    std::uint32_t pd;
+    std::uint32_t srqn;
+    std::uint32_t xrcd;     ///< 0: not an XRC queue.
+    std::uint32_t recv_cq;  ///< XRC only.
+    Owner owner;
+    std::uint16_t hca;
+    std::uint32_t async_channel;
+    std::uint64_t cookie;
+};
+
+enum AccessFlags : std::uint32_t {  // ibv_access_flags values
+    kLocalWrite = 1,
+    kRemoteWrite = 2,
+    kRemoteRead = 4,
+    kRemoteAtomic = 8,
+    kMwBind = 16,
+    kZeroBased = 32,
+};
+
+enum class KeyKind : std::uint8_t { kRegion = 0, kNull = 1, kWindow1 = 2, kWindow2 = 3, kDeviceMemory = 4 };
+
+/// A stretch of a region that is not covered by its main extent.
+struct Extent {
+    std::uint64_t begin;      ///< Same space as MrShared::iova.
+    std::uint64_t end;
+    std::uint64_t arena_off;  ///< kExtentPrivate: reach it by tier 2 or 3.
+};
+inline constexpr std::uint64_t kExtentPrivate = UINT64_MAX;
+
+/// A memory key: region or window. The first line decides the common case.
+struct alignas(64) MrShared {
+    std::atomic<std::uint32_t> key;  ///< 0: not valid.
+    std::uint32_t access;
+    std::uint32_t pd;
+    Owner owner;
+    KeyKind kind;
+    Tier rest_tier;  ///< How to reach what is in no shared extent.
+    std::uint64_t iova;
+    std::uint64_t length;
+    std::uint64_t ext_begin;  ///< Main extent: [ext_begin, ext_end) at arena offset ext_off.
+    std::uint64_t ext_end;
+    std::uint64_t ext_off;
+    std::uint64_t va_delta;  ///< Owner's virtual address = addr + va_delta.
+
+    std::uint64_t extents_off;
+    std::uint32_t extents;
+    std::uint32_t qpn;     ///< Type 2 window: the QP it is bound to.
+    std::uint32_t parent;  ///< Window: index of its region.
+    std::uint32_t next_key_variant;
+    std::uint32_t hca;
+    std::uint32_t reserved;
+};
+static_assert(sizeof(MrShared) == 128);
+
+struct McastGroup {
+    std::atomic<std::uint32_t> seq;  ///< Odd while the daemon writes.
+    std::uint16_t mlid;
+    std::uint16_t members;
+    std::uint8_t mgid[16];
+    std::uint32_t qpns[kMcastMembersMax];
+};
+
+/// The mapped arena, seen from one process: typed bases next to each other.
+struct Arena {
+    std::byte* base = nullptr;
+    std::uint64_t bytes = 0;
+    int fd = -1;
+
+    ArenaHeader* header = nullptr;
+    ProcSlot* procs = nullptr;
+    HostRecord* hosts = nullptr;
+    HcaRecord* hcas = nullptr;
+    SwitchRecord* switches = nullptr;
+    SwitchPortRecord* switch_ports = nullptr;
+    std::atomic<std::uint8_t>* lfts = nullptr;
+    NodeRef* lid_owner = nullptr;
+    McastGroup* mcast = nullptr;
+    QpShared* qps = nullptr;
+    MrShared* mrs = nullptr;
+    CqShared* cqs = nullptr;
+    SrqShared* srqs = nullptr;
+    std::atomic<Owner>* qp_batches = nullptr;
+    std::atomic<Owner>* mr_batches = nullptr;
+    std::atomic<Owner>* cq_batches = nullptr;
+    std::atomic<Owner>* srq_batches = nullptr;
+    std::atomic<Owner>* chunk_owner = nullptr;
+
+    template <typename T>
+    T* at(std::uint64_t off) const {
+        return reinterpret_cast<T*>(base + off);
+    }
+    std::atomic<std::uint8_t>& lft(std::uint32_t sw, Lid dlid) const {
+        return lfts[std::size_t{sw} * kLftEntries + dlid.value];
+    }
+    ProcSlot& proc(Owner owner) const { return procs[owner - 1]; }
+};
+
+/// Sizes of the variable tables; all others follow from the constants above.
+struct ArenaSizes {
+    std::uint64_t arena_bytes = kArenaBytesDefault;
+    std::uint32_t hosts = 0;
+    std::uint32_t hcas = 0;
+    std::uint32_t switches = 0;
+    std::uint32_t switch_ports = 0;
+};
+
+/// Makes the memfd, maps it and lays the tables out; everything in them is zero. Returns an arena
+/// with base == nullptr and errno set on failure.
+Arena arena_create(const char* fabric_name, const ArenaSizes& sizes);
+
+/// Maps an existing arena. Checks magic, version and size; on failure base is nullptr and errno
+/// is set (EPROTO: made by another version of softib).
+Arena arena_map(int fd, bool writable);
+
+void arena_unmap(Arena& arena);
+
+}  // namespace softib::live
