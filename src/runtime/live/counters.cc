@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/counters.h"
+
+namespace softib::live {
+
+namespace {
+
+std::uint64_t load(const std::atomic<std::uint64_t>& counter) {
+    return counter.load(std::memory_order_relaxed);
+}
+
+void add_batch(const Arena& arena, std::uint32_t batch, std::uint32_t hca, PortCounters& sum) {
+    const std::uint32_t first = batch * kBatchEntries;
+    for (std::uint32_t i = first; i < first + kBatchEntries; ++i) {
+        const QpShared& qp = arena.qps[i];
+        if (qp.state.load(std::memory_order_acquire) == QpState::kReset || qp.hca != hca) {
+            continue;
+        }
+        sum.xmit_packets += load(qp.xmit_packets);
+        sum.xmit_words += load(qp.xmit_words);
+        sum.rcv_packets += load(qp.rcv_packets);
+        sum.rcv_words += load(qp.rcv_words);
+    }
+}
+
+}  // namespace
+
+PortCounters read_port_counters(const Arena& arena, std::uint32_t hca) {
+    const PortTotals& totals = arena.hcas[hca].totals;
+    PortCounters sum{
+        .xmit_packets = load(totals.xmit_packets),
+        .xmit_words = load(totals.xmit_words),
+        .rcv_packets = load(totals.rcv_packets),
+        .rcv_words = load(totals.rcv_words),
+        .multicast_xmit_packets = load(totals.multicast_xmit_packets),
+        .multicast_rcv_packets = load(totals.multicast_rcv_packets),
+        .pkey_violations = load(totals.pkey_violations),
+        .qkey_violations = load(totals.qkey_violations),
+        .access_violations = load(totals.access_violations),
+        .xmit_discards = load(totals.xmit_discards),
+    };
+    for (std::uint32_t batch = 0; batch < kQpsMax / kBatchEntries; ++batch) {
+        if (arena.qp_batches[batch].load(std::memory_order_relaxed) != 0) {
+            add_batch(arena, batch, hca, sum);
+        }
+    }
+    return sum;
+}
+
+}  // namespace softib::live
