@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/builder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/base/check.h"
+
+namespace softib::live {
+
+namespace {
+
+/// Where each node of the graph stands in the arena's tables.
+struct Placement {
+    std::vector<NodeRef> by_node;
+    ArenaSizes sizes;
+};
+
+Placement place(const topo::Fabric& fabric) {
+    Placement placement;
+    placement.by_node.resize(fabric.nodes.size(), NodeRef{NodeRef::kNone, 0});
+    ArenaSizes& sizes = placement.sizes;
+    sizes.hosts = static_cast<std::uint32_t>(fabric.hosts.size());
+    for (const topo::Host& host : fabric.hosts) {
+        for (const topo::NodeIndex hca : host.hcas) {
+            placement.by_node[hca.value] = NodeRef{NodeRef::kHca, sizes.hcas++};
+        }
+    }
+    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
+        if (fabric.nodes[i].kind == topo::NodeKind::kSwitch) {
+            placement.by_node[i] = NodeRef{NodeRef::kSwitch, sizes.switches++};
+            sizes.switch_ports += static_cast<std::uint32_t>(fabric.nodes[i].ports.size());
+        }
+    }
+    return placement;
+}
+
+bool names_fit(const topo::Fabric& fabric) {
+    const auto fits = [](const std::string& name, std::size_t room) { return name.size() < room; };
+    if (!fits(fabric.name, sizeof ArenaHeader::fabric_name)) {
+        return false;
+    }
+    for (const topo::Host& host : fabric.hosts) {
+        if (!fits(host.name, sizeof HostRecord::name) ||
+            !std::ranges::all_of(host.device_names, [&](const std::string& name) {
+                return fits(name, sizeof HcaRecord::name);
+            })) {
+            return false;
+        }
+    }
+    return std::ranges::all_of(fabric.nodes, [&](const topo::Node& node) {
+        return node.kind != topo::NodeKind::kSwitch || fits(node.name, sizeof SwitchRecord::name);
+    });
+}
+
+template <std::size_t kRoom>
+void set_name(char (&record)[kRoom], const std::string& name) {
+    SOFTIB_CHECK(name.size() < kRoom);
+    std::memcpy(record, name.c_str(), name.size() + 1);
+}
+
+/// The subnet manager runs at the first switch's port 0; a fabric without switches has none.
+Lid sm_lid(const topo::Fabric& fabric, const sm::Routes& routes) {
+    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
+        if (fabric.nodes[i].kind == topo::NodeKind::kSwitch) {
+            return routes.lids[i];
+        }
+    }
+    return kLidUnassigned;
+}
+
+void write_hca(HcaRecord& record, const topo::Node& node, const NodeRef& peer) {
+    const topo::PortLink& link = node.ports[1];
+    record.node_guid = node.node_guid.value;
+    record.system_image_guid = node.system_image_guid.value;
+    record.port_guid = node.node_guid.value;
+    record.gid_prefix = kSubnetPrefixDefault;
+    record.generation = static_cast<std::uint8_t>(link.generation);
+    record.pkeys[0].store(kPKeyDefaultFull.value, std::memory_order_relaxed);
+    const bool cabled = peer.kind == NodeRef::kSwitch;
+    record.peer_switch = cabled ? peer.index : UINT32_MAX;
+    record.peer_port = link.peer_port.value;
+    record.state.store(cabled ? PortState::kActive : PortState::kDown, std::memory_order_relaxed);
+}
+
+void write_hosts(const Arena& arena, const topo::Fabric& fabric, const sm::Routes& routes,
+                 const Placement& placement) {
+    const Lid sm = sm_lid(fabric, routes);
+    std::uint32_t next_hca = 0;
+    for (std::uint32_t h = 0; h < fabric.hosts.size(); ++h) {
+        const topo::Host& host = fabric.hosts[h];
+        HostRecord& host_record = arena.hosts[h];
+        set_name(host_record.name, host.name);
+        host_record.hca_first = next_hca;
+        host_record.hca_count = static_cast<std::uint32_t>(host.hcas.size());
+        for (std::uint32_t i = 0; i < host.hcas.size(); ++i) {
+            const topo::Node& node = fabric.node(host.hcas[i]);
+            const topo::NodeIndex peer = node.ports[1].peer;
+            HcaRecord& record = arena.hcas[next_hca++];
+            set_name(record.name, host.device_names[i]);
+            record.host = h;
+            record.index_on_host = i;
+            record.sm_lid = sm.value;
+            record.lid.store(routes.lids[host.hcas[i].value].value, std::memory_order_relaxed);
+            write_hca(record, node,
+                      peer == topo::kNoNode ? NodeRef{} : placement.by_node[peer.value]);
+        }
+    }
+}
+
+void write_lft(const Arena& arena, std::uint32_t sw, const std::vector<std::uint8_t>& lft) {
+    static_assert(sizeof(std::atomic<std::uint8_t>) == 1);
+    std::atomic<std::uint8_t>* table = &arena.lft(sw, Lid{0});
+    for (std::size_t lid = 0; lid < kLftEntries; ++lid) {
+        table[lid].store(lid < lft.size() ? lft[lid] : sm::kLftNoPath, std::memory_order_relaxed);
+    }
+}
+
+void write_switches(const Arena& arena, const topo::Fabric& fabric, const sm::Routes& routes,
+                    const Placement& placement) {
+    std::uint32_t next_port = 0;
+    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
+        const topo::Node& node = fabric.nodes[i];
+        if (node.kind != topo::NodeKind::kSwitch) {
+            continue;
+        }
+        const std::uint32_t index = placement.by_node[i].index;
+        SwitchRecord& record = arena.switches[index];
+        set_name(record.name, node.name);
+        record.node_guid = node.node_guid.value;
+        record.port_first = next_port;
+        record.port_count = static_cast<std::uint16_t>(node.ports.size());
+        record.lid = routes.lids[i].value;
+        for (const topo::PortLink& link : node.ports) {
+            SwitchPortRecord& port = arena.switch_ports[next_port++];
+            const bool cabled = link.peer != topo::kNoNode;
+            port.peer = cabled ? placement.by_node[link.peer.value] : NodeRef{};
+            port.peer_port = link.peer_port.value;
+            port.generation = static_cast<std::uint8_t>(link.generation);
+            port.state.store(cabled ? PortState::kActive : PortState::kDown,
+                             std::memory_order_relaxed);
+        }
+        // Port 0 is the switch's own management port: no cable, always up.
+        arena.switch_ports[record.port_first].state.store(PortState::kActive,
+                                                          std::memory_order_relaxed);
+        write_lft(arena, index, routes.lfts[i]);
+    }
+}
+
+}  // namespace
+
+Arena build_arena(const topo::Fabric& fabric, const sm::Routes& routes,
+                  const BuildOptions& options) {
+    SOFTIB_CHECK(routes.lids.size() == fabric.nodes.size());
+    SOFTIB_CHECK(routes.lfts.size() == fabric.nodes.size());
+    if (!names_fit(fabric)) {
+        errno = ENAMETOOLONG;
+        return Arena{};
+    }
+    Placement placement = place(fabric);
+    placement.sizes.arena_bytes = options.arena_bytes;
+    Arena arena = arena_create(fabric.name.c_str(), placement.sizes);
+    if (arena.base == nullptr) {
+        return arena;
+    }
+    arena.header->lid_max = routes.lid_max.value;
+    write_hosts(arena, fabric, routes, placement);
+    write_switches(arena, fabric, routes, placement);
+    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
+        arena.lid_owner[routes.lids[i].value] = placement.by_node[i];
+    }
+    arena.header->route_generation.fetch_add(1, std::memory_order_release);
+    return arena;
+}
+
+}  // namespace softib::live

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/daemon.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "runtime/live/log.h"
+#include "runtime/live/reclaim.h"
+#include "runtime/live/rpc.h"
+
+namespace softib::live {
+
+namespace {
+
+// What an epoll event is about: a kind above, a descriptor below.
+constexpr std::uint64_t kTagListen = std::uint64_t{1} << 32;
+constexpr std::uint64_t kTagEnd = std::uint64_t{2} << 32;
+constexpr std::uint64_t kTagConnection = std::uint64_t{3} << 32;
+constexpr std::uint64_t kTagProcess = std::uint64_t{4} << 32;
+constexpr std::uint64_t kTagKindMask = ~std::uint64_t{0xFFFFFFFF};
+
+std::uint64_t tag_of(std::uint64_t kind, int fd) {
+    return kind | static_cast<std::uint32_t>(fd);
+}
+
+int open_pid(std::uint32_t pid) {
+    return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+}
+
+std::string error_text(int error) {
+    return std::generic_category().message(error);
+}
+
+/// Binds by way of the directory's descriptor, so that the length of its path does not matter.
+bool bind_in(int fd, const std::string& dir) {
+    const int dir_fd = open(dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0) {
+        return false;
+    }
+    unlinkat(dir_fd, kSocketName, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = fmt::format("/proc/self/fd/{}/{}", dir_fd, kSocketName);
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    const mode_t saved_mask = umask(0077);
+    const bool bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    const int error = errno;
+    umask(saved_mask);
+    close(dir_fd);
+    errno = error;
+    return bound;
+}
+
+}  // namespace
+
+std::string Daemon::proc_dir(const std::string& dir, Owner owner, std::uint64_t instance) {
+    return fmt::format("{}/{}/{}-{}", dir, kProcDirName, owner, instance);
+}
+
+Daemon::Daemon(const Arena& arena, DaemonOptions options)
+    : arena_(arena), options_(std::move(options)), mcast_(arena) {}
+
+Daemon::~Daemon() {
+    for (const auto& [fd, connection] : connections_) {
+        if (connection->pid_fd >= 0) {
+            close(connection->pid_fd);
+        }
+        close(fd);
+    }
+    if (listen_fd_ >= 0) {
+        close(listen_fd_);
+    }
+    if (epoll_fd_ >= 0) {
+        close(epoll_fd_);
+    }
+}
+
+bool Daemon::watch(int fd, std::uint64_t tag) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = tag;
+    return epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+std::expected<void, std::string> Daemon::start() {
+    const auto failed = [this](const char* what) {
+        return std::unexpected(
+            fmt::format("cannot {} in {}: {}", what, options_.dir, error_text(errno)));
+    };
+    const std::string procs = options_.dir + "/" + kProcDirName;
+    std::error_code ignored;
+    std::filesystem::remove_all(procs, ignored);
+    if (mkdir(procs.c_str(), 0700) != 0) {
+        return failed("make the process directory");
+    }
+    epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
+    listen_fd_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (epoll_fd_ < 0 || listen_fd_ < 0 || !bind_in(listen_fd_, options_.dir) ||
+        listen(listen_fd_, SOMAXCONN) != 0) {
+        return failed("open the socket");
+    }
+    if (!watch(listen_fd_, kTagListen) ||
+        (options_.signal_fd >= 0 && !watch(options_.signal_fd, kTagEnd)) ||
+        (options_.lifeline_fd >= 0 && !watch(options_.lifeline_fd, kTagEnd))) {
+        return failed("watch the socket");
+    }
+    return {};
+}
+
+void Daemon::run() {
+    std::array<epoll_event, 64> events{};
+    while (!stopping_) {
+        const int n = epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
+        if (n < 0 && errno != EINTR) {
+            log_error("epoll_wait failed: {}", error_text(errno));
+            return;
+        }
+        for (int i = 0; i < n; ++i) {
+            const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
+            const int fd = static_cast<int>(static_cast<std::uint32_t>(tag));
+            switch (tag & kTagKindMask) {
+                case kTagListen:
+                    accept_all();
+                    break;
+                case kTagEnd:
+                    stopping_ = true;
+                    break;
+                case kTagConnection:
+                    // An earlier event of this round may have closed it.
+                    if (const auto found = connections_.find(fd); found != connections_.end()) {
+                        serve(*found->second);
+                    }
+                    break;
+                case kTagProcess:
+                    drop_if_process_ended(fd);
+                    break;
+                default:
+                    break;
+            }
+        }
+    }
+}
+
+void Daemon::accept_all() {
+    while (true) {
+        const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            accept_one(fd);
+            continue;
+        }
+        if (errno == EINTR || errno == ECONNABORTED) {
+            continue;
+        }
+        if (errno != EAGAIN) {
+            log_error("cannot accept a connection: {}", error_text(errno));
+        }
+        return;
+    }
+}
+
+void Daemon::accept_one(int fd) {
+    ucred peer{};
+    socklen_t bytes = sizeof peer;
+    auto connection = std::make_unique<Connection>();
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.uid != geteuid()) {
+        log_warning("refused pid {}: it runs as uid {}, this fabric belongs to uid {}", peer.pid,
+                    peer.uid, geteuid());
+        connection->refusal = EPERM;
+    }
+    if (connections_.size() >= kConnectionsMax || !watch(fd, tag_of(kTagConnection, fd))) {
+        log_warning("refused pid {}: {} connections are open, no more are allowed", peer.pid,
+                    connections_.size());
+        close(fd);
+        return;
+    }
+    connection->fd = fd;
+    connection->pid = static_cast<std::uint32_t>(peer.pid);
+    connections_.emplace(fd, std::move(connection));
+}
+
+void Daemon::serve(Connection& connection) {
+    Message message;
+    if (!rpc_receive(connection.fd, message, nullptr)) {
+        if (errno == EAGAIN) {
+            return;
+        }
+        if (errno != ECONNRESET) {
+            log_warning(
+                "closed the connection of pid {}: {}", connection.pid,
+                errno == EPROTO ? "it sent something that is no message" : error_text(errno));
+        }
+        drop(connection.fd);
+        return;
+    }
+    if (connection.refusal != 0) {
+        message.status = connection.refusal;
+        message.text_bytes = 0;
+        rpc_send(connection.fd, message, -1);
+        drop(connection.fd);
+        return;
+    }
+    const int passed_fd = handle(connection, message);
+    const bool sent = rpc_send(connection.fd, message, passed_fd);
+    const int error = errno;
+    if (passed_fd >= 0 && passed_fd != arena_.fd) {
+        close(passed_fd);
+    }
+    if (!sent) {
+        if (error != EPIPE && error != ECONNRESET) {
+            log_warning("closed the connection of pid {}: it does not take its replies ({})",
+                        connection.pid, error_text(error));
+        }
+        drop(connection.fd);
+    }
+}
+
+void Daemon::drop(int fd) {
+    const auto found = connections_.find(fd);
+    detach(*found->second);
+    close(fd);
+    connections_.erase(found);
+}
+
+void Daemon::detach(Connection& connection) {
+    if (connection.owner == 0) {
+        return;
+    }
+    log_info("pid {} has left slot {}", connection.pid, connection.owner);
+    mcast_.drop_owner(connection.owner);
+    reclaim(arena_, connection.owner);
+    std::error_code ignored;
+    std::filesystem::remove_all(proc_dir(options_.dir, connection.owner, connection.instance),
+                                ignored);
+    if (connection.pid_fd >= 0) {
+        close(connection.pid_fd);
+        connection.pid_fd = -1;
+    }
+    connection.owner = 0;
+}
+
+/// A forked child may hold its parent's connection open; the process descriptor tells the truth.
+void Daemon::drop_if_process_ended(int fd) {
+    const auto found = connections_.find(fd);
+    if (found != connections_.end() && found->second->pid_fd >= 0) {
+        drop(fd);
+    }
+}
+
+int Daemon::handle(Connection& connection, Message& message) {
+    switch (message.request) {
+        case Request::kAttach: {
+            const int fd = handle_attach(connection, message);
+            if (fd >= 0 && connection.owner != 0 && connection.pid_fd < 0) {
+                connection.pid_fd = open_pid(connection.pid);
+                if (connection.pid_fd >= 0) {
+                    watch(connection.pid_fd, tag_of(kTagProcess, connection.fd));
+                }
+            }
+            return fd;
+        }
+        case Request::kObserve:
+            return handle_observe(message);
+        case Request::kMcastAttach:
+        case Request::kMcastDetach:
+            handle_mcast(connection, message);
+            return -1;
+        case Request::kSysfsRead:
+            handle_sysfs_read(message);
+            return -1;
+        case Request::kSetRoute:
+            handle_set_route(message);
+            break;
+        case Request::kSetLink:
+            handle_set_link(message);
+            break;
+        case Request::kSetPKey:
+            handle_set_pkey(message);
+            break;
+        case Request::kShutdown:
+            log_info("pid {} asked for the end of the fabric", connection.pid);
+            message.status = 0;
+            stopping_ = true;
+            break;
+        default:
+            message.status = ENOSYS;
+            break;
+    }
+    message.text_bytes = 0;
+    return -1;
+}
+
+}  // namespace softib::live

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The fabric's daemon: gives processes their slot and the arena, notices when they end, and is
+// the only writer of what all processes share (routes, links, P_Keys, multicast groups). It is
+// not in the data path, and sleeps while nobody asks for anything.
+//
+// One thread, one epoll. Whatever a client does wrong costs that client its connection and
+// nobody else anything: sockets never block the daemon, and there is a limit on everything.
+
+#include <array>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "runtime/live/arena.h"
+#include "runtime/live/mcast_table.h"
+#include "runtime/live/protocol.h"
+
+namespace softib::live {
+
+inline constexpr std::size_t kConnectionsMax = 4096;
+inline constexpr char kProcDirName[] = "proc";
+
+struct DaemonOptions {
+    std::string dir;       ///< The fabric's directory; exists.
+    int signal_fd = -1;    ///< signalfd: any signal that arrives ends the daemon.
+    int lifeline_fd = -1;  ///< End of file on it ends the daemon.
+};
+
+class Daemon {
+  public:
+    /// The arena stays the caller's and outlives the daemon.
+    Daemon(const Arena& arena, DaemonOptions options);
+    ~Daemon();
+    Daemon(const Daemon&) = delete;
+    Daemon& operator=(const Daemon&) = delete;
+
+    /// Opens the socket. The message of an error says what to do.
+    std::expected<void, std::string> start();
+
+    /// Serves until a shutdown request, a signal, or the end of the lifeline. Connections stay
+    /// open until the Daemon is destroyed: who asked for the shutdown sees its end by that.
+    void run();
+
+    /// Directory of an attached process below the fabric's directory, where it keeps the FIFOs of
+    /// its event channels: proc/OWNER-INSTANCE.
+    static std::string proc_dir(const std::string& dir, Owner owner, std::uint64_t instance);
+
+  private:
+    struct Connection {
+        int fd = -1;
+        int pid_fd = -1;  ///< -1: not attached, or the kernel cannot tell us.
+        std::uint32_t pid = 0;
+        Owner owner = 0;  ///< 0: not attached.
+        std::uint64_t instance = 0;
+        int refusal = 0;  ///< Not 0: the answer to whatever it asks, then it is closed.
+    };
+
+    bool watch(int fd, std::uint64_t tag);
+    void accept_all();
+    void accept_one(int fd);
+    void serve(Connection& connection);
+    void drop(int fd);
+    void detach(Connection& connection);
+    void drop_if_process_ended(int fd);
+
+    /// Fills in the reply; returns the descriptor to pass along, or -1.
+    int handle(Connection& connection, Message& message);
+    int handle_attach(Connection& connection, Message& message);
+    int handle_observe(Message& message);
+    void handle_mcast(Connection& connection, Message& message);
+    void handle_sysfs_read(Message& message);
+    void handle_set_route(Message& message);
+    void handle_set_link(Message& message);
+    void handle_set_pkey(Message& message);
+
+    const Arena& arena_;
+    DaemonOptions options_;
+    McastTable mcast_;
+    int epoll_fd_ = -1;
+    int listen_fd_ = -1;
+    bool stopping_ = false;
+    std::unordered_map<int, std::unique_ptr<Connection>> connections_;
+};
+
+}  // namespace softib::live

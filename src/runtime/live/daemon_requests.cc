@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the daemon does for each request. Everything in a message is a stranger's word: indices
+// are checked against the tables before they are used.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include "runtime/live/daemon.h"
+#include "runtime/live/log.h"
+#include "runtime/live/naming.h"
+#include "runtime/live/sysfs.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::uint16_t kRemoveRoute = 0xFF;
+
+std::string_view text_of(const Message& message) {
+    return {message.text, message.text_bytes};
+}
+
+std::string command_of(std::uint32_t pid) {
+    std::ifstream comm(fmt::format("/proc/{}/comm", pid));
+    std::string command;
+    std::getline(comm, command);
+    return command;
+}
+
+/// A free slot, already marked as being attached; 0: all are in use.
+Owner claim_slot(const Arena& arena) {
+    for (std::uint32_t i = 0; i < kProcsMax; ++i) {
+        ProcState expected = ProcState::kFree;
+        if (arena.procs[i].state.compare_exchange_strong(expected, ProcState::kAttaching)) {
+            return static_cast<Owner>(i + 1);
+        }
+    }
+    return 0;
+}
+
+void fill_slot(ProcSlot& slot, std::uint32_t pid, std::uint32_t host) {
+    slot.pid = pid;
+    slot.uid = geteuid();
+    slot.instance += 1;
+    slot.host_first = host;
+    for (auto& bytes : slot.bytes_by_tier) {
+        bytes.store(0, std::memory_order_relaxed);
+    }
+    for (auto& regions : slot.regions_by_tier) {
+        regions.store(0, std::memory_order_relaxed);
+    }
+    const std::string command = command_of(pid);
+    const std::size_t bytes = std::min(command.size(), sizeof slot.command - 1);
+    std::memset(slot.command, 0, sizeof slot.command);
+    std::memcpy(slot.command, command.data(), bytes);
+}
+
+/// Both ends of a cable, either of which may be absent.
+struct Cable {
+    HcaRecord* hca = nullptr;
+    SwitchPortRecord* ends[2]{};
+};
+
+SwitchPortRecord* switch_port(const Arena& arena, std::uint32_t sw, std::uint32_t port) {
+    if (sw >= arena.header->switches || port >= arena.switches[sw].port_count) {
+        return nullptr;
+    }
+    return &arena.switch_ports[arena.switches[sw].port_first + port];
+}
+
+Cable cable_of_hca(const Arena& arena, std::uint32_t hca) {
+    HcaRecord& record = arena.hcas[hca];
+    return {&record, {switch_port(arena, record.peer_switch, record.peer_port), nullptr}};
+}
+
+Cable cable_of_switch(const Arena& arena, std::uint32_t sw, std::uint32_t port) {
+    SwitchPortRecord* const near = switch_port(arena, sw, port);
+    if (near == nullptr || near->peer.kind == NodeRef::kNone) {
+        return {};
+    }
+    if (near->peer.kind == NodeRef::kHca) {
+        return {&arena.hcas[near->peer.index], {near, nullptr}};
+    }
+    return {nullptr, {near, switch_port(arena, near->peer.index, near->peer_port)}};
+}
+
+/// `name` is a switch, or HOST/DEVICE.
+Cable find_cable(const Arena& arena, std::string_view name, std::uint32_t port) {
+    for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
+        if (name == arena.switches[i].name) {
+            return cable_of_switch(arena, i, port);
+        }
+    }
+    const std::size_t slash = name.find('/');
+    if (slash == std::string_view::npos || port != 1) {
+        return {};
+    }
+    const std::uint32_t host = find_host(arena, name.substr(0, slash));
+    if (host == UINT32_MAX) {
+        return {};
+    }
+    const HostRecord& record = arena.hosts[host];
+    for (std::uint32_t i = 0; i < record.hca_count; ++i) {
+        if (name.substr(slash + 1) == arena.hcas[record.hca_first + i].name) {
+            return cable_of_hca(arena, record.hca_first + i);
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+int Daemon::handle_attach(Connection& connection, Message& message) {
+    const std::string hosts(text_of(message));
+    message.text_bytes = 0;
+    message.owner = 0;
+    if (connection.owner != 0) {
+        message.status = EALREADY;
+        return -1;
+    }
+    if (list_devices(arena_, hosts, {}) == 0) {
+        log_warning("refused pid {}: no host '{}' in this fabric", connection.pid, hosts);
+        message.status = ENOENT;
+        return -1;
+    }
+    const std::uint32_t host = find_host(arena_, hosts.substr(0, hosts.find(',')));
+    const Owner owner = claim_slot(arena_);
+    if (owner == 0) {
+        log_warning("refused pid {}: all {} process slots are in use", connection.pid, kProcsMax);
+        message.status = EAGAIN;
+        return -1;
+    }
+    ProcSlot& slot = arena_.proc(owner);
+    fill_slot(slot, connection.pid, host);
+    const std::string dir = proc_dir(options_.dir, owner, slot.instance);
+    if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) {
+        message.status = errno;
+        log_error("cannot make {}: {}", dir, std::strerror(errno));
+        slot.state.store(ProcState::kFree);
+        return -1;
+    }
+    connection.owner = owner;
+    connection.instance = slot.instance;
+    log_info("pid {} ({}) on host {} takes slot {}", connection.pid, slot.command, hosts, owner);
+    message.status = 0;
+    message.owner = owner;
+    return arena_.fd;
+}
+
+int Daemon::handle_observe(Message& message) {
+    message.text_bytes = 0;
+    const std::string path = fmt::format("/proc/self/fd/{}", arena_.fd);
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    message.status = fd < 0 ? errno : 0;
+    return fd;
+}
+
+void Daemon::handle_mcast(Connection& connection, Message& message) {
+    message.text_bytes = 0;
+    if (connection.owner == 0) {
+        message.status = ENOTCONN;
+        return;
+    }
+    Gid mgid;
+    std::copy(std::begin(message.gid), std::end(message.gid), mgid.bytes.begin());
+    const Qpn qpn{message.qpn};
+    const Lid mlid{message.lid};
+    message.status = message.request == Request::kMcastAttach
+                         ? mcast_.attach(connection.owner, qpn, mgid, mlid)
+                         : mcast_.detach(connection.owner, qpn, mgid, mlid);
+}
+
+void Daemon::handle_sysfs_read(Message& message) {
+    const std::string text(text_of(message));
+    message.text_bytes = 0;
+    const std::size_t split = text.find('\0');
+    if (split == std::string::npos) {
+        message.status = EINVAL;
+        return;
+    }
+    const std::string_view view(text);
+    const auto contents = sysfs_read(arena_, view.substr(0, split), view.substr(split + 1));
+    if (!contents) {
+        message.status = contents.error();
+        return;
+    }
+    if (contents->size() > kTextMax) {
+        message.status = EMSGSIZE;
+        return;
+    }
+    message.status = 0;
+    message.text_bytes = static_cast<std::uint32_t>(contents->size());
+    std::memcpy(message.text, contents->data(), contents->size());
+}
+
+void Daemon::handle_set_route(Message& message) {
+    const ArenaHeader& header = *arena_.header;
+    if (message.index >= header.switches || message.lid == 0 || message.lid > header.lid_max ||
+        (message.port != kRemoveRoute &&
+         message.port >= arena_.switches[message.index].port_count)) {
+        message.status = EINVAL;
+        return;
+    }
+    arena_.lft(message.index, Lid{message.lid})
+        .store(static_cast<std::uint8_t>(message.port), std::memory_order_relaxed);
+    arena_.header->route_generation.fetch_add(1, std::memory_order_release);
+    log_info("switch {} sends LID {} to port {}", arena_.switches[message.index].name, message.lid,
+             message.port == kRemoveRoute ? "none" : std::to_string(message.port));
+    message.status = 0;
+}
+
+void Daemon::handle_set_link(Message& message) {
+    const std::string name(text_of(message));
+    const Cable cable = find_cable(arena_, name, message.port);
+    if (cable.ends[0] == nullptr || message.value > 1) {
+        message.status = cable.ends[0] == nullptr ? ENOENT : EINVAL;
+        return;
+    }
+    const PortState state = message.value == 0 ? PortState::kDown : PortState::kActive;
+    if (cable.hca != nullptr) {
+        cable.hca->state.store(state, std::memory_order_relaxed);
+    }
+    for (SwitchPortRecord* const end : cable.ends) {
+        if (end != nullptr) {
+            end->state.store(state, std::memory_order_relaxed);
+        }
+    }
+    arena_.header->route_generation.fetch_add(1, std::memory_order_release);
+    log_info("link at {} port {} is {}", name, message.port, message.value == 0 ? "down" : "up");
+    message.status = 0;
+}
+
+void Daemon::handle_set_pkey(Message& message) {
+    if (message.index >= arena_.header->hcas || message.port >= kPKeysPerPort ||
+        message.value > UINT16_MAX) {
+        message.status = EINVAL;
+        return;
+    }
+    arena_.hcas[message.index].pkeys[message.port].store(static_cast<std::uint16_t>(message.value),
+                                                         std::memory_order_relaxed);
+    arena_.header->route_generation.fetch_add(1, std::memory_order_release);
+    log_info("P_Key {} of HCA {} is {:#06x}", message.port, message.index, message.value);
+    message.status = 0;
+}
+
+}  // namespace softib::live

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The daemon's log: one line per event, to a file or to stderr. Who decides that something is an
+// error logs it, nobody else. LIDs are decimal, QPNs hexadecimal. Never called by the shims.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+namespace softib::live {
+
+enum class LogLevel { kInfo, kWarning, kError };
+
+/// Sends the log to a file that is appended to. False: it could not be opened, the log stays
+/// where it was.
+bool log_to_file(const std::string& path);
+void log_to_stderr();
+
+void log_text(LogLevel level, const std::string& text);
+
+template <typename... Args>
+void log_info(fmt::format_string<Args...> format, Args&&... args) {
+    log_text(LogLevel::kInfo, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void log_warning(fmt::format_string<Args...> format, Args&&... args) {
+    log_text(LogLevel::kWarning, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void log_error(fmt::format_string<Args...> format, Args&&... args) {
+    log_text(LogLevel::kError, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace softib::live
