@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What our HCAs say they are, wherever a program may ask: verbs, sysfs, MADs.
+
+#include <cstdint>
+
+namespace softib::live {
+
+/// PCI ids of our own: a program that knows a vendor's hardware interface must not try it here.
+inline constexpr std::uint16_t kPciVendor = 0xF1B0;
+inline constexpr std::uint16_t kPciDevice = 0x0001;
+
+inline constexpr char kFirmwareVersion[] = "1.0.0";
+inline constexpr char kBoardId[] = "SOFTIB0000001";
+inline constexpr char kHcaType[] = "softib";
+inline constexpr std::uint32_t kHardwareRevision = 0;
+
+/// PortInfo.CapabilityMask (IBA vol. 1, 14.2.5.6): SL mapping, system image GUID, extended
+/// speeds, CapabilityMask2, CM, client reregistration.
+inline constexpr std::uint32_t kPortCapabilityMask = 0x0201C840;
+
+}  // namespace softib::live
