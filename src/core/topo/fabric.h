@@ -23,10 +23,10 @@ namespace softib::topo {
 enum class Generation : std::uint8_t { kEdr, kHdr, kNdr, kXdr };
 
 struct LinkSpeed {
-    std::uint32_t gbps;              ///< Nominal 4x data rate: 100, 200, 400, 800.
-    std::uint32_t active_speed;      ///< ibv_port_attr.active_speed_ex bit (EDR 32, HDR 64, NDR 128, XDR 256).
-    std::uint8_t active_width;       ///< ibv_port_attr.active_width: 2 is 4X.
-    const char* name;                ///< "EDR", as sysfs prints it after the rate.
+    std::uint32_t gbps;          ///< Nominal 4x data rate: 100, 200, 400, 800.
+    std::uint32_t active_speed;  ///< ibv_port_attr.active_speed_ex bit: EDR 32 … XDR 256.
+    std::uint8_t active_width;   ///< ibv_port_attr.active_width: 2 is 4X.
+    const char* name;            ///< "EDR", as sysfs prints it after the rate.
 };
 
 LinkSpeed link_speed(Generation generation);
@@ -38,19 +38,21 @@ using NodeIndex = Id<struct NodeIndexTag, std::uint32_t>;
 inline constexpr NodeIndex kNoNode{UINT32_MAX};
 
 struct PortLink {
-    NodeIndex peer = kNoNode;   ///< kNoNode: no cable.
+    NodeIndex peer = kNoNode;  ///< kNoNode: no cable.
     PortNum peer_port{0};
     Generation generation = Generation::kNdr;
 };
 
 struct Node {
     NodeKind kind = NodeKind::kHca;
-    std::string name;            ///< "h0/mlx5_0" for an HCA, "leaf0", "sw0_1_2", … for a switch.
+    std::string name;  ///< "h0/mlx5_0" for an HCA, "leaf0", "sw0_1_2", … for a switch.
     Guid node_guid;
     Guid system_image_guid;
     std::uint32_t host = UINT32_MAX;  ///< HCA: index into Fabric::hosts.
     std::uint32_t level = 0;          ///< Switch: 0 next to hosts, growing upwards (trees only).
-    std::vector<PortLink> ports;      ///< Index is the port number; entry 0 is the node itself.
+    /// Switch: its place in a torus by dimension, or {group, index in group} in a dragonfly.
+    std::vector<std::uint32_t> coordinates;
+    std::vector<PortLink> ports;  ///< Index is the port number; entry 0 is the node itself.
 };
 
 struct Host {
@@ -59,8 +61,11 @@ struct Host {
     std::vector<std::string> device_names;  ///< Parallel to hcas: "mlx5_0", "mlx5_1", …
 };
 
+enum class Shape : std::uint8_t { kSingleSwitch, kFatTree, kTorus, kDragonfly };
+
 struct Fabric {
     std::string name;
+    std::optional<Shape> shape;  ///< Unset for a fabric that no generator made.
     std::vector<Node> nodes;
     std::vector<Host> hosts;
 
@@ -70,8 +75,6 @@ struct Fabric {
     std::size_t count(NodeKind kind) const;
 };
 
-enum class Shape : std::uint8_t { kSingleSwitch, kFatTree, kTorus, kDragonfly };
-
 /// What a generator is asked for. Zero means "choose": the generator picks the smallest value
 /// that fits, and says so nowhere but in its result.
 struct Spec {
@@ -79,12 +82,12 @@ struct Spec {
     Shape shape = Shape::kSingleSwitch;
     std::uint32_t hosts = 2;
     std::uint32_t hcas_per_host = 1;
-    std::uint32_t radix = 0;               ///< Ports per switch; 0: chosen (single switch: as needed).
-    std::uint32_t levels = 0;              ///< Fat tree: 2 or 3; 0: the fewest that fit.
-    std::vector<std::uint32_t> dimensions; ///< Torus: switches per dimension; empty: near-cubic 2D/3D.
-    std::uint32_t hosts_per_switch = 0;    ///< Torus, dragonfly: HCAs per switch.
-    std::uint32_t groups = 0;              ///< Dragonfly.
-    std::uint32_t switches_per_group = 0;  ///< Dragonfly.
+    std::uint32_t radix = 0;   ///< Ports per switch; 0: chosen (single switch: as needed).
+    std::uint32_t levels = 0;  ///< Fat tree: 2 or 3; 0: the fewest that fit.
+    std::vector<std::uint32_t> dimensions = {};  ///< Torus: switches each; empty: near-cubic 2D/3D.
+    std::uint32_t hosts_per_switch = 0;          ///< Torus, dragonfly: HCAs per switch.
+    std::uint32_t groups = 0;                    ///< Dragonfly.
+    std::uint32_t switches_per_group = 0;        ///< Dragonfly.
     Generation generation = Generation::kNdr;
     std::string device_pattern = "mlx5_{}";  ///< "{}" is replaced by the HCA's index on its host.
     std::string host_pattern = "h{}";
@@ -93,6 +96,10 @@ struct Spec {
 struct Error {
     std::string message;  ///< One sentence that says what is wrong and what to do.
 };
+
+/// The GUID of a port: an HCA port's own one; all ports of a switch share the node's, because
+/// only its management port is addressed (IBA vol. 1, 14.2.5.3).
+Guid port_guid(const Node& node, PortNum port);
 
 std::optional<Shape> parse_shape(const std::string& text);
 const char* to_string(Shape shape);

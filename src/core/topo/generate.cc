@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/topo/builder.h"
+#include "core/topo/generators.h"
+
+namespace softib::topo {
+
+namespace {
+
+// Names become directory names under /sys and arguments in scripts.
+constexpr std::size_t kNameLengthMax = 50;
+
+bool is_name(const std::string& pattern) {
+    const std::string text = fill_pattern(pattern, 0);
+    if (text.empty() || text.size() > kNameLengthMax || text.front() == '.' ||
+        text.front() == '-') {
+        return false;
+    }
+    constexpr std::string_view kAllowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    return text.find_first_not_of(kAllowed) == std::string::npos;
+}
+
+std::expected<void, Error> check_pattern(const char* field, const std::string& pattern,
+                                         std::uint32_t count, const char* example) {
+    if (count > 1 && pattern.find("{}") == std::string::npos) {
+        return refuse(fmt::format(
+            "{} '{}' gives {} things the same name: put {{}} where the number goes, as in '{}'",
+            field, pattern, count, example));
+    }
+    if (!is_name(pattern)) {
+        return refuse(
+            fmt::format("{} '{}' is no usable name: take 1 to {} letters, digits, '_', "
+                        "'-' or '.', as in '{}'",
+                        field, pattern, kNameLengthMax, example));
+    }
+    return {};
+}
+
+std::expected<void, Error> check_common(const Spec& spec) {
+    if (spec.hosts == 0) {
+        return refuse("a fabric needs at least one host: ask for hosts = 1 or more");
+    }
+    if (spec.hcas_per_host == 0) {
+        return refuse("a host needs at least one HCA: ask for hcas_per_host = 1 or more");
+    }
+    if (auto result = check_pattern("host_pattern", spec.host_pattern, spec.hosts, "h{}");
+        !result) {
+        return result;
+    }
+    if (auto result =
+            check_pattern("device_pattern", spec.device_pattern, spec.hcas_per_host, "mlx5_{}");
+        !result) {
+        return result;
+    }
+    if (spec.radix > kSwitchPortsMax) {
+        return refuse(fmt::format("radix {} is more than a switch can number: take {} or less",
+                                  spec.radix, kSwitchPortsMax));
+    }
+    return check_lids(spec, 1);
+}
+
+/// A value that the shape would silently ignore is a misunderstanding; better said than found out.
+std::expected<void, Error> check_foreign_fields(const Spec& spec) {
+    struct Field {
+        bool given;
+        bool used;
+        const char* name;
+        const char* shapes;
+    };
+    const bool torus = spec.shape == Shape::kTorus;
+    const bool dragonfly = spec.shape == Shape::kDragonfly;
+    const Field fields[] = {
+        {spec.levels != 0, spec.shape == Shape::kFatTree, "levels", "fat-tree"},
+        {!spec.dimensions.empty(), torus, "dimensions", "torus"},
+        {spec.hosts_per_switch != 0, torus || dragonfly, "hosts_per_switch", "torus and dragonfly"},
+        {spec.groups != 0, dragonfly, "groups", "dragonfly"},
+        {spec.switches_per_group != 0, dragonfly, "switches_per_group", "dragonfly"},
+    };
+    for (const Field& field : fields) {
+        if (field.given && !field.used) {
+            return refuse(fmt::format("{} belongs to {}, not to {}: leave it out or change shape",
+                                      field.name, field.shapes, to_string(spec.shape)));
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::expected<void, Error> check_lids(const Spec& spec, std::uint64_t switches) {
+    const std::uint64_t hcas = std::uint64_t{spec.hosts} * spec.hcas_per_host;
+    if (hcas + switches > kLidUnicastMax.value) {
+        return refuse(
+            fmt::format("{} HCAs and {} switches need {} LIDs, a subnet has {}: ask for "
+                        "fewer hosts, fewer HCAs per host or larger switches",
+                        hcas, switches, hcas + switches, kLidUnicastMax.value));
+    }
+    return {};
+}
+
+std::expected<Fabric, Error> generate(const Spec& spec) {
+    if (auto result = check_common(spec); !result) {
+        return std::unexpected(result.error());
+    }
+    if (auto result = check_foreign_fields(spec); !result) {
+        return std::unexpected(result.error());
+    }
+    switch (spec.shape) {
+        case Shape::kFatTree:
+            return generate_fat_tree(spec);
+        case Shape::kTorus:
+            return generate_torus(spec);
+        case Shape::kDragonfly:
+            return generate_dragonfly(spec);
+        case Shape::kSingleSwitch:
+            break;
+    }
+    return generate_single_switch(spec);
+}
+
+}  // namespace softib::topo

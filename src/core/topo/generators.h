@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// One function per shape, behind `generate`, which has checked what all shapes have in common.
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <utility>
+
+#include "core/topo/fabric.h"
+
+namespace softib::topo {
+
+std::expected<Fabric, Error> generate_single_switch(const Spec& spec);
+std::expected<Fabric, Error> generate_fat_tree(const Spec& spec);
+std::expected<Fabric, Error> generate_torus(const Spec& spec);
+std::expected<Fabric, Error> generate_dragonfly(const Spec& spec);
+
+/// Every HCA and every switch takes one unicast LID: refuses what has no address left.
+std::expected<void, Error> check_lids(const Spec& spec, std::uint64_t switches);
+
+inline std::unexpected<Error> refuse(std::string message) {
+    return std::unexpected(Error{std::move(message)});
+}
+
+}  // namespace softib::topo

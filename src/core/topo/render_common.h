@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What the renderers share. Internal to this folder.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/topo/fabric.h"
+
+namespace softib::topo {
+
+/// The cables from one switch to one other switch, seen as one.
+struct SwitchPeer {
+    NodeIndex peer;
+    std::uint32_t cables = 0;
+    Generation generation = Generation::kNdr;
+};
+
+/// In the order of the first port that leads there. Cables of another generation count apart.
+inline std::vector<SwitchPeer> switch_peers(const Fabric& fabric, const Node& node) {
+    std::vector<SwitchPeer> peers;
+    for (const PortLink& link : node.ports) {
+        if (link.peer == kNoNode || fabric.node(link.peer).kind != NodeKind::kSwitch) {
+            continue;
+        }
+        const auto found = std::ranges::find_if(peers, [&](const SwitchPeer& peer) {
+            return peer.peer == link.peer && peer.generation == link.generation;
+        });
+        if (found != peers.end()) {
+            ++found->cables;
+        } else {
+            peers.push_back({link.peer, 1, link.generation});
+        }
+    }
+    return peers;
+}
+
+/// Ports of a switch with an HCA at the other end.
+inline std::vector<std::uint32_t> hca_ports(const Fabric& fabric, const Node& node) {
+    std::vector<std::uint32_t> ports;
+    for (std::uint32_t port = 1; port < node.ports.size(); ++port) {
+        const NodeIndex peer = node.ports[port].peer;
+        if (peer != kNoNode && fabric.node(peer).kind == NodeKind::kHca) {
+            ports.push_back(port);
+        }
+    }
+    return ports;
+}
+
+inline std::string speed_text(Generation generation) {
+    const LinkSpeed speed = link_speed(generation);
+    return fmt::format("{} Gb/s {}", speed.gbps, speed.name);
+}
+
+inline std::string counted(std::size_t count, const char* one, const char* many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+/// "4 hosts, 4 HCAs, 3 switches, 6 cables, 400 Gb/s NDR"
+std::string summary(const Fabric& fabric);
+
+}  // namespace softib::topo
