@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "abi/sysfs/live_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "abi/sysfs/redirect.h"
+#include "runtime/live/protocol.h"
+#include "runtime/live/rpc.h"
+
+namespace softib::fs {
+
+namespace {
+
+constexpr long kAnswerTimeoutUs = 200'000;
+/// After a daemon did not answer in time, this long nobody waits for it again.
+constexpr std::int64_t kPauseMs = 2'000;
+
+constinit std::atomic<std::int64_t> paused_until_ms{0};
+
+std::int64_t now_ms() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+/// A socket to the daemon that never waits longer than the timeout, not even to connect.
+int connect_in_time(std::string_view fabric_dir) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const int n = std::snprintf(address.sun_path, sizeof address.sun_path, "%s/%s",
+                                fabric_dir.data(), live::kSocketName);
+    if (n < 0 || static_cast<std::size_t>(n) >= sizeof address.sun_path) {
+        return live::rpc_connect(fabric_dir.data());
+    }
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    const timeval timeout{.tv_sec = 0, .tv_usec = kAnswerTimeoutUs};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+    if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        const int saved_errno = errno;
+        close(fd);
+        errno = saved_errno;
+        return -1;
+    }
+    return fd;
+}
+
+/// Asks for the content of `path`; the answer is in message.text.
+bool ask(std::string_view path, live::Message& message) {
+    const Settings& s = settings();
+    if (s.fabric_dir.empty() || s.host.size() + 1 + path.size() > live::kTextMax ||
+        now_ms() < paused_until_ms.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    message.request = live::Request::kSysfsRead;
+    message.text_bytes = static_cast<std::uint32_t>(s.host.size() + 1 + path.size());
+    std::memcpy(message.text, s.host.data(), s.host.size());
+    message.text[s.host.size()] = '\0';
+    std::memcpy(message.text + s.host.size() + 1, path.data(), path.size());
+    errno = 0;
+    bool answered = false;
+    const int fd = connect_in_time(s.fabric_dir);
+    if (fd >= 0) {
+        const timeval timeout{.tv_sec = 0, .tv_usec = kAnswerTimeoutUs};
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+        answered = live::rpc_call(fd, message, nullptr);
+        const int saved_errno = errno;
+        close(fd);
+        errno = saved_errno;
+    }
+    if (!answered && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        paused_until_ms.store(now_ms() + kPauseMs, std::memory_order_relaxed);
+    }
+    return answered && message.status == 0 && message.text_bytes <= live::kTextMax;
+}
+
+/// A descriptor to read the text from, or -1. It is opened anew so that nobody can write to it.
+int descriptor_with(std::string_view text) {
+    const int writable = memfd_create("softib-sysfs", MFD_CLOEXEC);
+    if (writable < 0) {
+        return -1;
+    }
+    long readable = -1;
+    if (write(writable, text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
+        char link[32];
+        std::snprintf(link, sizeof link, "/proc/self/fd/%d", writable);
+        readable = syscall(SYS_openat, AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
+    }
+    close(writable);
+    return static_cast<int>(readable);
+}
+
+/// Apart from make_live, so that only files of the tree pay for the message's stack.
+__attribute__((noinline)) void replace_content(int fd, std::string_view path) {
+    live::Message message;
+    if (!ask(path, message)) {
+        return;
+    }
+    const int source = descriptor_with({message.text, message.text_bytes});
+    if (source < 0) {
+        return;
+    }
+    const int fd_flags = fcntl(fd, F_GETFD);
+    dup3(source, fd, fd_flags >= 0 && (fd_flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
+    close(source);
+}
+
+}  // namespace
+
+void make_live(int fd) {
+    if (fd < 0 || !settings().enabled) {
+        return;
+    }
+    const int saved_errno = errno;
+    PathBuffer buffer;
+    const std::string_view path = path_of_fd(fd, buffer);
+    struct stat st {};
+    if (in_tree(path) && visible(path).starts_with("/sys/") && fstat(fd, &st) == 0 &&
+        S_ISREG(st.st_mode)) {
+        const int flags = fcntl(fd, F_GETFL);
+        if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && (flags & O_PATH) == 0) {
+            replace_content(fd, visible(path));
+        }
+    }
+    errno = saved_errno;
+}
+
+}  // namespace softib::fs

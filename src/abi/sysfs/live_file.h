@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Files of the tree whose content changes (counters, port states): the copy on disk is as old as
+// the tree, the daemon knows what is true now.
+
+namespace softib::fs {
+
+/// If the descriptor was opened on a regular file of the tree for reading, puts one with the
+/// content as of now in its place, under the same number. Where that fails the file on disk
+/// stays. Keeps errno.
+void make_live(int fd);
+
+}  // namespace softib::fs

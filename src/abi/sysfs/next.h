@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// How the shim stands in front of the C library: a function of ours carries the library's symbol,
+// and Next finds the function that would have been called without us.
+//
+// The entry points are not noexcept: open and its kin are cancellation points, and a cancelled
+// thread unwinds through them.
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+/// Gives a function declared under a name of ours the symbol of the C library's.
+#define SOFTIB_FS_EXPORT(symbol) __asm__(symbol) __attribute__((visibility("default"), used))
+
+namespace softib::fs {
+
+/// Found at the first call, so that it works before any constructor has run. Null where the C
+/// library has no such function.
+template <typename Function>
+class Next {
+  public:
+    constexpr explicit Next(const char* symbol) : symbol_(symbol) {}
+
+    Function* get() {
+        Function* found = function_.load(std::memory_order_relaxed);
+        if (found == nullptr) {
+            found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, symbol_));
+            function_.store(found, std::memory_order_relaxed);
+        }
+        return found;
+    }
+
+    template <typename... Args>
+    auto operator()(Args... args) {
+        return get()(args...);
+    }
+
+  private:
+    const char* symbol_;
+    std::atomic<Function*> function_{nullptr};
+};
+
+}  // namespace softib::fs
