@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests that run real programs share: a private fabric, programs on its hosts,
+server/client pairs, and a report of the cases.
+
+    with Fabric("--hosts", "2") as fabric:
+        result = fabric.run("h0", ["ibv_devices"])
+        server, client = fabric.pair("h0", "h1", lambda port: ["ib_write_bw", "-p", str(port)])
+
+Every program runs in a session of its own with a time limit; what is left of it is killed at the
+limit and at the end of the fabric. A fabric lives in a runtime directory of its own, so that tests
+may run side by side, and its end checks that nothing stays behind.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIP = 77  # The exit status that ctest takes for "skipped".
+POLL_S = 0.005
+TIMEOUT_S = float(os.environ.get("SOFTIB_TEST_TIMEOUT", "30"))
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PORTS = range(10000, 30000)  # Below the range from which the kernel takes ports of its own.
+
+
+class Failure(Exception):
+    """A case that went wrong; the text is for the person who reads the log."""
+
+
+def skip(reason):
+    print(f"SKIP: {reason}")
+    sys.exit(SKIP)
+
+
+def find_build():
+    build = pathlib.Path(os.environ.get("SOFTIB_BUILD", SOURCE / "build")).resolve()
+    if not (build / "bin" / "softib").exists():
+        skip(f"no bin/softib below {build}; run 'make build' or set SOFTIB_BUILD")
+    return build
+
+
+def need_programs(*names):
+    missing = [name for name in names if shutil.which(name) is None]
+    if missing:
+        skip(f"not installed: {', '.join(missing)}; run 'make deps'")
+
+
+class Result:
+    """How a program ended: its status (negative: the signal), its output, stderr included."""
+
+    def __init__(self, argv, status, output, timed_out):
+        self.argv, self.status, self.output, self.timed_out = argv, status, output, timed_out
+
+    def __str__(self):
+        how = "did not end in time" if self.timed_out else f"status {self.status}"
+        return f"$ {shlex.join(self.argv)}    [{how}]\n{self.output}"
+
+    def check(self):
+        if self.timed_out or self.status != 0:
+            raise Failure(str(self))
+        return self
+
+
+class Program:
+    """A running program, in a session of its own; its output goes to a file."""
+
+    def __init__(self, argv, shown, env):
+        self.shown = shown
+        self.file = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=self.file,
+                                        stderr=subprocess.STDOUT, env=env, start_new_session=True)
+
+    def output(self):
+        self.file.seek(0)
+        return self.file.read().decode(errors="replace")
+
+    def running(self):
+        return self.process.poll() is None
+
+    def signal(self, number):
+        """To the whole session, also to those who outlived the leader."""
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def wait(self, timeout_s=TIMEOUT_S):
+        timed_out = False
+        try:
+            self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+        return Result(self.shown, self.process.returncode, self.output(), timed_out)
+
+    def wait_until(self, condition, what, timeout_s=TIMEOUT_S):
+        """Until condition() is true; a program that ends before never makes it true."""
+        end = time.monotonic() + timeout_s
+        while not condition():
+            if not self.running() or time.monotonic() > end:
+                raise Failure(f"{what} did not happen\n{self.wait(0)}")
+            time.sleep(POLL_S)
+
+
+def listening(port):
+    """Whether anybody listens there. Asks the kernel, because a connection to find out would be
+    taken for the client's."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(table) as lines:
+            for fields in map(str.split, lines):
+                if fields[3] == "0A" and fields[1].endswith(f":{port:04X}"):
+                    return True
+    return False
+
+
+def free_port():
+    """A TCP port that nobody uses. Random, so that tests side by side hardly ever agree on one."""
+    while True:
+        port = random.choice(PORTS)
+        with socket.socket(socket.AF_INET6) as probe:
+            try:
+                probe.bind(("::", port))
+                return port
+            except OSError:
+                continue
+
+
+class Fabric:
+    def __init__(self, *flags):
+        self.flags = list(flags)
+        self.build = find_build()
+        self.softib = str(self.build / "bin" / "softib")
+        self.name = f"t{os.getpid()}"
+        self.programs = []
+
+    def __enter__(self):
+        self.dir = tempfile.mkdtemp(prefix="softib-test-")
+        self.shm_before = set(os.listdir("/dev/shm"))
+        self.env = {name: value for name, value in os.environ.items()
+                    if not name.startswith("SOFTIB_")}
+        self.env["SOFTIB_RUNTIME_DIR"] = self.dir
+        try:
+            self.command("up", "--name", self.name, *self.flags).check()
+        except BaseException:
+            self.clean()
+            raise
+        return self
+
+    def __exit__(self, kind, value, trace):
+        try:
+            for program in self.programs:
+                program.signal(signal.SIGKILL)
+                program.process.wait()
+            down = self.command("down", self.name)
+            left = self.leftovers()
+        finally:
+            self.clean()
+        if kind is None:
+            down.check()
+            if left:
+                raise Failure("left behind after 'softib down':\n  " + "\n  ".join(left))
+
+    def command(self, *words):
+        """A softib command of the tester, not on a host."""
+        argv = [self.softib, *words]
+        return Program(argv, argv, self.env).wait()
+
+    def start(self, host, argv, env=None):
+        program = Program([self.softib, "exec", "-f", self.name, host, "--", *argv],
+                          [f"{host}:", *argv], {**self.env, **(env or {})})
+        self.programs.append(program)
+        return program
+
+    def run(self, host, argv, timeout_s=TIMEOUT_S, env=None):
+        program = self.start(host, argv, env)
+        result = program.wait(timeout_s)
+        self.programs.remove(program)
+        return result
+
+    def pair(self, server_host, client_host, command, server_args=(), timeout_s=TIMEOUT_S):
+        """Runs command(port) on one host and, once it listens, the same with "localhost" on
+        another. Both must succeed. Returns both results."""
+        port = free_port()
+        server = self.start(server_host, [*command(port), *server_args])
+        server.wait_until(lambda: listening(port), f"listening on port {port}", timeout_s)
+        client = self.start(client_host, [*command(port), "localhost"])
+        client_result = client.wait(timeout_s)
+        # The server has nothing to wait for when its client is gone.
+        server_result = server.wait(timeout_s if client_result.status == 0 else 3)
+        self.programs.remove(server)
+        self.programs.remove(client)
+        for result in (client_result, server_result):
+            if result.timed_out or result.status != 0:
+                raise Failure(f"{client_result}\n{server_result}")
+        return server_result, client_result
+
+    def leftovers(self):
+        left = [f"file {os.path.join(at, name)}"
+                for at, _, names in os.walk(self.dir) for name in names]
+        left += [f"/dev/shm/{name}" for name in set(os.listdir("/dev/shm")) - self.shm_before
+                 if "softib" in name]
+        left += [f"process {pid}: {line}" for pid, line in self.processes()]
+        return left
+
+    def processes(self):
+        """Those that know of this fabric's directory by their arguments or environment."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                words = pathlib.Path("/proc", pid, "cmdline").read_bytes()
+                environment = pathlib.Path("/proc", pid, "environ").read_bytes()
+            except OSError:
+                continue
+            if self.dir.encode() in words + environment:
+                yield int(pid), words.replace(b"\0", b" ").decode(errors="replace")
+
+    def clean(self):
+        for pid, _ in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+# The fabrics on which the programs run: name, flags, the hosts of server and client.
+ONE_HOP = ("1 hop", ("--hosts", "2"), "h0", "h1")
+THREE_HOPS = ("3 hops", ("--topology", "fat-tree", "--hosts", "4", "--radix", "4"), "h0", "h3")
+
+
+class Report:
+    """Runs cases, prints a line for each, and keeps the results for docs/compat.md."""
+
+    def __init__(self, name):
+        parser = argparse.ArgumentParser()
+        parser.add_argument("-k", metavar="TEXT", default="", help="only cases with TEXT in the name")
+        parser.add_argument("-v", action="store_true", help="show the output of passing cases too")
+        self.args = parser.parse_args()
+        self.name, self.cases = name, []
+
+    def wants(self, title):
+        return self.args.k in title
+
+    def case(self, group, title, action):
+        """One case; action() raises Failure, or returns what is worth showing with -v."""
+        full = f"{group}: {title}"
+        if not self.wants(full):
+            return
+        start = time.monotonic()
+        try:
+            shown, result = action(), "pass"
+        except Failure as failure:
+            shown, result = failure, "FAIL"
+        print(f"{result}  {full}  ({time.monotonic() - start:.1f} s)", flush=True)
+        if shown and (result == "FAIL" or self.args.v):
+            print("    " + str(shown).strip().replace("\n", "\n    "), flush=True)
+        self.cases.append({"group": group, "title": title, "result": result})
+
+    def finish(self):
+        failed = [case for case in self.cases if case["result"] != "pass"]
+        print(f"{len(self.cases)} cases, {len(failed)} failed")
+        if not self.args.k:
+            write_results(self.name, self.cases)
+        return 1 if failed or not self.cases else 0
+
+
+def write_results(name, data):
+    directory = find_build() / "tests" / "results"
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / f"{name}.json").write_text(json.dumps(data, indent=1))
+
+
+def read_results(name):
+    path = find_build() / "tests" / "results" / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
