@@ -63,9 +63,15 @@ std::string box_sublabel(const SceneBox& box) {
     return box.switches > 1 ? counted(box.switches, "switch", "switches") : std::string();
 }
 
-/// Folded boxes carry longer names.
+/// Wide enough for the longest label, at about 7.2 units a character.
 double box_width(const Scene& scene) {
-    return scene.folded ? kBoxWidth + 36 : kBoxWidth;
+    double width = kBoxWidth;
+    for (const SceneBox& box : scene.boxes) {
+        const std::size_t letters =
+            box.switches == 1 ? box.first.size() : box.first.size() + box.last.size() + 3;
+        width = std::max(width, static_cast<double>(letters) * 7.2 + 16);
+    }
+    return width;
 }
 
 Point on_circle(Point centre, double radius, double turn) {
@@ -82,43 +88,54 @@ Point between(Point a, Point b, double share) {
 class TreeLayout {
   public:
     TreeLayout(const Fabric& fabric, const Scene& scene, SvgCanvas& canvas)
-        : fabric_(fabric), scene_(scene), canvas_(canvas), places_(scene.boxes.size()) {}
+        : fabric_(fabric),
+          scene_(scene),
+          canvas_(canvas),
+          places_(scene.boxes.size()),
+          box_width_(box_width(scene)) {}
 
     void draw() {
         std::uint32_t level_max = 0;
         for (const SceneBox& box : scene_.boxes) {
             level_max = std::max(level_max, box.level);
         }
-        const double y = level_max * kLevelHeight;
-        const double width = place_bottom(y);
+        const double width = place_bottom();
+        // Cables of a wide picture need room to part before they cross.
+        const double step = std::max(kLevelHeight, width * 0.13);
         for (std::uint32_t level = 1; level <= level_max; ++level) {
-            place_level(level, y - level * kLevelHeight, width);
+            place_level(level, -(level * step), width);
         }
         draw_cables();
         for (std::size_t i = 0; i < scene_.boxes.size(); ++i) {
             const SceneBox& box = scene_.boxes[i];
-            canvas_.box(SvgCanvas::Kind::kSwitch, places_[i], box_width(scene_), kBoxHeight,
+            canvas_.box(SvgCanvas::Kind::kSwitch, places_[i], box_width_, kBoxHeight,
                         box_label(box), box_sublabel(box), tooltip(fabric_, box));
             draw_hcas(box, places_[i]);
         }
     }
 
   private:
+    /// Columns of HCA chips under a switch; a lone switch gets a block wider than high.
     std::size_t columns(const SceneBox& box) const {
-        return scene_.folded ? 1
-                             : std::max<std::size_t>(1, ceil_div(box.hcas.size(), kChipsPerColumn));
+        if (scene_.folded) {
+            return 1;
+        }
+        std::size_t count = std::max<std::size_t>(1, ceil_div(box.hcas.size(), kChipsPerColumn));
+        while (scene_.boxes.size() == 1 && count * count * 5 < box.hcas.size() * 2) {
+            ++count;
+        }
+        return count;
     }
 
-    double place_bottom(double y) {
+    double place_bottom() {
         double x = 0;
         for (std::size_t i = 0; i < scene_.boxes.size(); ++i) {
             if (scene_.boxes[i].level != 0) {
                 continue;
             }
             const auto chips = static_cast<double>(columns(scene_.boxes[i]));
-            const double width =
-                std::max(box_width(scene_), chips * (kChipWidth + kChipGap) - kChipGap);
-            places_[i] = {x + width / 2, y};
+            const double width = std::max(box_width_, chips * (kChipWidth + kChipGap) - kChipGap);
+            places_[i] = {x + width / 2, 0};
             x += width + kBoxGap;
         }
         return x - kBoxGap;
@@ -132,7 +149,7 @@ class TreeLayout {
             }
         }
         const auto count = static_cast<double>(row.size());
-        const double pitch = std::max(width / count, box_width(scene_) + kBoxGap);
+        const double pitch = std::max(width / count, box_width_ + kBoxGap);
         for (std::size_t k = 0; k < row.size(); ++k) {
             const double offset = static_cast<double>(k) - (count - 1) / 2;
             places_[row[k]] = {width / 2 + offset * pitch, y};
@@ -160,7 +177,7 @@ class TreeLayout {
         canvas_.straight_cable({at.x, at.y + kBoxHeight / 2}, {at.x, first_y - kChipHeight / 2},
                                static_cast<std::uint32_t>(box.hcas.size()), 150);
         if (scene_.folded) {
-            canvas_.box(SvgCanvas::Kind::kHca, {at.x, first_y + 10}, box_width(scene_), kBoxHeight,
+            canvas_.box(SvgCanvas::Kind::kHca, {at.x, first_y + 10}, box_width_, kBoxHeight,
                         counted(box.hcas.size(), "HCA", "HCAs"), hca_range(fabric_, box),
                         tooltip(fabric_, box));
             return;
@@ -181,6 +198,7 @@ class TreeLayout {
     const Scene& scene_;
     SvgCanvas& canvas_;
     std::vector<Point> places_;
+    double box_width_;
 };
 
 // ---- tori --------------------------------------------------------------------------------------
@@ -188,7 +206,11 @@ class TreeLayout {
 class TorusLayout {
   public:
     TorusLayout(const Fabric& fabric, const Scene& scene, SvgCanvas& canvas)
-        : fabric_(fabric), scene_(scene), canvas_(canvas), places_(scene.boxes.size()) {}
+        : fabric_(fabric),
+          scene_(scene),
+          canvas_(canvas),
+          places_(scene.boxes.size()),
+          box_width_(box_width(scene)) {}
 
     void draw() {
         ring_ = scene_.extent.size() == 1;
@@ -204,38 +226,34 @@ class TorusLayout {
             if (box.switches == 1 && box.hcas.size() == 1) {
                 hcas = fabric_.node(box.hcas.front()).name;
             }
-            canvas_.box(SvgCanvas::Kind::kSwitch, places_[i], box_width(scene_), kBoxHeight,
+            canvas_.box(SvgCanvas::Kind::kSwitch, places_[i], box_width_, kBoxHeight,
                         box_label(box), box.hcas.empty() ? "" : hcas, tooltip(fabric_, box));
         }
     }
 
   private:
-    double pitch_x() const { return box_width(scene_) + 44; }
+    double pitch_x() const { return box_width_ + 44; }
     static constexpr double kPitchY = kBoxHeight + 44;
 
     Point ring_place(std::size_t index) const {
         const auto count = static_cast<double>(scene_.boxes.size());
-        const double radius = std::max(120.0, count * (box_width(scene_) + 20) / 6.0);
+        const double radius = std::max(120.0, count * (box_width_ + 20) / 6.0);
         return on_circle({0, 0}, radius, static_cast<double>(index) / count);
     }
 
-    /// The last two dimensions make a panel; the panels of the others are tiled.
+    /// The last two dimensions make a panel; the one before them runs along a row of panels, all
+    /// others from row to row.
     Point grid_place(const std::vector<std::uint32_t>& position) const {
         const std::size_t n = scene_.extent.size();
-        std::uint32_t panel = 0;
-        std::uint32_t panels = 1;
-        for (std::size_t d = 0; d + 2 < n; ++d) {
-            panel = panel * scene_.extent[d] + position[d];
-            panels *= scene_.extent[d];
-        }
-        std::uint32_t across = 1;
-        while (across * across < panels) {
-            ++across;
+        const std::uint32_t column = n >= 3 ? position[n - 3] : 0;
+        std::uint32_t row = 0;
+        for (std::size_t d = 0; d + 3 < n; ++d) {
+            row = row * scene_.extent[d] + position[d];
         }
         const double panel_width = (scene_.extent[n - 1] + 0.6) * pitch_x();
-        const double panel_height = (scene_.extent[n - 2] + 0.6) * kPitchY;
-        return {panel % across * panel_width + position[n - 1] * pitch_x(),
-                panel / across * panel_height + position[n - 2] * kPitchY};
+        const double panel_height = (scene_.extent[n - 2] + 0.8) * kPitchY;
+        return {column * panel_width + position[n - 1] * pitch_x(),
+                row * panel_height + position[n - 2] * kPitchY};
     }
 
     /// The dimension in which two boxes are neighbours.
@@ -264,7 +282,7 @@ class TorusLayout {
         // Wraparound, and cables between panels: a bow beside the boxes that lie between.
         const bool along_x = d + 1 == scene_.extent.size();
         const bool along_y = d + 2 == scene_.extent.size();
-        const double bow_x = along_y ? box_width(scene_) * 0.85 : (along_x ? 0 : 40);
+        const double bow_x = along_y ? box_width_ * 0.85 : (along_x ? 0 : 40);
         const double bow_y = along_x ? -kBoxHeight * 1.1 : (along_y ? 0 : -kBoxHeight);
         const Point third = between(a, b, 0.1);
         const Point back = between(a, b, 0.9);
@@ -276,6 +294,7 @@ class TorusLayout {
     const Scene& scene_;
     SvgCanvas& canvas_;
     std::vector<Point> places_;
+    double box_width_;
     bool ring_ = false;
 };
 
@@ -289,7 +308,7 @@ class DragonflyLayout {
     void draw() {
         const auto groups = static_cast<double>(scene_.extent[0]);
         const auto inside = static_cast<double>(scene_.extent[1]);
-        const double switch_radius = scene_.folded ? 40 : 20;
+        const double switch_radius = scene_.folded ? 40 : 25;
         const double group_radius =
             scene_.folded ? switch_radius : std::max(52.0, inside * 2.6 * switch_radius / 6.28);
         const double rim = group_radius + (scene_.folded ? 8 : 32);
@@ -300,8 +319,9 @@ class DragonflyLayout {
             places_[i] =
                 scene_.folded ? centre : on_circle(centre, group_radius, position[1] / inside);
             if (!scene_.folded && position[1] == 0) {
-                canvas_.disc(SvgCanvas::Kind::kGroup, centre, rim,
-                             fmt::format("group {}", position[0]), "");
+                canvas_.disc(SvgCanvas::Kind::kGroup, centre, rim, "", "");
+                canvas_.caption({centre.x, centre.y - rim - 6},
+                                fmt::format("group {}", position[0]));
             }
         }
         for (const SceneBundle& bundle : scene_.bundles) {
@@ -327,18 +347,17 @@ class DragonflyLayout {
     }
 
     void draw_box(const SceneBox& box, Point at, double radius) {
-        if (!scene_.folded) {
-            canvas_.disc(SvgCanvas::Kind::kSwitch, at, radius, box.first, tooltip(fabric_, box));
-            canvas_.caption({at.x, at.y + radius + 10},
-                            box.hcas.empty() ? "" : counted(box.hcas.size(), "HCA", "HCAs"));
-            return;
+        std::string label = box.first;
+        if (scene_.folded) {
+            // Whole groups: "g3 … g5" says it.
+            label = box.first.substr(0, box.first.find('s'));
+            const std::string last = box.last.substr(0, box.last.find('s'));
+            label += label == last ? "" : " … " + last;
         }
-        const std::string first = box.first.substr(0, box.first.find('s'));
-        const std::string last = box.last.substr(0, box.last.find('s'));
-        canvas_.disc(SvgCanvas::Kind::kSwitch, at, radius,
-                     first == last ? first : fmt::format("{} … {}", first, last),
-                     tooltip(fabric_, box));
-        canvas_.caption({at.x, at.y + 16}, counted(box.hcas.size(), "HCA", "HCAs"));
+        canvas_.disc(SvgCanvas::Kind::kSwitch, at, radius, label, tooltip(fabric_, box));
+        if (!box.hcas.empty()) {
+            canvas_.caption({at.x, at.y + 15}, counted(box.hcas.size(), "HCA", "HCAs"));
+        }
     }
 
     const Fabric& fabric_;

@@ -99,10 +99,11 @@ class TreeWriter {
         const char* indent = last ? glyphs_.gap : glyphs_.trunk;
         const std::vector<std::uint32_t> ports = hca_ports(fabric_, node);
         const std::size_t shown = std::min<std::size_t>(ports.size(), style_.hosts_max_per_switch);
+        const std::size_t digits = shown == 0 ? 0 : std::to_string(ports[shown - 1]).size();
         for (std::size_t i = 0; i < shown; ++i) {
             const PortLink& link = node.ports[ports[i]];
             add("{}{}{} {}  {}\n", indent, i + 1 == ports.size() ? glyphs_.last : glyphs_.branch,
-                dim(fmt::format("{:>3}", ports[i])), cyan(fabric_.node(link.peer).name),
+                dim(fmt::format("{:>{}}", ports[i], digits)), cyan(fabric_.node(link.peer).name),
                 dim(speed_text(link.generation)));
         }
         if (shown < ports.size()) {

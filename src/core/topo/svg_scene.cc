@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kHcasMax = 200;         ///< More are counted, not drawn.
 constexpr std::size_t kTreeSwitchesMax = 64;  ///< More are drawn several to a box.
 constexpr std::uint32_t kTreeBoxesPerLevel = 12;
-constexpr std::uint32_t kTorusBoxesMax = 144;
+constexpr std::uint32_t kTorusBoxesMax = 64;
 constexpr std::size_t kDragonflySwitchesMax = 96;
-constexpr std::uint32_t kDragonflyGroupsMax = 32;
+constexpr std::uint32_t kDragonflyGroupsMax = 24;
 
 /// Box of each switch as a sortable key; switches with equal keys share a box.
 using BoxKey = std::vector<std::uint32_t>;
