@@ -74,7 +74,7 @@ class Program:
     """A running program, in a session of its own; its output goes to a file."""
 
     def __init__(self, argv, shown, env):
-        self.shown = shown
+        self.shown, self.ended = shown, False
         self.file = tempfile.TemporaryFile()
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=self.file,
                                         stderr=subprocess.STDOUT, env=env, start_new_session=True)
@@ -88,6 +88,8 @@ class Program:
 
     def signal(self, number):
         """To the whole session, also to those who outlived the leader."""
+        if self.ended:
+            return
         try:
             os.killpg(self.process.pid, number)
         except ProcessLookupError:
@@ -101,6 +103,7 @@ class Program:
             timed_out = True
         self.signal(signal.SIGKILL)
         self.process.wait()
+        self.ended = True
         return Result(self.shown, self.process.returncode, self.output(), timed_out)
 
     def wait_until(self, condition, what, timeout_s=TIMEOUT_S):

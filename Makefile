@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The everyday commands. CMake does the work; presets are in CMakePresets.json.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+CTEST := ctest --output-on-failure -j $(JOBS)
+
+.PHONY: help
+help:  ## show this
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+.PHONY: deps
+deps:  ## install the packages of packaging/packages.txt that are missing
+	@tools/install_deps.sh
+
+.PHONY: build
+build: deps  ## build into build/, runnable from there: build/bin/softib
+	@cmake --preset release $(CMAKE_FLAGS) >/dev/null
+	cmake --build build -j $(JOBS)
+
+.PHONY: demo
+demo: build  ## bring a fabric up and run unmodified InfiniBand programs on it
+	@tools/demo.sh build/bin/softib
+
+# Warnings are errors here; two compilers and three builds.
+.PHONY: test
+test: CMAKE_FLAGS := -DSOFTIB_WERROR=ON
+test: build  ## build with warnings as errors, run all tests but the long ones, then sanitizers
+	$(CTEST) --test-dir build -LE long
+	$(MAKE) test-clang test-asan test-tsan
+
+.PHONY: test-clang
+test-clang: deps
+	@cmake --preset clang >/dev/null
+	cmake --build build-clang -j $(JOBS)
+
+.PHONY: test-asan test-tsan
+test-asan test-tsan: test-%: deps
+	@cmake --preset $* >/dev/null
+	cmake --build build-$* -j $(JOBS)
+	$(CTEST) --test-dir build-$* -L sanitize --no-tests=ignore
+
+.PHONY: test-long
+test-long: build  ## the tests that take long
+	$(CTEST) --test-dir build -L long --no-tests=ignore
+
+.PHONY: compat
+compat: build  ## run the third-party programs and write docs/compat.md
+	-SOFTIB_BUILD=build /usr/bin/python3 tests/clients/test_ibv_utils.py
+	-SOFTIB_BUILD=build /usr/bin/python3 tests/clients/test_perftest.py
+	SOFTIB_BUILD=build /usr/bin/python3 tests/clients/test_pyverbs.py --write-docs
+
+.PHONY: bench
+bench: build  ## measure, and write docs/performance.md
+	cmake --build build --target bench
+
+.PHONY: install
+install: build  ## install below $(DESTDIR)$(PREFIX)
+	cmake --install build --prefix $(PREFIX)
+
+.PHONY: deb
+deb: build  ## make a .deb in build/
+	cd build && cpack -G DEB
+
+.PHONY: clean
+clean:  ## remove the build trees
+	rm -rf build build-dev build-clang build-asan build-tsan

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes docs/compat.md from the results of the tests in this folder."""
+
+import collections
+
+from softib_test import SOURCE, read_results
+
+HEAD = """# What runs on softib
+
+Written by `make compat` (`tests/clients`); do not edit. Every line is the result of a run: unmodified
+programs of Debian 12, each pair between two hosts of one fabric.
+"""
+
+MULTICAST = """Not run: `-g`/`-M` (multicast) of `ib_send_bw` and `ib_send_lat`. On an InfiniBand port both join the
+group at the subnet administrator before they attach: `umad_open_port`, `umad_register` for class 3
+version 2, SubnAdmSet(MCMemberRecord) to the port's `sm_lid`, and the MLID from the answer. That takes
+`libibumad.so.3` and a subnet administrator, which softib does not have yet. `-R`/`-z` (rdma_cm) take
+`librdmacm.so.1`, likewise.
+"""
+
+
+def escape(text):
+    return text.replace("|", "\\|")
+
+
+def programs(title, name):
+    """A row per program and options; a column per fabric."""
+    cases = read_results(name)
+    if cases is None:
+        raise SystemExit(f"no results of test_{name}.py: run it first")
+    groups = list(dict.fromkeys(case["group"] for case in cases))
+    rows = collections.defaultdict(dict)
+    for case in cases:
+        rows[case["title"]][case["group"]] = case["result"]
+    passed = sum(case["result"] == "pass" for case in cases)
+    lines = [f"## {title}", "", f"{passed} of {len(cases)} runs pass.", ""]
+    lines += ["| command | " + " | ".join(groups) + " |", "|---" * (len(groups) + 1) + "|"]
+    for command, results in rows.items():
+        cells = " | ".join(results.get(group, "") for group in groups)
+        lines.append(f"| `{escape(command)}` | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def pyverbs():
+    cases = read_results("pyverbs")
+    counts = collections.Counter(case["result"] for case in cases)
+    by_module = collections.defaultdict(collections.Counter)
+    for case in cases:
+        by_module[case["name"].split(".")[0]][case["result"]] += 1
+    verdicts = [verdict for verdict in ("pass", "skip", "fail", "crash", "timeout") if counts[verdict]]
+    lines = ["## pyverbs, the vendor-neutral cases", "",
+             f"{counts['pass']} of {len(cases)} pass.", "",
+             "| module | " + " | ".join(verdicts) + " |", "|---" * (len(verdicts) + 1) + "|"]
+    for module, results in by_module.items():
+        lines.append(f"| {module} | " + " | ".join(str(results[v] or "") for v in verdicts) + " |")
+    lines += ["", "Those that do not pass:", "", "| case | result | reason |", "|---|---|---|"]
+    lines += [f"| {case['name']} | {case['result']} | {escape(case['reason'])} |"
+              for case in cases if case["result"] != "pass"]
+    return "\n".join(lines) + "\n"
+
+
+def write():
+    parts = [HEAD, pyverbs(), programs("ibverbs-utils", "ibv_utils"),
+             programs("perftest", "perftest"), MULTICAST]
+    (SOURCE / "docs" / "compat.md").write_text("\n".join(parts))
+    print("wrote docs/compat.md")
