@@ -98,7 +98,7 @@ def asyncwatch(fabric):
     watch = fabric.start("h0", ["ibv_asyncwatch", "-d", "mlx5_0"])
     watch.wait_until(lambda: "async event FD" in watch.output(), "the first line")
     for state, number in (("down", 10), ("up", 9)):  # IBV_EVENT_PORT_ERR, _PORT_ACTIVE
-        fabric.command("link", "-f", fabric.name, "h0/mlx5_0", "1", state).check()
+        fabric.command("link", "-f", fabric.name, state, "h0/mlx5_0").check()
         watch.wait_until(lambda: re.search(rf"\({number}\), port 1$", watch.output(), re.MULTILINE),
                          f"the event of 'softib link ... {state}'")
     watch.signal(signal.SIGINT)

@@ -153,7 +153,7 @@ class Fabric:
                     if not name.startswith("SOFTIB_")}
         self.env["SOFTIB_RUNTIME_DIR"] = self.dir
         try:
-            self.command("up", "--name", self.name, *self.flags).check()
+            self.command("up", self.name, *self.flags).check()
         except BaseException:
             self.clean()
             raise
