@@ -2,6 +2,7 @@
 #include "abi/sysfs/live_file.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -137,7 +138,11 @@ void make_live(int fd) {
         S_ISREG(st.st_mode)) {
         const int flags = fcntl(fd, F_GETFL);
         if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && (flags & O_PATH) == 0) {
+            // A thread cancelled in the middle would leave descriptors behind.
+            int cancel_state = PTHREAD_CANCEL_ENABLE;
+            pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
             replace_content(fd, visible(path));
+            pthread_setcancelstate(cancel_state, nullptr);
         }
     }
     errno = saved_errno;

@@ -26,6 +26,13 @@ constinit Next<int(const char*)> next_chdir{"chdir"};
 constinit Next<char*(char*, size_t)> next_getcwd{"getcwd"};
 constinit Next<char*()> next_get_current_dir_name{"get_current_dir_name"};
 
+/// What signal handlers and children after fork may call is found before they run.
+__attribute__((constructor)) void find_early() {
+    next_readlink.get();
+    next_readlinkat.get();
+    next_chdir.get();
+}
+
 /// A call of a checked variant (`_FORTIFY_SOURCE`) with a buffer smaller than it says.
 void check_room(std::size_t said, std::size_t is) {
     if (is < said) {

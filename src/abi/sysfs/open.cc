@@ -40,6 +40,15 @@ constinit Next<int(const char*, dirent***, FilterFunction*, CompareFunction*)> n
 constinit Next<int(int, const char*, dirent***, FilterFunction*, CompareFunction*)> next_scandirat{
     "scandirat"};
 
+/// What signal handlers and children after fork may call is found before they run.
+__attribute__((constructor)) void find_early() {
+    next_open.get();
+    next_open64.get();
+    next_openat.get();
+    next_openat64.get();
+    next_creat.get();
+}
+
 bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
 
 /// Nothing in our /sys can be written; the copies on disk belong to every program of the host.

@@ -37,6 +37,15 @@ constinit Next<GetXattrFunction> next_lgetxattr{"lgetxattr"};
 constinit Next<ListXattrFunction> next_listxattr{"listxattr"};
 constinit Next<ListXattrFunction> next_llistxattr{"llistxattr"};
 
+/// What signal handlers and children after fork may call is found before they run.
+__attribute__((constructor)) void find_early() {
+    next_stat.get();
+    next_lstat.get();
+    next_fstatat.get();
+    next_access.get();
+    next_faccessat.get();
+}
+
 /// Our device nodes are links on disk only.
 int flags_for(const char* path, int flags) {
     return is_device_node(path) ? flags & ~AT_SYMLINK_NOFOLLOW : flags;

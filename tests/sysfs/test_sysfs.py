@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What unmodified programs see of a host's HCAs in /sys and /dev: shells, coreutils, find, Python,
+ibstatus, hwloc, and a C program that makes every call the preloaded library stands in front of."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from softib_test import Fabric, Failure, Report, need_programs
+
+CLASS = "/sys/class/infiniband"
+PORT = f"{CLASS}/mlx5_0/ports/1"
+PCI = "/sys/devices/pcif1b0:00/f1b0:01:00.0"
+
+IBSTATUS = """\
+Infiniband device '{device}' port 1 status:
+\tdefault gid:\t fe80:0000:0000:0000:{guid}
+\tbase lid:\t {lid}
+\tsm lid:\t\t {sm_lid}
+\tstate:\t\t 4: ACTIVE
+\tphys state:\t 5: LinkUp
+\trate:\t\t 400 Gb/sec (4X NDR)
+\tlink_layer:\t InfiniBand
+
+"""
+
+PYTHON = f"""
+import glob, os, pathlib
+assert sorted(os.listdir('{CLASS}')) == ['mlx5_0', 'mlx5_1'], os.listdir('{CLASS}')
+assert os.path.realpath('{CLASS}/mlx5_0/device') == '{PCI}'
+assert open('{PORT}/state').read() == '4: ACTIVE\\n'
+assert len(glob.glob('{CLASS}/*/ports/*/counters/port_xmit_data')) == 2
+assert [e.is_symlink() and e.is_dir() for e in os.scandir('{CLASS}')] == [True, True]
+assert len(list(pathlib.Path('{CLASS}').glob('*/node_type'))) == 2
+assert os.listdir('{CLASS}/mlx5_0/device/net') == ['lo']
+assert not os.path.exists('/dev/infiniband/rdma_cm')
+os.chdir('{CLASS}')
+assert os.getcwd() == '{CLASS}', os.getcwd()
+assert open('mlx5_1/node_type').read() == '1: CA\\n'
+assert sum(len(files) for _, _, files in os.walk('{PORT}/counters')) == 21
+"""
+
+
+def expect(actual, expected, result):
+    if actual != expected:
+        raise Failure(f"expected:\n{expected}\n{result}")
+
+
+class Sysfs:
+    def __init__(self, fabric):
+        self.fabric = fabric
+
+    def sh(self, script, shell="sh", host="h0"):
+        return self.fabric.run(host, [shell, "-c", script]).check()
+
+    def read(self, path, host="h0"):
+        return self.fabric.run(host, ["cat", path]).check().output.strip()
+
+    def says(self, script, expected, shell="sh"):
+        result = self.sh(script, shell)
+        expect(result.output, expected, result)
+        return result
+
+    def ibstatus(self):
+        for host in ("h0", "h1"):
+            result = self.fabric.run(host, ["ibstatus"]).check()
+            expected = ""
+            for device in ("mlx5_0", "mlx5_1"):
+                port = f"{CLASS}/{device}/ports/1"
+                expected += IBSTATUS.format(
+                    device=device, guid=self.read(f"{port}/gids/0", host)[20:],
+                    lid=self.read(f"{port}/lid", host), sm_lid=self.read(f"{port}/sm_lid", host))
+            expect(result.output, expected, result)
+            if not re.search(r"base lid:\t 0x[1-9a-f]", result.output):
+                raise Failure(f"no LID\n{result}")
+        return result
+
+    def hosts_differ(self):
+        guids = {self.read(f"{CLASS}/mlx5_{n}/node_guid", host)
+                 for n in (0, 1) for host in ("h0", "h1")}
+        if len(guids) != 4:
+            raise Failure(f"four HCAs have the GUIDs {guids}")
+
+    def listing(self):
+        result = self.sh("ls -l /dev/infiniband/uverbs0")
+        if not result.output.startswith("crw-rw-rw-"):
+            raise Failure(str(result))
+        result = self.sh(f"ls -l {CLASS}/mlx5_0")
+        if f"mlx5_0 -> ../../devices/pcif1b0:00/f1b0:01:00.0/infiniband/mlx5_0" not in result.output:
+            raise Failure(str(result))
+        return result
+
+    def find(self):
+        result = self.sh(f"find -L {CLASS}/*/ports -name lid | sort")
+        expect(result.output, "".join(f"{CLASS}/mlx5_{n}/ports/1/lid\n" for n in (0, 1)), result)
+        result = self.sh(f"find {CLASS}/ -mindepth 1 -printf '%f %y\\n' | sort")
+        expect(result.output, "mlx5_0 l\nmlx5_1 l\n", result)
+
+    def lstopo(self):
+        program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
+        if program is None:
+            return "hwloc is not installed"
+        result = self.fabric.run("h0", [program, "--of", "console"]).check()
+        for device in ("mlx5_0", "mlx5_1"):
+            if f'OpenFabrics "{device}"' not in result.output:
+                raise Failure(str(result))
+        return result
+
+    def down_link(self):
+        """A cable pulled while a program runs shows at its next read."""
+        result = self.sh(f"cat {PORT}/state; softib link down h0/mlx5_0 >&2; cat {PORT}/state; "
+                         f"softib link up h0/mlx5_0 >&2; cat {PORT}/state")
+        states = [line for line in result.output.splitlines() if line[1:2] == ":"]
+        if states[0] != "4: ACTIVE" or states[1] != "1: DOWN" or states[2] != "4: ACTIVE":
+            raise Failure(str(result))
+        return result
+
+    def calls(self):
+        result = self.fabric.run("h0", [str(self.fabric.build / "tests" / "shim_calls")]).check()
+        expect(result.output, "all calls right\n", result)
+
+    def several_hosts(self):
+        result = self.fabric.run("h0,h1", ["sh", "-c", f"echo {CLASS}/*; cat {CLASS}/mlx5_2/node_desc"])
+        expect(result.check().output,
+               " ".join(f"{CLASS}/mlx5_{n}" for n in range(4)) + "\nh1 mlx5_0\n", result)
+
+    def namespace(self):
+        argv = [self.fabric.softib, "exec", "-f", self.fabric.name, "--ns", "h0", "--", "sh", "-c",
+                f"ibstatus mlx5_0; test -c /dev/infiniband/uverbs0 && readlink -f {CLASS}/mlx5_0; "
+                "echo preload=$LD_PRELOAD"]
+        result = self.fabric.command(*argv[1:])
+        if result.status != 0 and "namespace" in result.output:
+            return f"not permitted here\n{result}"
+        result.check()
+        for text in ("state:\t\t 4: ACTIVE", f"{PCI}/infiniband/mlx5_0"):
+            if text not in result.output:
+                raise Failure(str(result))
+        if "libsoftib_fs" in result.output:
+            raise Failure(f"the preloaded library is in use\n{result}")
+        return result
+
+    def stopped_daemon(self):
+        """A daemon that does not answer costs a moment, never the content."""
+        daemons = [pid for pid, line in self.fabric.processes() if "softibd" in line]
+        if len(daemons) != 1:
+            raise Failure(f"expected one daemon, found {daemons}")
+        # The host is entered first: that needs the daemon.
+        program = self.fabric.start("h0", ["sh", "-c", "echo in; sleep 1; cat "
+                                           f"{PORT}/state {PORT}/lid {PORT}/rate; echo out"])
+        program.wait_until(lambda: "in" in program.output(), "entering the host")
+        os.kill(daemons[0], signal.SIGSTOP)
+        start = time.monotonic()
+        try:
+            result = program.wait()
+        finally:
+            os.kill(daemons[0], signal.SIGCONT)
+        self.fabric.programs.remove(program)
+        result.check()
+        if time.monotonic() - start > 3 or "4: ACTIVE" not in result.output:
+            raise Failure(str(result))
+        return result
+
+
+def main():
+    report = Report("sysfs")
+    need_programs("ibstatus", "find", "bash")
+    with Fabric("--hosts", "2", "--hcas", "2") as fabric:
+        s = Sysfs(fabric)
+        for title, action in (
+            ("ibstatus", s.ibstatus),
+            ("every host has its own HCAs", s.hosts_differ),
+            ("ls", lambda: s.says(f"ls {CLASS}", "mlx5_0\nmlx5_1\n")),
+            ("ls -l", s.listing),
+            ("cat", lambda: s.says(f"cat {CLASS}/mlx5_1/node_desc", "h0 mlx5_1\n")),
+            ("counters", lambda: s.says(f"cat {PORT}/counters/* | grep -c '^[0-9]'", "21\n")),
+            ("readlink -f", lambda: s.says(f"readlink -f {CLASS}/mlx5_0/device", f"{PCI}\n")),
+            ("driver link", lambda: s.says(f"basename $(readlink {CLASS}/mlx5_0/device/driver)",
+                                           "mlx5_core\n")),
+            ("sh glob", lambda: s.says(f"echo {CLASS}/*/node_type",
+                                       f"{CLASS}/mlx5_0/node_type {CLASS}/mlx5_1/node_type\n")),
+            ("bash glob", lambda: s.says(f"echo {PORT}/li*", f"{PORT}/lid {PORT}/lid_mask_count "
+                                         f"{PORT}/link_layer\n", "bash")),
+            ("sh cd, pwd", lambda: s.says(f"cd {CLASS} && pwd && pwd -P && echo *",
+                                          f"{CLASS}\n{CLASS}\nmlx5_0 mlx5_1\n")),
+            ("bash cd, pwd", lambda: s.says(f"cd {PORT} && pwd && pwd -P && cat ../../node_type",
+                                            f"{PORT}\n{PCI}/infiniband/mlx5_0/ports/1\n1: CA\n",
+                                            "bash")),
+            ("relative paths", lambda: s.says("cd /sys/class && cat infiniband/mlx5_0/node_type",
+                                              "1: CA\n")),
+            ("device nodes", lambda: s.says(
+                "n=/dev/infiniband/uverbs0; test -c $n -a -r $n -a -w $n && test ! -L $n && "
+                "test ! -e /dev/infiniband/rdma_cm && echo yes", "yes\n")),
+            ("nothing can be written", lambda: s.says(
+                f"(echo x > {CLASS}/mlx5_0/node_desc) 2>/dev/null || echo refused", "refused\n")),
+            ("Python", lambda: fabric.run("h0", ["/usr/bin/python3", "-c", PYTHON]).check()),
+            ("find", s.find),
+            ("lstopo", s.lstopo),
+            ("every call", s.calls),
+            ("several hosts at once", s.several_hosts),
+            ("link state is live", s.down_link),
+            ("namespace instead of preload", s.namespace),
+            ("daemon that does not answer", s.stopped_daemon),
+        ):
+            report.case("sysfs", title, action)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
