@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The command line of `softib`. The only file that includes CLI11, which is slow to compile.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "app/commands.h"
+#include "app/term.h"
+
+namespace softib::app {
+namespace {
+
+constexpr char kFooter[] =
+    "A fabric is a set of virtual hosts with InfiniBand HCAs, joined by switches.\n"
+    "  softib up --hosts 4                     start one\n"
+    "  softib exec h0 -- ibv_devinfo           run a program on a host\n"
+    "  softib run --hosts 2 -- ./test.sh       a private fabric for one command\n"
+    "  softib down                             end it\n"
+    "Every command has --help. Manual: man softib\n";
+
+/// A subcommand and what to do when it was given.
+struct Command {
+    CLI::App* app;
+    std::function<int()> act;
+};
+
+/// Everything the command line can say.
+struct Parsed {
+    UpOptions up;
+    DownOptions down;
+    ListOptions list;
+    StatusOptions status;
+    TopoOptions topo;
+    ExecOptions exec;
+    ExecOptions env;
+    RunOptions run;
+    RouteOptions route;
+    LinkOptions link;
+    std::string help_about;
+    std::vector<std::string> command;  ///< What stands behind "--".
+};
+
+void add_fabric_choice(CLI::App& app, std::optional<std::string>& fabric) {
+    app.add_option("-f,--fabric", fabric, "which fabric (default: $SOFTIB_FABRIC, else 'default')")
+        ->type_name("NAME");
+}
+
+void add_fabric_flags(CLI::App& app, FabricFlags& flags) {
+    app.add_option("-c,--config", flags.config, "description of the fabric (TOML)")
+        ->type_name("FILE")
+        ->group("Fabric");
+    for (const ConfigKey& key : config_keys()) {
+        if (key.name == "name") {
+            continue;
+        }
+        const auto keep = [&flags, name = std::string(key.name)](const std::string& value) {
+            flags.keys.emplace_back(name, value);
+        };
+        app.add_option_function<std::string>(flag_name(key.name), keep, std::string(key.help))
+            ->type_name(std::string(key.operand))
+            ->group("Fabric");
+    }
+}
+
+Command add_up(CLI::App& app, Parsed& parsed) {
+    UpOptions& up = parsed.up;
+    CLI::App* const sub = app.add_subcommand("up", "Start a fabric");
+    sub->add_option("name", up.name, "name of the fabric (default: 'default')")->type_name("NAME");
+    sub->add_flag("--foreground", up.foreground, "stay on the terminal and log there");
+    sub->add_flag("--json", up.json, "print JSON");
+    add_fabric_flags(*sub, up.flags);
+    return {sub, [&up] { return cmd_up(up); }};
+}
+
+Command add_down(CLI::App& app, Parsed& parsed) {
+    DownOptions& down = parsed.down;
+    CLI::App* const sub = app.add_subcommand("down", "End a fabric");
+    sub->add_option("name,-f,--fabric", down.name, "which fabric")->type_name("NAME");
+    sub->add_flag("--all", down.all, "end all of them");
+    return {sub, [&down] { return cmd_down(down); }};
+}
+
+Command add_list(CLI::App& app, Parsed& parsed) {
+    ListOptions& list = parsed.list;
+    CLI::App* const sub = app.add_subcommand("list", "List the fabrics");
+    sub->add_flag("--json", list.json, "print JSON");
+    return {sub, [&list] { return cmd_list(list); }};
+}
+
+Command add_status(CLI::App& app, Parsed& parsed) {
+    StatusOptions& status = parsed.status;
+    CLI::App* const sub = app.add_subcommand("status", "Show hosts, ports and attached programs");
+    add_fabric_choice(*sub, status.fabric);
+    sub->add_flag("-v,--verbose", status.verbose, "all hosts; what each program holds");
+    sub->add_flag("--json", status.json, "print JSON");
+    return {sub, [&status] { return cmd_status(status); }};
+}
+
+Command add_topo(CLI::App& app, Parsed& parsed) {
+    TopoOptions& topo = parsed.topo;
+    CLI::App* const sub =
+        app.add_subcommand("topo", "Draw a fabric: the running one, or one that flags describe");
+    add_fabric_choice(*sub, topo.fabric);
+    sub->add_option("--dot", topo.dot, "write Graphviz DOT ('-': standard output)")
+        ->type_name("FILE");
+    sub->add_option("--svg", topo.svg, "write a picture ('-': standard output)")->type_name("FILE");
+    sub->add_flag("--json", topo.json, "print JSON");
+    add_fabric_flags(*sub, topo.flags);
+    return {sub, [&topo] { return cmd_topo(topo); }};
+}
+
+Command add_exec(CLI::App& app, Parsed& parsed) {
+    ExecOptions& exec = parsed.exec;
+    CLI::App* const sub = app.add_subcommand("exec", "Run a program on a host: HOST -- COMMAND");
+    add_fabric_choice(*sub, exec.fabric);
+    sub->add_flag("--ns", exec.use_namespace,
+                  "give it real /sys and /dev paths by a mount namespace instead of a preload");
+    sub->add_option("host", exec.host, "which host, as in softib status")
+        ->type_name("HOST")
+        ->required();
+    sub->prefix_command();
+    return {sub, [&exec, &parsed, sub] {
+                exec.command = parsed.command.empty() ? sub->remaining() : parsed.command;
+                return cmd_exec(exec);
+            }};
+}
+
+Command add_env(CLI::App& app, Parsed& parsed) {
+    ExecOptions& env = parsed.env;
+    CLI::App* const sub =
+        app.add_subcommand("env", "Print what a shell must export to be on a host");
+    add_fabric_choice(*sub, env.fabric);
+    sub->add_option("host", env.host, "which host")->type_name("HOST")->required();
+    return {sub, [&env] { return cmd_env(env); }};
+}
+
+Command add_run(CLI::App& app, Parsed& parsed) {
+    RunOptions& run = parsed.run;
+    CLI::App* const sub =
+        app.add_subcommand("run", "Run a command on the first host of a private fabric");
+    sub->add_flag("--ns", run.use_namespace, "as in softib exec");
+    add_fabric_flags(*sub, run.flags);
+    sub->prefix_command();
+    return {sub, [&run, &parsed, sub] {
+                run.command = parsed.command.empty() ? sub->remaining() : parsed.command;
+                return cmd_run(run);
+            }};
+}
+
+Command add_route(CLI::App& app, Parsed& parsed) {
+    RouteOptions& route = parsed.route;
+    CLI::App* const sub =
+        app.add_subcommand("route", "Show and change a switch's forwarding table");
+    add_fabric_choice(*sub, route.fabric);
+    sub->require_subcommand(1);
+    const auto action = [&](const char* name, const char* help) {
+        CLI::App* const one = sub->add_subcommand(name, help);
+        one->fallthrough();
+        one->parse_complete_callback([&route, name] { route.action = name; });
+        return one;
+    };
+    const auto operand = [](CLI::App* one, const char* name, std::string& value, const char* type) {
+        return one->add_option(name, value)->type_name(type);
+    };
+    CLI::App* const show = action("show", "print the table, or the switches if none is named");
+    operand(show, "switch", route.switch_name, "SWITCH");
+    CLI::App* const set = action("set", "send a LID out of a port");
+    operand(set, "switch", route.switch_name, "SWITCH")->required();
+    operand(set, "lid", route.lid, "LID")->required();
+    operand(set, "port", route.port, "PORT")->required();
+    CLI::App* const clear = action("clear", "remove the route to a LID: the path is dead");
+    operand(clear, "switch", route.switch_name, "SWITCH")->required();
+    operand(clear, "lid", route.lid, "LID")->required();
+    return {sub, [&route] { return cmd_route(route); }};
+}
+
+Command add_link(CLI::App& app, Parsed& parsed) {
+    LinkOptions& link = parsed.link;
+    CLI::App* const sub = app.add_subcommand("link", "Pull a cable, or put it back");
+    add_fabric_choice(*sub, link.fabric);
+    sub->add_option("action", link.action)->required()->check(CLI::IsMember({"up", "down"}));
+    sub->add_option("node", link.node, "a switch, or HOST/DEVICE")->type_name("NODE")->required();
+    sub->add_option("port", link.port, "its port (default: 1)")->type_name("PORT");
+    return {sub, [&link] { return cmd_link(link); }};
+}
+
+int show_help(CLI::App& app, const std::string& about) {
+    if (about.empty()) {
+        fmt::print("{}", app.help());
+        return 0;
+    }
+    for (const CLI::App* const sub : app.get_subcommands({})) {
+        if (sub->get_name() == about) {
+            fmt::print("{}", sub->help());
+            return 0;
+        }
+    }
+    return fail(fmt::format("no command '{}'; see: softib help", about));
+}
+
+Command add_help(CLI::App& app, Parsed& parsed) {
+    CLI::App* const sub = app.add_subcommand("help", "Explain a command");
+    sub->add_option("command", parsed.help_about)->type_name("COMMAND");
+    return {sub, [&app, &parsed] { return show_help(app, parsed.help_about); }};
+}
+
+/// Splits off what stands behind the first "--": it is the user's, not ours to parse.
+std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
+    std::vector<std::string> ours(argv + 1, argv + argc);
+    const auto dashes = std::ranges::find(ours, "--");
+    if (dashes != ours.end()) {
+        parsed.command.assign(std::next(dashes), ours.end());
+        ours.erase(dashes, ours.end());
+    }
+    std::ranges::reverse(ours);  // CLI11 takes them from the back.
+    return ours;
+}
+
+int run(int argc, char** argv) {
+    CLI::App app{"InfiniBand in user space: no hardware, no kernel module, no root", "softib"};
+    app.set_version_flag("--version", std::string("softib ") + SOFTIB_VERSION);
+    app.footer(kFooter);
+    app.require_subcommand(1);
+    Parsed parsed;
+    const std::vector<Command> commands{
+        add_up(app, parsed),     add_down(app, parsed), add_list(app, parsed),
+        add_status(app, parsed), add_topo(app, parsed), add_exec(app, parsed),
+        add_run(app, parsed),    add_env(app, parsed),  add_route(app, parsed),
+        add_link(app, parsed),   add_help(app, parsed)};
+    try {
+        app.parse(split(argc, argv, parsed));
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) {
+            return app.exit(error);
+        }
+        const auto used = app.get_subcommands();
+        const std::string where = used.empty() ? "" : " " + used.front()->get_name();
+        note(fmt::format("{}; see: softib{} --help", error.what(), where));
+        return 2;
+    }
+    const auto given = std::ranges::find_if(
+        commands, [](const Command& command) { return command.app->parsed(); });
+    return given->act();
+}
+
+}  // namespace
+}  // namespace softib::app
+
+int main(int argc, char** argv) {
+    return softib::app::run(argc, argv);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstring>
+
+#include "app/commands.h"
+#include "app/observe.h"
+#include "app/term.h"
+#include "core/sm/routing/minhop.h"
+
+namespace softib::app {
+
+namespace {
+
+std::expected<std::uint16_t, std::string> parse_in_range(const std::string& what,
+                                                         const std::string& text, std::uint32_t min,
+                                                         std::uint32_t max) {
+    std::uint32_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (text.empty() || error != std::errc{} || rest != end || number < min || number > max) {
+        return std::unexpected(
+            fmt::format("{} must be a number from {} to {}, not '{}'", what, min, max, text));
+    }
+    return static_cast<std::uint16_t>(number);
+}
+
+int list_switches(const live::Arena& arena) {
+    Table table({"SWITCH", "LID", "PORTS", "GUID"});
+    for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
+        const live::SwitchRecord& sw = arena.switches[i];
+        table.row({sw.name, std::to_string(sw.lid), std::to_string(sw.port_count - 1),
+                   softib::to_string(Guid{sw.node_guid})});
+    }
+    fmt::print("{}", table.text());
+    return 0;
+}
+
+std::string next_node(const live::Arena& arena, std::uint32_t sw, std::uint8_t port) {
+    const live::SwitchRecord& record = arena.switches[sw];
+    if (port == 0) {
+        return "itself";
+    }
+    if (port >= record.port_count) {
+        return "-";
+    }
+    return node_name(arena, arena.switch_ports[record.port_first + port].peer);
+}
+
+int show(const live::Arena& arena, std::uint32_t sw) {
+    Table table({"LID", "NODE", "OUT PORT", "NEXT"});
+    for (std::uint32_t lid = 1; lid <= arena.header->lid_max; ++lid) {
+        const std::uint8_t port = arena.lft(sw, Lid{static_cast<std::uint16_t>(lid)}).load();
+        const bool routed = port != sm::kLftNoPath;
+        table.row({std::to_string(lid), node_name(arena, arena.lid_owner[lid]),
+                   routed ? std::to_string(port) : painted("none", Colour::kRed),
+                   routed ? next_node(arena, sw, port) : "-"});
+    }
+    fmt::print("{}", table.text());
+    return 0;
+}
+
+int change(const Observer& observer, std::uint32_t sw, const RouteOptions& options) {
+    const live::Arena& arena = observer.arena();
+    const auto lid = parse_in_range("LID", options.lid, 1, arena.header->lid_max);
+    if (!lid) {
+        return fail(lid.error());
+    }
+    std::uint16_t port = sm::kLftNoPath;
+    if (options.action == "set") {
+        const auto parsed =
+            parse_in_range("PORT", options.port, 0, arena.switches[sw].port_count - 1U);
+        if (!parsed) {
+            return fail(parsed.error());
+        }
+        port = *parsed;
+    }
+    live::Message message;
+    message.request = live::Request::kSetRoute;
+    message.index = sw;
+    message.lid = *lid;
+    message.port = port;
+    if (const int error = observer.ask(message); error != 0) {
+        return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+    }
+    return 0;
+}
+
+}  // namespace
+
+int cmd_route(const RouteOptions& options) {
+    const auto fabric = resolve_fabric(options.fabric);
+    if (!fabric) {
+        return fail(fabric.error());
+    }
+    const auto observer = Observer::open(*fabric);
+    if (!observer) {
+        return fail(observer.error());
+    }
+    if (options.switch_name.empty() && options.action == "show") {
+        return list_switches(observer->arena());
+    }
+    const auto sw = find_switch(observer->arena(), options.switch_name);
+    if (!sw) {
+        return fail(sw.error());
+    }
+    return options.action == "show" ? show(observer->arena(), *sw)
+                                    : change(*observer, *sw, options);
+}
+
+}  // namespace softib::app

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <cerrno>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include "app/commands.h"
+#include "app/fabric_dir.h"
+#include "app/observe.h"
+#include "app/term.h"
+#include "core/topo/render.h"
+
+namespace softib::app {
+
+namespace {
+
+std::expected<topo::Fabric, std::string> load(const TopoOptions& options) {
+    if (!options.flags.empty()) {
+        const auto description = describe(options.flags);
+        return description ? generate(*description) : std::unexpected(description.error());
+    }
+    const auto fabric = resolve_fabric(options.fabric);
+    if (!fabric) {
+        return std::unexpected(fabric.error());
+    }
+    if (const auto observer = Observer::open(*fabric); !observer) {
+        return std::unexpected(observer.error());
+    }
+    Description description;
+    if (auto loaded = load_description(fabric->dir + "/" + kDescriptionName, description);
+        !loaded) {
+        return std::unexpected(loaded.error());
+    }
+    return generate(description);
+}
+
+int write_to(const std::string& path, const std::string& text) {
+    if (path == "-") {
+        fmt::print("{}", text);
+        return 0;
+    }
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out << text;
+    out.close();
+    return out ? 0 : fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+/// The locale decides what a terminal can show.
+bool unicode_wanted() {
+    for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        const char* const value = std::getenv(name);
+        if (value != nullptr && *value != '\0') {
+            const std::string_view locale(value);
+            return locale.find("UTF-8") != std::string_view::npos ||
+                   locale.find("utf8") != std::string_view::npos;
+        }
+    }
+    return false;
+}
+
+std::string to_json(const topo::Fabric& fabric) {
+    using Json = nlohmann::ordered_json;
+    Json nodes = Json::array();
+    Json cables = Json::array();
+    for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
+        const topo::Node& node = fabric.nodes[i];
+        const bool is_switch = node.kind == topo::NodeKind::kSwitch;
+        nodes.push_back({{"name", node.name},
+                         {"kind", is_switch ? "switch" : "hca"},
+                         {"guid", softib::to_string(node.node_guid)},
+                         {"ports", node.ports.size() - 1}});
+        for (std::size_t port = 1; port < node.ports.size(); ++port) {
+            const topo::PortLink& link = node.ports[port];
+            // Each cable once, from the end that comes first.
+            if (link.peer == topo::kNoNode || link.peer.value < i ||
+                (link.peer.value == i && link.peer_port.value < port)) {
+                continue;
+            }
+            cables.push_back({{"a", node.name},
+                              {"a_port", port},
+                              {"b", fabric.node(link.peer).name},
+                              {"b_port", link.peer_port.value},
+                              {"generation", topo::link_speed(link.generation).name}});
+        }
+    }
+    return Json{{"name", fabric.name}, {"nodes", std::move(nodes)}, {"cables", std::move(cables)}}
+               .dump(2) +
+           "\n";
+}
+
+}  // namespace
+
+int cmd_topo(const TopoOptions& options) {
+    const auto fabric = load(options);
+    if (!fabric) {
+        return fail(fabric.error());
+    }
+    if (options.json) {
+        return write_to("-", to_json(*fabric));
+    }
+    int status = 0;
+    if (!options.dot.empty()) {
+        status |= write_to(options.dot, topo::render_dot(*fabric));
+    }
+    if (!options.svg.empty()) {
+        status |= write_to(options.svg, topo::render_svg(*fabric));
+    }
+    if (options.dot.empty() && options.svg.empty()) {
+        const topo::TreeStyle style{.colour = colour_wanted(), .unicode = unicode_wanted()};
+        status = write_to("-", topo::render_tree(*fabric, style));
+    }
+    return status;
+}
+
+}  // namespace softib::app

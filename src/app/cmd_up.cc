@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "app/commands.h"
+#include "app/launch.h"
+#include "app/term.h"
+
+namespace softib::app {
+
+namespace {
+
+/// A leftover of a daemon that died is restarted as it was, unless the user describes it anew.
+std::expected<Description, std::string> choose(const UpOptions& options, const FabricRef& fabric) {
+    const std::string leftover = fabric.dir + "/" + kDescriptionName;
+    if (!options.flags.empty() || access(leftover.c_str(), R_OK) != 0) {
+        return describe(options.flags);
+    }
+    note(fmt::format("restarting fabric '{}' as it was; to start it anew: softib down {}",
+                     fabric.name, fabric.name));
+    Description description;
+    if (auto loaded = load_description(leftover, description); !loaded) {
+        return std::unexpected(loaded.error());
+    }
+    return description;
+}
+
+void report(const FabricRef& fabric, const topo::Fabric& graph, const topo::Spec& spec, pid_t pid,
+            bool json) {
+    const std::size_t hcas = graph.count(topo::NodeKind::kHca);
+    const std::size_t switches = graph.count(topo::NodeKind::kSwitch);
+    if (json) {
+        const nlohmann::ordered_json out{{"name", fabric.name},
+                                         {"dir", fabric.dir},
+                                         {"pid", pid},
+                                         {"topology", topo::to_string(spec.shape)},
+                                         {"generation", topo::link_speed(spec.generation).name},
+                                         {"hosts", graph.hosts.size()},
+                                         {"hcas", hcas},
+                                         {"switches", switches}};
+        fmt::print("{}\n", out.dump(2));
+        return;
+    }
+    const std::string name_flag =
+        fabric.name == "default" ? "" : fmt::format("-f {} ", fabric.name);
+    fmt::print("fabric {} is {}: {}, {}, {} ({}, {})\n", painted(fabric.name, Colour::kBold),
+               painted("up", Colour::kGreen), counted(graph.hosts.size(), "host"),
+               counted(hcas, "HCA"), counted(switches, "switch"), topo::to_string(spec.shape),
+               topo::link_speed(spec.generation).name);
+    fmt::print("run a program on a host with: softib exec {}{} -- ibv_devinfo\n", name_flag,
+               graph.hosts.front().name);
+}
+
+}  // namespace
+
+std::expected<Description, std::string> describe(const FabricFlags& flags) {
+    Description description;
+    if (!flags.config.empty()) {
+        if (auto loaded = load_description(flags.config, description); !loaded) {
+            return std::unexpected(loaded.error());
+        }
+    }
+    for (const auto& [key, value] : flags.keys) {
+        if (auto applied = apply_flag(key, value, description); !applied) {
+            return std::unexpected(applied.error());
+        }
+    }
+    return description;
+}
+
+int cmd_up(const UpOptions& options) {
+    std::optional<std::string> name = options.name;
+    if (!name && !options.flags.config.empty()) {
+        const auto described = describe(options.flags);
+        if (!described) {
+            return fail(described.error());
+        }
+        if (described->origins.contains("name")) {
+            name = described->spec.name;
+        }
+    }
+    const auto fabric = resolve_fabric(name);
+    if (!fabric) {
+        return fail(fabric.error());
+    }
+    const auto base_lock = lock_base_dir();
+    if (!base_lock) {
+        return fail(base_lock.error());
+    }
+    if (const pid_t pid = daemon_pid(*fabric); pid != 0) {
+        return fail(fmt::format(
+            "fabric '{}' is already up (softibd has pid {}); end it with: softib down {}",
+            fabric->name, pid, fabric->name));
+    }
+    auto description = choose(options, *fabric);
+    if (!description) {
+        return fail(description.error());
+    }
+    description->spec.name = fabric->name;
+    const auto graph = generate(*description);
+    if (!graph) {
+        return fail(graph.error());
+    }
+    remove_fabric(*fabric);
+    if (auto prepared = prepare_fabric(*fabric, *description); !prepared) {
+        return fail(prepared.error());
+    }
+    if (options.foreground) {
+        return fail(exec_daemon_in_foreground(*fabric));
+    }
+    const auto pid = start_daemon(*fabric, -1);
+    if (!pid) {
+        return fail(pid.error());
+    }
+    report(*fabric, *graph, description->spec, *pid, options.json);
+    return 0;
+}
+
+}  // namespace softib::app

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The subcommands of `softib`, one file each (cmd_*.cc). cli.cc turns the command line into
+// these structures; a command returns the exit status of the program.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/config.h"
+
+namespace softib::app {
+
+/// A description as the command line gives it: a file, then single keys in the order given.
+struct FabricFlags {
+    std::string config;
+    std::vector<std::pair<std::string, std::string>> keys;
+
+    bool empty() const { return config.empty() && keys.empty(); }
+};
+
+/// File and flags together; flags win.
+std::expected<Description, std::string> describe(const FabricFlags& flags);
+
+struct UpOptions {
+    std::optional<std::string> name;
+    FabricFlags flags;
+    bool foreground = false;
+    bool json = false;
+};
+int cmd_up(const UpOptions& options);
+
+struct DownOptions {
+    std::optional<std::string> name;
+    bool all = false;
+};
+int cmd_down(const DownOptions& options);
+
+struct ListOptions {
+    bool json = false;
+};
+int cmd_list(const ListOptions& options);
+
+struct StatusOptions {
+    std::optional<std::string> fabric;
+    bool verbose = false;
+    bool json = false;
+};
+int cmd_status(const StatusOptions& options);
+
+struct TopoOptions {
+    std::optional<std::string> fabric;
+    FabricFlags flags;  ///< Not empty: draw this description instead of a running fabric.
+    std::string dot;
+    std::string svg;
+    bool json = false;
+};
+int cmd_topo(const TopoOptions& options);
+
+struct ExecOptions {
+    std::optional<std::string> fabric;
+    std::string host;
+    bool use_namespace = false;
+    std::vector<std::string> command;
+};
+int cmd_exec(const ExecOptions& options);
+int cmd_env(const ExecOptions& options);
+
+struct RunOptions {
+    FabricFlags flags;
+    bool use_namespace = false;
+    std::vector<std::string> command;
+};
+int cmd_run(const RunOptions& options);
+
+struct RouteOptions {
+    std::optional<std::string> fabric;
+    std::string action;
+    std::string switch_name;
+    std::string lid;
+    std::string port;
+};
+int cmd_route(const RouteOptions& options);
+
+struct LinkOptions {
+    std::optional<std::string> fabric;
+    std::string action;
+    std::string node;
+    std::uint32_t port = 1;
+};
+int cmd_link(const LinkOptions& options);
+
+}  // namespace softib::app

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <variant>
+
+#include "app/fabric_dir.h"
+
+namespace softib::app {
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+using Value = std::variant<std::int64_t, std::string, Numbers>;
+using Setter = std::expected<void, std::string> (*)(Description&, const Value&);
+
+constexpr std::int64_t kHostsMax = kLidUnicastMax.value;
+constexpr std::int64_t kSwitchPortsMax = 254;
+constexpr std::uint64_t kArenaBytesMin = std::uint64_t{2} << 30;
+constexpr std::uint64_t kArenaBytesMax = std::uint64_t{16} << 40;
+constexpr std::size_t kSuggestionDistanceMax = 3;
+
+std::string shown(const Value& value) {
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+        return std::to_string(*number);
+    }
+    if (const auto* text = std::get_if<std::string>(&value)) {
+        return fmt::format("\"{}\"", *text);
+    }
+    return fmt::format("[{}]", fmt::join(std::get<Numbers>(value), ", "));
+}
+
+std::expected<void, std::string> refuse(const std::string& wanted, const Value& value) {
+    return std::unexpected(fmt::format("must be {}, not {}", wanted, shown(value)));
+}
+
+template <std::uint32_t topo::Spec::* kField, std::int64_t kMin, std::int64_t kMax>
+std::expected<void, std::string> set_number(Description& description, const Value& value) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (number == nullptr || *number < kMin || *number > kMax) {
+        return refuse(fmt::format("a whole number from {} to {}", kMin, kMax), value);
+    }
+    description.spec.*kField = static_cast<std::uint32_t>(*number);
+    return {};
+}
+
+template <std::string topo::Spec::* kField>
+std::expected<void, std::string> set_text(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr || text->empty()) {
+        return refuse("a text", value);
+    }
+    description.spec.*kField = *text;
+    return {};
+}
+
+std::expected<void, std::string> set_name(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) {
+        return refuse("a text", value);
+    }
+    description.spec.name = *text;
+    return check_fabric_name(*text);
+}
+
+std::expected<void, std::string> set_topology(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    const auto shape = text == nullptr ? std::nullopt : topo::parse_shape(*text);
+    if (!shape) {
+        return refuse("single-switch, fat-tree, torus or dragonfly", value);
+    }
+    description.spec.shape = *shape;
+    return {};
+}
+
+std::expected<void, std::string> set_generation(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    const auto generation = text == nullptr ? std::nullopt : topo::parse_generation(*text);
+    if (!generation) {
+        return refuse("EDR, HDR, NDR or XDR", value);
+    }
+    description.spec.generation = *generation;
+    return {};
+}
+
+std::optional<std::int64_t> parse_number(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) {
+        return std::nullopt;
+    }
+    return number;
+}
+
+/// "4x4x2"
+std::optional<Numbers> parse_numbers(std::string_view text) {
+    Numbers numbers;
+    while (true) {
+        const std::size_t cut = text.find('x');
+        const auto number = parse_number(text.substr(0, cut));
+        if (!number) {
+            return std::nullopt;
+        }
+        numbers.push_back(*number);
+        if (cut == std::string_view::npos) {
+            return numbers;
+        }
+        text.remove_prefix(cut + 1);
+    }
+}
+
+std::expected<void, std::string> set_dimensions(Description& description, const Value& value) {
+    std::optional<Numbers> numbers;
+    if (const auto* list = std::get_if<Numbers>(&value)) {
+        numbers = *list;
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+        numbers = parse_numbers(*text);
+    }
+    const auto fits = [](std::int64_t n) { return n >= 1 && n <= kHostsMax; };
+    if (!numbers || numbers->empty() || !std::ranges::all_of(*numbers, fits)) {
+        return refuse("switches per dimension, as [4, 4] or \"4x4\"", value);
+    }
+    description.spec.dimensions.clear();
+    for (const std::int64_t n : *numbers) {
+        description.spec.dimensions.push_back(static_cast<std::uint32_t>(n));
+    }
+    return {};
+}
+
+std::expected<void, std::string> set_arena(Description& description, const Value& value) {
+    std::expected<std::uint64_t, std::string> bytes = std::unexpected(std::string());
+    if (const auto* text = std::get_if<std::string>(&value)) {
+        bytes = parse_bytes(*text);
+    } else if (const auto* number = std::get_if<std::int64_t>(&value); number && *number >= 0) {
+        bytes = static_cast<std::uint64_t>(*number);
+    }
+    if (!bytes || *bytes < kArenaBytesMin || *bytes > kArenaBytesMax) {
+        return refuse("a size from 2GiB to 16TiB", value);
+    }
+    description.arena_bytes = *bytes;
+    return {};
+}
+
+enum class Form { kText, kNumber };
+
+struct KeyRule {
+    ConfigKey key;
+    Form form;  ///< How a flag's text is read.
+    Setter set;
+};
+
+using topo::Spec;
+const std::vector<KeyRule>& rules() {
+    static const std::vector<KeyRule> table{
+        {{"name", "NAME", "name of the fabric"}, Form::kText, set_name},
+        {{"topology", "SHAPE", "single-switch, fat-tree, torus or dragonfly"},
+         Form::kText,
+         set_topology},
+        {{"hosts", "N", "virtual hosts"}, Form::kNumber, set_number<&Spec::hosts, 1, kHostsMax>},
+        {{"hcas", "N", "HCAs per host"}, Form::kNumber, set_number<&Spec::hcas_per_host, 1, 64>},
+        {{"radix", "N", "ports per switch"},
+         Form::kNumber,
+         set_number<&Spec::radix, 0, kSwitchPortsMax>},
+        {{"levels", "N", "fat tree: 2 or 3"}, Form::kNumber, set_number<&Spec::levels, 0, 3>},
+        {{"dimensions", "AxB", "torus: switches per dimension"}, Form::kText, set_dimensions},
+        {{"hosts_per_switch", "N", "torus, dragonfly: HCAs per switch"},
+         Form::kNumber,
+         set_number<&Spec::hosts_per_switch, 0, kSwitchPortsMax>},
+        {{"groups", "N", "dragonfly: groups"},
+         Form::kNumber,
+         set_number<&Spec::groups, 0, kHostsMax>},
+        {{"switches_per_group", "N", "dragonfly: switches per group"},
+         Form::kNumber,
+         set_number<&Spec::switches_per_group, 0, kSwitchPortsMax>},
+        {{"generation", "GEN", "link speed: EDR, HDR, NDR or XDR"}, Form::kText, set_generation},
+        {{"device_pattern", "TEXT", "device names, {} is the number"},
+         Form::kText,
+         set_text<&Spec::device_pattern>},
+        {{"host_pattern", "TEXT", "host names, {} is the number"},
+         Form::kText,
+         set_text<&Spec::host_pattern>},
+        {{"arena", "SIZE", "address space for programs' memory, used only where touched"},
+         Form::kText,
+         set_arena},
+    };
+    return table;
+}
+
+const KeyRule* find_rule(std::string_view name) {
+    std::string wanted(name);
+    std::ranges::replace(wanted, '-', '_');
+    const auto found =
+        std::ranges::find_if(rules(), [&](const KeyRule& rule) { return rule.key.name == wanted; });
+    return found == rules().end() ? nullptr : &*found;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+        }
+    }
+    return row[b.size()];
+}
+
+std::string unknown_key(std::string_view name) {
+    const auto distance = [&](const KeyRule& rule) { return edit_distance(name, rule.key.name); };
+    const auto nearest = std::ranges::min_element(rules(), {}, distance);
+    if (distance(*nearest) <= kSuggestionDistanceMax) {
+        return fmt::format("unknown key '{}'; did you mean '{}'?", name, nearest->key.name);
+    }
+    std::vector<std::string_view> names;
+    std::ranges::transform(rules(), std::back_inserter(names),
+                           [](const KeyRule& rule) { return rule.key.name; });
+    return fmt::format("unknown key '{}'; the keys are {}", name, fmt::join(names, ", "));
+}
+
+std::string position(const std::string& file, const toml::source_region& region) {
+    return fmt::format("{}:{}:{}", file, region.begin.line, region.begin.column);
+}
+
+std::optional<Value> to_value(const toml::node& node) {
+    if (const auto number = node.value_exact<std::int64_t>()) {
+        return *number;
+    }
+    if (const auto text = node.value_exact<std::string>()) {
+        return *text;
+    }
+    const toml::array* const array = node.as_array();
+    if (array == nullptr) {
+        return std::nullopt;
+    }
+    Numbers numbers;
+    for (const toml::node& element : *array) {
+        const auto number = element.value_exact<std::int64_t>();
+        if (!number) {
+            return std::nullopt;
+        }
+        numbers.push_back(*number);
+    }
+    return numbers;
+}
+
+const char* type_name(const toml::node& node) {
+    switch (node.type()) {
+        case toml::node_type::table:
+            return "a table";
+        case toml::node_type::array:
+            return "an array";
+        case toml::node_type::floating_point:
+            return "a floating-point number";
+        case toml::node_type::boolean:
+            return "true or false";
+        default:
+            return "a date or time";
+    }
+}
+
+/// The value itself may be one that no key takes; the wish of the key is then still worth saying.
+std::string wrong_type(const KeyRule& rule, const toml::node& node) {
+    Description scratch;
+    const auto result = rule.set(scratch, Numbers{});
+    std::string wish = result ? "something else" : result.error();
+    wish = wish.substr(0, wish.rfind(", not "));
+    return fmt::format("'{}' {}, not {}", rule.key.name, wish, type_name(node));
+}
+
+}  // namespace
+
+const std::vector<ConfigKey>& config_keys() {
+    static const std::vector<ConfigKey> keys = [] {
+        std::vector<ConfigKey> all;
+        for (const KeyRule& rule : rules()) {
+            all.push_back(rule.key);
+        }
+        return all;
+    }();
+    return keys;
+}
+
+std::string flag_name(std::string_view key) {
+    std::string flag = fmt::format("--{}", key);
+    std::ranges::replace(flag, '_', '-');
+    return flag;
+}
+
+Result parse_description(std::string_view text, const std::string& file, Description& description) {
+    toml::table table;
+    try {
+        table = toml::parse(text, file);
+    } catch (const toml::parse_error& error) {
+        return std::unexpected(
+            fmt::format("{}: {}", position(file, error.source()), error.description()));
+    }
+    for (auto&& [key, node] : table) {
+        const KeyRule* const rule = find_rule(key.str());
+        if (rule == nullptr) {
+            return std::unexpected(
+                fmt::format("{}: {}", position(file, key.source()), unknown_key(key.str())));
+        }
+        const std::string where = position(file, node.source());
+        const auto value = to_value(node);
+        if (!value) {
+            return std::unexpected(fmt::format("{}: {}", where, wrong_type(*rule, node)));
+        }
+        if (const auto set = rule->set(description, *value); !set) {
+            return std::unexpected(fmt::format("{}: '{}' {}", where, rule->key.name, set.error()));
+        }
+        description.origins.insert_or_assign(std::string(rule->key.name), where);
+    }
+    return {};
+}
+
+Result load_description(const std::string& file, Description& description) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (!in || in.bad()) {
+        return std::unexpected(
+            fmt::format("cannot read {}: {}", file, std::generic_category().message(errno)));
+    }
+    return parse_description(text.str(), file, description);
+}
+
+Result apply_flag(std::string_view key, const std::string& text, Description& description) {
+    const KeyRule* const rule = find_rule(key);
+    if (rule == nullptr) {
+        return std::unexpected(unknown_key(key));
+    }
+    Value value = text;
+    if (rule->form == Form::kNumber) {
+        if (const auto number = parse_number(text)) {
+            value = *number;
+        }
+    }
+    if (const auto set = rule->set(description, value); !set) {
+        return std::unexpected(fmt::format("{} {}", flag_name(rule->key.name), set.error()));
+    }
+    description.origins.insert_or_assign(std::string(rule->key.name), flag_name(rule->key.name));
+    return {};
+}
+
+std::expected<topo::Fabric, std::string> generate(const Description& description) {
+    auto fabric = topo::generate(description.spec);
+    if (fabric) {
+        return std::move(*fabric);
+    }
+    const std::string& message = fabric.error().message;
+    // The generators name the field they refuse first.
+    std::size_t best = std::string::npos;
+    std::string where;
+    for (const auto& [key, origin] : description.origins) {
+        const std::size_t at = message.find(key);
+        if (at < best && !origin.starts_with("--")) {
+            best = at;
+            where = origin + ": ";
+        }
+    }
+    return std::unexpected(where + message);
+}
+
+std::string to_toml(const Description& description) {
+    const topo::Spec& spec = description.spec;
+    toml::table table{
+        {"name", spec.name},
+        {"topology", topo::to_string(spec.shape)},
+        {"hosts", std::int64_t{spec.hosts}},
+        {"hcas", std::int64_t{spec.hcas_per_host}},
+        {"generation", topo::link_speed(spec.generation).name},
+        {"device_pattern", spec.device_pattern},
+        {"host_pattern", spec.host_pattern},
+        {"arena", static_cast<std::int64_t>(description.arena_bytes)},
+    };
+    const auto number = [&](const char* key, std::uint32_t value) {
+        if (value != 0) {
+            table.insert(key, std::int64_t{value});
+        }
+    };
+    number("radix", spec.radix);
+    number("levels", spec.levels);
+    number("hosts_per_switch", spec.hosts_per_switch);
+    number("groups", spec.groups);
+    number("switches_per_group", spec.switches_per_group);
+    if (!spec.dimensions.empty()) {
+        toml::array dimensions;
+        for (const std::uint32_t n : spec.dimensions) {
+            dimensions.push_back(std::int64_t{n});
+        }
+        table.insert("dimensions", std::move(dimensions));
+    }
+    std::ostringstream out;
+    out << "# Written by softib; describes this fabric for as long as it exists.\n"
+        << table << "\n";
+    return out.str();
+}
+
+std::expected<std::uint64_t, std::string> parse_bytes(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+    constexpr std::string_view kUnits = "KMGT";
+    unsigned shift = 0;
+    if (!unit.empty()) {
+        const std::size_t at = kUnits.find(static_cast<char>(unit.front() & ~0x20));
+        const std::string_view rest = unit.substr(1);
+        if (at == std::string_view::npos || !(rest.empty() || rest == "iB" || rest == "B")) {
+            return std::unexpected(fmt::format("'{}' is no size; write it as 512M or 4G", text));
+        }
+        shift = static_cast<unsigned>(10 * (at + 1));
+    }
+    if (error != std::errc{} || number > std::numeric_limits<std::uint64_t>::max() >> shift) {
+        return std::unexpected(fmt::format("'{}' is no size; write it as 512M or 4G", text));
+    }
+    return number << shift;
+}
+
+}  // namespace softib::app

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/config.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "app/fabric_dir.h"
+
+namespace softib::app {
+namespace {
+
+std::string error_of(const std::string& text) {
+    Description description;
+    const auto parsed = parse_description(text, "lab.toml", description);
+    return parsed ? "" : parsed.error();
+}
+
+TEST(Config, EveryKeyIsRead) {
+    Description description;
+    const auto parsed = parse_description(R"(
+        name = "lab"
+        topology = "torus"
+        hosts = 8
+        hcas = 2
+        radix = 12
+        dimensions = [2, 4]
+        hosts-per-switch = 2
+        generation = "hdr"
+        device_pattern = "ib{}"
+        host_pattern = "node{}"
+        arena = "4GiB"
+    )",
+                                          "lab.toml", description);
+    ASSERT_TRUE(parsed) << parsed.error();
+    const topo::Spec& spec = description.spec;
+    EXPECT_EQ(spec.name, "lab");
+    EXPECT_EQ(spec.shape, topo::Shape::kTorus);
+    EXPECT_EQ(spec.hosts, 8U);
+    EXPECT_EQ(spec.hcas_per_host, 2U);
+    EXPECT_EQ(spec.radix, 12U);
+    EXPECT_EQ(spec.dimensions, (std::vector<std::uint32_t>{2, 4}));
+    EXPECT_EQ(spec.hosts_per_switch, 2U);
+    EXPECT_EQ(spec.generation, topo::Generation::kHdr);
+    EXPECT_EQ(spec.device_pattern, "ib{}");
+    EXPECT_EQ(spec.host_pattern, "node{}");
+    EXPECT_EQ(description.arena_bytes, std::uint64_t{4} << 30);
+}
+
+TEST(Config, WrittenDescriptionReadsBackTheSame) {
+    Description before;
+    before.spec.name = "lab";
+    before.spec.shape = topo::Shape::kDragonfly;
+    before.spec.hosts = 12;
+    before.spec.groups = 3;
+    before.spec.switches_per_group = 2;
+    before.spec.hosts_per_switch = 2;
+    before.spec.device_pattern = "a\"b\\{}";
+    before.spec.dimensions = {3, 3};
+    before.arena_bytes = std::uint64_t{8} << 30;
+    Description after;
+    const auto parsed = parse_description(to_toml(before), "again", after);
+    ASSERT_TRUE(parsed) << parsed.error();
+    EXPECT_EQ(to_toml(after), to_toml(before));
+    EXPECT_EQ(after.spec.device_pattern, before.spec.device_pattern);
+    EXPECT_EQ(after.spec.dimensions, before.spec.dimensions);
+}
+
+TEST(Config, UnknownKeyIsNamedWithItsPlaceAndTheNearestKey) {
+    EXPECT_EQ(error_of("topology = \"torus\"\nhost = 4\n"),
+              "lab.toml:2:1: unknown key 'host'; did you mean 'hosts'?");
+    EXPECT_EQ(error_of("colour = 1").substr(0, 42), "lab.toml:1:1: unknown key 'colour'; the ke");
+}
+
+TEST(Config, WrongTypeIsNamedWithItsPlace) {
+    EXPECT_EQ(error_of("\nhosts = \"many\""),
+              "lab.toml:2:9: 'hosts' must be a whole number from 1 to 49151, not \"many\"");
+    EXPECT_EQ(error_of("hosts = 2.5"),
+              "lab.toml:1:9: 'hosts' must be a whole number from 1 to 49151, not a "
+              "floating-point number");
+    EXPECT_EQ(error_of("topology = true"),
+              "lab.toml:1:12: 'topology' must be single-switch, fat-tree, torus or dragonfly, not "
+              "true or false");
+}
+
+TEST(Config, ValueOutOfRangeIsNamedWithItsPlace) {
+    EXPECT_EQ(error_of("hosts = 0"),
+              "lab.toml:1:9: 'hosts' must be a whole number from 1 to 49151, not 0");
+    EXPECT_EQ(error_of("generation = \"SDR\""),
+              "lab.toml:1:14: 'generation' must be EDR, HDR, NDR or XDR, not \"SDR\"");
+    EXPECT_EQ(error_of("arena = \"1M\""),
+              "lab.toml:1:9: 'arena' must be a size from 2GiB to 16TiB, not \"1M\"");
+}
+
+TEST(Config, BrokenTomlIsNamedWithItsPlace) {
+    EXPECT_TRUE(error_of("hosts = \n").starts_with("lab.toml:1:9: ")) << error_of("hosts = \n");
+    EXPECT_TRUE(error_of("hosts = 1\nhosts = 2\n").starts_with("lab.toml:2:"));
+}
+
+TEST(Config, WhatTheGeneratorRefusesIsTracedToTheFile) {
+    Description description;
+    ASSERT_TRUE(parse_description("hosts = 4\nlevels = 2\n", "lab.toml", description));
+    const auto fabric = generate(description);
+    ASSERT_FALSE(fabric);
+    EXPECT_TRUE(fabric.error().starts_with("lab.toml:2:10: levels belongs to fat-tree"))
+        << fabric.error();
+}
+
+TEST(Config, FlagsTakeTheSameValues) {
+    Description description;
+    EXPECT_TRUE(apply_flag("hosts", "7", description));
+    EXPECT_TRUE(apply_flag("dimensions", "2x3", description));
+    EXPECT_EQ(description.spec.hosts, 7U);
+    EXPECT_EQ(description.spec.dimensions, (std::vector<std::uint32_t>{2, 3}));
+    const auto refused = apply_flag("hosts_per_switch", "few", description);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error(),
+              "--hosts-per-switch must be a whole number from 0 to 254, not \"few\"");
+}
+
+TEST(Config, SizesHaveUnits) {
+    EXPECT_EQ(parse_bytes("65536"), 65536U);
+    EXPECT_EQ(parse_bytes("4k"), 4096U);
+    EXPECT_EQ(parse_bytes("3GiB"), std::uint64_t{3} << 30);
+    EXPECT_FALSE(parse_bytes(""));
+    EXPECT_FALSE(parse_bytes("G"));
+    EXPECT_FALSE(parse_bytes("4X"));
+    EXPECT_FALSE(parse_bytes("99999999T"));
+}
+
+TEST(FabricName, OnlyWhatIsSafeAsAFileName) {
+    EXPECT_TRUE(check_fabric_name("lab-2.b_c"));
+    for (const char* const bad : {"", ".", "..", ".x", "a/b", "-x", "a b", "ä"}) {
+        EXPECT_FALSE(check_fabric_name(bad)) << bad;
+    }
+    EXPECT_FALSE(check_fabric_name(std::string(49, 'a')));
+}
+
+}  // namespace
+}  // namespace softib::app

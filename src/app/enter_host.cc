@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/enter_host.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "app/observe.h"
+#include "app/term.h"
+#include "runtime/live/sysfs.h"
+
+namespace softib::app {
+
+std::expected<HostEnvironment, std::string> prepare_host(const FabricRef& fabric,
+                                                         const std::string& host) {
+    const auto observer = Observer::open(fabric);
+    if (!observer) {
+        return std::unexpected(observer.error());
+    }
+    if (auto checked = check_hosts(*observer, host); !checked) {
+        return std::unexpected(checked.error());
+    }
+    const std::string hosts_dir = fabric.dir + "/" + kHostsDirName;
+    HostEnvironment environment{.fabric = fabric, .host = host, .sysroot = hosts_dir + "/" + host};
+    for (const std::string& dir : {hosts_dir, environment.sysroot}) {
+        if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) {
+            return std::unexpected(fmt::format("cannot make {}: {}", dir, std::strerror(errno)));
+        }
+    }
+    if (auto written = live::sysfs_materialize(observer->arena(), host, environment.sysroot);
+        !written) {
+        return std::unexpected(written.error());
+    }
+    return environment;
+}
+
+int become_program(const HostEnvironment& host, const std::vector<std::string>& command) {
+    const std::vector<std::string> environment = host_environment(host);
+    std::vector<char*> variables = to_argv(environment);
+    environ = variables.data();
+    execvp(command[0].c_str(), to_argv(command).data());
+    const int error = errno;
+    note(fmt::format("cannot run {}: {}", command[0], std::strerror(error)));
+    return error == ENOENT ? 127 : 126;
+}
+
+}  // namespace softib::app

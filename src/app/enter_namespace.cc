@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The host's /sys and /dev as real paths, for programs that no preload reaches (static binaries,
+// Go). /sys and /dev themselves cannot be written to, so each directory that must get an entry
+// is replaced by a tmpfs that holds the old entries, bound, and the new ones.
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "app/enter_host.h"
+
+namespace softib::app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Done = std::expected<void, std::string>;
+
+// Where real HCAs would stand: replaced whole, never mixed with ours.
+constexpr const char* kOursAlone[] = {"infiniband", "infiniband_verbs", "infiniband_mad",
+                                      "infiniband_cm"};
+
+Done failed(const std::string& what) {
+    return std::unexpected(fmt::format("cannot {}: {}", what, std::strerror(errno)));
+}
+
+bool write_text(const char* path, const std::string& text) {
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    const bool done =
+        fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (fd >= 0) {
+        close(fd);
+    }
+    return done;
+}
+
+/// Rights to mount: those we have, else those of a user namespace where our uid stays the same,
+/// so that the daemon and the kernel still see us as ourselves.
+Done unshare_mounts() {
+    if (unshare(CLONE_NEWNS) == 0) {
+        return {};
+    }
+    const uid_t uid = geteuid();
+    const gid_t gid = getegid();
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
+        return std::unexpected(
+            fmt::format("--ns needs unprivileged user namespaces, which this system forbids ({}); "
+                        "run without --ns, or allow them: sysctl kernel.unprivileged_userns_clone, "
+                        "kernel.apparmor_restrict_unprivileged_userns, user.max_user_namespaces",
+                        std::strerror(errno)));
+    }
+    if (!write_text("/proc/self/setgroups", "deny") ||
+        !write_text("/proc/self/uid_map", fmt::format("{} {} 1", uid, uid)) ||
+        !write_text("/proc/self/gid_map", fmt::format("{} {} 1", gid, gid))) {
+        return failed("map our uid into the user namespace");
+    }
+    return {};
+}
+
+Done bind(const fs::path& from, const fs::path& to) {
+    if (mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+        return failed(fmt::format("bind {} to {}", from.string(), to.string()));
+    }
+    return {};
+}
+
+/// Makes `to` show what `from` is: a directory or a file is bound, a link is written again.
+Done put(const fs::path& from, const fs::path& to) {
+    std::error_code error;
+    const fs::file_status status = fs::symlink_status(from, error);
+    if (fs::is_symlink(status)) {
+        fs::create_symlink(fs::read_symlink(from, error), to, error);
+        return error ? failed(fmt::format("link {}", to.string())) : Done{};
+    }
+    if (fs::is_directory(status)) {
+        if (mkdir(to.c_str(), 0755) != 0) {
+            return failed(fmt::format("make {}", to.string()));
+        }
+    } else {
+        const int fd = open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (fd < 0) {
+            return failed(fmt::format("make {}", to.string()));
+        }
+        close(fd);
+    }
+    return bind(from, to);
+}
+
+bool ours_alone(const fs::path& name) {
+    return std::ranges::any_of(kOursAlone, [&](const char* one) { return name == one; });
+}
+
+std::vector<fs::path> entries(const fs::path& dir) {
+    std::vector<fs::path> all;
+    std::error_code error;
+    for (fs::directory_iterator it(dir, error), end; !error && it != end; it.increment(error)) {
+        all.push_back(it->path());
+    }
+    return all;
+}
+
+/// Fills `to` with the entries of both directories; ours win, directories in both are merged.
+Done merge(const fs::path& theirs, const fs::path& ours, const fs::path& to) {
+    std::error_code ignored;
+    for (const fs::path& entry : entries(theirs)) {
+        const fs::path name = entry.filename();
+        const bool in_ours = fs::exists(fs::symlink_status(ours / name, ignored));
+        if (in_ours || ours_alone(name)) {
+            continue;
+        }
+        // What cannot be shown (a device the namespace may not see) is left out.
+        if (auto done = put(entry, to / name); !done && !fs::is_directory(entry, ignored)) {
+            fs::remove(to / name, ignored);
+        }
+    }
+    for (const fs::path& entry : entries(ours)) {
+        const fs::path name = entry.filename();
+        const fs::path other = theirs / name;
+        Done done;
+        if (!ours_alone(name) && fs::is_directory(other, ignored) && !fs::is_symlink(entry)) {
+            if (mkdir((to / name).c_str(), 0755) != 0) {
+                return failed(fmt::format("make {}", (to / name).string()));
+            }
+            done = merge(other, entry, to / name);
+        } else {
+            done = put(entry, to / name);
+        }
+        if (!done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+/// In /dev/infiniband programs look for character devices; nothing is ever sent to them.
+Done put_devices(const fs::path& ours, const fs::path& to) {
+    const fs::path dir = to / "infiniband";
+    if (mkdir(dir.c_str(), 0755) != 0) {
+        return failed(fmt::format("make {}", dir.string()));
+    }
+    for (const fs::path& entry : entries(ours / "infiniband")) {
+        if (auto done = put("/dev/null", dir / entry.filename()); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+/// Replaces `dir` by a merge with the same directory below the host's root.
+Done replace(const fs::path& dir, const fs::path& sysroot, const fs::path& staging) {
+    const fs::path ours = sysroot / dir.relative_path();
+    if (!fs::exists(ours) || !fs::exists(dir)) {
+        return {};
+    }
+    // 755, not the sticky 1777: writing to a device in a sticky directory is refused.
+    if (mount("softib", staging.c_str(), "tmpfs", MS_NOSUID, "mode=755") != 0) {
+        return failed("mount a tmpfs");
+    }
+    Done done;
+    if (dir == "/dev") {
+        done = merge(dir, sysroot / "nothing", staging);
+        if (done) {
+            done = put_devices(ours, staging);
+        }
+    } else {
+        done = merge(dir, ours, staging);
+    }
+    if (done && mount(staging.c_str(), dir.c_str(), nullptr, MS_MOVE, nullptr) != 0) {
+        done = failed(fmt::format("put the host's {} in place", dir.string()));
+    }
+    return done;
+}
+
+}  // namespace
+
+std::expected<void, std::string> enter_namespace(const HostEnvironment& host) {
+    if (auto done = unshare_mounts(); !done) {
+        return done;
+    }
+    if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+        return failed("make the mounts private");
+    }
+    const std::string staging = host.fabric.dir + "/" + kHostsDirName + "/.staging";
+    if (mkdir(staging.c_str(), 0700) != 0 && errno != EEXIST) {
+        return failed(fmt::format("make {}", staging));
+    }
+    for (const char* const dir : {"/sys/devices", "/sys/class", "/dev"}) {
+        if (auto done = replace(dir, host.sysroot, staging); !done) {
+            return done;
+        }
+    }
+    return {};
+}
+
+}  // namespace softib::app

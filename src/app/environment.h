@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What a program needs in its environment to find itself on a host of a fabric.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/fabric_dir.h"
+
+namespace softib::app {
+
+struct HostEnvironment {
+    FabricRef fabric;
+    std::string host;
+    std::string sysroot;  ///< The host's /sys and /dev.
+    bool preload = true;  ///< False inside a namespace, where the paths are real.
+};
+
+/// The variables to set and their values, on top of the caller's own environment. Paths of ours
+/// are put first and stand only once, however often softib is nested.
+std::vector<std::pair<std::string, std::string>> host_variables(const HostEnvironment& wanted);
+
+/// The caller's environment with those variables, as NAME=VALUE.
+std::vector<std::string> host_environment(const HostEnvironment& wanted);
+
+/// The caller's environment without our preload, which is for programs on hosts.
+std::vector<std::string> daemon_environment();
+
+/// Pointers into `strings`, ended by a null pointer, for the exec functions.
+std::vector<char*> to_argv(const std::vector<std::string>& strings);
+
+/// Directory of the shim libraries that belong to this program.
+std::string library_dir();
+
+}  // namespace softib::app

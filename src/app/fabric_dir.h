@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Where fabrics live: one directory per fabric below a base directory of the user's own. The
+// name of the directory is the name of the fabric, and everything it needs to be found, joined,
+// restarted and removed is in it.
+//
+//   fabric.toml    the description it was started with
+//   softibd.pid    the daemon's pid; locked (flock) as long as the daemon lives
+//   softibd.sock   where programs attach
+//   softibd.log    what the daemon did
+//   proc/          one directory per attached process, for its event channels
+//   hosts/         the /sys and /dev of each host that was used
+
+#include <sys/types.h>
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softib::app {
+
+inline constexpr char kDescriptionName[] = "fabric.toml";
+inline constexpr char kLogName[] = "softibd.log";
+inline constexpr char kHostsDirName[] = "hosts";
+inline constexpr std::size_t kFabricNameMax = 48;
+
+struct FabricRef {
+    std::string name;
+    std::string dir;
+};
+
+/// Letters, digits, '.', '_' and '-', at most 48, not starting with a dot. The error is for the
+/// user.
+std::expected<void, std::string> check_fabric_name(std::string_view name);
+
+/// $SOFTIB_RUNTIME_DIR, else $XDG_RUNTIME_DIR/softib, else /tmp/softib-UID. Made with mode 0700
+/// where it is missing; refused where somebody else owns it or may write to it.
+std::expected<std::string, std::string> base_dir();
+
+/// The fabric that a command means: the one it names, else $SOFTIB_FABRIC, else "default".
+/// Inside `softib exec` and `softib run`, $SOFTIB_DIR says where $SOFTIB_FABRIC lives.
+std::expected<FabricRef, std::string> resolve_fabric(const std::optional<std::string>& name);
+
+/// Every fabric directory below the base, dead ones included, by name.
+std::expected<std::vector<FabricRef>, std::string> list_fabrics();
+
+/// Keeps two `softib up` from working on one base directory at once; released with the process.
+std::expected<int, std::string> lock_base_dir();
+
+/// Takes the daemon's lock and writes its pid. The descriptor holds the lock. The error says who
+/// holds it.
+std::expected<int, std::string> lock_fabric(const FabricRef& fabric);
+
+/// The pid of the living daemon; 0: there is none.
+pid_t daemon_pid(const FabricRef& fabric);
+
+/// Removes what softib put into the directory, then the directory. Files of others stay, and
+/// then the directory does too.
+void remove_fabric(const FabricRef& fabric);
+
+}  // namespace softib::app

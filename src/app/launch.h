@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Starting and ending a fabric's daemon.
+
+#include <sys/types.h>
+
+#include <expected>
+#include <string>
+
+#include "app/config.h"
+#include "app/fabric_dir.h"
+
+namespace softib::app {
+
+/// Makes the fabric's directory and writes its description. The caller holds lock_base_dir().
+std::expected<void, std::string> prepare_fabric(const FabricRef& fabric,
+                                                const Description& description);
+
+/// Starts softibd on a prepared directory and waits until programs can attach. lifeline_fd >= 0:
+/// the daemon ends when the other end of that pipe closes. On failure the message is the
+/// daemon's own and the directory is gone.
+std::expected<pid_t, std::string> start_daemon(const FabricRef& fabric, int lifeline_fd);
+
+/// Replaces this process by the daemon, which stays on the terminal. Returns only on failure.
+std::string exec_daemon_in_foreground(const FabricRef& fabric);
+
+/// Asks the daemon to end and waits until it has removed the directory.
+std::expected<void, std::string> stop_daemon(const FabricRef& fabric);
+
+/// Directory of the running program, where softibd stands too.
+std::string own_bin_dir();
+
+}  // namespace softib::app

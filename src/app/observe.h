@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A look at a running fabric: the arena, mapped read-only, and a way to ask its daemon things.
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "app/fabric_dir.h"
+#include "runtime/live/arena.h"
+#include "runtime/live/protocol.h"
+
+namespace softib::app {
+
+class Observer {
+  public:
+    /// The error says how to get the fabric up.
+    static std::expected<Observer, std::string> open(const FabricRef& fabric);
+
+    Observer(Observer&& other) noexcept;
+    Observer& operator=(Observer&&) = delete;
+    ~Observer();
+
+    const live::Arena& arena() const { return arena_; }
+    const FabricRef& fabric() const { return fabric_; }
+
+    /// Sends a request; 0 or the errno value that came back.
+    int ask(live::Message& message) const;
+
+  private:
+    explicit Observer(FabricRef fabric) : fabric_(std::move(fabric)) {}
+
+    FabricRef fabric_;
+    live::Arena arena_;
+    int fd_ = -1;
+};
+
+/// What an attached process holds.
+struct Program {
+    live::Owner owner = 0;
+    std::uint32_t pid = 0;
+    std::string command;
+    std::string host;
+};
+struct Holdings {
+    std::uint32_t qps = 0;
+    std::uint32_t cqs = 0;
+    std::uint32_t srqs = 0;
+    std::uint32_t mrs = 0;
+};
+
+std::vector<Program> programs(const live::Arena& arena);
+Holdings holdings(const live::Arena& arena, live::Owner owner);
+
+/// "leaf0 port 3", "h0/mlx5_0", or "-".
+std::string node_name(const live::Arena& arena, const live::NodeRef& node);
+
+/// Index of a switch by its name; the error lists the switches.
+std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,
+                                                      const std::string& name);
+
+/// Checks a host or a list of hosts; the error lists the hosts.
+std::expected<void, std::string> check_hosts(const Observer& observer, const std::string& hosts);
+
+const char* to_string(live::PortState state);
+
+}  // namespace softib::app

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The daemon's program: takes the fabric's directory, builds the fabric that the description in
+// it asks for, serves it, and removes the directory at the end.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <getopt.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "app/config.h"
+#include "app/fabric_dir.h"
+#include "app/teardown.h"
+#include "core/sm/routing/minhop.h"
+#include "runtime/live/builder.h"
+#include "runtime/live/daemon.h"
+#include "runtime/live/log.h"
+
+namespace softib::app {
+namespace {
+
+struct Options {
+    std::string dir;
+    bool foreground = false;
+    int ready_fd = -1;
+    int lifeline_fd = -1;
+};
+
+constexpr char kUsage[] =
+    "usage: softibd --dir DIR [--foreground] [--ready-fd N] [--lifeline-fd N]\n"
+    "Serves the fabric described in DIR/fabric.toml. Normally started by softib up.\n";
+
+bool parse_fd(const char* text, int& fd) {
+    const char* const end = text + std::strlen(text);
+    const auto [rest, error] = std::from_chars(text, end, fd);
+    return error == std::errc{} && rest == end && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+bool parse(int argc, char** argv, Options& options) {
+    constexpr option kLong[] = {{"dir", required_argument, nullptr, 'd'},
+                                {"foreground", no_argument, nullptr, 'F'},
+                                {"ready-fd", required_argument, nullptr, 'r'},
+                                {"lifeline-fd", required_argument, nullptr, 'l'},
+                                {"version", no_argument, nullptr, 'V'},
+                                {"help", no_argument, nullptr, 'h'},
+                                {nullptr, 0, nullptr, 0}};
+    int c = 0;
+    while ((c = getopt_long(argc, argv, "", kLong, nullptr)) != -1) {
+        switch (c) {
+            case 'd':
+                options.dir = optarg;
+                break;
+            case 'F':
+                options.foreground = true;
+                break;
+            case 'r':
+            case 'l':
+                if (!parse_fd(optarg, c == 'r' ? options.ready_fd : options.lifeline_fd)) {
+                    fmt::print(stderr, "softibd: '{}' is no open descriptor\n", optarg);
+                    return false;
+                }
+                break;
+            case 'V':
+                fmt::print("softibd {}\n", SOFTIB_VERSION);
+                std::exit(0);
+            case 'h':
+                fmt::print("{}", kUsage);
+                std::exit(0);
+            default:
+                return false;
+        }
+    }
+    return optind == argc && !options.dir.empty();
+}
+
+/// Tells whoever started us. "ready" is success, anything else is the reason to show.
+void report(Options& options, const std::string& text) {
+    if (options.ready_fd < 0) {
+        return;
+    }
+    const ssize_t ignored = write(options.ready_fd, text.data(), text.size());
+    static_cast<void>(ignored);
+    close(options.ready_fd);
+    options.ready_fd = -1;
+}
+
+int block_signals() {
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    sigprocmask(SIG_BLOCK, &ends, nullptr);
+    return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/// Each attached process takes two descriptors.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+std::expected<live::Arena, std::string> build(const FabricRef& fabric) {
+    Description description;
+    if (auto loaded = load_description(fabric.dir + "/" + kDescriptionName, description); !loaded) {
+        return std::unexpected(loaded.error());
+    }
+    description.spec.name = fabric.name;
+    auto graph = generate(description);
+    if (!graph) {
+        return std::unexpected(graph.error());
+    }
+    const auto routes = sm::route_minhop(*graph);
+    if (!routes) {
+        return std::unexpected(routes.error().message);
+    }
+    live::Arena arena =
+        live::build_arena(*graph, *routes, {.arena_bytes = description.arena_bytes});
+    if (arena.base == nullptr) {
+        return std::unexpected(
+            fmt::format("cannot make an arena of {} bytes: {}; try a smaller one with --arena",
+                        description.arena_bytes, std::strerror(errno)));
+    }
+    return arena;
+}
+
+std::expected<void, std::string> serve(const FabricRef& fabric, Options& options) {
+    const int signal_fd = block_signals();
+    auto arena = build(fabric);
+    if (!arena) {
+        return std::unexpected(arena.error());
+    }
+    live::Daemon daemon(
+        *arena, {.dir = fabric.dir, .signal_fd = signal_fd, .lifeline_fd = options.lifeline_fd});
+    if (auto started = daemon.start(); !started) {
+        return started;
+    }
+    live::log_info("fabric {} is up: {} hosts, {} HCAs, {} switches", fabric.name,
+                   arena->header->hosts, arena->header->hcas, arena->header->switches);
+    report(options, "ready\n");
+    daemon.run();
+    live::log_info("fabric {} ends", fabric.name);
+    if (options.lifeline_fd >= 0) {
+        end_programs(fabric.dir);
+    }
+    remove_fabric(fabric);
+    return {};
+}
+
+int run(Options& options) {
+    std::error_code bad;
+    const std::filesystem::path dir = std::filesystem::canonical(options.dir, bad);
+    if (bad) {
+        const std::string message = fmt::format("no directory {}", options.dir);
+        fmt::print(stderr, "softibd: {}\n", message);
+        report(options, message);
+        return 1;
+    }
+    const FabricRef fabric{dir.filename().string(), dir.string()};
+    const auto lock = lock_fabric(fabric);
+    std::expected<void, std::string> served;
+    if (!lock) {
+        served = std::unexpected(lock.error());
+    } else {
+        raise_descriptor_limit();
+        if (options.foreground || !live::log_to_file(fabric.dir + "/" + kLogName)) {
+            live::log_to_stderr();
+        }
+        served = serve(fabric, options);
+    }
+    if (!served) {
+        fmt::print(stderr, "softibd: {}\n", served.error());
+        report(options, served.error());
+        return 1;
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace softib::app
+
+int main(int argc, char** argv) {
+    softib::app::Options options;
+    if (!softib::app::parse(argc, argv, options)) {
+        fmt::print(stderr, "{}", softib::app::kUsage);
+        return 2;
+    }
+    return softib::app::run(options);
+}
