@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "core/base/ids.h"
+#include "core/hca/qp_state.h"
 
 namespace softib::live {
 
@@ -190,6 +191,7 @@ struct ServiceCall {
     std::uint64_t result;
 };
 inline constexpr std::uint32_t kServiceCalls = 16;
+inline constexpr std::uint32_t kAsyncChannels = 128;  ///< Open contexts of one process.
 
 struct alignas(4096) ProcSlot {
     std::atomic<ProcState> state;
@@ -209,6 +211,12 @@ struct alignas(4096) ProcSlot {
     std::atomic<std::uint32_t> helper_sleeping;
     /// Set by peers, cleared by the owner's progress: queue pairs moved to error, requests posted.
     alignas(64) std::atomic<std::uint32_t> attention;
+
+    /// Asynchronous event channels of the open contexts, for events of a port.
+    struct AsyncChannel {
+        std::atomic<std::uint32_t> channel;  ///< 0: entry is free.
+        std::uint32_t hca;
+    } async_channels[kAsyncChannels];
 
     ServiceCall calls[kServiceCalls];
     Stripe stripes[kStripesPerProc];
@@ -233,7 +241,10 @@ struct alignas(64) Cqe {
     std::uint8_t is_receive;
     std::uint16_t reserved;
     std::uint64_t tag;
-    std::atomic<std::uint32_t> seq;
+    std::uint32_t seq;
+
+    std::uint32_t load_seq() const { return __atomic_load_n(&seq, __ATOMIC_ACQUIRE); }
+    void publish(std::uint32_t value) { __atomic_store_n(&seq, value, __ATOMIC_RELEASE); }
 };
 static_assert(sizeof(Cqe) == 64);
 
@@ -250,6 +261,7 @@ struct alignas(64) CqShared {
     std::uint32_t channel;  ///< Completion channel id; 0: none.
     std::uint32_t entries;  ///< Capacity the program asked for (ring may be larger).
     std::uint64_t cookie;   ///< Owner's object; handed back in the channel's event.
+    std::uint32_t async_channel;
 
     alignas(64) std::atomic<std::uint32_t> arm;  ///< ArmKind, written by the owner, cleared by a producer.
     std::atomic<std::uint32_t> overflowed;
@@ -290,8 +302,8 @@ struct RecvRing {
     std::atomic<std::uint32_t> rnr_waiter;
 };
 
-enum class QpType : std::uint8_t { kRc = 2, kUc = 3, kUd = 4, kXrcSend = 9, kXrcRecv = 10 };
-enum class QpState : std::uint8_t { kReset = 0, kInit, kRtr, kRts, kSqd, kSqe, kErr };
+using hca::QpState;
+using hca::QpType;
 
 struct alignas(64) QpShared {
     /// Who may deliver here, in one word: see rx_word(). 0: nobody.
@@ -315,8 +327,9 @@ struct alignas(64) QpShared {
 
     RecvRing rq;
 
-    /// Packets and words this QP's operations put on and took off the wire; written only by the
-    /// thread that is this QP's NIC, folded into PortTotals when the QP goes.
+    /// Packets and words of this QP's own operations, written only by the thread that is its NIC:
+    /// requests it sent (xmit) and responses to them (rcv; for UD: datagrams delivered here). The
+    /// mirror image counts at the port of dest_lid. Folded into PortTotals when the QP goes.
     alignas(64) std::atomic<std::uint64_t> xmit_packets;
     std::atomic<std::uint64_t> xmit_words;
     std::atomic<std::uint64_t> rcv_packets;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/client.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "runtime/live/grace.h"
+#include "runtime/live/memory.h"
+#include "runtime/live/qp.h"
+#include "runtime/live/rpc.h"
+
+namespace softib::live {
+
+namespace {
+
+std::mutex g_mutex;
+Process* g_process = nullptr;  // Leaked on purpose: threads may use it while the process exits.
+
+std::uint64_t pid_namespace() {
+    struct stat st {};
+    return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+}
+
+}  // namespace
+
+std::uint64_t monotonic_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+struct ForkHandlers {
+    static void prepare() {
+        g_mutex.lock();
+        if (g_process != nullptr) {
+            g_process->regions->lock_for_fork();
+        }
+    }
+    static void parent() {
+        if (g_process != nullptr) {
+            g_process->regions->unlock_after_fork();
+        }
+        g_mutex.unlock();
+    }
+    static void child() {
+        if (g_process != nullptr) {
+            g_process->regions->unlock_after_fork();
+            g_process->become_inherited();
+            g_process = nullptr;
+        }
+        g_mutex.unlock();
+    }
+    static void install() {
+        static const int once = pthread_atfork(prepare, parent, child);
+        static_cast<void>(once);
+    }
+};
+
+Process* Process::get() {
+    const std::lock_guard guard(g_mutex);
+    if (g_process != nullptr) {
+        return g_process;
+    }
+    ForkHandlers::install();
+    auto* process = new (std::nothrow) Process;
+    if (process == nullptr) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    if (!process->attach()) {
+        const int saved = errno;
+        delete process;
+        errno = saved;
+        return nullptr;
+    }
+    g_process = process;
+    return process;
+}
+
+bool Process::attach() {
+    const char* dir = std::getenv("SOFTIB_DIR");
+    const char* hosts = std::getenv("SOFTIB_HOST");
+    if (dir == nullptr || hosts == nullptr || *dir == '\0' || std::strlen(hosts) >= kTextMax) {
+        errno = ENODEV;
+        return false;
+    }
+    socket_ = rpc_connect(dir);
+    if (socket_ < 0) {
+        return false;
+    }
+    Message message;
+    message.request = Request::kAttach;
+    message.text_bytes = static_cast<std::uint32_t>(std::strlen(hosts));
+    std::memcpy(message.text, hosts, message.text_bytes);
+    int fd = -1;
+    int error = call(message, &fd);
+    if (error == 0) {
+        arena = arena_map(fd, true);
+        error = arena.base == nullptr ? errno : 0;
+    }
+    if (error != 0 || message.owner == 0 || message.owner > kProcsMax) {
+        close(socket_);
+        errno = error != 0 ? error : EPROTO;
+        return false;
+    }
+    owner = static_cast<Owner>(message.owner);
+    slot = &arena.proc(owner);
+    fabric_dir = dir;
+    process_dir = process_directory(fabric_dir, arena, owner);
+    devices.resize(256);
+    devices.resize(list_devices(arena, hosts, devices));
+    qp_table.init(arena.qp_batches, kQpsMax, owner);
+    mr_table.init(arena.mr_batches, kMrsMax, owner);
+    cq_table.init(arena.cq_batches, kCqsMax, owner);
+    srq_table.init(arena.srq_batches, kSrqsMax, owner);
+    memory.init(&arena, owner);
+    channels.init(fabric_dir, &arena);
+    regions = new MemoryMap(*this);
+    hazard_fence = !grace_register();
+    // Where Yama restricts ptrace, peers still may copy into this process.
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    slot->pid = static_cast<std::uint32_t>(getpid());
+    slot->pid_namespace = pid_namespace();
+    if (!hold_life_lock(arena, owner)) {
+        return false;
+    }
+    slot->state.store(ProcState::kLive, std::memory_order_release);
+    return true;
+}
+
+void Process::become_inherited() {
+    inherited_.store(true, std::memory_order_relaxed);
+    // The connection is the parent's sign of life: the child must not keep it open.
+    close(socket_);
+    socket_ = -1;
+    regions->make_private_in_child();
+    for (Qp* qp : qps) {
+        qp->disown();
+    }
+    stop_helper_in_child();
+}
+
+Stripe& Process::next_stripe() {
+    const std::uint32_t n = stripe_counter_.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t index = n % kStripesPerProc;
+    std::uint32_t used = slot->stripes_used.load(std::memory_order_relaxed);
+    while (used <= index && !slot->stripes_used.compare_exchange_weak(used, index + 1)) {
+    }
+    return slot->stripes[index];
+}
+
+int Process::call(Message& message, int* received_fd) {
+    const std::lock_guard guard(socket_mutex_);
+    if (socket_ < 0 || !usable()) {
+        return ENOTCONN;
+    }
+    if (!rpc_call(socket_, message, received_fd)) {
+        return errno;
+    }
+    return message.status;
+}
+
+}  // namespace softib::live

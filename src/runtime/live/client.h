@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// This process as a member of a fabric: its slot, its allocators, its helper thread. Attached on
+// first use from the environment (SOFTIB_DIR, SOFTIB_HOST), kept until the process ends. A forked
+// child starts without one; what it inherited of its parent's is unusable there.
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/live/alloc.h"
+#include "runtime/live/arena.h"
+#include "runtime/live/channel.h"
+#include "runtime/live/naming.h"
+#include "runtime/live/protocol.h"
+#include "runtime/live/shm_lock.h"
+
+namespace softib::live {
+
+class Qp;
+class MemoryMap;
+
+class Process {
+  public:
+    /// The one of this process; attaches if needed. nullptr and errno: no fabric is configured
+    /// (ENODEV), the daemon does not answer, the host does not exist.
+    static Process* get();
+
+    Arena arena;
+    Owner owner = 0;
+    ProcSlot* slot = nullptr;
+    bool hazard_fence = false;
+
+    std::string fabric_dir;
+    std::string process_dir;
+    std::vector<DeviceEntry> devices;
+
+    TableAllocator qp_table;
+    TableAllocator mr_table;
+    TableAllocator cq_table;
+    TableAllocator srq_table;
+    ChunkAllocator memory;
+    ChannelWriter channels;
+    MemoryMap* regions = nullptr;
+
+    Stripe& next_stripe();
+    std::uint32_t next_pd() { return std::uint32_t{owner} << 20 | (++pd_counter_ & 0xFFFFF); }
+    std::uint32_t next_channel() { return ++channel_counter_; }
+
+    /// One request to the daemon. Returns 0 or an errno value.
+    int call(Message& message, int* received_fd);
+
+    /// False in a forked child, where this object belongs to the parent.
+    bool usable() const { return !inherited_.load(std::memory_order_relaxed); }
+
+    // --- progress (progress.cc) ---------------------------------------------------------------
+    /// Queue pairs whose head request waits (receiver not ready, no answer). Polls drive them.
+    std::atomic<std::uint32_t> stalled_count{0};
+    std::atomic<std::uint64_t> poll_activity{0};
+    std::mutex stalled_mutex;
+    std::vector<Qp*> stalled;
+    std::mutex qps_mutex;
+    std::vector<Qp*> qps;
+
+    void start_helper();
+    void stop_helper_in_child();
+    /// Advances stalled queue pairs and flushes those a peer moved to error.
+    void progress();
+    void add_stalled(Qp& qp);
+    void remove_stalled(Qp& qp);
+    bool wants_progress() const {
+        return slot->attention.load(std::memory_order_relaxed) != 0 ||
+               stalled_count.load(std::memory_order_relaxed) != 0;
+    }
+    /// Sets another process's attention and wakes its helper.
+    void ring(Owner target) const;
+
+  private:
+    bool attach();
+    void become_inherited();
+    static void* helper_main(void* self);
+    void helper_loop();
+
+    int socket_ = -1;
+    std::mutex socket_mutex_;
+    std::atomic<bool> inherited_{false};
+    std::atomic<std::uint32_t> pd_counter_{0};
+    std::atomic<std::uint32_t> channel_counter_{0};
+    std::atomic<std::uint32_t> stripe_counter_{0};
+    std::atomic<bool> helper_started_{false};
+    std::mutex helper_mutex_;
+
+    friend struct ForkHandlers;
+};
+
+std::uint64_t monotonic_ns();
+
+}  // namespace softib::live

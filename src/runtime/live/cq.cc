@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/cq.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <vector>
+
+#include "runtime/live/client.h"
+#include "runtime/live/hooks.h"
+#include "runtime/live/qp.h"
+
+namespace softib::live {
+
+namespace {
+
+Cqe* ring_of(const Arena& arena, const CqShared& cq) { return arena.at<Cqe>(cq.ring_off); }
+
+/// After a producer died inside: its entry may be valid while the count does not show it yet.
+void mend(const Arena& arena, CqShared& cq) {
+    const Cqe& e = ring_of(arena, cq)[cq.produced & cq.mask];
+    if (e.load_seq() == cq.produced + 1) {
+        ++cq.produced;
+    }
+}
+
+void lock_producer(Process& process, CqShared& cq) {
+    if (shm_lock(process.arena, cq.lock, process.owner) == LockResult::kTakenFromDead) [[unlikely]] {
+        mend(process.arena, cq);
+    }
+}
+
+void fill(Cqe& slot, const Cqe& entry) {
+    slot.wr_id = entry.wr_id;
+    slot.timestamp_ns = entry.timestamp_ns;
+    slot.byte_len = entry.byte_len;
+    slot.imm_or_rkey = entry.imm_or_rkey;
+    slot.qpn = entry.qpn;
+    slot.src_qpn = entry.src_qpn;
+    slot.wqe_index = entry.wqe_index;
+    slot.slid = entry.slid;
+    slot.pkey_index = entry.pkey_index;
+    slot.status = entry.status;
+    slot.opcode = entry.opcode;
+    slot.flags = entry.flags;
+    slot.sl = entry.sl;
+    slot.path_bits = entry.path_bits;
+    slot.is_receive = entry.is_receive;
+    slot.tag = entry.tag;
+}
+
+void overflow(Process& process, CqShared& cq) {
+    if (cq.overflowed.exchange(1) == 0) {
+        process.channels.signal(cq.owner, cq.async_channel,
+                                {cq.cookie, static_cast<std::uint32_t>(AsyncKind::kCqErr), 0});
+    }
+}
+
+void notify(Process& process, CqShared& cq, std::uint32_t armed) {
+    if (cq.arm.compare_exchange_strong(armed, kArmNone)) {
+        process.channels.signal(cq.owner, cq.channel, {cq.cookie, 0, 0});
+    }
+}
+
+}  // namespace
+
+void cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited) {
+    lock_producer(process, cq);
+    const std::uint32_t at = cq.produced;
+    if (at - cq.consumed_seen >= cq.entries) [[unlikely]] {
+        cq.consumed_seen = cq.consumed.load(std::memory_order_acquire);
+        if (at - cq.consumed_seen >= cq.entries) {
+            shm_unlock(cq.lock);
+            overflow(process, cq);
+            return;
+        }
+    }
+    Cqe& slot = ring_of(process.arena, cq)[at & cq.mask];
+    fill(slot, entry);
+    park_point(ParkPoint::kCqBeforePublish);
+    slot.publish(at + 1);
+    park_point(ParkPoint::kCqAfterPublish);
+    cq.produced = at + 1;
+    // The unlock is a full barrier: either we see the arming, or the owner's poll after arming
+    // sees the entry.
+    shm_unlock(cq.lock);
+    const std::uint32_t armed = cq.arm.load(std::memory_order_relaxed);
+    if (armed != kArmNone && (armed == kArmAny || solicited)) [[unlikely]] {
+        notify(process, cq, armed);
+    }
+}
+
+Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::uint32_t channel,
+               std::uint32_t async_channel, std::uint64_t cookie) {
+    if (entries == 0 || entries > kCqEntriesMax) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    const std::uint32_t ring = std::bit_ceil(entries + 1);
+    const std::uint32_t index = process.cq_table.allocate();
+    const std::uint64_t ring_off =
+        index == kNoEntry ? 0 : process.memory.allocate(std::uint64_t{ring} * sizeof(Cqe));
+    if (ring_off == 0) {
+        if (index != kNoEntry) {
+            process.cq_table.release(index);
+        }
+        errno = ENOMEM;
+        return nullptr;
+    }
+    CqShared& shared = process.arena.cqs[index];
+    shared.lock.store(0);
+    shared.produced = 0;
+    shared.consumed_seen = 0;
+    shared.mask = ring - 1;
+    shared.ring_off = ring_off;
+    shared.owner = process.owner;
+    shared.hca = static_cast<std::uint16_t>(hca);
+    shared.index = index;
+    shared.channel = channel;
+    shared.entries = ring - 1;
+    shared.cookie = cookie;
+    shared.async_channel = async_channel;
+    shared.arm.store(kArmNone);
+    shared.overflowed.store(0);
+    shared.consumed.store(0, std::memory_order_release);
+    auto* cq = new Cq;
+    cq->process_ = &process;
+    cq->shared_ = &shared;
+    cq->index_ = index;
+    cq->mask_ = ring - 1;
+    cq->ring_ = ring_of(process.arena, shared);
+    return cq;
+}
+
+Cq::~Cq() {
+    if (process_->usable()) {
+        process_->memory.release(shared_->ring_off, std::uint64_t{mask_ + 1} * sizeof(Cqe));
+        shared_->owner = 0;
+        process_->cq_table.release(index_);
+    }
+}
+
+void Cq::retire(const Cqe& e) {
+    QpShared& qp = process_->arena.qps[qp_index(e.qpn)];
+    if (e.is_receive == 0) {
+        reinterpret_cast<Qp*>(qp.cookie)->send_retired(e.wqe_index);
+    } else if (qp.srq == 0) {
+        reinterpret_cast<Qp*>(qp.cookie)->receive_retired(e.wqe_index);
+    }
+}
+
+void Cq::arm(bool solicited_only) {
+    // Solicited-only never weakens an earlier request for any completion (IBA vol. 1, 11.4.2.2).
+    if (solicited_only) {
+        std::uint32_t none = kArmNone;
+        shared_->arm.compare_exchange_strong(none, kArmSolicited);
+    } else {
+        shared_->arm.exchange(kArmAny, std::memory_order_seq_cst);
+    }
+}
+
+int Cq::resize(std::uint32_t entries) {
+    if (entries == 0 || entries > kCqEntriesMax) {
+        return EINVAL;
+    }
+    const std::uint32_t ring = std::bit_ceil(entries + 1);
+    const std::uint64_t off = process_->memory.allocate(std::uint64_t{ring} * sizeof(Cqe));
+    if (off == 0) {
+        return ENOMEM;
+    }
+    lock_.lock();
+    lock_producer(*process_, *shared_);
+    const std::uint32_t outstanding = shared_->produced - consumed_;
+    if (outstanding > ring - 1) {
+        shm_unlock(shared_->lock);
+        lock_.unlock();
+        process_->memory.release(off, std::uint64_t{ring} * sizeof(Cqe));
+        return EINVAL;
+    }
+    Cqe* fresh = process_->arena.at<Cqe>(off);
+    for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
+        fill(fresh[i & (ring - 1)], ring_[i & mask_]);
+        fresh[i & (ring - 1)].publish(i + 1);
+    }
+    const std::uint64_t old_off = shared_->ring_off;
+    const std::uint32_t old_ring = mask_ + 1;
+    shared_->ring_off = off;
+    shared_->mask = ring - 1;
+    shared_->entries = ring - 1;
+    ring_ = fresh;
+    mask_ = ring - 1;
+    shm_unlock(shared_->lock);
+    lock_.unlock();
+    process_->memory.release(old_off, std::uint64_t{old_ring} * sizeof(Cqe));
+    return 0;
+}
+
+void Cq::purge(std::uint32_t qpn) {
+    lock_.lock();
+    lock_producer(*process_, *shared_);
+    std::uint32_t kept = 0;
+    std::vector<Cqe*> keep;
+    for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
+        Cqe& e = ring_[i & mask_];
+        if (e.qpn != qpn) {
+            keep.push_back(&e);
+        }
+    }
+    // Moved to the young end, so that `produced` stands still and `consumed` moves on.
+    const std::uint32_t removed = shared_->produced - consumed_ - static_cast<std::uint32_t>(keep.size());
+    if (removed != 0) {
+        for (auto it = keep.rbegin(); it != keep.rend(); ++it, ++kept) {
+            Cqe& to = ring_[(shared_->produced - 1 - kept) & mask_];
+            if (&to != *it) {
+                fill(to, **it);
+            }
+        }
+        consumed_ += removed;
+        shared_->consumed.store(consumed_, std::memory_order_release);
+    }
+    shm_unlock(shared_->lock);
+    lock_.unlock();
+}
+
+bool Cq::newest_receive(std::uint32_t qpn, std::uint32_t& wqe_index) {
+    lock_.lock();
+    lock_producer(*process_, *shared_);
+    bool found = false;
+    for (std::uint32_t i = shared_->produced; i != consumed_ && !found; --i) {
+        const Cqe& e = ring_[(i - 1) & mask_];
+        if (e.qpn == qpn && e.is_receive != 0) {
+            wqe_index = e.wqe_index;
+            found = true;
+        }
+    }
+    shm_unlock(shared_->lock);
+    lock_.unlock();
+    return found;
+}
+
+}  // namespace softib::live

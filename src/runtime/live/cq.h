@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Completion queues. Many producers (peers, our own senders) under a crash-safe lock; consumers are
+// threads of the owner under a lock of its own. An entry is published by its sequence word, so
+// that a poll of an empty queue reads one cache line and nothing else.
+
+#include <cstdint>
+
+#include "runtime/live/arena.h"
+#include "runtime/live/shm_lock.h"
+#include "runtime/live/types.h"
+
+namespace softib::live {
+
+class Process;
+
+inline constexpr std::uint32_t kCqEntriesMax = 1U << 22;
+
+/// Adds a completion to any process's queue. `solicited`: counts for solicited-only arming.
+void cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited);
+
+class Cq {
+  public:
+    static Cq* create(Process& process, std::uint32_t hca, std::uint32_t entries, std::uint32_t channel,
+                      std::uint32_t async_channel, std::uint64_t cookie);  ///< nullptr and errno.
+    ~Cq();
+
+    std::uint32_t index() const { return index_; }
+    std::uint32_t entries() const { return shared_->entries; }
+    CqShared& shared() { return *shared_; }
+
+    /// Takes up to `max` completions; calls fn(const Cqe&) for each.
+    template <typename Fn>
+    int poll(int max, Fn&& fn) {
+        lock_.lock();
+        const int n = poll_locked(max, fn);
+        lock_.unlock();
+        return n;
+    }
+
+    // For the extended polling interface, which holds the queue between calls.
+    void lock() { lock_.lock(); }
+    void unlock() { lock_.unlock(); }
+    const Cqe* peek_locked() const {
+        const Cqe& e = ring_[consumed_ & mask_];
+        return e.load_seq() == consumed_ + 1 ? &e : nullptr;
+    }
+    void advance_locked(const Cqe& e) {
+        retire(e);
+        ++consumed_;
+        shared_->consumed.store(consumed_, std::memory_order_release);
+    }
+
+    void arm(bool solicited_only);
+    int resize(std::uint32_t entries);  ///< 0 or errno.
+    /// Removes the completions of a queue pair (or of a shared receive queue) that is going away.
+    void purge(std::uint32_t qpn);
+    /// The newest receive ring index delivered for this QP and not yet polled, if any.
+    bool newest_receive(std::uint32_t qpn, std::uint32_t& wqe_index);
+
+  private:
+    Cq() = default;
+
+    template <typename Fn>
+    int poll_locked(int max, Fn& fn) {
+        int n = 0;
+        for (; n < max; ++n) {
+            const Cqe* e = peek_locked();
+            if (e == nullptr) {
+                break;
+            }
+            retire(*e);
+            fn(*e);
+            ++consumed_;
+        }
+        if (n != 0) {
+            shared_->consumed.store(consumed_, std::memory_order_release);
+        }
+        return n;
+    }
+    /// Gives the send queue's slots back: they are in use until their completion is polled.
+    void retire(const Cqe& e);
+
+    SpinLock lock_;
+    std::uint32_t consumed_ = 0;
+    std::uint32_t mask_ = 0;
+    Cqe* ring_ = nullptr;
+    CqShared* shared_ = nullptr;
+    Process* process_ = nullptr;
+    std::uint32_t index_ = 0;
+};
+
+}  // namespace softib::live

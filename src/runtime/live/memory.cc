@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "core/base/check.h"
+#include "runtime/live/client.h"
+#include "runtime/live/grace.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::uint64_t kUnusedBytesMax = std::uint64_t{64} << 20;
+constexpr std::uint64_t kPopulateBytesMax = std::uint64_t{16} << 20;
+constexpr std::uint32_t kRemoteModify = kLocalWrite | kRemoteWrite | kRemoteAtomic;
+
+std::uint64_t page_down(std::uint64_t a) { return a & ~(kPageBytes - 1); }
+std::uint64_t page_up(std::uint64_t a) { return page_down(a + kPageBytes - 1); }
+
+/// For tests and for measuring: the best tier this process may use.
+Tier tier_from_environment() {
+    const char* text = std::getenv("SOFTIB_MEMORY_TIER");
+    if (text != nullptr && text[0] >= '1' && text[0] <= '3' && text[1] == '\0') {
+        return static_cast<Tier>(text[0] - '0');
+    }
+    return Tier::kShared;
+}
+
+}  // namespace
+
+MemoryMap::MemoryMap(Process& process) : process_(process), tier_best_(tier_from_environment()) {}
+
+std::uint32_t MemoryMap::new_entry(MrShared** mr) {
+    const std::uint32_t index = process_.mr_table.allocate();
+    if (index == kNoEntry) {
+        return kNoEntry;
+    }
+    *mr = &process_.arena.mrs[index];
+    // The variant survives, so that a stale key of an earlier use stays wrong.
+    const std::uint32_t variant = (*mr)->next_key_variant;
+    (*mr)->access = 0;
+    (*mr)->kind = KeyKind::kRegion;
+    (*mr)->iova = (*mr)->length = (*mr)->ext_begin = (*mr)->ext_end = (*mr)->ext_off = 0;
+    (*mr)->va_delta = (*mr)->extents_off = 0;
+    (*mr)->extents = (*mr)->qpn = (*mr)->parent = 0;
+    (*mr)->next_key_variant = variant;
+    (*mr)->owner = process_.owner;
+    (*mr)->rest_tier = tier_best_ == Tier::kHelper ? Tier::kHelper : Tier::kCopy;
+    return index;
+}
+
+std::uint32_t MemoryMap::rotate_key(std::uint32_t index) {
+    MrShared& mr = process_.arena.mrs[index];
+    mr.next_key_variant = (mr.next_key_variant + 1) & 0xFF;
+    return index << 8 | mr.next_key_variant;
+}
+
+int MemoryMap::check(const RegionRequest& request, const std::vector<Vma>& vmas) const {
+    const int needed = (request.access & kRemoteModify) != 0 ? PROT_READ | PROT_WRITE : PROT_READ;
+    std::uint64_t at = request.va;
+    const std::uint64_t end = request.va + request.length;
+    for (const Vma& vma : vmas) {
+        if (vma.begin > at) {
+            return EFAULT;
+        }
+        if ((vma.protection & needed) != needed) {
+            return EFAULT;
+        }
+        at = vma.end;
+        if (at >= end) {
+            return 0;
+        }
+    }
+    return EFAULT;
+}
+
+void MemoryMap::add_piece(std::vector<Piece>& pieces, std::uint64_t begin, std::uint64_t end,
+                          std::uint64_t delta, std::uint64_t off) {
+    auto backing = backings_.upper_bound(off);
+    SOFTIB_CHECK(backing != backings_.begin());
+    --backing;
+    pieces.push_back({{begin - delta, end - delta, off}, backing->first});
+}
+
+bool MemoryMap::take_shared(const Vma& vma, std::uint64_t begin, std::uint64_t end,
+                            std::uint64_t delta, std::vector<Piece>& pieces) {
+    const std::uint64_t bytes = end - begin;
+    const std::uint64_t off = process_.memory.allocate_pages(bytes);
+    if (off == 0) {
+        return false;
+    }
+    if (!share_pages(process_.arena, begin, bytes, vma.protection, off)) {
+        process_.memory.release_pages(off, bytes);
+        return false;
+    }
+    if (bytes <= kPopulateBytesMax) {
+        madvise(reinterpret_cast<void*>(begin), bytes, MADV_POPULATE_WRITE);
+    }
+    backings_.emplace(off, Backing{bytes, 0});
+    unused_bytes_ += bytes;
+    add_piece(pieces, begin, end, delta, off);
+    return true;
+}
+
+int MemoryMap::place_extents(const std::vector<Piece>& pieces, MrShared& mr) {
+    std::vector<Extent> merged;
+    for (const Piece& piece : pieces) {
+        if (!merged.empty() && merged.back().end == piece.extent.begin &&
+            merged.back().arena_off + (merged.back().end - merged.back().begin) ==
+                piece.extent.arena_off) {
+            merged.back().end = piece.extent.end;
+        } else {
+            merged.push_back(piece.extent);
+        }
+    }
+    if (merged.empty()) {
+        return 0;
+    }
+    const auto main = std::max_element(merged.begin(), merged.end(), [](const Extent& a, const Extent& b) {
+        return a.end - a.begin < b.end - b.begin;
+    });
+    mr.ext_begin = main->begin;
+    mr.ext_end = main->end;
+    mr.ext_off = main->arena_off;
+    merged.erase(main);
+    if (!merged.empty()) {
+        mr.extents_off = process_.memory.allocate(merged.size() * sizeof(Extent));
+        if (mr.extents_off == 0) {
+            return ENOMEM;
+        }
+        std::copy(merged.begin(), merged.end(), process_.arena.at<Extent>(mr.extents_off));
+        mr.extents = static_cast<std::uint32_t>(merged.size());
+    }
+    return 0;
+}
+
+int MemoryMap::build(const RegionRequest& request, MrShared& mr, std::vector<std::uint64_t>& backings) {
+    const std::uint64_t delta = request.va - request.iova;
+    mr.iova = request.iova;
+    mr.length = request.length;
+    mr.va_delta = delta;
+    mr.ext_begin = mr.ext_end = mr.ext_off = 0;
+    mr.extents = 0;
+    if (request.on_demand) {
+        return 0;
+    }
+    const std::uint64_t end = request.va + request.length;
+    std::vector<Vma> vmas;
+    std::vector<Piece> pieces;
+    vmas.reserve(64);
+    pieces.reserve(64);
+    if (!read_vmas(process_.arena, page_down(request.va), page_up(end), vmas)) {
+        return errno;
+    }
+    if (const int error = check(request, vmas); error != 0) {
+        return error;
+    }
+    for (const Vma& vma : vmas) {
+        if (tier_best_ != Tier::kShared) {
+            break;
+        }
+        if (vma.kind == Vma::kArena) {
+            const std::uint64_t b = std::max(request.va, vma.begin);
+            const std::uint64_t e = std::min(end, vma.end);
+            if (b < e) {
+                add_piece(pieces, b, e, delta, vma.arena_off + (b - vma.begin));
+            }
+            continue;
+        }
+        // Partial pages at the ends stay private: what else stands in them is not registered.
+        const std::uint64_t b = std::max(page_up(request.va), vma.begin);
+        const std::uint64_t e = std::min(page_down(end), vma.end);
+        if (vma.kind == Vma::kPrivateAnonymous && b < e) {
+            take_shared(vma, b, e, delta, pieces);
+        }
+    }
+    for (const Piece& piece : pieces) {
+        if (std::find(backings.begin(), backings.end(), piece.backing) == backings.end()) {
+            backings.push_back(piece.backing);
+            Backing& backing = backings_.at(piece.backing);
+            if (backing.regions++ == 0) {
+                unused_bytes_ -= backing.bytes;
+            }
+        }
+    }
+    return place_extents(pieces, mr);
+}
+
+void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
+    std::uint64_t shared = mr.ext_end - mr.ext_begin;
+    const Extent* extents = process_.arena.at<Extent>(mr.extents_off);
+    for (std::uint32_t i = 0; i < mr.extents; ++i) {
+        shared += extents[i].end - extents[i].begin;
+    }
+    const std::uint64_t rest = mr.length - shared;
+    const auto add = [&](Tier tier, std::uint64_t bytes) {
+        if (bytes != 0) {
+            const auto t = static_cast<std::size_t>(tier);
+            process_.slot->bytes_by_tier[t].fetch_add(bytes * static_cast<std::uint64_t>(sign));
+            process_.slot->regions_by_tier[t].fetch_add(static_cast<std::uint32_t>(sign));
+        }
+    };
+    add(Tier::kShared, shared);
+    add(mr.rest_tier, rest);
+}
+
+int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
+    const bool implicit = request.on_demand && request.length == UINT64_MAX;
+    if (request.length == 0 || (!implicit && (request.va + request.length < request.va ||
+                                              request.iova + request.length < request.iova))) {
+        return EINVAL;
+    }
+    const std::lock_guard guard(mutex_);
+    collect_unused();
+    MrShared* mr = nullptr;
+    index = new_entry(&mr);
+    if (index == kNoEntry) {
+        return ENOMEM;
+    }
+    std::vector<std::uint64_t> backings;
+    if (const int error = build(request, *mr, backings); error != 0) {
+        drop_backings(backings);
+        process_.mr_table.release(index);
+        return error;
+    }
+    mr->access = request.access;
+    mr->pd = request.pd;
+    mr->hca = request.hca;
+    if (mr->ext_end - mr->ext_begin != mr->length) {
+        process_.start_helper();
+    }
+    used_[index] = std::move(backings);
+    account(*mr, 1);
+    mr->key.store(rotate_key(index), std::memory_order_release);
+    return 0;
+}
+
+int MemoryMap::add_null(std::uint32_t pd, std::uint32_t hca, std::uint32_t& index) {
+    const std::lock_guard guard(mutex_);
+    MrShared* mr = nullptr;
+    index = new_entry(&mr);
+    if (index == kNoEntry) {
+        return ENOMEM;
+    }
+    mr->kind = KeyKind::kNull;
+    mr->pd = pd;
+    mr->hca = hca;
+    mr->access = kLocalWrite;
+    mr->length = UINT64_MAX;
+    mr->key.store(rotate_key(index), std::memory_order_release);
+    return 0;
+}
+
+int MemoryMap::add_device_memory(std::uint32_t pd, std::uint32_t hca, std::uint64_t off,
+                                 std::uint64_t length, std::uint32_t access, std::uint32_t& index) {
+    const std::lock_guard guard(mutex_);
+    MrShared* mr = nullptr;
+    index = new_entry(&mr);
+    if (index == kNoEntry) {
+        return ENOMEM;
+    }
+    mr->kind = KeyKind::kDeviceMemory;
+    mr->pd = pd;
+    mr->hca = hca;
+    mr->access = access;
+    mr->length = length;
+    mr->ext_end = length;
+    mr->ext_off = off;
+    mr->key.store(rotate_key(index), std::memory_order_release);
+    return 0;
+}
+
+int MemoryMap::add_window(std::uint32_t pd, std::uint32_t hca, KeyKind kind, std::uint32_t& index) {
+    const std::lock_guard guard(mutex_);
+    MrShared* mr = nullptr;
+    index = new_entry(&mr);
+    if (index == kNoEntry) {
+        return ENOMEM;
+    }
+    mr->kind = kind;
+    mr->pd = pd;
+    mr->hca = hca;
+    // An unbound window has a key but no bytes.
+    mr->key.store(rotate_key(index), std::memory_order_release);
+    return 0;
+}
+
+int MemoryMap::change_region(std::uint32_t index, bool translation, const RegionRequest& request,
+                             bool change_pd, bool change_access) {
+    MrShared& mr = process_.arena.mrs[index];
+    const std::lock_guard guard(mutex_);
+    const std::uint32_t key = mr.key.load(std::memory_order_relaxed);
+    mr.key.store(0, std::memory_order_release);
+    wait_grace(process_.arena, process_.owner, nullptr);
+    int error = 0;
+    if (translation) {
+        account(mr, -1);
+        std::vector<std::uint64_t> backings;
+        if (mr.extents != 0) {
+            process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
+            mr.extents = 0;
+        }
+        error = build(request, mr, backings);
+        drop_backings(used_[index]);
+        used_[index] = std::move(backings);
+        if (error == 0) {
+            account(mr, 1);
+            if (mr.ext_end - mr.ext_begin != mr.length) {
+                process_.start_helper();
+            }
+        } else {
+            mr.length = 0;
+        }
+    }
+    if (error == 0 && change_pd) {
+        mr.pd = request.pd;
+    }
+    if (error == 0 && change_access) {
+        mr.access = request.access;
+    }
+    if (error == 0) {
+        mr.key.store(key, std::memory_order_release);
+    }
+    return error;
+}
+
+void MemoryMap::remove(std::uint32_t index) {
+    MrShared& mr = process_.arena.mrs[index];
+    const std::lock_guard guard(mutex_);
+    mr.key.store(0, std::memory_order_release);
+    const bool quiet = wait_grace(process_.arena, process_.owner, nullptr);
+    if (mr.kind == KeyKind::kRegion) {
+        account(mr, -1);
+        if (mr.extents != 0 && quiet) {
+            process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
+        }
+        mr.extents = 0;
+        // A sender stopped in mid-flight may still write: its pages are then never reused.
+        if (const auto used = used_.find(index); used != used_.end()) {
+            if (quiet) {
+                drop_backings(used->second);
+            }
+            used_.erase(used);
+        }
+    }
+    process_.mr_table.release(index);
+}
+
+void MemoryMap::drop_backings(const std::vector<std::uint64_t>& backings) {
+    for (const std::uint64_t off : backings) {
+        Backing& backing = backings_.at(off);
+        if (--backing.regions == 0) {
+            unused_bytes_ += backing.bytes;
+        }
+    }
+}
+
+void MemoryMap::collect_unused() {
+    if (unused_bytes_ < kUnusedBytesMax) {
+        return;
+    }
+    std::vector<Vma> vmas;
+    if (!read_vmas(process_.arena, 0, UINT64_MAX, vmas)) {
+        return;
+    }
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> mapped;
+    for (const Vma& vma : vmas) {
+        if (vma.kind == Vma::kArena) {
+            mapped.emplace_back(vma.arena_off, vma.arena_off + (vma.end - vma.begin));
+        }
+    }
+    for (auto it = backings_.begin(); it != backings_.end();) {
+        const std::uint64_t begin = it->first;
+        const std::uint64_t end = begin + it->second.bytes;
+        const bool in_use = it->second.regions != 0 ||
+                            std::any_of(mapped.begin(), mapped.end(), [&](const auto& range) {
+                                return range.first < end && begin < range.second;
+                            });
+        if (in_use) {
+            ++it;
+            continue;
+        }
+        process_.memory.release_pages(begin, it->second.bytes);
+        unused_bytes_ -= it->second.bytes;
+        it = backings_.erase(it);
+    }
+}
+
+void MemoryMap::make_private_in_child() {
+    std::vector<Vma> vmas;
+    if (backings_.empty() || !read_vmas(process_.arena, 0, UINT64_MAX, vmas)) {
+        return;
+    }
+    for (const Vma& vma : vmas) {
+        if (vma.kind == Vma::kArena) {
+            mmap(reinterpret_cast<void*>(vma.begin), vma.end - vma.begin, vma.protection,
+                 MAP_PRIVATE | MAP_FIXED, process_.arena.fd, static_cast<off_t>(vma.arena_off));
+        }
+    }
+}
+
+}  // namespace softib::live

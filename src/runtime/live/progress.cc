@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What happens without a caller: waiting requests, timeouts, calls from peers. Programs that poll
+// drive it themselves; the helper thread steps in when they do not, and sleeps for good when
+// nothing waits.
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "runtime/live/client.h"
+#include "runtime/live/qp.h"
+#include "runtime/live/service.h"
+
+namespace softib::live {
+
+namespace {
+
+/// While something waits and the program polls, the helper only looks in this often.
+constexpr std::uint64_t kLookInNs = 1'000'000;
+constexpr std::uint32_t kBusyLookIns = 8;
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t timeout_ns) {
+    timespec t{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
+    syscall(SYS_futex, &word, FUTEX_WAIT, value, timeout_ns == 0 ? nullptr : &t, nullptr, 0);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word) {
+    syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+void Process::ring(Owner target) const {
+    if (target == 0 || target > kProcsMax) {
+        return;
+    }
+    ProcSlot& other = arena.proc(target);
+    other.attention.store(1, std::memory_order_release);
+    other.doorbell.fetch_add(1, std::memory_order_seq_cst);
+    if (other.helper_sleeping.load(std::memory_order_seq_cst) != 0) {
+        futex_wake(other.doorbell);
+    }
+}
+
+void Process::add_stalled(Qp& qp) {
+    bool first = false;
+    {
+        const std::lock_guard guard(stalled_mutex);
+        if (std::find(stalled.begin(), stalled.end(), &qp) == stalled.end()) {
+            stalled.push_back(&qp);
+        }
+        first = stalled.size() == 1;
+        stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_seq_cst);
+    }
+    if (first && slot->helper_sleeping.load(std::memory_order_seq_cst) != 0) {
+        slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
+        futex_wake(slot->doorbell);
+    }
+}
+
+void Process::remove_stalled(Qp& qp) {
+    const std::lock_guard guard(stalled_mutex);
+    std::erase(stalled, &qp);
+    stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_relaxed);
+}
+
+void Process::progress() {
+    if (slot->attention.load(std::memory_order_relaxed) != 0) {
+        slot->attention.exchange(0, std::memory_order_acq_rel);
+        service_run(*this);
+        const std::lock_guard guard(qps_mutex);
+        for (Qp* qp : qps) {
+            qp->flush_if_failed();
+        }
+    }
+    if (stalled_count.load(std::memory_order_relaxed) == 0) {
+        return;
+    }
+    // One thread at a time; the others have better things to do.
+    if (!stalled_mutex.try_lock()) {
+        return;
+    }
+    std::erase_if(stalled, [](Qp* qp) { return qp->advance(); });
+    stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_relaxed);
+    stalled_mutex.unlock();
+}
+
+void Process::start_helper() {
+    if (helper_started_.load(std::memory_order_acquire)) {
+        return;
+    }
+    const std::lock_guard guard(helper_mutex_);
+    if (helper_started_.load(std::memory_order_relaxed)) {
+        return;
+    }
+    // Signals are the program's business: the helper takes none.
+    sigset_t all;
+    sigset_t old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, 256 * 1024);
+    pthread_t thread;
+    if (pthread_create(&thread, &attr, helper_main, this) == 0) {
+        pthread_setname_np(thread, "softib-helper");
+        helper_started_.store(true, std::memory_order_release);
+        slot->helper_ready.store(1, std::memory_order_release);
+    }
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+void Process::stop_helper_in_child() {
+    // Threads do not survive a fork; the child's copy of this object is never used again.
+    helper_started_.store(false);
+}
+
+void* Process::helper_main(void* self) {
+    static_cast<Process*>(self)->helper_loop();
+    return nullptr;
+}
+
+void Process::helper_loop() {
+    std::uint64_t seen_activity = 0;
+    std::uint32_t look_ins = 0;
+    for (;;) {
+        const std::uint32_t bell = slot->doorbell.load(std::memory_order_seq_cst);
+        const std::uint64_t activity = poll_activity.load(std::memory_order_relaxed);
+        const bool polled = activity != seen_activity;
+        seen_activity = activity;
+        if (slot->attention.load(std::memory_order_relaxed) != 0 || !polled) {
+            progress();
+        }
+        std::uint64_t sleep_ns = 0;
+        if (stalled_count.load(std::memory_order_seq_cst) != 0) {
+            look_ins = 0;
+            sleep_ns = kLookInNs;
+            if (!polled) {
+                sleep_ns = 0;
+                const std::uint64_t now = monotonic_ns();
+                {
+                    const std::lock_guard guard(stalled_mutex);
+                    for (Qp* qp : stalled) {
+                        qp->ask_for_wake();
+                        const std::uint64_t deadline = qp->deadline_ns();
+                        if (deadline != 0) {
+                            const std::uint64_t left = deadline > now ? deadline - now : 1;
+                            sleep_ns = sleep_ns == 0 ? left : std::min(sleep_ns, left);
+                        }
+                    }
+                }
+                progress();
+                // Nobody announces that a silent peer came up or a route came back.
+                sleep_ns = sleep_ns == 0 ? 50 * kLookInNs : std::min(sleep_ns, 50 * kLookInNs);
+                if (stalled_count.load() == 0) {
+                    continue;
+                }
+            }
+        } else if (look_ins < kBusyLookIns) {
+            // A program that stalls often soon stalls again: stay half awake, spare it the wakes.
+            ++look_ins;
+            sleep_ns = kLookInNs;
+        }
+        slot->helper_sleeping.store(sleep_ns == 0 || !polled ? 1 : 0, std::memory_order_seq_cst);
+        futex_wait(slot->doorbell, bell, sleep_ns);
+        slot->helper_sleeping.store(0, std::memory_order_seq_cst);
+    }
+}
+
+}  // namespace softib::live

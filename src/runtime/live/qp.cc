@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/qp.h"
+
+#include <cerrno>
+#include <new>
+
+#include "core/base/check.h"
+#include "runtime/live/client.h"
+#include "runtime/live/grace.h"
+#include "runtime/live/hooks.h"
+#include "runtime/live/path.h"
+#include "runtime/live/remote.h"
+#include "runtime/live/scatter.h"
+
+namespace softib::live {
+
+namespace {
+
+bool carries_immediate(WrOpcode opcode) {
+    return opcode == WrOpcode::kSendImm || opcode == WrOpcode::kWriteImm;
+}
+
+Cqe receive_completion(const WorkRequest& wr, const TakenRecv& taken, std::uint32_t qpn,
+                       std::uint32_t byte_len) {
+    Cqe e{};
+    e.wr_id = taken.wr_id;
+    e.wqe_index = taken.wqe_index;
+    e.byte_len = byte_len;
+    e.qpn = qpn;
+    e.is_receive = 1;
+    e.opcode = static_cast<std::uint8_t>(wr.opcode == WrOpcode::kWriteImm ? WcOpcode::kRecvRdmaWithImm
+                                                                          : WcOpcode::kRecv);
+    if (carries_immediate(wr.opcode)) {
+        e.flags = kWcWithImm;
+        e.imm_or_rkey = wr.imm_or_rkey;
+    } else if (wr.opcode == WrOpcode::kSendInv) {
+        e.flags = kWcWithInv;
+        e.imm_or_rkey = wr.imm_or_rkey;
+    }
+    e.timestamp_ns = monotonic_ns();
+    return e;
+}
+
+/// SEND with invalidate: the key must be a bound type 2 window (or a region we may drop) of the
+/// receiver (IBA vol. 1, 9.4.1.1.3). False: invalid request.
+bool invalidate_remote(const Arena& arena, const QpShared& target, std::uint32_t rkey) {
+    MrShared& mr = arena.mrs[rkey >> 8];
+    if (rkey >> 8 >= kMrsMax || mr.key.load(std::memory_order_acquire) != rkey ||
+        mr.kind != KeyKind::kWindow2 || mr.pd != target.pd || mr.qpn != target.qpn) {
+        return false;
+    }
+    mr.length = 0;
+    mr.ext_end = mr.ext_begin = 0;
+    mr.access = 0;
+    return true;
+}
+
+}  // namespace
+
+Qp* Qp::create(Process& process, const QpInit& init) {
+    if (init.max_send_wr > kSendWrMax || init.max_recv_wr > kRecvWrMax || init.max_send_sge > kSgesMax ||
+        init.max_recv_sge > kSgesMax || init.max_inline > kInlineBytesMax) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    const std::uint32_t index = process.qp_table.allocate();
+    if (index == kNoEntry) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    QpShared& shared = process.arena.qps[index];
+    const std::uint32_t use = (shared.qpn >> kQpIndexBits) + 1;
+    const bool has_ring = init.srq == nullptr && init.type != QpType::kXrcSend && init.type != QpType::kXrcRecv;
+    shared.rq.ring_off = 0;
+    if (has_ring && !ring_init(process, shared.rq, init.max_recv_wr, std::max(init.max_recv_sge, 1U), 0)) {
+        process.qp_table.release(index);
+        errno = ENOMEM;
+        return nullptr;
+    }
+    shared.rx.store(0);
+    shared.type = init.type;
+    // The high bits change with every use of the entry; they must not make the multicast QPN.
+    shared.qpn = index | (use % 15) << kQpIndexBits;
+    shared.pd = init.pd;
+    shared.access = 0;
+    shared.qkey = 0;
+    shared.recv_cq = init.recv_cq != nullptr ? init.recv_cq->index() : 0;
+    shared.srq = init.srq != nullptr ? init.srq->index() + 1 : 0;
+    shared.owner = process.owner;
+    shared.hca = static_cast<std::uint16_t>(init.hca);
+    shared.pkey.store(0);
+    shared.pkey_index = 0;
+    shared.xrcd = init.xrcd;
+    shared.async_error.store(0);
+    shared.xmit_packets.store(0);
+    shared.xmit_words.store(0);
+    shared.rcv_packets.store(0);
+    shared.rcv_words.store(0);
+    shared.dest_qpn.store(0);
+    shared.dest_lid.store(0);
+    shared.async_channel = init.async_channel;
+    auto* qp = new Qp;
+    shared.cookie = reinterpret_cast<std::uint64_t>(qp);
+    shared.state.store(QpState::kReset, std::memory_order_release);
+    qp->process_ = &process;
+    qp->stripe_ = &process.next_stripe();
+    qp->shared_ = &shared;
+    qp->hazard_fence_ = process.hazard_fence;
+    qp->init_ = init;
+    qp->index_ = index;
+    {
+        const std::lock_guard guard(process.qps_mutex);
+        process.qps.push_back(qp);
+    }
+    process.start_helper();
+    return qp;
+}
+
+Qp::~Qp() {
+    if (disowned_ || !process_->usable()) {
+        return;
+    }
+    shared_->rx.store(0, std::memory_order_release);
+    process_->remove_stalled(*this);
+    {
+        const std::lock_guard guard(process_->qps_mutex);
+        std::erase(process_->qps, this);
+    }
+    lock();
+    waiting_.clear();
+    unlock();
+    shared_->state.store(QpState::kReset, std::memory_order_release);
+    const bool quiet = wait_grace(process_->arena, process_->owner, nullptr);
+    if (init_.send_cq != nullptr) {
+        init_.send_cq->purge(shared_->qpn);
+    }
+    if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) {
+        init_.recv_cq->purge(shared_->qpn);
+    }
+    fold_counters();
+    if (quiet) {
+        ring_free(*process_, shared_->rq);
+        shared_->owner = 0;
+        process_->qp_table.release(index_);
+    }
+}
+
+bool Qp::allowed(const WorkRequest& wr) const {
+    if (wr.num_sge > init_.max_send_sge && !(wr.num_sge == 1 && (wr.flags & kSendInline) != 0)) {
+        return false;
+    }
+    switch (init_.type) {
+        case QpType::kRc:
+        case QpType::kXrcSend:
+            return wr.opcode <= WrOpcode::kSendInv;
+        case QpType::kUc:
+            return wr.opcode <= WrOpcode::kSendImm || wr.opcode == WrOpcode::kBindMw ||
+                   wr.opcode == WrOpcode::kLocalInv || wr.opcode == WrOpcode::kSendInv;
+        case QpType::kUd:
+            return (wr.opcode == WrOpcode::kSend || wr.opcode == WrOpcode::kSendImm) && wr.ah != nullptr;
+        case QpType::kXrcRecv:
+            return false;
+    }
+    return false;
+}
+
+int Qp::post_locked(const WorkRequest& wr) {
+    if (disowned_) [[unlikely]] {
+        return EIO;
+    }
+    if (state_ < QpState::kRts || !allowed(wr)) [[unlikely]] {
+        return EINVAL;
+    }
+    if ((wr.flags & kSendInline) != 0) {
+        std::uint64_t bytes = 0;
+        for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+            bytes += wr.sges[i].length;
+        }
+        if (bytes > init_.max_inline || wr.opcode == WrOpcode::kRead || wr.opcode >= WrOpcode::kCompareSwap) {
+            if (bytes > init_.max_inline || wr.opcode != WrOpcode::kSendInv) {
+                return EINVAL;
+            }
+        }
+    }
+    if (send_posted_ - send_done_.load(std::memory_order_relaxed) >= init_.max_send_wr) [[unlikely]] {
+        return ENOMEM;
+    }
+    ++send_posted_;
+    run_or_wait(wr);
+    return 0;
+}
+
+bool Qp::gather_local(const WorkRequest& wr, Gather& out) const {
+    const Arena& arena = process_->arena;
+    for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+        const Sge& sge = wr.sges[i];
+        if (sge.length == 0) {
+            continue;
+        }
+        const char* from = reinterpret_cast<const char*>(sge.addr);
+        if ((wr.flags & kSendInline) == 0) {
+            const MrShared* mr = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
+            if (mr == nullptr || mr->kind == KeyKind::kWindow1 || mr->kind == KeyKind::kWindow2) {
+                return false;
+            }
+            if (mr->kind == KeyKind::kNull) {
+                out.add_zeros(sge.length);
+                continue;
+            }
+            // The arena's view of the page outlives an unmapping by the program.
+            const std::byte* shared = shared_address(arena, *mr, sge.addr, sge.length);
+            from = shared != nullptr ? reinterpret_cast<const char*>(shared)
+                                     : reinterpret_cast<const char*>(sge.addr + mr->va_delta);
+        }
+        out.add(from, sge.length);
+    }
+    return true;
+}
+
+Qp::Verdict Qp::execute(const WorkRequest& wr) {
+    if (wr.opcode == WrOpcode::kBindMw || wr.opcode == WrOpcode::kLocalInv) [[unlikely]] {
+        return do_local(wr);
+    }
+    if (init_.type == QpType::kUd) {
+        return execute_datagram(wr);
+    }
+    return execute_connected(wr);
+}
+
+bool Qp::check_peer() {
+    return path_generation_ == process_->arena.header->route_generation.load(std::memory_order_acquire) &&
+           peer_->rx.load(std::memory_order_acquire) == peer_rx_ && peer_->qpn == peer_qpn_ &&
+           peer_->owner == peer_owner_;
+}
+
+bool Qp::check_peer_slow() {
+    const Arena& arena = process_->arena;
+    const std::uint64_t generation = arena.header->route_generation.load(std::memory_order_acquire);
+    path_generation_ = 0;
+    if (peer_rx_ == 0) {
+        return false;
+    }
+    const auto path = walk_path(arena, init_.hca, attr_.av.dlid);
+    const HcaRecord& source = arena.hcas[init_.hca];
+    const Lid slid{static_cast<std::uint16_t>(source.lid.load() + attr_.av.path_bits)};
+    if (!path || path->hca != peer_->hca || !walk_path(arena, path->hca, slid)) {
+        return false;
+    }
+    peer_rx_ = rx_word(peer_->type, Qpn{shared_->qpn}, slid);
+    std::uint64_t rx = peer_->rx.load(std::memory_order_acquire);
+    // Another owner than the hazard names: the next try has it right.
+    if ((rx & ~kRxFirst) != peer_rx_ || peer_->qpn != peer_qpn_ || peer_->owner != peer_owner_) {
+        return false;
+    }
+    const HcaRecord& target = arena.hcas[path->hca];
+    const PKey mine{source.pkeys[attr_.pkey_index].load(std::memory_order_relaxed)};
+    const PKey theirs{target.pkeys[peer_->pkey_index % kPKeysPerPort].load(std::memory_order_relaxed)};
+    if (!matches(mine, theirs)) {
+        arena.hcas[path->hca].totals.pkey_violations.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
+    if ((rx & kRxFirst) != 0 && peer_->rx.compare_exchange_strong(rx, peer_rx_)) {
+        process_->channels.signal(peer_->owner, peer_->async_channel,
+                                  {peer_->cookie, static_cast<std::uint32_t>(AsyncKind::kCommEst), 1});
+    }
+    path_hops_ = path->hops;
+    path_generation_ = generation;
+    return true;
+}
+
+Qp::Verdict Qp::execute_connected(const WorkRequest& wr) {
+    if (path_generation_ == 0) [[unlikely]] {
+        peer_owner_ = peer_->owner;
+    }
+    const Owner target = peer_owner_;
+    const Hazard hazard(*stripe_, init_.type == QpType::kXrcSend ? kHazardAnyOwner : target, hazard_fence_);
+    if (!check_peer()) [[unlikely]] {
+        if (!check_peer_slow()) {
+            if (init_.type == QpType::kUc) {
+                return {};  // Lost on the way, and an unreliable sender does not learn of it.
+            }
+            return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+        }
+    }
+    switch (wr.opcode) {
+        case WrOpcode::kWrite:
+        case WrOpcode::kWriteImm:
+            return do_write(wr);
+        case WrOpcode::kRead:
+            return do_read(wr);
+        case WrOpcode::kCompareSwap:
+        case WrOpcode::kFetchAdd:
+            return do_atomic(wr);
+        default:
+            return do_send(wr);
+    }
+}
+
+const MrShared* Qp::find_remote(const WorkRequest& wr, std::uint64_t bytes, std::uint32_t access) {
+    if ((peer_->access & access) != access) [[unlikely]] {
+        return nullptr;
+    }
+    const MrShared* mr =
+        find_key(process_->arena, wr.rkey, peer_->pd, wr.remote_addr, bytes, access);
+    if (mr != nullptr && mr->kind == KeyKind::kWindow2 && mr->qpn != peer_->qpn) [[unlikely]] {
+        return nullptr;
+    }
+    return mr;
+}
+
+/// The responder refuses: it answers with a NAK and goes to error itself (IBA vol. 1, 9.9.3).
+/// Unreliable transports drop the message instead.
+Qp::Verdict Qp::refuse_remote(WcStatus status, AsyncKind kind) {
+    process_->arena.hcas[peer_->hca].totals.access_violations.fetch_add(1, std::memory_order_relaxed);
+    if (init_.type == QpType::kUc) {
+        return {};
+    }
+    peer_->rx.store(0, std::memory_order_release);
+    peer_->state.store(QpState::kErr, std::memory_order_release);
+    process_->channels.signal(peer_->owner, peer_->async_channel,
+                              {peer_->cookie, static_cast<std::uint32_t>(kind), 1});
+    process_->ring(peer_->owner);
+    return failed(status);
+}
+
+Qp::Verdict Qp::do_write(const WorkRequest& wr) {
+    const Arena& arena = process_->arena;
+    // One buffer, one shared extent, no immediate: most writes.
+    if (wr.num_sge == 1 && wr.opcode == WrOpcode::kWrite) [[likely]] {
+        const Sge& sge = wr.sges[0];
+        const MrShared* to = find_remote(wr, sge.length, kRemoteWrite);
+        std::byte* at = to != nullptr ? shared_address(arena, *to, wr.remote_addr, sge.length) : nullptr;
+        const char* from = reinterpret_cast<const char*>(sge.addr);
+        if ((wr.flags & kSendInline) == 0 && at != nullptr) {
+            const MrShared* mr = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
+            from = mr == nullptr ? nullptr
+                                 : reinterpret_cast<const char*>(shared_address(arena, *mr, sge.addr, sge.length));
+        }
+        if (at != nullptr && from != nullptr && sge.length != 0) [[likely]] {
+            copy_ordered(at, from, sge.length);
+            count(hca::request_cost(format_, hca::WireOp::kWrite, sge.length), hca::ack_cost(format_));
+            return {};
+        }
+    }
+    Gather gather;
+    if (!gather_local(wr, gather)) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    if (gather.bytes > kMessageBytesMax) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    // A write of no bytes is not checked against a key (IBA vol. 1, 9.7.5.2.4).
+    const MrShared* to = gather.bytes == 0 ? nullptr : find_remote(wr, gather.bytes, kRemoteWrite);
+    if (gather.bytes != 0 && to == nullptr) {
+        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+    }
+    // The bytes land before the receive request is looked at: an RNR NAK repeats them.
+    std::uint64_t addr = wr.remote_addr;
+    for (std::uint32_t i = 0; i < gather.count; ++i) {
+        const Gather::Part& part = gather.parts[i];
+        if (!remote_write(*process_, arena, *to, addr, part.from, part.bytes)) {
+            return init_.type == QpType::kUc ? Verdict{} : failed(WcStatus::kRemOpErr);
+        }
+        addr += part.bytes;
+        park_point(ParkPoint::kWriteHalfDone);
+    }
+    Verdict verdict;
+    if (wr.opcode == WrOpcode::kWriteImm) {
+        verdict = deliver(wr, gather, false, static_cast<std::uint32_t>(gather.bytes));
+    }
+    if (verdict.outcome == Outcome::kDone) {
+        count(hca::request_cost(format_, static_cast<hca::WireOp>(wr.opcode), gather.bytes), hca::ack_cost(format_));
+    }
+    return verdict;
+}
+
+Qp::Verdict Qp::do_read(const WorkRequest& wr) {
+    const Arena& arena = process_->arena;
+    std::uint64_t bytes = 0;
+    const MrShared* local[kSgesMax];
+    for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+        const Sge& sge = wr.sges[i];
+        local[i] = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, kLocalWrite);
+        if (local[i] == nullptr && sge.length != 0) {
+            return failed(WcStatus::kLocProtErr);
+        }
+        bytes += sge.length;
+    }
+    if (bytes > kMessageBytesMax) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    const MrShared* from = bytes == 0 ? nullptr : find_remote(wr, bytes, kRemoteRead);
+    if (bytes != 0 && from == nullptr) {
+        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+    }
+    std::uint64_t addr = wr.remote_addr;
+    for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+        const Sge& sge = wr.sges[i];
+        if (sge.length == 0 || local[i]->kind == KeyKind::kNull) {
+            addr += sge.length;
+            continue;
+        }
+        std::byte* to = shared_address(arena, *local[i], sge.addr, sge.length);
+        if (to == nullptr) {
+            to = reinterpret_cast<std::byte*>(sge.addr + local[i]->va_delta);
+        }
+        if (!remote_read(*process_, arena, *from, addr, to, sge.length)) {
+            return failed(WcStatus::kRemOpErr);
+        }
+        addr += sge.length;
+    }
+    count(hca::request_cost(format_, hca::WireOp::kRead, bytes), hca::read_response_cost(format_, bytes));
+    return {};
+}
+
+Qp::Verdict Qp::do_atomic(const WorkRequest& wr) {
+    const Arena& arena = process_->arena;
+    if (wr.num_sge != 1 || wr.sges[0].length != 8) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    const Sge& sge = wr.sges[0];
+    const MrShared* local = find_key(arena, sge.lkey, shared_->pd, sge.addr, 8, kLocalWrite);
+    if (local == nullptr) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    if (wr.remote_addr % 8 != 0) {
+        return refuse_remote(WcStatus::kRemInvReqErr, AsyncKind::kQpReqErr);
+    }
+    const MrShared* target = find_remote(wr, 8, kRemoteAtomic);
+    if (target == nullptr) {
+        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+    }
+    const bool swap = wr.opcode == WrOpcode::kCompareSwap;
+    std::uint64_t original = 0;
+    if (std::byte* at = shared_address(arena, *target, wr.remote_addr, 8)) {
+        original = execute_atomic(at, swap, wr.compare_add, wr.swap);
+    } else if (!remote_atomic_slow(*process_, *target, wr.remote_addr, swap, wr.compare_add, wr.swap, original)) {
+        return failed(WcStatus::kRemOpErr);
+    }
+    if (!remote_write(*process_, arena, *local, sge.addr, &original, 8)) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    count(hca::request_cost(format_, hca::WireOp::kFetchAdd, 8), hca::atomic_ack_cost(format_));
+    return {};
+}
+
+Qp::Verdict Qp::do_send(const WorkRequest& wr) {
+    Gather gather;
+    if (!gather_local(wr, gather)) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    if (gather.bytes > kMessageBytesMax) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    const Verdict verdict = deliver(wr, gather, true, static_cast<std::uint32_t>(gather.bytes));
+    if (verdict.outcome == Outcome::kDone) {
+        count(hca::request_cost(format_, static_cast<hca::WireOp>(wr.opcode), gather.bytes), hca::ack_cost(format_));
+    }
+    return verdict;
+}
+
+/// Hands a message to the peer's receive queue.
+Qp::Verdict Qp::deliver(const WorkRequest& wr, const Gather& gather, bool scatter, std::uint32_t byte_len) {
+    if (peer_->srq != 0 || init_.type == QpType::kXrcSend) {
+        return deliver_shared(wr, gather, scatter, byte_len);
+    }
+    RecvRing& ring = peer_->rq;
+    const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
+    if (head == ring.tail.load(std::memory_order_acquire)) {
+        return {Outcome::kNotReady, WcStatus::kRnrRetryExcErr};
+    }
+    TakenRecv taken;
+    copy_out(*ring_slot(process_->arena, ring, head), head, taken);
+    const Verdict verdict = finish_delivery(wr, gather, scatter, byte_len, taken, peer_->pd,
+                                            process_->arena.cqs[peer_->recv_cq]);
+    park_point(ParkPoint::kSendAfterCompletion);
+    ring.head.store(head + 1, std::memory_order_release);
+    return verdict;
+}
+
+Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool scatter,
+                               std::uint32_t byte_len) {
+    const Arena& arena = process_->arena;
+    std::uint32_t srq_index = peer_->srq - 1;
+    if (init_.type == QpType::kXrcSend) {
+        srq_index = wr.remote_srqn;
+        if (srq_index >= kSrqsMax || arena.srqs[srq_index].live.load(std::memory_order_acquire) == 0 ||
+            arena.srqs[srq_index].xrcd != peer_->xrcd || arena.srqs[srq_index].xrcd == 0) {
+            return refuse_remote(WcStatus::kRemInvReqErr, AsyncKind::kQpReqErr);
+        }
+    }
+    SrqShared& srq = arena.srqs[srq_index];
+    TakenRecv taken;
+    if (!srq_take(*process_, srq, srq_index, *stripe_, taken)) {
+        return {Outcome::kNotReady, WcStatus::kRnrRetryExcErr};
+    }
+    const std::uint32_t cq = srq.xrcd != 0 ? srq.recv_cq : peer_->recv_cq;
+    const Verdict verdict = finish_delivery(wr, gather, scatter, byte_len, taken, srq.pd, arena.cqs[cq]);
+    srq_delivered(*stripe_);
+    return verdict;
+}
+
+Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, bool scatter,
+                                std::uint32_t byte_len, const TakenRecv& taken, std::uint32_t pd,
+                                CqShared& cq) {
+    const Arena& arena = process_->arena;
+    Cqe e = receive_completion(wr, taken, peer_->qpn, byte_len);
+    e.src_qpn = shared_->qpn;
+    e.slid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+    e.sl = attr_.av.sl;
+    e.pkey_index = peer_->pkey_index;
+    WcStatus status = scatter ? scatter_check(arena, taken.sges, taken.num_sge, pd, gather.bytes)
+                              : WcStatus::kSuccess;
+    if (status == WcStatus::kSuccess && wr.opcode == WrOpcode::kSendInv &&
+        !invalidate_remote(arena, *peer_, wr.imm_or_rkey)) {
+        status = WcStatus::kLocAccessErr;
+    }
+    park_point(ParkPoint::kSendBeforeCopy);
+    if (status == WcStatus::kSuccess && scatter && !scatter_copy(*process_, gather, taken, pd)) {
+        status = WcStatus::kLocProtErr;
+    }
+    park_point(ParkPoint::kSendAfterCopy);
+    e.status = static_cast<std::uint8_t>(status);
+    cq_push(*process_, cq, e, (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess);
+    if (status == WcStatus::kSuccess) {
+        return {};
+    }
+    return refuse_remote(status == WcStatus::kLocLenErr || status == WcStatus::kLocAccessErr
+                             ? WcStatus::kRemInvReqErr
+                             : WcStatus::kRemOpErr,
+                         AsyncKind::kQpReqErr);
+}
+
+/// Binding and invalidating change this process's own keys only.
+Qp::Verdict Qp::do_local(const WorkRequest& wr) {
+    const Arena& arena = process_->arena;
+    if (wr.opcode == WrOpcode::kLocalInv) {
+        MrShared& mr = arena.mrs[wr.imm_or_rkey >> 8];
+        if (wr.imm_or_rkey >> 8 >= kMrsMax || mr.key.load() != wr.imm_or_rkey ||
+            mr.kind != KeyKind::kWindow2 || mr.pd != shared_->pd) {
+            return failed(WcStatus::kMwBindErr);
+        }
+        mr.length = 0;
+        mr.access = 0;
+        mr.ext_end = mr.ext_begin = 0;
+        return {};
+    }
+    const BindInfo& bind = *wr.bind;
+    MrShared& window = arena.mrs[bind.mw_index];
+    const MrShared& region = arena.mrs[bind.mr_index];
+    window.key.store(0, std::memory_order_release);
+    wait_grace(arena, process_->owner, stripe_);
+    if (bind.length == 0) {
+        window.length = 0;
+        window.access = 0;
+        window.ext_end = window.ext_begin = 0;
+        window.key.store(bind.new_rkey, std::memory_order_release);
+        return {};
+    }
+    const std::uint64_t offset = bind.address - region.iova;
+    const bool modifies = (bind.access & (kRemoteWrite | kRemoteAtomic)) != 0;
+    if (region.key.load() == 0 || (region.access & kMwBind) == 0 || region.pd != window.pd ||
+        offset > region.length || bind.length > region.length - offset ||
+        (modifies && (region.access & kLocalWrite) == 0)) {
+        return failed(WcStatus::kMwBindErr);
+    }
+    // Zero-based windows count from their own start.
+    const std::uint64_t shift = (bind.access & kZeroBased) != 0 ? bind.address : 0;
+    window.iova = bind.address - shift;
+    window.length = bind.length;
+    window.access = bind.access & (kRemoteWrite | kRemoteRead | kRemoteAtomic);
+    window.ext_begin = region.ext_begin - shift;
+    window.ext_end = region.ext_end - shift;
+    window.ext_off = region.ext_off;
+    if (shift > region.ext_begin) {  // Keep the extent from wrapping below zero.
+        const std::uint64_t skip = std::min(shift, region.ext_end) - region.ext_begin;
+        window.ext_begin = 0;
+        window.ext_end = region.ext_end > shift ? region.ext_end - shift : 0;
+        window.ext_off = region.ext_off + skip;
+    }
+    window.va_delta = region.va_delta + shift;
+    window.rest_tier = region.rest_tier;
+    window.extents = 0;
+    window.parent = bind.mr_index;
+    window.qpn = shared_->qpn;
+    window.key.store(bind.new_rkey, std::memory_order_release);
+    return {};
+}
+
+}  // namespace softib::live

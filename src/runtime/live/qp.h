@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A queue pair on the direct path. The thread that posts a send request is the NIC: it checks
+// keys and rights on both sides, moves the bytes, takes the peer's receive request and writes the
+// completions, all before post() returns. A request that cannot go on (receiver not ready, peer
+// does not answer) waits in a queue of this process and is driven by polls or the helper thread.
+//
+// Thread rule: everything on the send side happens under the stripe lock (lock()/unlock()).
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/hca/packets.h"
+#include "runtime/live/arena.h"
+#include "runtime/live/cq.h"
+#include "runtime/live/recv_queue.h"
+#include "runtime/live/scatter.h"
+#include "runtime/live/shm_lock.h"
+#include "runtime/live/types.h"
+
+namespace softib::live {
+
+class Process;
+
+inline constexpr std::uint32_t kQpIndexBits = 20;
+inline constexpr std::uint32_t kSendWrMax = 1U << 15;
+
+constexpr std::uint32_t qp_index(std::uint32_t qpn) { return qpn & ((1U << kQpIndexBits) - 1); }
+
+struct QpInit {
+    QpType type = QpType::kRc;
+    Cq* send_cq = nullptr;
+    Cq* recv_cq = nullptr;
+    Srq* srq = nullptr;
+    std::uint32_t max_send_wr = 0;
+    std::uint32_t max_recv_wr = 0;
+    std::uint32_t max_send_sge = 0;
+    std::uint32_t max_recv_sge = 0;
+    std::uint32_t max_inline = 0;
+    bool signal_all = false;
+    std::uint32_t pd = 0;
+    std::uint32_t hca = 0;
+    std::uint32_t xrcd = 0;
+    std::uint32_t async_channel = 0;
+    void* user = nullptr;  ///< The ABI's object.
+};
+
+/// What modify sets and query returns; numbers as in ibv_qp_attr.
+struct QpAttr {
+    QpState state = QpState::kReset;
+    std::uint8_t path_mtu = 0;
+    std::uint8_t path_mig_state = 0;
+    std::uint32_t qkey = 0;
+    std::uint32_t rq_psn = 0;
+    std::uint32_t sq_psn = 0;
+    std::uint32_t dest_qpn = 0;
+    std::uint32_t access = 0;
+    AddressVector av;
+    std::uint8_t av_port = 0;
+    std::uint8_t av_static_rate = 0;
+    AddressVector alt_av;
+    std::uint8_t alt_port = 0;
+    std::uint16_t alt_pkey_index = 0;
+    std::uint8_t alt_timeout = 0;
+    std::uint16_t pkey_index = 0;
+    std::uint8_t sq_async_notify = 0;
+    std::uint8_t max_rd_atomic = 0;
+    std::uint8_t max_dest_rd_atomic = 0;
+    std::uint8_t min_rnr_timer = 0;
+    std::uint8_t port = 0;
+    std::uint8_t timeout = 0;
+    std::uint8_t retry_cnt = 0;
+    std::uint8_t rnr_retry = 0;
+};
+
+class Qp {
+  public:
+    static Qp* create(Process& process, const QpInit& init);  ///< nullptr and errno.
+    ~Qp();
+
+    std::uint32_t qpn() const { return shared_->qpn; }
+    void* user() const { return init_.user; }
+    const QpInit& init() const { return init_; }
+    QpShared& shared() { return *shared_; }
+
+    void lock() {
+        if (stripe_->lock.exchange(1, std::memory_order_acquire) != 0) [[unlikely]] {
+            SpinLock::lock_slow(stripe_->lock);
+        }
+    }
+    void unlock() { stripe_->lock.store(0, std::memory_order_release); }
+
+    /// One send request; 0, EINVAL (not allowed on this QP) or ENOMEM (send queue full).
+    int post_locked(const WorkRequest& wr);
+
+    /// Receive requests.
+    void lock_receive() { receive_lock_.lock(); }
+    int post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge);
+    void unlock_receive_and_wake();
+
+    /// `mask`: ibv_qp_attr_mask bits. 0 or an errno value.
+    int modify(const QpAttr& attr, std::uint32_t mask);
+    QpAttr attributes();
+
+    /// Tries the waiting requests again; true when none is left. Takes the lock itself.
+    bool advance();
+    /// Completes with flush errors what a peer's error left behind. Takes the lock itself.
+    void flush_if_failed();
+    /// When a waiting request gives up; 0: never.
+    std::uint64_t deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
+    /// Asks the receiver to ring us when it posts a request.
+    void ask_for_wake();
+
+    void send_retired(std::uint32_t posted_up_to) {
+        send_done_.store(posted_up_to, std::memory_order_relaxed);
+    }
+    void receive_retired(std::uint32_t wqe_index) {
+        receive_polled_.store(wqe_index + 1, std::memory_order_relaxed);
+    }
+    /// In a forked child: the queue pair is the parent's.
+    void disown() { disowned_ = true; }
+
+  private:
+    struct Waiting {
+        WorkRequest wr;
+        std::uint32_t posted;  ///< send_posted_ with this request.
+        std::vector<Sge> sges;
+        std::vector<char> data;  ///< Inline payload.
+        BindInfo bind;
+    };
+    enum class Outcome : std::uint8_t { kDone, kFailed, kNotReady, kNoAnswer };
+    struct Verdict {
+        Outcome outcome = Outcome::kDone;
+        WcStatus status = WcStatus::kSuccess;
+    };
+    static Verdict failed(WcStatus status) { return {Outcome::kFailed, status}; }
+
+    Qp() = default;
+
+    // qp.cc: running requests
+    bool allowed(const WorkRequest& wr) const;
+    Verdict execute(const WorkRequest& wr);
+    Verdict execute_connected(const WorkRequest& wr);
+    bool check_peer();
+    bool check_peer_slow();
+    Verdict do_write(const WorkRequest& wr);
+    Verdict do_read(const WorkRequest& wr);
+    Verdict do_atomic(const WorkRequest& wr);
+    Verdict do_send(const WorkRequest& wr);
+    Verdict deliver(const WorkRequest& wr, const Gather& gather, bool scatter, std::uint32_t byte_len);
+    Verdict deliver_shared(const WorkRequest& wr, const Gather& gather, bool scatter,
+                           std::uint32_t byte_len);
+    Verdict finish_delivery(const WorkRequest& wr, const Gather& gather, bool scatter,
+                            std::uint32_t byte_len, const TakenRecv& taken, std::uint32_t pd, CqShared& cq);
+    Verdict do_local(const WorkRequest& wr);
+    bool gather_local(const WorkRequest& wr, Gather& out) const;
+    const MrShared* find_remote(const WorkRequest& wr, std::uint64_t bytes, std::uint32_t access);
+    Verdict refuse_remote(WcStatus status, AsyncKind kind);
+    /// Only the thread that is this QP's NIC writes its counters: no locked instruction.
+    static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
+        counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    }
+    void count(const hca::WireCost& request, const hca::WireCost& response) {
+        add(shared_->xmit_packets, request.packets);
+        add(shared_->xmit_words, request.words);
+        if (init_.type == QpType::kRc || init_.type == QpType::kXrcSend) {
+            add(shared_->rcv_packets, response.packets);
+            add(shared_->rcv_words, response.words);
+        }
+    }
+
+    // qp_ud.cc: datagrams
+    Verdict execute_datagram(const WorkRequest& wr);
+    Verdict deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather);
+    Verdict multicast(const WorkRequest& wr, const Gather& gather);
+    bool datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca);
+
+    // qp_state.cc: waiting, errors, flushing, attributes
+    void run_or_wait(const WorkRequest& wr);
+    void complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
+    void wait_with(const WorkRequest& wr, const Verdict& verdict);
+    void conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
+    void enter_error();
+    void flush_locked();
+    void flush_receives();
+    void mend_receive_head();
+    void start_wait(const Verdict& verdict);
+    void apply(const QpAttr& attr, std::uint32_t mask);
+    int enter_state(QpState to, std::uint32_t mask);
+    void reset_locked();
+    int check_values(const QpAttr& attr, std::uint32_t mask) const;
+    void fold_counters();
+    void raise(AsyncKind kind);
+
+    // The hot part: what a small write reads, side by side.
+    Process* process_ = nullptr;
+    Stripe* stripe_ = nullptr;
+    QpShared* shared_ = nullptr;
+    QpShared* peer_ = nullptr;
+    std::uint64_t peer_rx_ = 0;  ///< What the peer's rx word must be; 0: not connected.
+    std::uint64_t path_generation_ = 0;
+    std::uint32_t peer_qpn_ = 0;
+    Owner peer_owner_ = 0;
+    bool hazard_fence_ = false;
+    bool disowned_ = false;
+    bool waiting_any_ = false;
+    QpState state_ = QpState::kReset;  ///< Last state set here; the shared one may be kErr already.
+    std::uint32_t send_posted_ = 0;
+    std::atomic<std::uint32_t> send_done_{0};
+    hca::WireFormat format_;
+    hca::WireFormat format_grh_;  ///< UD: for handles with a global route.
+    std::uint32_t path_hops_ = 0;
+    QpInit init_;
+
+    QpAttr attr_;
+    std::uint32_t index_ = 0;
+    std::deque<Waiting> waiting_;
+    Outcome wait_reason_ = Outcome::kDone;
+    std::atomic<std::uint64_t> deadline_ns_{0};
+    bool flushed_ = false;
+    SpinLock receive_lock_;
+    std::atomic<std::uint32_t> receive_polled_{0};
+};
+
+}  // namespace softib::live

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Attributes and state transitions of a queue pair.
+#include <cerrno>
+
+#include "runtime/live/client.h"
+#include "runtime/live/grace.h"
+#include "runtime/live/qp.h"
+
+namespace softib::live {
+
+namespace {
+
+namespace qa = hca::qp_attr;
+
+constexpr std::uint8_t kMtuCodeMin = 1;  // IBV_MTU_256
+constexpr std::uint8_t kMtuCodeMax = 5;  // IBV_MTU_4096
+constexpr std::uint8_t kRdAtomicMax = 16;
+
+std::uint32_t mtu_bytes(std::uint8_t code) { return 128U << code; }
+
+}  // namespace
+
+int Qp::check_values(const QpAttr& attr, std::uint32_t mask) const {
+    const bool bad = ((mask & qa::kPort) != 0 && attr.port != 1) ||
+                     ((mask & qa::kPkeyIndex) != 0 && attr.pkey_index >= kPKeysPerPort) ||
+                     ((mask & qa::kPathMtu) != 0 &&
+                      (attr.path_mtu < kMtuCodeMin || attr.path_mtu > kMtuCodeMax)) ||
+                     ((mask & qa::kMaxQpRdAtomic) != 0 && attr.max_rd_atomic > kRdAtomicMax) ||
+                     ((mask & qa::kMaxDestRdAtomic) != 0 && attr.max_dest_rd_atomic > kRdAtomicMax) ||
+                     ((mask & qa::kRetryCnt) != 0 && attr.retry_cnt > 7) ||
+                     ((mask & qa::kRnrRetry) != 0 && attr.rnr_retry > 7) ||
+                     ((mask & qa::kTimeout) != 0 && attr.timeout > 31) ||
+                     ((mask & qa::kMinRnrTimer) != 0 && attr.min_rnr_timer > 31) ||
+                     ((mask & qa::kDestQpn) != 0 && attr.dest_qpn > 0xFFFFFF) ||
+                     ((mask & qa::kAv) != 0 && attr.av_port > 1);
+    return bad ? EINVAL : 0;
+}
+
+void Qp::apply(const QpAttr& attr, std::uint32_t mask) {
+    const auto take = [&](std::uint32_t bit, auto member) {
+        if ((mask & bit) != 0) {
+            attr_.*member = attr.*member;
+        }
+    };
+    take(qa::kEnSqdAsyncNotify, &QpAttr::sq_async_notify);
+    take(qa::kAccessFlags, &QpAttr::access);
+    take(qa::kPkeyIndex, &QpAttr::pkey_index);
+    take(qa::kPort, &QpAttr::port);
+    take(qa::kQkey, &QpAttr::qkey);
+    take(qa::kAv, &QpAttr::av);
+    take(qa::kAv, &QpAttr::av_port);
+    take(qa::kAv, &QpAttr::av_static_rate);
+    take(qa::kPathMtu, &QpAttr::path_mtu);
+    take(qa::kTimeout, &QpAttr::timeout);
+    take(qa::kRetryCnt, &QpAttr::retry_cnt);
+    take(qa::kRnrRetry, &QpAttr::rnr_retry);
+    take(qa::kRqPsn, &QpAttr::rq_psn);
+    take(qa::kSqPsn, &QpAttr::sq_psn);
+    take(qa::kMaxQpRdAtomic, &QpAttr::max_rd_atomic);
+    take(qa::kMaxDestRdAtomic, &QpAttr::max_dest_rd_atomic);
+    take(qa::kAltPath, &QpAttr::alt_av);
+    take(qa::kAltPath, &QpAttr::alt_port);
+    take(qa::kAltPath, &QpAttr::alt_pkey_index);
+    take(qa::kAltPath, &QpAttr::alt_timeout);
+    take(qa::kMinRnrTimer, &QpAttr::min_rnr_timer);
+    take(qa::kPathMigState, &QpAttr::path_mig_state);
+    take(qa::kDestQpn, &QpAttr::dest_qpn);
+    shared_->access = attr_.access;
+    shared_->pkey_index = attr_.pkey_index;
+    shared_->qkey = attr_.qkey;
+    shared_->min_rnr_timer = attr_.min_rnr_timer;
+    shared_->path_mtu_code = attr_.path_mtu;
+    path_generation_ = 0;
+}
+
+void Qp::reset_locked() {
+    shared_->rx.store(0, std::memory_order_release);
+    shared_->state.store(QpState::kReset, std::memory_order_release);
+    state_ = QpState::kReset;
+    wait_grace(process_->arena, process_->owner, stripe_);
+    waiting_.clear();
+    waiting_any_ = false;
+    flushed_ = false;
+    if (shared_->rq.ring_off != 0) {
+        shared_->rq.head.store(0);
+        shared_->rq.tail.store(0);
+        shared_->rq.rnr_waiter.store(0);
+    }
+    receive_polled_.store(0);
+    send_posted_ = 0;
+    send_done_.store(0);
+    peer_ = nullptr;
+    peer_rx_ = 0;
+    fold_counters();
+    attr_ = QpAttr{};
+}
+
+int Qp::enter_state(QpState to, std::uint32_t mask) {
+    if ((mask & qa::kState) == 0) {
+        return 0;
+    }
+    if (to == QpState::kReset) {
+        reset_locked();
+        return 0;
+    }
+    if (to == QpState::kErr) {
+        if (state_ != QpState::kErr) {
+            enter_error();
+        }
+        return 0;
+    }
+    if (to == QpState::kRtr) {
+        const bool datagram = init_.type == QpType::kUd;
+        const std::uint32_t mtu = datagram ? 4096 : mtu_bytes(attr_.path_mtu);
+        format_ = hca::make_wire_format(init_.type, !datagram && attr_.av.global, mtu);
+        format_grh_ = hca::make_wire_format(init_.type, true, mtu);
+        if (!datagram) {
+            fold_counters();
+            peer_ = &process_->arena.qps[qp_index(attr_.dest_qpn)];
+            peer_qpn_ = attr_.dest_qpn;
+            peer_rx_ = kRxReady;  // check_peer_slow() works the rest out.
+            shared_->dest_qpn.store(attr_.dest_qpn);
+            shared_->dest_lid.store(attr_.av.dlid.value);
+        }
+        shared_->state.store(to, std::memory_order_release);
+        state_ = to;
+        const QpType type = init_.type;
+        shared_->rx.store(datagram ? rx_word(type, Qpn{0}, Lid{0})
+                                   : rx_word(type, Qpn{attr_.dest_qpn}, attr_.av.dlid) | kRxFirst,
+                          std::memory_order_release);
+        return 0;
+    }
+    const QpState from = state_;
+    state_ = to;
+    shared_->state.store(to, std::memory_order_release);
+    if (to == QpState::kRts) {
+        std::uint64_t rx = shared_->rx.load();
+        shared_->rx.compare_exchange_strong(rx, rx & ~kRxFirst);
+        if (!waiting_.empty()) {
+            process_->add_stalled(*this);
+        }
+    }
+    if (to == QpState::kSqd && from == QpState::kRts && attr_.sq_async_notify != 0) {
+        raise(AsyncKind::kSqDrained);
+    }
+    return 0;
+}
+
+int Qp::modify(const QpAttr& attr, std::uint32_t mask) {
+    if (disowned_) {
+        return EIO;
+    }
+    lock();
+    // A peer's error may have moved us on.
+    if (shared_->state.load(std::memory_order_acquire) == QpState::kErr) {
+        state_ = QpState::kErr;
+    }
+    const QpState to = (mask & qa::kState) != 0 ? attr.state : state_;
+    int error = 0;
+    if ((mask & qa::kCurState) != 0 && attr.state != state_ && to == QpState::kReset) {
+        mask &= ~qa::kCurState;
+    }
+    if (!hca::check_transition(init_.type, state_, to, mask).ok()) {
+        error = EINVAL;
+    }
+    if (error == 0) {
+        error = check_values(attr, mask);
+    }
+    if (error == 0) {
+        apply(attr, mask);
+        error = enter_state(to, mask);
+    }
+    unlock();
+    if (error == 0 && to == QpState::kReset && (mask & qa::kState) != 0) {
+        process_->remove_stalled(*this);
+        if (init_.send_cq != nullptr) {
+            init_.send_cq->purge(shared_->qpn);
+        }
+        if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) {
+            init_.recv_cq->purge(shared_->qpn);
+        }
+    }
+    return error;
+}
+
+QpAttr Qp::attributes() {
+    lock();
+    QpAttr attr = attr_;
+    attr.state = shared_->state.load(std::memory_order_acquire);
+    unlock();
+    return attr;
+}
+
+/// Moves this queue pair's counts into the totals of both ports it used.
+void Qp::fold_counters() {
+    const Arena& arena = process_->arena;
+    const std::uint64_t counts[4] = {shared_->xmit_packets.exchange(0), shared_->xmit_words.exchange(0),
+                                     shared_->rcv_packets.exchange(0), shared_->rcv_words.exchange(0)};
+    const auto fold = [](PortTotals& totals, std::uint64_t xp, std::uint64_t xw, std::uint64_t rp,
+                         std::uint64_t rw) {
+        totals.xmit_packets.fetch_add(xp, std::memory_order_relaxed);
+        totals.xmit_words.fetch_add(xw, std::memory_order_relaxed);
+        totals.rcv_packets.fetch_add(rp, std::memory_order_relaxed);
+        totals.rcv_words.fetch_add(rw, std::memory_order_relaxed);
+    };
+    fold(arena.hcas[init_.hca].totals, counts[0], counts[1], counts[2], counts[3]);
+    const std::uint16_t dest = shared_->dest_lid.exchange(0);
+    if (dest != 0 && dest < kLftEntries && arena.lid_owner[dest].kind == NodeRef::kHca) {
+        fold(arena.hcas[arena.lid_owner[dest].index].totals, counts[2], counts[3], counts[0], counts[1]);
+    }
+}
+
+}  // namespace softib::live

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Completion, waiting, errors and flushing of a queue pair.
+#include <cerrno>
+
+#include "core/hca/timers.h"
+#include "runtime/live/client.h"
+#include "runtime/live/grace.h"
+#include "runtime/live/qp.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::uint8_t kRnrRetryForever = 7;
+/// A peer that is gone and a timeout of "never": the program still gets its error.
+constexpr std::uint64_t kDeadPeerNs = 2'000'000'000;
+
+WcOpcode completion_opcode(WrOpcode opcode) {
+    switch (opcode) {
+        case WrOpcode::kWrite:
+        case WrOpcode::kWriteImm:
+            return WcOpcode::kRdmaWrite;
+        case WrOpcode::kRead:
+            return WcOpcode::kRdmaRead;
+        case WrOpcode::kCompareSwap:
+            return WcOpcode::kCompSwap;
+        case WrOpcode::kFetchAdd:
+            return WcOpcode::kFetchAdd;
+        case WrOpcode::kLocalInv:
+            return WcOpcode::kLocalInv;
+        case WrOpcode::kBindMw:
+            return WcOpcode::kBindMw;
+        default:
+            return WcOpcode::kSend;
+    }
+}
+
+std::uint32_t completion_bytes(const WorkRequest& wr) {
+    if (wr.opcode == WrOpcode::kCompareSwap || wr.opcode == WrOpcode::kFetchAdd) {
+        return 8;
+    }
+    std::uint64_t bytes = 0;
+    for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+        bytes += wr.sges[i].length;
+    }
+    return static_cast<std::uint32_t>(bytes);
+}
+
+}  // namespace
+
+void Qp::run_or_wait(const WorkRequest& wr) {
+    const QpState shared_state = shared_->state.load(std::memory_order_relaxed);
+    if (waiting_any_ || shared_state != QpState::kRts) [[unlikely]] {
+        if (shared_state == QpState::kErr || shared_state == QpState::kSqe) {
+            if (shared_state == QpState::kErr) {
+                flush_locked();
+            }
+            complete(wr, send_posted_, WcStatus::kWrFlushErr);
+            return;
+        }
+        wait_with(wr, {});
+        return;
+    }
+    const Verdict verdict = execute(wr);
+    if (verdict.outcome == Outcome::kDone) [[likely]] {
+        if ((wr.flags & kSendSignaled) != 0 || init_.signal_all) {
+            complete(wr, send_posted_, WcStatus::kSuccess);
+        }
+        return;
+    }
+    if (verdict.outcome == Outcome::kFailed) {
+        conclude(wr, send_posted_, verdict.status);
+        return;
+    }
+    start_wait(verdict);
+    if (verdict.outcome == Outcome::kNotReady && attr_.rnr_retry == 0) {
+        conclude(wr, send_posted_, verdict.status);
+        return;
+    }
+    wait_with(wr, verdict);
+}
+
+void Qp::complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
+    Cqe e{};
+    e.wr_id = wr.wr_id;
+    e.qpn = shared_->qpn;
+    e.wqe_index = posted;
+    e.status = static_cast<std::uint8_t>(status);
+    e.opcode = static_cast<std::uint8_t>(completion_opcode(wr.opcode));
+    e.byte_len = completion_bytes(wr);
+    e.timestamp_ns = monotonic_ns();
+    cq_push(*process_, init_.send_cq->shared(), e, status != WcStatus::kSuccess);
+}
+
+/// A failed request: its own status first, then the queue pair stops.
+void Qp::conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
+    complete(wr, posted, status);
+    if (init_.type == QpType::kUd || init_.type == QpType::kUc) {
+        // Unreliable services stop only their send queue (IBA vol. 1, 10.3.1.6).
+        state_ = QpState::kSqe;
+        shared_->state.store(QpState::kSqe, std::memory_order_release);
+        for (const Waiting& w : waiting_) {
+            complete(w.wr, w.posted, WcStatus::kWrFlushErr);
+        }
+        waiting_.clear();
+        waiting_any_ = false;
+        return;
+    }
+    enter_error();
+}
+
+void Qp::start_wait(const Verdict& verdict) {
+    wait_reason_ = verdict.outcome;
+    std::uint64_t limit = 0;
+    if (verdict.outcome == Outcome::kNotReady) {
+        if (attr_.rnr_retry != kRnrRetryForever) {
+            limit = attr_.rnr_retry * hca::rnr_timer_ns(peer_->min_rnr_timer);
+        }
+    } else {
+        const std::uint64_t once = hca::ack_timeout_ns(attr_.timeout);
+        limit = once == hca::kTimeoutInfiniteNs ? kDeadPeerNs : once * (std::uint64_t{attr_.retry_cnt} + 1);
+    }
+    deadline_ns_.store(limit == 0 ? 0 : monotonic_ns() + limit, std::memory_order_relaxed);
+}
+
+void Qp::wait_with(const WorkRequest& wr, const Verdict&) {
+    Waiting w{wr, send_posted_, {}, {}, {}};
+    w.sges.assign(wr.sges, wr.sges + wr.num_sge);
+    if ((wr.flags & kSendInline) != 0) {
+        for (Sge& sge : w.sges) {
+            const auto* from = reinterpret_cast<const char*>(sge.addr);
+            w.data.insert(w.data.end(), from, from + sge.length);
+        }
+    }
+    if (wr.bind != nullptr) {
+        w.bind = *wr.bind;
+    }
+    waiting_.push_back(std::move(w));
+    Waiting& kept = waiting_.back();
+    if ((wr.flags & kSendInline) != 0) {
+        std::uint64_t at = 0;
+        for (Sge& sge : kept.sges) {
+            sge.addr = reinterpret_cast<std::uint64_t>(kept.data.data()) + at;
+            at += sge.length;
+        }
+    }
+    kept.wr.sges = kept.sges.data();
+    if (wr.bind != nullptr) {
+        kept.wr.bind = &kept.bind;
+    }
+    if (!waiting_any_) {
+        waiting_any_ = true;
+        if (state_ == QpState::kRts) {
+            process_->add_stalled(*this);
+        }
+    }
+}
+
+bool Qp::advance() {
+    lock();
+    bool empty = true;
+    while (!waiting_.empty()) {
+        if (shared_->state.load(std::memory_order_relaxed) == QpState::kErr) {
+            flush_locked();
+            break;
+        }
+        if (state_ != QpState::kRts) {
+            break;  // Drained: waits for RTS, not for the fabric.
+        }
+        Waiting& w = waiting_.front();
+        const Verdict verdict = execute(w.wr);
+        if (verdict.outcome == Outcome::kDone) {
+            if ((w.wr.flags & kSendSignaled) != 0 || init_.signal_all) {
+                complete(w.wr, w.posted, WcStatus::kSuccess);
+            }
+            waiting_.pop_front();
+            wait_reason_ = Outcome::kDone;
+            continue;
+        }
+        if (verdict.outcome != Outcome::kFailed) {
+            if (verdict.outcome != wait_reason_) {
+                start_wait(verdict);
+            }
+            const std::uint64_t deadline = deadline_ns_.load(std::memory_order_relaxed);
+            if (!(verdict.outcome == Outcome::kNotReady && attr_.rnr_retry == 0) &&
+                (deadline == 0 || monotonic_ns() < deadline)) {
+                empty = false;
+                break;
+            }
+        }
+        const Waiting gone = std::move(w);
+        waiting_.pop_front();
+        conclude(gone.wr, gone.posted, verdict.status);
+        break;
+    }
+    waiting_any_ = !waiting_.empty();
+    unlock();
+    return empty;
+}
+
+void Qp::ask_for_wake() {
+    lock();
+    if (!waiting_.empty() && wait_reason_ == Outcome::kNotReady && peer_ != nullptr) {
+        const Arena& arena = process_->arena;
+        RecvRing* ring = &peer_->rq;
+        if (init_.type == QpType::kXrcSend) {
+            ring = &arena.srqs[waiting_.front().wr.remote_srqn % kSrqsMax].ring;
+        } else if (peer_->srq != 0) {
+            ring = &arena.srqs[peer_->srq - 1].ring;
+        }
+        // Followed by one more try (progress), so that a post between the last try and this store
+        // is not missed.
+        ring->rnr_waiter.exchange(process_->owner, std::memory_order_seq_cst);
+    }
+    unlock();
+}
+
+void Qp::raise(AsyncKind kind) {
+    process_->channels.signal(process_->owner, shared_->async_channel,
+                              {shared_->cookie, static_cast<std::uint32_t>(kind), 1});
+}
+
+void Qp::enter_error() {
+    shared_->rx.store(0, std::memory_order_release);
+    shared_->state.store(QpState::kErr, std::memory_order_release);
+    state_ = QpState::kErr;
+    flushed_ = false;
+    flush_locked();
+}
+
+void Qp::flush_if_failed() {
+    if (shared_->state.load(std::memory_order_acquire) != QpState::kErr) {
+        return;
+    }
+    lock();
+    if (shared_->state.load(std::memory_order_acquire) == QpState::kErr) {
+        flush_locked();
+    }
+    unlock();
+}
+
+void Qp::flush_locked() {
+    if (flushed_) {
+        return;
+    }
+    flushed_ = true;
+    state_ = QpState::kErr;
+    // Deliverers that were at work when the state changed finish first.
+    wait_grace(process_->arena, process_->owner, stripe_);
+    for (const Waiting& w : waiting_) {
+        complete(w.wr, w.posted, WcStatus::kWrFlushErr);
+    }
+    waiting_.clear();
+    waiting_any_ = false;
+    receive_lock_.lock();
+    mend_receive_head();
+    flush_receives();
+    receive_lock_.unlock();
+    if (shared_->srq != 0) {
+        raise(AsyncKind::kQpLastWqeReached);
+    }
+}
+
+/// A deliverer that died between completing a request and taking it off the ring left it there.
+void Qp::mend_receive_head() {
+    if (shared_->rq.ring_off == 0 || peer_ == nullptr || init_.recv_cq == nullptr) {
+        return;
+    }
+    RecvRing& ring = shared_->rq;
+    const std::uint32_t head = ring.head.load(std::memory_order_acquire);
+    std::uint32_t newest = 0;
+    if (receive_polled_.load(std::memory_order_relaxed) == head + 1 ||
+        (head != ring.tail.load(std::memory_order_relaxed) && peer_owner_ != 0 &&
+         !owner_alive(process_->arena, peer_owner_) &&
+         init_.recv_cq->newest_receive(shared_->qpn, newest) && newest == head)) {
+        ring.head.store(head + 1, std::memory_order_release);
+    }
+}
+
+void Qp::flush_receives() {
+    if (shared_->rq.ring_off == 0) {
+        return;
+    }
+    RecvRing& ring = shared_->rq;
+    std::uint32_t head = ring.head.load(std::memory_order_acquire);
+    const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
+    for (; head != tail; ++head) {
+        Cqe e{};
+        e.wr_id = ring_slot(process_->arena, ring, head)->wr_id;
+        e.wqe_index = head;
+        e.qpn = shared_->qpn;
+        e.is_receive = 1;
+        e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
+        e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
+        e.timestamp_ns = monotonic_ns();
+        cq_push(*process_, init_.recv_cq->shared(), e, true);
+    }
+    ring.head.store(tail, std::memory_order_release);
+}
+
+int Qp::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
+    if (disowned_ || shared_->rq.ring_off == 0) {
+        return EINVAL;
+    }
+    const QpState state = shared_->state.load(std::memory_order_relaxed);
+    if (state == QpState::kReset) {
+        return EINVAL;
+    }
+    return ring_post_locked(process_->arena, shared_->rq, wr_id, sges, num_sge);
+}
+
+void Qp::unlock_receive_and_wake() {
+    if (shared_->state.load(std::memory_order_acquire) == QpState::kErr && flushed_) [[unlikely]] {
+        flush_receives();
+    }
+    receive_lock_.unlock_full();
+    ring_wake_sender(*process_, shared_->rq);
+}
+
+}  // namespace softib::live

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Datagrams: UD sends to one queue pair or to a multicast group.
+#include <cstring>
+
+#include "runtime/live/client.h"
+#include "runtime/live/grace.h"
+#include "runtime/live/hooks.h"
+#include "runtime/live/path.h"
+#include "runtime/live/qp.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::uint32_t kGrhBytes = 40;
+constexpr std::uint32_t kQKeyControlled = 0x80000000;
+
+/// The 40 bytes in front of every datagram's payload: the global route header, or space.
+void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_t payload) {
+    std::memset(out, 0, kGrhBytes);
+    if (!to.global) {
+        return;
+    }
+    const std::uint32_t word = 6U << 28 | std::uint32_t{to.traffic_class} << 20 | (to.flow_label & 0xFFFFF);
+    for (int i = 0; i < 4; ++i) {
+        out[i] = static_cast<char>(word >> (24 - 8 * i));
+    }
+    const std::uint64_t length = (payload + 3) / 4 * 4 + 12 + 8 + 4;  // BTH, DETH, ICRC
+    out[4] = static_cast<char>(length >> 8);
+    out[5] = static_cast<char>(length);
+    out[6] = 0x1B;  // IBA transport
+    out[7] = static_cast<char>(to.hop_limit);
+    std::memcpy(out + 8, sgid.bytes.data(), 16);
+    std::memcpy(out + 24, to.dgid, 16);
+}
+
+/// The HCA behind an address handle, walked once per change of the fabric.
+bool resolve(const Arena& arena, std::uint32_t from_hca, AddressHandle& ah, std::uint32_t& hca) {
+    const auto generation = static_cast<std::uint32_t>(
+        arena.header->route_generation.load(std::memory_order_acquire));
+    std::uint64_t cached = ah.path.load(std::memory_order_relaxed);
+    if (cached >> 32 != generation) {
+        const auto path = walk_path(arena, from_hca, ah.to.dlid);
+        cached = std::uint64_t{generation} << 32 | (path ? path->hca + 1 : 0);
+        ah.path.store(cached, std::memory_order_relaxed);
+    }
+    hca = static_cast<std::uint32_t>(cached) - 1;
+    return static_cast<std::uint32_t>(cached) != 0;
+}
+
+}  // namespace
+
+Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
+    char grh[kGrhBytes];
+    Gather gather;
+    gather.add(grh, kGrhBytes);
+    if (!gather_local(wr, gather)) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    const std::uint64_t payload = gather.bytes - kGrhBytes;
+    if (payload > 4096) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    const Arena& arena = process_->arena;
+    const AddressVector& to = wr.ah->to;
+    const HcaRecord& source = arena.hcas[init_.hca];
+    write_grh(grh, to, Gid::from(source.gid_prefix, Guid{source.port_guid}), payload);
+    const hca::WireCost cost = hca::request_cost(to.global ? format_grh_ : format_,
+                                                 static_cast<hca::WireOp>(wr.opcode), payload);
+    count(cost, {});
+    if (is_multicast(to.dlid)) {
+        arena.hcas[init_.hca].totals.multicast_xmit_packets.fetch_add(1, std::memory_order_relaxed);
+        return multicast(wr, gather);
+    }
+    std::uint32_t hca = 0;
+    if (!resolve(arena, init_.hca, *wr.ah, hca)) {
+        return {};
+    }
+    QpShared& target = arena.qps[qp_index(wr.remote_qpn)];
+    const Hazard hazard(*stripe_, target.owner, hazard_fence_);
+    if (datagram_accepted(wr, target, hca) && target.qpn == wr.remote_qpn) {
+        return deliver_datagram(wr, target, gather);
+    }
+    return {};
+}
+
+bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca) {
+    const Arena& arena = process_->arena;
+    if (target.rx.load(std::memory_order_acquire) != rx_word(QpType::kUd, Qpn{0}, Lid{0}) || target.hca != hca) {
+        return false;
+    }
+    PortTotals& totals = arena.hcas[hca].totals;
+    const PKey mine{arena.hcas[init_.hca].pkeys[attr_.pkey_index].load(std::memory_order_relaxed)};
+    const PKey theirs{arena.hcas[hca].pkeys[target.pkey_index % kPKeysPerPort].load(std::memory_order_relaxed)};
+    if (!matches(mine, theirs)) {
+        totals.pkey_violations.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
+    // The high bit asks for the sender's own Q_Key (IBA vol. 1, 10.2.5).
+    const std::uint32_t qkey = (wr.remote_qkey & kQKeyControlled) != 0 ? attr_.qkey : wr.remote_qkey;
+    if (qkey != target.qkey) {
+        totals.qkey_violations.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
+    return true;
+}
+
+Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather) {
+    const Arena& arena = process_->arena;
+    TakenRecv taken;
+    RecvRing& ring = target.rq;
+    const bool shared = target.srq != 0;
+    std::uint32_t pd = target.pd;
+    if (shared) {
+        SrqShared& srq = arena.srqs[target.srq - 1];
+        pd = srq.pd;
+        if (!srq_take(*process_, srq, target.srq - 1, *stripe_, taken)) {
+            return {};
+        }
+    } else {
+        shm_lock(arena, ring.lock, process_->owner);
+        const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
+        if (head == ring.tail.load(std::memory_order_acquire)) {
+            shm_unlock(ring.lock);
+            return {};  // Nobody listens: a datagram is lost.
+        }
+        copy_out(*ring_slot(arena, ring, head), head, taken);
+        // Taken before it is completed: a sender that dies here costs one request, never two
+        // completions for one.
+        ring.head.store(head + 1, std::memory_order_release);
+        park_point(ParkPoint::kRingLocked);
+    }
+    Cqe e{};
+    e.wr_id = taken.wr_id;
+    e.wqe_index = taken.wqe_index;
+    e.qpn = target.qpn;
+    e.src_qpn = shared_->qpn;
+    e.is_receive = 1;
+    e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
+    e.byte_len = static_cast<std::uint32_t>(gather.bytes);
+    e.slid = static_cast<std::uint16_t>(arena.hcas[init_.hca].lid.load(std::memory_order_relaxed) +
+                                        wr.ah->to.path_bits);
+    e.sl = wr.ah->to.sl;
+    e.pkey_index = target.pkey_index;
+    e.timestamp_ns = monotonic_ns();
+    if (wr.ah->to.global) {
+        e.flags |= kWcGrh;
+    }
+    if (wr.opcode == WrOpcode::kSendImm) {
+        e.flags |= kWcWithImm;
+        e.imm_or_rkey = wr.imm_or_rkey;
+    }
+    WcStatus status = scatter_check(arena, taken.sges, taken.num_sge, pd, gather.bytes);
+    if (status == WcStatus::kSuccess && !scatter_copy(*process_, gather, taken, pd)) {
+        status = WcStatus::kLocProtErr;
+    }
+    e.status = static_cast<std::uint8_t>(status);
+    cq_push(*process_, arena.cqs[target.recv_cq], e,
+            (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess);
+    if (shared) {
+        srq_delivered(*stripe_);
+    } else {
+        // Under the ring's lock: the one writer of these at a time.
+        const hca::WireCost cost = hca::request_cost(wr.ah->to.global ? format_grh_ : format_,
+                                                     static_cast<hca::WireOp>(wr.opcode),
+                                                     gather.bytes - kGrhBytes);
+        add(target.rcv_packets, cost.packets);
+        add(target.rcv_words, cost.words);
+        shm_unlock(ring.lock);
+    }
+    if (status != WcStatus::kSuccess) {
+        // The receiver's own request was bad: its queue pair stops.
+        target.rx.store(0, std::memory_order_release);
+        target.state.store(QpState::kErr, std::memory_order_release);
+        process_->ring(target.owner);
+    }
+    return {};
+}
+
+Qp::Verdict Qp::multicast(const WorkRequest& wr, const Gather& gather) {
+    const Arena& arena = process_->arena;
+    for (std::uint32_t g = 0; g < kMcastGroupsMax; ++g) {
+        const McastGroup& group = arena.mcast[g];
+        std::uint32_t qpns[kMcastMembersMax];
+        std::uint32_t members = 0;
+        std::uint32_t seq = 0;
+        do {
+            seq = group.seq.load(std::memory_order_acquire);
+            members = group.members <= kMcastMembersMax ? group.members : 0;
+            if (group.mlid != wr.ah->to.dlid.value ||
+                (wr.ah->to.global && std::memcmp(group.mgid, wr.ah->to.dgid, 16) != 0)) {
+                members = 0;
+            }
+            std::memcpy(qpns, group.qpns, members * sizeof qpns[0]);
+            std::atomic_thread_fence(std::memory_order_acquire);
+        } while ((seq & 1) != 0 || group.seq.load(std::memory_order_relaxed) != seq);
+        for (std::uint32_t m = 0; m < members; ++m) {
+            QpShared& target = arena.qps[qp_index(qpns[m])];
+            const HcaRecord& hca = arena.hcas[target.hca];
+            // The fabric never returns a multicast packet to the queue pair that sent it.
+            if (qpns[m] == shared_->qpn || target.qpn != qpns[m] ||
+                !walk_path(arena, init_.hca, Lid{hca.lid.load(std::memory_order_relaxed)})) {
+                continue;
+            }
+            const Hazard hazard(*stripe_, target.owner, hazard_fence_);
+            if (datagram_accepted(wr, target, target.hca)) {
+                arena.hcas[target.hca].totals.multicast_rcv_packets.fetch_add(1, std::memory_order_relaxed);
+                deliver_datagram(wr, target, gather);
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace softib::live

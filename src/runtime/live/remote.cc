@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/remote.h"
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "runtime/live/client.h"
+#include "runtime/live/service.h"
+#include "runtime/live/shm_lock.h"
+
+namespace softib::live {
+
+namespace {
+
+/// The shared extent that holds addr, or the gap up to the next one.
+struct Stretch {
+    std::byte* shared;  ///< nullptr: private memory of the owner.
+    std::uint64_t bytes;
+};
+
+Stretch stretch_at(const Arena& arena, const MrShared& mr, std::uint64_t addr, std::uint64_t length) {
+    std::uint64_t next = addr + length;
+    const auto look = [&](const Extent& extent) -> std::byte* {
+        if (extent.begin == extent.end) {
+            return nullptr;
+        }
+        if (addr >= extent.begin && addr < extent.end) {
+            next = std::min(next, extent.end);
+            return arena.base + extent.arena_off + (addr - extent.begin);
+        }
+        if (extent.begin > addr) {
+            next = std::min(next, extent.begin);
+        }
+        return nullptr;
+    };
+    std::byte* shared = look({mr.ext_begin, mr.ext_end, mr.ext_off});
+    const Extent* extents = arena.at<Extent>(mr.extents_off);
+    for (std::uint32_t i = 0; i < mr.extents && shared == nullptr; ++i) {
+        shared = look(extents[i]);
+    }
+    return {shared, next - addr};
+}
+
+bool by_helper(Process& process, Owner owner, bool write, std::uint64_t va, char* data,
+               std::uint64_t length) {
+    while (length != 0) {
+        const std::uint64_t n = std::min(length, kServiceBytesMax);
+        if (!service_call(process, owner, write ? ServiceCall::kWrite : ServiceCall::kRead, va, data, n,
+                          nullptr, nullptr)) {
+            return false;
+        }
+        va += n;
+        data += n;
+        length -= n;
+    }
+    return true;
+}
+
+/// Private memory of the owner at its virtual address.
+bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t va, char* data,
+                std::uint64_t length) {
+    if (mr.owner == process.owner) {
+        auto* at = reinterpret_cast<void*>(va);
+        write ? copy_ordered(at, data, length) : copy_ordered(data, at, length);
+        return true;
+    }
+    const ProcSlot& slot = process.arena.proc(mr.owner);
+    if (mr.rest_tier == Tier::kCopy && slot.pid_namespace == process.slot->pid_namespace) {
+        // The pid could by now be somebody else's.
+        if (!owner_alive(process.arena, mr.owner)) {
+            return false;
+        }
+        iovec local{data, length};
+        iovec remote{reinterpret_cast<void*>(va), length};
+        const auto pid = static_cast<pid_t>(slot.pid);
+        const ssize_t moved = write ? process_vm_writev(pid, &local, 1, &remote, 1, 0)
+                                    : process_vm_readv(pid, &local, 1, &remote, 1, 0);
+        if (moved == static_cast<ssize_t>(length)) {
+            return true;
+        }
+        if (moved >= 0 || errno == EFAULT || errno == ESRCH) {
+            return false;
+        }
+    }
+    return by_helper(process, mr.owner, write, va, data, length);
+}
+
+bool transfer(Process& process, const MrShared& mr, bool write, std::uint64_t addr, char* data,
+              std::uint64_t length) {
+    while (length != 0) {
+        const Stretch stretch = stretch_at(process.arena, mr, addr, length);
+        if (stretch.shared != nullptr) {
+            write ? copy_ordered(stretch.shared, data, stretch.bytes)
+                  : copy_ordered(data, stretch.shared, stretch.bytes);
+        } else if (!by_address(process, mr, write, addr + mr.va_delta, data, stretch.bytes)) {
+            return false;
+        }
+        addr += stretch.bytes;
+        data += stretch.bytes;
+        length -= stretch.bytes;
+    }
+    return true;
+}
+
+}  // namespace
+
+bool remote_write_slow(Process& process, const MrShared& mr, std::uint64_t addr, const void* from,
+                       std::uint64_t length) {
+    if (mr.kind == KeyKind::kNull) {
+        return true;
+    }
+    return transfer(process, mr, true, addr, static_cast<char*>(const_cast<void*>(from)), length);
+}
+
+bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, void* to,
+                      std::uint64_t length) {
+    if (mr.kind == KeyKind::kNull) {
+        std::memset(to, 0, length);
+        return true;
+    }
+    return transfer(process, mr, false, addr, static_cast<char*>(to), length);
+}
+
+std::uint64_t execute_atomic(void* word, bool compare_swap, std::uint64_t compare_add,
+                             std::uint64_t swap) {
+    auto* w = static_cast<std::uint64_t*>(word);
+    if (!compare_swap) {
+        return __atomic_fetch_add(w, compare_add, __ATOMIC_SEQ_CST);
+    }
+    std::uint64_t expected = compare_add;
+    __atomic_compare_exchange_n(w, &expected, swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return expected;
+}
+
+bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr, bool compare_swap,
+                        std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original) {
+    const Stretch stretch = stretch_at(process.arena, mr, addr, 8);
+    if (stretch.shared != nullptr && stretch.bytes == 8) {
+        original = execute_atomic(stretch.shared, compare_swap, compare_add, swap);
+        return true;
+    }
+    const std::uint64_t va = addr + mr.va_delta;
+    if (mr.owner == process.owner) {
+        original = execute_atomic(reinterpret_cast<void*>(va), compare_swap, compare_add, swap);
+        return true;
+    }
+    const std::uint64_t operand[2] = {compare_add, swap};
+    return service_call(process, mr.owner,
+                        compare_swap ? ServiceCall::kCompareSwap : ServiceCall::kFetchAdd, va, nullptr, 0,
+                        operand, &original);
+}
+
+}  // namespace softib::live

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Reading and writing memory behind a key, wherever it is: straight in the arena (tier 1), by a
+// system call into the owner's address space (tier 2), or by asking the owner's helper (tier 3).
+// Callers have checked key, rights and bounds; they hold a hazard on the owner.
+
+#include <cstdint>
+
+#include "runtime/live/arena.h"
+#include "runtime/live/copy.h"
+
+namespace softib::live {
+
+class Process;
+
+/// Checks a key for [addr, addr + length) and returns its entry, or nullptr.
+inline const MrShared* find_key(const Arena& arena, std::uint32_t key, std::uint32_t pd,
+                                std::uint64_t addr, std::uint64_t length, std::uint32_t access) {
+    const std::uint32_t index = key >> 8;
+    if (index >= kMrsMax) [[unlikely]] {
+        return nullptr;
+    }
+    const MrShared& mr = arena.mrs[index];
+    if (mr.key.load(std::memory_order_acquire) != key || key == 0 || mr.pd != pd ||
+        (mr.access & access) != access) [[unlikely]] {
+        return nullptr;
+    }
+    const std::uint64_t offset = addr - mr.iova;
+    if (offset > mr.length || length > mr.length - offset) [[unlikely]] {
+        return nullptr;
+    }
+    return &mr;
+}
+
+/// The arena's address of a range that lies whole in the main extent, else nullptr.
+inline std::byte* shared_address(const Arena& arena, const MrShared& mr, std::uint64_t addr,
+                                 std::uint64_t length) {
+    if (addr >= mr.ext_begin && addr + length <= mr.ext_end) [[likely]] {
+        return arena.base + mr.ext_off + (addr - mr.ext_begin);
+    }
+    return nullptr;
+}
+
+// False: the owner's memory could not be reached (the process is gone, or unmapped it).
+bool remote_write_slow(Process& process, const MrShared& mr, std::uint64_t addr, const void* from,
+                       std::uint64_t length);
+bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, void* to,
+                      std::uint64_t length);
+bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr, bool compare_swap,
+                        std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original);
+
+/// Executed by whoever can address the word.
+std::uint64_t execute_atomic(void* word, bool compare_swap, std::uint64_t compare_add,
+                             std::uint64_t swap);
+
+inline bool remote_write(Process& process, const Arena& arena, const MrShared& mr, std::uint64_t addr,
+                         const void* from, std::uint64_t length) {
+    if (std::byte* to = shared_address(arena, mr, addr, length)) [[likely]] {
+        copy_ordered(to, from, length);
+        return true;
+    }
+    return remote_write_slow(process, mr, addr, from, length);
+}
+
+inline bool remote_read(Process& process, const Arena& arena, const MrShared& mr, std::uint64_t addr,
+                        void* to, std::uint64_t length) {
+    if (const std::byte* from = shared_address(arena, mr, addr, length)) [[likely]] {
+        copy_ordered(to, from, length);
+        return true;
+    }
+    return remote_read_slow(process, mr, addr, to, length);
+}
+
+}  // namespace softib::live

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A message between two scattered memories: gathered from the sender's buffers, spread over the
+// buffers of a receive request.
+
+#include <cstdint>
+
+#include "runtime/live/arena.h"
+#include "runtime/live/recv_queue.h"
+#include "runtime/live/types.h"
+
+namespace softib::live {
+
+class Process;
+
+/// The sender's side, as addresses this process can read.
+struct Gather {
+    struct Part {
+        const char* from;
+        std::uint64_t bytes;
+    };
+    static constexpr std::uint32_t kPartsMax = 2 * kSgesMax;
+    Part parts[kPartsMax];
+    std::uint32_t count = 0;
+    std::uint64_t bytes = 0;
+
+    void add(const char* from, std::uint64_t n) {
+        parts[count++] = {from, n};
+        bytes += n;
+    }
+    /// What a null region reads as.
+    void add_zeros(std::uint64_t n);
+};
+
+/// Checks the buffers of a receive request for a message, before its first byte moves: kSuccess,
+/// or what the receiver's completion says.
+WcStatus scatter_check(const Arena& arena, const Sge* sges, std::uint32_t num_sge, std::uint32_t pd,
+                       std::uint64_t bytes);
+
+/// Moves the message; false when the receiver's memory could not be reached.
+bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, std::uint32_t pd);
+
+}  // namespace softib::live

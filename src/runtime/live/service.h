@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Calls to another process's helper thread: memory tier 3, and atomics on memory that only its
+// owner can address.
+
+#include <cstdint>
+
+#include "runtime/live/arena.h"
+
+namespace softib::live {
+
+class Process;
+
+/// Bytes one call moves; larger transfers take several.
+inline constexpr std::uint64_t kServiceBytesMax = 256 * 1024;
+
+/// Runs one operation in the target. `data` is source (kWrite) or destination (kRead). Waits for
+/// the answer; false when the target died, has no helper, refused, or did not answer in time.
+bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint64_t address, void* data,
+                  std::uint64_t length, const std::uint64_t operand[2], std::uint64_t* result);
+
+/// Serves the calls posted to this process; runs in the helper thread.
+void service_run(Process& process);
+
+}  // namespace softib::live
