@@ -208,8 +208,8 @@ class Fabric:
         return server_result, client_result
 
     def leftovers(self):
-        left = [f"file {os.path.join(at, name)}"
-                for at, _, names in os.walk(self.dir) for name in names]
+        # The lock of the runtime directory belongs to all fabrics there.
+        left = [f"{self.dir}/{name}" for name in os.listdir(self.dir) if name != ".lock"]
         left += [f"/dev/shm/{name}" for name in set(os.listdir("/dev/shm")) - self.shm_before
                  if "softib" in name]
         left += [f"process {pid}: {line}" for pid, line in self.processes()]
