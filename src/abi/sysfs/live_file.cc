@@ -133,7 +133,7 @@ void make_live(int fd) {
     const int saved_errno = errno;
     PathBuffer buffer;
     const std::string_view path = path_of_fd(fd, buffer);
-    struct stat st {};
+    struct stat st{};
     if (in_tree(path) && visible(path).starts_with("/sys/") && fstat(fd, &st) == 0 &&
         S_ISREG(st.st_mode)) {
         const int flags = fcntl(fd, F_GETFL);

@@ -168,21 +168,27 @@ ssize_t fs_readlinkat_chk(int dirfd, const char* path, char* to, size_t size, si
     return readlink_at(dirfd, path, to, size);
 }
 
-char* fs_realpath(const char* path, char* resolved) { return realpath_common(path, resolved); }
+char* fs_realpath(const char* path, char* resolved) {
+    return realpath_common(path, resolved);
+}
 
 char* fs_realpath_chk(const char* path, char* resolved, size_t room) {
     check_room(PATH_MAX, room);
     return realpath_common(path, resolved);
 }
 
-char* fs_canonicalize(const char* path) { return realpath_common(path, nullptr); }
+char* fs_canonicalize(const char* path) {
+    return realpath_common(path, nullptr);
+}
 
 int fs_chdir(const char* path) {
     PathBuffer buffer;
     return next_chdir(redirect(path, buffer));
 }
 
-char* fs_getcwd(char* to, size_t size) { return getcwd_common(to, size); }
+char* fs_getcwd(char* to, size_t size) {
+    return getcwd_common(to, size);
+}
 
 char* fs_getcwd_chk(char* to, size_t size, size_t room) {
     check_room(size, room);
@@ -197,7 +203,9 @@ char* fs_getwd(char* to) {
     return getcwd_common(to, PATH_MAX);
 }
 
-char* fs_get_current_dir_name() { return show(next_get_current_dir_name()); }
+char* fs_get_current_dir_name() {
+    return show(next_get_current_dir_name());
+}
 
 }  // extern "C"
 

@@ -49,7 +49,9 @@ __attribute__((constructor)) void find_early() {
     next_creat.get();
 }
 
-bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
+bool takes_mode(int flags) {
+    return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
 
 /// Nothing in our /sys can be written; the copies on disk belong to every program of the host.
 bool refuses(const char* path, bool writes) {
@@ -110,7 +112,9 @@ int open_plain(Next<OpenFunction>& next, const char* path, int flags, mode_t mod
 }
 
 int open_at(Next<OpenAtFunction>& next, int dirfd, const char* path, int flags, mode_t mode) {
-    const auto call = [&next, dirfd](const char* p, int f, mode_t m) { return next(dirfd, p, f, m); };
+    const auto call = [&next, dirfd](const char* p, int f, mode_t m) {
+        return next(dirfd, p, f, m);
+    };
     return open_common(call, dirfd, path, flags, mode);
 }
 
@@ -133,10 +137,10 @@ FILE* fs_fopen64(const char* path, const char* mode) SOFTIB_FS_EXPORT("fopen64")
 FILE* fs_freopen(const char* path, const char* mode, FILE* stream) SOFTIB_FS_EXPORT("freopen");
 FILE* fs_freopen64(const char* path, const char* mode, FILE* stream) SOFTIB_FS_EXPORT("freopen64");
 DIR* fs_opendir(const char* path) SOFTIB_FS_EXPORT("opendir");
-int fs_scandir(const char* path, dirent*** list, FilterFunction* filter,
-               CompareFunction* compare) SOFTIB_FS_EXPORT("scandir");
-int fs_scandir64(const char* path, dirent*** list, FilterFunction* filter,
-                 CompareFunction* compare) SOFTIB_FS_EXPORT("scandir64");
+int fs_scandir(const char* path, dirent*** list, FilterFunction* filter, CompareFunction* compare)
+    SOFTIB_FS_EXPORT("scandir");
+int fs_scandir64(const char* path, dirent*** list, FilterFunction* filter, CompareFunction* compare)
+    SOFTIB_FS_EXPORT("scandir64");
 int fs_scandirat(int dirfd, const char* path, dirent*** list, FilterFunction* filter,
                  CompareFunction* compare) SOFTIB_FS_EXPORT("scandirat");
 int fs_scandirat64(int dirfd, const char* path, dirent*** list, FilterFunction* filter,
@@ -158,8 +162,12 @@ int fs_open64(const char* path, int flags, ...) {
     return open_plain(next_open64, path, flags, mode);
 }
 
-int fs_open_2(const char* path, int flags) { return open_plain(next_open, path, flags, 0); }
-int fs_open64_2(const char* path, int flags) { return open_plain(next_open64, path, flags, 0); }
+int fs_open_2(const char* path, int flags) {
+    return open_plain(next_open, path, flags, 0);
+}
+int fs_open64_2(const char* path, int flags) {
+    return open_plain(next_open64, path, flags, 0);
+}
 
 int fs_openat(int dirfd, const char* path, int flags, ...) {
     va_list arguments;
@@ -191,7 +199,9 @@ int fs_creat(const char* asked, mode_t mode) {
     return path != asked && refuses(path, true) ? -1 : next_creat(path, mode);
 }
 
-int fs_creat64(const char* path, mode_t mode) { return fs_creat(path, mode); }
+int fs_creat64(const char* path, mode_t mode) {
+    return fs_creat(path, mode);
+}
 
 FILE* fs_fopen(const char* path, const char* mode) {
     return fopen_common([mode](const char* p) { return next_fopen(p, mode); }, path, mode);

@@ -21,14 +21,10 @@ struct Prefix {
 };
 
 constexpr Prefix kPrefixes[] = {
-    {"/sys/class/infiniband", true},
-    {"/sys/class/infiniband_verbs", true},
-    {"/sys/class/infiniband_mad", true},
-    {"/sys/class/misc/rdma_cm", true},
-    {"/sys/devices/pcif1b0", false},
-    {"/sys/bus/pci/devices/f1b0:", false},
-    {"/sys/bus/pci/drivers/mlx5_core", true},
-    {"/dev/infiniband", true},
+    {"/sys/class/infiniband", true},          {"/sys/class/infiniband_verbs", true},
+    {"/sys/class/infiniband_mad", true},      {"/sys/class/misc/rdma_cm", true},
+    {"/sys/devices/pcif1b0", false},          {"/sys/bus/pci/devices/f1b0:", false},
+    {"/sys/bus/pci/drivers/mlx5_core", true}, {"/dev/infiniband", true},
 };
 
 constexpr std::string_view kDeviceDirectory = "/dev/infiniband/";
@@ -57,7 +53,8 @@ std::string_view copy_variable(const char* name, PathBuffer& to) {
 
 /// Replaces the root by the path without links that the kernel will report for it.
 std::string_view resolve_root(std::string_view root) {
-    const long fd = syscall(SYS_openat, AT_FDCWD, root_text.text, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    const long fd =
+        syscall(SYS_openat, AT_FDCWD, root_text.text, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd >= 0) {
         PathBuffer resolved;
         const std::string_view path = path_of_fd(static_cast<int>(fd), resolved);
@@ -87,12 +84,14 @@ void read_settings() {
                       .host = copy_variable("SOFTIB_HOST", host_text)};
 }
 
-__attribute__((constructor)) void read_settings_at_load() { settings(); }
+__attribute__((constructor)) void read_settings_at_load() {
+    settings();
+}
 
 bool matches(std::string_view path) {
     for (const Prefix& prefix : kPrefixes) {
-        if (path.starts_with(prefix.text) &&
-            (!prefix.whole || path.size() == prefix.text.size() || path[prefix.text.size()] == '/')) {
+        if (path.starts_with(prefix.text) && (!prefix.whole || path.size() == prefix.text.size() ||
+                                              path[prefix.text.size()] == '/')) {
             return true;
         }
     }

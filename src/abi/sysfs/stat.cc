@@ -113,10 +113,18 @@ ssize_t fs_lgetxattr(const char* path, const char* name, void* value, size_t siz
 ssize_t fs_listxattr(const char* path, char* list, size_t size) SOFTIB_FS_EXPORT("listxattr");
 ssize_t fs_llistxattr(const char* path, char* list, size_t size) SOFTIB_FS_EXPORT("llistxattr");
 
-int fs_stat(const char* path, struct stat* st) { return stat_common(path, st); }
-int fs_stat64(const char* path, struct stat* st) { return stat_common(path, st); }
-int fs_lstat(const char* path, struct stat* st) { return lstat_common(path, st); }
-int fs_lstat64(const char* path, struct stat* st) { return lstat_common(path, st); }
+int fs_stat(const char* path, struct stat* st) {
+    return stat_common(path, st);
+}
+int fs_stat64(const char* path, struct stat* st) {
+    return stat_common(path, st);
+}
+int fs_lstat(const char* path, struct stat* st) {
+    return lstat_common(path, st);
+}
+int fs_lstat64(const char* path, struct stat* st) {
+    return lstat_common(path, st);
+}
 
 int fs_fstatat(int dirfd, const char* path, struct stat* st, int flags) {
     return fstatat_common(dirfd, path, st, flags);
@@ -126,10 +134,18 @@ int fs_fstatat64(int dirfd, const char* path, struct stat* st, int flags) {
     return fstatat_common(dirfd, path, st, flags);
 }
 
-int fs_xstat(int, const char* path, struct stat* st) { return stat_common(path, st); }
-int fs_xstat64(int, const char* path, struct stat* st) { return stat_common(path, st); }
-int fs_lxstat(int, const char* path, struct stat* st) { return lstat_common(path, st); }
-int fs_lxstat64(int, const char* path, struct stat* st) { return lstat_common(path, st); }
+int fs_xstat(int, const char* path, struct stat* st) {
+    return stat_common(path, st);
+}
+int fs_xstat64(int, const char* path, struct stat* st) {
+    return stat_common(path, st);
+}
+int fs_lxstat(int, const char* path, struct stat* st) {
+    return lstat_common(path, st);
+}
+int fs_lxstat64(int, const char* path, struct stat* st) {
+    return lstat_common(path, st);
+}
 
 int fs_fxstatat(int, int dirfd, const char* path, struct stat* st, int flags) {
     return fstatat_common(dirfd, path, st, flags);
@@ -155,7 +171,9 @@ int fs_eaccess(const char* path, int mode) {
     return next_eaccess(redirect(path, buffer), mode);
 }
 
-int fs_euidaccess(const char* path, int mode) { return fs_eaccess(path, mode); }
+int fs_euidaccess(const char* path, int mode) {
+    return fs_eaccess(path, mode);
+}
 
 int fs_faccessat(int dirfd, const char* asked, int mode, int flags) {
     PathBuffer buffer;

@@ -49,11 +49,21 @@ int ftw_visible(const char* path, const struct stat* st, int type) {
 }
 
 // glob takes functions instead of the C library's own. These must be the replaced ones.
-void* glob_opendir(const char* path) { return opendir(path); }
-dirent* glob_readdir(void* stream) { return readdir(static_cast<DIR*>(stream)); }
-void glob_closedir(void* stream) { closedir(static_cast<DIR*>(stream)); }
-int glob_stat(const char* path, struct stat* st) { return stat(path, st); }
-int glob_lstat(const char* path, struct stat* st) { return lstat(path, st); }
+void* glob_opendir(const char* path) {
+    return opendir(path);
+}
+dirent* glob_readdir(void* stream) {
+    return readdir(static_cast<DIR*>(stream));
+}
+void glob_closedir(void* stream) {
+    closedir(static_cast<DIR*>(stream));
+}
+int glob_stat(const char* path, struct stat* st) {
+    return stat(path, st);
+}
+int glob_lstat(const char* path, struct stat* st) {
+    return lstat(path, st);
+}
 
 int glob_common(const char* pattern, int flags, GlobError* on_error, glob_t* result) {
     if (settings().enabled && pattern != nullptr && result != nullptr &&

@@ -57,10 +57,10 @@ bool take_prefix(std::string_view& path, std::string_view prefix) {
 }
 
 /// Finds the device that a path leads to, and makes `path` relative to its PCI directory.
-const Device* locate(const std::vector<Device>& devices, std::string_view full,
-                     std::string& path) {
+const Device* locate(const std::vector<Device>& devices, std::string_view full, std::string& path) {
     std::string_view rest = full;
-    if (take_prefix(rest, "/sys/devices/pcif1b0:00/") || take_prefix(rest, "/sys/bus/pci/devices/")) {
+    if (take_prefix(rest, "/sys/devices/pcif1b0:00/") ||
+        take_prefix(rest, "/sys/bus/pci/devices/")) {
         const std::string_view slot = take_component(rest);
         for (const Device& d : devices) {
             if (d.slot == slot) {
@@ -193,9 +193,12 @@ Result TreeWriter::write_link(const std::string& path, const std::string& target
 
 Result TreeWriter::write_entry(const Device& d, const std::string& path, const Entry& entry) {
     switch (entry.kind) {
-        case Kind::kDirectory: return make_directory(path);
-        case Kind::kLink: return write_link(path, entry.target);
-        case Kind::kFile: return write_file(path, entry.make(d, entry.arg));
+        case Kind::kDirectory:
+            return make_directory(path);
+        case Kind::kLink:
+            return write_link(path, entry.target);
+        case Kind::kFile:
+            return write_file(path, entry.make(d, entry.arg));
     }
     return {};
 }

@@ -80,8 +80,8 @@ TEST(SysfsRead, AnythingElseIsENOENT) {
          {"", "/", "/sys", "/sys/class/infiniband", "/sys/class/infiniband/mlx5_0",
           "/sys/class/infiniband/mlx5_2/node_type", "/sys/class/infiniband/mlx5_0/ports/2/lid",
           "/sys/class/infiniband/mlx5_0/ports/1/gids/8", "/sys/class/infiniband/mlx5_0/device",
-          "/sys/devices/pcif1b0:00/f1b0:09:00.0/vendor", "/sys/class/net/lo/address",
-          "/etc/passwd", "/sys/class/infiniband/mlx5_0/../../../../etc/passwd"}) {
+          "/sys/devices/pcif1b0:00/f1b0:09:00.0/vendor", "/sys/class/net/lo/address", "/etc/passwd",
+          "/sys/class/infiniband/mlx5_0/../../../../etc/passwd"}) {
         EXPECT_EQ(read_or_errno(fabric.arena, "h0", path), missing) << path;
     }
     EXPECT_EQ(read_or_errno(fabric.arena, "nohost", "/sys/class/infiniband/mlx5_0/node_type"),
@@ -112,7 +112,7 @@ TEST(SysfsMaterialize, DeviceNodesAreCharacterDevices) {
     const TestArena fabric;
     const ScratchDir dir;
     ASSERT_TRUE(sysfs_materialize(fabric.arena, "h0", dir.path));
-    struct stat st {};
+    struct stat st{};
     for (const char* node : {"uverbs0", "uverbs1", "umad0", "issm1"}) {
         const std::string path = dir.path + "/dev/infiniband/" + node;
         ASSERT_EQ(stat(path.c_str(), &st), 0) << node;

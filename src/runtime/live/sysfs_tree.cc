@@ -27,10 +27,14 @@ topo::Generation generation_of(const Device& d) {
 /// The PCI Express generation at x16 that carries the port's rate.
 std::string pci_link_speed(const Device& d, unsigned) {
     switch (generation_of(d)) {
-        case topo::Generation::kEdr: return "8.0 GT/s PCIe\n";
-        case topo::Generation::kHdr: return "16.0 GT/s PCIe\n";
-        case topo::Generation::kNdr: return "32.0 GT/s PCIe\n";
-        case topo::Generation::kXdr: return "64.0 GT/s PCIe\n";
+        case topo::Generation::kEdr:
+            return "8.0 GT/s PCIe\n";
+        case topo::Generation::kHdr:
+            return "16.0 GT/s PCIe\n";
+        case topo::Generation::kNdr:
+            return "32.0 GT/s PCIe\n";
+        case topo::Generation::kXdr:
+            return "64.0 GT/s PCIe\n";
     }
     return "32.0 GT/s PCIe\n";
 }
@@ -67,8 +71,12 @@ std::string pci_uevent(const Device& d, unsigned) {
         kPciDevice, d.slot, modalias(d, 0));
 }
 
-std::string pci_vendor(const Device&, unsigned) { return fmt::format("0x{:04x}\n", kPciVendor); }
-std::string pci_device(const Device&, unsigned) { return fmt::format("0x{:04x}\n", kPciDevice); }
+std::string pci_vendor(const Device&, unsigned) {
+    return fmt::format("0x{:04x}\n", kPciVendor);
+}
+std::string pci_device(const Device&, unsigned) {
+    return fmt::format("0x{:04x}\n", kPciDevice);
+}
 
 constexpr FileSpec kPciFiles[] = {
     {"vendor", pci_vendor},
@@ -117,11 +125,16 @@ constexpr FileSpec kDeviceFiles[] = {
 
 std::string port_state(const Device& d, unsigned) {
     switch (d.record().state.load(std::memory_order_relaxed)) {
-        case PortState::kNop: return "0: NOP\n";
-        case PortState::kDown: return "1: DOWN\n";
-        case PortState::kInit: return "2: INIT\n";
-        case PortState::kArmed: return "3: ARMED\n";
-        case PortState::kActive: return "4: ACTIVE\n";
+        case PortState::kNop:
+            return "0: NOP\n";
+        case PortState::kDown:
+            return "1: DOWN\n";
+        case PortState::kInit:
+            return "2: INIT\n";
+        case PortState::kArmed:
+            return "3: ARMED\n";
+        case PortState::kActive:
+            return "4: ACTIVE\n";
     }
     return "0: NOP\n";
 }
@@ -154,8 +167,10 @@ constexpr FileSpec kPortFiles[] = {
      [](const Device& d, unsigned) {
          return fmt::format("0x{:x}\n", d.record().lid.load(std::memory_order_relaxed));
      }},
-    {"lid_mask_count", [](const Device& d, unsigned) { return fmt::format("{}\n", d.record().lmc); }},
-    {"sm_lid", [](const Device& d, unsigned) { return fmt::format("0x{:x}\n", d.record().sm_lid); }},
+    {"lid_mask_count",
+     [](const Device& d, unsigned) { return fmt::format("{}\n", d.record().lmc); }},
+    {"sm_lid",
+     [](const Device& d, unsigned) { return fmt::format("0x{:x}\n", d.record().sm_lid); }},
     {"sm_sl", [](const Device& d, unsigned) { return fmt::format("{}\n", d.record().sm_sl); }},
     {"cap_mask",
      [](const Device&, unsigned) { return fmt::format("0x{:08x}\n", kPortCapabilityMask); }},
@@ -164,7 +179,7 @@ constexpr FileSpec kPortFiles[] = {
 
 // ---- Counters ----
 
-template <std::uint64_t PortCounters::*Field>
+template <std::uint64_t PortCounters::* Field>
 std::string counter(const Device& d, unsigned) {
     return fmt::format("{}\n", read_port_counters(*d.arena, d.hca).*Field);
 }
@@ -180,7 +195,9 @@ std::string unicast_rcv(const Device& d, unsigned) {
 }
 
 /// What cannot go wrong on a link without noise and without finite buffers.
-std::string never(const Device&, unsigned) { return "0\n"; }
+std::string never(const Device&, unsigned) {
+    return "0\n";
+}
 
 constexpr FileSpec kCounterFiles[] = {
     {"port_xmit_data", counter<&PortCounters::xmit_words>},
@@ -220,19 +237,16 @@ constexpr FileSpec kHwCounterFiles[] = {
 
 void add_files(std::vector<Entry>& out, std::string_view dir, std::span<const FileSpec> files) {
     for (const FileSpec& file : files) {
-        out.push_back({.kind = Kind::kFile,
-                       .path = fmt::format("{}{}", dir, file.name),
-                       .make = file.make});
+        out.push_back(
+            {.kind = Kind::kFile, .path = fmt::format("{}{}", dir, file.name), .make = file.make});
     }
 }
 
 void add_numbered(std::vector<Entry>& out, std::string_view dir, unsigned count, Maker make) {
     out.push_back({.kind = Kind::kDirectory, .path = std::string{dir}});
     for (unsigned i = 0; i < count; ++i) {
-        out.push_back({.kind = Kind::kFile,
-                       .path = fmt::format("{}/{}", dir, i),
-                       .make = make,
-                       .arg = i});
+        out.push_back(
+            {.kind = Kind::kFile, .path = fmt::format("{}/{}", dir, i), .make = make, .arg = i});
     }
 }
 
@@ -353,6 +367,8 @@ std::vector<Entry> links_to(const Device& d) {
     return out;
 }
 
-std::span<const FileSpec> global_files() { return kGlobalFiles; }
+std::span<const FileSpec> global_files() {
+    return kGlobalFiles;
+}
 
 }  // namespace softib::live::sysfs

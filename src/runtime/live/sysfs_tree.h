@@ -22,7 +22,7 @@ struct Device {
     std::uint32_t hca;
     std::size_t number;  ///< In the host's list: uverbsN, umadN, the PCI bus.
     std::string name;
-    std::string slot;    ///< "f1b0:01:00.0"
+    std::string slot;  ///< "f1b0:01:00.0"
 
     const HcaRecord& record() const { return arena->hcas[hca]; }
     std::string pci_dir() const { return std::string{kPciRoot} + "/" + slot; }
