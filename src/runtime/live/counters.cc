@@ -9,17 +9,33 @@ std::uint64_t load(const std::atomic<std::uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);
 }
 
+/// Whether the port of this HCA is the far end of a connected queue pair.
+bool leads_to(const Arena& arena, const QpShared& qp, std::uint32_t hca) {
+    const std::uint16_t dest = qp.dest_lid.load(std::memory_order_relaxed);
+    return dest != 0 && dest < kLftEntries && arena.lid_owner[dest].kind == NodeRef::kHca &&
+           arena.lid_owner[dest].index == hca;
+}
+
 void add_batch(const Arena& arena, std::uint32_t batch, std::uint32_t hca, PortCounters& sum) {
     const std::uint32_t first = batch * kBatchEntries;
     for (std::uint32_t i = first; i < first + kBatchEntries; ++i) {
         const QpShared& qp = arena.qps[i];
-        if (qp.state.load(std::memory_order_acquire) == QpState::kReset || qp.hca != hca) {
+        if (qp.state.load(std::memory_order_acquire) == QpState::kReset) {
             continue;
         }
-        sum.xmit_packets += load(qp.xmit_packets);
-        sum.xmit_words += load(qp.xmit_words);
-        sum.rcv_packets += load(qp.rcv_packets);
-        sum.rcv_words += load(qp.rcv_words);
+        if (qp.hca == hca) {
+            sum.xmit_packets += load(qp.xmit_packets);
+            sum.xmit_words += load(qp.xmit_words);
+            sum.rcv_packets += load(qp.rcv_packets);
+            sum.rcv_words += load(qp.rcv_words);
+        }
+        // A loopback connection passes the port in both directions.
+        if (leads_to(arena, qp, hca)) {
+            sum.xmit_packets += load(qp.rcv_packets);
+            sum.xmit_words += load(qp.rcv_words);
+            sum.rcv_packets += load(qp.xmit_packets);
+            sum.rcv_words += load(qp.xmit_words);
+        }
     }
 }
 

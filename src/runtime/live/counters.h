@@ -2,8 +2,10 @@
 #pragma once
 
 // What a port counted. The data path writes only into the queue pair it works for; a reader adds
-// the living queue pairs to the totals that the gone ones left in the HCA's record. A queue pair
-// that goes while a reader adds may be counted twice or not at all in that one reading.
+// the living queue pairs to the totals that the gone ones left in the HCA's record. What a
+// connected queue pair sent is what the port at its other end received, so each is counted at both.
+// A queue pair that goes while a reader adds may be counted twice or not at all in that one
+// reading.
 //
 // Nothing here allocates, throws or locks.
 

@@ -73,5 +73,22 @@ TEST(Counters, SumOfTotalsAndLivingQueuePairsOfThatHca) {
     EXPECT_EQ(c.xmit_packets, 0U);
 }
 
+TEST(Counters, FarEndOfAConnectionCountsTheMirrorImage) {
+    const TestArena fabric;
+    const Arena& arena = fabric.arena;
+    arena.lid_owner[4] = {.kind = NodeRef::kHca, .index = 3};
+    arena.qp_batches[0] = 1;
+    arena.qps[0].state = QpState::kRts;
+    arena.qps[0].hca = 0;
+    arena.qps[0].dest_lid = 4;
+    arena.qps[0].xmit_words = 10;
+    arena.qps[0].rcv_packets = 2;
+    EXPECT_EQ(read_port_counters(arena, 0).xmit_words, 10U);
+    EXPECT_EQ(read_port_counters(arena, 0).rcv_words, 0U);
+    EXPECT_EQ(read_port_counters(arena, 3).rcv_words, 10U);
+    EXPECT_EQ(read_port_counters(arena, 3).xmit_packets, 2U);
+    EXPECT_EQ(read_port_counters(arena, 1).rcv_words, 0U);
+}
+
 }  // namespace
 }  // namespace softib::live
