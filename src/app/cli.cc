@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/commands.h"
@@ -191,6 +192,7 @@ Command add_link(CLI::App& app, Parsed& parsed) {
 
 int show_help(CLI::App& app, const std::string& about) {
     if (about.empty()) {
+        app.clear();  // Else it would explain "help".
         fmt::print("{}", app.help());
         return 0;
     }
@@ -221,10 +223,14 @@ std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
     return ours;
 }
 
+bool is_command(const std::vector<Command>& commands, const std::string& name) {
+    return std::ranges::any_of(
+        commands, [&](const Command& command) { return command.app->get_name() == name; });
+}
+
 int run(int argc, char** argv) {
     CLI::App app{"InfiniBand in user space: no hardware, no kernel module, no root", "softib"};
     app.set_version_flag("--version", std::string("softib ") + SOFTIB_VERSION);
-    app.footer(kFooter);
     app.require_subcommand(1);
     Parsed parsed;
     const std::vector<Command> commands{
@@ -232,8 +238,14 @@ int run(int argc, char** argv) {
         add_status(app, parsed), add_topo(app, parsed), add_exec(app, parsed),
         add_run(app, parsed),    add_env(app, parsed),  add_route(app, parsed),
         add_link(app, parsed),   add_help(app, parsed)};
+    app.footer(kFooter);  // After the subcommands, which would inherit it.
+    std::vector<std::string> args = split(argc, argv, parsed);
+    if (!args.empty() && !args.back().starts_with('-') && !is_command(commands, args.back())) {
+        note(fmt::format("no command '{}'; see: softib help", args.back()));
+        return 2;
+    }
     try {
-        app.parse(split(argc, argv, parsed));
+        app.parse(std::move(args));
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) {
             return app.exit(error);

@@ -4,6 +4,7 @@
 
 #include "app/commands.h"
 #include "app/fabric_dir.h"
+#include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
 
@@ -64,7 +65,7 @@ int cmd_list(const ListOptions& options) {
         }
     }
     if (options.json) {
-        fmt::print("{}\n", out.dump(2));
+        fmt::print("{}", json_text(out));
     } else if (fabrics->empty()) {
         fmt::print("no fabric is up; start one with: softib up\n");
     } else {

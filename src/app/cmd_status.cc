@@ -5,6 +5,7 @@
 #include <array>
 
 #include "app/commands.h"
+#include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
 #include "core/topo/fabric.h"
@@ -99,7 +100,7 @@ int print_json(const Observer& observer) {
                    {"pid", arena.header->daemon_pid}, {"lid_max", arena.header->lid_max},
                    {"hosts", hosts_json(arena)},      {"switches", switches_json(arena)},
                    {"programs", std::move(attached)}};
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}", json_text(out));
     return 0;
 }
 

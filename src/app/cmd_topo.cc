@@ -13,6 +13,7 @@
 
 #include "app/commands.h"
 #include "app/fabric_dir.h"
+#include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
 #include "core/topo/render.h"
@@ -90,9 +91,8 @@ std::string to_json(const topo::Fabric& fabric) {
                               {"generation", topo::link_speed(link.generation).name}});
         }
     }
-    return Json{{"name", fabric.name}, {"nodes", std::move(nodes)}, {"cables", std::move(cables)}}
-               .dump(2) +
-           "\n";
+    return json_text(
+        {{"name", fabric.name}, {"nodes", std::move(nodes)}, {"cables", std::move(cables)}});
 }
 
 }  // namespace

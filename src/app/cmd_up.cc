@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "app/commands.h"
+#include "app/json_text.h"
 #include "app/launch.h"
 #include "app/term.h"
 
@@ -39,7 +40,7 @@ void report(const FabricRef& fabric, const topo::Fabric& graph, const topo::Spec
                                          {"hosts", graph.hosts.size()},
                                          {"hcas", hcas},
                                          {"switches", switches}};
-        fmt::print("{}\n", out.dump(2));
+        fmt::print("{}", json_text(out));
         return;
     }
     const std::string name_flag =

@@ -2,7 +2,6 @@
 // The host's /sys and /dev as real paths, for programs that no preload reaches (static binaries,
 // Go). /sys and /dev themselves cannot be written to, so each directory that must get an entry
 // is replaced by a tmpfs that holds the old entries, bound, and the new ones.
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -14,7 +13,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "app/enter_host.h"
@@ -120,7 +118,7 @@ Done merge(const fs::path& theirs, const fs::path& ours, const fs::path& to) {
             continue;
         }
         // What cannot be shown (a device the namespace may not see) is left out.
-        if (auto done = put(entry, to / name); !done && !fs::is_directory(entry, ignored)) {
+        if (!put(entry, to / name)) {
             fs::remove(to / name, ignored);
         }
     }
@@ -128,7 +126,8 @@ Done merge(const fs::path& theirs, const fs::path& ours, const fs::path& to) {
         const fs::path name = entry.filename();
         const fs::path other = theirs / name;
         Done done;
-        if (!ours_alone(name) && fs::is_directory(other, ignored) && !fs::is_symlink(entry)) {
+        if (!ours_alone(name) && fs::is_directory(other, ignored) &&
+            !fs::is_symlink(entry, ignored)) {
             if (mkdir((to / name).c_str(), 0755) != 0) {
                 return failed(fmt::format("make {}", (to / name).string()));
             }
@@ -160,7 +159,7 @@ Done put_devices(const fs::path& ours, const fs::path& to) {
 /// Replaces `dir` by a merge with the same directory below the host's root.
 Done replace(const fs::path& dir, const fs::path& sysroot, const fs::path& staging) {
     const fs::path ours = sysroot / dir.relative_path();
-    if (!fs::exists(ours) || !fs::exists(dir)) {
+    if (access(ours.c_str(), F_OK) != 0 || access(dir.c_str(), F_OK) != 0) {
         return {};
     }
     // 755, not the sticky 1777: writing to a device in a sticky directory is refused.
@@ -195,7 +194,7 @@ std::expected<void, std::string> enter_namespace(const HostEnvironment& host) {
     if (mkdir(staging.c_str(), 0700) != 0 && errno != EEXIST) {
         return failed(fmt::format("make {}", staging));
     }
-    for (const char* const dir : {"/sys/devices", "/sys/class", "/dev"}) {
+    for (const char* const dir : {"/sys/devices", "/sys/class", "/sys/bus", "/dev"}) {
         if (auto done = replace(dir, host.sysroot, staging); !done) {
             return done;
         }

@@ -44,10 +44,12 @@ Owner claim_slot(const Arena& arena) {
     return 0;
 }
 
-void fill_slot(ProcSlot& slot, std::uint32_t pid, std::uint32_t host) {
+void fill_slot(const Arena& arena, ProcSlot& slot, std::uint32_t pid, std::uint32_t host) {
     slot.pid = pid;
     slot.uid = geteuid();
-    slot.instance += 1;
+    // Counting starts anywhere: a program that a restarted daemon does not know must not find
+    // the channels of a new one under the old name.
+    slot.instance = (slot.instance == 0 ? arena.header->instance >> 32 : slot.instance) + 1;
     slot.host_first = host;
     for (auto& bytes : slot.bytes_by_tier) {
         bytes.store(0, std::memory_order_relaxed);
@@ -137,7 +139,7 @@ int Daemon::handle_attach(Connection& connection, Message& message) {
         return -1;
     }
     ProcSlot& slot = arena_.proc(owner);
-    fill_slot(slot, connection.pid, host);
+    fill_slot(arena_, slot, connection.pid, host);
     const std::string dir = proc_dir(options_.dir, owner, slot.instance);
     if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) {
         message.status = errno;
