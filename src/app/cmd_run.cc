@@ -16,6 +16,7 @@
 #include "app/commands.h"
 #include "app/enter_host.h"
 #include "app/launch.h"
+#include "app/teardown.h"
 #include "app/term.h"
 
 namespace softib::app {
@@ -126,7 +127,11 @@ int cmd_run(const RunOptions& options) {
     }
     const int status = run_on_host(*fabric, graph->hosts.front().name, options, waited);
     close(lifeline[1]);
-    waitpid(*daemon, nullptr, 0);
+    int daemon_status = 0;
+    if (waitpid(*daemon, &daemon_status, 0) != *daemon || daemon_status != 0) {
+        end_programs(fabric->dir);
+        remove_fabric(*fabric);
+    }
     return status;
 }
 

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Completion for softib in bash.
+
+_softib_fabrics() {
+    softib list --json 2>/dev/null | sed -n 's/^ *"name": "\(.*\)",$/\1/p'
+}
+
+_softib_hosts() {
+    softib status --json ${1:+-f "$1"} 2>/dev/null | sed -n 's/^      "name": "\(.*\)",$/\1/p'
+}
+
+_softib_switches() {
+    softib route show ${1:+-f "$1"} 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
+_softib() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    local command=${COMP_WORDS[1]} fabric= words= i
+    local shape="--config --topology --hosts --hcas --radix --levels --dimensions
+        --hosts-per-switch --groups --switches-per-group --generation --device-pattern
+        --host-pattern --arena"
+    COMPREPLY=()
+
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        if [[ ${COMP_WORDS[i]} == -- ]]; then
+            # What follows is a command line of its own.
+            if declare -F _command_offset >/dev/null && ((COMP_CWORD > i)); then
+                _command_offset $((i + 1))
+            fi
+            return
+        fi
+        [[ ${COMP_WORDS[i]} == -f || ${COMP_WORDS[i]} == --fabric ]] && fabric=${COMP_WORDS[i + 1]}
+    done
+
+    case $prev in
+        -f | --fabric) words=$(_softib_fabrics) ;;
+        --topology) words="single-switch fat-tree torus dragonfly" ;;
+        --generation) words="EDR HDR NDR XDR" ;;
+        -c | --config | --dot | --svg)
+            mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+            return
+            ;;
+    esac
+    if [[ -z $words ]]; then
+        if ((COMP_CWORD == 1)); then
+            words="up down list status topo exec run env route link help --help --version"
+        else
+            case $command in
+                up) words="$shape --foreground --json" ;;
+                down) words="--all $(_softib_fabrics)" ;;
+                list) words="--json" ;;
+                status) words="-f -v --json" ;;
+                topo) words="-f --dot --svg --json $shape" ;;
+                exec) words="-f --ns -- $(_softib_hosts "$fabric")" ;;
+                env) words="-f $(_softib_hosts "$fabric")" ;;
+                run) words="$shape --ns --" ;;
+                route) words="-f show set clear $(_softib_switches "$fabric")" ;;
+                link) words="-f up down $(_softib_switches "$fabric")" ;;
+                help) words="up down list status topo exec run env route link" ;;
+            esac
+        fi
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+
+complete -F _softib softib
