@@ -238,7 +238,8 @@ void Daemon::detach(Connection& connection) {
     }
     log_info("pid {} has left slot {}", connection.pid, connection.owner);
     mcast_.drop_owner(connection.owner);
-    reclaim(arena_, connection.owner);
+    unreclaimed_.push_back(connection.owner);
+    reclaim_all();
     std::error_code ignored;
     std::filesystem::remove_all(proc_dir(options_.dir, connection.owner, connection.instance),
                                 ignored);
@@ -247,6 +248,13 @@ void Daemon::detach(Connection& connection) {
         connection.pid_fd = -1;
     }
     connection.owner = 0;
+}
+
+void Daemon::reclaim_all() {
+    std::erase_if(unreclaimed_, [this](Owner owner) {
+        reclaim(arena_, owner);
+        return arena_.proc(owner).state.load(std::memory_order_acquire) != ProcState::kDead;
+    });
 }
 
 /// A forked child may hold its parent's connection open; the process descriptor tells the truth.

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "runtime/live/arena.h"
 #include "runtime/live/mcast_table.h"
@@ -65,6 +66,7 @@ class Daemon {
     void serve(Connection& connection);
     void drop(int fd);
     void detach(Connection& connection);
+    void reclaim_all();
     void drop_if_process_ended(int fd);
 
     /// Fills in the reply; returns the descriptor to pass along, or -1.
@@ -83,6 +85,9 @@ class Daemon {
     int epoll_fd_ = -1;
     int listen_fd_ = -1;
     bool stopping_ = false;
+    /// Dead processes whose memory a stopped peer may still be copying to; tried again whenever
+    /// another process leaves, which is when that peer does at the latest.
+    std::vector<Owner> unreclaimed_;
     std::unordered_map<int, std::unique_ptr<Connection>> connections_;
 };
 
