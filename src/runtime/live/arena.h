@@ -337,7 +337,8 @@ struct alignas(64) QpShared {
     std::atomic<std::uint32_t> dest_qpn;
     std::atomic<std::uint16_t> dest_lid;
     std::uint16_t reserved2;
-    std::uint64_t cookie;  ///< Owner's object, for asynchronous events.
+    std::uint64_t cookie;    ///< Owner's object.
+    std::uint64_t event_id;  ///< Names it in asynchronous events, also after it is gone.
     std::uint32_t async_channel;
     std::uint32_t reserved3;
 };

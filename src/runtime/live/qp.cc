@@ -99,6 +99,7 @@ Qp* Qp::create(Process& process, const QpInit& init) {
     shared.dest_qpn.store(0);
     shared.dest_lid.store(0);
     shared.async_channel = init.async_channel;
+    shared.event_id = init.event_id;
     auto* qp = new Qp;
     shared.cookie = reinterpret_cast<std::uint64_t>(qp);
     shared.state.store(QpState::kReset, std::memory_order_release);
@@ -261,7 +262,7 @@ bool Qp::check_peer_slow() {
     }
     if ((rx & kRxFirst) != 0 && peer_->rx.compare_exchange_strong(rx, peer_rx_)) {
         process_->channels.signal(peer_->owner, peer_->async_channel,
-                                  {peer_->cookie, static_cast<std::uint32_t>(AsyncKind::kCommEst), 1});
+                                  {peer_->event_id, static_cast<std::uint32_t>(AsyncKind::kCommEst), 1});
     }
     path_hops_ = path->hops;
     path_generation_ = generation;
@@ -318,7 +319,7 @@ Qp::Verdict Qp::refuse_remote(WcStatus status, AsyncKind kind) {
     peer_->rx.store(0, std::memory_order_release);
     peer_->state.store(QpState::kErr, std::memory_order_release);
     process_->channels.signal(peer_->owner, peer_->async_channel,
-                              {peer_->cookie, static_cast<std::uint32_t>(kind), 1});
+                              {peer_->event_id, static_cast<std::uint32_t>(kind), 1});
     process_->ring(peer_->owner);
     return failed(status);
 }

@@ -45,6 +45,7 @@ struct QpInit {
     std::uint32_t hca = 0;
     std::uint32_t xrcd = 0;
     std::uint32_t async_channel = 0;
+    std::uint64_t event_id = 0;
     void* user = nullptr;  ///< The ABI's object.
 };
 

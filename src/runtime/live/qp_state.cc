@@ -217,7 +217,7 @@ void Qp::ask_for_wake() {
 
 void Qp::raise(AsyncKind kind) {
     process_->channels.signal(process_->owner, shared_->async_channel,
-                              {shared_->cookie, static_cast<std::uint32_t>(kind), 1});
+                              {shared_->event_id, static_cast<std::uint32_t>(kind), 1});
 }
 
 void Qp::enter_error() {

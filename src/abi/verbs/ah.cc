@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Address handles and multicast membership.
+#include "abi/verbs/ah.h"
+
+#include <arpa/inet.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "abi/verbs/entry.h"
+#include "abi/verbs/objects.h"
+
+namespace softib::abi {
+
+live::AddressVector to_core(const ibv_ah_attr& attr) {
+    live::AddressVector av;
+    av.dlid = Lid{attr.dlid};
+    av.sl = attr.sl;
+    av.path_bits = attr.src_path_bits;
+    av.global = attr.is_global != 0;
+    av.hop_limit = attr.grh.hop_limit;
+    av.traffic_class = attr.grh.traffic_class;
+    av.sgid_index = attr.grh.sgid_index;
+    av.flow_label = attr.grh.flow_label;
+    std::memcpy(av.dgid, attr.grh.dgid.raw, sizeof av.dgid);
+    return av;
+}
+
+ibv_ah_attr from_core(const live::AddressVector& av, std::uint8_t port, std::uint8_t static_rate) {
+    ibv_ah_attr attr{};
+    attr.dlid = av.dlid.value;
+    attr.sl = av.sl;
+    attr.src_path_bits = av.path_bits;
+    attr.is_global = av.global ? 1 : 0;
+    attr.grh.hop_limit = av.hop_limit;
+    attr.grh.traffic_class = av.traffic_class;
+    attr.grh.sgid_index = av.sgid_index;
+    attr.grh.flow_label = av.flow_label;
+    std::memcpy(attr.grh.dgid.raw, av.dgid, sizeof av.dgid);
+    attr.port_num = port;
+    attr.static_rate = static_rate;
+    return attr;
+}
+
+namespace {
+
+int multicast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid, live::Request request) {
+    if (qp->qp_type != IBV_QPT_UD || gid->raw[0] != 0xFF || !is_multicast(Lid{lid})) {
+        return EINVAL;
+    }
+    live::Message message;
+    message.request = request;
+    message.qpn = qp->qp_num;
+    message.lid = lid;
+    std::memcpy(message.gid, gid->raw, sizeof message.gid);
+    return of(qp->context).process->call(message, nullptr);
+}
+
+}  // namespace
+
+}  // namespace softib::abi
+
+using namespace softib;
+using namespace softib::abi;
+
+extern "C" {
+
+ibv_ah* softib_ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept {
+    if (attr->port_num != 1 || attr->sl > 15 ||
+        (attr->is_global != 0 && attr->grh.sgid_index >= live::kGidsPerPort)) {
+        return fail<ibv_ah>(EINVAL);
+    }
+    auto* ah = new (std::nothrow) Ah{};
+    if (ah == nullptr) {
+        return fail<ibv_ah>(ENOMEM);
+    }
+    ah->base.context = pd->context;
+    ah->base.pd = pd;
+    ah->core.to = to_core(*attr);
+    of(pd).uses.add();
+    return &ah->base;
+}
+
+int softib_ibv_destroy_ah(ibv_ah* base) noexcept {
+    of(base->pd).uses.drop();
+    delete &of(base);
+    return 0;
+}
+
+int softib_ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv_grh* grh,
+                               ibv_ah_attr* attr) noexcept {
+    std::memset(attr, 0, sizeof *attr);
+    attr->dlid = wc->slid;
+    attr->sl = wc->sl;
+    attr->src_path_bits = wc->dlid_path_bits;
+    attr->port_num = port;
+    if ((wc->wc_flags & IBV_WC_GRH) == 0) {
+        return 0;
+    }
+    attr->is_global = 1;
+    attr->grh.dgid = grh->sgid;
+    const std::uint32_t word = ntohl(grh->version_tclass_flow);
+    attr->grh.flow_label = word & 0xFFFFF;
+    attr->grh.traffic_class = static_cast<std::uint8_t>(word >> 20);
+    attr->grh.hop_limit = grh->hop_limit;
+    for (int i = 0; i < static_cast<int>(live::kGidsPerPort); ++i) {
+        ibv_gid gid;
+        if (softib_ibv_query_gid(context, port, i, &gid) == 0 && std::memcmp(&gid, &grh->dgid, sizeof gid) == 0) {
+            attr->grh.sgid_index = static_cast<std::uint8_t>(i);
+            return 0;
+        }
+    }
+    if (grh->dgid.raw[0] == 0xFF) {
+        return 0;  // Sent to a group: answered from the port's own address.
+    }
+    errno = ENOENT;
+    return -1;
+}
+
+ibv_ah* softib_ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, std::uint8_t port) noexcept {
+    ibv_ah_attr attr;
+    if (softib_ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr) != 0) {
+        return nullptr;
+    }
+    return softib_ibv_create_ah(pd, &attr);
+}
+
+int softib_ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
+    const int error = multicast(qp, gid, lid, live::Request::kMcastAttach);
+    if (error == 0) {
+        ++of(qp).attached_groups;
+    }
+    return error;
+}
+
+int softib_ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
+    const int error = multicast(qp, gid, lid, live::Request::kMcastDetach);
+    if (error == 0) {
+        --of(qp).attached_groups;
+    }
+    return error;
+}
+
+}  // extern "C"

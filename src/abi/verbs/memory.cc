@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Protection domains, regions, windows, device memory.
+#include "runtime/live/memory.h"
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "abi/verbs/entry.h"
+#include "abi/verbs/objects.h"
+
+namespace softib::abi {
+
+namespace {
+
+constexpr unsigned kAccessKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                                  IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
+                                  IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB | kAccessFlushGlobal |
+                                  kAccessFlushPersistent;
+constexpr unsigned kAccessOptional = 0x3FF00000;  // IBV_ACCESS_OPTIONAL_RANGE
+constexpr std::uint64_t kDmBytesMax = std::uint64_t{1} << 20;
+
+/// 0, or the errno value for flags that make no sense together.
+int check_access(unsigned access) {
+    if ((access & ~(kAccessKnown | kAccessOptional)) != 0) {
+        return EOPNOTSUPP;
+    }
+    // Who may write from afar must be allowed to write at home (IBA vol. 1, 10.6.3.1).
+    if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
+        (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
+        return EINVAL;
+    }
+    return 0;
+}
+
+std::uint32_t core_access(unsigned access) {
+    return access & (live::kLocalWrite | live::kRemoteWrite | live::kRemoteRead | live::kRemoteAtomic |
+                     live::kMwBind);
+}
+
+Mr* new_mr(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
+    auto* mr = new (std::nothrow) Mr{};
+    if (mr == nullptr) {
+        return nullptr;
+    }
+    const std::uint32_t key = of(pd->context).process->arena.mrs[index].key.load();
+    mr->base = ibv_mr{pd->context, pd, addr, length, index, key, key};
+    mr->index = index;
+    of(pd).uses.add();
+    return mr;
+}
+
+ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova, unsigned access) {
+    if (const int error = check_access(access); error != 0) {
+        return fail<ibv_mr>(error);
+    }
+    const Context& context = of(pd->context);
+    if (!context.process->usable()) {
+        return fail<ibv_mr>(EIO);
+    }
+    live::RegionRequest request;
+    request.va = reinterpret_cast<std::uint64_t>(addr);
+    request.length = length;
+    request.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
+    request.access = core_access(access);
+    request.pd = protection(pd).id;
+    request.hca = context.hca;
+    request.on_demand = (access & IBV_ACCESS_ON_DEMAND) != 0;
+    std::uint32_t index = 0;
+    if (const int error = context.process->regions->add_region(request, index); error != 0) {
+        return fail<ibv_mr>(error);
+    }
+    Mr* mr = new_mr(pd, index, addr, length);
+    return mr != nullptr ? &mr->base : fail<ibv_mr>(ENOMEM);
+}
+
+ibv_mr* alloc_null_mr(ibv_pd* pd) {
+    const Context& context = of(pd->context);
+    std::uint32_t index = 0;
+    if (const int error = context.process->regions->add_null(protection(pd).id, context.hca, index); error != 0) {
+        return fail<ibv_mr>(error);
+    }
+    Mr* mr = new_mr(pd, index, nullptr, SIZE_MAX);
+    return mr != nullptr ? &mr->base : fail<ibv_mr>(ENOMEM);
+}
+
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* sges, std::uint32_t num_sge) {
+    if ((flags & ~static_cast<std::uint32_t>(IBV_ADVISE_MR_FLAG_FLUSH)) != 0 ||
+        advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || num_sge == 0) {
+        return EINVAL;
+    }
+    const live::Arena& arena = of(pd->context).process->arena;
+    for (std::uint32_t i = 0; i < num_sge; ++i) {
+        const live::MrShared& mr = arena.mrs[(sges[i].lkey >> 8) % live::kMrsMax];
+        if (mr.key.load() != sges[i].lkey || mr.pd != protection(pd).id) {
+            return EINVAL;
+        }
+        const bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+        const std::uint64_t offset = sges[i].addr - mr.iova;
+        if (offset > mr.length || sges[i].length > mr.length - offset ||
+            (write && (mr.access & live::kLocalWrite) == 0)) {
+            return EINVAL;
+        }
+    }
+    return 0;  // Nothing to fetch: every page can be reached as it is.
+}
+
+int dm_copy_check(const Dm& dm, std::uint64_t offset, std::size_t length) {
+    return offset > dm.length || length > dm.length - offset ? EFAULT : 0;
+}
+
+std::byte* dm_at(const Dm& dm, std::uint64_t offset) {
+    return of(dm.base.context).process->arena.base + dm.off + offset;
+}
+
+int memcpy_to_dm(ibv_dm* base, std::uint64_t offset, const void* host, std::size_t length) {
+    const int error = dm_copy_check(of(base), offset, length);
+    if (error == 0) {
+        std::memcpy(dm_at(of(base), offset), host, length);
+    }
+    return error;
+}
+
+int memcpy_from_dm(void* host, ibv_dm* base, std::uint64_t offset, std::size_t length) {
+    const int error = dm_copy_check(of(base), offset, length);
+    if (error == 0) {
+        std::memcpy(host, dm_at(of(base), offset), length);
+    }
+    return error;
+}
+
+ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) {
+    if (attr->comp_mask != 0 || attr->length == 0 || attr->log_align_req > 16) {
+        return fail<ibv_dm>(EINVAL);
+    }
+    if (attr->length > kDmBytesMax) {
+        return fail<ibv_dm>(ENOMEM);
+    }
+    auto* dm = new (std::nothrow) Dm{};
+    if (dm == nullptr) {
+        return fail<ibv_dm>(ENOMEM);
+    }
+    dm->off = of(context).process->memory.allocate_pages(attr->length);
+    if (dm->off == 0) {
+        delete dm;
+        return fail<ibv_dm>(ENOMEM);
+    }
+    dm->length = attr->length;
+    dm->base = ibv_dm{context, memcpy_to_dm, memcpy_from_dm, 0, 0};
+    dm->base.handle = static_cast<std::uint32_t>(Registry::get().add(dm));
+    return &dm->base;
+}
+
+int free_dm(ibv_dm* base) {
+    Dm& dm = of(base);
+    if (dm.uses.any()) {
+        return EBUSY;
+    }
+    Registry::get().remove(dm.base.handle);
+    of(base->context).process->memory.release_pages(dm.off, dm.length);
+    delete &dm;
+    return 0;
+}
+
+ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t length, unsigned access) {
+    Dm& dm = of(base);
+    const unsigned allowed = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                             IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED | kAccessOptional;
+    // Device memory has no virtual address: it counts from zero.
+    if ((access & ~allowed) != 0 || (access & IBV_ACCESS_ZERO_BASED) == 0 || check_access(access) != 0 ||
+        dm_copy_check(dm, offset, length) != 0 || length == 0) {
+        return fail<ibv_mr>(EINVAL);
+    }
+    const Context& context = of(pd->context);
+    std::uint32_t index = 0;
+    const int error = context.process->regions->add_device_memory(protection(pd).id, context.hca, dm.off + offset,
+                                                                  length, core_access(access), index);
+    if (error != 0) {
+        return fail<ibv_mr>(error);
+    }
+    Mr* mr = new_mr(pd, index, nullptr, length);
+    if (mr == nullptr) {
+        return fail<ibv_mr>(ENOMEM);
+    }
+    mr->dm = &dm;
+    dm.uses.add();
+    return &mr->base;
+}
+
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
+    if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) {
+        return fail<ibv_mw>(EINVAL);
+    }
+    const Context& context = of(pd->context);
+    auto* mw = new (std::nothrow) Mw{};
+    std::uint32_t index = 0;
+    if (mw == nullptr) {
+        return fail<ibv_mw>(ENOMEM);
+    }
+    const auto kind = type == IBV_MW_TYPE_1 ? live::KeyKind::kWindow1 : live::KeyKind::kWindow2;
+    if (const int error = context.process->regions->add_window(protection(pd).id, context.hca, kind, index);
+        error != 0) {
+        delete mw;
+        return fail<ibv_mw>(error);
+    }
+    mw->index = index;
+    mw->base = ibv_mw{pd->context, pd, context.process->arena.mrs[index].key.load(), index, type};
+    of(pd).uses.add();
+    return &mw->base;
+}
+
+int dealloc_mw(ibv_mw* base) {
+    Mw& mw = of(base);
+    of(base->context).process->regions->remove(mw.index);
+    if (mw.bound != nullptr) {
+        mw.bound->windows.drop();
+    }
+    of(base->pd).uses.drop();
+    delete &mw;
+    return 0;
+}
+
+int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
+    Mw& mw = of(base);
+    const ibv_mw_bind_info& info = bind->bind_info;
+    if (base->type != IBV_MW_TYPE_1 || (info.mr == nullptr && info.length != 0) ||
+        (info.mr != nullptr && info.mr->pd != base->pd)) {
+        return EINVAL;
+    }
+    live::Process& process = *of(qp->context).process;
+    live::BindInfo wire{};
+    wire.mw_index = mw.index;
+    wire.mr_index = info.mr != nullptr ? of(info.mr).index : 0;
+    wire.new_rkey = process.regions->rotate_key(mw.index);
+    wire.access = info.mw_access_flags;
+    wire.address = info.addr;
+    wire.length = info.length;
+    live::WorkRequest wr{};
+    wr.wr_id = bind->wr_id;
+    wr.opcode = live::WrOpcode::kBindMw;
+    wr.flags = static_cast<std::uint8_t>(bind->send_flags);
+    wr.bind = &wire;
+    Qp& q = of(qp);
+    q.core->lock();
+    const int error = q.core->post_locked(wr);
+    q.core->unlock();
+    if (error == 0) {
+        base->rkey = wire.new_rkey;
+        Mr* previous = mw.bound;
+        mw.bound = info.length != 0 ? &of(info.mr) : nullptr;
+        if (mw.bound != nullptr) {
+            mw.bound->windows.add();
+        }
+        if (previous != nullptr) {
+            previous->windows.drop();
+        }
+    }
+    return error;
+}
+
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attr) {
+    if (attr->comp_mask != 0) {
+        return fail<ibv_td>(EINVAL);
+    }
+    auto* td = new (std::nothrow) Td{};
+    if (td == nullptr) {
+        return fail<ibv_td>(ENOMEM);
+    }
+    td->base.context = context;
+    return &td->base;
+}
+
+int dealloc_td(ibv_td* base) {
+    if (of(base).uses.any()) {
+        return EBUSY;
+    }
+    delete &of(base);
+    return 0;
+}
+
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attr) {
+    constexpr std::uint32_t kKnown = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+    if (attr->pd == nullptr || (attr->comp_mask & ~kKnown) != 0) {
+        return fail<ibv_pd>(EINVAL);
+    }
+    auto* pd = new (std::nothrow) Pd{};
+    if (pd == nullptr) {
+        return fail<ibv_pd>(ENOMEM);
+    }
+    // Queues live in shared memory, which no allocator of the program's can give: it is not asked.
+    pd->base = ibv_pd{context, attr->pd->handle};
+    pd->parent = &protection(attr->pd);
+    pd->id = pd->parent->id;
+    pd->td = attr->td;
+    pd->parent->uses.add();
+    if (attr->td != nullptr) {
+        of(attr->td).uses.add();
+    }
+    return &pd->base;
+}
+
+}  // namespace
+
+void set_memory_ops(verbs_context& ops) {
+    ops.advise_mr = advise_mr;
+    ops.alloc_null_mr = alloc_null_mr;
+    ops.alloc_dm = alloc_dm;
+    ops.free_dm = free_dm;
+    ops.reg_dm_mr = reg_dm_mr;
+    ops.alloc_td = alloc_td;
+    ops.dealloc_td = dealloc_td;
+    ops.alloc_parent_domain = alloc_parent_domain;
+    ops.context.ops.alloc_mw = alloc_mw;
+    ops.context.ops.bind_mw = bind_mw;
+    ops.context.ops.dealloc_mw = dealloc_mw;
+}
+
+}  // namespace softib::abi
+
+using namespace softib;
+using namespace softib::abi;
+
+extern "C" {
+
+ibv_pd* softib_ibv_alloc_pd(ibv_context* context) noexcept {
+    if (!of(context).process->usable()) {
+        return fail<ibv_pd>(EIO);
+    }
+    auto* pd = new (std::nothrow) Pd{};
+    if (pd == nullptr) {
+        return fail<ibv_pd>(ENOMEM);
+    }
+    pd->id = of(context).process->next_pd();
+    pd->base = ibv_pd{context, static_cast<std::uint32_t>(Registry::get().add(pd))};
+    return &pd->base;
+}
+
+int softib_ibv_dealloc_pd(ibv_pd* base) noexcept {
+    Pd& pd = of(base);
+    if (pd.uses.any()) {
+        return EBUSY;
+    }
+    if (pd.parent != nullptr) {
+        pd.parent->uses.drop();
+        if (pd.td != nullptr) {
+            of(pd.td).uses.drop();
+        }
+    } else if (!pd.imported) {
+        Registry::get().remove(base->handle);
+    }
+    delete &pd;
+    return 0;
+}
+
+ibv_pd* softib_ibv_import_pd(ibv_context* context, std::uint32_t handle) noexcept {
+    auto* pd = new (std::nothrow) Pd{};
+    if (pd == nullptr) {
+        return fail<ibv_pd>(ENOMEM);
+    }
+    const bool found = Registry::get().with(handle, [&](void* object) {
+        auto* original = static_cast<Pd*>(object);
+        pd->id = original->id;
+    });
+    if (!found) {
+        delete pd;
+        return fail<ibv_pd>(EINVAL);
+    }
+    pd->base = ibv_pd{context, handle};
+    pd->imported = true;
+    return &pd->base;
+}
+
+void softib_ibv_unimport_pd(ibv_pd* pd) noexcept { delete &of(pd); }
+
+ibv_mr* softib_ibv_reg_mr(ibv_pd* pd, void* addr, std::size_t length, int access) noexcept {
+    return register_region(pd, addr, length, reinterpret_cast<std::uint64_t>(addr), static_cast<unsigned>(access));
+}
+
+ibv_mr* softib_ibv_reg_mr_iova(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova,
+                               int access) noexcept {
+    return register_region(pd, addr, length, iova, static_cast<unsigned>(access));
+}
+
+ibv_mr* softib_ibv_reg_mr_iova2(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova,
+                                unsigned int access) noexcept {
+    return register_region(pd, addr, length, iova, access);
+}
+
+ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) noexcept {
+    return fail<ibv_mr>(EOPNOTSUPP);
+}
+
+ibv_mr* softib_ibv_reg_mr_ex(ibv_pd* pd, MrInitAttr* attr) noexcept {
+    if ((attr->comp_mask & ~(kRegMrMaskIova | kRegMrMaskAddr)) != 0 || (attr->comp_mask & kRegMrMaskAddr) == 0) {
+        return fail<ibv_mr>(EOPNOTSUPP);
+    }
+    const std::uint64_t iova = (attr->comp_mask & kRegMrMaskIova) != 0
+                                   ? attr->iova
+                                   : reinterpret_cast<std::uint64_t>(attr->addr);
+    return register_region(pd, attr->addr, attr->length, iova, static_cast<unsigned>(attr->access));
+}
+
+int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::size_t length, int access) noexcept {
+    constexpr int kKnown = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+    const bool translation = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+    const bool change_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
+    const bool change_access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
+    if ((flags & ~kKnown) != 0 || flags == 0 || (change_pd && pd == nullptr) ||
+        (translation && (addr == nullptr || length == 0)) ||
+        (change_access && check_access(static_cast<unsigned>(access)) != 0)) {
+        errno = EINVAL;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
+    Mr& mr = of(base);
+    live::Process& process = *of(base->context).process;
+    const live::MrShared& shared = process.arena.mrs[mr.index];
+    live::RegionRequest request;
+    request.va = reinterpret_cast<std::uint64_t>(translation ? addr : base->addr);
+    request.length = translation ? length : base->length;
+    request.iova = request.va;
+    request.access = change_access ? core_access(static_cast<unsigned>(access)) : shared.access;
+    request.pd = change_pd ? protection(pd).id : shared.pd;
+    const int error = process.regions->change_region(mr.index, translation, request, change_pd, change_access);
+    if (error != 0) {
+        errno = error;
+        return IBV_REREG_MR_ERR_CMD;
+    }
+    if (translation) {
+        base->addr = addr;
+        base->length = length;
+    }
+    if (change_pd) {
+        of(base->pd).uses.drop();
+        base->pd = pd;
+        of(pd).uses.add();
+    }
+    return 0;
+}
+
+int softib_ibv_dereg_mr(ibv_mr* base) noexcept {
+    Mr& mr = of(base);
+    if (mr.windows.any()) {
+        return EBUSY;
+    }
+    live::Process& process = *of(base->context).process;
+    if (!mr.imported && process.usable()) {
+        process.regions->remove(mr.index);
+    }
+    if (mr.dm != nullptr) {
+        mr.dm->uses.drop();
+    }
+    of(base->pd).uses.drop();
+    delete &mr;
+    return 0;
+}
+
+ibv_mr* softib_ibv_import_mr(ibv_pd* pd, std::uint32_t handle) noexcept {
+    const live::Process& process = *of(pd->context).process;
+    if (handle >= live::kMrsMax || process.arena.mrs[handle].key.load() == 0 ||
+        process.arena.mrs[handle].owner != process.owner) {
+        return fail<ibv_mr>(EINVAL);
+    }
+    const live::MrShared& shared = process.arena.mrs[handle];
+    Mr* mr = new_mr(pd, handle, reinterpret_cast<void*>(shared.iova + shared.va_delta), shared.length);
+    if (mr == nullptr) {
+        return fail<ibv_mr>(ENOMEM);
+    }
+    mr->imported = true;
+    return &mr->base;
+}
+
+void softib_ibv_unimport_mr(ibv_mr* base) noexcept {
+    of(base->pd).uses.drop();
+    delete &of(base);
+}
+
+ibv_dm* softib_ibv_import_dm(ibv_context* context, std::uint32_t handle) noexcept {
+    auto* dm = new (std::nothrow) Dm{};
+    if (dm == nullptr) {
+        return fail<ibv_dm>(ENOMEM);
+    }
+    const bool found = Registry::get().with(handle, [&](void* object) {
+        const auto* original = static_cast<const Dm*>(object);
+        dm->off = original->off;
+        dm->length = original->length;
+    });
+    if (!found) {
+        delete dm;
+        return fail<ibv_dm>(EINVAL);
+    }
+    dm->base = ibv_dm{context, memcpy_to_dm, memcpy_from_dm, 0, handle};
+    dm->imported = true;
+    return &dm->base;
+}
+
+void softib_ibv_unimport_dm(ibv_dm* dm) noexcept { delete &of(dm); }
+
+Dmah* softib_ibv_alloc_dmah(ibv_context*, DmahInitAttr*) noexcept { return fail<Dmah>(EOPNOTSUPP); }
+
+int softib_ibv_dealloc_dmah(Dmah*) noexcept { return EOPNOTSUPP; }
+
+int softib_ibv_dm_export_dmabuf_fd(ibv_dm*) noexcept {
+    errno = EOPNOTSUPP;
+    return -1;
+}
+
+void* softib_ibv_alloc_buf(ibv_pd*, std::size_t, Buf**) noexcept { return fail<void>(EOPNOTSUPP); }
+
+void softib_ibv_free_buf(Buf*) noexcept {}
+
+ibv_mr* softib_ibv_reg_buf_mr(ibv_pd*, Buf*, void*, std::size_t, int) noexcept {
+    return fail<ibv_mr>(EOPNOTSUPP);
+}
+
+}  // extern "C"

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The objects behind the public structures. Each starts with its public part, so that the pointer
+// a program holds converts by a cast; what the program must not see follows.
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "abi/verbs/abi64.h"
+#include "runtime/live/client.h"
+#include "runtime/live/cq.h"
+#include "runtime/live/qp.h"
+#include "runtime/live/recv_queue.h"
+#include "runtime/live/types.h"
+
+namespace softib::abi {
+
+/// Reference count that refuses to go while in use (EBUSY), as the kernel does.
+class Uses {
+  public:
+    void add() { count_.fetch_add(1, std::memory_order_relaxed); }
+    void drop() { count_.fetch_sub(1, std::memory_order_acq_rel); }
+    bool any() const { return count_.load(std::memory_order_acquire) != 0; }
+
+  private:
+    std::atomic<std::uint32_t> count_{0};
+};
+
+struct Device {
+    union {
+        ibv_device base;
+        std::byte space[kVerbsDeviceBytes];
+    };
+    live::Process* process;
+    std::uint32_t hca;
+};
+
+struct Context {
+    alignas(16) std::byte prefix[kVerbsContextPrefixBytes];
+    ibv_context base;
+    live::Process* process;
+    std::uint32_t hca;
+    std::uint32_t async_channel;
+    std::uint32_t async_slot;
+};
+static_assert(offsetof(Context, base) == kVerbsContextPrefixBytes);
+
+struct Pd {
+    ibv_pd base;
+    std::uint32_t id;
+    Pd* parent;  ///< Parent domain: the domain it stands for.
+    ibv_td* td;
+    Uses uses;
+    bool imported;
+};
+
+struct Td {
+    ibv_td base;
+    Uses uses;
+};
+
+struct Mr {
+    ibv_mr base;
+    std::uint32_t index;
+    bool imported;
+    struct Dm* dm;
+    Uses windows;
+};
+
+struct Mw {
+    ibv_mw base;
+    std::uint32_t index;
+    Mr* bound;
+};
+
+struct Dm {
+    ibv_dm base;
+    std::uint64_t off;
+    std::uint64_t length;
+    Uses uses;
+    bool imported;
+};
+
+struct Channel {
+    ibv_comp_channel base;
+    std::uint32_t id;
+};
+
+struct Cq {
+    ibv_cq_ex base;
+    live::Cq* core;
+    std::uint64_t event_id;
+    std::uint32_t comp_events_delivered;
+    std::uint32_t async_events_delivered;
+    Uses uses;
+    live::Cqe current;  ///< Between start_poll and end_poll.
+    std::uint64_t wc_flags;
+};
+
+struct Srq {
+    ibv_srq base;
+    live::Srq* core;
+    std::uint64_t event_id;
+    std::uint32_t events_delivered;
+    Uses uses;
+    Cq* cq;
+    Pd* pd;
+    struct Xrcd* xrcd;
+    ibv_srq_type type;
+};
+
+struct Xrcd {
+    ibv_xrcd base;
+    std::uint32_t id;
+    Uses uses;
+};
+
+struct Qp {
+    QpExSpace space;
+    live::Qp* core;
+    std::uint64_t event_id;
+    std::uint32_t events_delivered;
+    ibv_qp_init_attr init;
+    Pd* pd;
+    Xrcd* xrcd;
+    bool extended;
+    bool opened;  ///< By ibv_open_qp: another handle of the same queue pair.
+    std::uint32_t attached_groups;
+    // Requests between wr_start and wr_complete.
+    struct Building {
+        live::WorkRequest wr;
+        std::size_t sge_first;
+        bool inline_data;
+        live::BindInfo bind;
+    };
+    std::vector<Building> building;
+    std::vector<live::Sge> building_sges;
+    std::vector<char> building_data;
+    int building_error;
+};
+
+struct Ah {
+    ibv_ah base;
+    live::AddressHandle core;
+};
+
+inline Context& of(ibv_context* c) {
+    return *reinterpret_cast<Context*>(reinterpret_cast<std::byte*>(c) - kVerbsContextPrefixBytes);
+}
+inline Device& of(ibv_device* d) { return *reinterpret_cast<Device*>(d); }
+inline Pd& of(ibv_pd* p) { return *reinterpret_cast<Pd*>(p); }
+inline Td& of(ibv_td* t) { return *reinterpret_cast<Td*>(t); }
+inline Mr& of(ibv_mr* m) { return *reinterpret_cast<Mr*>(m); }
+inline Mw& of(ibv_mw* m) { return *reinterpret_cast<Mw*>(m); }
+inline Dm& of(ibv_dm* d) { return *reinterpret_cast<Dm*>(d); }
+inline Channel& of(ibv_comp_channel* c) { return *reinterpret_cast<Channel*>(c); }
+inline Cq& of(ibv_cq* c) { return *reinterpret_cast<Cq*>(c); }
+inline Cq& of(ibv_cq_ex* c) { return *reinterpret_cast<Cq*>(c); }
+inline Srq& of(ibv_srq* s) { return *reinterpret_cast<Srq*>(s); }
+inline Xrcd& of(ibv_xrcd* x) { return *reinterpret_cast<Xrcd*>(x); }
+inline Qp& of(ibv_qp* q) { return *reinterpret_cast<Qp*>(q); }
+inline Qp& of(ibv_qp_ex* q) { return *reinterpret_cast<Qp*>(q); }
+inline Ah& of(ibv_ah* a) { return *reinterpret_cast<Ah*>(a); }
+
+/// The domain that counts for keys: a parent domain stands for its parent.
+inline Pd& protection(ibv_pd* p) {
+    Pd& pd = of(p);
+    return pd.parent != nullptr ? *pd.parent : pd;
+}
+
+/// Objects that events name. An event may outlive its object: looking its id up then finds
+/// nothing. The same table gives handles to objects that can be imported.
+class Registry {
+  public:
+    static Registry& get();
+
+    std::uint64_t add(void* object);
+    void remove(std::uint64_t id);
+    /// Runs fn(object) under the table's lock; false when the object is gone.
+    template <typename Fn>
+    bool with(std::uint64_t id, Fn&& fn) {
+        const std::lock_guard guard(mutex_);
+        const auto it = objects_.find(id);
+        if (it == objects_.end()) {
+            return false;
+        }
+        fn(it->second);
+        return true;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::uint64_t next_ = 1;
+    std::unordered_map<std::uint64_t, void*> objects_;
+};
+
+template <typename T>
+T* fail(int error) {
+    errno = error;
+    return nullptr;
+}
+
+/// Blocks until `completed` (guarded by mutex/cond) has reached `delivered`.
+void wait_acknowledged(pthread_mutex_t& mutex, pthread_cond_t& cond, const std::uint32_t& completed,
+                       std::uint32_t delivered);
+
+// Filled into every context.
+void set_memory_ops(verbs_context& ops);
+void set_cq_ops(verbs_context& ops);
+void set_qp_ops(verbs_context& ops);
+void set_srq_ops(verbs_context& ops);
+void set_query_ops(verbs_context& ops);
+
+/// Shared by post_send and the wr_* builders.
+void set_builders(Qp& qp);
+Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr);
+
+}  // namespace softib::abi
