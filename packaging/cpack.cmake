@@ -7,8 +7,8 @@ set(CPACK_PACKAGE_CONTACT "the softib developers <softib@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGE_DESCRIPTION
 "softib runs unmodified InfiniBand programs on virtual hosts, joined by a
- switched fabric that lives in shared memory. Its libraries stand apart from
- the system's and are used only by programs started through softib.")
+switched fabric that lives in shared memory. Its libraries stand apart from
+the system's and are used only by programs started through softib.")
 set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

@@ -13,7 +13,10 @@ namespace {
 int take_down(const FabricRef& fabric) {
     if (daemon_pid(fabric) != 0) {
         if (auto stopped = stop_daemon(fabric); !stopped) {
-            return fail(stopped.error());
+            note(stopped.error() + "; ending it by force");
+            if (auto killed = kill_daemon(fabric); !killed) {
+                return fail(killed.error());
+            }
         }
         fmt::print("fabric {} is down\n", painted(fabric.name, Colour::kBold));
         return 0;

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,7 +29,9 @@ namespace softib::app {
 namespace {
 
 constexpr std::chrono::seconds kStartTimeout{120};
-constexpr std::chrono::seconds kStopTimeout{15};
+constexpr std::chrono::seconds kStopTimeout{10};
+constexpr std::chrono::seconds kAnswerTimeout{5};
+constexpr std::chrono::seconds kKillTimeout{5};
 constexpr int kTickMs = 100;
 constexpr char kReady[] = "ready\n";
 
@@ -172,7 +176,7 @@ std::string exec_daemon_in_foreground(const FabricRef& fabric) {
 }
 
 std::expected<void, std::string> stop_daemon(const FabricRef& fabric) {
-    const int fd = live::rpc_connect(fabric.dir.c_str());
+    const int fd = connect_daemon(fabric);
     if (fd < 0) {
         return std::unexpected(fmt::format("cannot reach softibd of fabric '{}': {}", fabric.name,
                                            std::strerror(errno)));
@@ -182,8 +186,9 @@ std::expected<void, std::string> stop_daemon(const FabricRef& fabric) {
     if (!live::rpc_call(fd, message, nullptr) || message.status != 0) {
         const int error = message.status != 0 ? message.status : errno;
         close(fd);
-        return std::unexpected(fmt::format("softibd of fabric '{}' refuses to end: {}", fabric.name,
-                                           std::strerror(error)));
+        return std::unexpected(fmt::format(
+            "softibd of fabric '{}' {}", fabric.name,
+            error == EAGAIN ? "does not answer" : std::string("refuses: ") + std::strerror(error)));
     }
     // The daemon closes the connection by exiting, after it has cleaned up.
     Progress progress(fmt::format("fabric {}: ending", fabric.name));
@@ -196,10 +201,33 @@ std::expected<void, std::string> stop_daemon(const FabricRef& fabric) {
     }
     close(fd);
     if (!closed) {
-        return std::unexpected(fmt::format("softibd of fabric '{}' does not end; see {}/{}",
-                                           fabric.name, fabric.dir, kLogName));
+        return std::unexpected(fmt::format("softibd of fabric '{}' does not end", fabric.name));
     }
     return {};
+}
+
+std::expected<void, std::string> kill_daemon(const FabricRef& fabric) {
+    const auto deadline = std::chrono::steady_clock::now() + kKillTimeout;
+    // The lock says that the pid is the daemon's and no one else's.
+    while (const pid_t pid = daemon_pid(fabric)) {
+        if (kill(pid, SIGKILL) != 0 || std::chrono::steady_clock::now() > deadline) {
+            return std::unexpected(
+                fmt::format("cannot end softibd (pid {}) of fabric '{}'", pid, fabric.name));
+        }
+        poll(nullptr, 0, kTickMs);
+    }
+    remove_fabric(fabric);
+    return {};
+}
+
+int connect_daemon(const FabricRef& fabric) {
+    const int fd = live::rpc_connect(fabric.dir.c_str());
+    if (fd >= 0) {
+        const timeval patience{kAnswerTimeout.count(), 0};
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    }
+    return fd;
 }
 
 }  // namespace softib::app

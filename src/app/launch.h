@@ -25,8 +25,15 @@ std::expected<pid_t, std::string> start_daemon(const FabricRef& fabric, int life
 /// Replaces this process by the daemon, which stays on the terminal. Returns only on failure.
 std::string exec_daemon_in_foreground(const FabricRef& fabric);
 
-/// Asks the daemon to end and waits until it has removed the directory.
+/// Asks the daemon to end and waits until it has removed the directory. The error says why it
+/// did not.
 std::expected<void, std::string> stop_daemon(const FabricRef& fabric);
+
+/// Ends a daemon that does not answer, and removes what it leaves.
+std::expected<void, std::string> kill_daemon(const FabricRef& fabric);
+
+/// Connects to the daemon for asking things; a daemon that hangs makes calls fail with EAGAIN.
+int connect_daemon(const FabricRef& fabric);
 
 /// Directory of the running program, where softibd stands too.
 std::string own_bin_dir();

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "app/launch.h"
 #include "runtime/live/naming.h"
 #include "runtime/live/rpc.h"
 
@@ -19,6 +20,12 @@ namespace {
 constexpr std::size_t kNamesShown = 8;
 
 std::string not_up(const FabricRef& fabric, int error) {
+    if (error == EAGAIN) {
+        return fmt::format(
+            "softibd of fabric '{}' (pid {}) does not answer; end it with: "
+            "softib down {}",
+            fabric.name, daemon_pid(fabric), fabric.name);
+    }
     if (error == EACCES || error == EPERM) {
         return fmt::format("fabric '{}' in {} belongs to another user", fabric.name, fabric.dir);
     }
@@ -80,7 +87,7 @@ Observer::~Observer() {
 
 std::expected<Observer, std::string> Observer::open(const FabricRef& fabric) {
     Observer observer(fabric);
-    observer.fd_ = live::rpc_connect(fabric.dir.c_str());
+    observer.fd_ = connect_daemon(fabric);
     if (observer.fd_ < 0) {
         return std::unexpected(not_up(fabric, errno));
     }

@@ -19,6 +19,7 @@
 #include "app/config.h"
 #include "app/fabric_dir.h"
 #include "app/teardown.h"
+#include "app/term.h"
 #include "core/sm/routing/minhop.h"
 #include "runtime/live/builder.h"
 #include "runtime/live/daemon.h"
@@ -147,8 +148,9 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
     if (auto started = daemon.start(); !started) {
         return started;
     }
-    live::log_info("fabric {} is up: {} hosts, {} HCAs, {} switches", fabric.name,
-                   arena->header->hosts, arena->header->hcas, arena->header->switches);
+    live::log_info("fabric {} is up: {}, {}, {}", fabric.name,
+                   counted(arena->header->hosts, "host"), counted(arena->header->hcas, "HCA"),
+                   counted(arena->header->switches, "switch"));
     report(options, "ready\n");
     daemon.run();
     live::log_info("fabric {} ends", fabric.name);

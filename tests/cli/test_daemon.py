@@ -253,6 +253,15 @@ class DeathAndRestart(CliCase):
         self.assertIn("removed what it left", self.ok("down"))
         self.assertEqual(self.json("list"), [])
 
+    def test_stopped_daemon_hangs_nobody(self):
+        self.ok("up")
+        os.kill(self.daemon_pid(), signal.SIGSTOP)
+        self.assertRegex(self.refused("status"),
+                         r"softibd of fabric 'default' \(pid \d+\) does not answer")
+        down = self.softib("down")
+        self.assertEqual(down.stdout, "fabric default is down\n")
+        self.assertIn("does not answer; ending it by force", down.stderr)
+
     def test_sigterm_ends_the_daemon_in_order(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             self.ok("up")
