@@ -8,8 +8,6 @@
 #include <filesystem>
 #include <string_view>
 
-#include "app/launch.h"
-
 namespace softib::app {
 
 namespace {
@@ -82,6 +80,11 @@ void set_variable(std::vector<std::string>& environment, const std::string& name
 }
 
 }  // namespace
+
+std::string own_bin_dir() {
+    std::error_code ignored;
+    return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();
+}
 
 std::string library_dir() {
     return (std::filesystem::path(own_bin_dir()) / SOFTIB_RELATIVE_LIBDIR)

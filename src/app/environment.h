@@ -31,6 +31,9 @@ std::vector<std::string> daemon_environment();
 /// Pointers into `strings`, ended by a null pointer, for the exec functions.
 std::vector<char*> to_argv(const std::vector<std::string>& strings);
 
+/// Directory of the running program, where softibd stands too.
+std::string own_bin_dir();
+
 /// Directory of the shim libraries that belong to this program.
 std::string library_dir();
 

@@ -16,7 +16,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <vector>
 
@@ -109,11 +108,6 @@ std::expected<std::string, std::string> read_until_ready(int fd, const std::stri
 }
 
 }  // namespace
-
-std::string own_bin_dir() {
-    std::error_code ignored;
-    return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();
-}
 
 std::expected<void, std::string> prepare_fabric(const FabricRef& fabric,
                                                 const Description& description) {

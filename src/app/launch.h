@@ -35,7 +35,4 @@ std::expected<void, std::string> kill_daemon(const FabricRef& fabric);
 /// Connects to the daemon for asking things; a daemon that hangs makes calls fail with EAGAIN.
 int connect_daemon(const FabricRef& fabric);
 
-/// Directory of the running program, where softibd stands too.
-std::string own_bin_dir();
-
 }  // namespace softib::app

@@ -13,8 +13,9 @@ namespace softib::abi {
 
 namespace {
 
-constexpr std::uint64_t kWcFlagsKnown = std::uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+constexpr std::uint64_t kWcTimestamps = std::uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP} |
                                         IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+constexpr std::uint64_t kWcFlagsKnown = std::uint64_t{IBV_WC_STANDARD_FLAGS} | kWcTimestamps;
 
 void drive(live::Process& process) {
     if (process.wants_progress()) [[unlikely]] {
@@ -125,7 +126,8 @@ void set_readers(ibv_cq_ex& c) {
     c.read_completion_wallclock_ns = read_wallclock_ns;
 }
 
-Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_channel* channel, int vector) {
+Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_channel* channel, int vector,
+            std::uint64_t wc_flags) {
     Context& c = of(context);
     if (vector < 0 || vector >= context->num_comp_vectors || entries == 0 ||
         entries > live::kCqEntriesMax - 1) {
@@ -140,7 +142,7 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
     }
     cq->event_id = Registry::get().add(cq);
     cq->core = live::Cq::create(*c.process, c.hca, entries, channel != nullptr ? of(channel).id : 0,
-                                c.async_channel, cq->event_id);
+                                c.async_channel, cq->event_id, (wc_flags & kWcTimestamps) != 0);
     if (cq->core == nullptr) {
         const int saved = errno;
         Registry::get().remove(cq->event_id);
@@ -174,11 +176,11 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
             0) {
         return fail<ibv_cq_ex>(EINVAL);
     }
-    Cq* cq = make_cq(context, attr->cqe, attr->cq_context, attr->channel, static_cast<int>(attr->comp_vector));
+    Cq* cq = make_cq(context, attr->cqe, attr->cq_context, attr->channel, static_cast<int>(attr->comp_vector),
+                     attr->wc_flags);
     if (cq == nullptr) {
         return nullptr;
     }
-    cq->wc_flags = attr->wc_flags;
     set_readers(cq->base);
     return &cq->base;
 }
@@ -233,7 +235,7 @@ ibv_cq* softib_ibv_create_cq(ibv_context* context, int cqe, void* user, ibv_comp
     if (cqe <= 0) {
         return fail<ibv_cq>(EINVAL);
     }
-    Cq* cq = make_cq(context, static_cast<std::uint32_t>(cqe), user, channel, vector);
+    Cq* cq = make_cq(context, static_cast<std::uint32_t>(cqe), user, channel, vector, 0);
     return cq != nullptr ? reinterpret_cast<ibv_cq*>(&cq->base) : nullptr;
 }
 

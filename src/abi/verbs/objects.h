@@ -100,7 +100,6 @@ struct Cq {
     std::uint32_t async_events_delivered;
     Uses uses;
     live::Cqe current;  ///< Between start_poll and end_poll.
-    std::uint64_t wc_flags;
 };
 
 struct Srq {

@@ -262,6 +262,7 @@ struct alignas(64) CqShared {
     std::uint32_t entries;  ///< Capacity the program asked for (ring may be larger).
     std::uint64_t cookie;   ///< Owner's object; handed back in the channel's event.
     std::uint32_t async_channel;
+    std::uint32_t timestamps;  ///< 1: the program reads completion times.
 
     alignas(64) std::atomic<std::uint32_t> arm;  ///< ArmKind, written by the owner, cleared by a producer.
     std::atomic<std::uint32_t> overflowed;

@@ -77,6 +77,9 @@ void cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited) {
     }
     Cqe& slot = ring_of(process.arena, cq)[at & cq.mask];
     fill(slot, entry);
+    if (cq.timestamps != 0) {
+        slot.timestamp_ns = monotonic_ns();
+    }
     park_point(ParkPoint::kCqBeforePublish);
     slot.publish(at + 1);
     park_point(ParkPoint::kCqAfterPublish);
@@ -91,7 +94,7 @@ void cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited) {
 }
 
 Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::uint32_t channel,
-               std::uint32_t async_channel, std::uint64_t cookie) {
+               std::uint32_t async_channel, std::uint64_t cookie, bool timestamps) {
     if (entries == 0 || entries > kCqEntriesMax) {
         errno = EINVAL;
         return nullptr;
@@ -120,6 +123,7 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
     shared.entries = ring - 1;
     shared.cookie = cookie;
     shared.async_channel = async_channel;
+    shared.timestamps = timestamps ? 1 : 0;
     shared.arm.store(kArmNone);
     shared.overflowed.store(0);
     shared.consumed.store(0, std::memory_order_release);

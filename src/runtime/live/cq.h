@@ -23,7 +23,7 @@ void cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited);
 class Cq {
   public:
     static Cq* create(Process& process, std::uint32_t hca, std::uint32_t entries, std::uint32_t channel,
-                      std::uint32_t async_channel, std::uint64_t cookie);  ///< nullptr and errno.
+                      std::uint32_t async_channel, std::uint64_t cookie, bool timestamps);  ///< nullptr and errno.
     ~Cq();
 
     std::uint32_t index() const { return index_; }

@@ -37,7 +37,6 @@ Cqe receive_completion(const WorkRequest& wr, const TakenRecv& taken, std::uint3
         e.flags = kWcWithInv;
         e.imm_or_rkey = wr.imm_or_rkey;
     }
-    e.timestamp_ns = monotonic_ns();
     return e;
 }
 

@@ -18,6 +18,19 @@ constexpr std::uint8_t kRdAtomicMax = 16;
 
 std::uint32_t mtu_bytes(std::uint8_t code) { return 128U << code; }
 
+/// Programs set both ends of an XRC connection up alike; what the half at hand has no use for is
+/// dropped, as the kernel does.
+std::uint32_t ignored_attributes(QpType type) {
+    switch (type) {
+        case QpType::kXrcSend:
+            return qa::kMaxDestRdAtomic | qa::kMinRnrTimer;
+        case QpType::kXrcRecv:
+            return qa::kMaxQpRdAtomic | qa::kRetryCnt | qa::kRnrRetry;
+        default:
+            return 0;
+    }
+}
+
 }  // namespace
 
 int Qp::check_values(const QpAttr& attr, std::uint32_t mask) const {
@@ -157,9 +170,7 @@ int Qp::modify(const QpAttr& attr, std::uint32_t mask) {
     }
     const QpState to = (mask & qa::kState) != 0 ? attr.state : state_;
     int error = 0;
-    if ((mask & qa::kCurState) != 0 && attr.state != state_ && to == QpState::kReset) {
-        mask &= ~qa::kCurState;
-    }
+    mask &= ~ignored_attributes(init_.type);
     if (!hca::check_transition(init_.type, state_, to, mask).ok()) {
         error = EINVAL;
     }

@@ -88,7 +88,6 @@ void Qp::complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status) 
     e.status = static_cast<std::uint8_t>(status);
     e.opcode = static_cast<std::uint8_t>(completion_opcode(wr.opcode));
     e.byte_len = completion_bytes(wr);
-    e.timestamp_ns = monotonic_ns();
     cq_push(*process_, init_.send_cq->shared(), e, status != WcStatus::kSuccess);
 }
 
@@ -292,8 +291,7 @@ void Qp::flush_receives() {
         e.is_receive = 1;
         e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
         e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
-        e.timestamp_ns = monotonic_ns();
-        cq_push(*process_, init_.recv_cq->shared(), e, true);
+            cq_push(*process_, init_.recv_cq->shared(), e, true);
     }
     ring.head.store(tail, std::memory_order_release);
 }
@@ -306,7 +304,15 @@ int Qp::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t 
     if (state == QpState::kReset) {
         return EINVAL;
     }
-    return ring_post_locked(process_->arena, shared_->rq, wr_id, sges, num_sge);
+    // A deliverer completes a request before it moves the head on: a program quick enough has polled
+    // the completion already, and its slot is free.
+    RecvRing& ring = shared_->rq;
+    std::uint32_t freed = ring.head.load(std::memory_order_acquire);
+    const std::uint32_t polled = receive_polled_.load(std::memory_order_relaxed);
+    if (polled == freed + 1) {
+        freed = polled;
+    }
+    return ring_post_locked(process_->arena, ring, freed, wr_id, sges, num_sge);
 }
 
 void Qp::unlock_receive_and_wake() {

@@ -142,7 +142,6 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
                                         wr.ah->to.path_bits);
     e.sl = wr.ah->to.sl;
     e.pkey_index = target.pkey_index;
-    e.timestamp_ns = monotonic_ns();
     if (wr.ah->to.global) {
         e.flags |= kWcGrh;
     }

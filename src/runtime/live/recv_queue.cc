@@ -42,13 +42,13 @@ void ring_free(Process& process, RecvRing& ring) {
     }
 }
 
-int ring_post_locked(const Arena& arena, RecvRing& ring, std::uint64_t wr_id, const Sge* sges,
-                     std::uint32_t num_sge) {
+int ring_post_locked(const Arena& arena, RecvRing& ring, std::uint32_t freed, std::uint64_t wr_id,
+                     const Sge* sges, std::uint32_t num_sge) {
     if (num_sge > ring.sges_max) {
         return EINVAL;
     }
     const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
-    if (tail - ring.head.load(std::memory_order_acquire) >= ring.entries) {
+    if (tail - freed >= ring.entries) {
         return ENOMEM;
     }
     RecvWqe& wqe = *ring_slot(arena, ring, tail);
@@ -125,7 +125,9 @@ Srq::~Srq() {
 }
 
 int Srq::post_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
-    return ring_post_locked(process_->arena, shared_->ring, wr_id, sges, num_sge);
+    RecvRing& ring = shared_->ring;
+    return ring_post_locked(process_->arena, ring, ring.head.load(std::memory_order_acquire), wr_id, sges,
+                            num_sge);
 }
 
 void Srq::unlock_and_wake() {

@@ -34,9 +34,10 @@ inline RecvWqe* ring_slot(const Arena& arena, const RecvRing& ring, std::uint32_
     return arena.at<RecvWqe>(ring.ring_off + std::uint64_t{index & ring.mask} * ring.stride_bytes);
 }
 
-/// Posts one request; the caller holds the owner's lock. 0, ENOMEM (full) or EINVAL.
-int ring_post_locked(const Arena& arena, RecvRing& ring, std::uint64_t wr_id, const Sge* sges,
-                     std::uint32_t num_sge);
+/// Posts one request; the caller holds the owner's lock. `freed`: index up to which slots are free
+/// again. 0, ENOMEM (full) or EINVAL.
+int ring_post_locked(const Arena& arena, RecvRing& ring, std::uint32_t freed, std::uint64_t wr_id,
+                     const Sge* sges, std::uint32_t num_sge);
 
 inline std::uint32_t ring_count(const RecvRing& ring) {
     return ring.tail.load(std::memory_order_acquire) - ring.head.load(std::memory_order_relaxed);
