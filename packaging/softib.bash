@@ -6,7 +6,8 @@ _softib_fabrics() {
 }
 
 _softib_hosts() {
-    softib status --json ${1:+-f "$1"} 2>/dev/null | sed -n 's/^      "name": "\(.*\)",$/\1/p'
+    softib status --json ${1:+-f "$1"} 2>/dev/null |
+        sed -n '/"switches"/q; s/^      "name": "\(.*\)",$/\1/p'
 }
 
 _softib_switches() {

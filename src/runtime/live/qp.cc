@@ -300,8 +300,16 @@ const MrShared* Qp::find_remote(const WorkRequest& wr, std::uint64_t bytes, std:
     if ((peer_->access & access) != access) [[unlikely]] {
         return nullptr;
     }
-    const MrShared* mr =
-        find_key(process_->arena, wr.rkey, peer_->pd, wr.remote_addr, bytes, access);
+    std::uint32_t pd = peer_->pd;
+    if (init_.type == QpType::kXrcSend) [[unlikely]] {
+        // The target QP has no domain: that of the named shared queue counts (IBA annex A14).
+        if (wr.remote_srqn >= kSrqsMax || process_->arena.srqs[wr.remote_srqn].live.load() == 0 ||
+            process_->arena.srqs[wr.remote_srqn].xrcd != peer_->xrcd) {
+            return nullptr;
+        }
+        pd = process_->arena.srqs[wr.remote_srqn].pd;
+    }
+    const MrShared* mr = find_key(process_->arena, wr.rkey, pd, wr.remote_addr, bytes, access);
     if (mr != nullptr && mr->kind == KeyKind::kWindow2 && mr->qpn != peer_->qpn) [[unlikely]] {
         return nullptr;
     }
