@@ -105,8 +105,9 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
     return 0;  // Nothing to fetch: every page can be reached as it is.
 }
 
+/// Device memory is copied by words of four bytes.
 int dm_copy_check(const Dm& dm, std::uint64_t offset, std::size_t length) {
-    return offset > dm.length || length > dm.length - offset ? EFAULT : 0;
+    return offset % 4 != 0 || length % 4 != 0 || offset > dm.length || length > dm.length - offset ? EFAULT : 0;
 }
 
 std::byte* dm_at(const Dm& dm, std::uint64_t offset) {
@@ -168,7 +169,7 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t le
                              IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED | kAccessOptional;
     // Device memory has no virtual address: it counts from zero.
     if ((access & ~allowed) != 0 || (access & IBV_ACCESS_ZERO_BASED) == 0 || check_access(access) != 0 ||
-        dm_copy_check(dm, offset, length) != 0 || length == 0) {
+        offset > dm.length || length > dm.length - offset) {
         return fail<ibv_mr>(EINVAL);
     }
     const Context& context = of(pd->context);
