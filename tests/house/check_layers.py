@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every include line names its layer; this compares it with the map of ARCHITECTURE.md."""
+import re
+import sys
+from pathlib import Path
+
+# Folder -> folders it may include from (besides itself). The longest matching prefix counts.
+ALLOWED = {
+    "core/base": [],
+    "core/topo": ["core/base"],
+    "core/hca": ["core/base"],
+    "core/sm": ["core/base", "core/topo"],
+    "runtime/live": ["core/base", "core/topo", "core/hca", "core/sm"],
+    "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/live"],
+    "abi/sysfs": ["core/base", "runtime/live"],
+    "app": ["core/base", "core/topo", "core/sm", "core/hca", "runtime/live"],
+}
+
+# Where third-party headers may appear.
+RESTRICTED = {
+    r"^nlohmann/": ["app"],
+    r"^toml\+\+|^toml\.hpp": ["app"],
+    r"^CLI/": ["app"],
+    r"^spdlog/": ["app", "runtime/live"],
+    r"^infiniband/": ["abi/verbs"],
+    r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$":
+        ["runtime/live", "abi/verbs", "abi/sysfs", "app"],
+    r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/.*|linux/.*|netinet/.*|arpa/.*)$":
+        ["runtime/live", "abi/verbs", "abi/sysfs", "app"],
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
+
+
+def layer_of(path):
+    matches = [layer for layer in ALLOWED if path == layer or path.startswith(layer + "/")]
+    return max(matches, key=len) if matches else None
+
+
+def check(source_root):
+    complaints = []
+    for path in sorted(source_root.rglob("*")):
+        if path.suffix not in (".h", ".cc", ".c"):
+            continue
+        name = path.relative_to(source_root).as_posix()
+        layer = layer_of(name)
+        if layer is None:
+            complaints.append(f"{name}: in no known layer; add its folder to ALLOWED")
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            kind, target = match.groups()
+            where = f"{name}:{number}"
+            if kind == '"':
+                other = layer_of(target)
+                if other is None:
+                    complaints.append(f"{where}: \"{target}\" is not a path from src/")
+                elif other != layer and other not in ALLOWED[layer]:
+                    complaints.append(f"{where}: {layer} must not include {other} ({target})")
+            else:
+                for pattern, layers in RESTRICTED.items():
+                    if re.search(pattern, target) and layer not in layers and not name.endswith("_test.cc"):
+                        complaints.append(f"{where}: <{target}> belongs in {', '.join(layers)} only")
+    return complaints
+
+
+def main():
+    complaints = check(Path(sys.argv[1]) / "src")
+    print("\n".join(complaints) or "every include keeps its layer")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
