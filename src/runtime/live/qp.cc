@@ -467,6 +467,12 @@ Qp::Verdict Qp::do_send(const WorkRequest& wr) {
     return verdict;
 }
 
+/// No receive request is posted. Unreliable connections know no RNR NAK: the message is lost
+/// (IBA vol. 1, 9.8.2.1).
+Qp::Verdict Qp::not_ready() const {
+    return init_.type == QpType::kUc ? Verdict{} : Verdict{Outcome::kNotReady, WcStatus::kRnrRetryExcErr};
+}
+
 /// Hands a message to the peer's receive queue.
 Qp::Verdict Qp::deliver(const WorkRequest& wr, const Gather& gather, bool scatter, std::uint32_t byte_len) {
     if (peer_->srq != 0 || init_.type == QpType::kXrcSend) {
@@ -475,7 +481,7 @@ Qp::Verdict Qp::deliver(const WorkRequest& wr, const Gather& gather, bool scatte
     RecvRing& ring = peer_->rq;
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
     if (head == ring.tail.load(std::memory_order_acquire)) {
-        return {Outcome::kNotReady, WcStatus::kRnrRetryExcErr};
+        return not_ready();
     }
     TakenRecv taken;
     copy_out(*ring_slot(process_->arena, ring, head), head, taken);
@@ -500,7 +506,7 @@ Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool
     SrqShared& srq = arena.srqs[srq_index];
     TakenRecv taken;
     if (!srq_take(*process_, srq, srq_index, *stripe_, taken)) {
-        return {Outcome::kNotReady, WcStatus::kRnrRetryExcErr};
+        return not_ready();
     }
     const std::uint32_t cq = srq.xrcd != 0 ? srq.recv_cq : peer_->recv_cq;
     const Verdict verdict = finish_delivery(wr, gather, scatter, byte_len, taken, srq.pd, arena.cqs[cq]);

@@ -151,6 +151,7 @@ class Qp {
     Verdict do_read(const WorkRequest& wr);
     Verdict do_atomic(const WorkRequest& wr);
     Verdict do_send(const WorkRequest& wr);
+    Verdict not_ready() const;
     Verdict deliver(const WorkRequest& wr, const Gather& gather, bool scatter, std::uint32_t byte_len);
     Verdict deliver_shared(const WorkRequest& wr, const Gather& gather, bool scatter,
                            std::uint32_t byte_len);
