@@ -58,6 +58,7 @@ void overflow(Process& process, CqShared& cq) {
 
 void notify(Process& process, CqShared& cq, std::uint32_t armed) {
     if (cq.arm.compare_exchange_strong(armed, kArmNone)) {
+        park_point(ParkPoint::kCqNotifying);
         process.channels.signal(cq.owner, cq.channel, {cq.cookie, 0, 0});
     }
 }
@@ -87,6 +88,7 @@ void cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited) {
     // The unlock is a full barrier: either we see the arming, or the owner's poll after arming
     // sees the entry.
     shm_unlock(cq.lock);
+    park_point(ParkPoint::kCqBeforeNotify);
     const std::uint32_t armed = cq.arm.load(std::memory_order_relaxed);
     if (armed != kArmNone && (armed == kArmAny || solicited)) [[unlikely]] {
         notify(process, cq, armed);

@@ -18,6 +18,14 @@ enum class ParkPoint : std::uint8_t {
     kSrqAfterTake,
     kWriteHalfDone,
     kRingLocked,
+    kCqBeforeNotify,
+    kCqNotifying,
+    kSrqBeforeDelivered,
+    kDatagramTaken,
+    kDatagramCompleted,
+    kServiceClaimed,
+    kServicePosted,
+    kServiceRunning,
 };
 
 #ifdef SOFTIB_TEST_HOOKS

@@ -510,6 +510,7 @@ Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool
     }
     const std::uint32_t cq = srq.xrcd != 0 ? srq.recv_cq : peer_->recv_cq;
     const Verdict verdict = finish_delivery(wr, gather, scatter, byte_len, taken, srq.pd, arena.cqs[cq]);
+    park_point(ParkPoint::kSrqBeforeDelivered);
     srq_delivered(*stripe_);
     return verdict;
 }

@@ -130,6 +130,7 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
         ring.head.store(head + 1, std::memory_order_release);
         park_point(ParkPoint::kRingLocked);
     }
+    park_point(ParkPoint::kDatagramTaken);
     Cqe e{};
     e.wr_id = taken.wr_id;
     e.wqe_index = taken.wqe_index;
@@ -156,6 +157,7 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
     e.status = static_cast<std::uint8_t>(status);
     cq_push(*process_, arena.cqs[target.recv_cq], e,
             (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess);
+    park_point(ParkPoint::kDatagramCompleted);
     if (shared) {
         srq_delivered(*stripe_);
     } else {

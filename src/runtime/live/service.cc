@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "runtime/live/client.h"
+#include "runtime/live/hooks.h"
 #include "runtime/live/remote.h"
 #include "runtime/live/shm_lock.h"
 
@@ -134,6 +135,7 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
         }
         return false;
     }
+    park_point(ParkPoint::kServiceClaimed);
     call->op = op;
     call->address = address;
     call->length = length;
@@ -147,6 +149,7 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
         std::memcpy(process.arena.base + bounce, data, length);
     }
     call->state.store(ServiceCall::kPosted, std::memory_order_release);
+    park_point(ParkPoint::kServicePosted);
     process.ring(target);
     const bool ok = wait_answer(process, target, *call);
     if (ok && op == ServiceCall::kRead) {
@@ -170,6 +173,7 @@ void service_run(Process& process) {
         std::uint32_t posted = ServiceCall::kPosted;
         if (call.state.load(std::memory_order_relaxed) == ServiceCall::kPosted &&
             call.state.compare_exchange_strong(posted, ServiceCall::kRunning, std::memory_order_acquire)) {
+            park_point(ParkPoint::kServiceRunning);
             run_call(process, call);
             call.state.store(ServiceCall::kDone, std::memory_order_release);
         }
