@@ -109,6 +109,7 @@ def asyncwatch(fabric):
 
 
 def information(report, fabric):
+    """The programs that only look."""
     def case(title, action):
         report.case("ibverbs-utils", title, action)
 
@@ -118,23 +119,23 @@ def information(report, fabric):
         r"phys_port_cnt:\s+1", r"state:\s+PORT_ACTIVE \(4\)", r"active_mtu:\s+4096", r"port_lid:\s+[1-9]",
         r"sm_lid:\s+[1-9]", r"link_layer:\s+InfiniBand"))
     case("ibv_devinfo -v", lambda: show(
-        fabric, "h1", "ibv_devinfo -v", r"max_qp:\s+[1-9]", r"max_mr_size:\s+0x", r"atomic_cap:\s+ATOMIC_HCA",
+        fabric, "h1", "ibv_devinfo -v", r"max_qp:\s+[1-9]", r"max_mr_size:\s+0x", r"atomic_cap:\s+ATOMIC_(HCA|GLOB)",
         r"phys_state:\s+LINK_UP \(5\)", r"GID\[ *0\]:\s+fe80:", r"active_width:\s+4X", r"active_speed:\s+\S",
         r"rc_odp_caps:", r"SUPPORT_SEND", r"max_srq:\s+[1-9]"))
     case("ibv_devinfo -v -i 1", lambda: show(fabric, "h1", "ibv_devinfo -v -i 1", r"^\s+port:\s+1"))
     case("ibv_devinfo -d mlx5_0", lambda: show(fabric, "h1", "ibv_devinfo -d mlx5_0", r"^hca_id:\s+mlx5_0"))
     case("ibv_devinfo -d of an unknown device", lambda: unknown_device(fabric))
     case("ibv_devinfo -l", lambda: one_device_only(fabric))
-    case("ibv_asyncwatch", lambda: asyncwatch(fabric))
 
 
 def main():
     report = Report("ibv_utils")
     need_programs("ibv_devices", "ibv_devinfo", "ibv_asyncwatch", *VARIANTS)
+    with Fabric("--hosts", "2") as fabric:
+        information(report, fabric)
+        report.case("ibverbs-utils", "ibv_asyncwatch", lambda: asyncwatch(fabric))
     for hops, flags, server, client in (ONE_HOP, THREE_HOPS):
         with Fabric(*flags) as fabric:
-            if hops == "1 hop":
-                information(report, fabric)
             for program, variants in VARIANTS.items():
                 for variant in variants:
                     report.case(hops, f"{program} {variant}".strip(),
