@@ -26,7 +26,7 @@ namespace softib::app {
 
 struct Description {
     topo::Spec spec;
-    std::uint64_t arena_bytes = live::kArenaBytesDefault;
+    std::uint64_t arena_bytes = live::arena_bytes_default();
     /// Where each key was given: "lab.toml:3:1" or "--hosts". For errors that show up only when
     /// the whole is looked at.
     std::map<std::string, std::string, std::less<>> origins;

@@ -78,7 +78,7 @@ class Protocol(CliCase):
             self.assertEqual(len(os.listdir(self.fabric + "/proc")), 1)
             self.assertEqual(client.ask(ATTACH, b"h1")[0], errno.EALREADY)
         self.assertTrue(wait_until(lambda: not self.programs()))
-        self.assertEqual(os.listdir(self.fabric + "/proc"), [])
+        self.assertTrue(wait_until(lambda: not os.listdir(self.fabric + "/proc")))
 
     def test_unknown_hosts_are_refused(self):
         with Client(self.fabric) as client:
@@ -158,7 +158,7 @@ class Protocol(CliCase):
             for client in clients:
                 client.socket.close()
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        self.assertTrue(wait_until(lambda: not self.programs()))
+        self.assertTrue(wait_until(lambda: not self.programs(), 60))
         with Client(self.fabric) as client:
             self.assertEqual(client.ask(ATTACH, b"h0")[0], 0)
 

@@ -121,7 +121,9 @@ std::expected<void, std::string> Daemon::start() {
 void Daemon::run() {
     std::array<epoll_event, 64> events{};
     while (!stopping_) {
-        const int n = epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), -1);
+        const int timeout_ms = dying_.empty() ? -1 : 0;
+        const int n =
+            epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), timeout_ms);
         if (n < 0 && errno != EINTR) {
             log_error("epoll_wait failed: {}", error_text(errno));
             return;
@@ -149,6 +151,7 @@ void Daemon::run() {
                     break;
             }
         }
+        reclaim_one();
     }
 }
 
@@ -238,11 +241,9 @@ void Daemon::detach(Connection& connection) {
     }
     log_info("pid {} has left slot {}", connection.pid, connection.owner);
     mcast_.drop_owner(connection.owner);
-    unreclaimed_.push_back(connection.owner);
-    reclaim_all();
-    std::error_code ignored;
-    std::filesystem::remove_all(proc_dir(options_.dir, connection.owner, connection.instance),
-                                ignored);
+    dying_.push_back({connection.owner, connection.instance});
+    dying_.insert(dying_.end(), quarantined_.begin(), quarantined_.end());
+    quarantined_.clear();
     if (connection.pid_fd >= 0) {
         close(connection.pid_fd);
         connection.pid_fd = -1;
@@ -250,11 +251,18 @@ void Daemon::detach(Connection& connection) {
     connection.owner = 0;
 }
 
-void Daemon::reclaim_all() {
-    std::erase_if(unreclaimed_, [this](Owner owner) {
-        reclaim(arena_, owner);
-        return arena_.proc(owner).state.load(std::memory_order_acquire) != ProcState::kDead;
-    });
+void Daemon::reclaim_one() {
+    if (dying_.empty()) {
+        return;
+    }
+    const Ended ended = dying_.front();
+    dying_.pop_front();
+    std::error_code ignored;
+    std::filesystem::remove_all(proc_dir(options_.dir, ended.owner, ended.instance), ignored);
+    reclaim(arena_, ended.owner);
+    if (arena_.proc(ended.owner).state.load(std::memory_order_acquire) == ProcState::kDead) {
+        quarantined_.push_back(ended);
+    }
 }
 
 /// A forked child may hold its parent's connection open; the process descriptor tells the truth.

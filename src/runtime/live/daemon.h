@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <expected>
 #include <memory>
 #include <string>
@@ -60,13 +61,18 @@ class Daemon {
         int refusal = 0;  ///< Not 0: the answer to whatever it asks, then it is closed.
     };
 
+    struct Ended {
+        Owner owner;
+        std::uint64_t instance;
+    };
+
     bool watch(int fd, std::uint64_t tag);
     void accept_all();
     void accept_one(int fd);
     void serve(Connection& connection);
     void drop(int fd);
     void detach(Connection& connection);
-    void reclaim_all();
+    void reclaim_one();
     void drop_if_process_ended(int fd);
 
     /// Fills in the reply; returns the descriptor to pass along, or -1.
@@ -85,9 +91,12 @@ class Daemon {
     int epoll_fd_ = -1;
     int listen_fd_ = -1;
     bool stopping_ = false;
-    /// Dead processes whose memory a stopped peer may still be copying to; tried again whenever
-    /// another process leaves, which is when that peer does at the latest.
-    std::vector<Owner> unreclaimed_;
+    /// Ended processes that still hold their slot. Freeing takes milliseconds, so it is done one
+    /// at a time, after whoever waits for an answer.
+    std::deque<Ended> dying_;
+    /// Those whose memory a stopped peer may still be copying to; tried again whenever another
+    /// process leaves, which is when that peer does at the latest.
+    std::vector<Ended> quarantined_;
     std::unordered_map<int, std::unique_ptr<Connection>> connections_;
 };
 

@@ -132,7 +132,11 @@ int Daemon::handle_attach(Connection& connection, Message& message) {
         return -1;
     }
     const std::uint32_t host = find_host(arena_, hosts.substr(0, hosts.find(',')));
-    const Owner owner = claim_slot(arena_);
+    Owner owner = claim_slot(arena_);
+    while (owner == 0 && !dying_.empty()) {
+        reclaim_one();
+        owner = claim_slot(arena_);
+    }
     if (owner == 0) {
         log_warning("refused pid {}: all {} process slots are in use", connection.pid, kProcsMax);
         message.status = EAGAIN;
