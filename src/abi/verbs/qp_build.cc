@@ -33,6 +33,7 @@ void wr_start(ibv_qp_ex* base) {
 int wr_complete(ibv_qp_ex* base) {
     Qp& qp = of(base);
     int error = qp.building_error;
+    std::uint32_t ahead = 0;
     for (Qp::Building& b : qp.building) {
         if (error != 0) {
             break;
@@ -49,7 +50,11 @@ int wr_complete(ibv_qp_ex* base) {
         if (b.wr.opcode == live::WrOpcode::kBindMw) {
             b.wr.bind = &b.bind;
         }
-        error = qp.core->post_locked(b.wr);
+        error = qp.core->check_post_locked(b.wr, ahead++);
+    }
+    // All or nothing: none runs before all have been found good.
+    for (std::size_t i = 0; i < qp.building.size() && error == 0; ++i) {
+        error = qp.core->post_locked(qp.building[i].wr);
     }
     qp.core->unlock();
     return error;

@@ -164,7 +164,7 @@ bool Qp::allowed(const WorkRequest& wr) const {
     return false;
 }
 
-int Qp::post_locked(const WorkRequest& wr) {
+int Qp::check_post_locked(const WorkRequest& wr, std::uint32_t ahead) const {
     if (disowned_) [[unlikely]] {
         return EIO;
     }
@@ -182,8 +182,15 @@ int Qp::post_locked(const WorkRequest& wr) {
             }
         }
     }
-    if (send_posted_ - send_done_.load(std::memory_order_relaxed) >= init_.max_send_wr) [[unlikely]] {
+    if (send_posted_ + ahead - send_done_.load(std::memory_order_relaxed) >= init_.max_send_wr) [[unlikely]] {
         return ENOMEM;
+    }
+    return 0;
+}
+
+int Qp::post_locked(const WorkRequest& wr) {
+    if (const int error = check_post_locked(wr, 0); error != 0) [[unlikely]] {
+        return error;
     }
     ++send_posted_;
     run_or_wait(wr);

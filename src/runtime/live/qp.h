@@ -96,6 +96,8 @@ class Qp {
 
     /// One send request; 0, EINVAL (not allowed on this QP) or ENOMEM (send queue full).
     int post_locked(const WorkRequest& wr);
+    /// What post_locked() would say after `ahead` others, without posting.
+    int check_post_locked(const WorkRequest& wr, std::uint32_t ahead) const;
 
     /// Receive requests.
     void lock_receive() { receive_lock_.lock(); }
