@@ -146,6 +146,11 @@ ibv_device** softib_ibv_get_device_list(int* num_devices) noexcept {
         std::fprintf(stderr, "softib: cannot join the fabric at %s as host %s: %s\n", std::getenv("SOFTIB_DIR"),
                      std::getenv("SOFTIB_HOST") != nullptr ? std::getenv("SOFTIB_HOST") : "(unset)",
                      std::strerror(why));
+        if (why == ENOMEM) {
+            std::fprintf(stderr,
+                         "softib: its arena does not fit into this program's address space; "
+                         "bring it up smaller, e.g. softib up --arena 16G\n");
+        }
     }
     const std::size_t count = process != nullptr ? process->devices.size() : 0;
     auto** list = static_cast<ibv_device**>(std::calloc(count + 1, sizeof(ibv_device*)));

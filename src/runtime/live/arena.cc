@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -73,6 +75,7 @@ bool map(Arena& a, bool writable) {
     void* p = mmap(nullptr, a.bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ,
                    MAP_SHARED | MAP_NORESERVE, a.fd, 0);
     if (p == MAP_FAILED) {
+        errno = ENOMEM;  // Some tools that lay out the address space themselves say EINVAL.
         return false;
     }
     madvise(p, a.bytes, MADV_DONTDUMP);
@@ -81,6 +84,12 @@ bool map(Arena& a, bool writable) {
 }
 
 }  // namespace
+
+std::uint64_t arena_bytes_default() {
+    constexpr std::uint64_t kLeast = std::uint64_t{32} << 30;
+    const auto pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
+    return std::max(kLeast, std::bit_ceil(pages * kPageBytes));
+}
 
 Arena arena_create(const char* fabric_name, const ArenaSizes& sizes) {
     Arena a;

@@ -42,7 +42,6 @@ inline constexpr std::uint32_t kGidsPerPort = 8;
 inline constexpr std::uint32_t kMcastGroupsMax = 1024;
 inline constexpr std::uint32_t kMcastMembersMax = 240;  ///< QPs attached to one group.
 inline constexpr std::uint64_t kPageBytes = 4096;
-inline constexpr std::uint64_t kArenaBytesDefault = std::uint64_t{256} << 30;
 
 /// Index of a process slot plus one; 0 means nobody.
 using Owner = std::uint16_t;
@@ -163,11 +162,8 @@ struct alignas(64) Stripe {
     std::uint32_t reserved;
     /// 0: no operation under way; else kHazardBusy | owner of the target.
     std::atomic<std::uint64_t> hazard;
-    /// While a receive request taken from a shared receive queue is not yet completed: where it
-    /// came from, so that it is given back if this process dies. srq is index + 1, 0: none.
-    std::atomic<std::uint32_t> taken_srq;
-    std::uint32_t taken_reserved;
-    std::uint64_t taken_wr_off;  ///< Slot of the request in the queue's ring.
+    /// The stripe's DeliveryRecord; 0 until it first delivers from a queue with several takers.
+    std::atomic<std::uint64_t> delivery_off;
 };
 inline constexpr std::uint64_t kHazardBusy = std::uint64_t{1} << 32;
 inline constexpr std::uint16_t kHazardAnyOwner = 0xFFFF;
@@ -303,6 +299,35 @@ struct RecvRing {
     std::atomic<std::uint32_t> rnr_waiter;
 };
 
+inline constexpr std::uint32_t kSgesMax = 32;
+
+/// A receive request copied out of a ring.
+struct TakenRecv {
+    std::uint64_t wr_id;
+    std::uint32_t num_sge;
+    std::uint32_t wqe_index;
+    Sge sges[kSgesMax];
+};
+
+/// What a sender is doing with a receive request of a ring that others take from as well. If it
+/// dies, whoever takes over the ring's or the completion queue's lock writes down here how far it
+/// had come, and the request is given back unless it was completed: once, whatever happens.
+struct DeliveryRecord {
+    enum State : std::uint32_t {
+        kNone = 0,
+        kTaking = 1,    ///< Inside the lock of a shared queue: taken if the head has moved.
+        kTaken = 2,     ///< Taken from a shared queue.
+        kDatagram = 3,  ///< At the head of a UD ring, whose lock is held until the end.
+    };
+    std::atomic<std::uint32_t> state;
+    std::uint32_t source;  ///< Shared queue, or (kDatagram) queue pair: index in its table.
+    std::uint32_t use;     ///< SrqShared::use, or the QPN.
+    /// Completion queue + 1 and its entry, once the completion is being written there.
+    std::atomic<std::uint32_t> cq;
+    std::uint32_t cq_at;
+    TakenRecv request;
+};
+
 using hca::QpState;
 using hca::QpType;
 
@@ -365,6 +390,7 @@ struct alignas(64) SrqShared {
     std::uint16_t hca;
     std::uint32_t async_channel;
     std::uint64_t cookie;
+    std::uint32_t use;  ///< Counts uses of this entry.
 };
 
 enum AccessFlags : std::uint32_t {  // ibv_access_flags values
@@ -454,9 +480,12 @@ struct Arena {
     ProcSlot& proc(Owner owner) const { return procs[owner - 1]; }
 };
 
+/// Room for all memory of the machine: a power of two, at least 32 GiB (more than valgrind can map).
+std::uint64_t arena_bytes_default();
+
 /// Sizes of the variable tables; all others follow from the constants above.
 struct ArenaSizes {
-    std::uint64_t arena_bytes = kArenaBytesDefault;
+    std::uint64_t arena_bytes = arena_bytes_default();
     std::uint32_t hosts = 0;
     std::uint32_t hcas = 0;
     std::uint32_t switches = 0;
@@ -468,7 +497,7 @@ struct ArenaSizes {
 Arena arena_create(const char* fabric_name, const ArenaSizes& sizes);
 
 /// Maps an existing arena. Checks magic, version and size; on failure base is nullptr and errno
-/// is set (EPROTO: made by another version of softib).
+/// is set (EPROTO: made by another version of softib; ENOMEM: no room in the address space).
 Arena arena_map(int fd, bool writable);
 
 void arena_unmap(Arena& arena);
