@@ -7,13 +7,13 @@
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
 #include "core/topo/fabric.h"
+#include "runtime/live/identity.h"
 
 namespace softib::abi {
 
 namespace {
 
-constexpr std::uint32_t kVendorId = 0x50F71B;  ///< Locally administered; nobody's hardware.
-constexpr std::uint32_t kPartId = 1;
+constexpr std::uint32_t kVendorId = 0x0250F7;  ///< The OUI of our GUIDs: locally administered.
 
 const live::HcaRecord& hca_of(ibv_context* context) {
     const Context& c = of(context);
@@ -23,14 +23,14 @@ const live::HcaRecord& hca_of(ibv_context* context) {
 void fill_device(ibv_context* context, ibv_device_attr& a) {
     const live::HcaRecord& hca = hca_of(context);
     std::memset(&a, 0, sizeof a);
-    std::snprintf(a.fw_ver, sizeof a.fw_ver, "0.1.0");
+    std::snprintf(a.fw_ver, sizeof a.fw_ver, "%s", live::kFirmwareVersion);
     a.node_guid = __builtin_bswap64(hca.node_guid);
     a.sys_image_guid = __builtin_bswap64(hca.system_image_guid);
     a.max_mr_size = UINT64_MAX;
     a.page_size_cap = 0xFFFFF000;
     a.vendor_id = kVendorId;
-    a.vendor_part_id = kPartId;
-    a.hw_ver = 1;
+    a.vendor_part_id = live::kPciDevice;
+    a.hw_ver = live::kHardwareRevision;
     a.max_qp = 262144;
     a.max_qp_wr = live::kSendWrMax;
     a.device_cap_flags = IBV_DEVICE_RESIZE_MAX_WR | IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
@@ -103,9 +103,7 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     a.max_mtu = IBV_MTU_4096;
     a.active_mtu = IBV_MTU_4096;
     a.gid_tbl_len = live::kGidsPerPort;
-    // TrapSupported, AutoMigration off, SLMapping, SysImageGUID, ExtendedSpeeds, CapMask2,
-    // CommManagement, ClientReregistration, LinkRoundTripLatency: IBA vol. 1, 14.2.5.6.
-    a.port_cap_flags = 0x02594868;
+    a.port_cap_flags = live::kPortCapabilityMask;
     a.max_msg_sz = live::kMessageBytesMax;
     a.bad_pkey_cntr = static_cast<std::uint32_t>(hca.totals.pkey_violations.load());
     a.qkey_viol_cntr = static_cast<std::uint32_t>(hca.totals.qkey_violations.load());
