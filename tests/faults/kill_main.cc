@@ -57,11 +57,13 @@ std::vector<ParkPoint> points_of(Op op, Role role) {
     if (op == Op::kSharedQueue) {
         points.insert(points.end(),
                       {ParkPoint::kSendBeforeCopy, ParkPoint::kSendAfterCopy, ParkPoint::kRingLocked,
-                       ParkPoint::kSrqAfterTake, ParkPoint::kSrqBeforeDelivered});
+                       ParkPoint::kSrqHeadMoved, ParkPoint::kSrqAfterTake,
+                       ParkPoint::kSrqBeforeDelivered});
     }
     if (op == Op::kDatagram) {
         points.insert(points.end(), {ParkPoint::kRingLocked, ParkPoint::kDatagramTaken,
-                                     ParkPoint::kDatagramCompleted});
+                                     ParkPoint::kDatagramCompleted,
+                                     ParkPoint::kDatagramHeadMoved});
     }
     return points;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rig.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +13,9 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+
+#include "runtime/live/arena.h"
+#include "runtime/live/rpc.h"
 
 namespace faults {
 
@@ -303,17 +305,23 @@ int end_child(Child& child, int signal_number) {
 }
 
 std::size_t attached_processes() {
-    const char* const dir = std::getenv("SOFTIB_DIR");
-    EXPECT(dir != nullptr, "run this with softib exec");
-    DIR* const entries = opendir((std::string(dir) + "/proc").c_str());
-    if (entries == nullptr) {
-        return 0;
-    }
+    using namespace softib::live;
+    static const Arena arena = [] {
+        const char* const dir = std::getenv("SOFTIB_DIR");
+        EXPECT(dir != nullptr, "run this with softib exec");
+        const int fd = rpc_connect(dir);
+        Message message;
+        message.request = Request::kObserve;
+        int arena_fd = -1;
+        EXPECT(fd >= 0 && rpc_call(fd, message, &arena_fd) && message.status == 0, "cannot observe");
+        close(fd);
+        return arena_map(arena_fd, false);
+    }();
+    EXPECT(arena.base != nullptr, "cannot map the arena");
     std::size_t count = 0;
-    while (const dirent* entry = readdir(entries)) {
-        count += entry->d_name[0] != '.' ? 1 : 0;
+    for (std::uint32_t i = 0; i < kProcsMax; ++i) {
+        count += arena.procs[i].state.load() != ProcState::kFree ? 1U : 0U;
     }
-    closedir(entries);
     return count;
 }
 

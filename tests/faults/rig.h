@@ -146,7 +146,7 @@ Child start_child(const std::vector<std::string>& args, const Variables& variabl
 /// Waits for the end; returns the wait status.
 int end_child(Child& child, int signal_number);
 
-/// Names of the processes that the daemon has a directory for.
+/// Process slots in use: what the daemon has not yet taken back counts. Looks, changes nothing.
 std::size_t attached_processes();
 void wait_attached(std::size_t count);
 

@@ -12,6 +12,7 @@ may run side by side, and its end checks that nothing stays behind.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -27,6 +28,7 @@ import time
 
 SKIP = 77  # The exit status that ctest takes for "skipped".
 POLL_S = 0.005
+GOODBYE_S = 3
 FAILURES_MAX = 20  # A broken library fails everywhere: no need to wait for every time limit.
 TIMEOUT_S = float(os.environ.get("SOFTIB_TEST_TIMEOUT", "30"))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -35,6 +37,17 @@ PORTS = range(10000, 30000)  # Below the range from which the kernel takes ports
 
 class Failure(Exception):
     """A case that went wrong; the text is for the person who reads the log."""
+
+
+def die_with_parent(libc=ctypes.CDLL(None)):
+    libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def end_cleanly(number, _frame):
+    sys.exit(f"ended by signal {number}")
+
+
+signal.signal(signal.SIGTERM, end_cleanly)
 
 
 def skip(reason):
@@ -78,7 +91,8 @@ class Program:
         self.shown, self.ended = shown, False
         self.file = tempfile.TemporaryFile()
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=self.file,
-                                        stderr=subprocess.STDOUT, env=env, start_new_session=True)
+                                        stderr=subprocess.STDOUT, env=env, start_new_session=True,
+                                        preexec_fn=die_with_parent)
 
     def output(self):
         self.file.seek(0)
@@ -213,8 +227,11 @@ class Fabric:
         left = [f"{self.dir}/{name}" for name in os.listdir(self.dir) if name != ".lock"]
         left += [f"/dev/shm/{name}" for name in set(os.listdir("/dev/shm")) - self.shm_before
                  if "softib" in name]
-        left += [f"process {pid}: {line}" for pid, line in self.processes()]
-        return left
+        # The daemon says goodbye a moment before its process ends.
+        end = time.monotonic() + GOODBYE_S
+        while (alive := list(self.processes())) and time.monotonic() < end:
+            time.sleep(POLL_S)
+        return left + [f"process {pid}: {line}" for pid, line in alive]
 
     def processes(self):
         """Those that know of this fabric's directory by their arguments or environment."""

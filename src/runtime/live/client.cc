@@ -113,6 +113,7 @@ bool Process::attach() {
     }
     owner = static_cast<Owner>(message.owner);
     slot = &arena.proc(owner);
+    lock_word = live::lock_word(arena, owner);
     fabric_dir = dir;
     process_dir = process_directory(fabric_dir, arena, owner);
     devices.resize(256);

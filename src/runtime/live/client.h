@@ -30,6 +30,7 @@ class Process {
 
     Arena arena;
     Owner owner = 0;
+    LockWord lock_word = 0;  ///< Our name in locks of the arena.
     ProcSlot* slot = nullptr;
     bool hazard_fence = false;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/live/client.h"
+#include "runtime/live/grace.h"
 #include "runtime/live/hooks.h"
 #include "runtime/live/qp.h"
 
@@ -16,18 +17,28 @@ namespace {
 
 Cqe* ring_of(const Arena& arena, const CqShared& cq) { return arena.at<Cqe>(cq.ring_off); }
 
-/// After a producer died inside: its entry may be valid while the count does not show it yet.
-void mend(const Arena& arena, CqShared& cq) {
+/// After a producer died inside: its entry may be valid while the count does not show it yet. If
+/// it is not, the record of the receive request that it was to complete learns so.
+void mend(const Arena& arena, CqShared& cq, Owner dead) {
     const Cqe& e = ring_of(arena, cq)[cq.produced & cq.mask];
     if (e.load_seq() == cq.produced + 1) {
         ++cq.produced;
+        return;
     }
+    if (dead == kDaemonOwner) {
+        return;
+    }
+    for_each_delivery(arena, dead, [&](DeliveryRecord& record) {
+        if (record.state.load(std::memory_order_acquire) != DeliveryRecord::kNone &&
+            record.cq.load(std::memory_order_acquire) == cq.index + 1 &&
+            record.cq_at == cq.produced) {
+            record.cq.store(0, std::memory_order_release);
+        }
+    });
 }
 
 void lock_producer(Process& process, CqShared& cq) {
-    if (shm_lock(process.arena, cq.lock, process.owner) == LockResult::kTakenFromDead) [[unlikely]] {
-        mend(process.arena, cq);
-    }
+    cq_lock(process.arena, cq, process.lock_word, 0);
 }
 
 void fill(Cqe& slot, const Cqe& entry) {
@@ -65,15 +76,32 @@ void notify(Process& process, CqShared& cq, std::uint32_t armed) {
 
 }  // namespace
 
-void cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited) {
+bool cq_lock(const Arena& arena, CqShared& cq, LockWord me, std::uint64_t limit_ns) {
+    const LockResult result = shm_lock(arena, cq.lock, me, limit_ns);
+    if (result.dead != 0) [[unlikely]] {
+        mend(arena, cq, static_cast<Owner>(result.dead));
+    }
+    return result.taken;
+}
+
+bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
+             const Completing& completing) {
     lock_producer(process, cq);
+    if (completing.ring != nullptr &&
+        completing.ring->head.load(std::memory_order_relaxed) != completing.index) [[unlikely]] {
+        shm_unlock(cq.lock);
+        return false;
+    }
     const std::uint32_t at = cq.produced;
     if (at - cq.consumed_seen >= cq.entries) [[unlikely]] {
         cq.consumed_seen = cq.consumed.load(std::memory_order_acquire);
         if (at - cq.consumed_seen >= cq.entries) {
+            if (completing.ring != nullptr) {
+                completing.ring->head.store(completing.index + 1, std::memory_order_release);
+            }
             shm_unlock(cq.lock);
             overflow(process, cq);
-            return;
+            return true;
         }
     }
     Cqe& slot = ring_of(process.arena, cq)[at & cq.mask];
@@ -81,9 +109,17 @@ void cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited) {
     if (cq.timestamps != 0) {
         slot.timestamp_ns = monotonic_ns();
     }
+    if (completing.record != nullptr) {
+        completing.record->cq_at = at;
+        completing.record->cq.store(cq.index + 1, std::memory_order_release);
+    }
     park_point(ParkPoint::kCqBeforePublish);
     slot.publish(at + 1);
     park_point(ParkPoint::kCqAfterPublish);
+    if (completing.ring != nullptr) {
+        completing.ring->head.store(completing.index + 1, std::memory_order_release);
+    }
+    park_point(ParkPoint::kSendAfterCompletion);
     cq.produced = at + 1;
     // The unlock is a full barrier: either we see the arming, or the owner's poll after arming
     // sees the entry.
@@ -93,6 +129,7 @@ void cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited) {
     if (armed != kArmNone && (armed == kArmAny || solicited)) [[unlikely]] {
         notify(process, cq, armed);
     }
+    return true;
 }
 
 Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::uint32_t channel,
@@ -113,7 +150,9 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
         return nullptr;
     }
     CqShared& shared = process.arena.cqs[index];
-    shared.lock.store(0);
+    // The entry's last owner may have died, or a producer of its queue.
+    while (!shm_lock(process.arena, shared.lock, process.lock_word).taken) {
+    }
     shared.produced = 0;
     shared.consumed_seen = 0;
     shared.mask = ring - 1;
@@ -129,6 +168,7 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
     shared.arm.store(kArmNone);
     shared.overflowed.store(0);
     shared.consumed.store(0, std::memory_order_release);
+    shm_unlock(shared.lock);
     auto* cq = new Cq;
     cq->process_ = &process;
     cq->shared_ = &shared;
@@ -139,9 +179,15 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
 }
 
 Cq::~Cq() {
-    if (process_->usable()) {
-        process_->memory.release(shared_->ring_off, std::uint64_t{mask_ + 1} * sizeof(Cqe));
+    if (!process_->usable()) {
+        return;
+    }
+    // A sender that was stopped in mid-delivery may still come back to this queue: then it stays.
+    if (wait_grace(process_->arena, process_->owner, nullptr)) {
+        lock_producer(*process_, *shared_);
         shared_->owner = 0;
+        shm_unlock(shared_->lock);
+        process_->memory.release(shared_->ring_off, std::uint64_t{mask_ + 1} * sizeof(Cqe));
         process_->cq_table.release(index_);
     }
 }
@@ -228,20 +274,27 @@ void Cq::purge(std::uint32_t qpn) {
     lock_.unlock();
 }
 
-bool Cq::newest_receive(std::uint32_t qpn, std::uint32_t& wqe_index) {
+std::uint32_t Cq::claim_receives(std::uint32_t qpn, RecvRing& ring, std::uint32_t polled) {
     lock_.lock();
     lock_producer(*process_, *shared_);
-    bool found = false;
-    for (std::uint32_t i = shared_->produced; i != consumed_ && !found; --i) {
+    std::uint32_t head = ring.head.load(std::memory_order_acquire);
+    // A deliverer that died between completing a request and taking it off the ring left it there.
+    bool completed = polled == head + 1;
+    for (std::uint32_t i = shared_->produced; i != consumed_ && !completed; --i) {
         const Cqe& e = ring_[(i - 1) & mask_];
         if (e.qpn == qpn && e.is_receive != 0) {
-            wqe_index = e.wqe_index;
-            found = true;
+            completed = e.wqe_index == head;
+            break;
         }
     }
+    const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
+    if (completed && head != tail) {
+        ++head;
+    }
+    ring.head.store(tail, std::memory_order_release);
     shm_unlock(shared_->lock);
     lock_.unlock();
-    return found;
+    return head;
 }
 
 }  // namespace softib::live

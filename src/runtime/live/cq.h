@@ -17,8 +17,20 @@ class Process;
 
 inline constexpr std::uint32_t kCqEntriesMax = 1U << 22;
 
+/// A receive completion and the request it ends, so that both happen or neither.
+struct Completing {
+    DeliveryRecord* record = nullptr;  ///< Of a ring with several takers.
+    RecvRing* ring = nullptr;          ///< Of a connected queue pair: its head must be at `index`,
+    std::uint32_t index = 0;           ///< and moves on with the completion.
+};
+
 /// Adds a completion to any process's queue. `solicited`: counts for solicited-only arming.
-void cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited);
+/// False: the request was flushed meanwhile, and nothing was added.
+bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
+             const Completing& completing = {});
+
+/// Takes the producers' lock, and mends what a dead producer left; false only with a limit.
+bool cq_lock(const Arena& arena, CqShared& cq, LockWord me, std::uint64_t limit_ns);
 
 class Cq {
   public:
@@ -56,8 +68,10 @@ class Cq {
     int resize(std::uint32_t entries);  ///< 0 or errno.
     /// Removes the completions of a queue pair (or of a shared receive queue) that is going away.
     void purge(std::uint32_t qpn);
-    /// The newest receive ring index delivered for this QP and not yet polled, if any.
-    bool newest_receive(std::uint32_t qpn, std::uint32_t& wqe_index);
+    /// Takes all requests off the ring of a queue pair that stops, so that no deliverer completes
+    /// one of them any more; returns the index of the first. `polled`: index after the newest
+    /// completion of this ring that was polled.
+    std::uint32_t claim_receives(std::uint32_t qpn, RecvRing& ring, std::uint32_t polled);
 
   private:
     Cq() = default;

@@ -84,14 +84,31 @@ bool hold_life_lock(const Arena& arena, Owner owner) {
     return fcntl(arena.fd, F_SETLK, &range) == 0;
 }
 
-LockResult shm_lock_slow(const Arena& arena, std::atomic<std::uint32_t>& word, Owner me) {
+LockWord lock_word(const Arena& arena, Owner owner) {
+    const std::uint64_t use = __atomic_load_n(&arena.proc(owner).instance, __ATOMIC_RELAXED);
+    return owner | static_cast<LockWord>(use) << 16;
+}
+
+bool holder_alive(const Arena& arena, LockWord holder) {
+    const auto owner = static_cast<Owner>(holder);
+    if (owner == kDaemonOwner) {
+        struct flock range = life_range(owner);
+        return fcntl(arena.fd, F_GETLK, &range) != 0 || range.l_type != F_UNLCK;
+    }
+    return owner != 0 && owner <= kProcsMax && lock_word(arena, owner) == holder &&
+           owner_alive(arena, owner);
+}
+
+LockResult shm_lock_slow(const Arena& arena, std::atomic<std::uint32_t>& word, LockWord me,
+                         std::uint64_t limit_ns) {
+    const std::uint64_t start = limit_ns != 0 ? now_ns() : 0;
     std::uint64_t checked = 0;
     for (std::uint32_t spins = 0;; ++spins) {
         std::uint32_t holder = word.load(std::memory_order_relaxed);
         if (holder == 0) {
             if (word.compare_exchange_weak(holder, me, std::memory_order_acquire,
                                            std::memory_order_relaxed)) {
-                return LockResult::kTaken;
+                return {};
             }
             continue;
         }
@@ -105,10 +122,13 @@ LockResult shm_lock_slow(const Arena& arena, std::atomic<std::uint32_t>& word, O
             checked = t;
         } else if (t - checked > kLivenessPeriodNs) {
             checked = t;
-            if (holder != me && !owner_alive(arena, static_cast<Owner>(holder)) &&
+            if (holder != me && !holder_alive(arena, holder) &&
                 word.compare_exchange_strong(holder, me, std::memory_order_acquire,
                                              std::memory_order_relaxed)) {
-                return LockResult::kTakenFromDead;
+                return {true, holder};
+            }
+            if (limit_ns != 0 && t - start > limit_ns) {
+                return {false, 0};
             }
         }
     }

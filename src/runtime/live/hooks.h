@@ -26,6 +26,8 @@ enum class ParkPoint : std::uint8_t {
     kServiceClaimed,
     kServicePosted,
     kServiceRunning,
+    kSrqHeadMoved,
+    kDatagramHeadMoved,
 };
 
 #ifdef SOFTIB_TEST_HOOKS

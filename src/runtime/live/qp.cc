@@ -323,6 +323,18 @@ const MrShared* Qp::find_remote(const WorkRequest& wr, std::uint64_t bytes, std:
     return mr;
 }
 
+/// The memory behind a key could not be reached: its owner is gone and does not answer, or has
+/// unmapped it and says so.
+Qp::Verdict Qp::unreachable(Owner owner) const {
+    if (init_.type == QpType::kUc) {
+        return {};
+    }
+    if (owner_gone(*process_, owner)) {
+        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+    }
+    return failed(WcStatus::kRemOpErr);
+}
+
 /// The responder refuses: it answers with a NAK and goes to error itself (IBA vol. 1, 9.9.3).
 /// Unreliable transports drop the message instead.
 Qp::Verdict Qp::refuse_remote(WcStatus status, AsyncKind kind) {
@@ -374,7 +386,7 @@ Qp::Verdict Qp::do_write(const WorkRequest& wr) {
     for (std::uint32_t i = 0; i < gather.count; ++i) {
         const Gather::Part& part = gather.parts[i];
         if (!remote_write(*process_, arena, *to, addr, part.from, part.bytes)) {
-            return init_.type == QpType::kUc ? Verdict{} : failed(WcStatus::kRemOpErr);
+            return unreachable(to->owner);
         }
         addr += part.bytes;
         park_point(ParkPoint::kWriteHalfDone);
@@ -420,7 +432,7 @@ Qp::Verdict Qp::do_read(const WorkRequest& wr) {
             to = reinterpret_cast<std::byte*>(sge.addr + local[i]->va_delta);
         }
         if (!remote_read(*process_, arena, *from, addr, to, sge.length)) {
-            return failed(WcStatus::kRemOpErr);
+            return unreachable(from->owner);
         }
         addr += sge.length;
     }
@@ -450,7 +462,7 @@ Qp::Verdict Qp::do_atomic(const WorkRequest& wr) {
     if (std::byte* at = shared_address(arena, *target, wr.remote_addr, 8)) {
         original = execute_atomic(at, swap, wr.compare_add, wr.swap);
     } else if (!remote_atomic_slow(*process_, *target, wr.remote_addr, swap, wr.compare_add, wr.swap, original)) {
-        return failed(WcStatus::kRemOpErr);
+        return unreachable(target->owner);
     }
     if (!remote_write(*process_, arena, *local, sge.addr, &original, 8)) {
         return failed(WcStatus::kLocProtErr);
@@ -492,11 +504,8 @@ Qp::Verdict Qp::deliver(const WorkRequest& wr, const Gather& gather, bool scatte
     }
     TakenRecv taken;
     copy_out(*ring_slot(process_->arena, ring, head), head, taken);
-    const Verdict verdict = finish_delivery(wr, gather, scatter, byte_len, taken, peer_->pd,
-                                            process_->arena.cqs[peer_->recv_cq]);
-    park_point(ParkPoint::kSendAfterCompletion);
-    ring.head.store(head + 1, std::memory_order_release);
-    return verdict;
+    return finish_delivery(wr, gather, scatter, byte_len, taken, peer_->pd,
+                           process_->arena.cqs[peer_->recv_cq], {nullptr, &ring, head});
 }
 
 Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool scatter,
@@ -511,20 +520,21 @@ Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool
         }
     }
     SrqShared& srq = arena.srqs[srq_index];
-    TakenRecv taken;
-    if (!srq_take(*process_, srq, srq_index, *stripe_, taken)) {
+    DeliveryRecord* const record = delivery_record(*process_, *stripe_);
+    if (record == nullptr || !srq_take(*process_, srq, srq_index, *record)) {
         return not_ready();
     }
     const std::uint32_t cq = srq.xrcd != 0 ? srq.recv_cq : peer_->recv_cq;
-    const Verdict verdict = finish_delivery(wr, gather, scatter, byte_len, taken, srq.pd, arena.cqs[cq]);
+    const Verdict verdict = finish_delivery(wr, gather, scatter, byte_len, record->request, srq.pd,
+                                            arena.cqs[cq], {record, nullptr, 0});
     park_point(ParkPoint::kSrqBeforeDelivered);
-    srq_delivered(*stripe_);
+    delivered(*record);
     return verdict;
 }
 
 Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, bool scatter,
                                 std::uint32_t byte_len, const TakenRecv& taken, std::uint32_t pd,
-                                CqShared& cq) {
+                                CqShared& cq, const Completing& completing) {
     const Arena& arena = process_->arena;
     Cqe e = receive_completion(wr, taken, peer_->qpn, byte_len);
     e.src_qpn = shared_->qpn;
@@ -539,11 +549,17 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
     }
     park_point(ParkPoint::kSendBeforeCopy);
     if (status == WcStatus::kSuccess && scatter && !scatter_copy(*process_, gather, taken, pd)) {
+        if (owner_gone(*process_, peer_->owner)) {
+            return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+        }
         status = WcStatus::kLocProtErr;
     }
     park_point(ParkPoint::kSendAfterCopy);
     e.status = static_cast<std::uint8_t>(status);
-    cq_push(*process_, cq, e, (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess);
+    if (!cq_push(*process_, cq, e, (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess,
+                 completing)) {
+        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};  // The peer stopped meanwhile.
+    }
     if (status == WcStatus::kSuccess) {
         return {};
     }

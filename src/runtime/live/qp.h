@@ -158,10 +158,12 @@ class Qp {
     Verdict deliver_shared(const WorkRequest& wr, const Gather& gather, bool scatter,
                            std::uint32_t byte_len);
     Verdict finish_delivery(const WorkRequest& wr, const Gather& gather, bool scatter,
-                            std::uint32_t byte_len, const TakenRecv& taken, std::uint32_t pd, CqShared& cq);
+                            std::uint32_t byte_len, const TakenRecv& taken, std::uint32_t pd,
+                            CqShared& cq, const Completing& completing);
     Verdict do_local(const WorkRequest& wr);
     bool gather_local(const WorkRequest& wr, Gather& out) const;
     const MrShared* find_remote(const WorkRequest& wr, std::uint64_t bytes, std::uint32_t access);
+    Verdict unreachable(Owner owner) const;
     Verdict refuse_remote(WcStatus status, AsyncKind kind);
     /// Only the thread that is this QP's NIC writes its counters: no locked instruction.
     static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
@@ -190,8 +192,8 @@ class Qp {
     void enter_error();
     void flush_locked();
     void flush_receives();
-    void mend_receive_head();
     void start_wait(const Verdict& verdict);
+    bool peer_is_silent();
     void apply(const QpAttr& attr, std::uint32_t mask);
     int enter_state(QpState to, std::uint32_t mask);
     void reset_locked();
@@ -224,6 +226,8 @@ class Qp {
     std::deque<Waiting> waiting_;
     Outcome wait_reason_ = Outcome::kDone;
     std::atomic<std::uint64_t> deadline_ns_{0};
+    std::uint64_t liveness_checked_ns_ = 0;
+    bool peer_silent_ = false;
     bool flushed_ = false;
     SpinLock receive_lock_;
     std::atomic<std::uint32_t> receive_polled_{0};

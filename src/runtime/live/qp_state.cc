@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint8_t kRnrRetryForever = 7;
 /// A peer that is gone and a timeout of "never": the program still gets its error.
 constexpr std::uint64_t kDeadPeerNs = 2'000'000'000;
+constexpr std::uint64_t kLivenessPeriodNs = 20'000'000;
 
 WcOpcode completion_opcode(WrOpcode opcode) {
     switch (opcode) {
@@ -155,6 +156,16 @@ void Qp::wait_with(const WorkRequest& wr, const Verdict&) {
     }
 }
 
+/// A receiver that is not ready and never will be: the daemon, who would tell, may be gone too.
+bool Qp::peer_is_silent() {
+    const std::uint64_t now = monotonic_ns();
+    if (now - liveness_checked_ns_ > kLivenessPeriodNs) {
+        liveness_checked_ns_ = now;
+        peer_silent_ = peer_owner_ != 0 && !owner_alive(process_->arena, peer_owner_);
+    }
+    return peer_silent_;
+}
+
 bool Qp::advance() {
     lock();
     bool empty = true;
@@ -167,7 +178,10 @@ bool Qp::advance() {
             break;  // Drained: waits for RTS, not for the fabric.
         }
         Waiting& w = waiting_.front();
-        const Verdict verdict = execute(w.wr);
+        Verdict verdict = execute(w.wr);
+        if (verdict.outcome == Outcome::kNotReady && peer_is_silent()) {
+            verdict = {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+        }
         if (verdict.outcome == Outcome::kDone) {
             if ((w.wr.flags & kSendSignaled) != 0 || init_.signal_all) {
                 complete(w.wr, w.posted, WcStatus::kSuccess);
@@ -252,27 +266,10 @@ void Qp::flush_locked() {
     waiting_.clear();
     waiting_any_ = false;
     receive_lock_.lock();
-    mend_receive_head();
     flush_receives();
     receive_lock_.unlock();
     if (shared_->srq != 0) {
         raise(AsyncKind::kQpLastWqeReached);
-    }
-}
-
-/// A deliverer that died between completing a request and taking it off the ring left it there.
-void Qp::mend_receive_head() {
-    if (shared_->rq.ring_off == 0 || peer_ == nullptr || init_.recv_cq == nullptr) {
-        return;
-    }
-    RecvRing& ring = shared_->rq;
-    const std::uint32_t head = ring.head.load(std::memory_order_acquire);
-    std::uint32_t newest = 0;
-    if (receive_polled_.load(std::memory_order_relaxed) == head + 1 ||
-        (head != ring.tail.load(std::memory_order_relaxed) && peer_owner_ != 0 &&
-         !owner_alive(process_->arena, peer_owner_) &&
-         init_.recv_cq->newest_receive(shared_->qpn, newest) && newest == head)) {
-        ring.head.store(head + 1, std::memory_order_release);
     }
 }
 
@@ -281,8 +278,15 @@ void Qp::flush_receives() {
         return;
     }
     RecvRing& ring = shared_->rq;
-    std::uint32_t head = ring.head.load(std::memory_order_acquire);
-    const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
+    const bool datagrams = init_.type == QpType::kUd;
+    if (datagrams) {
+        datagram_ring_lock(process_->arena, *shared_, process_->lock_word);
+    }
+    std::uint32_t head = init_.recv_cq->claim_receives(shared_->qpn, ring, receive_polled_.load());
+    if (datagrams) {
+        shm_unlock(ring.lock);
+    }
+    const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
     for (; head != tail; ++head) {
         Cqe e{};
         e.wr_id = ring_slot(process_->arena, ring, head)->wr_id;
@@ -291,9 +295,8 @@ void Qp::flush_receives() {
         e.is_receive = 1;
         e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
         e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
-            cq_push(*process_, init_.recv_cq->shared(), e, true);
+        cq_push(*process_, init_.recv_cq->shared(), e, true);
     }
-    ring.head.store(tail, std::memory_order_release);
 }
 
 int Qp::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {

@@ -107,29 +107,34 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
 
 Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather) {
     const Arena& arena = process_->arena;
-    TakenRecv taken;
     RecvRing& ring = target.rq;
     const bool shared = target.srq != 0;
     std::uint32_t pd = target.pd;
+    DeliveryRecord* const record = delivery_record(*process_, *stripe_);
+    if (record == nullptr) {
+        return {};
+    }
     if (shared) {
         SrqShared& srq = arena.srqs[target.srq - 1];
         pd = srq.pd;
-        if (!srq_take(*process_, srq, target.srq - 1, *stripe_, taken)) {
+        if (!srq_take(*process_, srq, target.srq - 1, *record)) {
             return {};
         }
     } else {
-        shm_lock(arena, ring.lock, process_->owner);
+        datagram_ring_lock(arena, target, process_->lock_word);
         const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
         if (head == ring.tail.load(std::memory_order_acquire)) {
             shm_unlock(ring.lock);
             return {};  // Nobody listens: a datagram is lost.
         }
-        copy_out(*ring_slot(arena, ring, head), head, taken);
-        // Taken before it is completed: a sender that dies here costs one request, never two
-        // completions for one.
-        ring.head.store(head + 1, std::memory_order_release);
+        copy_out(*ring_slot(arena, ring, head), head, record->request);
+        record->source = static_cast<std::uint32_t>(&target - arena.qps);
+        record->use = target.qpn;
+        record->cq.store(0, std::memory_order_relaxed);
+        record->state.store(DeliveryRecord::kDatagram, std::memory_order_release);
         park_point(ParkPoint::kRingLocked);
     }
+    const TakenRecv& taken = record->request;
     park_point(ParkPoint::kDatagramTaken);
     Cqe e{};
     e.wr_id = taken.wr_id;
@@ -156,11 +161,14 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
     }
     e.status = static_cast<std::uint8_t>(status);
     cq_push(*process_, arena.cqs[target.recv_cq], e,
-            (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess);
+            (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess, {record, nullptr, 0});
     park_point(ParkPoint::kDatagramCompleted);
     if (shared) {
-        srq_delivered(*stripe_);
+        delivered(*record);
     } else {
+        ring.head.store(taken.wqe_index + 1, std::memory_order_release);
+        park_point(ParkPoint::kDatagramHeadMoved);
+        delivered(*record);
         // Under the ring's lock: the one writer of these at a time.
         const hca::WireCost cost = hca::request_cost(wr.ah->to.global ? format_grh_ : format_,
                                                      static_cast<hca::WireOp>(wr.opcode),

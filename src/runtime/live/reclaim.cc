@@ -30,38 +30,6 @@ void free_batches(std::atomic<Owner>* batches, std::uint32_t entries_max, Owner 
     }
 }
 
-/// Puts a request that the dead process had taken back in front of its shared queue.
-void give_back(const Arena& arena, Owner owner, Stripe& stripe) {
-    const std::uint32_t taken = stripe.taken_srq.exchange(0);
-    if (taken == 0 || taken > kSrqsMax) {
-        return;
-    }
-    SrqShared& srq = arena.srqs[taken - 1];
-    if (srq.live.load(std::memory_order_acquire) == 0 || srq.owner == owner) {
-        return;
-    }
-    RecvRing& ring = srq.ring;
-    // The dead process may have died inside this lock: taking it over is all there is to mend.
-    shm_lock(arena, ring.lock, owner);
-    const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
-    const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
-    const auto index = static_cast<std::uint32_t>(stripe.taken_wr_off);
-    const bool was_taken = head != index;
-    const bool intact = tail - index <= ring.mask;
-    if (was_taken && intact && tail - head < ring.mask) {
-        TakenRecv wqe;
-        copy_out(*ring_slot(arena, ring, index), index, wqe);
-        RecvWqe& slot = *ring_slot(arena, ring, head - 1);
-        slot.wr_id = wqe.wr_id;
-        slot.num_sge = wqe.num_sge;
-        for (std::uint32_t i = 0; i < wqe.num_sge; ++i) {
-            slot.sges()[i] = wqe.sges[i];
-        }
-        ring.head.store(head - 1, std::memory_order_release);
-    }
-    shm_unlock(ring.lock);
-}
-
 void fold(const Arena& arena, QpShared& qp) {
     PortTotals& totals = arena.hcas[qp.hca].totals;
     const std::uint64_t xp = qp.xmit_packets.exchange(0);
@@ -118,17 +86,22 @@ void reclaim(const Arena& arena, Owner owner) {
                    [&](std::uint32_t i) { arena.mrs[i].key.store(0, std::memory_order_release); });
     for_each_entry(arena.srq_batches, kSrqsMax, owner,
                    [&](std::uint32_t i) { arena.srqs[i].live.store(0, std::memory_order_release); });
-    const std::uint32_t stripes = slot.stripes_used.load(std::memory_order_acquire);
-    for (std::uint32_t s = 0; s < stripes && s < kStripesPerProc; ++s) {
-        give_back(arena, owner, slot.stripes[s]);
-    }
-    const bool quiet = wait_grace(arena, owner, nullptr);
+    // The locks this takes would be nobody's if the daemon died inside; its life lock says whose.
+    hold_life_lock(arena, kDaemonOwner);
+    bool quiet = true;
+    for_each_delivery(arena, owner,
+                      [&](DeliveryRecord& record) { quiet &= give_back(arena, owner, record); });
+    quiet &= wait_grace(arena, owner, nullptr);
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
         fold(arena, arena.qps[i]);
         arena.qps[i].owner = 0;
     });
     if (!quiet) {
         return;  // A peer is stopped in mid-copy: the memory stays quarantined with the slot.
+    }
+    const std::uint32_t stripes = slot.stripes_used.load(std::memory_order_acquire);
+    for (std::uint32_t s = 0; s < stripes && s < kStripesPerProc; ++s) {
+        slot.stripes[s].delivery_off.store(0);  // Nobody may look for it in memory that is freed.
     }
     free_batches(arena.qp_batches, kQpsMax, owner);
     free_batches(arena.mr_batches, kMrsMax, owner);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/live/recv_queue.h"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -17,7 +18,112 @@ namespace {
 /// Takers of one queue that may die at about the same time.
 constexpr std::uint32_t kSrqSpare = 16;
 
+/// A stopped process may keep a lock for as long as it likes; the daemon does not wait for that.
+constexpr std::uint64_t kDaemonPatienceNs = 200'000'000;
+
+/// Takes the lock of a shared queue. Where its holder died inside, that one's record learns
+/// whether the request was taken: nobody else has moved the head since.
+bool srq_lock(const Arena& arena, SrqShared& srq, std::uint32_t srq_index, LockWord me,
+              std::uint64_t limit_ns) {
+    const LockResult result = shm_lock(arena, srq.ring.lock, me, limit_ns);
+    if (result.dead != 0 && static_cast<Owner>(result.dead) != kDaemonOwner) [[unlikely]] {
+        const std::uint32_t head = srq.ring.head.load(std::memory_order_relaxed);
+        for_each_delivery(arena, static_cast<Owner>(result.dead), [&](DeliveryRecord& record) {
+            if (record.state.load(std::memory_order_acquire) == DeliveryRecord::kTaking &&
+                record.source == srq_index && record.use == srq.use) {
+                record.state.store(head == record.request.wqe_index + 1 ? DeliveryRecord::kTaken
+                                                                        : DeliveryRecord::kNone,
+                                   std::memory_order_release);
+            }
+        });
+    }
+    return result.taken;
+}
+
+/// Whether a dead process's completion is in the queue. Its lock, taken and left, settles it.
+/// `known` is false when a stopped process keeps that lock.
+bool completion_written(const Arena& arena, DeliveryRecord& record, LockWord me,
+                        std::uint64_t limit_ns, bool& known) {
+    known = true;
+    const std::uint32_t cq = record.cq.load(std::memory_order_acquire);
+    if (cq == 0 || cq > kCqsMax) {
+        return false;
+    }
+    known = cq_lock(arena, arena.cqs[cq - 1], me, limit_ns);
+    if (known) {
+        shm_unlock(arena.cqs[cq - 1].lock);
+    }
+    return record.cq.load(std::memory_order_acquire) != 0;
+}
+
 }  // namespace
+
+DeliveryRecord* delivery_record(Process& process, Stripe& stripe) {
+    std::uint64_t off = stripe.delivery_off.load(std::memory_order_relaxed);
+    if (off == 0) [[unlikely]] {
+        off = process.memory.allocate(sizeof(DeliveryRecord));
+        stripe.delivery_off.store(off, std::memory_order_release);
+    }
+    return off != 0 ? process.arena.at<DeliveryRecord>(off) : nullptr;
+}
+
+bool datagram_ring_lock(const Arena& arena, QpShared& qp, LockWord me, std::uint64_t limit_ns) {
+    const LockResult result = shm_lock(arena, qp.rq.lock, me, limit_ns);
+    if (result.dead == 0 || static_cast<Owner>(result.dead) == kDaemonOwner) [[likely]] {
+        return result.taken;
+    }
+    for_each_delivery(arena, static_cast<Owner>(result.dead), [&](DeliveryRecord& record) {
+        if (record.state.load(std::memory_order_acquire) != DeliveryRecord::kDatagram ||
+            record.source != static_cast<std::uint32_t>(&qp - arena.qps) || record.use != qp.qpn) {
+            return;
+        }
+        bool known = false;
+        if (completion_written(arena, record, me, 0, known)) {
+            qp.rq.head.store(record.request.wqe_index + 1, std::memory_order_release);
+        }
+        delivered(record);
+    });
+    return true;
+}
+
+bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record) {
+    const std::uint32_t state = record.state.load(std::memory_order_acquire);
+    if (state == DeliveryRecord::kDatagram && record.source < kQpsMax) {
+        // Whoever takes over the lock of a UD ring sees to the record: us, if nobody has yet.
+        QpShared& qp = arena.qps[record.source];
+        if (!datagram_ring_lock(arena, qp, kDaemonOwner, kDaemonPatienceNs)) {
+            return false;
+        }
+        shm_unlock(qp.rq.lock);
+        return true;
+    }
+    if ((state != DeliveryRecord::kTaking && state != DeliveryRecord::kTaken) ||
+        record.source >= kSrqsMax) {
+        return true;
+    }
+    SrqShared& srq = arena.srqs[record.source];
+    bool known = true;
+    const bool completed = completion_written(arena, record, kDaemonOwner, kDaemonPatienceNs, known);
+    if (!known || !srq_lock(arena, srq, record.source, kDaemonOwner, kDaemonPatienceNs)) {
+        return false;
+    }
+    RecvRing& ring = srq.ring;
+    const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
+    const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
+    // Under the lock: an owner that destroys the queue takes it too.
+    if (!completed && record.state.load(std::memory_order_acquire) == DeliveryRecord::kTaken &&
+        srq.live.load(std::memory_order_acquire) != 0 && srq.use == record.use &&
+        srq.owner != dead && tail - head < ring.mask) {
+        RecvWqe& slot = *ring_slot(arena, ring, head - 1);
+        slot.wr_id = record.request.wr_id;
+        slot.num_sge = record.request.num_sge;
+        std::copy_n(record.request.sges, record.request.num_sge, slot.sges());
+        ring.head.store(head - 1, std::memory_order_release);
+    }
+    delivered(record);
+    shm_unlock(ring.lock);
+    return true;
+}
 
 bool ring_init(Process& process, RecvRing& ring, std::uint32_t entries, std::uint32_t sges_max,
                std::uint32_t spare) {
@@ -96,6 +202,7 @@ Srq* Srq::create(Process& process, const Init& init) {
         errno = ENOMEM;
         return nullptr;
     }
+    ++shared.use;
     shared.limit.store(init.limit);
     shared.pd = init.pd;
     shared.srqn = index;
@@ -115,7 +222,10 @@ Srq* Srq::create(Process& process, const Init& init) {
 
 Srq::~Srq() {
     if (process_->usable()) {
+        // Under the lock: the daemon may be giving back what a dead sender had taken.
+        srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
         shared_->live.store(0, std::memory_order_release);
+        shm_unlock(shared_->ring.lock);
         if (wait_grace(process_->arena, process_->owner, nullptr)) {
             ring_free(*process_, shared_->ring);
             shared_->owner = 0;
@@ -152,23 +262,24 @@ int Srq::modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint
     return 0;
 }
 
-bool srq_take(Process& process, SrqShared& srq, std::uint32_t srq_index, Stripe& stripe,
-              TakenRecv& out) {
+bool srq_take(Process& process, SrqShared& srq, std::uint32_t srq_index, DeliveryRecord& record) {
     RecvRing& ring = srq.ring;
-    shm_lock(process.arena, ring.lock, process.owner);
+    srq_lock(process.arena, srq, srq_index, process.lock_word, 0);
     const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
     const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
     if (head == tail || srq.live.load(std::memory_order_relaxed) == 0) {
         shm_unlock(ring.lock);
         return false;
     }
-    copy_out(*ring_slot(process.arena, ring, head), head, out);
-    // Remembered first, taken second: if we die between, the reclaimer sees that the head has not
-    // moved and gives nothing back twice.
-    stripe.taken_wr_off = head;
-    stripe.taken_srq.store(srq_index + 1, std::memory_order_release);
+    copy_out(*ring_slot(process.arena, ring, head), head, record.request);
+    record.source = srq_index;
+    record.use = srq.use;
+    record.cq.store(0, std::memory_order_relaxed);
+    record.state.store(DeliveryRecord::kTaking, std::memory_order_release);
     park_point(ParkPoint::kRingLocked);
     ring.head.store(head + 1, std::memory_order_release);
+    park_point(ParkPoint::kSrqHeadMoved);
+    record.state.store(DeliveryRecord::kTaken, std::memory_order_release);
     const std::uint32_t limit = srq.limit.load(std::memory_order_relaxed);
     const bool reached = limit != 0 && tail - head - 1 < limit;
     if (reached) {

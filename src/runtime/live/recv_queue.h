@@ -17,14 +17,6 @@ class Cq;
 
 inline constexpr std::uint32_t kRecvWrMax = 1U << 16;
 
-/// A receive request copied out of a ring.
-struct TakenRecv {
-    std::uint64_t wr_id;
-    std::uint32_t num_sge;
-    std::uint32_t wqe_index;
-    Sge sges[kSgesMax];
-};
-
 /// `spare`: slots beyond the capacity, into which requests of dead takers are given back.
 bool ring_init(Process& process, RecvRing& ring, std::uint32_t entries, std::uint32_t sges_max,
                std::uint32_t spare);
@@ -82,9 +74,35 @@ class Srq {
     std::uint32_t index_ = 0;
 };
 
-/// Takes the oldest request of a shared ring; false: it is empty. Raises SRQ_LIMIT_REACHED. The
-/// taker's stripe remembers the request until srq_delivered().
-bool srq_take(Process& process, SrqShared& srq, std::uint32_t srq_index, Stripe& stripe, TakenRecv& out);
-inline void srq_delivered(Stripe& stripe) { stripe.taken_srq.store(0, std::memory_order_release); }
+/// The stripe's record, made on first use; nullptr: the arena is full.
+DeliveryRecord* delivery_record(Process& process, Stripe& stripe);
+
+/// Takes the oldest request of a shared ring into the record; false: it is empty. Raises
+/// SRQ_LIMIT_REACHED. The request counts as taken until delivered().
+bool srq_take(Process& process, SrqShared& srq, std::uint32_t srq_index, DeliveryRecord& record);
+inline void delivered(DeliveryRecord& record) {
+    record.state.store(DeliveryRecord::kNone, std::memory_order_release);
+}
+
+/// Takes the lock of a UD queue pair's ring, and ends what a dead sender was doing inside.
+/// False only with a limit.
+bool datagram_ring_lock(const Arena& arena, QpShared& qp, LockWord me, std::uint64_t limit_ns = 0);
+
+/// Calls fn(record) for every record of a process.
+template <typename Fn>
+void for_each_delivery(const Arena& arena, Owner owner, Fn&& fn) {
+    const ProcSlot& slot = arena.proc(owner);
+    const std::uint32_t used = slot.stripes_used.load(std::memory_order_acquire);
+    for (std::uint32_t s = 0; s < used && s < kStripesPerProc; ++s) {
+        const std::uint64_t off = slot.stripes[s].delivery_off.load(std::memory_order_acquire);
+        if (off != 0 && off <= arena.bytes - sizeof(DeliveryRecord)) {
+            fn(*arena.at<DeliveryRecord>(off));
+        }
+    }
+}
+
+/// For the daemon: gives a dead process's request back unless it was completed. False: a stopped
+/// process keeps a lock that this needs.
+bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record);
 
 }  // namespace softib::live

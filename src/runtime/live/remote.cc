@@ -123,6 +123,22 @@ bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, 
     return transfer(process, mr, false, addr, static_cast<char*>(to), length);
 }
 
+bool owner_gone(const Process& process, Owner owner) {
+    if (!owner_alive(process.arena, owner)) {
+        return true;
+    }
+    const ProcSlot& slot = process.arena.proc(owner);
+    if (slot.pid_namespace != process.slot->pid_namespace) {
+        return false;
+    }
+    // Its memory goes before its locks do. Nothing is mapped at the bottom: EFAULT is a sign of life.
+    char byte = 0;
+    iovec local{&byte, 1};
+    iovec remote{reinterpret_cast<void*>(std::uintptr_t{1}), 1};
+    return process_vm_readv(static_cast<pid_t>(slot.pid), &local, 1, &remote, 1, 0) < 0 &&
+           errno == ESRCH;
+}
+
 std::uint64_t execute_atomic(void* word, bool compare_swap, std::uint64_t compare_add,
                              std::uint64_t swap) {
     auto* w = static_cast<std::uint64_t*>(word);

@@ -50,6 +50,9 @@ bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, 
 bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr, bool compare_swap,
                         std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original);
 
+/// Whether a process ended, also while the kernel is still taking it apart.
+bool owner_gone(const Process& process, Owner owner);
+
 /// Executed by whoever can address the word.
 std::uint64_t execute_atomic(void* word, bool compare_swap, std::uint64_t compare_add,
                              std::uint64_t swap);

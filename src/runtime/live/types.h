@@ -99,7 +99,6 @@ struct AddressHandle {
     std::atomic<std::uint64_t> path{0};
 };
 
-inline constexpr std::uint32_t kSgesMax = 32;
 inline constexpr std::uint32_t kInlineBytesMax = 1024;
 inline constexpr std::uint32_t kMessageBytesMax = 1U << 31;
 
