@@ -57,7 +57,9 @@ def judge(result):
         lines = output.strip().splitlines()
         return "crash", f"status {result.status}: {lines[-1] if lines else 'no output'}"
     if result.status != 0:
-        errors = re.findall(r"^\S*(?:Error|Exception|Failure)\b.*", output, re.MULTILINE)
+        # Cases of two processes print what went wrong in each, and raise something general.
+        errors = re.findall(r"Player \S+ got: (.*)", output) or \
+            re.findall(r"^\S*(?:Error|Exception|Failure)\b.*", output, re.MULTILINE)
         return "fail", errors[-1] if errors else f"status {result.status}"
     skipped = re.search(r"skipped '(.*?)'$", output, re.MULTILINE | re.DOTALL) or \
         re.search(r'skipped "(.*?)"$', output, re.MULTILINE | re.DOTALL)
