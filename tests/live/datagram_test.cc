@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// UD: headers, Q_Keys, what is dropped and counted, multicast.
+#include <arpa/inet.h>
+
+#include <cstring>
+
+#include "verbs_rig.h"
+
+namespace softib::test {
+namespace {
+
+constexpr std::uint32_t kGrh = 40;
+
+TEST(Ud, PayloadFollowsTheRouteHeader) {
+    DatagramPair p;
+    const auto before = p.b.memory.copy();
+    ASSERT_EQ(p.b.receive(4, 1000, 300), 0);
+    ASSERT_EQ(p.send().id(9).from(p.a.region(), 50, 100).post(p.a.qp.get()), 0);
+    const ibv_wc sent = next(p.a.send_cq.get());
+    EXPECT_EQ(sent.status, IBV_WC_SUCCESS);
+    EXPECT_EQ(sent.wr_id, 9U);
+    const ibv_wc got = next(p.b.recv_cq.get());
+    EXPECT_EQ(got.status, IBV_WC_SUCCESS);
+    EXPECT_EQ(got.wr_id, 4U);
+    EXPECT_EQ(got.byte_len, 100 + kGrh);
+    EXPECT_EQ(got.src_qp, p.a.qp->qp_num);
+    EXPECT_EQ(got.slid, lid_of(p.a.context.get()));
+    EXPECT_EQ(got.wc_flags & IBV_WC_GRH, 0U);
+    EXPECT_TRUE(same(p.b.memory.span(1000 + kGrh, 100), p.a.memory.span(50, 100)));
+    EXPECT_TRUE(same(p.b.memory.span(0, 1000), std::span(before).first(1000)));
+    EXPECT_TRUE(same(p.b.memory.span(1140, 5000), std::span(before).subspan(1140, 5000)));
+}
+
+TEST(Ud, GlobalRouteHeaderIsWritten) {
+    DatagramPair p({}, true);
+    ASSERT_EQ(p.b.receive(4, 0, 300), 0);
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 10).post(p.a.qp.get()), 0);
+    ibv_wc got = next(p.b.recv_cq.get());
+    EXPECT_NE(got.wc_flags & IBV_WC_GRH, 0U);
+    ibv_grh grh{};
+    std::memcpy(&grh, p.b.memory.data(), sizeof grh);
+    const std::uint32_t word = ntohl(grh.version_tclass_flow);
+    EXPECT_EQ(word >> 28, 6U);
+    EXPECT_EQ((word >> 20) & 0xFF, 0x12U);
+    EXPECT_EQ(word & 0xFFFFF, 0x34567U);
+    EXPECT_EQ(grh.next_hdr, 0x1B);
+    EXPECT_EQ(grh.hop_limit, 5);
+    const ibv_gid from = gid_of(p.a.context.get());
+    const ibv_gid to = gid_of(p.b.context.get());
+    EXPECT_EQ(std::memcmp(&grh.sgid, &from, sizeof from), 0);
+    EXPECT_EQ(std::memcmp(&grh.dgid, &to, sizeof to), 0);
+    // BTH, DETH, payload padded to words, ICRC.
+    EXPECT_EQ(ntohs(grh.paylen), 12 + 8 + 12 + 4);
+}
+
+TEST(Ud, AnswerGoesBackByTheCompletion) {
+    for (const bool global : {false, true}) {
+        DatagramPair p({}, global);
+        ASSERT_EQ(p.b.receive(4, 0, 300), 0);
+        ASSERT_EQ(p.send().from(p.a.region(), 0, 10).post(p.a.qp.get()), 0);
+        ibv_wc got = next(p.b.recv_cq.get());
+        ibv_grh grh{};
+        std::memcpy(&grh, p.b.memory.data(), sizeof grh);
+        const Owned<ibv_ah> back(ibv_create_ah_from_wc(p.b.pd.get(), &got, &grh, 1));
+        ASSERT_NE(back, nullptr);
+        ASSERT_EQ(p.a.receive(5, 0, 300), 0);
+        Send s(IBV_WR_SEND);
+        s.from(p.b.region(), 1000, 20).datagram(back.get(), got.src_qp, p.a.options.qkey);
+        ASSERT_EQ(s.post(p.b.qp.get()), 0);
+        EXPECT_EQ(next(p.a.recv_cq.get()).byte_len, 20 + kGrh);
+        EXPECT_TRUE(same(p.a.memory.span(kGrh, 20), p.b.memory.span(1000, 20)));
+    }
+}
+
+TEST(Ud, ImmediateArrives) {
+    DatagramPair p;
+    ASSERT_EQ(p.b.receive(4, 0, 300), 0);
+    ASSERT_EQ(p.send(IBV_WR_SEND_WITH_IMM).imm(htonl(5)).post(p.a.qp.get()), 0);
+    const ibv_wc got = next(p.b.recv_cq.get());
+    EXPECT_NE(got.wc_flags & IBV_WC_WITH_IMM, 0U);
+    EXPECT_EQ(ntohl(got.imm_data), 5U);
+    EXPECT_EQ(got.byte_len, kGrh);
+}
+
+TEST(Ud, HighBitSendsTheSendersOwnQKey) {
+    DatagramPair p;
+    ASSERT_EQ(p.b.receive(4, 0, 300), 0);
+    Send s(IBV_WR_SEND);
+    s.from(p.a.region(), 0, 10).datagram(p.to_b.get(), p.b.qp->qp_num, 0x80000000);
+    ASSERT_EQ(s.post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_SUCCESS);
+}
+
+TEST(Ud, WrongQKeyIsDroppedAndCounted) {
+    DatagramPair p;
+    const auto before = p.b.memory.copy();
+    const std::uint32_t counted = port_of(p.b.context.get()).qkey_viol_cntr;
+    ASSERT_EQ(p.b.receive(4, 0, 300), 0);
+    Send bad(IBV_WR_SEND);
+    bad.from(p.a.region(), 0, 10).datagram(p.to_b.get(), p.b.qp->qp_num, 0x77);
+    ASSERT_EQ(bad.post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS) << "a datagram is never answered";
+    EXPECT_TRUE(same(p.b.memory.copy(), before));
+    EXPECT_EQ(port_of(p.b.context.get()).qkey_viol_cntr, counted + 1);
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 11).post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.b.recv_cq.get()).byte_len, 11 + kGrh) << "the next one is taken";
+}
+
+TEST(Ud, NobodyListensAndNothingHappens) {
+    DatagramPair p;
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 10).post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    Send nowhere(IBV_WR_SEND);
+    nowhere.from(p.a.region(), 0, 10).datagram(p.to_b.get(), 0xABCDE, p.b.options.qkey);
+    ASSERT_EQ(nowhere.post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_TRUE(empty(p.b.recv_cq.get()));
+}
+
+TEST(Ud, ConnectedQueuePairTakesNoDatagrams) {
+    DatagramPair p;
+    Pair rc;
+    ASSERT_EQ(rc.b.receive(1, 0, 300), 0);
+    const auto before = rc.b.memory.copy();
+    Send s(IBV_WR_SEND);
+    s.from(p.a.region(), 0, 10).datagram(p.to_b.get(), rc.b.qp->qp_num, 0);
+    ASSERT_EQ(s.post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_TRUE(empty(rc.b.recv_cq.get()));
+    EXPECT_TRUE(same(rc.b.memory.copy(), before));
+}
+
+TEST(Ud, MoreThanTheMtuIsALocalLengthError) {
+    DatagramPair p;
+    ASSERT_EQ(p.b.receive(1, 0, 8192), 0);
+    const auto before = p.b.memory.copy();
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 4097).post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_LOC_LEN_ERR);
+    EXPECT_EQ(state_of(p.a.qp.get()), IBV_QPS_SQE);
+    EXPECT_TRUE(same(p.b.memory.copy(), before));
+    ASSERT_EQ(to_state(p.a.qp.get(), IBV_QPS_RTS), 0);
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 4096).post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.b.recv_cq.get()).byte_len, 4096 + kGrh);
+}
+
+TEST(Ud, OnlySendsAreAllowed) {
+    DatagramPair p;
+    for (const auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD,
+                              IBV_WR_SEND_WITH_INV}) {
+        EXPECT_EQ(p.send(opcode).from(p.a.region(), 0, 8).post(p.a.qp.get()), EINVAL) << opcode;
+    }
+    EXPECT_EQ(Send(IBV_WR_SEND).from(p.a.region(), 0, 8).post(p.a.qp.get()), EINVAL) << "no handle";
+}
+
+TEST(Ud, DatagramsGoThroughSharedQueues) {
+    QpOptions o;
+    o.with_srq = true;
+    DatagramPair p(o);
+    ASSERT_EQ(post_recv(p.b.srq.get(), 3, {sge_of(p.b.region(), 0, 100)}), 0);
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 60).post(p.a.qp.get()), 0);
+    const ibv_wc got = next(p.b.recv_cq.get());
+    EXPECT_EQ(got.wr_id, 3U);
+    EXPECT_TRUE(same(p.b.memory.span(kGrh, 60), p.a.memory.span(0, 60)));
+}
+
+TEST(Ud, TooSmallAReceiveGetsNoByte) {
+    DatagramPair p;
+    const auto before = p.b.memory.copy();
+    ASSERT_EQ(p.b.receive(3, 0, kGrh + 9), 0);
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 10).post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_LOC_LEN_ERR);
+    EXPECT_TRUE(same(p.b.memory.copy(), before));
+}
+
+// --- Multicast ------------------------------------------------------------------------------------
+
+struct Group {
+    ibv_gid gid{};
+    std::uint16_t lid = 0xC123;
+    Group() {
+        gid.raw[0] = 0xFF;
+        gid.raw[1] = 0x12;
+        gid.raw[15] = 0x42;
+    }
+    Owned<ibv_ah> handle(End& from) {
+        ibv_ah_attr attr{};
+        attr.dlid = lid;
+        attr.port_num = 1;
+        attr.is_global = 1;
+        attr.grh.dgid = gid;
+        return Owned<ibv_ah>(ibv_create_ah(from.pd.get(), &attr));
+    }
+};
+
+TEST(Multicast, EveryMemberGetsOneCopyAndTheSenderNone) {
+    DatagramPair p;
+    DatagramPair q;
+    Group g;
+    ibv_qp* members[] = {p.a.qp.get(), p.b.qp.get(), q.b.qp.get()};
+    for (ibv_qp* member : members) {
+        ASSERT_EQ(ibv_attach_mcast(member, &g.gid, g.lid), 0);
+    }
+    for (End* end : {&p.a, &p.b, &q.a, &q.b}) {
+        ASSERT_EQ(end->receive(1, 8192, 200), 0);
+    }
+    const auto ah = g.handle(p.a);
+    Send s(IBV_WR_SEND);
+    s.from(p.a.region(), 0, 50).datagram(ah.get(), 0xFFFFFF, p.a.options.qkey);
+    ASSERT_EQ(s.post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    for (End* end : {&p.b, &q.b}) {
+        const ibv_wc got = next(end->recv_cq.get());
+        EXPECT_EQ(got.src_qp, p.a.qp->qp_num);
+        EXPECT_TRUE(same(end->memory.span(8192 + kGrh, 50), p.a.memory.span(0, 50)));
+        EXPECT_TRUE(empty(end->recv_cq.get()));
+    }
+    EXPECT_TRUE(empty(p.a.recv_cq.get()));
+    EXPECT_TRUE(empty(q.a.recv_cq.get()));
+    for (ibv_qp* member : members) {
+        EXPECT_EQ(ibv_detach_mcast(member, &g.gid, g.lid), 0);
+    }
+    ASSERT_EQ(s.post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_TRUE(empty(p.b.recv_cq.get())) << "a former member hears nothing";
+}
+
+TEST(Multicast, AttachedQueuePairStays) {
+    DatagramPair p;
+    Group g;
+    ASSERT_EQ(ibv_attach_mcast(p.b.qp.get(), &g.gid, g.lid), 0);
+    EXPECT_EQ(ibv_destroy_qp(p.b.qp.get()), EBUSY);
+    EXPECT_EQ(ibv_detach_mcast(p.b.qp.get(), &g.gid, g.lid), 0);
+    EXPECT_NE(ibv_detach_mcast(p.b.qp.get(), &g.gid, g.lid), 0) << "not a member any more";
+}
+
+TEST(Multicast, OnlyDatagramQueuePairsAndMulticastAddresses) {
+    Pair rc;
+    Group g;
+    EXPECT_EQ(ibv_attach_mcast(rc.b.qp.get(), &g.gid, g.lid), EINVAL);
+    DatagramPair p;
+    ibv_gid unicast = gid_of(p.b.context.get());
+    EXPECT_EQ(ibv_attach_mcast(p.b.qp.get(), &unicast, g.lid), EINVAL);
+    EXPECT_EQ(ibv_attach_mcast(p.b.qp.get(), &g.gid, 5), EINVAL);
+}
+
+}  // namespace
+}  // namespace softib::test
