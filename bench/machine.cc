@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the machine itself can do, as the yardstick for the fabric: a cache line handed between two
+// cores and back, and memcpy within one core.
+//
+//   bench_machine pingpong       nanoseconds one way
+//   bench_machine memcpy BYTES   bytes per nanosecond (GB/s)
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+double now_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+void pin(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<std::size_t>(cpu), &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+struct Lines {
+    alignas(64) std::atomic<std::uint64_t> there;
+    alignas(64) std::atomic<std::uint64_t> back;
+};
+
+int pingpong() {
+    constexpr std::uint64_t kRounds = 200'000;
+    void* memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        std::perror("mmap");
+        return 1;
+    }
+    auto* lines = static_cast<Lines*>(memory);
+    const pid_t child = fork();
+    if (child == 0) {
+        pin(1);
+        for (std::uint64_t i = 1; i <= kRounds; ++i) {
+            while (lines->there.load(std::memory_order_acquire) != i) {
+            }
+            lines->back.store(i, std::memory_order_release);
+        }
+        _exit(0);
+    }
+    pin(0);
+    const double start = now_ns();
+    for (std::uint64_t i = 1; i <= kRounds; ++i) {
+        lines->there.store(i, std::memory_order_release);
+        while (lines->back.load(std::memory_order_acquire) != i) {
+        }
+    }
+    std::printf("%.1f\n", (now_ns() - start) / (2.0 * kRounds));
+    waitpid(child, nullptr, 0);
+    return 0;
+}
+
+int copy(std::size_t bytes) {
+    auto* from = static_cast<char*>(std::aligned_alloc(4096, bytes));
+    auto* to = static_cast<char*>(std::aligned_alloc(4096, bytes));
+    std::memset(from, 1, bytes);
+    std::memset(to, 2, bytes);
+    pin(1);
+    const std::size_t rounds = (std::size_t{1} << 31) / bytes;
+    const double start = now_ns();
+    for (std::size_t i = 0; i < rounds; ++i) {
+        std::memcpy(to, from, bytes);
+        asm volatile("" ::"r"(to) : "memory");
+    }
+    std::printf("%.2f\n", static_cast<double>(bytes) * static_cast<double>(rounds) / (now_ns() - start));
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 2 && std::strcmp(argv[1], "pingpong") == 0) {
+        return pingpong();
+    }
+    if (argc == 3 && std::strcmp(argv[1], "memcpy") == 0 && std::atol(argv[2]) >= 4096) {
+        return copy(static_cast<std::size_t>(std::atol(argv[2])));
+    }
+    std::fprintf(stderr, "usage: %s pingpong | memcpy BYTES (4096 or more)\n", argv[0]);
+    return 2;
+}

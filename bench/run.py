@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measures the live fabric against the machine and its peers, in one run, as ratios.
+
+Rounds are interleaved (yardstick, softib, yardstick, softib, …), so that a noisy machine disturbs
+both alike; a row shows the median and, in brackets, the extremes over the rounds.
+"""
+import argparse
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PORT = 18700
+
+
+class Bench:
+    def __init__(self, build, rounds):
+        self.build = Path(build).resolve()
+        self.softib = str(self.build / "bin" / "softib")
+        self.rounds = rounds
+        self.port = PORT
+        self.runtime = tempfile.mkdtemp(prefix="softib-bench-")
+        self.env = dict(os.environ, SOFTIB_RUNTIME_DIR=self.runtime)
+        self.values = {}
+
+    def call(self, *command, env=None, timeout=120):
+        result = subprocess.run(command, env=env or self.env, capture_output=True, text=True, timeout=timeout)
+        if result.returncode != 0:
+            raise RuntimeError(f"{' '.join(command)}: exit {result.returncode}\n{result.stdout}{result.stderr}")
+        return result.stdout
+
+    def on(self, host, cpu, *command):
+        return [self.softib, "exec", "-f", "bench", host, "--", "taskset", "-c", str(cpu), *command]
+
+    def pair(self, server, client, port):
+        """Runs a server and its client; returns the client's output."""
+        process = subprocess.Popen(server, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            wanted = f":{port:04X} "
+            deadline = time.monotonic() + 20
+            while time.monotonic() < deadline and process.poll() is None:
+                tables = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
+                if any(wanted in line and " 0A " in line for line in tables.splitlines()):
+                    break
+                time.sleep(0.01)
+            return self.call(*client)
+        finally:
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def perftest(self, program, *arguments):
+        self.port += 1
+        command = [program, "-d", "mlx5_0", "-F", "-p", str(self.port), *arguments]
+        output = self.pair(self.on("h0", 0, *command), self.on("h1", 1, *command, "localhost"), self.port)
+        rows = [line.split() for line in output.splitlines() if re.match(r"^\s*\d+\s+\d+\s", line)]
+        if len(rows) != 1:
+            raise RuntimeError(f"no result from {' '.join(command)}:\n{output}")
+        return [float(v) for v in rows[0]]
+
+    def latency_us(self, program, *arguments):
+        return self.perftest(program, *arguments)[4]  # t_typical
+
+    def bandwidth(self, program, *arguments):
+        """GB/s and million messages per second."""
+        row = self.perftest(program, *arguments)
+        return row[3] * 1.048576e-3, row[4]
+
+    def machine(self, *arguments):
+        return float(self.call(str(self.build / "bench" / "bench_machine"), *arguments))
+
+    def ucx(self, test, size, transports):
+        self.port += 1
+        env = dict(self.env, UCX_TLS=transports, UCX_LOG_LEVEL="error")
+        iterations = "200000" if size < 4096 else "20000"
+        command = ["ucx_perftest", "-t", test, "-s", str(size), "-n", iterations, "-p", str(self.port), "-f"]
+        server = subprocess.Popen(["taskset", "-c", "0", *command], env=env, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+        try:
+            for _ in range(100):
+                result = subprocess.run(["taskset", "-c", "1", *command, "127.0.0.1"], env=env, capture_output=True,
+                                        text=True, timeout=120)
+                numbers = re.findall(r"^Final:\s+(.*)$", result.stdout, re.M)
+                if numbers:
+                    return [float(v) for v in numbers[-1].split()]
+                time.sleep(0.05)
+        finally:
+            server.kill()
+            server.wait()
+        raise RuntimeError(f"ucx_perftest {test}: no result")
+
+    def tcp(self, test, *options):
+        self.port += 1
+        server = ["taskset", "-c", "0", "qperf", "-lp", str(self.port)]
+        process = subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            client = ["taskset", "-c", "1", "qperf", "-lp", str(self.port), "-t", "1", "-v", "-uu", *options, "127.0.0.1", test]
+            for _ in range(100):
+                result = subprocess.run(client, capture_output=True, text=True, timeout=60)
+                match = re.search(r"(?:latency|bw)\s*=\s*([\d.e+]+)", result.stdout.replace(",", ""))
+                if result.returncode == 0 and match:
+                    return float(match.group(1))
+                time.sleep(0.05)
+        finally:
+            process.kill()
+            process.wait()
+        raise RuntimeError(f"qperf {test}: no result")
+
+    def record(self, name, value):
+        self.values.setdefault(name, []).append(value)
+
+    def median(self, name):
+        return statistics.median(self.values[name])
+
+    def spread(self, name, digits):
+        values = self.values[name]
+        return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
+
+    def up(self, name, hosts, *flags):
+        start = time.monotonic()
+        self.call(self.softib, "up", name, "--hosts", str(hosts), *flags)
+        return time.monotonic() - start
+
+    def down(self, name):
+        self.call(self.softib, "down", name)
+
+
+def measure(b):
+    progress = sys.stderr.isatty()
+    b.up("bench", 2)
+    try:
+        for r in range(b.rounds):
+            if progress:
+                print(f"\rround {r + 1} of {b.rounds}", end="", file=sys.stderr, flush=True)
+            b.record("line", b.machine("pingpong") / 1000)
+            b.record("write_lat", b.latency_us("ib_write_lat", "-s", "8", "-n", "100000"))
+            b.record("send_lat", b.latency_us("ib_send_lat", "-s", "8", "-n", "100000"))
+            b.record("read_lat", b.latency_us("ib_read_lat", "-s", "8", "-n", "100000"))
+            b.record("atomic_lat", b.latency_us("ib_atomic_lat", "-n", "100000"))
+            b.record("ucx_put_lat", b.ucx("ucp_put_lat", 8, "posix,self")[1])
+            b.record("ucx_cma_put_lat", b.ucx("ucp_put_lat", 8, "cma,posix,self")[1])
+            b.record("tcp_lat", b.tcp("tcp_lat") * 1e6)
+            for size in (65536, 262144, 1048576):
+                iterations = str(max(2000, (1 << 31) // size // 2))
+                b.record(f"memcpy {size}", b.machine("memcpy", str(size)))
+                for op in ("write", "read", "send"):
+                    b.record(f"{op} {size}", b.bandwidth(f"ib_{op}_bw", "-s", str(size), "-n", iterations)[0])
+            b.record("ucx_put_bw", b.ucx("ucp_put_bw", 65536, "posix,cma,self")[4] * 1.048576e-3)
+            b.record("tcp_bw", b.tcp("tcp_bw", "-m", "64K") / 1e9)
+            b.record("write_rate", b.bandwidth("ib_write_bw", "-s", "8", "-n", "1000000")[1])
+            b.record("send_rate", b.bandwidth("ib_send_bw", "-s", "8", "-n", "500000")[1])
+            for qps in (1, 1000, 10000):
+                each, memory = many_qps(b, qps)
+                b.record(f"qps {qps}", each)
+                b.record(f"qp_bytes {qps}", memory)
+    finally:
+        b.down("bench")
+        if progress:
+            print(file=sys.stderr)
+    for hosts, flags in ((16, ()), (1000, ("--topology", "fat-tree"))):
+        for _ in range(b.rounds):
+            b.record(f"up {hosts}", b.up("bring-up", hosts, *flags))
+            b.down("bring-up")
+
+
+def verbs(b, *arguments, prefix=()):
+    env = ["env", "SOFTIB_HOST=h0,h1"]
+    return b.call(*b.on("h0", 0, *env, *prefix, str(b.build / "bench" / "bench_verbs"), *arguments), timeout=600)
+
+
+def many_qps(b, count):
+    return [float(v) for v in verbs(b, "qps", str(count)).split()]
+
+
+def instructions(b):
+    """Instructions of one post and its poll: the difference between two lengths of the same run."""
+    if shutil.which("valgrind") is None:
+        return None
+    totals = []
+    b.up("bench", 2, "--arena", "16G")
+    try:
+        for count in (10000, 20000):
+            with tempfile.NamedTemporaryFile() as out:
+                prefix = ("valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}")
+                verbs(b, "writes", str(count), prefix=prefix)
+                totals.append(int(re.search(r"^summary: (\d+)", Path(out.name).read_text(), re.M).group(1)))
+    finally:
+        b.down("bench")
+    return (totals[1] - totals[0]) / 10000
+
+
+def verdict(ok):
+    return "yes" if ok else "**no**"
+
+
+def report(b, counted):
+    m = b.median
+    cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+                if line.startswith("model name")), platform.machine())
+    lines = [
+        "# Performance",
+        "",
+        "Written by `make bench` (`bench/run.py`): unmodified perftest between two hosts of a fabric, each side",
+        "pinned to a core, against the machine itself and other transports **in the same run**. Medians over",
+        f"{b.rounds} interleaved rounds, extremes in brackets. These are the speeds of shared memory, not of",
+        "InfiniBand hardware.",
+        "",
+        f"Machine: {cpu}, {os.cpu_count()} cores, Linux {platform.release()}.",
+        "",
+        "## Latency, 8 bytes, one way",
+        "",
+        "| what | µs | against the cache line | goal | reached |",
+        "|---|---|---|---|---|",
+        f"| cache line between two cores | {b.spread('line', 3)} | 1 | | |",
+    ]
+    for name, label, goal, limit in (
+            ("write_lat", "`ib_write_lat`", "≤ 2× and < 0.5 µs", None),
+            ("send_lat", "`ib_send_lat`", "< 1 µs", 1), ("read_lat", "`ib_read_lat`", "< 1 µs", 1),
+            ("atomic_lat", "`ib_atomic_lat` (fetch and add)", "< 1 µs", 1)):
+        ok = m(name) < limit if limit else m(name) <= 2 * m("line") and m(name) < 0.5
+        lines.append(f"| {label} | {b.spread(name, 2)} | {m(name) / m('line'):.1f}× | {goal} | {verdict(ok)} |")
+    for name, label in (("ucx_put_lat", "UCX put, posix"), ("ucx_cma_put_lat", "UCX put, cma allowed"),
+                        ("tcp_lat", "TCP loopback (qperf)")):
+        lines.append(f"| {label} | {b.spread(name, 2)} | {m(name) / m('line'):.1f}× | | |")
+    lines += ["", "## Bandwidth, GB/s", "",
+              "| size | memcpy, one thread | `ib_write_bw` | `ib_read_bw` | `ib_send_bw` | goal | reached |",
+              "|---|---|---|---|---|---|---|"]
+    for size in (65536, 262144, 1048576):
+        base = m(f"memcpy {size}")
+        ratios = {op: m(f"{op} {size}") / base for op in ("write", "read", "send")}
+        cells = " | ".join(f"{b.spread(f'{op} {size}', 1)}, {ratios[op]:.2f}×" for op in ("write", "read", "send"))
+        ok = ratios["write"] >= 0.9 and ratios["read"] >= 0.9 and ratios["send"] >= 0.8
+        lines.append(f"| {size // 1024} KiB | {b.spread(f'memcpy {size}', 1)} | {cells} | 0.9×, 0.9×, 0.8× | {verdict(ok)} |")
+    lines += ["",
+              f"In the same run, 64 KiB: UCX put over posix/cma {b.spread('ucx_put_bw', 1)}, TCP loopback "
+              f"{b.spread('tcp_bw', 1)}.",
+              "", "## Small messages and many queue pairs", "",
+              "| what | value | goal | reached |", "|---|---|---|---|",
+              f"| `ib_write_bw -s 8`, million messages a second | {b.spread('write_rate', 1)} | ≥ 10 | "
+              f"{verdict(m('write_rate') >= 10)} |",
+              f"| `ib_send_bw -s 8`, million messages a second | {b.spread('send_rate', 1)} | | |"]
+    if counted is not None:
+        lines.append(f"| instructions for one post and its poll (callgrind) | {counted:.0f} | | |")
+    one = m("qps 1")
+    for qps in (1, 1000, 10000):
+        ratio = m(f"qps {qps}") / one
+        goal = "≤ 1.5×" if qps > 1 else ""
+        reached = verdict(ratio <= 1.5) if qps > 1 else ""
+        lines.append(f"| ns per write and poll, {qps} connections | {b.spread(f'qps {qps}', 0)}, {ratio:.2f}× | {goal} | {reached} |")
+    lines += [f"| bytes of memory per connected queue pair | {m('qp_bytes 10000'):.0f} | | |", "", "## Bring-up", "",
+              "| what | seconds | goal | reached |", "|---|---|---|---|",
+              f"| `softib up`, 16 hosts | {b.spread('up 16', 3)} | < 0.3 | {verdict(m('up 16') < 0.3)} |",
+              f"| `softib up`, 1,000 hosts, fat tree | {b.spread('up 1000', 3)} | < 3 | {verdict(m('up 1000') < 3)} |",
+              ""]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--write", help="also write the report to this file")
+    arguments = parser.parse_args()
+    b = Bench(arguments.build, arguments.rounds)
+    try:
+        measure(b)
+        text = report(b, instructions(b))
+    finally:
+        shutil.rmtree(b.runtime, ignore_errors=True)
+    print(text)
+    if arguments.write:
+        notes = Path(arguments.write).with_name("performance-notes.md")
+        Path(arguments.write).write_text(text + (notes.read_text() if notes.exists() else ""))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Costs that perftest does not show, in one process that has the devices of two hosts
+// (SOFTIB_HOST=h0,h1):
+//
+//   bench_verbs qps COUNT        nanoseconds per 8-byte write, round robin over COUNT connections,
+//                                and bytes of memory per connected queue pair
+//   bench_verbs writes COUNT     COUNT signaled 8-byte writes and polls: for counting instructions
+
+#include <infiniband/verbs.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+double now_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+template <typename T>
+T* need(T* pointer, const char* what) {
+    if (pointer == nullptr) {
+        std::perror(what);
+        std::exit(1);
+    }
+    return pointer;
+}
+
+void need(int error, const char* what) {
+    if (error != 0) {
+        std::fprintf(stderr, "%s: %s\n", what, std::strerror(error));
+        std::exit(1);
+    }
+}
+
+/// Resident bytes, private and shared, of this process.
+long resident_bytes() {
+    long size = 0;
+    long resident = 0;
+    std::FILE* file = std::fopen("/proc/self/statm", "r");
+    if (file == nullptr || std::fscanf(file, "%ld %ld", &size, &resident) != 2) {
+        std::exit(1);
+    }
+    std::fclose(file);
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+struct Host {
+    ibv_context* context;
+    ibv_pd* pd;
+    ibv_cq* cq;
+    ibv_mr* mr;
+    char* buffer;
+    ibv_port_attr port;
+
+    explicit Host(ibv_device* device) {
+        context = need(ibv_open_device(device), "ibv_open_device");
+        pd = need(ibv_alloc_pd(context), "ibv_alloc_pd");
+        cq = need(ibv_create_cq(context, 1024, nullptr, nullptr, 0), "ibv_create_cq");
+        buffer = static_cast<char*>(need(std::aligned_alloc(4096, 4096), "aligned_alloc"));
+        std::memset(buffer, 0, 4096);
+        mr = need(ibv_reg_mr(pd, buffer, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+                  "ibv_reg_mr");
+        need(ibv_query_port(context, 1, &port), "ibv_query_port");
+    }
+
+    ibv_qp* make_qp() const {
+        ibv_qp_init_attr init{};
+        init.send_cq = cq;
+        init.recv_cq = cq;
+        init.qp_type = IBV_QPT_RC;
+        init.cap = {.max_send_wr = 16, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+        return need(ibv_create_qp(pd, &init), "ibv_create_qp");
+    }
+};
+
+void connect(ibv_qp* qp, std::uint32_t dest_qpn, std::uint16_t dlid) {
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    need(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "INIT");
+    attr.qp_state = IBV_QPS_RTR;
+    attr.path_mtu = IBV_MTU_4096;
+    attr.dest_qp_num = dest_qpn;
+    attr.ah_attr.dlid = dlid;
+    attr.ah_attr.port_num = 1;
+    attr.max_dest_rd_atomic = 1;
+    attr.min_rnr_timer = 12;
+    need(ibv_modify_qp(qp, &attr,
+                       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                           IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+         "RTR");
+    attr.qp_state = IBV_QPS_RTS;
+    attr.timeout = 14;
+    attr.retry_cnt = 7;
+    attr.rnr_retry = 7;
+    attr.max_rd_atomic = 1;
+    need(ibv_modify_qp(qp, &attr,
+                       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                           IBV_QP_MAX_QP_RD_ATOMIC),
+         "RTS");
+}
+
+void write_once(const Host& from, const Host& to, ibv_qp* qp) {
+    ibv_sge sge{reinterpret_cast<std::uintptr_t>(from.buffer), 8, from.mr->lkey};
+    ibv_send_wr wr{};
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_RDMA_WRITE;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(to.buffer);
+    wr.wr.rdma.rkey = to.mr->rkey;
+    ibv_send_wr* bad = nullptr;
+    need(ibv_post_send(qp, &wr, &bad), "ibv_post_send");
+    ibv_wc wc{};
+    int n = 0;
+    while ((n = ibv_poll_cq(from.cq, 1, &wc)) == 0) {
+    }
+    if (n < 0 || wc.status != IBV_WC_SUCCESS) {
+        std::fprintf(stderr, "completion: %s\n", ibv_wc_status_str(wc.status));
+        std::exit(1);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const long count = argc == 3 ? std::atol(argv[2]) : 0;
+    const bool many = argc == 3 && std::strcmp(argv[1], "qps") == 0;
+    if (count <= 0 || (!many && std::strcmp(argv[1], "writes") != 0)) {
+        std::fprintf(stderr, "usage: %s qps COUNT | writes COUNT\n", argv[0]);
+        return 2;
+    }
+    int devices = 0;
+    ibv_device** list = need(ibv_get_device_list(&devices), "ibv_get_device_list");
+    if (devices < 2) {
+        std::fprintf(stderr, "needs the devices of two hosts: SOFTIB_HOST=h0,h1\n");
+        return 1;
+    }
+    const Host a(list[0]);
+    const Host b(list[1]);
+    const long before = resident_bytes();
+    std::vector<ibv_qp*> qps;
+    for (long i = 0; i < (many ? count : 1); ++i) {
+        ibv_qp* p = a.make_qp();
+        ibv_qp* q = b.make_qp();
+        connect(p, q->qp_num, b.port.lid);
+        connect(q, p->qp_num, a.port.lid);
+        qps.push_back(p);
+    }
+    for (ibv_qp* qp : qps) {
+        write_once(a, b, qp);
+    }
+    const long bytes = resident_bytes() - before;
+    const long writes = many ? 2'000'000 : count;
+    const double start = now_ns();
+    for (long i = 0; i < writes; ++i) {
+        write_once(a, b, qps[static_cast<std::size_t>(i) % qps.size()]);
+    }
+    const double each = (now_ns() - start) / static_cast<double>(writes);
+    std::printf("%.1f %.0f\n", each, static_cast<double>(bytes) / (2.0 * static_cast<double>(qps.size())));
+    return 0;
+}
