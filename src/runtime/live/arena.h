@@ -189,6 +189,11 @@ struct ServiceCall {
 inline constexpr std::uint32_t kServiceCalls = 16;
 inline constexpr std::uint32_t kAsyncChannels = 128;  ///< Open contexts of one process.
 
+enum AttentionBits : std::uint32_t {
+    kAttentionPeer = 1,   ///< A queue pair was moved to error, or a service call posted.
+    kAttentionDeath = 2,  ///< A process died while it worked on our objects.
+};
+
 struct alignas(4096) ProcSlot {
     std::atomic<ProcState> state;
     std::uint32_t pid;
@@ -205,7 +210,7 @@ struct alignas(4096) ProcSlot {
     /// Futex word: peers add 1 and wake when the owner has something to look at.
     alignas(64) std::atomic<std::uint32_t> doorbell;
     std::atomic<std::uint32_t> helper_sleeping;
-    /// Set by peers, cleared by the owner's progress: queue pairs moved to error, requests posted.
+    /// AttentionBits, set by peers and the daemon, cleared by the owner's progress.
     alignas(64) std::atomic<std::uint32_t> attention;
 
     /// Asynchronous event channels of the open contexts, for events of a port.
@@ -266,7 +271,8 @@ struct alignas(64) CqShared {
     alignas(64) std::atomic<std::uint32_t> consumed;  ///< Written by the owner's polls.
 };
 
-enum ArmKind : std::uint32_t { kArmNone = 0, kArmSolicited = 1, kArmAny = 2 };
+/// kArmClaimed: a producer is about to write the event; it may die before it does.
+enum ArmKind : std::uint32_t { kArmNone = 0, kArmSolicited = 1, kArmAny = 2, kArmClaimed = 3 };
 
 struct Sge {
     std::uint64_t addr;
@@ -403,6 +409,7 @@ enum AccessFlags : std::uint32_t {  // ibv_access_flags values
 };
 
 enum class KeyKind : std::uint8_t { kRegion = 0, kNull = 1, kWindow1 = 2, kWindow2 = 3, kDeviceMemory = 4 };
+constexpr bool is_window(KeyKind kind) { return kind == KeyKind::kWindow1 || kind == KeyKind::kWindow2; }
 
 /// A stretch of a region that is not covered by its main extent.
 struct Extent {
@@ -433,7 +440,8 @@ struct alignas(64) MrShared {
     std::uint32_t parent;  ///< Window: index of its region.
     std::uint32_t next_key_variant;
     std::uint32_t hca;
-    std::uint32_t reserved;
+    /// Region: changes with every registration. Window: that of its region when it was bound.
+    std::atomic<std::uint32_t> generation;
 };
 static_assert(sizeof(MrShared) == 128);
 

@@ -58,7 +58,8 @@ int ChannelWriter::writer(Owner owner, std::uint32_t id) {
         close(entry.fd);
     }
     const std::string path = fifo_path(process_directory(fabric_dir_, *arena_, owner), id);
-    entry = Entry{owner, id, instance, open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)};
+    // Opened for both: a write after the reader's death must not raise SIGPIPE.
+    entry = Entry{owner, id, instance, open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC)};
     return entry.fd;
 }
 

@@ -19,6 +19,7 @@
 
 namespace softib::live {
 
+class Cq;
 class Qp;
 class MemoryMap;
 
@@ -64,6 +65,8 @@ class Process {
     std::vector<Qp*> stalled;
     std::mutex qps_mutex;
     std::vector<Qp*> qps;
+    std::mutex cqs_mutex;
+    std::vector<Cq*> cqs;
 
     void start_helper();
     void stop_helper_in_child();
@@ -83,6 +86,8 @@ class Process {
     void become_inherited();
     static void* helper_main(void* self);
     void helper_loop();
+    /// Asks receivers to ring us; returns the time to the first deadline, 0: none.
+    std::uint64_t arm_wakes();
 
     int socket_ = -1;
     std::mutex socket_mutex_;
@@ -91,6 +96,8 @@ class Process {
     std::atomic<std::uint32_t> channel_counter_{0};
     std::atomic<std::uint32_t> stripe_counter_{0};
     std::atomic<bool> helper_started_{false};
+    std::mutex progress_mutex_;     ///< Outermost: held while queue pairs are driven.
+    std::vector<Qp*> advancing_;    ///< Guarded by progress_mutex_.
     std::mutex helper_mutex_;
 
     friend struct ForkHandlers;

@@ -68,9 +68,12 @@ void overflow(Process& process, CqShared& cq) {
 }
 
 void notify(Process& process, CqShared& cq, std::uint32_t armed) {
-    if (cq.arm.compare_exchange_strong(armed, kArmNone)) {
+    // Disarmed only when the event is out: what a producer that dies here leaves, the owner sees.
+    if (cq.arm.compare_exchange_strong(armed, kArmClaimed)) {
         park_point(ParkPoint::kCqNotifying);
         process.channels.signal(cq.owner, cq.channel, {cq.cookie, 0, 0});
+        std::uint32_t claimed = kArmClaimed;
+        cq.arm.compare_exchange_strong(claimed, kArmNone);  // Unless it was armed again meanwhile.
     }
 }
 
@@ -126,7 +129,7 @@ bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
     shm_unlock(cq.lock);
     park_point(ParkPoint::kCqBeforeNotify);
     const std::uint32_t armed = cq.arm.load(std::memory_order_relaxed);
-    if (armed != kArmNone && (armed == kArmAny || solicited)) [[unlikely]] {
+    if (armed != kArmNone && (armed == kArmAny || (armed == kArmSolicited && solicited))) [[unlikely]] {
         notify(process, cq, armed);
     }
     return true;
@@ -175,12 +178,18 @@ Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::
     cq->index_ = index;
     cq->mask_ = ring - 1;
     cq->ring_ = ring_of(process.arena, shared);
+    const std::lock_guard guard(process.cqs_mutex);
+    process.cqs.push_back(cq);
     return cq;
 }
 
 Cq::~Cq() {
     if (!process_->usable()) {
         return;
+    }
+    {
+        const std::lock_guard guard(process_->cqs_mutex);
+        std::erase(process_->cqs, this);
     }
     // A sender that was stopped in mid-delivery may still come back to this queue: then it stays.
     if (wait_grace(process_->arena, process_->owner, nullptr)) {
@@ -196,7 +205,7 @@ void Cq::retire(const Cqe& e) {
     QpShared& qp = process_->arena.qps[qp_index(e.qpn)];
     if (e.is_receive == 0) {
         reinterpret_cast<Qp*>(qp.cookie)->send_retired(e.wqe_index);
-    } else if (qp.srq == 0) {
+    } else if (qp.srq == 0 && qp.type != QpType::kXrcRecv) {
         reinterpret_cast<Qp*>(qp.cookie)->receive_retired(e.wqe_index);
     }
 }
@@ -204,10 +213,25 @@ void Cq::retire(const Cqe& e) {
 void Cq::arm(bool solicited_only) {
     // Solicited-only never weakens an earlier request for any completion (IBA vol. 1, 11.4.2.2).
     if (solicited_only) {
-        std::uint32_t none = kArmNone;
-        shared_->arm.compare_exchange_strong(none, kArmSolicited);
+        std::uint32_t seen = shared_->arm.load();
+        while (seen != kArmAny && !shared_->arm.compare_exchange_weak(seen, kArmSolicited)) {
+        }
     } else {
         shared_->arm.exchange(kArmAny, std::memory_order_seq_cst);
+    }
+}
+
+void Cq::announce_lost() {
+    std::uint32_t armed = shared_->arm.load();
+    if (armed == kArmNone) {
+        return;
+    }
+    lock_.lock();
+    const bool waiting = armed == kArmClaimed || peek_locked() != nullptr;
+    lock_.unlock();
+    // An event too many does no harm: the program polls and finds nothing.
+    if (waiting && shared_->arm.compare_exchange_strong(armed, kArmNone)) {
+        process_->channels.signal(process_->owner, shared_->channel, {shared_->cookie, 0, 0});
     }
 }
 

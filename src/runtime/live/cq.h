@@ -65,6 +65,8 @@ class Cq {
     }
 
     void arm(bool solicited_only);
+    /// After the death of a producer: writes the event that it may have owed us.
+    void announce_lost();
     int resize(std::uint32_t entries);  ///< 0 or errno.
     /// Removes the completions of a queue pair (or of a shared receive queue) that is going away.
     void purge(std::uint32_t qpn);

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "runtime/live/client.h"
+#include "runtime/live/cq.h"
 #include "runtime/live/qp.h"
 #include "runtime/live/service.h"
 
@@ -38,7 +39,7 @@ void Process::ring(Owner target) const {
         return;
     }
     ProcSlot& other = arena.proc(target);
-    other.attention.store(1, std::memory_order_release);
+    other.attention.fetch_or(kAttentionPeer, std::memory_order_release);
     other.doorbell.fetch_add(1, std::memory_order_seq_cst);
     if (other.helper_sleeping.load(std::memory_order_seq_cst) != 0) {
         futex_wake(other.doorbell);
@@ -62,6 +63,8 @@ void Process::add_stalled(Qp& qp) {
 }
 
 void Process::remove_stalled(Qp& qp) {
+    // Waits for a progress() that may be at work on it.
+    const std::lock_guard progress_guard(progress_mutex_);
     const std::lock_guard guard(stalled_mutex);
     std::erase(stalled, &qp);
     stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_relaxed);
@@ -69,8 +72,14 @@ void Process::remove_stalled(Qp& qp) {
 
 void Process::progress() {
     if (slot->attention.load(std::memory_order_relaxed) != 0) {
-        slot->attention.exchange(0, std::memory_order_acq_rel);
+        const std::uint32_t attention = slot->attention.exchange(0, std::memory_order_acq_rel);
         service_run(*this);
+        if ((attention & kAttentionDeath) != 0) {
+            const std::lock_guard guard(cqs_mutex);
+            for (Cq* cq : cqs) {
+                cq->announce_lost();
+            }
+        }
         const std::lock_guard guard(qps_mutex);
         for (Qp* qp : qps) {
             qp->flush_if_failed();
@@ -79,13 +88,43 @@ void Process::progress() {
     if (stalled_count.load(std::memory_order_relaxed) == 0) {
         return;
     }
-    // One thread at a time; the others have better things to do.
-    if (!stalled_mutex.try_lock()) {
+    // One thread at a time; the others have better things to do. The list is not locked while
+    // queue pairs are at work: a sender that stalls takes the two locks in the other order.
+    if (!progress_mutex_.try_lock()) {
         return;
     }
-    std::erase_if(stalled, [](Qp* qp) { return qp->advance(); });
-    stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_relaxed);
-    stalled_mutex.unlock();
+    {
+        const std::lock_guard guard(stalled_mutex);
+        advancing_.swap(stalled);
+    }
+    std::erase_if(advancing_, [](Qp* qp) { return qp->advance(); });
+    {
+        const std::lock_guard guard(stalled_mutex);
+        stalled.insert(stalled.end(), advancing_.begin(), advancing_.end());
+        stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_relaxed);
+    }
+    advancing_.clear();
+    progress_mutex_.unlock();
+}
+
+std::uint64_t Process::arm_wakes() {
+    const std::lock_guard progress_guard(progress_mutex_);
+    std::vector<Qp*> waiting;
+    {
+        const std::lock_guard guard(stalled_mutex);
+        waiting = stalled;
+    }
+    const std::uint64_t now = monotonic_ns();
+    std::uint64_t first = 0;
+    for (Qp* qp : waiting) {
+        qp->ask_for_wake();
+        const std::uint64_t deadline = qp->deadline_ns();
+        if (deadline != 0) {
+            const std::uint64_t left = deadline > now ? deadline - now : 1;
+            first = first == 0 ? left : std::min(first, left);
+        }
+    }
+    return first;
 }
 
 void Process::start_helper() {
@@ -141,19 +180,7 @@ void Process::helper_loop() {
             look_ins = 0;
             sleep_ns = kLookInNs;
             if (!polled) {
-                sleep_ns = 0;
-                const std::uint64_t now = monotonic_ns();
-                {
-                    const std::lock_guard guard(stalled_mutex);
-                    for (Qp* qp : stalled) {
-                        qp->ask_for_wake();
-                        const std::uint64_t deadline = qp->deadline_ns();
-                        if (deadline != 0) {
-                            const std::uint64_t left = deadline > now ? deadline - now : 1;
-                            sleep_ns = sleep_ns == 0 ? left : std::min(sleep_ns, left);
-                        }
-                    }
-                }
+                sleep_ns = arm_wakes();
                 progress();
                 // Nobody announces that a silent peer came up or a route came back.
                 sleep_ns = sleep_ns == 0 ? 50 * kLookInNs : std::min(sleep_ns, 50 * kLookInNs);

@@ -2,6 +2,9 @@
 #include "runtime/live/reclaim.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "runtime/live/grace.h"
 #include "runtime/live/qp.h"
@@ -72,6 +75,32 @@ void free_chunks(const Arena& arena, Owner owner) {
     }
 }
 
+void alert(ProcSlot& slot) {
+    slot.attention.fetch_or(kAttentionDeath, std::memory_order_release);
+    slot.doorbell.fetch_add(1, std::memory_order_seq_cst);
+    syscall(SYS_futex, &slot.doorbell, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+/// It may have owed an event to those on whose objects it was at work: completions without an
+/// event, a queue pair in error whose owner does not know.
+void alert_targets(const Arena& arena, Owner dead) {
+    const ProcSlot& slot = arena.proc(dead);
+    const std::uint32_t stripes = slot.stripes_used.load(std::memory_order_acquire);
+    for (std::uint32_t s = 0; s < stripes && s < kStripesPerProc; ++s) {
+        const std::uint64_t hazard = slot.stripes[s].hazard.load(std::memory_order_acquire);
+        const auto target = static_cast<Owner>(hazard);
+        if ((hazard & kHazardBusy) == 0) {
+            continue;
+        }
+        for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+            if ((target == p + 1 || target == kHazardAnyOwner) &&
+                arena.procs[p].state.load(std::memory_order_acquire) == ProcState::kLive) {
+                alert(arena.procs[p]);
+            }
+        }
+    }
+}
+
 }  // namespace
 
 void reclaim(const Arena& arena, Owner owner) {
@@ -91,6 +120,7 @@ void reclaim(const Arena& arena, Owner owner) {
     bool quiet = true;
     for_each_delivery(arena, owner,
                       [&](DeliveryRecord& record) { quiet &= give_back(arena, owner, record); });
+    alert_targets(arena, owner);
     quiet &= wait_grace(arena, owner, nullptr);
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
         fold(arena, arena.qps[i]);
