@@ -298,6 +298,12 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
     mr.key.store(0, std::memory_order_release);
     wait_grace(process_.arena, process_.owner, nullptr);
     int error = 0;
+    if (change_access && !translation && mr.length != UINT64_MAX) {
+        std::vector<Vma> vmas;
+        error = read_vmas(process_.arena, page_down(request.va), page_up(request.va + request.length), vmas)
+                    ? check(request, vmas)
+                    : errno;
+    }
     if (translation) {
         account(mr, -1);
         std::vector<std::uint64_t> backings;
