@@ -248,7 +248,9 @@ int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     if (error == 0) {
         base->rkey = wire.new_rkey;
         Mr* previous = mw.bound;
-        mw.bound = info.length != 0 ? &of(info.mr) : nullptr;
+        // A failed bind leaves no key; one that still waits leaves the old one.
+        const bool failed = process.arena.mrs[mw.index].key.load() == 0;
+        mw.bound = info.length != 0 && !failed ? &of(info.mr) : nullptr;
         if (mw.bound != nullptr) {
             mw.bound->windows.add();
         }
