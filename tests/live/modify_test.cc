@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The queue pair state machine as ibv_modify_qp shows it (IBA vol. 1, 11.2.5.2).
+#include "verbs_rig.h"
+
+namespace softib::test {
+namespace {
+
+constexpr int kInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+constexpr int kRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+constexpr int kRcRtr = kRtr | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+constexpr int kRcRts = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                       IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+
+struct Row {
+    ibv_qp_type type;
+    ibv_qp_state from;
+    ibv_qp_state to;
+    int required;
+    int also;       ///< One attribute that may come along; 0: none.
+    int forbidden;  ///< One attribute that may not.
+};
+
+constexpr Row kRows[] = {
+    {IBV_QPT_RC, IBV_QPS_RESET, IBV_QPS_INIT, kInit | IBV_QP_ACCESS_FLAGS, 0, IBV_QP_QKEY},
+    {IBV_QPT_RC, IBV_QPS_INIT, IBV_QPS_RTR, kRcRtr, IBV_QP_PKEY_INDEX, IBV_QP_SQ_PSN},
+    {IBV_QPT_RC, IBV_QPS_RTR, IBV_QPS_RTS, kRcRts, IBV_QP_MIN_RNR_TIMER, IBV_QP_DEST_QPN},
+    {IBV_QPT_RC, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QP_STATE, IBV_QP_EN_SQD_ASYNC_NOTIFY, IBV_QP_AV},
+    {IBV_QPT_UC, IBV_QPS_RESET, IBV_QPS_INIT, kInit | IBV_QP_ACCESS_FLAGS, 0, IBV_QP_QKEY},
+    {IBV_QPT_UC, IBV_QPS_INIT, IBV_QPS_RTR, kRtr, IBV_QP_ACCESS_FLAGS, IBV_QP_MIN_RNR_TIMER},
+    {IBV_QPT_UC, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_SQ_PSN, IBV_QP_ACCESS_FLAGS,
+     IBV_QP_TIMEOUT},
+    {IBV_QPT_UD, IBV_QPS_RESET, IBV_QPS_INIT, kInit | IBV_QP_QKEY, 0, IBV_QP_ACCESS_FLAGS},
+    {IBV_QPT_UD, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_STATE, IBV_QP_QKEY, IBV_QP_AV},
+    {IBV_QPT_UD, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_SQ_PSN, IBV_QP_QKEY,
+     IBV_QP_RETRY_CNT},
+};
+
+/// A queue pair brought to the state a row starts from.
+struct Subject {
+    Subject(ibv_qp_type type, ibv_qp_state state) {
+        options.type = type;
+        qp = end.make_qp(options);
+        if (state >= IBV_QPS_INIT) {
+            EXPECT_EQ(to_init(qp.get(), options), 0);
+        }
+        if (state >= IBV_QPS_RTR) {
+            EXPECT_EQ(to_rtr(qp.get(), options, qp->qp_num, lid_of(end.context.get())), 0);
+        }
+        if (state >= IBV_QPS_RTS) {
+            EXPECT_EQ(to_rts(qp.get(), options), 0);
+        }
+        if (state > IBV_QPS_RTS) {
+            EXPECT_EQ(to_state(qp.get(), state), 0);
+        }
+    }
+    int modify(ibv_qp_state to, int mask) {
+        ibv_qp_attr attr{};
+        attr.qp_state = to;
+        attr.port_num = 1;
+        attr.path_mtu = IBV_MTU_1024;
+        attr.dest_qp_num = qp->qp_num;
+        attr.ah_attr.dlid = lid_of(end.context.get());
+        attr.ah_attr.port_num = 1;
+        return ibv_modify_qp(qp.get(), &attr, mask);
+    }
+    End end{0};
+    QpOptions options;
+    Owned<ibv_qp> qp;
+};
+
+class Transition : public testing::TestWithParam<Row> {};
+INSTANTIATE_TEST_SUITE_P(Table, Transition, testing::ValuesIn(kRows));
+
+TEST_P(Transition, NeedsExactlyItsAttributes) {
+    const Row& row = GetParam();
+    Subject s(row.type, row.from);
+    ASSERT_EQ(state_of(s.qp.get()), row.from);
+    for (int bit = 1; bit <= IBV_QP_DEST_QPN; bit <<= 1) {
+        if ((row.required & bit) != 0 && bit != IBV_QP_STATE) {
+            EXPECT_EQ(s.modify(row.to, row.required & ~bit), EINVAL) << "without " << bit;
+            EXPECT_EQ(state_of(s.qp.get()), row.from);
+        }
+    }
+    EXPECT_EQ(s.modify(row.to, row.required | row.forbidden), EINVAL);
+    EXPECT_EQ(state_of(s.qp.get()), row.from);
+    EXPECT_EQ(s.modify(row.to, row.required | row.also), 0);
+    EXPECT_EQ(state_of(s.qp.get()), row.to);
+}
+
+TEST(Transition, ErrorAndResetAreReachableFromEverywhere) {
+    for (const auto from : {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD}) {
+        for (const auto to : {IBV_QPS_ERR, IBV_QPS_RESET}) {
+            Subject s(IBV_QPT_RC, from);
+            EXPECT_EQ(to_state(s.qp.get(), to), 0) << from << " to " << to;
+            EXPECT_EQ(state_of(s.qp.get()), to);
+        }
+    }
+}
+
+TEST(Transition, NoShortcuts) {
+    Subject reset(IBV_QPT_RC, IBV_QPS_RESET);
+    EXPECT_EQ(reset.modify(IBV_QPS_RTR, kRcRtr), EINVAL);
+    EXPECT_EQ(reset.modify(IBV_QPS_RTS, kRcRts), EINVAL);
+    Subject init(IBV_QPT_RC, IBV_QPS_INIT);
+    EXPECT_EQ(init.modify(IBV_QPS_RTS, kRcRts), EINVAL);
+    Subject error(IBV_QPT_RC, IBV_QPS_RTS);
+    ASSERT_EQ(to_state(error.qp.get(), IBV_QPS_ERR), 0);
+    EXPECT_EQ(error.modify(IBV_QPS_RTS, IBV_QP_STATE), EINVAL);
+    EXPECT_EQ(error.modify(IBV_QPS_INIT, kInit | IBV_QP_ACCESS_FLAGS), EINVAL);
+}
+
+TEST(Transition, ValuesOutOfRangeAreRefused) {
+    Subject s(IBV_QPT_RC, IBV_QPS_RESET);
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 2;
+    EXPECT_EQ(ibv_modify_qp(s.qp.get(), &attr, kInit | IBV_QP_ACCESS_FLAGS), EINVAL);
+    attr.port_num = 1;
+    attr.pkey_index = 0xFFF;
+    EXPECT_EQ(ibv_modify_qp(s.qp.get(), &attr, kInit | IBV_QP_ACCESS_FLAGS), EINVAL);
+    EXPECT_EQ(state_of(s.qp.get()), IBV_QPS_RESET);
+}
+
+TEST(Transition, QueryReturnsWhatWasSet) {
+    Subject s(IBV_QPT_RC, IBV_QPS_RTS);
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    ASSERT_EQ(ibv_query_qp(s.qp.get(), &attr, 0, &init), 0);
+    EXPECT_EQ(attr.dest_qp_num, s.qp->qp_num);
+    EXPECT_EQ(attr.path_mtu, IBV_MTU_1024);
+    EXPECT_EQ(attr.ah_attr.dlid, lid_of(s.end.context.get()));
+    EXPECT_EQ(attr.timeout, s.options.timeout);
+    EXPECT_EQ(attr.retry_cnt, s.options.retry_count);
+    EXPECT_EQ(attr.rnr_retry, s.options.rnr_retry);
+    EXPECT_EQ(attr.qp_access_flags, s.options.access);
+    EXPECT_EQ(attr.cap.max_send_wr, s.options.send_wr);
+    EXPECT_EQ(init.qp_type, IBV_QPT_RC);
+    EXPECT_EQ(init.send_cq, s.end.send_cq.get());
+}
+
+TEST(Posting, NeedsTheRightState) {
+    Subject reset(IBV_QPT_RC, IBV_QPS_RESET);
+    EXPECT_EQ(post_recv(reset.qp.get(), 1, {}), EINVAL);
+    EXPECT_EQ(Send(IBV_WR_SEND).post(reset.qp.get()), EINVAL);
+    Subject init(IBV_QPT_RC, IBV_QPS_INIT);
+    EXPECT_EQ(post_recv(init.qp.get(), 1, {}), 0);
+    EXPECT_EQ(Send(IBV_WR_SEND).post(init.qp.get()), EINVAL);
+    Subject rtr(IBV_QPT_RC, IBV_QPS_RTR);
+    EXPECT_EQ(Send(IBV_WR_SEND).post(rtr.qp.get()), EINVAL);
+}
+
+TEST(Posting, LimitsOfTheQueuePairHold) {
+    Pair p;
+    Send many(IBV_WR_SEND);
+    for (std::uint32_t i = 0; i <= p.a.options.sges; ++i) {
+        many.from(p.a.region(), 0, 1);
+    }
+    EXPECT_EQ(many.post(p.a.qp.get()), EINVAL);
+    Send inlined(IBV_WR_SEND, IBV_SEND_INLINE);
+    inlined.from(p.a.region(), 0, p.a.options.inline_bytes + 1);
+    EXPECT_EQ(inlined.post(p.a.qp.get()), EINVAL);
+    for (std::uint32_t i = 0; i < p.a.options.recv_wr; ++i) {
+        ASSERT_EQ(p.a.receive(i, 0, 8), 0);
+    }
+    EXPECT_EQ(p.a.receive(0, 0, 8), ENOMEM);
+}
+
+TEST(Posting, ImpossibleQueuePairsAreRefused) {
+    End end(0);
+    const auto create = [&](ibv_qp_type type, std::uint32_t sends, std::uint32_t sges) {
+        ibv_qp_init_attr attr{};
+        attr.send_cq = attr.recv_cq = end.send_cq.get();
+        attr.cap = {sends, 1, sges, 1, 0};
+        attr.qp_type = type;
+        return Owned<ibv_qp>(ibv_create_qp(end.pd.get(), &attr));
+    };
+    ibv_device_attr device{};
+    ASSERT_EQ(ibv_query_device(end.context.get(), &device), 0);
+    EXPECT_EQ(create(IBV_QPT_RC, static_cast<std::uint32_t>(device.max_qp_wr) + 1, 1), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+    EXPECT_EQ(create(IBV_QPT_RC, 1, static_cast<std::uint32_t>(device.max_sge) + 1), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+    EXPECT_EQ(create(IBV_QPT_RAW_PACKET, 1, 1), nullptr);
+    EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+}  // namespace
+}  // namespace softib::test
