@@ -458,6 +458,7 @@ struct Arena {
     std::byte* base = nullptr;
     std::uint64_t bytes = 0;
     int fd = -1;
+    Owner self = 0;  ///< This process's slot; 0 for the daemon and observers.
 
     ArenaHeader* header = nullptr;
     ProcSlot* procs = nullptr;

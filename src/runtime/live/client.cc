@@ -112,6 +112,7 @@ bool Process::attach() {
         return false;
     }
     owner = static_cast<Owner>(message.owner);
+    arena.self = owner;
     slot = &arena.proc(owner);
     lock_word = live::lock_word(arena, owner);
     fabric_dir = dir;

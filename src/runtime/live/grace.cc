@@ -64,6 +64,9 @@ bool wait_stripe(const Arena& arena, Owner holder, const Stripe& stripe, Owner o
 }  // namespace
 
 bool owner_alive(const Arena& arena, Owner owner) {
+    if (owner == arena.self) {
+        return true;  // A process never sees its own lock as a conflict.
+    }
     const ProcState state = arena.proc(owner).state.load(std::memory_order_acquire);
     if (state == ProcState::kAttaching) {
         return true;
@@ -75,8 +78,7 @@ bool owner_alive(const Arena& arena, Owner owner) {
     if (fcntl(arena.fd, F_GETLK, &range) != 0) {
         return true;
     }
-    // A process never sees its own lock as a conflict.
-    return range.l_type != F_UNLCK || arena.proc(owner).pid == static_cast<std::uint32_t>(getpid());
+    return range.l_type != F_UNLCK;
 }
 
 bool hold_life_lock(const Arena& arena, Owner owner) {
