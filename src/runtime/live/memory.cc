@@ -296,6 +296,7 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
     const std::lock_guard guard(mutex_);
     const std::uint32_t key = mr.key.load(std::memory_order_relaxed);
     mr.key.store(0, std::memory_order_release);
+    mr.generation.fetch_add(1);
     wait_grace(process_.arena, process_.owner, nullptr);
     int error = 0;
     if (change_access && !translation && mr.length != UINT64_MAX) {
@@ -339,6 +340,7 @@ void MemoryMap::remove(std::uint32_t index) {
     MrShared& mr = process_.arena.mrs[index];
     const std::lock_guard guard(mutex_);
     mr.key.store(0, std::memory_order_release);
+    mr.generation.fetch_add(1);
     const bool quiet = wait_grace(process_.arena, process_.owner, nullptr);
     if (mr.kind == KeyKind::kRegion) {
         account(mr, -1);

@@ -207,7 +207,7 @@ bool Qp::gather_local(const WorkRequest& wr, Gather& out) const {
         const char* from = reinterpret_cast<const char*>(sge.addr);
         if ((wr.flags & kSendInline) == 0) {
             const MrShared* mr = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
-            if (mr == nullptr || mr->kind == KeyKind::kWindow1 || mr->kind == KeyKind::kWindow2) {
+            if (mr == nullptr || is_window(mr->kind)) {
                 return false;
             }
             if (mr->kind == KeyKind::kNull) {
@@ -317,8 +317,12 @@ const MrShared* Qp::find_remote(const WorkRequest& wr, std::uint64_t bytes, std:
         pd = process_->arena.srqs[wr.remote_srqn].pd;
     }
     const MrShared* mr = find_key(process_->arena, wr.rkey, pd, wr.remote_addr, bytes, access);
-    if (mr != nullptr && mr->kind == KeyKind::kWindow2 && mr->qpn != peer_->qpn) [[unlikely]] {
-        return nullptr;
+    if (mr != nullptr && is_window(mr->kind)) [[unlikely]] {
+        const MrShared& region = process_->arena.mrs[mr->parent];
+        if (region.generation.load(std::memory_order_acquire) != mr->generation.load(std::memory_order_relaxed) ||
+            (mr->kind == KeyKind::kWindow2 && mr->qpn != peer_->qpn)) {
+            return nullptr;
+        }
     }
     return mr;
 }
@@ -360,8 +364,9 @@ Qp::Verdict Qp::do_write(const WorkRequest& wr) {
         const char* from = reinterpret_cast<const char*>(sge.addr);
         if ((wr.flags & kSendInline) == 0 && at != nullptr) {
             const MrShared* mr = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
-            from = mr == nullptr ? nullptr
-                                 : reinterpret_cast<const char*>(shared_address(arena, *mr, sge.addr, sge.length));
+            from = mr == nullptr || is_window(mr->kind)
+                       ? nullptr
+                       : reinterpret_cast<const char*>(shared_address(arena, *mr, sge.addr, sge.length));
         }
         if (at != nullptr && from != nullptr && sge.length != 0) [[likely]] {
             copy_ordered(at, from, sge.length);
@@ -620,6 +625,7 @@ Qp::Verdict Qp::do_local(const WorkRequest& wr) {
     window.rest_tier = region.rest_tier;
     window.extents = 0;
     window.parent = bind.mr_index;
+    window.generation.store(region.generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
     window.qpn = shared_->qpn;
     window.key.store(bind.new_rkey, std::memory_order_release);
     return {};
