@@ -77,8 +77,9 @@ Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
         return {};
     }
     QpShared& target = arena.qps[qp_index(wr.remote_qpn)];
-    const Hazard hazard(*stripe_, target.owner, hazard_fence_);
-    if (datagram_accepted(wr, target, hca) && target.qpn == wr.remote_qpn) {
+    const Owner owner = target.owner;
+    const Hazard hazard(*stripe_, owner, hazard_fence_);
+    if (datagram_accepted(wr, target, hca) && target.qpn == wr.remote_qpn && target.owner == owner) {
         return deliver_datagram(wr, target, gather);
     }
     return {};
@@ -163,18 +164,17 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
     cq_push(*process_, arena.cqs[target.recv_cq], e,
             (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess, {record, nullptr, 0});
     park_point(ParkPoint::kDatagramCompleted);
+    const hca::WireCost cost = hca::request_cost(wr.ah->to.global ? format_grh_ : format_,
+                                                 static_cast<hca::WireOp>(wr.opcode),
+                                                 gather.bytes - kGrhBytes);
+    target.rcv_packets.fetch_add(cost.packets, std::memory_order_relaxed);
+    target.rcv_words.fetch_add(cost.words, std::memory_order_relaxed);
     if (shared) {
         delivered(*record);
     } else {
         ring.head.store(taken.wqe_index + 1, std::memory_order_release);
         park_point(ParkPoint::kDatagramHeadMoved);
         delivered(*record);
-        // Under the ring's lock: the one writer of these at a time.
-        const hca::WireCost cost = hca::request_cost(wr.ah->to.global ? format_grh_ : format_,
-                                                     static_cast<hca::WireOp>(wr.opcode),
-                                                     gather.bytes - kGrhBytes);
-        add(target.rcv_packets, cost.packets);
-        add(target.rcv_words, cost.words);
         shm_unlock(ring.lock);
     }
     if (status != WcStatus::kSuccess) {
@@ -211,8 +211,9 @@ Qp::Verdict Qp::multicast(const WorkRequest& wr, const Gather& gather) {
                 !walk_path(arena, init_.hca, Lid{hca.lid.load(std::memory_order_relaxed)})) {
                 continue;
             }
-            const Hazard hazard(*stripe_, target.owner, hazard_fence_);
-            if (datagram_accepted(wr, target, target.hca)) {
+            const Owner owner = target.owner;
+            const Hazard hazard(*stripe_, owner, hazard_fence_);
+            if (datagram_accepted(wr, target, target.hca) && target.owner == owner) {
                 arena.hcas[target.hca].totals.multicast_rcv_packets.fetch_add(1, std::memory_order_relaxed);
                 deliver_datagram(wr, target, gather);
             }
