@@ -8,11 +8,13 @@ from pathlib import Path
 # Folder -> folders it may include from (besides itself). The longest matching prefix counts.
 ALLOWED = {
     "core/base": [],
+    "core/wire": ["core/base"],
     "core/topo": ["core/base"],
     "core/hca": ["core/base"],
-    "core/sm": ["core/base", "core/topo"],
-    "runtime/live": ["core/base", "core/topo", "core/hca", "core/sm"],
+    "core/sm": ["core/base", "core/wire", "core/topo"],
+    "runtime/live": ["core/base", "core/wire", "core/topo", "core/hca", "core/sm"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/live"],
+    "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/live"],
     "abi/sysfs": ["core/base", "runtime/live"],
     "app": ["core/base", "core/topo", "core/sm", "core/hca", "runtime/live"],
 }
@@ -23,11 +25,11 @@ RESTRICTED = {
     r"^toml\+\+|^toml\.hpp": ["app"],
     r"^CLI/": ["app"],
     r"^spdlog/": ["app", "runtime/live"],
-    r"^infiniband/": ["abi/verbs"],
+    r"^infiniband/": ["abi/verbs", "abi/umad"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$":
-        ["runtime/live", "abi/verbs", "abi/sysfs", "app"],
+        ["runtime/live", "abi/verbs", "abi/umad", "abi/sysfs", "app"],
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/.*|linux/.*|netinet/.*|arpa/.*)$":
-        ["runtime/live", "abi/verbs", "abi/sysfs", "app"],
+        ["runtime/live", "abi/verbs", "abi/umad", "abi/sysfs", "app"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
