@@ -69,7 +69,7 @@ std::string Daemon::proc_dir(const std::string& dir, Owner owner, std::uint64_t 
 }
 
 Daemon::Daemon(const Arena& arena, DaemonOptions options)
-    : arena_(arena), options_(std::move(options)), mcast_(arena) {}
+    : arena_(arena), options_(std::move(options)), mcast_(arena), mads_(arena) {}
 
 Daemon::~Daemon() {
     for (const auto& [fd, connection] : connections_) {
@@ -121,9 +121,8 @@ std::expected<void, std::string> Daemon::start() {
 void Daemon::run() {
     std::array<epoll_event, 64> events{};
     while (!stopping_) {
-        const int timeout_ms = dying_.empty() ? -1 : 0;
         const int n =
-            epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), timeout_ms);
+            epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), wait_ms());
         if (n < 0 && errno != EINTR) {
             log_error("epoll_wait failed: {}", error_text(errno));
             return;
@@ -151,6 +150,7 @@ void Daemon::run() {
                     break;
             }
         }
+        expire_mads();
         reclaim_one();
     }
 }
@@ -213,6 +213,10 @@ void Daemon::serve(Connection& connection) {
         drop(connection.fd);
         return;
     }
+    if (message.request == Request::kMad) {
+        serve_mad(connection, message);
+        return;
+    }
     const int passed_fd = handle(connection, message);
     const bool sent = rpc_send(connection.fd, message, passed_fd);
     const int error = errno;
@@ -231,6 +235,7 @@ void Daemon::serve(Connection& connection) {
 void Daemon::drop(int fd) {
     const auto found = connections_.find(fd);
     detach(*found->second);
+    forget_mads(*found->second);
     close(fd);
     connections_.erase(found);
 }
@@ -302,6 +307,9 @@ int Daemon::handle(Connection& connection, Message& message) {
             break;
         case Request::kSetPKey:
             handle_set_pkey(message);
+            break;
+        case Request::kMadOpen:
+            handle_mad_open(connection, message);
             break;
         case Request::kShutdown:
             log_info("pid {} asked for the end of the fabric", connection.pid);

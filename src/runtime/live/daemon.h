@@ -12,18 +12,21 @@
 #include <cstdint>
 #include <deque>
 #include <expected>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/live/arena.h"
+#include "runtime/live/mad_service.h"
 #include "runtime/live/mcast_table.h"
 #include "runtime/live/protocol.h"
 
 namespace softib::live {
 
 inline constexpr std::size_t kConnectionsMax = 4096;
+inline constexpr std::size_t kMadsWaitingMax = 1024;  ///< MADs of one connection without answer.
 inline constexpr char kProcDirName[] = "proc";
 
 struct DaemonOptions {
@@ -59,6 +62,14 @@ class Daemon {
         Owner owner = 0;  ///< 0: not attached.
         std::uint64_t instance = 0;
         int refusal = 0;  ///< Not 0: the answer to whatever it asks, then it is closed.
+        std::uint32_t mad_hca = UINT32_MAX;  ///< Whose MADs it sends; none before kMadOpen.
+        std::size_t mads_waiting = 0;
+    };
+
+    /// A MAD that nobody answered: its sender is told when it has waited long enough.
+    struct WaitingMad {
+        int fd;
+        Message message;
     };
 
     struct Ended {
@@ -84,10 +95,19 @@ class Daemon {
     void handle_set_route(Message& message);
     void handle_set_link(Message& message);
     void handle_set_pkey(Message& message);
+    void handle_mad_open(Connection& connection, Message& message);
+    /// Unlike the others it sends its reply itself, if and when there is one.
+    void serve_mad(Connection& connection, Message& message);
+    void send_mad(const Connection& connection, const Message& message) const;
+    void expire_mads();
+    void forget_mads(const Connection& connection);
+    int wait_ms() const;
 
     const Arena& arena_;
     DaemonOptions options_;
     McastTable mcast_;
+    MadService mads_;
+    std::multimap<std::uint64_t, WaitingMad> waiting_mads_;  ///< By monotonic time, in ns.
     int epoll_fd_ = -1;
     int listen_fd_ = -1;
     bool stopping_ = false;

@@ -16,15 +16,19 @@ bool active(const std::atomic<PortState>& state) {
     return state.load(std::memory_order_relaxed) == PortState::kActive;
 }
 
-}  // namespace
+struct End {
+    NodeRef node;
+    std::uint32_t hops;
+};
 
-std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dlid) {
+std::optional<End> walk(const Arena& arena, std::uint32_t from_hca, Lid dlid) {
     const HcaRecord& source = arena.hcas[from_hca];
     if (dlid == kLidUnassigned || dlid.value >= kLftEntries || !active(source.state)) {
         return std::nullopt;
     }
     if (owns_lid(source, dlid)) {
-        return Path{from_hca, 0};  // The HCA loops its own LID back without leaving the port.
+        // The HCA loops its own LID back without leaving the port.
+        return End{{NodeRef::kHca, from_hca}, 0};
     }
     NodeRef at{NodeRef::kSwitch, source.peer_switch};
     for (std::uint32_t hops = 1; hops <= kHopsMax; ++hops) {
@@ -33,6 +37,9 @@ std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dl
         }
         const SwitchRecord& sw = arena.switches[at.index];
         const std::uint8_t out = arena.lft(at.index, dlid).load(std::memory_order_relaxed);
+        if (out == 0 && dlid.value == sw.lid) {
+            return End{at, hops};
+        }
         if (out == kNoRoute || out == 0 || out >= sw.port_count) {
             return std::nullopt;
         }
@@ -46,10 +53,25 @@ std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dl
             if (!active(end.state) || !owns_lid(end, dlid)) {
                 return std::nullopt;
             }
-            return Path{at.index, hops};
+            return End{at, hops};
         }
     }
     return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dlid) {
+    const std::optional<End> end = walk(arena, from_hca, dlid);
+    if (!end || end->node.kind != NodeRef::kHca) {
+        return std::nullopt;
+    }
+    return Path{end->node.index, end->hops};
+}
+
+std::optional<NodeRef> walk_to_node(const Arena& arena, std::uint32_t from_hca, Lid dlid) {
+    const std::optional<End> end = walk(arena, from_hca, dlid);
+    return end ? std::optional(end->node) : std::nullopt;
 }
 
 }  // namespace softib::live

@@ -21,4 +21,7 @@ inline constexpr std::uint32_t kHopsMax = 64;
 /// Nothing when a port on the way is not active, a table has no entry, or the way is a loop.
 std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dlid);
 
+/// The same for a LID of a switch or an HCA: which node it leads to.
+std::optional<NodeRef> walk_to_node(const Arena& arena, std::uint32_t from_hca, Lid dlid);
+
 }  // namespace softib::live

@@ -24,6 +24,8 @@ enum class Request : std::uint32_t {
     kSetLink = 7,     ///< text: node name; port; value: 0 down, 1 up.
     kSetPKey = 8,     ///< index: HCA, port: table index, value: P_Key.
     kShutdown = 9,
+    kMadOpen = 10,    ///< text: host names; index: HCA, one of theirs; port. Then kMad may follow.
+    kMad = 11,        ///< text: MadFrame, then a MAD. See MadFrame.
 };
 
 inline constexpr std::uint32_t kTextMax = 4096;
@@ -42,5 +44,25 @@ struct Message {
     std::uint32_t text_bytes = 0;
     char text[kTextMax]{};
 };
+
+/// What stands before a MAD, and of the packet that carries it what is not in the MAD. The answer
+/// comes by itself, later or never, as a kMad message: status 0 and the answer's frame and MAD, or
+/// those of the request with ETIMEDOUT or ENOBUFS (too many wait), or another error and no text. A
+/// connection that said kMadOpen gets nothing but kMad messages.
+struct MadFrame {
+    std::uint32_t agent = 0;       ///< The sender's business; the answer has it too.
+    std::uint32_t timeout_ms = 0;  ///< 0: nobody waits. kMadForever: no timeout.
+    std::uint32_t retries = 0;     ///< Further times to wait that long.
+    std::uint32_t remote_qpn = 0;
+    std::uint32_t remote_qkey = 0;
+    std::uint16_t remote_lid = 0;
+    std::uint16_t pkey_index = 0;
+    std::uint8_t sl = 0;
+    std::uint8_t path_bits = 0;
+    std::uint8_t reserved[2]{};
+};
+static_assert(sizeof(MadFrame) == 28);
+
+inline constexpr std::uint32_t kMadForever = UINT32_MAX;
 
 }  // namespace softib::live
