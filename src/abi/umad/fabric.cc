@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "abi/umad/fabric.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#include "runtime/live/rpc.h"
+
+namespace softib::abi::umad {
+
+const Fabric* Fabric::get() {
+    static std::mutex mutex;
+    static const Fabric* known = nullptr;  // Never freed: used until the process ends.
+    const std::lock_guard guard(mutex);
+    if (known == nullptr) {
+        auto* fabric = new (std::nothrow) Fabric;
+        if (fabric != nullptr && fabric->open()) {
+            known = fabric;
+        } else {
+            delete fabric;
+        }
+    }
+    return known;
+}
+
+bool Fabric::open() {
+    const char* dir = std::getenv("SOFTIB_DIR");
+    const char* hosts = std::getenv("SOFTIB_HOST");
+    if (dir == nullptr || hosts == nullptr) {
+        return false;
+    }
+    const int fd = live::rpc_connect(dir);
+    if (fd < 0) {
+        return false;
+    }
+    live::Message message;
+    message.request = live::Request::kObserve;
+    int arena_fd = -1;
+    const bool answered = live::rpc_call(fd, message, &arena_fd) && message.status == 0;
+    close(fd);
+    if (arena_fd < 0) {
+        return false;
+    }
+    if (answered) {
+        arena_ = live::arena_map(arena_fd, false);
+    }
+    if (!answered || arena_.base == nullptr) {
+        close(arena_fd);
+        return false;
+    }
+    device_count_ = std::min(live::list_devices(arena_, hosts, devices_), kDevicesMax);
+    // The program may change its environment.
+    dir_ = strdup(dir);
+    const char* const kept = strdup(hosts);
+    if (dir_ == nullptr || kept == nullptr) {
+        return false;
+    }
+    hosts_ = kept;
+    return true;
+}
+
+const live::DeviceEntry* Fabric::find(const char* name) const {
+    const auto all = devices();
+    const auto found = std::ranges::find_if(all, [&](const live::DeviceEntry& device) {
+        return name != nullptr ? std::string_view(device.name) == name
+                               : hca(device).state.load(std::memory_order_relaxed) ==
+                                     live::PortState::kActive;
+    });
+    if (found != all.end()) {
+        return &*found;
+    }
+    return name == nullptr && !all.empty() ? &all.front() : nullptr;
+}
+
+}  // namespace softib::abi::umad

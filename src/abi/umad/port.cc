@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Open ports and their agents. An open port is a connection to the daemon, and its number is that
+// connection's descriptor: programs poll it. The library only frames: it knows who sends as which
+// agent; who answers, and when nobody does, the daemon knows.
+//
+// Thread rule: any thread may send and receive on any port; one packet is one message, so the
+// kernel keeps them apart. The table of ports has a lock.
+#include <endian.h>
+#include <fcntl.h>
+#include <infiniband/umad.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "abi/umad/fabric.h"
+#include "core/wire/mad.h"
+#include "runtime/live/protocol.h"
+#include "runtime/live/rpc.h"
+
+namespace softib::abi::umad {
+
+namespace {
+
+constexpr int kPort = 1;
+constexpr std::size_t kPortsMax = 256;  ///< Open at once in one process.
+constexpr int kSendWaitMs = 5000;
+constexpr std::uint8_t kVendorRange2First = 0x30;
+constexpr std::uint8_t kVendorRange2Last = 0x4F;
+
+struct Agent {
+    bool used = false;
+    umad_reg_attr attr{};
+};
+
+struct Port {
+    int fd = -1;
+    std::uint32_t serial = 0;  ///< Which of the process's ports it is, of all it ever opened.
+    Agent agents[UMAD_CA_MAX_AGENTS];
+};
+
+std::mutex g_mutex;
+Port g_ports[kPortsMax];
+std::uint32_t g_serials = 0;
+
+/// Under g_mutex.
+Port* find_port(int fd) {
+    Port* const found = std::ranges::find(g_ports, fd, &Port::fd);
+    return fd < 0 || found == std::end(g_ports) ? nullptr : found;
+}
+
+/// A process that closed a port behind our back gets its entry again with the descriptor.
+bool add_port(int fd) {
+    const std::lock_guard guard(g_mutex);
+    Port* port = find_port(fd);
+    if (port == nullptr) {
+        port = std::ranges::find(g_ports, -1, &Port::fd);
+    }
+    if (port == std::end(g_ports)) {
+        return false;
+    }
+    *port = Port{};
+    port->fd = fd;
+    port->serial = ++g_serials;
+    return true;
+}
+
+int connect_port(const Fabric& fabric, std::uint32_t hca) {
+    if (fabric.hosts().size() > live::kTextMax) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    const int fd = live::rpc_connect(fabric.dir());
+    if (fd < 0) {
+        return -1;
+    }
+    live::Message message;
+    message.request = live::Request::kMadOpen;
+    message.index = hca;
+    message.port = kPort;
+    message.text_bytes = static_cast<std::uint32_t>(fabric.hosts().size());
+    std::memcpy(message.text, fabric.hosts().data(), fabric.hosts().size());
+    int error = live::rpc_call(fd, message, nullptr) ? message.status : errno;
+    if (error == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
+        error = errno;
+    }
+    if (error == 0 && !add_port(fd)) {
+        error = EMFILE;
+    }
+    if (error != 0) {
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+/// Returns 0 or an errno value.
+int register_agent(int fd, const umad_reg_attr& attr, std::uint32_t& id) {
+    const std::lock_guard guard(g_mutex);
+    Port* const port = find_port(fd);
+    if (port == nullptr) {
+        return EINVAL;
+    }
+    Agent* const agent = std::ranges::find(port->agents, false, &Agent::used);
+    if (agent == std::end(port->agents)) {
+        return ENOMEM;
+    }
+    *agent = {.used = true, .attr = attr};
+    id = static_cast<std::uint32_t>(agent - port->agents);
+    return 0;
+}
+
+bool is_vendor_range2(unsigned mgmt_class) {
+    return mgmt_class >= kVendorRange2First && mgmt_class <= kVendorRange2Last;
+}
+
+void copy_mask(umad_reg_attr& attr, const long* method_mask) {
+    if (method_mask != nullptr) {
+        std::memcpy(attr.method_mask, method_mask, sizeof attr.method_mask);
+    }
+}
+
+/// The upper half of a request's transaction id names the agent, so that two programs that count
+/// from 1 do not take each other's answers. 0: there is no such agent.
+std::uint32_t transaction_prefix(int fd, int agent) {
+    const std::lock_guard guard(g_mutex);
+    const Port* const port = find_port(fd);
+    if (port == nullptr || agent < 0 || agent >= UMAD_CA_MAX_AGENTS || !port->agents[agent].used) {
+        return 0;
+    }
+    return port->serial << 8 | static_cast<std::uint32_t>(agent + 1);
+}
+
+live::MadFrame frame_of(const ib_user_mad& umad) {
+    return {.agent = umad.agent_id,
+            .timeout_ms = umad.timeout_ms,
+            .retries = umad.retries,
+            .remote_qpn = be32toh(umad.addr.qpn),
+            .remote_qkey = be32toh(umad.addr.qkey),
+            .remote_lid = be16toh(umad.addr.lid),
+            .pkey_index = umad.addr.pkey_index,
+            .sl = umad.addr.sl,
+            .path_bits = umad.addr.path_bits};
+}
+
+void fill_from(ib_user_mad& umad, const live::MadFrame& frame, int status, std::size_t bytes) {
+    std::memset(&umad, 0, sizeof umad);
+    umad.agent_id = frame.agent;
+    umad.status = static_cast<std::uint32_t>(status);
+    umad.timeout_ms = frame.timeout_ms;
+    umad.retries = frame.retries;
+    umad.length = static_cast<std::uint32_t>(sizeof umad + bytes);
+    umad.addr.qpn = htobe32(frame.remote_qpn);
+    umad.addr.qkey = htobe32(frame.remote_qkey);
+    umad.addr.lid = htobe16(frame.remote_lid);
+    umad.addr.pkey_index = frame.pkey_index;
+    umad.addr.sl = frame.sl;
+    umad.addr.path_bits = frame.path_bits;
+}
+
+/// Waits for room while the daemon is busy.
+bool send_message(int fd, const live::Message& message) {
+    while (!live::rpc_send(fd, message, -1)) {
+        pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+        if (errno != EAGAIN || poll(&room, 1, kSendWaitMs) != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int failed(int error) {
+    errno = error;
+    return -error;
+}
+
+int wait_readable(int fd, int timeout_ms) {
+    pollfd readable{.fd = fd, .events = POLLIN, .revents = 0};
+    const int n = poll(&readable, 1, timeout_ms);
+    if (n == 1) {
+        return 0;
+    }
+    return n == 0 ? failed(ETIMEDOUT) : -EIO;
+}
+
+}  // namespace
+
+}  // namespace softib::abi::umad
+
+using namespace softib;
+using namespace softib::abi::umad;
+
+extern "C" {
+
+int umad_open_port(const char* ca_name, int portnum) {
+    const Fabric* fabric = Fabric::get();
+    const live::DeviceEntry* device = fabric == nullptr ? nullptr : fabric->find(ca_name);
+    if (device == nullptr) {
+        return failed(ENODEV);
+    }
+    if (portnum != UMAD_ANY_PORT && portnum != kPort) {
+        return failed(EINVAL);
+    }
+    const int fd = connect_port(*fabric, device->hca);
+    return fd < 0 ? -EIO : fd;
+}
+
+// Newer than the header that we may be built with; the label is the exported name.
+int softib_umad_open_smi_port(const char* ca_name, int portnum) __asm__("umad_open_smi_port");
+
+int softib_umad_open_smi_port(const char* ca_name, int portnum) {
+    return umad_open_port(ca_name, portnum);
+}
+
+int umad_close_port(int fd) {
+    const std::lock_guard guard(g_mutex);
+    Port* const port = find_port(fd);
+    if (port == nullptr) {
+        return failed(EINVAL);
+    }
+    *port = Port{};
+    close(fd);
+    return 0;
+}
+
+int umad_get_fd(int fd) {
+    return fd;
+}
+
+int umad_poll(int fd, int timeout_ms) {
+    return wait_readable(fd, timeout_ms);
+}
+
+int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
+                  long method_mask[16 / sizeof(long)]) {
+    umad_reg_attr attr{};
+    attr.mgmt_class = static_cast<std::uint8_t>(mgmt_class);
+    attr.mgmt_class_version = static_cast<std::uint8_t>(mgmt_version);
+    attr.rmpp_version = rmpp_version;
+    copy_mask(attr, method_mask);
+    std::uint32_t id = 0;
+    const int error = register_agent(fd, attr, id);
+    if (error != 0) {
+        errno = error;
+        return -EPERM;
+    }
+    return static_cast<int>(id);
+}
+
+int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
+                      long method_mask[16 / sizeof(long)]) {
+    if (mgmt_class < 0 || !is_vendor_range2(static_cast<unsigned>(mgmt_class))) {
+        return failed(EINVAL);
+    }
+    umad_reg_attr attr{};
+    attr.mgmt_class = static_cast<std::uint8_t>(mgmt_class);
+    attr.mgmt_class_version = 1;
+    attr.rmpp_version = rmpp_version;
+    attr.oui = std::uint32_t{oui[0]} << 16 | std::uint32_t{oui[1]} << 8 | oui[2];
+    copy_mask(attr, method_mask);
+    std::uint32_t id = 0;
+    const int error = register_agent(fd, attr, id);
+    if (error != 0) {
+        errno = error;
+        return -EPERM;
+    }
+    return static_cast<int>(id);
+}
+
+int umad_register2(int fd, umad_reg_attr* attr, uint32_t* agent_id) {
+    if (attr == nullptr || agent_id == nullptr) {
+        return EINVAL;
+    }
+    if (is_vendor_range2(attr->mgmt_class) && (attr->oui == 0 || attr->oui > 0xFFFFFF)) {
+        return EINVAL;
+    }
+    if ((attr->flags & ~unsigned{UMAD_USER_RMPP}) != 0) {
+        attr->flags = UMAD_USER_RMPP;
+        return EINVAL;
+    }
+    return register_agent(fd, *attr, *agent_id);
+}
+
+int umad_unregister(int fd, int agentid) {
+    const std::lock_guard guard(g_mutex);
+    Port* const port = find_port(fd);
+    if (port == nullptr || agentid < 0 || agentid >= UMAD_CA_MAX_AGENTS ||
+        !port->agents[agentid].used) {
+        errno = EINVAL;
+        return -1;
+    }
+    port->agents[agentid] = Agent{};
+    return 0;
+}
+
+int umad_send(int fd, int agentid, void* umad, int length, int timeout_ms, int retries) {
+    const std::uint32_t prefix = transaction_prefix(fd, agentid);
+    // Longer ones need the reliable multi-packet protocol.
+    if (prefix == 0 || umad == nullptr || length < static_cast<int>(wire::kMadHeaderBytes) ||
+        length > static_cast<int>(wire::kMadBytes)) {
+        return failed(EINVAL);
+    }
+    auto& user = *static_cast<ib_user_mad*>(umad);
+    user.agent_id = static_cast<std::uint32_t>(agentid);
+    user.timeout_ms = static_cast<std::uint32_t>(timeout_ms);
+    user.retries = static_cast<std::uint32_t>(std::max(retries, 0));
+    if (umad_debug(-1) > 1) {
+        umad_dump(umad);
+    }
+    live::MadFrame frame = frame_of(user);
+    frame.timeout_ms = timeout_ms < 0 ? live::kMadForever : user.timeout_ms;
+    wire::MadBytes mad{};
+    std::memcpy(mad.data(), user.data, static_cast<std::size_t>(length));
+    const wire::Mad<std::uint8_t> header(mad);
+    if ((static_cast<unsigned>(header.method()) & wire::kMethodResponseBit) == 0) {
+        header.set_transaction_id(std::uint64_t{prefix} << 32 |
+                                  (header.transaction_id() & UINT32_MAX));
+    }
+    live::Message message;
+    message.request = live::Request::kMad;
+    message.text_bytes = sizeof frame + wire::kMadBytes;
+    std::memcpy(message.text, &frame, sizeof frame);
+    std::memcpy(message.text + sizeof frame, mad.data(), mad.size());
+    if (!send_message(fd, message)) {
+        return failed(EIO);
+    }
+    return 0;
+}
+
+int umad_recv(int fd, void* umad, int* length, int timeout_ms) {
+    if (umad == nullptr || length == nullptr || *length < static_cast<int>(wire::kMadBytes)) {
+        return failed(EINVAL);
+    }
+    if (timeout_ms != 0) {
+        const int error = wait_readable(fd, timeout_ms);
+        if (error != 0) {
+            return error;
+        }
+    }
+    live::Message message;
+    if (!live::rpc_receive(fd, message, nullptr)) {
+        return failed(errno == EAGAIN ? EWOULDBLOCK : EIO);
+    }
+    live::MadFrame frame;
+    if (message.request != live::Request::kMad ||
+        message.text_bytes != sizeof frame + wire::kMadBytes) {
+        return failed(EIO);
+    }
+    std::memcpy(&frame, message.text, sizeof frame);
+    // What comes back unanswered is not read again: its header says which it was.
+    const std::size_t bytes = message.status == 0 ? wire::kMadBytes : wire::kMadHeaderBytes;
+    auto& user = *static_cast<ib_user_mad*>(umad);
+    fill_from(user, frame, message.status, bytes);
+    std::memcpy(user.data, message.text + sizeof frame, bytes);
+    *length = static_cast<int>(bytes);
+    return static_cast<int>(frame.agent);
+}
+
+}  // extern "C"
