@@ -225,7 +225,7 @@ int softib_ibv_destroy_comp_channel(ibv_comp_channel* base) noexcept {
     if (busy) {
         return EBUSY;
     }
-    live::channel_remove(of(base->context).process->process_dir, channel.id, base->fd);
+    of(base->context).process->remove_channel(channel.id, base->fd);
     delete &channel;
     return 0;
 }

@@ -36,12 +36,32 @@ void fill_device(Device& device, live::Process& process, std::size_t index) {
                   entry.name);
 }
 
+std::mutex g_devices_mutex;
+
+/// A child that opens devices of its own must find these locks free.
+struct ForkHandlers {
+    static void prepare() {
+        g_devices_mutex.lock();
+        g_contexts_mutex.lock();
+        Registry::get().lock_for_fork();
+    }
+    static void release() {
+        Registry::get().unlock_after_fork();
+        g_contexts_mutex.unlock();
+        g_devices_mutex.unlock();
+    }
+    static void install() {
+        static const int once = pthread_atfork(prepare, release, release);
+        static_cast<void>(once);
+    }
+};
+
 /// Devices are made once per process and never go: programs keep pointers into freed lists.
 Device* devices_of(live::Process& process) {
-    static std::mutex mutex;
     static live::Process* made_for = nullptr;
     static Device* devices = nullptr;
-    const std::lock_guard guard(mutex);
+    ForkHandlers::install();
+    const std::lock_guard guard(g_devices_mutex);
     if (made_for != &process) {
         devices = static_cast<Device*>(std::calloc(process.devices.size() + 1, sizeof(Device)));
         for (std::size_t i = 0; devices != nullptr && i < process.devices.size(); ++i) {
@@ -202,7 +222,7 @@ int softib_ibv_close_device(ibv_context* base) noexcept {
         }
         // Wakes a thread that is blocked in ibv_get_async_event.
         process.channels.signal(process.owner, context.async_channel, {0, UINT32_MAX, 0});
-        live::channel_remove(process.process_dir, context.async_channel, base->async_fd);
+        process.remove_channel(context.async_channel, base->async_fd);
     } else {
         close(base->async_fd);
     }

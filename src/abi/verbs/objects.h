@@ -193,6 +193,9 @@ class Registry {
         return true;
     }
 
+    void lock_for_fork() { mutex_.lock(); }
+    void unlock_after_fork() { mutex_.unlock(); }
+
   private:
     std::mutex mutex_;
     std::uint64_t next_ = 1;

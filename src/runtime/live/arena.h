@@ -174,11 +174,21 @@ enum class Tier : std::uint8_t { kShared = 1, kCopy = 2, kHelper = 3 };
 
 /// A request to the target's helper thread (tier 3, and atomics on memory that is not shared).
 struct ServiceCall {
-    enum State : std::uint32_t { kIdle = 0, kClaimed = 1, kPosted = 2, kRunning = 3, kDone = 4 };
+    enum State : std::uint32_t {
+        kIdle = 0,
+        kClaimed = 1,
+        kPosted = 2,
+        kRunning = 3,
+        kDone = 4,
+        kAbandoned = 5,  ///< Runs, but its caller has given up: the helper frees the entry.
+    };
+    static constexpr std::uint32_t kStateShift = 12;  ///< Above the owner, below its use.
     enum Op : std::uint32_t { kRead = 1, kWrite = 2, kFetchAdd = 3, kCompareSwap = 4 };
+    /// LockWord of the caller and, between owner and use, the State: one word, so that an entry
+    /// never belongs to nobody while its caller lives.
     std::atomic<std::uint32_t> state;
     std::uint32_t op;
-    std::uint32_t caller;  ///< Owner of the caller.
+    std::uint32_t reserved;
     std::uint32_t status;  ///< 0 or an errno value.
     std::uint64_t address; ///< In the target's address space.
     std::uint64_t length;

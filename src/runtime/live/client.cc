@@ -16,6 +16,7 @@
 #include "runtime/live/memory.h"
 #include "runtime/live/qp.h"
 #include "runtime/live/rpc.h"
+#include "runtime/live/service.h"
 
 namespace softib::live {
 
@@ -42,16 +43,19 @@ struct ForkHandlers {
         g_mutex.lock();
         if (g_process != nullptr) {
             g_process->regions->lock_for_fork();
+            g_process->qps_mutex.lock();
         }
     }
     static void parent() {
         if (g_process != nullptr) {
+            g_process->qps_mutex.unlock();
             g_process->regions->unlock_after_fork();
         }
         g_mutex.unlock();
     }
     static void child() {
         if (g_process != nullptr) {
+            g_process->qps_mutex.unlock();
             g_process->regions->unlock_after_fork();
             g_process->become_inherited();
             g_process = nullptr;
@@ -131,6 +135,7 @@ bool Process::attach() {
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     slot->pid = static_cast<std::uint32_t>(getpid());
     slot->pid_namespace = pid_namespace();
+    slot->stripes_used.store(kServiceStripe + 1);
     if (!hold_life_lock(arena, owner)) {
         return false;
     }
@@ -150,9 +155,17 @@ void Process::become_inherited() {
     stop_helper_in_child();
 }
 
+void Process::remove_channel(std::uint32_t id, int fd) {
+    if (usable()) {
+        channel_remove(process_dir, id, fd);
+    } else {
+        close(fd);
+    }
+}
+
 Stripe& Process::next_stripe() {
     const std::uint32_t n = stripe_counter_.fetch_add(1, std::memory_order_relaxed);
-    const std::uint32_t index = n % kStripesPerProc;
+    const std::uint32_t index = kServiceStripe + 1 + n % (kStripesPerProc - kServiceStripe - 1);
     std::uint32_t used = slot->stripes_used.load(std::memory_order_relaxed);
     while (used <= index && !slot->stripes_used.compare_exchange_weak(used, index + 1)) {
     }

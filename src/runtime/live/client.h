@@ -50,6 +50,8 @@ class Process {
     Stripe& next_stripe();
     std::uint32_t next_pd() { return std::uint32_t{owner} << 20 | (++pd_counter_ & 0xFFFFF); }
     std::uint32_t next_channel() { return ++channel_counter_; }
+    /// Closes an event channel; its name goes with it unless it is the parent's.
+    void remove_channel(std::uint32_t id, int fd);
 
     /// One request to the daemon. Returns 0 or an errno value.
     int call(Message& message, int* received_fd);

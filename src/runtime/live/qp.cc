@@ -333,7 +333,7 @@ Qp::Verdict Qp::unreachable(Owner owner) const {
     if (init_.type == QpType::kUc) {
         return {};
     }
-    if (owner_gone(*process_, owner)) {
+    if (errno == ETIMEDOUT || owner_gone(*process_, owner)) {
         return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
     }
     return failed(WcStatus::kRemOpErr);

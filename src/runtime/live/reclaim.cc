@@ -143,7 +143,7 @@ void reclaim(const Arena& arena, Owner owner) {
         slot.stripes[s].lock.store(0);
     }
     for (auto& call : slot.calls) {
-        call.state.store(ServiceCall::kIdle);
+        call.state.store(0);
     }
     for (auto& channel : slot.async_channels) {
         channel.channel.store(0);

@@ -81,6 +81,7 @@ bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t 
             return true;
         }
         if (moved >= 0 || errno == EFAULT || errno == ESRCH) {
+            errno = moved >= 0 ? EFAULT : errno;
             return false;
         }
     }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "runtime/live/client.h"
+#include "runtime/live/grace.h"
 #include "runtime/live/hooks.h"
 #include "runtime/live/remote.h"
 #include "runtime/live/shm_lock.h"
@@ -21,57 +22,74 @@ namespace {
 /// A helper that does not answer for so long counts as dead (it may be stopped).
 constexpr std::uint64_t kAnswerLimitNs = 2'000'000'000;
 
+static_assert(kProcsMax < 1U << ServiceCall::kStateShift);
+constexpr std::uint32_t kStateMask = 0xFU << ServiceCall::kStateShift;
+
+constexpr std::uint32_t word_of(ServiceCall::State state, LockWord caller) {
+    return state == ServiceCall::kIdle ? 0 : (caller & ~kStateMask) | state << ServiceCall::kStateShift;
+}
+
+std::uint32_t state_in(std::uint32_t word) { return (word & kStateMask) >> ServiceCall::kStateShift; }
+LockWord caller_in(std::uint32_t word) { return word & ~kStateMask; }
+
 ServiceCall* claim_call(Process& process, Owner target) {
     ProcSlot& slot = process.arena.proc(target);
     const std::uint64_t start = monotonic_ns();
     for (;;) {
         for (ServiceCall& call : slot.calls) {
-            std::uint32_t idle = ServiceCall::kIdle;
-            if (call.state.compare_exchange_strong(idle, ServiceCall::kClaimed,
+            std::uint32_t word = call.state.load(std::memory_order_acquire);
+            // A caller that died in the middle leaves its entry behind; the helper may still be
+            // at work on one that runs.
+            const bool abandoned = word != 0 && state_in(word) != ServiceCall::kRunning &&
+                                   state_in(word) != ServiceCall::kAbandoned &&
+                                   caller_in(word) != process.lock_word &&
+                                   !holder_alive(process.arena, caller_in(word));
+            if ((word == 0 || abandoned) &&
+                call.state.compare_exchange_strong(word, word_of(ServiceCall::kClaimed, process.lock_word),
                                                    std::memory_order_acquire)) {
-                call.caller = process.owner;
-                return &call;
-            }
-            // A caller that died in the middle leaves its entry behind.
-            std::uint32_t state = call.state.load(std::memory_order_acquire);
-            if ((state == ServiceCall::kClaimed || state == ServiceCall::kDone) &&
-                call.caller != process.owner && call.caller != 0 &&
-                !owner_alive(process.arena, static_cast<Owner>(call.caller)) &&
-                call.state.compare_exchange_strong(state, ServiceCall::kClaimed)) {
-                call.caller = process.owner;
                 return &call;
             }
         }
-        if (monotonic_ns() - start > kAnswerLimitNs) {
+        if (monotonic_ns() - start > kAnswerLimitNs || !owner_alive(process.arena, target)) {
             return nullptr;
         }
         sched_yield();
     }
 }
 
-bool wait_answer(Process& process, Owner target, ServiceCall& call) {
+enum class Answer : std::uint8_t { kYes, kNo, kNone, kNoneAndRunning };
+
+Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
     const std::uint64_t start = monotonic_ns();
+    const auto word = [&](ServiceCall::State state) { return word_of(state, process.lock_word); };
+    const std::uint32_t done = word(ServiceCall::kDone);
     std::uint64_t checked = start;
-    for (std::uint32_t spins = 0; call.state.load(std::memory_order_acquire) != ServiceCall::kDone; ++spins) {
+    for (std::uint32_t spins = 0; call.state.load(std::memory_order_acquire) != done; ++spins) {
         if (spins < 200) {
             cpu_relax();
             continue;
         }
         sched_yield();
         const std::uint64_t t = monotonic_ns();
-        if (t - checked > 1'000'000) {
-            checked = t;
-            if (!owner_alive(process.arena, target)) {
-                return false;
+        if (t - checked < 1'000'000) {
+            continue;
+        }
+        checked = t;
+        if (!owner_alive(process.arena, target)) {
+            return Answer::kNone;
+        }
+        if (t - start > kAnswerLimitNs) {
+            std::uint32_t posted = word(ServiceCall::kPosted);
+            if (call.state.compare_exchange_strong(posted, word(ServiceCall::kClaimed))) {
+                return Answer::kNone;  // Taken back before the helper looked at it.
             }
-            std::uint32_t posted = ServiceCall::kPosted;
-            if (t - start > kAnswerLimitNs &&
-                call.state.compare_exchange_strong(posted, ServiceCall::kClaimed)) {
-                return false;  // Taken back before the helper looked at it.
+            std::uint32_t running = word(ServiceCall::kRunning);
+            if (call.state.compare_exchange_strong(running, word(ServiceCall::kAbandoned))) {
+                return Answer::kNoneAndRunning;
             }
         }
     }
-    return call.status == 0;
+    return call.status == 0 ? Answer::kYes : Answer::kNo;
 }
 
 /// The program may have unmapped the memory: a system call reports that instead of a fault.
@@ -118,6 +136,7 @@ void run_call(Process& process, ServiceCall& call) {
 
 bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint64_t address, void* data,
                   std::uint64_t length, const std::uint64_t operand[2], std::uint64_t* result) {
+    errno = EFAULT;
     if (process.arena.proc(target).helper_ready.load(std::memory_order_acquire) == 0) {
         return false;
     }
@@ -133,6 +152,7 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
         if (bounce != 0) {
             process.memory.release(bounce, length);
         }
+        errno = ETIMEDOUT;
         return false;
     }
     park_point(ParkPoint::kServiceClaimed);
@@ -148,36 +168,60 @@ bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint6
     if (op == ServiceCall::kWrite) {
         std::memcpy(process.arena.base + bounce, data, length);
     }
-    call->state.store(ServiceCall::kPosted, std::memory_order_release);
+    call->state.store(word_of(ServiceCall::kPosted, process.lock_word), std::memory_order_release);
     park_point(ParkPoint::kServicePosted);
     process.ring(target);
-    const bool ok = wait_answer(process, target, *call);
-    if (ok && op == ServiceCall::kRead) {
+    const Answer answer = wait_answer(process, target, *call);
+    if (answer == Answer::kNoneAndRunning) {
+        errno = ETIMEDOUT;
+        return false;  // The bounce buffer is the helper's for good.
+    }
+    if (answer == Answer::kYes && op == ServiceCall::kRead) {
         copy_ordered(data, process.arena.base + bounce, length);
     }
-    if (ok && result != nullptr) {
+    if (answer == Answer::kYes && result != nullptr) {
         *result = call->result;
     }
-    const bool running = call->state.load(std::memory_order_acquire) == ServiceCall::kRunning;
-    if (!running) {
-        call->state.store(ServiceCall::kIdle, std::memory_order_release);
-    }
-    if (bounce != 0 && !running) {
+    errno = answer == Answer::kNone ? ETIMEDOUT : static_cast<int>(call->status);
+    call->state.store(0, std::memory_order_release);
+    if (bounce != 0) {
+        const int saved = errno;
         process.memory.release(bounce, length);
+        errno = saved;
     }
-    return ok;
+    return answer == Answer::kYes;
 }
 
 void service_run(Process& process) {
+    Stripe& stripe = process.slot->stripes[kServiceStripe];
+    if (stripe.lock.exchange(1, std::memory_order_acquire) != 0) {
+        SpinLock::lock_slow(stripe.lock);
+    }
     for (ServiceCall& call : process.slot->calls) {
-        std::uint32_t posted = ServiceCall::kPosted;
-        if (call.state.load(std::memory_order_relaxed) == ServiceCall::kPosted &&
-            call.state.compare_exchange_strong(posted, ServiceCall::kRunning, std::memory_order_acquire)) {
-            park_point(ParkPoint::kServiceRunning);
+        std::uint32_t word = call.state.load(std::memory_order_relaxed);
+        const LockWord caller = caller_in(word);
+        if (state_in(word) != ServiceCall::kPosted ||
+            !call.state.compare_exchange_strong(word, word_of(ServiceCall::kRunning, caller),
+                                                std::memory_order_acquire)) {
+            continue;
+        }
+        // The caller's own hazard guards our memory and its own only while it lives. Ours keeps
+        // the daemon from freeing its buffer, and our program's deregistration waiting; then a
+        // caller that lives now may die.
+        const Hazard hazard(stripe, static_cast<Owner>(caller), process.hazard_fence);
+        park_point(ParkPoint::kServiceRunning);
+        if (holder_alive(process.arena, caller)) {
             run_call(process, call);
-            call.state.store(ServiceCall::kDone, std::memory_order_release);
+        } else {
+            call.status = ESRCH;
+        }
+        std::uint32_t running = word_of(ServiceCall::kRunning, caller);
+        if (!call.state.compare_exchange_strong(running, word_of(ServiceCall::kDone, caller),
+                                                std::memory_order_release)) {
+            call.state.store(0, std::memory_order_release);
         }
     }
+    stripe.lock.store(0, std::memory_order_release);
 }
 
 }  // namespace softib::live

@@ -16,11 +16,15 @@ class Process;
 inline constexpr std::uint64_t kServiceBytesMax = 256 * 1024;
 
 /// Runs one operation in the target. `data` is source (kWrite) or destination (kRead). Waits for
-/// the answer; false when the target died, has no helper, refused, or did not answer in time.
+/// the answer; false when the target refused or has no helper, or, with errno ETIMEDOUT, died or
+/// did not answer in time.
 bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint64_t address, void* data,
                   std::uint64_t length, const std::uint64_t operand[2], std::uint64_t* result);
 
-/// Serves the calls posted to this process; runs in the helper thread.
+/// The stripe whose hazard guards the calls under way; no queue pair uses it.
+inline constexpr std::uint32_t kServiceStripe = 0;
+
+/// Serves the calls posted to this process; runs in the helper thread and in polls.
 void service_run(Process& process);
 
 }  // namespace softib::live
