@@ -38,11 +38,14 @@ struct Settings {
 };
 
 /// Where an operation of this kind passes while it touches what is not its own.
-std::vector<ParkPoint> points_of(Op op, Role role) {
+std::vector<ParkPoint> points_of(Op op, Role role, bool calls_survivor) {
     if (role == Role::kVictimReceives) {
         return {ParkPoint::kServiceRunning};
     }
-    std::vector<ParkPoint> points{ParkPoint::kServiceClaimed, ParkPoint::kServicePosted};
+    std::vector<ParkPoint> points;
+    if (calls_survivor || op == Op::kRead || op == Op::kAtomic) {
+        points = {ParkPoint::kServiceClaimed, ParkPoint::kServicePosted};
+    }
     if (op == Op::kWrite || op == Op::kWriteImm) {
         points.push_back(ParkPoint::kWriteHalfDone);
     }
@@ -353,6 +356,15 @@ Session Survivor::open_session(std::uint32_t number) {
     return session;
 }
 
+/// Ends a victim that parks while the survivor waits for it and could not do so itself.
+void kill_when_parked(const Child& victim, const std::string& park_file) {
+    struct stat st {};
+    for (int ms = 0; ms < 100 && stat(park_file.c_str(), &st) != 0; ++ms) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    kill(victim.pid, SIGKILL);
+}
+
 void Survivor::traffic(Session& session, const std::string& park_file, bool parks) {
     const bool with_buddy = random_.below(2) != 0;
     if (with_buddy) {
@@ -381,7 +393,9 @@ void Survivor::traffic(Session& session, const std::string& park_file, bool park
 
 void Survivor::kill_one(std::uint32_t number) {
     Session session = open_session(number);
-    const std::vector<ParkPoint> points = points_of(session.plan.op, session.plan.role);
+    const char* const own_tier = std::getenv("SOFTIB_MEMORY_TIER");
+    const std::vector<ParkPoint> points =
+        points_of(session.plan.op, session.plan.role, own_tier != nullptr && *own_tier == '3');
     bool parks = number % 2 != 0;
     ParkPoint point = points[random_.below(static_cast<std::uint32_t>(points.size()))];
     if (settings_.only_point >= 0) {
@@ -390,7 +404,8 @@ void Survivor::kill_one(std::uint32_t number) {
     }
     const bool starting = !parks && random_.below(8) == 0;
     const std::uint32_t passage = 1 + random_.below(24);
-    const std::uint32_t tier = 1 + random_.below(3);
+    const bool serves = parks && session.plan.role == Role::kVictimReceives;
+    const std::uint32_t tier = serves ? 3 : 1 + random_.below(3);
     const std::string park_file = settings_.scratch + "/parked";
     unlink(park_file.c_str());
     g_story = "seed " + std::to_string(settings_.seed) + ", kill " + std::to_string(number) + ", " +
@@ -419,7 +434,14 @@ void Survivor::kill_one(std::uint32_t number) {
         }
         to_rts(session.qp, session.victim);
         EXPECT(put(victim.fd, 'g'), "the victim is gone");
+        std::thread killer;
+        if (parks && session.plan.role == Role::kVictimReceives) {
+            killer = std::thread(kill_when_parked, victim, park_file);
+        }
         traffic(session, park_file, parks);
+        if (killer.joinable()) {
+            killer.join();
+        }
         ++(parks && access(park_file.c_str(), F_OK) == 0 ? parked_ : at_random_);
     }
     const int status = end_child(victim, SIGKILL);

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Clients that do not behave: they die in a call to the daemon, send it garbage after attaching,
+// or close their connection and live on. A pair that behaves never notices.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <thread>
+
+#include "rig.h"
+#include "runtime/live/rpc.h"
+
+namespace faults {
+namespace {
+
+using namespace softib::live;
+
+constexpr std::uint32_t kBytes = 64 * 1024;
+
+/// A bystander: one process, two queue pairs, a write that must arrive.
+class Pair {
+  public:
+    Pair() : device_(64), memory_(2 * kBytes) {
+        mr_ = device_.reg(memory_.data(), memory_.size());
+        a_ = device_.make_qp({});
+        b_ = device_.make_qp({});
+        to_init(a_);
+        to_init(b_);
+        to_rts(a_, device_.address(b_));
+        to_rts(b_, device_.address(a_));
+    }
+    void check() {
+        fill_pattern(memory_.data(), kBytes, ++message_);
+        ibv_sge sge{reinterpret_cast<std::uint64_t>(memory_.data()), kBytes, mr_->lkey};
+        ibv_send_wr wr{};
+        wr.sg_list = &sge;
+        wr.num_sge = 1;
+        wr.opcode = IBV_WR_RDMA_WRITE;
+        wr.send_flags = IBV_SEND_SIGNALED;
+        wr.wr.rdma.remote_addr = sge.addr + kBytes;
+        wr.wr.rdma.rkey = mr_->rkey;
+        ibv_send_wr* bad = nullptr;
+        EXPECT(ibv_post_send(a_, &wr, &bad) == 0, "ibv_post_send");
+        const Deadline deadline;
+        std::array<ibv_wc, 1> wc;
+        while (device_.poll(wc) == 0) {
+            EXPECT(!deadline.over(), "the bystander hangs");
+        }
+        EXPECT(wc[0].status == IBV_WC_SUCCESS, ibv_wc_status_str(wc[0].status));
+        EXPECT(first_wrong(memory_.data() + kBytes, kBytes, message_) == SIZE_MAX, "the bystander's bytes are wrong");
+        memory_.check_guards("bystander");
+    }
+    Device& device() { return device_; }
+
+  private:
+    Device device_;
+    Memory memory_;
+    ibv_mr* mr_ = nullptr;
+    ibv_qp* a_ = nullptr;
+    ibv_qp* b_ = nullptr;
+    std::uint32_t message_ = 0;
+};
+
+int attach_raw() {
+    const int fd = rpc_connect(std::getenv("SOFTIB_DIR"));
+    Message message;
+    message.request = Request::kAttach;
+    message.text_bytes = 2;
+    std::memcpy(message.text, "h1", 2);
+    int arena_fd = -1;
+    EXPECT(fd >= 0 && rpc_call(fd, message, &arena_fd) && message.status == 0, "cannot attach");
+    close(arena_fd);
+    return fd;
+}
+
+/// Attaches, asks something, and does not wait for the answer.
+int run_caller() {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int fd = attach_raw();
+    Message message;
+    message.request = Request::kSysfsRead;
+    constexpr char kQuestion[] = "h1\0/sys/class/infiniband/mlx5_0/node_guid";
+    message.text_bytes = sizeof kQuestion - 1;
+    std::memcpy(message.text, kQuestion, message.text_bytes);
+    if (!put(kChildFd, 'r')) {
+        return 1;
+    }
+    for (;;) {
+        rpc_send(fd, message, -1);
+    }
+}
+
+/// Attaches properly, then closes every descriptor, and goes on as if nothing had happened.
+int run_closer() {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    Pair pair;
+    pair.check();
+    for (int fd = 3; fd < 1024; ++fd) {
+        if (fd != kChildFd) {
+            close(fd);
+        }
+    }
+    char go = 0;
+    while (put(kChildFd, 'r') && get(kChildFd, go)) {
+        for (int i = 0; i < 20; ++i) {
+            pair.check();
+        }
+    }
+    return 0;
+}
+
+void die_in_calls(Pair& bystander) {
+    Random random(5);
+    for (int i = 0; i < 30; ++i) {
+        g_story = "caller " + std::to_string(i);
+        Child caller = start_child({"caller"}, {});
+        char ready = 0;
+        EXPECT(get(caller.fd, ready), "no caller");
+        std::this_thread::sleep_for(std::chrono::microseconds(random.below(1000)));
+        end_child(caller, SIGKILL);
+        bystander.check();
+    }
+    wait_attached(1);
+}
+
+void send_garbage(Pair& bystander) {
+    Random random(6);
+    for (int i = 0; i < 200; ++i) {
+        g_story = "garbage " + std::to_string(i);
+        const int fd = attach_raw();
+        std::vector<char> garbage(random.below(9000) + 1);
+        for (char& c : garbage) {
+            c = static_cast<char>(random.next());
+        }
+        if (i % 2 == 0 && garbage.size() >= 8) {
+            // A head that is right, and the rest is not.
+            const std::uint32_t head[2] = {kProtocolVersion, 1 + random.below(16)};
+            // Not the request that ends the fabric: this one does what it says.
+            const std::uint32_t request = head[1] == static_cast<std::uint32_t>(Request::kShutdown) ? 77 : head[1];
+            std::memcpy(garbage.data(), &head[0], 4);
+            std::memcpy(garbage.data() + 4, &request, 4);
+        }
+        send(fd, garbage.data(), garbage.size(), MSG_NOSIGNAL);
+        close(fd);
+        if (i % 20 == 0) {
+            bystander.check();
+        }
+    }
+    wait_attached(1);
+    bystander.check();
+}
+
+void live_on(Pair& bystander) {
+    g_story = "a client that closes its connection";
+    Child closer = start_child({"closer"}, {{"SOFTIB_HOST", "h1"}});
+    char ready = 0;
+    EXPECT(get(closer.fd, ready), "no closer");
+    for (int i = 0; i < 10; ++i) {
+        // Newcomers must not get what it still uses.
+        Child newcomer = start_child({"closer"}, {{"SOFTIB_HOST", "h0"}});
+        EXPECT(get(newcomer.fd, ready), "no newcomer");
+        EXPECT(put(closer.fd, 'g') && put(newcomer.fd, 'g'), "somebody is gone");
+        bystander.check();
+        EXPECT(get(closer.fd, ready), "the one that closed its connection failed");
+        EXPECT(get(newcomer.fd, ready), "the newcomer failed");
+        end_child(newcomer, SIGKILL);
+    }
+    end_child(closer, SIGKILL);
+    wait_attached(1);
+    bystander.check();
+}
+
+int run_all() {
+    Pair bystander;
+    bystander.check();
+    die_in_calls(bystander);
+    send_garbage(bystander);
+    live_on(bystander);
+    std::printf("30 died in a call, 200 sent garbage, 11 closed their connection and lived on\n");
+    return 0;
+}
+
+}  // namespace
+}  // namespace faults
+
+int main(int argc, char** argv) {
+    const std::string role = argc > 1 ? argv[1] : "";
+    if (role == "caller") {
+        return faults::run_caller();
+    }
+    if (role == "closer") {
+        return faults::run_closer();
+    }
+    return faults::run_all();
+}

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the fault programs on fabrics of their own and checks what they leave behind: no process in
+the daemon's tables, no memory in the arena that grows with every death, no file.
+
+    SOFTIB_BUILD=build python3 tests/faults/test_faults.py CASE [--kills N] [--seed N]
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from softib_test import Fabric, Failure, Program, find_build  # noqa: E402
+
+PATIENCE_S = 20  # Nothing here takes so long unless it hangs.
+IDLE_S = 2.0
+TICKS_IDLE = 2
+
+
+def wait_until(condition, what, timeout_s=PATIENCE_S):
+    end = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > end:
+            raise Failure(f"{what} did not happen")
+        time.sleep(0.005)
+
+
+
+def program(fabric, name):
+    return str(fabric.build / "tests" / name)
+
+
+def with_hooks(fabric, argv):
+    """The verbs library with park points comes before the one that softib exec puts first."""
+    path = str(fabric.build / "lib" / "softib-hooks")
+    return ["env", f"LD_LIBRARY_PATH={path}", *argv]
+
+
+def status(fabric):
+    return json.loads(fabric.command("status", "-f", fabric.name, "--json").check().output)
+
+
+def daemon_pid(fabric):
+    return int(pathlib.Path(fabric.dir, fabric.name, "softibd.pid").read_text())
+
+
+def arena_blocks(fabric):
+    """512-byte blocks that the arena occupies: found as the daemon's memfd of that name."""
+    folder = pathlib.Path("/proc", str(daemon_pid(fabric)), "fd")
+    for entry in folder.iterdir():
+        if "softib-arena" in os.readlink(entry):
+            return os.stat(entry).st_blocks
+    raise Failure("the daemon has no arena")
+
+
+def cpu_ticks(pid):
+    """Of the whole process: user and system time."""
+    fields = pathlib.Path("/proc", str(pid), "stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def nobody_left(fabric):
+    wait_until(lambda: not status(fabric)["programs"], "the last program's departure")
+
+
+def kill(args):
+    """Peers die by the hundred; survivors, buddies and the fabric go on."""
+    with Fabric("--hosts", "3") as fabric:
+        shares = [args.kills // 2, args.kills // 4, args.kills - args.kills // 2 - args.kills // 4]
+        for number, (tier, kills) in enumerate(zip((1, 2, 3), shares)):
+            scratch = pathlib.Path(fabric.dir, "scratch")
+            scratch.mkdir(exist_ok=True)
+            before = arena_blocks(fabric)
+            argv = [program(fabric, "kill_loop"), "--kills", str(kills),
+                    "--seed", str(args.seed + number), "--scratch", str(scratch)]
+            result = fabric.run("h0", with_hooks(fabric, argv), timeout_s=60 + kills,
+                                env={"SOFTIB_MEMORY_TIER": str(tier)}).check()
+            print(f"survivor's tier {tier}: {result.output.strip()}", flush=True)
+            scratch.rmdir()
+            nobody_left(fabric)
+            after = arena_blocks(fabric)
+            print(f"arena: {before * 512 >> 10} KiB before, {after * 512 >> 10} KiB after")
+            # The tables of the slots that were used stay; what grows with every death does not.
+            if number > 0 and after > before + 4096:
+                raise Failure(f"the arena grew by {(after - before) * 512 >> 10} KiB")
+
+
+def plain(name, *flags, hosts="2", timeout_s=120):
+    """A program that checks everything by itself."""
+    def case(_args):
+        with Fabric("--hosts", hosts) as fabric:
+            argv = [program(fabric, name), *flags]
+            print(fabric.run("h0", argv, timeout_s=timeout_s).check().output.strip())
+            nobody_left(fabric)
+    return case
+
+
+def start_traffic(fabric, *flags):
+    """A pair that sends to each other until told to stop; returns its driver."""
+    driver = fabric.start("h0", [program(fabric, "traffic"), *flags])
+    driver.wait_until(lambda: "flowing" in driver.output(), "traffic", PATIENCE_S)
+    return driver
+
+
+def restart(_args):
+    """The daemon dies under traffic and comes back."""
+    for mode in ("poll", "events"):
+        with Fabric("--hosts", "2") as fabric:
+            driver = start_traffic(fabric, mode)
+            os.kill(daemon_pid(fabric), signal.SIGKILL)
+            wait_until(lambda: not any(f["up"] for f in json.loads(
+                fabric.command("list", "--json").check().output)), "the daemon's end")
+            driver.signal(signal.SIGUSR1)  # Report whether it still flows.
+            driver.wait_until(lambda: "still" in driver.output(), "traffic without a daemon",
+                              PATIENCE_S)
+            fabric.command("up", fabric.name).check()
+            fabric.run("h1", [program(fabric, "traffic"), "brief"], PATIENCE_S).check()
+            # Who was there before goes on or fails, but it answers, and its peer's death too.
+            driver.signal(signal.SIGUSR2)
+            result = driver.wait(PATIENCE_S)
+            fabric.programs.remove(driver)
+            if result.timed_out or result.status != 0:
+                raise Failure(f"{mode}: the old pair hangs or failed\n{result}")
+            print(f"{mode}: {' | '.join(result.output.split(chr(10))).strip(' |')}")
+            nobody_left(fabric)
+
+
+def idle(_args):
+    """After the traffic: programs that sleep on a channel, their helpers and the daemon use nothing."""
+    with Fabric("--hosts", "2") as fabric:
+        driver = start_traffic(fabric, "then-sleep")
+        driver.wait_until(lambda: "asleep" in driver.output(), "the end of the traffic", PATIENCE_S)
+        pids = [daemon_pid(fabric), *(p["pid"] for p in status(fabric)["programs"])]
+        if len(pids) != 3:
+            raise Failure(f"expected a daemon and two programs: {pids}")
+        time.sleep(0.2)  # Helpers stay half awake for a few milliseconds after traffic.
+        before = {pid: cpu_ticks(pid) for pid in pids}
+        time.sleep(IDLE_S)
+        used = {pid: cpu_ticks(pid) - before[pid] for pid in pids}
+        print(f"ticks in {IDLE_S} s: {used}")
+        if max(used.values()) > TICKS_IDLE:
+            raise Failure(f"somebody is not idle: {used}")
+        driver.signal(signal.SIGUSR2)
+        driver.wait(PATIENCE_S).check()
+        fabric.programs.remove(driver)
+        nobody_left(fabric)
+
+
+CASES = {
+    "kill": kill,
+    "fork": plain("fork_test"),
+    "dlclose": plain("dlclose_test"),
+    "many_processes": plain("many_processes", "64"),
+    "many_qps": plain("many_qps", "5000", timeout_s=240),
+    "restart": restart,
+    "idle": idle,
+    "stop": plain("stop_test"),
+    "strangers": plain("strangers"),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case", choices=CASES)
+    parser.add_argument("--kills", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    try:
+        CASES[args.case](args)
+    except Failure as failure:
+        print(f"FAIL {args.case}: {failure}")
+        return 1
+    print(f"pass {args.case}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
