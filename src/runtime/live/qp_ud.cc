@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Datagrams: UD sends to one queue pair or to a multicast group.
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/live/client.h"
@@ -46,6 +47,36 @@ bool resolve(const Arena& arena, std::uint32_t from_hca, AddressHandle& ah, std:
     }
     hca = static_cast<std::uint32_t>(cached) - 1;
     return static_cast<std::uint32_t>(cached) != 0;
+}
+
+bool is_group_of(const McastGroup& group, const AddressVector& to) {
+    return group.mlid == to.dlid.value &&
+           (!to.global || std::memcmp(group.mgid, to.dgid, sizeof group.mgid) == 0);
+}
+
+struct GroupRange {
+    std::uint32_t first;
+    std::uint32_t end;
+};
+
+/// Where in the table the groups of a multicast address stand, looked up once per change of any
+/// group. A group that is being written belongs: who delivers looks again.
+GroupRange group_range(const Arena& arena, AddressHandle& ah) {
+    const auto generation = static_cast<std::uint32_t>(
+        arena.header->mcast_generation.load(std::memory_order_acquire));
+    std::uint64_t cached = ah.path.load(std::memory_order_relaxed);
+    if (cached >> 32 != generation) {
+        GroupRange range{kMcastGroupsMax, 0};
+        for (std::uint32_t g = 0; g < kMcastGroupsMax; ++g) {
+            const McastGroup& group = arena.mcast[g];
+            if ((group.seq.load(std::memory_order_acquire) & 1) != 0 || is_group_of(group, ah.to)) {
+                range = {std::min(range.first, g), g + 1};
+            }
+        }
+        cached = std::uint64_t{generation} << 32 | range.end << 16 | range.first;
+        ah.path.store(cached, std::memory_order_relaxed);
+    }
+    return {static_cast<std::uint16_t>(cached), static_cast<std::uint16_t>(cached >> 16)};
 }
 
 }  // namespace
@@ -188,7 +219,8 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
 
 Qp::Verdict Qp::multicast(const WorkRequest& wr, const Gather& gather) {
     const Arena& arena = process_->arena;
-    for (std::uint32_t g = 0; g < kMcastGroupsMax; ++g) {
+    const GroupRange range = group_range(arena, *wr.ah);
+    for (std::uint32_t g = range.first; g < range.end; ++g) {
         const McastGroup& group = arena.mcast[g];
         std::uint32_t qpns[kMcastMembersMax];
         std::uint32_t members = 0;
@@ -196,8 +228,7 @@ Qp::Verdict Qp::multicast(const WorkRequest& wr, const Gather& gather) {
         do {
             seq = group.seq.load(std::memory_order_acquire);
             members = group.members <= kMcastMembersMax ? group.members : 0;
-            if (group.mlid != wr.ah->to.dlid.value ||
-                (wr.ah->to.global && std::memcmp(group.mgid, wr.ah->to.dgid, 16) != 0)) {
+            if (!is_group_of(group, wr.ah->to)) {
                 members = 0;
             }
             std::memcpy(qpns, group.qpns, members * sizeof qpns[0]);
