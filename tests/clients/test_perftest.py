@@ -27,9 +27,9 @@ TABLE = [
     (SEND, "-c UD", True),
     # Sizes
     (SIZED, "-a", True),
-    (["ib_write_bw", "ib_send_bw"], "-a -c UC", False),
-    (["ib_send_bw"], "-a -c UD", False),
-    (BANDWIDTH_SIZED, "-a -c XRC", False),
+    (PUSH, "-a -c UC", False),
+    (SEND, "-a -c UD", False),
+    (SIZED, "-a -c XRC", False),
     (SIZED, "-s 1", False),
     (SIZED, "-s 4097", False),
     (SIZED, "-s 1048576", True),
