@@ -11,7 +11,7 @@ Written by `make compat` (`tests/clients`); do not edit. Every line is the resul
 programs of Debian 12, each pair between two hosts of one fabric.
 
 "pass" means: both sides ended with status 0 and printed the iterations, bytes or sizes asked for.
-The bytes themselves are checked by the pingpongs with `-c` and by pyverbs; this release of perftest
+The received bytes are checked by pyverbs, one a page by the pingpongs with `-c`; this perftest
 has no option to check them.
 """
 

@@ -13,7 +13,7 @@ from softib_test import (Fabric, Failure, ONE_HOP, Report, THREE_HOPS, free_port
 
 ITERATIONS = 300
 
-# What each pingpong is run with; "-c" makes the server check the bytes it received. Not -t with -e:
+# What each pingpong is run with; "-c" makes the server check one byte a page. Not -t with -e:
 # ibv_rc_pingpong then takes an event whose completion it has already polled for an error.
 COMMON = ["", "-c", "-e", "-c -e", "-g 0", "-c -s 1", "-c -s 1024 -m 256", "-r 16", "-l 0", "-i 1"]
 CONNECTED = ["-c -s 65536", "-c -s 1048576 -n 20", "-m 512", "-m 2048", "-c -m 4096"]
