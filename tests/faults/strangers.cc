@@ -128,31 +128,46 @@ void die_in_calls(Pair& bystander) {
     wait_attached(1);
 }
 
-void send_garbage(Pair& bystander) {
+/// Attaches and says something that makes no sense. Maps no memory of the fabric.
+int run_garbler() {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     Random random(6);
-    for (int i = 0; i < 200; ++i) {
-        g_story = "garbage " + std::to_string(i);
+    char go = 0;
+    while (get(kChildFd, go)) {
         const int fd = attach_raw();
-        std::vector<char> garbage(random.below(9000) + 1);
+        std::vector<char> garbage(random.below(9000) + 8);
         for (char& c : garbage) {
             c = static_cast<char>(random.next());
         }
-        if (i % 2 == 0 && garbage.size() >= 8) {
-            // A head that is right, and the rest is not.
-            const std::uint32_t head[2] = {kProtocolVersion, 1 + random.below(16)};
-            // Not the request that ends the fabric: this one does what it says.
-            const std::uint32_t request = head[1] == static_cast<std::uint32_t>(Request::kShutdown) ? 77 : head[1];
-            std::memcpy(garbage.data(), &head[0], 4);
-            std::memcpy(garbage.data() + 4, &request, 4);
+        if (random.below(2) == 0) {
+            // A head that is right, and the rest is not. Not the request that ends the fabric:
+            // that one does what it says.
+            std::uint32_t head[2] = {kProtocolVersion, 1 + random.below(16)};
+            head[1] = head[1] == static_cast<std::uint32_t>(Request::kShutdown) ? 77 : head[1];
+            std::memcpy(garbage.data(), head, sizeof head);
         }
         send(fd, garbage.data(), garbage.size(), MSG_NOSIGNAL);
         close(fd);
+        if (!put(kChildFd, 'd')) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void send_garbage(Pair& bystander) {
+    Child garbler = start_child({"garbler"}, {});
+    for (int i = 0; i < 200; ++i) {
+        g_story = "garbage " + std::to_string(i);
+        char done = 0;
+        EXPECT(put(garbler.fd, 'g') && get(garbler.fd, done), "no garbler");
         if (i % 20 == 0) {
             bystander.check();
         }
     }
     wait_attached(1);
     bystander.check();
+    end_child(garbler, SIGKILL);
 }
 
 void live_on(Pair& bystander) {
@@ -192,6 +207,9 @@ int main(int argc, char** argv) {
     const std::string role = argc > 1 ? argv[1] : "";
     if (role == "caller") {
         return faults::run_caller();
+    }
+    if (role == "garbler") {
+        return faults::run_garbler();
     }
     if (role == "closer") {
         return faults::run_closer();

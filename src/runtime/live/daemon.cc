@@ -2,6 +2,7 @@
 #include "runtime/live/daemon.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -234,10 +236,41 @@ void Daemon::serve(Connection& connection) {
 
 void Daemon::drop(int fd) {
     const auto found = connections_.find(fd);
+    if (lives_on(*found->second)) {
+        log_warning("pid {} has lost its connection and lives on; it keeps slot {} until it ends",
+                    found->second->pid, found->second->owner);
+        forget_mads(*found->second);
+        epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+        shutdown(fd, SHUT_RDWR);
+        return;
+    }
     detach(*found->second);
     forget_mads(*found->second);
     close(fd);
     connections_.erase(found);
+}
+
+/// Memory that a process still maps cannot be another's, whatever became of its connection. One
+/// that has executed another program maps nothing of it any more.
+bool Daemon::lives_on(const Connection& connection) const {
+    if (connection.owner == 0 || connection.pid_fd < 0) {
+        return false;
+    }
+    pollfd ended{connection.pid_fd, POLLIN, 0};
+    if (poll(&ended, 1, 0) != 0) {
+        return false;
+    }
+    struct stat st {};
+    fstat(arena_.fd, &st);
+    const std::string inode = fmt::format(" {} ", st.st_ino);
+    std::ifstream maps(fmt::format("/proc/{}/maps", connection.pid));
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find(inode) != std::string::npos &&
+            line.find("/memfd:softib-arena") != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void Daemon::detach(Connection& connection) {

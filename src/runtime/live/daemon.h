@@ -82,6 +82,7 @@ class Daemon {
     void accept_one(int fd);
     void serve(Connection& connection);
     void drop(int fd);
+    bool lives_on(const Connection& connection) const;
     void detach(Connection& connection);
     void reclaim_one();
     void drop_if_process_ended(int fd);
