@@ -189,8 +189,8 @@ bool share_pages(const Arena& arena, std::uint64_t begin, std::uint64_t bytes, i
     bool ok = moved != MAP_FAILED;
     if (ok) {
         copy_present_pages(arena, static_cast<const char*>(moved), bytes, off);
-        if (mmap(at, bytes, protection, MAP_SHARED | MAP_FIXED, arena.fd, static_cast<off_t>(off)) ==
-            MAP_FAILED) {
+        // By system call: a sanitizer's mmap() counts as a write to pages that other threads use.
+        if (syscall(SYS_mmap, at, bytes, protection, MAP_SHARED | MAP_FIXED, arena.fd, off) == -1) {
             // Put the pages back where they were; the range holds nothing else yet.
             mremap(moved, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at);
             ok = false;

@@ -140,8 +140,11 @@ bool owner_gone(const Process& process, Owner owner) {
            errno == ESRCH;
 }
 
-std::uint64_t execute_atomic(void* word, bool compare_swap, std::uint64_t compare_add,
-                             std::uint64_t swap) {
+// A sanitizer does not see the order between the owner's threads and the peer whose request this
+// is, which may come from another process.
+__attribute__((no_sanitize("thread"))) std::uint64_t execute_atomic(void* word, bool compare_swap,
+                                                                    std::uint64_t compare_add,
+                                                                    std::uint64_t swap) {
     auto* w = static_cast<std::uint64_t*>(word);
     if (!compare_swap) {
         return __atomic_fetch_add(w, compare_add, __ATOMIC_SEQ_CST);
