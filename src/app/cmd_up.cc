@@ -103,7 +103,7 @@ int cmd_up(const UpOptions& options) {
     if (!graph) {
         return fail(graph.error());
     }
-    remove_fabric(*fabric);
+    remove_leftovers(*fabric);
     if (auto prepared = prepare_fabric(*fabric, *description); !prepared) {
         return fail(prepared.error());
     }

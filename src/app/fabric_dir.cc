@@ -198,12 +198,18 @@ pid_t daemon_pid(const FabricRef& fabric) {
     return pid;
 }
 
-void remove_fabric(const FabricRef& fabric) {
+void remove_leftovers(const FabricRef& fabric) {
     std::error_code ignored;
-    for (const char* const name : {live::kSocketName, live::kProcDirName, kHostsDirName,
-                                   kDescriptionName, kLogName, live::kPidFileName}) {
+    for (const char* const name :
+         {live::kSocketName, kHostsDirName, kDescriptionName, kLogName, live::kPidFileName}) {
         fs::remove_all(fs::path(fabric.dir) / name, ignored);
     }
+}
+
+void remove_fabric(const FabricRef& fabric) {
+    std::error_code ignored;
+    remove_leftovers(fabric);
+    fs::remove_all(fs::path(fabric.dir) / live::kProcDirName, ignored);
     rmdir(fabric.dir.c_str());
 }
 

@@ -57,6 +57,9 @@ std::expected<int, std::string> lock_fabric(const FabricRef& fabric);
 /// The pid of the living daemon; 0: there is none.
 pid_t daemon_pid(const FabricRef& fabric);
 
+/// Removes what a daemon that died left, but for the directories of programs that may live on.
+void remove_leftovers(const FabricRef& fabric);
+
 /// Removes what softib put into the directory, then the directory. Files of others stay, and
 /// then the directory does too.
 void remove_fabric(const FabricRef& fabric);

@@ -109,7 +109,7 @@ def start_traffic(fabric, *flags):
 
 def restart(_args):
     """The daemon dies under traffic and comes back."""
-    for mode in ("poll", "events"):
+    for mode in ("poll", "events", "late-events"):
         with Fabric("--hosts", "2") as fabric:
             driver = start_traffic(fabric, mode)
             os.kill(daemon_pid(fabric), signal.SIGKILL)
@@ -120,6 +120,9 @@ def restart(_args):
                               PATIENCE_S)
             fabric.command("up", fabric.name).check()
             fabric.run("h1", [program(fabric, "traffic"), "brief"], PATIENCE_S).check()
+            driver.signal(signal.SIGUSR1)  # "late-events": sleeps from now on.
+            driver.wait_until(lambda: driver.output().count("still flowing") == 2,
+                              "traffic with a new daemon", PATIENCE_S)
             # Who was there before goes on or fails, but it answers, and its peer's death too.
             driver.signal(signal.SIGUSR2)
             result = driver.wait(PATIENCE_S)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A pair that plays ping-pong while the test around it does something to the fabric.
 //
-//     traffic poll|events|brief|then-sleep
+//     traffic poll|events|late-events|brief|then-sleep
 //
 // Says "flowing" once it flows. SIGUSR1: says "still flowing" after the next hundred rounds, or how
 // it ended. SIGUSR2: kills its peer and waits for the error that must follow, then ends.
@@ -145,6 +145,7 @@ int run_driver(const std::string& mode) {
     }
     const bool short_run = mode == "brief" || mode == "then-sleep";
     int report_at = INT32_MAX;
+    int reports = 0;
     ibv_wc_status status = IBV_WC_SUCCESS;
     for (int i = 1; status == IBV_WC_SUCCESS && !(short_run && i > kRounds); ++i) {
         if (g_end && !short_run) {
@@ -154,6 +155,9 @@ int run_driver(const std::string& mode) {
         }
         if (g_report.exchange(false)) {
             report_at = i + kRounds;
+            if (mode == "late-events" && ++reports == 2) {
+                player.sleep_on_events();
+            }
         }
         player.send(static_cast<std::uint32_t>(i));
         status = player.wait(peer.pid > 0);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/live/client.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -121,6 +123,8 @@ bool Process::attach() {
     lock_word = live::lock_word(arena, owner);
     fabric_dir = dir;
     process_dir = process_directory(fabric_dir, arena, owner);
+    directory_ = open(process_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    flock(directory_, LOCK_SH);
     devices.resize(256);
     devices.resize(list_devices(arena, hosts, devices));
     qp_table.init(arena.qp_batches, kQpsMax, owner);
@@ -148,6 +152,8 @@ void Process::become_inherited() {
     // The connection is the parent's sign of life: the child must not keep it open.
     close(socket_);
     socket_ = -1;
+    close(directory_);
+    directory_ = -1;
     regions->make_private_in_child();
     for (Qp* qp : qps) {
         qp->disown();

@@ -92,6 +92,7 @@ class Process {
     std::uint64_t arm_wakes();
 
     int socket_ = -1;
+    int directory_ = -1;  ///< Our directory, locked: a new daemon leaves it alone while we live.
     std::mutex socket_mutex_;
     std::atomic<bool> inherited_{false};
     std::atomic<std::uint32_t> pd_counter_{0};

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -64,6 +65,21 @@ bool bind_in(int fd, const std::string& dir) {
     return bound;
 }
 
+/// What an earlier daemon's processes left. Those that outlived it raise events by their
+/// directories as before, and hold a lock on them.
+void remove_dead_directories(const std::string& procs) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(procs, ignored)) {
+        const int fd = open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            std::filesystem::remove_all(entry.path(), ignored);
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+}
+
 }  // namespace
 
 std::string Daemon::proc_dir(const std::string& dir, Owner owner, std::uint64_t instance) {
@@ -101,11 +117,10 @@ std::expected<void, std::string> Daemon::start() {
             fmt::format("cannot {} in {}: {}", what, options_.dir, error_text(errno)));
     };
     const std::string procs = options_.dir + "/" + kProcDirName;
-    std::error_code ignored;
-    std::filesystem::remove_all(procs, ignored);
-    if (mkdir(procs.c_str(), 0700) != 0) {
+    if (mkdir(procs.c_str(), 0700) != 0 && errno != EEXIST) {
         return failed("make the process directory");
     }
+    remove_dead_directories(procs);
     epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
     listen_fd_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (epoll_fd_ < 0 || listen_fd_ < 0 || !bind_in(listen_fd_, options_.dir) ||

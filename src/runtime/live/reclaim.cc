@@ -107,10 +107,12 @@ void reclaim(const Arena& arena, Owner owner) {
     ProcSlot& slot = arena.proc(owner);
     slot.state.store(ProcState::kDead, std::memory_order_release);
     // First nothing of it answers any more, then whoever is at work on it finishes, then it goes.
+    // Keys go after the queue pairs: whoever saw one answer must not find the other refuse.
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
         arena.qps[i].rx.store(0, std::memory_order_release);
         arena.qps[i].state.store(QpState::kReset, std::memory_order_release);
     });
+    wait_grace(arena, owner, nullptr);
     for_each_entry(arena.mr_batches, kMrsMax, owner,
                    [&](std::uint32_t i) { arena.mrs[i].key.store(0, std::memory_order_release); });
     for_each_entry(arena.srq_batches, kSrqsMax, owner,
