@@ -87,7 +87,9 @@ std::string Daemon::proc_dir(const std::string& dir, Owner owner, std::uint64_t 
 }
 
 Daemon::Daemon(const Arena& arena, DaemonOptions options)
-    : arena_(arena), options_(std::move(options)), mcast_(arena), mads_(arena) {}
+    : arena_(arena), options_(std::move(options)), mcast_(arena), mads_(arena) {
+    events_.init(options_.dir, &arena_);
+}
 
 Daemon::~Daemon() {
     for (const auto& [fd, connection] : connections_) {

@@ -19,9 +19,11 @@
 #include <vector>
 
 #include "runtime/live/arena.h"
+#include "runtime/live/channel.h"
 #include "runtime/live/mad_service.h"
 #include "runtime/live/mcast_table.h"
 #include "runtime/live/protocol.h"
+#include "runtime/live/types.h"
 
 namespace softib::live {
 
@@ -95,6 +97,8 @@ class Daemon {
     void handle_sysfs_read(Message& message);
     void handle_set_route(Message& message);
     void handle_set_link(Message& message);
+    /// Tells the open contexts of an HCA what happened to its port.
+    void raise(std::uint32_t hca, AsyncKind kind);
     void handle_set_pkey(Message& message);
     void handle_mad_open(Connection& connection, Message& message);
     /// Unlike the others it sends its reply itself, if and when there is one.
@@ -107,6 +111,7 @@ class Daemon {
     const Arena& arena_;
     DaemonOptions options_;
     McastTable mcast_;
+    ChannelWriter events_;
     MadService mads_;
     std::multimap<std::uint64_t, WaitingMad> waiting_mads_;  ///< By monotonic time, in ns.
     int epoll_fd_ = -1;

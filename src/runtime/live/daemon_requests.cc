@@ -221,6 +221,10 @@ void Daemon::handle_set_route(Message& message) {
     message.status = 0;
 }
 
+void Daemon::raise(std::uint32_t hca, AsyncKind kind) {
+    events_.signal_port(hca, {0, static_cast<std::uint32_t>(kind), 1});
+}
+
 void Daemon::handle_set_link(Message& message) {
     const std::string name(text_of(message));
     const Cable cable = find_cable(arena_, name, message.port);
@@ -229,15 +233,17 @@ void Daemon::handle_set_link(Message& message) {
         return;
     }
     const PortState state = message.value == 0 ? PortState::kDown : PortState::kActive;
-    if (cable.hca != nullptr) {
-        cable.hca->state.store(state, std::memory_order_relaxed);
-    }
+    const bool hca_changed = cable.hca != nullptr && cable.hca->state.exchange(state) != state;
     for (SwitchPortRecord* const end : cable.ends) {
         if (end != nullptr) {
             end->state.store(state, std::memory_order_relaxed);
         }
     }
     arena_.header->route_generation.fetch_add(1, std::memory_order_release);
+    if (hca_changed) {
+        raise(static_cast<std::uint32_t>(cable.hca - arena_.hcas),
+              state == PortState::kActive ? AsyncKind::kPortActive : AsyncKind::kPortErr);
+    }
     log_info("link at {} port {} is {}", name, message.port, message.value == 0 ? "down" : "up");
     message.status = 0;
 }
@@ -251,6 +257,7 @@ void Daemon::handle_set_pkey(Message& message) {
     arena_.hcas[message.index].pkeys[message.port].store(static_cast<std::uint16_t>(message.value),
                                                          std::memory_order_relaxed);
     arena_.header->route_generation.fetch_add(1, std::memory_order_release);
+    raise(message.index, AsyncKind::kPKeyChange);
     log_info("P_Key {} of HCA {} is {:#06x}", message.port, message.index, message.value);
     message.status = 0;
 }
