@@ -2,6 +2,7 @@
 #include "runtime/live/service.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,7 +97,8 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
 int copy_self(void* to, const void* from, std::uint64_t length) {
     iovec local{to, length};
     iovec remote{const_cast<void*>(from), length};
-    const ssize_t moved = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    // By number: a sanitizer's wrapper misses the order between our threads and the peer.
+    const ssize_t moved = syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
     if (moved == static_cast<ssize_t>(length)) {
         return 0;
     }
