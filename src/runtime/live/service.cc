@@ -70,6 +70,10 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
             cpu_relax();
             continue;
         }
+        // The one we wait for may be waiting for us. The attention stays set for what else it means.
+        if (process.slot->attention.load(std::memory_order_relaxed) != 0) {
+            service_run(process);
+        }
         sched_yield();
         const std::uint64_t t = monotonic_ns();
         if (t - checked < 1'000'000) {
