@@ -136,8 +136,8 @@ Reply LocalActor::add_region(std::uint64_t offset, std::uint64_t bytes) {
 std::vector<ibv_sge> LocalActor::sges_of(const Command& c) const {
     std::vector<ibv_sge> out;
     for (std::uint32_t i = 0; i < c.sges; ++i) {
-        out.push_back({memory_->address(c.sge[i].offset), c.sge[i].bytes,
-                       regions_[c.sge[i].region]->lkey});
+        out.push_back(
+            {memory_->address(c.sge[i].offset), c.sge[i].bytes, regions_[c.sge[i].region]->lkey});
     }
     return out;
 }
@@ -172,9 +172,8 @@ Reply LocalActor::poll(ibv_cq* cq) {
 
 void LocalActor::start_writers(std::uint64_t first, std::uint64_t step) {
     stop_writing_.store(false);
-    writers_.emplace_back([this, first, step] {
-        write_words(memory_->data(), first, step, stop_writing_, lost_);
-    });
+    writers_.emplace_back(
+        [this, first, step] { write_words(memory_->data(), first, step, stop_writing_, lost_); });
 }
 
 std::uint64_t LocalActor::stop_writers() {

@@ -206,18 +206,21 @@ TEST(Cq, ImpossibleSizesAreRefused) {
     EXPECT_EQ(errno, EINVAL);
     EXPECT_EQ(ibv_create_cq(context.get(), device.max_cqe + 1, nullptr, nullptr, 0), nullptr);
     EXPECT_EQ(errno, EINVAL);
-    EXPECT_EQ(ibv_create_cq(context.get(), 8, nullptr, nullptr, context->num_comp_vectors), nullptr);
+    EXPECT_EQ(ibv_create_cq(context.get(), 8, nullptr, nullptr, context->num_comp_vectors),
+              nullptr);
     EXPECT_EQ(errno, EINVAL);
 }
 
-// --- Extended queues ------------------------------------------------------------------------------
+// --- Extended queues
+// ------------------------------------------------------------------------------
 
 /// A pair whose end `a` has an extended completion queue and an extended queue pair on top.
 struct ExtendedPair {
     explicit ExtendedPair(std::uint64_t send_ops) {
         ibv_cq_init_attr_ex cq_attr{};
         cq_attr.cqe = 32;
-        cq_attr.wc_flags = std::uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+        cq_attr.wc_flags =
+            std::uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
         cq = ibv_create_cq_ex(a.context.get(), &cq_attr);
         EXPECT_NE(cq, nullptr);
         ibv_qp_init_attr_ex attr{};
@@ -263,11 +266,11 @@ struct ExtendedPair {
     ibv_qp_ex* qp = nullptr;
 };
 
-constexpr std::uint64_t kAllOps =
-    IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
-    IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW |
-    IBV_QP_EX_WITH_SEND_WITH_INV;
+constexpr std::uint64_t kAllOps = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+                                  IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+                                  IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+                                  IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV |
+                                  IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_SEND_WITH_INV;
 
 TEST(Extended, PollReadsEveryFieldInOrder) {
     ExtendedPair p(kAllOps);

@@ -145,8 +145,8 @@ TEST(Ud, MoreThanTheMtuIsALocalLengthError) {
 
 TEST(Ud, OnlySendsAreAllowed) {
     DatagramPair p;
-    for (const auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD,
-                              IBV_WR_SEND_WITH_INV}) {
+    for (const auto opcode :
+         {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND_WITH_INV}) {
         EXPECT_EQ(p.send(opcode).from(p.a.region(), 0, 8).post(p.a.qp.get()), EINVAL) << opcode;
     }
     EXPECT_EQ(Send(IBV_WR_SEND).from(p.a.region(), 0, 8).post(p.a.qp.get()), EINVAL) << "no handle";
@@ -173,7 +173,8 @@ TEST(Ud, TooSmallAReceiveGetsNoByte) {
     EXPECT_TRUE(same(p.b.memory.copy(), before));
 }
 
-// --- Multicast ------------------------------------------------------------------------------------
+// --- Multicast
+// ------------------------------------------------------------------------------------
 
 struct Group {
     ibv_gid gid{};

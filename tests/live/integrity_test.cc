@@ -72,8 +72,8 @@ class RandomRun {
         for (std::size_t c = 0; c < kConnections; ++c) {
             for (std::size_t s = 0; s < 2; ++s) {
                 const Side& other = sides_[1 - s];
-                sides_[s].actor->run({.op = Command::kConnect,
-                                      .arg = {sides_[s].qp[c], other.qpn[c], other.lid}});
+                sides_[s].actor->run(
+                    {.op = Command::kConnect, .arg = {sides_[s].qp[c], other.qpn[c], other.lid}});
                 renew_region(sides_[s], c);
             }
         }
@@ -142,7 +142,8 @@ class RandomRun {
         const std::uint64_t room = region.bytes - bytes;
         std::uint64_t offset = region.begin + random_.below(room + 1);
         if (random_.chance(1, 3)) {
-            const std::uint64_t edge = offset / kPage * kPage - random_.below(std::min(bytes, 9U) + 1);
+            const std::uint64_t edge =
+                offset / kPage * kPage - random_.below(std::min(bytes, 9U) + 1);
             if (edge >= region.begin && edge <= region.begin + room) {
                 offset = edge;
             }
@@ -162,9 +163,9 @@ class RandomRun {
         const std::uint32_t pieces = 1 + static_cast<std::uint32_t>(random_.below(4));
         std::uint32_t done = 0;
         for (std::uint32_t i = 0; i < pieces; ++i) {
-            const std::uint32_t n = i + 1 == pieces
-                                        ? bytes - done
-                                        : static_cast<std::uint32_t>(random_.below(bytes - done + 1));
+            const std::uint32_t n =
+                i + 1 == pieces ? bytes - done
+                                : static_cast<std::uint32_t>(random_.below(bytes - done + 1));
             command.sge[i] = {region.index, start + done, n};
             done += n;
         }
@@ -178,7 +179,8 @@ class RandomRun {
     static std::vector<std::byte> gather(const Side& side, const Command& command) {
         std::vector<std::byte> out;
         for (std::uint32_t i = 0; i < command.sges; ++i) {
-            const auto from = side.model.begin() + static_cast<std::ptrdiff_t>(command.sge[i].offset);
+            const auto from =
+                side.model.begin() + static_cast<std::ptrdiff_t>(command.sge[i].offset);
             out.insert(out.end(), from, from + command.sge[i].bytes);
         }
         return out;
@@ -195,9 +197,13 @@ class RandomRun {
     /// Posts one request and plays it on the models. True: it consumes a receive.
     bool operate(Side& from, Side& to, std::size_t c) {
         const ibv_qp_type type = type_of(c);
-        constexpr ibv_wr_opcode kOpcodes[] = {
-            IBV_WR_SEND,      IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE,         IBV_WR_RDMA_WRITE_WITH_IMM,
-            IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD};
+        constexpr ibv_wr_opcode kOpcodes[] = {IBV_WR_SEND,
+                                              IBV_WR_SEND_WITH_IMM,
+                                              IBV_WR_RDMA_WRITE,
+                                              IBV_WR_RDMA_WRITE_WITH_IMM,
+                                              IBV_WR_RDMA_READ,
+                                              IBV_WR_ATOMIC_CMP_AND_SWP,
+                                              IBV_WR_ATOMIC_FETCH_AND_ADD};
         const std::uint64_t kinds = type == IBV_QPT_RC ? 7 : type == IBV_QPT_UC ? 4 : 2;
         const ibv_wr_opcode opcode = kOpcodes[random_.below(kinds)];
         Command command{.op = Command::kSend};
@@ -238,8 +244,8 @@ class RandomRun {
         const bool datagram = type_of(c) == IBV_QPT_UD;
         const std::uint32_t header = datagram ? kGrh : 0;
         const std::uint64_t limit = datagram ? 4096 : kMessageMax;
-        const std::uint32_t bytes = length(std::min({limit, from.region[c].bytes,
-                                                     to.region[c].bytes - header}));
+        const std::uint32_t bytes =
+            length(std::min({limit, from.region[c].bytes, to.region[c].bytes - header}));
         Command receive{.op = Command::kReceive, .arg = {to.qp[c]}};
         const std::uint64_t spare = to.region[c].bytes - bytes - header;
         add_sges(receive, to.region[c],
@@ -352,7 +358,8 @@ class WritersRun {
             const std::uint64_t low = std::max(begin, half * 2048 + 8);
             const std::uint64_t high = std::min(begin + bytes, (half + 1) * 2048);
             if (low < high) {
-                write(r.value[2] + (low - begin), static_cast<std::uint32_t>(r.value[1]), low, high - low);
+                write(r.value[2] + (low - begin), static_cast<std::uint32_t>(r.value[1]), low,
+                      high - low);
             }
         }
         b_->run({.op = Command::kDeregister, .arg = {r.value[0]}});
@@ -367,7 +374,8 @@ class WritersRun {
     }
 
   private:
-    void write(std::uint64_t address, std::uint32_t rkey, std::uint64_t offset, std::uint64_t bytes) {
+    void write(std::uint64_t address, std::uint32_t rkey, std::uint64_t offset,
+               std::uint64_t bytes) {
         Command command{.op = Command::kSend};
         command.arg[0] = qp_;
         command.arg[1] = IBV_WR_RDMA_WRITE;

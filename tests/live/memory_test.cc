@@ -127,7 +127,8 @@ TEST(Region, HeapMemoryMayBeFreedAfterDeregistration) {
         auto heap = std::make_unique<std::byte[]>(bytes);
         const auto mr = reg(p.b, heap.get(), bytes);
         ASSERT_NE(mr, nullptr);
-        ASSERT_EQ(write(p, reinterpret_cast<std::uint64_t>(heap.get()), mr->rkey, 1), IBV_WC_SUCCESS);
+        ASSERT_EQ(write(p, reinterpret_cast<std::uint64_t>(heap.get()), mr->rkey, 1),
+                  IBV_WC_SUCCESS);
         ASSERT_EQ(heap[0], p.a.memory.data()[0]);
     }
 }
@@ -137,7 +138,8 @@ TEST(Region, StackMemory) {
     alignas(4096) std::byte stack[5 * kPage]{};
     const auto mr = reg(p.b, stack, sizeof stack);
     ASSERT_NE(mr, nullptr);
-    EXPECT_EQ(write(p, reinterpret_cast<std::uint64_t>(stack) + kPage - 1, mr->rkey), IBV_WC_SUCCESS);
+    EXPECT_EQ(write(p, reinterpret_cast<std::uint64_t>(stack) + kPage - 1, mr->rkey),
+              IBV_WC_SUCCESS);
     EXPECT_TRUE(same(std::span(stack).subspan(kPage - 1, 64), p.a.memory.span(0, 64)));
 }
 
@@ -174,7 +176,8 @@ TEST(Region, ReadOnlyMappingCannotBeWritten) {
     EXPECT_EQ(errno, EFAULT);
     const auto mr = reg(p.b, memory.data(), memory.size(), IBV_ACCESS_REMOTE_READ);
     ASSERT_NE(mr, nullptr);
-    EXPECT_NE(ibv_rereg_mr(mr.get(), IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kAllAccess), 0);
+    EXPECT_NE(ibv_rereg_mr(mr.get(), IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kAllAccess),
+              0);
     EXPECT_EQ(write(p, memory.address(), mr->rkey), IBV_WC_REM_ACCESS_ERR);
     EXPECT_TRUE(same(memory.copy(), before));
 }
@@ -196,8 +199,8 @@ TEST(Rereg, TranslationMovesTheRegionAndKeepsTheKey) {
     Buffer other(3 * kPage);
     const auto before = p.b.memory.copy();
     const std::uint32_t key = p.b.mr->rkey;
-    ASSERT_EQ(ibv_rereg_mr(p.b.mr.get(), IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, other.data() + 10,
-                           2 * kPage, 0),
+    ASSERT_EQ(ibv_rereg_mr(p.b.mr.get(), IBV_REREG_MR_CHANGE_TRANSLATION, nullptr,
+                           other.data() + 10, 2 * kPage, 0),
               0);
     EXPECT_EQ(p.b.mr->rkey, key);
     EXPECT_EQ(p.b.mr->addr, other.data() + 10);
@@ -233,7 +236,8 @@ TEST(NullRegion, SwallowsWhatIsReceived) {
     Pair p;
     const Owned<ibv_mr> null(ibv_alloc_null_mr(p.b.pd.get()));
     ASSERT_NE(null, nullptr);
-    ASSERT_EQ(post_recv(p.b.qp.get(), 1, {{0x1234, 50, null->lkey}, sge_of(p.b.region(), 0, 50)}), 0);
+    ASSERT_EQ(post_recv(p.b.qp.get(), 1, {{0x1234, 50, null->lkey}, sge_of(p.b.region(), 0, 50)}),
+              0);
     ASSERT_EQ(Send(IBV_WR_SEND).from(p.a.region(), 0, 80).post(p.a.qp.get()), 0);
     EXPECT_EQ(next(p.b.recv_cq.get()).byte_len, 80U);
     EXPECT_TRUE(same(p.b.memory.span(0, 30), p.a.memory.span(50, 30)));

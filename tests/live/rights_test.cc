@@ -131,8 +131,7 @@ TEST_P(Rights, StaleKeyWhoseEntryIsInUseAgain) {
 TEST_P(Rights, KeyOfAnotherDomain) {
     Pair p;
     const Owned<ibv_pd> pd(ibv_alloc_pd(p.b.context.get()));
-    const Owned<ibv_mr> mr(
-        ibv_reg_mr(pd.get(), p.b.memory.data(), p.b.memory.size(), kAllAccess));
+    const Owned<ibv_mr> mr(ibv_reg_mr(pd.get(), p.b.memory.data(), p.b.memory.size(), kAllAccess));
     expect_refused(p, p.b.memory.address(), mr->rkey, bytes());
 }
 
@@ -186,8 +185,7 @@ TEST_P(Rights, LengthBeyondEveryRegion) {
 TEST_P(Rights, RegionWithoutTheRight) {
     Pair p;
     const unsigned others = kAllAccess & ~right_of(GetParam());
-    const Owned<ibv_mr> mr(
-        ibv_reg_mr(p.b.pd.get(), p.b.memory.data(), p.b.memory.size(), others));
+    const Owned<ibv_mr> mr(ibv_reg_mr(p.b.pd.get(), p.b.memory.data(), p.b.memory.size(), others));
     expect_refused(p, p.b.memory.address(), mr->rkey, bytes());
 }
 
@@ -273,7 +271,8 @@ TEST_P(Rights, PartitionTakenAwayEndsTheTalk) {
     untouched.check();
 }
 
-// --- The requester's own memory -------------------------------------------------------------------
+// --- The requester's own memory
+// -------------------------------------------------------------------
 
 TEST(LocalRights, ReadIntoARegionWithoutLocalWrite) {
     Pair p;
@@ -309,8 +308,7 @@ TEST(LocalRights, ReceiveIntoARegionWithoutLocalWrite) {
 TEST(LocalRights, SendFromAnotherDomain) {
     Pair p;
     const Owned<ibv_pd> pd(ibv_alloc_pd(p.a.context.get()));
-    const Owned<ibv_mr> mr(
-        ibv_reg_mr(pd.get(), p.a.memory.data(), p.a.memory.size(), kAllAccess));
+    const Owned<ibv_mr> mr(ibv_reg_mr(pd.get(), p.a.memory.data(), p.a.memory.size(), kAllAccess));
     const Untouched untouched(p);
     ASSERT_EQ(p.b.receive(1, 0, 64), 0);
     ASSERT_EQ(Send(IBV_WR_SEND).from(mr.get(), 0, 64).post(p.a.qp.get()), 0);
@@ -331,15 +329,17 @@ TEST(LocalRights, SecondOfTwoBuffersBeyondItsRegion) {
 TEST(LocalRights, SecondReceiveBufferBeyondItsRegion) {
     Pair p;
     const Untouched untouched(p);
-    ASSERT_EQ(post_recv(p.b.qp.get(), 1,
-                        {sge_of(p.b.region(), 0, 32), sge_of(p.b.region(), p.b.memory.size() - 8, 32)}),
-              0);
+    ASSERT_EQ(
+        post_recv(p.b.qp.get(), 1,
+                  {sge_of(p.b.region(), 0, 32), sge_of(p.b.region(), p.b.memory.size() - 8, 32)}),
+        0);
     ASSERT_EQ(Send(IBV_WR_SEND).from(p.a.region(), 0, 64).post(p.a.qp.get()), 0);
     EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_LOC_PROT_ERR);
     untouched.check();
 }
 
-// --- Unreliable services: dropped, counted, unanswered --------------------------------------------
+// --- Unreliable services: dropped, counted, unanswered
+// --------------------------------------------
 
 TEST(UcRights, WrongKeyIsDroppedAndCounted) {
     QpOptions o;

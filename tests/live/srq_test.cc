@@ -145,7 +145,8 @@ TEST(Srq, LastRequestReachedAfterAPeersError) {
     EXPECT_TRUE(wait_async(p.b.context.get(), IBV_EVENT_QP_LAST_WQE_REACHED, p.b.qp.get()));
 }
 
-// --- XRC ------------------------------------------------------------------------------------------
+// --- XRC
+// ------------------------------------------------------------------------------------------
 
 Owned<ibv_xrcd> make_domain(ibv_context* context) {
     ibv_xrcd_init_attr attr{};

@@ -69,8 +69,7 @@ TEST(Threads, ShareOneQueuePairAndItsCompletionQueue) {
     std::vector<std::atomic<std::uint32_t>> seen(kThreads * kEach);
     std::atomic<std::uint64_t> taken = 0;
     p.b.memory.word(0) = 0;
-    std::thread poller(
-        [&] { poll_together(p.a.send_cq.get(), taken, kThreads * kEach, seen); });
+    std::thread poller([&] { poll_together(p.a.send_cq.get(), taken, kThreads * kEach, seen); });
     in_parallel([&](std::uint64_t t) {
         for (std::uint64_t i = 0; i < kEach; ++i) {
             ASSERT_TRUE(post_patiently([&] {
@@ -141,8 +140,7 @@ TEST(Threads, ShareOneSharedReceiveQueue) {
     std::atomic<std::uint64_t> taken = 0;
     std::vector<std::thread> others;
     for (int i = 0; i < 2; ++i) {
-        others.emplace_back(
-            [&] { poll_together(b.recv_cq.get(), taken, kThreads * kEach, seen); });
+        others.emplace_back([&] { poll_together(b.recv_cq.get(), taken, kThreads * kEach, seen); });
     }
     others.emplace_back([&] {
         for (std::uint64_t i = 0; i < kThreads * kEach; ++i) {
@@ -227,7 +225,8 @@ TEST(Threads, RegionsComeAndGoWhileAPeerWrites) {
     in_parallel([&](std::uint64_t t) {
         Buffer memory(8 * kPage);
         for (std::uint64_t i = 0; i < 50; ++i) {
-            const Owned<ibv_mr> mr(ibv_reg_mr(p.b.pd.get(), memory.data() + t, 7 * kPage, kAllAccess));
+            const Owned<ibv_mr> mr(
+                ibv_reg_mr(p.b.pd.get(), memory.data() + t, 7 * kPage, kAllAccess));
             ASSERT_NE(mr, nullptr);
         }
     });

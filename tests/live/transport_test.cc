@@ -113,8 +113,8 @@ TEST_P(Connected, ListsGatherAndScatterInOrder) {
     ASSERT_EQ(s.post(p.a.qp.get()), 0);
     EXPECT_EQ(next(p.b.recv_cq.get()).byte_len, 33U);
     std::vector<std::byte> sent;
-    for (const auto& part : {p.a.memory.span(4095, 2), p.a.memory.span(10, 30),
-                             p.a.memory.span(900, 1)}) {
+    for (const auto& part :
+         {p.a.memory.span(4095, 2), p.a.memory.span(10, 30), p.a.memory.span(900, 1)}) {
         sent.insert(sent.end(), part.begin(), part.end());
     }
     const std::span<const std::byte> all(sent);

@@ -79,7 +79,8 @@ class Buffer {
 /// True when the two ranges are equal; else says where they first differ.
 testing::AssertionResult same(std::span<const std::byte> a, std::span<const std::byte> b);
 
-// --- Waiting --------------------------------------------------------------------------------------
+// --- Waiting
+// --------------------------------------------------------------------------------------
 
 std::optional<ibv_wc> poll_one(ibv_cq* cq, std::chrono::milliseconds limit = kLong);
 /// The next completion, or a failed test and a completion with status GENERAL_ERR.
@@ -99,7 +100,8 @@ std::optional<AsyncEvent> next_async(ibv_context* context, std::chrono::millisec
 /// Skips events of other kinds.
 bool wait_async(ibv_context* context, ibv_event_type type, const void* object);
 
-// --- Work requests --------------------------------------------------------------------------------
+// --- Work requests
+// --------------------------------------------------------------------------------
 
 /// A send request in the making: Send(IBV_WR_SEND).id(1).from(mr, 0, 64).post(qp)
 class Send {
@@ -161,7 +163,8 @@ int post_recv(ibv_qp* qp, std::uint64_t wr_id, std::vector<ibv_sge> sges);
 int post_recv(ibv_srq* srq, std::uint64_t wr_id, std::vector<ibv_sge> sges);
 ibv_sge sge_of(const ibv_mr* mr, std::size_t offset, std::uint32_t bytes);
 
-// --- Queue pairs ----------------------------------------------------------------------------------
+// --- Queue pairs
+// ----------------------------------------------------------------------------------
 
 struct QpOptions {
     ibv_qp_type type = IBV_QPT_RC;
