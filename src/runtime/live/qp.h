@@ -228,7 +228,7 @@ class Qp {
     std::atomic<std::uint64_t> deadline_ns_{0};
     std::uint64_t liveness_checked_ns_ = 0;
     bool peer_silent_ = false;
-    bool flushed_ = false;
+    std::atomic<bool> flushed_{false};  ///< Written under the stripe lock; receivers look at it too.
     SpinLock receive_lock_;
     std::atomic<std::uint32_t> receive_polled_{0};
 };
