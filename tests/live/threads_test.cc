@@ -260,6 +260,27 @@ TEST(Threads, StateChangesWhileRequestsWait) {
     receiver.join();
 }
 
+TEST(Threads, ReceivesPostedWhileTheQueuePairFailsComeBackOnce) {
+    for (int turn = 0; turn < 50; ++turn) {
+        Pair p;
+        std::uint64_t posted = 0;
+        std::thread poster([&] {
+            for (; posted < p.b.options.recv_wr; ++posted) {
+                ASSERT_EQ(p.b.receive(posted, 0, 64), 0);
+            }
+        });
+        Send bad(IBV_WR_RDMA_WRITE);
+        ASSERT_EQ(bad.from(p.a.region(), 0, 8).at(p.b.memory.address(), 1).post(p.a.qp.get()), 0);
+        poster.join();
+        const auto flushed = poll_many(p.b.recv_cq.get(), posted);
+        for (std::uint64_t i = 0; i < flushed.size(); ++i) {
+            ASSERT_EQ(flushed[i].wr_id, i);
+            ASSERT_EQ(flushed[i].status, IBV_WC_WR_FLUSH_ERR);
+        }
+        ASSERT_TRUE(empty(p.b.recv_cq.get()));
+    }
+}
+
 TEST(Threads, QueuePairsComeAndGoOnOneCompletionQueue) {
     End a(0);
     End b(1);
