@@ -79,6 +79,9 @@ Device::Device(int cq_entries, int index) {
 }
 
 Device::~Device() {
+    for (ibv_mr* mr : regions_) {
+        ibv_dereg_mr(mr);
+    }
     ibv_destroy_cq(cq);
     ibv_destroy_comp_channel(channel);
     ibv_dealloc_pd(pd);
@@ -86,10 +89,16 @@ Device::~Device() {
 }
 
 ibv_mr* Device::reg(void* at, std::size_t bytes) {
-    return need(ibv_reg_mr(pd, at, bytes,
-                           IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC),
-                "ibv_reg_mr");
+    regions_.push_back(need(ibv_reg_mr(pd, at, bytes,
+                                       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                           IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC),
+                            "ibv_reg_mr"));
+    return regions_.back();
+}
+
+void Device::dereg(ibv_mr* mr) {
+    std::erase(regions_, mr);
+    EXPECT(ibv_dereg_mr(mr) == 0, "ibv_dereg_mr");
 }
 
 ibv_qp* Device::make_qp(const Options& options) {

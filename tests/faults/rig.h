@@ -92,7 +92,8 @@ class Device {
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
 
-    ibv_mr* reg(void* at, std::size_t bytes);
+    ibv_mr* reg(void* at, std::size_t bytes);  ///< Until dereg() or the end of the device.
+    void dereg(ibv_mr* mr);
     ibv_qp* make_qp(const Options& options);
     Address address(ibv_qp* qp, const ibv_mr* mr = nullptr) const;
 
@@ -106,6 +107,9 @@ class Device {
     ibv_comp_channel* channel = nullptr;
     ibv_cq* cq = nullptr;
     std::uint16_t lid = 0;
+
+  private:
+    std::vector<ibv_mr*> regions_;
 };
 
 inline constexpr std::uint32_t kQKey = 0x5EED;
