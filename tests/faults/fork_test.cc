@@ -53,7 +53,8 @@ struct Loop {
         post(IBV_WR_RDMA_WRITE, peer, 0);
         std::memset(memory.data() + kBytes, 0, kBytes);
         post(IBV_WR_RDMA_READ, peer, kBytes);
-        EXPECT(first_wrong(memory.data() + kBytes, kBytes, message) == SIZE_MAX, "wrong bytes came back");
+        EXPECT(first_wrong(memory.data() + kBytes, kBytes, message) == SIZE_MAX,
+               "wrong bytes came back");
     }
     Device& device;
     Memory memory;
@@ -85,7 +86,8 @@ void be_child(int number, Memory& quiet, Device& inherited, const Loop& inherite
         ibv_send_wr wr{};
         wr.opcode = IBV_WR_SEND;
         ibv_send_wr* bad = nullptr;
-        EXPECT(ibv_post_send(inherited_loop.qp, &wr, &bad) != 0, "a child posts on its parent's queue pair");
+        EXPECT(ibv_post_send(inherited_loop.qp, &wr, &bad) != 0,
+               "a child posts on its parent's queue pair");
         ibv_destroy_qp(inherited_loop.qp);
         ibv_dealloc_pd(inherited.pd);
         ibv_destroy_cq(inherited.cq);
@@ -117,7 +119,8 @@ int run_parent() {
     fill_pattern(quiet.data(), quiet.size(), 77);
     device.reg(quiet.data(), quiet.size());
     Address peer;
-    EXPECT(get(partner.fd, peer) && put(partner.fd, device.address(loop.qp, loop.mr)), "no partner");
+    EXPECT(get(partner.fd, peer) && put(partner.fd, device.address(loop.qp, loop.mr)),
+           "no partner");
     to_rts(loop.qp, peer);
     char ready = 0;
     EXPECT(get(partner.fd, ready), "no partner");
@@ -139,7 +142,8 @@ int run_parent() {
         }
         Child child{pid, -1};
         expect_success(end_child(child, 0), "a child");
-        EXPECT(first_wrong(quiet.data(), quiet.size(), 77) == SIZE_MAX, "a child wrote into its parent");
+        EXPECT(first_wrong(quiet.data(), quiet.size(), 77) == SIZE_MAX,
+               "a child wrote into its parent");
         const Deadline deadline;
         while (rounds < before + 3) {
             EXPECT(!deadline.over(), "the parent's traffic stopped");
@@ -150,7 +154,8 @@ int run_parent() {
     expect_success(system("true"), "system");
     FILE* const pipe = popen("echo hello", "re");
     char line[16] = {};
-    EXPECT(pipe != nullptr && fgets(line, sizeof line, pipe) != nullptr && std::strcmp(line, "hello\n") == 0,
+    EXPECT(pipe != nullptr && fgets(line, sizeof line, pipe) != nullptr &&
+               std::strcmp(line, "hello\n") == 0,
            "popen");
     expect_success(pclose(pipe), "pclose");
     pid_t spawned = 0;

@@ -10,10 +10,19 @@
 
 namespace faults {
 
-enum class Op : std::uint32_t { kSend, kWrite, kWriteImm, kRead, kAtomic, kSharedQueue, kDatagram, kLarge };
+enum class Op : std::uint32_t {
+    kSend,
+    kWrite,
+    kWriteImm,
+    kRead,
+    kAtomic,
+    kSharedQueue,
+    kDatagram,
+    kLarge
+};
 inline constexpr std::uint32_t kOps = 8;
-inline constexpr const char* kOpNames[kOps] = {"SEND", "WRITE", "WRITE_IMM", "READ",
-                                               "FETCH_ADD", "SRQ", "UD", "LARGE"};
+inline constexpr const char* kOpNames[kOps] = {"SEND",      "WRITE", "WRITE_IMM", "READ",
+                                               "FETCH_ADD", "SRQ",   "UD",        "LARGE"};
 
 enum class Role : std::uint32_t { kVictimSends, kVictimReceives };
 
@@ -36,8 +45,8 @@ inline constexpr std::uint32_t kGrhBytes = 40;
 inline constexpr std::uint32_t kSlotBytes = kSmallBytes + 64;
 
 inline bool takes_receive(Op op) {
-    return op == Op::kSend || op == Op::kWriteImm || op == Op::kSharedQueue || op == Op::kDatagram ||
-           op == Op::kLarge;
+    return op == Op::kSend || op == Op::kWriteImm || op == Op::kSharedQueue ||
+           op == Op::kDatagram || op == Op::kLarge;
 }
 
 /// Posts one operation of `op` on message `message`, whose bytes stand at `from`.

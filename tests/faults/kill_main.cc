@@ -58,15 +58,13 @@ std::vector<ParkPoint> points_of(Op op, Role role, bool calls_survivor) {
                                      ParkPoint::kSendAfterCompletion});
     }
     if (op == Op::kSharedQueue) {
-        points.insert(points.end(),
-                      {ParkPoint::kSendBeforeCopy, ParkPoint::kSendAfterCopy, ParkPoint::kRingLocked,
-                       ParkPoint::kSrqHeadMoved, ParkPoint::kSrqAfterTake,
-                       ParkPoint::kSrqBeforeDelivered});
+        points.insert(points.end(), {ParkPoint::kSendBeforeCopy, ParkPoint::kSendAfterCopy,
+                                     ParkPoint::kRingLocked, ParkPoint::kSrqHeadMoved,
+                                     ParkPoint::kSrqAfterTake, ParkPoint::kSrqBeforeDelivered});
     }
     if (op == Op::kDatagram) {
         points.insert(points.end(), {ParkPoint::kRingLocked, ParkPoint::kDatagramTaken,
-                                     ParkPoint::kDatagramCompleted,
-                                     ParkPoint::kDatagramHeadMoved});
+                                     ParkPoint::kDatagramCompleted, ParkPoint::kDatagramHeadMoved});
     }
     return points;
 }
@@ -83,8 +81,8 @@ struct Session {
     std::uint32_t sent = 0;
     std::uint32_t sends_done = 0;
     std::uint32_t flushed = 0;
-    bool failed = false;      ///< A send ended in an error: no more of them.
-    bool refill = true;       ///< Post receives again as they complete.
+    bool failed = false;        ///< A send ended in an error: no more of them.
+    bool refill = true;         ///< Post receives again as they complete.
     std::uint64_t fetched = 0;  ///< Newest result of an atomic.
 };
 
@@ -117,8 +115,9 @@ class Survivor {
             kill_one(k);
         }
         end_buddy();
-        std::printf("%u kills: %u at random moments, %u while starting, %u parked in a critical section\n",
-                    settings_.kills, at_random_, while_starting_, parked_);
+        std::printf(
+            "%u kills: %u at random moments, %u while starting, %u parked in a critical section\n",
+            settings_.kills, at_random_, while_starting_, parked_);
     }
 
   private:
@@ -142,7 +141,8 @@ class Survivor {
     void handle_shared(Session* session, const ibv_wc& wc);
     void handle_own(Session& session, const ibv_wc& wc);
     void handle_send(Session& session, const ibv_wc& wc);
-    void check_message(const void* at, std::uint32_t bytes, std::uint32_t message, const char* whose);
+    void check_message(const void* at, std::uint32_t bytes, std::uint32_t message,
+                       const char* whose);
 
     Settings settings_;
     Random random_;
@@ -244,7 +244,8 @@ void Survivor::handle_own(Session& session, const ibv_wc& wc) {
     ++session.received;
     if (session.plan.op == Op::kDatagram) {
         at += kGrhBytes;  // Datagrams may be lost, not swapped.
-        const auto message = static_cast<std::uint32_t>(*reinterpret_cast<const std::uint64_t*>(at) >> 32);
+        const auto message =
+            static_cast<std::uint32_t>(*reinterpret_cast<const std::uint64_t*>(at) >> 32);
         EXPECT(message >= session.received, "a datagram came twice");
         session.received = message;
     }
@@ -272,8 +273,9 @@ void Survivor::handle_send(Session& session, const ibv_wc& wc) {
     EXPECT(!session.failed, "a success after an error");
     std::byte* const at = source_.data() + std::size_t{message % kWindow} * session.plan.bytes;
     if (session.plan.op == Op::kRead && session.plan.role == Role::kVictimReceives) {
-        EXPECT(std::all_of(at, at + session.plan.bytes, [](std::byte b) { return b == std::byte{0}; }),
-               "a read brought bytes that are not there");
+        EXPECT(
+            std::all_of(at, at + session.plan.bytes, [](std::byte b) { return b == std::byte{0}; }),
+            "a read brought bytes that are not there");
     } else if (session.plan.op == Op::kAtomic && session.plan.role == Role::kVictimReceives) {
         EXPECT(*reinterpret_cast<const std::uint64_t*>(at) == session.fetched,
                "an atomic ran twice or not at all");
@@ -323,7 +325,8 @@ void Survivor::wait_until(Session* session, const char* what, const auto& done) 
 void Survivor::top_up(Session& session) {
     while (!session.failed && session.sent - session.sends_done < kWindow) {
         ++session.sent;
-        std::byte* const from = source_.data() + std::size_t{session.sent % kWindow} * session.plan.bytes;
+        std::byte* const from =
+            source_.data() + std::size_t{session.sent % kWindow} * session.plan.bytes;
         if (session.plan.op != Op::kRead && session.plan.op != Op::kAtomic) {
             fill_pattern(from, session.plan.bytes, session.sent);
         }
@@ -334,8 +337,8 @@ void Survivor::top_up(Session& session) {
 
 Session Survivor::open_session(std::uint32_t number) {
     Session session;
-    const std::uint32_t op = settings_.only_op >= 0 ? static_cast<std::uint32_t>(settings_.only_op)
-                                                    : number % kOps;
+    const std::uint32_t op =
+        settings_.only_op >= 0 ? static_cast<std::uint32_t>(settings_.only_op) : number % kOps;
     session.plan.op = static_cast<Op>(op);
     session.plan.role = number / kOps % 3 == 2 && session.plan.op != Op::kSharedQueue
                             ? Role::kVictimReceives
@@ -344,8 +347,9 @@ Session Survivor::open_session(std::uint32_t number) {
     session.plan.bytes = session.plan.op == Op::kLarge ? kLargeBytes : kSmallBytes;
     fill_pattern(target_.data(), target_.size(), 0);
     std::memset(source_.data(), 0, source_.size());
-    session.qp = device_.make_qp({.type = session.plan.op == Op::kDatagram ? IBV_QPT_UD : IBV_QPT_RC,
-                                  .srq = session.plan.op == Op::kSharedQueue ? srq_ : nullptr});
+    session.qp =
+        device_.make_qp({.type = session.plan.op == Op::kDatagram ? IBV_QPT_UD : IBV_QPT_RC,
+                         .srq = session.plan.op == Op::kSharedQueue ? srq_ : nullptr});
     session.plan.survivor = device_.address(session.qp, target_mr_);
     to_init(session.qp);
     if (session.plan.op != Op::kSharedQueue) {
@@ -358,7 +362,7 @@ Session Survivor::open_session(std::uint32_t number) {
 
 /// Ends a victim that parks while the survivor waits for it and could not do so itself.
 void kill_when_parked(const Child& victim, const std::string& park_file) {
-    struct stat st {};
+    struct stat st{};
     for (int ms = 0; ms < 100 && stat(park_file.c_str(), &st) != 0; ++ms) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -384,7 +388,7 @@ void Survivor::traffic(Session& session, const std::string& park_file, bool park
             device_.wait_event(1);
         }
         const auto gone = Clock::now() - start;
-        struct stat st {};
+        struct stat st{};
         if (parks ? gone > patience || stat(park_file.c_str(), &st) == 0 : gone > moment) {
             break;
         }
@@ -411,10 +415,12 @@ void Survivor::kill_one(std::uint32_t number) {
     g_story = "seed " + std::to_string(settings_.seed) + ", kill " + std::to_string(number) + ", " +
               kOpNames[static_cast<int>(session.plan.op)] +
               (session.plan.role == Role::kVictimSends ? ", victim sends" : ", victim receives") +
-              (session.event_driven ? ", events" : ", polling") + ", victim's tier " + std::to_string(tier) +
-              (parks ? ", parked at point " + std::to_string(static_cast<int>(point)) + " passage " +
-                           std::to_string(passage)
-                     : starting ? ", while starting" : ", at random");
+              (session.event_driven ? ", events" : ", polling") + ", victim's tier " +
+              std::to_string(tier) +
+              (parks ? ", parked at point " + std::to_string(static_cast<int>(point)) +
+                           " passage " + std::to_string(passage)
+               : starting ? ", while starting"
+                          : ", at random");
     Child victim = start_child(
         {"victim"}, {{"SOFTIB_HOST", "h1"},
                      {"SOFTIB_MEMORY_TIER", std::to_string(tier)},
@@ -474,7 +480,8 @@ void Survivor::settle(Session& session) {
         wait_until(&session, "the end of a send to the dead",
                    [&] { return session.failed || session.sent - session.sends_done < kWindow; });
     }
-    wait_until(&session, "the end of all sends", [&] { return session.sends_done == session.sent; });
+    wait_until(&session, "the end of all sends",
+               [&] { return session.sends_done == session.sent; });
     if (session.plan.op != Op::kSharedQueue) {
         wait_until(&session, "the end of all receives", [&] {
             return std::ranges::none_of(session.recv_posted, [](bool posted) { return posted; });
@@ -487,7 +494,8 @@ void Survivor::settle(Session& session) {
 void Survivor::settle_datagrams(Session& session) {
     wait_attached(2);
     session.event_driven = false;
-    wait_until(&session, "the end of all sends", [&] { return session.sends_done == session.sent; });
+    wait_until(&session, "the end of all sends",
+               [&] { return session.sends_done == session.sent; });
     while (pump(&session)) {
     }
     session.refill = false;
@@ -502,14 +510,16 @@ void Survivor::settle_datagrams(Session& session) {
     const std::uint32_t base = session.received;
     for (std::uint32_t i = 1; i <= posted + 2; ++i) {
         fill_pattern(source_.data(), session.plan.bytes, base + i);
-        post_op(probe.qp, Op::kDatagram, kOwnSend | ++session.sent, source_.data(), session.plan.bytes,
-                source_mr_->lkey, device_.address(session.qp), ah);
+        post_op(probe.qp, Op::kDatagram, kOwnSend | ++session.sent, source_.data(),
+                session.plan.bytes, source_mr_->lkey, device_.address(session.qp), ah);
     }
-    wait_until(&session, "the end of all sends", [&] { return session.sends_done == session.sent; });
+    wait_until(&session, "the end of all sends",
+               [&] { return session.sends_done == session.sent; });
     while (pump(&session)) {
     }
     EXPECT(std::ranges::count(session.recv_posted, true) == 0 && session.received == base + posted,
-           "the dead took " + std::to_string(base + posted - session.received) + " receive requests along");
+           "the dead took " + std::to_string(base + posted - session.received) +
+               " receive requests along");
     ibv_destroy_qp(probe.qp);
     ibv_destroy_ah(ah);
     check_memory(session);
@@ -564,12 +574,13 @@ void Survivor::check_shared_queue() {
     session.qp = from;
     const auto posted = static_cast<std::uint32_t>(std::ranges::count(shared_posted_, true));
     for (std::uint32_t i = 0; i < posted; ++i) {
-        post_op(from, Op::kSend, kOwnSend | ++session.sent, source_.data(), kSmallBytes, source_mr_->lkey,
-                {}, nullptr);
+        post_op(from, Op::kSend, kOwnSend | ++session.sent, source_.data(), kSmallBytes,
+                source_mr_->lkey, {}, nullptr);
         wait_until(&session, "the probe", [&] { return session.sends_done == session.sent; });
     }
     EXPECT(!session.failed && probed_ == posted, "the shared queue lost requests");
-    post_op(from, Op::kSend, kOwnSend | 99, source_.data(), kSmallBytes, source_mr_->lkey, {}, nullptr);
+    post_op(from, Op::kSend, kOwnSend | 99, source_.data(), kSmallBytes, source_mr_->lkey, {},
+            nullptr);
     std::array<ibv_wc, 1> wc;
     const Deadline deadline;
     while (device_.poll(wc) == 0) {

@@ -46,7 +46,8 @@ void send_for_ever(Device& device, ibv_qp* qp, const Plan& plan) {
         std::array<ibv_wc, kWindow> done;
         const int n = device.poll(done);
         for (int i = 0; i < n; ++i) {
-            EXPECT(done[static_cast<std::size_t>(i)].status == IBV_WC_SUCCESS, "a victim's operation failed");
+            EXPECT(done[static_cast<std::size_t>(i)].status == IBV_WC_SUCCESS,
+                   "a victim's operation failed");
             --under_way;
         }
         if (n == 0 && round % 64 == 0 && hung_up(kChildFd)) {
@@ -133,8 +134,7 @@ int run_victim() {
     Device device(256);
     Memory memory(std::size_t{kRecvSlots} * (plan.bytes + kGrhBytes));
     ibv_mr* const mr = device.reg(memory.data(), memory.size());
-    ibv_qp* const qp =
-        device.make_qp({.type = plan.op == Op::kDatagram ? IBV_QPT_UD : IBV_QPT_RC});
+    ibv_qp* const qp = device.make_qp({.type = plan.op == Op::kDatagram ? IBV_QPT_UD : IBV_QPT_RC});
     to_init(qp);
     if (plan.role == Role::kVictimReceives) {
         for (std::uint32_t i = 0; i < kRecvSlots; ++i) {
@@ -172,7 +172,8 @@ int run_buddy() {
         alarm(120);
         for (std::uint32_t i = 0; i < count; ++i) {
             fill_pattern(memory.data(), kSmallBytes, ++message);
-            post_op(qp, Op::kSend, message, memory.data(), kSmallBytes, mr->lkey, survivor, nullptr);
+            post_op(qp, Op::kSend, message, memory.data(), kSmallBytes, mr->lkey, survivor,
+                    nullptr);
             const Deadline deadline;
             std::array<ibv_wc, 1> done;
             while (device.poll(done) == 0) {

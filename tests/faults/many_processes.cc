@@ -32,7 +32,8 @@ class Rank {
         for (std::uint32_t r = 0; r < ranks; ++r) {
             qps_.push_back(device_.make_qp({.send_wr = 4, .recv_wr = 2}));
             to_init(qps_[r]);
-            post_recv(qps_[r], r, received_.data() + std::size_t{r} * kBytes, kBytes, received_mr_->lkey);
+            post_recv(qps_[r], r, received_.data() + std::size_t{r} * kBytes, kBytes,
+                      received_mr_->lkey);
             addresses_.push_back(device_.address(qps_[r], written_mr_));
         }
     }
@@ -85,8 +86,8 @@ class Rank {
     void check() {
         for (std::uint32_t r = 0; r < ranks_; ++r) {
             for (Memory* memory : {&received_, &written_}) {
-                EXPECT(first_wrong(memory->data() + std::size_t{r} * kBytes, kBytes, message(r, self_)) ==
-                           SIZE_MAX,
+                EXPECT(first_wrong(memory->data() + std::size_t{r} * kBytes, kBytes,
+                                   message(r, self_)) == SIZE_MAX,
                        "wrong bytes from rank " + std::to_string(r));
             }
         }
@@ -95,7 +96,9 @@ class Rank {
     }
 
   private:
-    std::uint32_t message(std::uint32_t from, std::uint32_t to) const { return from * ranks_ + to + 1; }
+    std::uint32_t message(std::uint32_t from, std::uint32_t to) const {
+        return from * ranks_ + to + 1;
+    }
 
     std::uint32_t self_;
     std::uint32_t ranks_;
@@ -153,7 +156,8 @@ int run_all(std::uint32_t ranks) {
     std::vector<std::vector<Address>> tables{rank.addresses()};
     for (const Child& child : others) {
         tables.emplace_back(ranks);
-        EXPECT(get_bytes(child.fd, tables.back().data(), ranks * sizeof(Address)), "a rank is gone");
+        EXPECT(get_bytes(child.fd, tables.back().data(), ranks * sizeof(Address)),
+               "a rank is gone");
     }
     const auto all = [&](char expected, char next) {
         for (const Child& child : others) {
@@ -165,7 +169,8 @@ int run_all(std::uint32_t ranks) {
         }
     };
     for (std::size_t i = 0; i < others.size(); ++i) {
-        EXPECT(put_bytes(others[i].fd, column(tables, i + 1).data(), ranks * sizeof(Address)), "a rank is gone");
+        EXPECT(put_bytes(others[i].fd, column(tables, i + 1).data(), ranks * sizeof(Address)),
+               "a rank is gone");
     }
     rank.connect(column(tables, 0));
     all('c', 'x');
@@ -176,8 +181,8 @@ int run_all(std::uint32_t ranks) {
         const int status = end_child(child, 0);
         EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a rank failed");
     }
-    std::printf("%u processes, %u connections, every message and every write as it should be\n", ranks,
-                ranks * (ranks + 1) / 2);
+    std::printf("%u processes, %u connections, every message and every write as it should be\n",
+                ranks, ranks * (ranks + 1) / 2);
     return 0;
 }
 
@@ -185,7 +190,9 @@ int run_all(std::uint32_t ranks) {
 }  // namespace faults
 
 int main(int argc, char** argv) {
-    const auto number = [&](int i) { return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10)); };
+    const auto number = [&](int i) {
+        return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10));
+    };
     if (argc == 4 && std::strcmp(argv[1], "rank") == 0) {
         return faults::run_rank(number(2), number(3));
     }

@@ -40,7 +40,8 @@ class Side {
         for (std::uint32_t i = 0; i < count; ++i) {
             qps_.push_back(device_.make_qp({.send_wr = 16, .recv_wr = 16}));
             to_init(qps_[i]);
-            post_recv(qps_[i], i, received_.data() + std::size_t{i} * kBytes, kBytes, received_mr_->lkey);
+            post_recv(qps_[i], i, received_.data() + std::size_t{i} * kBytes, kBytes,
+                      received_mr_->lkey);
             addresses_.push_back(device_.address(qps_[i]));
         }
         bytes_per_qp_ = (resident_bytes() - before) / count;
@@ -80,7 +81,8 @@ class Side {
                 ++came;
                 EXPECT(wc.qp_num == qps_[wc.wr_id]->qp_num &&
                            first_wrong(received_.data() + wc.wr_id * kBytes, kBytes,
-                                       2 * static_cast<std::uint32_t>(wc.wr_id) + 1 - tag_) == SIZE_MAX,
+                                       2 * static_cast<std::uint32_t>(wc.wr_id) + 1 - tag_) ==
+                               SIZE_MAX,
                        "a message went astray");
             }
             if (n == 0) {
@@ -142,8 +144,8 @@ int run_first(std::uint32_t count) {
     const int status = end_child(other, 0);
     EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the other side failed");
     side.destroy();
-    std::printf("%u connections, %u queue pairs, %llu bytes each with 16 + 16 requests\n", count, 2 * count,
-                static_cast<unsigned long long>(side.bytes_per_qp()));
+    std::printf("%u connections, %u queue pairs, %llu bytes each with 16 + 16 requests\n", count,
+                2 * count, static_cast<unsigned long long>(side.bytes_per_qp()));
     return 0;
 }
 
@@ -151,7 +153,9 @@ int run_first(std::uint32_t count) {
 }  // namespace faults
 
 int main(int argc, char** argv) {
-    const auto number = [&](int i) { return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10)); };
+    const auto number = [&](int i) {
+        return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10));
+    };
     if (argc == 3 && std::strcmp(argv[1], "other") == 0) {
         return faults::run_other(number(2));
     }

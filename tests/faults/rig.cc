@@ -46,7 +46,8 @@ void fail(const char* file, int line, const std::string& text) {
 
 Memory::Memory(std::size_t bytes) : bytes_(bytes) {
     mapped_ = (bytes + 2 * kGuardBytes + 4095) / 4096 * 4096;
-    void* const at = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const at =
+        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     EXPECT(at != MAP_FAILED, "no memory");
     mapping_ = static_cast<std::byte*>(at);
     std::fill_n(mapping_, mapped_, kGuard);
@@ -322,7 +323,8 @@ std::size_t attached_processes() {
         Message message;
         message.request = Request::kObserve;
         int arena_fd = -1;
-        EXPECT(fd >= 0 && rpc_call(fd, message, &arena_fd) && message.status == 0, "cannot observe");
+        EXPECT(fd >= 0 && rpc_call(fd, message, &arena_fd) && message.status == 0,
+               "cannot observe");
         close(fd);
         return arena_map(arena_fd, false);
     }();
@@ -337,9 +339,9 @@ std::size_t attached_processes() {
 void wait_attached(std::size_t count) {
     const Deadline deadline;
     while (attached_processes() != count) {
-        EXPECT(!deadline.over(), "the daemon has not noticed who is gone: " +
-                                     std::to_string(attached_processes()) + " processes, not " +
-                                     std::to_string(count));
+        EXPECT(!deadline.over(),
+               "the daemon has not noticed who is gone: " + std::to_string(attached_processes()) +
+                   " processes, not " + std::to_string(count));
         std::this_thread::sleep_for(std::chrono::microseconds(300));
     }
 }

@@ -123,7 +123,8 @@ struct Retry {
 };
 void to_rts(ibv_qp* qp, const Address& peer, const Retry& retry = {});
 ibv_ah* make_ah(ibv_pd* pd, std::uint16_t lid);
-void post_recv(ibv_qp* qp, std::uint64_t wr_id, const void* at, std::size_t bytes, std::uint32_t lkey);
+void post_recv(ibv_qp* qp, std::uint64_t wr_id, const void* at, std::size_t bytes,
+               std::uint32_t lkey);
 void post_srq_recv(ibv_srq* srq, std::uint64_t wr_id, const void* at, std::size_t bytes,
                    std::uint32_t lkey);
 

@@ -72,7 +72,8 @@ int run_all() {
             const ibv_wc& wc = done[static_cast<std::size_t>(i)];
             std::byte* const at = memory.data() + wc.wr_id * kBytes;
             EXPECT(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
-            EXPECT(first_wrong(at, kBytes, ++received) == SIZE_MAX, "a message is wrong or out of order");
+            EXPECT(first_wrong(at, kBytes, ++received) == SIZE_MAX,
+                   "a message is wrong or out of order");
             post_recv(qp, wc.wr_id, at, kBytes, mr->lkey);
         }
     };

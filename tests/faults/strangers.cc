@@ -52,7 +52,8 @@ class Pair {
             EXPECT(!deadline.over(), "the bystander hangs");
         }
         EXPECT(wc[0].status == IBV_WC_SUCCESS, ibv_wc_status_str(wc[0].status));
-        EXPECT(first_wrong(memory_.data() + kBytes, kBytes, message_) == SIZE_MAX, "the bystander's bytes are wrong");
+        EXPECT(first_wrong(memory_.data() + kBytes, kBytes, message_) == SIZE_MAX,
+               "the bystander's bytes are wrong");
         memory_.check_guards("bystander");
     }
     Device& device() { return device_; }

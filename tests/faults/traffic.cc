@@ -162,8 +162,9 @@ int run_driver(const std::string& mode) {
         player.send(static_cast<std::uint32_t>(i));
         status = player.wait(peer.pid > 0);
         if (status == IBV_WC_SUCCESS && peer.pid > 0) {
-            EXPECT(first_wrong(player.received(), kBytes, static_cast<std::uint32_t>(i)) == SIZE_MAX,
-                   "a pong is wrong");
+            EXPECT(
+                first_wrong(player.received(), kBytes, static_cast<std::uint32_t>(i)) == SIZE_MAX,
+                "a pong is wrong");
             player.receive();
         }
         if (i == kRounds) {
