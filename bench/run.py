@@ -89,7 +89,7 @@ class Bench:
             for _ in range(100):
                 result = subprocess.run(["taskset", "-c", "1", *command, "127.0.0.1"], env=env, capture_output=True,
                                         text=True, timeout=120)
-                numbers = re.findall(r"^Final:\s+(.*)$", result.stdout, re.M)
+                numbers = re.findall(r"^\s*(?:Final:)?\s*(\d+\s+[\d.]+\s.*)$", result.stdout, re.M)
                 if numbers:
                     return [float(v) for v in numbers[-1].split()]
                 time.sleep(0.05)
@@ -148,7 +148,7 @@ def measure(b):
             b.record("atomic_lat", b.latency_us("ib_atomic_lat", "-n", "100000"))
             b.record("ucx_put_lat", b.ucx("ucp_put_lat", 8, "posix,self")[1])
             b.record("ucx_cma_put_lat", b.ucx("ucp_put_lat", 8, "cma,posix,self")[1])
-            b.record("tcp_lat", b.tcp("tcp_lat") * 1e6)
+            b.record("tcp_lat", b.tcp("tcp_lat") / 1000)  # qperf -uu: nanoseconds
             for size in (65536, 262144, 1048576):
                 iterations = str(max(2000, (1 << 31) // size // 2))
                 b.record(f"memcpy {size}", b.machine("memcpy", str(size)))
