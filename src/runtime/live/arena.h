@@ -275,14 +275,22 @@ struct alignas(64) CqShared {
     std::uint32_t async_channel;
     std::uint32_t timestamps;  ///< 1: the program reads completion times.
 
-    alignas(64) std::atomic<std::uint32_t> arm;  ///< ArmKind, written by the owner, cleared by a producer.
+    alignas(64) std::atomic<std::uint32_t> arm;  ///< ArmKind and the arming's number: see below.
     std::atomic<std::uint32_t> overflowed;
 
     alignas(64) std::atomic<std::uint32_t> consumed;  ///< Written by the owner's polls.
 };
 
-/// kArmClaimed: a producer is about to write the event; it may die before it does.
+/// kArmClaimed: a producer is about to write the event; it may die before it does. The word's
+/// upper bits count the armings, so that a producer done with one does not clear the claim of
+/// another producer on the next.
 enum ArmKind : std::uint32_t { kArmNone = 0, kArmSolicited = 1, kArmAny = 2, kArmClaimed = 3 };
+inline constexpr std::uint32_t kArmKindMask = 3;
+inline constexpr std::uint32_t kArmStep = 4;
+inline ArmKind arm_kind(std::uint32_t word) { return static_cast<ArmKind>(word & kArmKindMask); }
+inline std::uint32_t with_kind(std::uint32_t word, ArmKind kind) {
+    return (word & ~kArmKindMask) | kind;
+}
 
 struct Sge {
     std::uint64_t addr;

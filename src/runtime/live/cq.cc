@@ -69,11 +69,12 @@ void overflow(Process& process, CqShared& cq) {
 
 void notify(Process& process, CqShared& cq, std::uint32_t armed) {
     // Disarmed only when the event is out: what a producer that dies here leaves, the owner sees.
-    if (cq.arm.compare_exchange_strong(armed, kArmClaimed)) {
+    std::uint32_t claimed = with_kind(armed, kArmClaimed);
+    if (cq.arm.compare_exchange_strong(armed, claimed)) {
         park_point(ParkPoint::kCqNotifying);
         process.channels.signal(cq.owner, cq.channel, {cq.cookie, 0, 0});
-        std::uint32_t claimed = kArmClaimed;
-        cq.arm.compare_exchange_strong(claimed, kArmNone);  // Unless it was armed again meanwhile.
+        // Unless it was armed again meanwhile.
+        cq.arm.compare_exchange_strong(claimed, with_kind(claimed, kArmNone));
     }
 }
 
@@ -129,7 +130,8 @@ bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
     shm_unlock(cq.lock);
     park_point(ParkPoint::kCqBeforeNotify);
     const std::uint32_t armed = cq.arm.load(std::memory_order_relaxed);
-    if (armed != kArmNone && (armed == kArmAny || (armed == kArmSolicited && solicited))) [[unlikely]] {
+    const ArmKind kind = arm_kind(armed);
+    if (kind != kArmNone && (kind == kArmAny || (kind == kArmSolicited && solicited))) [[unlikely]] {
         notify(process, cq, armed);
     }
     return true;
@@ -212,25 +214,23 @@ void Cq::retire(const Cqe& e) {
 
 void Cq::arm(bool solicited_only) {
     // Solicited-only never weakens an earlier request for any completion (IBA vol. 1, 11.4.2.2).
-    if (solicited_only) {
-        std::uint32_t seen = shared_->arm.load();
-        while (seen != kArmAny && !shared_->arm.compare_exchange_weak(seen, kArmSolicited)) {
-        }
-    } else {
-        shared_->arm.exchange(kArmAny, std::memory_order_seq_cst);
+    const ArmKind kind = solicited_only ? kArmSolicited : kArmAny;
+    std::uint32_t seen = shared_->arm.load();
+    while (!(solicited_only && arm_kind(seen) == kArmAny) &&
+           !shared_->arm.compare_exchange_weak(seen, with_kind(seen + kArmStep, kind))) {
     }
 }
 
 void Cq::announce_lost() {
     std::uint32_t armed = shared_->arm.load();
-    if (armed == kArmNone) {
+    if (arm_kind(armed) == kArmNone) {
         return;
     }
     lock_.lock();
-    const bool waiting = armed == kArmClaimed || peek_locked() != nullptr;
+    const bool waiting = arm_kind(armed) == kArmClaimed || peek_locked() != nullptr;
     lock_.unlock();
     // An event too many does no harm: the program polls and finds nothing.
-    if (waiting && shared_->arm.compare_exchange_strong(armed, kArmNone)) {
+    if (waiting && shared_->arm.compare_exchange_strong(armed, with_kind(armed, kArmNone))) {
         process_->channels.signal(process_->owner, shared_->channel, {shared_->cookie, 0, 0});
     }
 }
