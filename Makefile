@@ -38,7 +38,7 @@ test-clang: deps
 test-asan test-tsan: test-%: deps
 	@cmake --preset $* >/dev/null
 	cmake --build build-$* -j $(JOBS)
-	$(CTEST) --test-dir build-$* -L sanitize --no-tests=ignore
+	$(CTEST) --test-dir build-$* -L 'sanitize|unit'
 
 .PHONY: test-long
 test-long: build  ## the tests that take long

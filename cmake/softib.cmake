@@ -15,7 +15,7 @@ if(SOFTIB_WERROR)
 endif()
 if(SOFTIB_SANITIZE)
     target_compile_options(softib_options INTERFACE
-        -fsanitize=${SOFTIB_SANITIZE} -fno-omit-frame-pointer)
+        -fsanitize=${SOFTIB_SANITIZE} -fno-omit-frame-pointer -O1 -g1)
     target_link_options(softib_options INTERFACE -fsanitize=${SOFTIB_SANITIZE})
     target_compile_definitions(softib_options INTERFACE SOFTIB_SANITIZED=1)
     if(SOFTIB_SANITIZE MATCHES "thread")
@@ -23,6 +23,13 @@ if(SOFTIB_SANITIZE)
         # stays correct under TSan.
         target_compile_options(softib_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
     endif()
+endif()
+
+add_library(softib_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_once.cc)
+target_include_directories(softib_fmt SYSTEM PUBLIC
+    $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
+if(SOFTIB_SANITIZE)
+    target_compile_options(softib_fmt PRIVATE -fsanitize=${SOFTIB_SANITIZE})
 endif()
 
 # softib_layer(name SOURCES... DEPENDS...): one static library per folder of src/.
@@ -33,8 +40,9 @@ function(softib_layer name)
 endfunction()
 
 # softib_unit_test(name SOURCES... DEPENDS...): a GoogleTest binary, one ctest entry per case.
+# They have one thread each, so that ThreadSanitizer has nothing to say about them.
 function(softib_unit_test name)
-    if(NOT SOFTIB_TESTS)
+    if(NOT SOFTIB_TESTS OR SOFTIB_SANITIZE MATCHES "thread")
         return()
     endif()
     cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
