@@ -164,6 +164,7 @@ CASES = {
     "idle": idle,
     "stop": plain("stop_test"),
     "strangers": plain("strangers"),
+    "swap": plain("swap_test"),
 }
 
 

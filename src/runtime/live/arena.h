@@ -216,6 +216,8 @@ struct alignas(4096) ProcSlot {
     std::atomic<std::uint32_t> regions_by_tier[4];
     std::atomic<std::uint32_t> stripes_used;  ///< Stripes at and above this were never used.
     std::atomic<std::uint32_t> helper_ready;  ///< The helper thread serves calls.
+    /// Odd while pages are being swapped for shared ones: a copy by address may not find them.
+    std::atomic<std::uint32_t> page_swaps;
 
     /// Futex word: peers add 1 and wake when the owner has something to look at.
     alignas(64) std::atomic<std::uint32_t> doorbell;

@@ -34,12 +34,6 @@ std::uint64_t pid_namespace() {
 
 }  // namespace
 
-std::uint64_t monotonic_ns() {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
-}
-
 struct ForkHandlers {
     static void prepare() {
         g_mutex.lock();
@@ -121,6 +115,7 @@ bool Process::attach() {
     arena.self = owner;
     slot = &arena.proc(owner);
     lock_word = live::lock_word(arena, owner);
+    slot->page_swaps.store(0);  // The slot's last user may have died with it odd.
     fabric_dir = dir;
     process_dir = process_directory(fabric_dir, arena, owner);
     directory_ = open(process_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -13,6 +13,7 @@
 #include "runtime/live/alloc.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/channel.h"
+#include "runtime/live/clock.h"
 #include "runtime/live/naming.h"
 #include "runtime/live/protocol.h"
 #include "runtime/live/shm_lock.h"
@@ -105,7 +106,5 @@ class Process {
 
     friend struct ForkHandlers;
 };
-
-std::uint64_t monotonic_ns();
 
 }  // namespace softib::live

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/live/client.h"
+#include "runtime/live/clock.h"
 #include "runtime/live/daemon.h"
 #include "runtime/live/log.h"
 #include "runtime/live/naming.h"

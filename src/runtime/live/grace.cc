@@ -5,9 +5,9 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "runtime/live/clock.h"
 #include "runtime/live/shm_lock.h"
 
 namespace softib::live {
@@ -16,12 +16,6 @@ namespace {
 
 constexpr std::uint64_t kGraceLimitNs = 1'000'000'000;
 constexpr std::uint64_t kLivenessPeriodNs = 1'000'000;
-
-std::uint64_t now_ns() {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 struct flock life_range(Owner owner) {
     struct flock range {};
@@ -43,11 +37,11 @@ bool wait_stripe(const Arena& arena, Owner holder, const Stripe& stripe, Owner o
     if ((first & kHazardBusy) == 0 || !(own || concerns(first, owner))) {
         return true;
     }
-    const std::uint64_t start = now_ns();
+    const std::uint64_t start = monotonic_ns();
     std::uint64_t checked = start;
     while (stripe.hazard.load(std::memory_order_acquire) == first) {
         sched_yield();
-        const std::uint64_t t = now_ns();
+        const std::uint64_t t = monotonic_ns();
         if (t - checked > kLivenessPeriodNs) {
             checked = t;
             if (!owner_alive(arena, holder)) {
@@ -103,7 +97,7 @@ bool holder_alive(const Arena& arena, LockWord holder) {
 
 LockResult shm_lock_slow(const Arena& arena, std::atomic<std::uint32_t>& word, LockWord me,
                          std::uint64_t limit_ns) {
-    const std::uint64_t start = limit_ns != 0 ? now_ns() : 0;
+    const std::uint64_t start = limit_ns != 0 ? monotonic_ns() : 0;
     std::uint64_t checked = 0;
     for (std::uint32_t spins = 0;; ++spins) {
         std::uint32_t holder = word.load(std::memory_order_relaxed);
@@ -119,7 +113,7 @@ LockResult shm_lock_slow(const Arena& arena, std::atomic<std::uint32_t>& word, L
             continue;
         }
         sched_yield();
-        const std::uint64_t t = now_ns();
+        const std::uint64_t t = monotonic_ns();
         if (checked == 0) {
             checked = t;
         } else if (t - checked > kLivenessPeriodNs) {

@@ -94,7 +94,10 @@ bool MemoryMap::take_shared(const Vma& vma, std::uint64_t begin, std::uint64_t e
     if (off == 0) {
         return false;
     }
-    if (!share_pages(process_.arena, begin, bytes, vma.protection, off)) {
+    process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
+    const bool swapped = share_pages(process_.arena, begin, bytes, vma.protection, off);
+    process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
+    if (!swapped) {
         process_.memory.release_pages(off, bytes);
         return false;
     }

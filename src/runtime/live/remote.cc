@@ -75,13 +75,15 @@ bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t 
         iovec local{data, length};
         iovec remote{reinterpret_cast<void*>(va), length};
         const auto pid = static_cast<pid_t>(slot.pid);
-        const ssize_t moved = write ? process_vm_writev(pid, &local, 1, &remote, 1, 0)
-                                    : process_vm_readv(pid, &local, 1, &remote, 1, 0);
-        if (moved == static_cast<ssize_t>(length)) {
+        const int error = copy_by_system(slot, length, [&] {
+            return write ? process_vm_writev(pid, &local, 1, &remote, 1, 0)
+                         : process_vm_readv(pid, &local, 1, &remote, 1, 0);
+        });
+        if (error == 0) {
             return true;
         }
-        if (moved >= 0 || errno == EFAULT || errno == ESRCH) {
-            errno = moved >= 0 ? EFAULT : errno;
+        if (error == EFAULT || error == ESRCH) {
+            errno = error;
             return false;
         }
     }

@@ -5,6 +5,10 @@
 // system call into the owner's address space (tier 2), or by asking the owner's helper (tier 3).
 // Callers have checked key, rights and bounds; they hold a hazard on the owner.
 
+#include <sched.h>
+#include <sys/types.h>
+
+#include <cerrno>
 #include <cstdint>
 
 #include "runtime/live/arena.h"
@@ -74,6 +78,28 @@ inline bool remote_read(Process& process, const Arena& arena, const MrShared& mr
         return true;
     }
     return remote_read_slow(process, mr, addr, to, length);
+}
+
+/// Runs a copy by system call, again where the owner was swapping the pages under it: without the
+/// right to handle faults of the kernel, the kernel finds nothing there meanwhile. 0 or errno.
+template <typename Fn>
+int copy_by_system(const ProcSlot& owner, std::uint64_t length, Fn&& copy) {
+    constexpr std::uint32_t kTriesMax = 1'000'000;  // Its owner may have died half-way.
+    for (std::uint32_t i = 0;; ++i) {
+        const std::uint32_t swaps = owner.page_swaps.load(std::memory_order_seq_cst);
+        const auto moved = copy();
+        if (moved == static_cast<ssize_t>(length)) {
+            return 0;
+        }
+        if (moved < 0 && errno != EFAULT) {
+            return errno;
+        }
+        if (i == kTriesMax || (swaps % 2 == 0 &&
+                               owner.page_swaps.load(std::memory_order_seq_cst) == swaps)) {
+            return EFAULT;
+        }
+        sched_yield();
+    }
 }
 
 }  // namespace softib::live

@@ -98,19 +98,18 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
 }
 
 /// The program may have unmapped the memory: a system call reports that instead of a fault.
-int copy_self(void* to, const void* from, std::uint64_t length) {
+int copy_self(const Process& process, void* to, const void* from, std::uint64_t length) {
     iovec local{to, length};
     iovec remote{const_cast<void*>(from), length};
-    // By number: a sanitizer's wrapper misses the order between our threads and the peer.
-    const ssize_t moved = syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
-    if (moved == static_cast<ssize_t>(length)) {
-        return 0;
-    }
-    if (moved < 0 && (errno == ENOSYS || errno == EPERM)) {
+    const int error = copy_by_system(*process.slot, length, [&] {
+        // By number: a sanitizer's wrapper misses the order between our threads and the peer.
+        return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
+    });
+    if (error == ENOSYS || error == EPERM) {
         copy_ordered(to, from, length);  // Not permitted here; trust the registration.
         return 0;
     }
-    return EFAULT;
+    return error;
 }
 
 void run_call(Process& process, ServiceCall& call) {
@@ -118,15 +117,15 @@ void run_call(Process& process, ServiceCall& call) {
     void* bounce = process.arena.base + call.bounce_off;
     switch (call.op) {
         case ServiceCall::kRead:
-            call.status = static_cast<std::uint32_t>(copy_self(bounce, at, call.length));
+            call.status = static_cast<std::uint32_t>(copy_self(process, bounce, at, call.length));
             break;
         case ServiceCall::kWrite:
-            call.status = static_cast<std::uint32_t>(copy_self(at, bounce, call.length));
+            call.status = static_cast<std::uint32_t>(copy_self(process, at, bounce, call.length));
             break;
         case ServiceCall::kFetchAdd:
         case ServiceCall::kCompareSwap: {
             std::uint64_t probe = 0;
-            call.status = static_cast<std::uint32_t>(copy_self(&probe, at, sizeof probe));
+            call.status = static_cast<std::uint32_t>(copy_self(process, &probe, at, sizeof probe));
             if (call.status == 0) {
                 call.result = execute_atomic(at, call.op == ServiceCall::kCompareSwap, call.operand[0],
                                              call.operand[1]);
