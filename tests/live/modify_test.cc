@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The queue pair state machine as ibv_modify_qp shows it (IBA vol. 1, 11.2.5.2).
+#include <thread>
+
 #include "verbs_rig.h"
 
 namespace softib::test {
@@ -163,6 +165,43 @@ TEST(Posting, LimitsOfTheQueuePairHold) {
         ASSERT_EQ(p.a.receive(i, 0, 8), 0);
     }
     EXPECT_EQ(p.a.receive(0, 0, 8), ENOMEM);
+}
+
+TEST(Posting, AnAbsurdNumberOfBuffersIsRefused) {
+    Pair p;
+    ibv_sge sge = sge_of(p.a.region(), 0, 8);
+    ibv_send_wr wr{};
+    wr.opcode = IBV_WR_SEND;
+    wr.sg_list = &sge;
+    ibv_send_wr* bad = nullptr;
+    for (const int count : {5, 0x10000, 0x10001, -1}) {
+        wr.num_sge = count;
+        EXPECT_EQ(ibv_post_send(p.a.qp.get(), &wr, &bad), EINVAL) << count;
+        EXPECT_EQ(bad, &wr);
+    }
+}
+
+TEST(Posting, ResetWhileAnotherThreadPollsGivesTheWholeQueueBack) {
+    QpOptions o;
+    o.send_wr = 8;
+    Pair p(o);
+    const std::jthread poller([&](const std::stop_token& over) {
+        ibv_wc wc;
+        while (!over.stop_requested()) {
+            ibv_poll_cq(p.a.send_cq.get(), 1, &wc);
+        }
+    });
+    for (int round = 0; round < 300; ++round) {
+        for (std::uint32_t i = 0; i < o.send_wr; ++i) {
+            Send write(IBV_WR_RDMA_WRITE);
+            write.from(p.a.region(), 0, 8).to(p.b.region(), 0);
+            ASSERT_EQ(write.post(p.a.qp.get()), 0) << "round " << round << ", request " << i;
+        }
+        ASSERT_EQ(to_state(p.a.qp.get(), IBV_QPS_RESET), 0);
+        ASSERT_EQ(to_init(p.a.qp.get(), o), 0);
+        ASSERT_EQ(to_rtr(p.a.qp.get(), o, p.b.qp->qp_num, lid_of(p.b.context.get())), 0);
+        ASSERT_EQ(to_rts(p.a.qp.get(), o), 0);
+    }
 }
 
 TEST(Posting, ImpossibleQueuePairsAreRefused) {

@@ -128,6 +128,25 @@ TEST(Srq, SmallerSizeHoldsFromThenOn) {
     EXPECT_EQ(fill_srq(b, 4, 1), ENOMEM);
 }
 
+TEST(Srq, LargerSizeKeepsWhatIsPosted) {
+    Pair p({}, with_srq());
+    ibv_srq_attr attr{};
+    ASSERT_EQ(ibv_query_srq(p.b.srq.get(), &attr), 0);
+    const std::uint32_t before = attr.max_wr;
+    ASSERT_EQ(fill_srq(p.b, 0, before), 0);
+    EXPECT_EQ(fill_srq(p.b, before, 1), ENOMEM);
+    attr.max_wr = before * 8;
+    ASSERT_EQ(ibv_modify_srq(p.b.srq.get(), &attr, IBV_SRQ_MAX_WR), 0);
+    ASSERT_EQ(ibv_query_srq(p.b.srq.get(), &attr), 0);
+    EXPECT_EQ(attr.max_wr, before * 8);
+    ASSERT_EQ(fill_srq(p.b, before, before * 7), 0);
+    EXPECT_EQ(fill_srq(p.b, before * 8, 1), ENOMEM);
+    for (std::uint64_t i = 0; i < before * 8; ++i) {
+        send_one(p.a);
+        ASSERT_EQ(next(p.b.recv_cq.get()).wr_id, i);
+    }
+}
+
 TEST(Srq, LastRequestReachedWhenAQueuePairFails) {
     Pair p({}, with_srq());
     ASSERT_EQ(fill_srq(p.b, 0, 2), 0);

@@ -229,6 +229,24 @@ TEST(Rc, CompareAndSwapSwapsOnlyOnEquality) {
     EXPECT_EQ(p.b.memory.word(64), 7U);
 }
 
+TEST(Rc, AtomicWritePlacesEightBytes) {
+    Pair p;
+    p.b.memory.word(64) = 40;
+    p.a.memory.word(8) = 0x1122334455667788;
+    const auto write = [&](std::size_t at, std::uint32_t bytes) {
+        Send s(IBV_WR_ATOMIC_WRITE);
+        EXPECT_EQ(s.from(p.a.region(), 8, bytes).to(p.b.region(), at).post(p.a.qp.get()), 0);
+        return next(p.a.send_cq.get());
+    };
+    const ibv_wc done = write(64, 8);
+    EXPECT_EQ(done.status, IBV_WC_SUCCESS);
+    EXPECT_EQ(done.opcode, IBV_WC_ATOMIC_WRITE);
+    EXPECT_EQ(p.b.memory.word(64), 0x1122334455667788U);
+    const auto before = p.b.memory.copy();
+    EXPECT_EQ(write(68, 8).status, IBV_WC_REM_INV_REQ_ERR) << "not aligned";
+    EXPECT_TRUE(same(p.b.memory.copy(), before));
+}
+
 TEST(Rc, FencedSendSeesTheReadBeforeIt) {
     Pair p;
     ASSERT_EQ(p.b.receive(1, 12000, 100), 0);
@@ -293,6 +311,20 @@ TEST(Uc, MessageWithoutAReceiveIsLost) {
     EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
     EXPECT_EQ(next(p.b.recv_cq.get()).wr_id, 5U);
     EXPECT_TRUE(same(p.b.memory.span(0, 64), p.a.memory.span(64, 64)));
+}
+
+TEST(Uc, MessageLongerThanTheReceiveStopsTheReceiverAlone) {
+    QpOptions o;
+    o.type = IBV_QPT_UC;
+    Pair p(o);
+    ASSERT_EQ(p.b.receive(5, 0, 63), 0);
+    ASSERT_EQ(p.b.receive(6, 0, 64), 0);
+    ASSERT_EQ(Send(IBV_WR_SEND).from(p.a.region(), 0, 64).post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_LOC_LEN_ERR);
+    EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_ERR);
+    EXPECT_EQ(state_of(p.a.qp.get()), IBV_QPS_RTS);
 }
 
 TEST(Uc, ReadsAndAtomicsAreRefusedAtOnce) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Queue pairs: creation, attributes, posting.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -41,7 +42,8 @@ int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live
     wr.wr_id = in.wr_id;
     wr.opcode = static_cast<live::WrOpcode>(in.opcode);
     wr.flags = static_cast<std::uint8_t>(in.send_flags);
-    wr.num_sge = static_cast<std::uint16_t>(in.num_sge);
+    // Out of range (also below zero) is out of range for the queue too, which refuses it.
+    wr.num_sge = static_cast<std::uint16_t>(std::min(static_cast<unsigned>(in.num_sge), 0xFFFFU));
     wr.sges = sges_of(in.sg_list);
     wr.imm_or_rkey = in.imm_data;
     wr.bind = nullptr;
@@ -59,6 +61,7 @@ int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live
         case IBV_WR_RDMA_WRITE:
         case IBV_WR_RDMA_WRITE_WITH_IMM:
         case IBV_WR_RDMA_READ:
+        case IBV_WR_ATOMIC_WRITE:
             wr.remote_addr = in.wr.rdma.remote_addr;
             wr.rkey = in.wr.rdma.rkey;
             return 0;
@@ -169,7 +172,7 @@ int check_create(const ibv_qp_init_attr_ex& attr) {
                 break;
             default:
                 allowed = kSends | kWrites | kKeys | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-                          IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+                          IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE;
         }
         if ((attr.send_ops_flags & ~allowed) != 0) {
             return EOPNOTSUPP;

@@ -115,8 +115,14 @@ void wr_send(ibv_qp_ex* base) { begin(base, live::WrOpcode::kSend); }
 void wr_send_imm(ibv_qp_ex* base, __be32 imm) { begin(base, live::WrOpcode::kSendImm).wr.imm_or_rkey = imm; }
 void wr_send_inv(ibv_qp_ex* base, std::uint32_t rkey) { begin(base, live::WrOpcode::kSendInv).wr.imm_or_rkey = rkey; }
 void wr_send_tso(ibv_qp_ex* base, void*, std::uint16_t, std::uint16_t) { of(base).building_error = EOPNOTSUPP; }
-void wr_atomic_write(ibv_qp_ex* base, std::uint32_t, std::uint64_t, const void*) {
-    of(base).building_error = EOPNOTSUPP;
+void wr_atomic_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr, const void* eight_bytes) {
+    wr_rdma(base, live::WrOpcode::kAtomicWrite, rkey, addr);
+    Qp& qp = of(base);
+    qp.building_sges.push_back({qp.building_data.size(), 8, 0});
+    const auto* from = static_cast<const char*>(eight_bytes);
+    qp.building_data.insert(qp.building_data.end(), from, from + 8);
+    qp.building.back().wr.num_sge = 1;
+    qp.building.back().inline_data = true;
 }
 void wr_flush(ibv_qp_ex* base, std::uint32_t, std::uint64_t, std::size_t, std::uint8_t, std::uint8_t) {
     of(base).building_error = EOPNOTSUPP;

@@ -63,4 +63,24 @@ PortCounters read_port_counters(const Arena& arena, std::uint32_t hca) {
     return sum;
 }
 
+void fold_counters(const Arena& arena, QpShared& qp) {
+    const std::uint64_t xmit_packets = qp.xmit_packets.exchange(0);
+    const std::uint64_t xmit_words = qp.xmit_words.exchange(0);
+    const std::uint64_t rcv_packets = qp.rcv_packets.exchange(0);
+    const std::uint64_t rcv_words = qp.rcv_words.exchange(0);
+    PortTotals& near = arena.hcas[qp.hca].totals;
+    near.xmit_packets.fetch_add(xmit_packets, std::memory_order_relaxed);
+    near.xmit_words.fetch_add(xmit_words, std::memory_order_relaxed);
+    near.rcv_packets.fetch_add(rcv_packets, std::memory_order_relaxed);
+    near.rcv_words.fetch_add(rcv_words, std::memory_order_relaxed);
+    const std::uint16_t dest = qp.dest_lid.exchange(0);
+    if (dest != 0 && dest < kLftEntries && arena.lid_owner[dest].kind == NodeRef::kHca) {
+        PortTotals& far = arena.hcas[arena.lid_owner[dest].index].totals;
+        far.xmit_packets.fetch_add(rcv_packets, std::memory_order_relaxed);
+        far.xmit_words.fetch_add(rcv_words, std::memory_order_relaxed);
+        far.rcv_packets.fetch_add(xmit_packets, std::memory_order_relaxed);
+        far.rcv_words.fetch_add(xmit_words, std::memory_order_relaxed);
+    }
+}
+
 }  // namespace softib::live

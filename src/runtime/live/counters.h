@@ -33,4 +33,7 @@ struct PortCounters {
 /// Counters of the one port of an HCA (index into the HCA table).
 PortCounters read_port_counters(const Arena& arena, std::uint32_t hca);
 
+/// Moves a queue pair's counts into the totals of both ports it used.
+void fold_counters(const Arena& arena, QpShared& qp);
+
 }  // namespace softib::live

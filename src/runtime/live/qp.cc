@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "runtime/live/client.h"
+#include "runtime/live/counters.h"
 #include "runtime/live/grace.h"
 #include "runtime/live/hooks.h"
 #include "runtime/live/path.h"
@@ -137,7 +138,7 @@ Qp::~Qp() {
     if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) {
         init_.recv_cq->purge(shared_->qpn);
     }
-    fold_counters();
+    fold_counters(process_->arena, *shared_);
     if (quiet) {
         ring_free(*process_, shared_->rq);
         shared_->owner = 0;
@@ -152,7 +153,7 @@ bool Qp::allowed(const WorkRequest& wr) const {
     switch (init_.type) {
         case QpType::kRc:
         case QpType::kXrcSend:
-            return wr.opcode <= WrOpcode::kSendInv;
+            return wr.opcode <= WrOpcode::kSendInv || wr.opcode == WrOpcode::kAtomicWrite;
         case QpType::kUc:
             return wr.opcode <= WrOpcode::kSendImm || wr.opcode == WrOpcode::kBindMw ||
                    wr.opcode == WrOpcode::kLocalInv || wr.opcode == WrOpcode::kSendInv;
@@ -171,15 +172,15 @@ int Qp::check_post_locked(const WorkRequest& wr, std::uint32_t ahead) const {
     if (state_ < QpState::kRts || !allowed(wr)) [[unlikely]] {
         return EINVAL;
     }
-    if ((wr.flags & kSendInline) != 0) {
+    // The eight bytes of an atomic write are part of the request itself.
+    if ((wr.flags & kSendInline) != 0 && wr.opcode != WrOpcode::kAtomicWrite) {
         std::uint64_t bytes = 0;
         for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
             bytes += wr.sges[i].length;
         }
-        if (bytes > init_.max_inline || wr.opcode == WrOpcode::kRead || wr.opcode >= WrOpcode::kCompareSwap) {
-            if (bytes > init_.max_inline || wr.opcode != WrOpcode::kSendInv) {
-                return EINVAL;
-            }
+        const bool carries = wr.opcode < WrOpcode::kRead || wr.opcode == WrOpcode::kSendInv;
+        if (bytes > init_.max_inline || !carries) {
+            return EINVAL;
         }
     }
     if (send_posted_ + ahead - send_done_.load(std::memory_order_relaxed) >= init_.max_send_wr) [[unlikely]] {
@@ -270,7 +271,6 @@ bool Qp::check_peer_slow() {
         process_->channels.signal(peer_->owner, peer_->async_channel,
                                   {peer_->event_id, static_cast<std::uint32_t>(AsyncKind::kCommEst), 1});
     }
-    path_hops_ = path->hops;
     path_generation_ = generation;
     return true;
 }
@@ -298,6 +298,8 @@ Qp::Verdict Qp::execute_connected(const WorkRequest& wr) {
         case WrOpcode::kCompareSwap:
         case WrOpcode::kFetchAdd:
             return do_atomic(wr);
+        case WrOpcode::kAtomicWrite:
+            return do_atomic_write(wr);
         default:
             return do_send(wr);
     }
@@ -346,12 +348,16 @@ Qp::Verdict Qp::refuse_remote(WcStatus status, AsyncKind kind) {
     if (init_.type == QpType::kUc) {
         return {};
     }
+    stop_peer(kind);
+    return failed(status);
+}
+
+void Qp::stop_peer(AsyncKind kind) {
     peer_->rx.store(0, std::memory_order_release);
     peer_->state.store(QpState::kErr, std::memory_order_release);
     process_->channels.signal(peer_->owner, peer_->async_channel,
                               {peer_->event_id, static_cast<std::uint32_t>(kind), 1});
     process_->ring(peer_->owner);
-    return failed(status);
 }
 
 Qp::Verdict Qp::do_write(const WorkRequest& wr) {
@@ -476,6 +482,31 @@ Qp::Verdict Qp::do_atomic(const WorkRequest& wr) {
     return {};
 }
 
+/// Eight bytes that appear at once (IBA vol. 1, annex A19).
+Qp::Verdict Qp::do_atomic_write(const WorkRequest& wr) {
+    Gather gather;
+    if (!gather_local(wr, gather)) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    if (gather.count != 1 || gather.bytes != 8) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    if (wr.remote_addr % 8 != 0) {
+        return refuse_remote(WcStatus::kRemInvReqErr, AsyncKind::kQpReqErr);
+    }
+    const MrShared* to = find_remote(wr, 8, kRemoteWrite);
+    if (to == nullptr) {
+        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+    }
+    if (std::byte* at = shared_address(process_->arena, *to, wr.remote_addr, 8)) {
+        copy_ordered(at, gather.parts[0].from, 8);  // Aligned: one store.
+    } else if (!remote_write(*process_, process_->arena, *to, wr.remote_addr, gather.parts[0].from, 8)) {
+        return unreachable(to->owner);
+    }
+    count(hca::request_cost(format_, hca::WireOp::kWrite, 8), hca::ack_cost(format_));
+    return {};
+}
+
 Qp::Verdict Qp::do_send(const WorkRequest& wr) {
     Gather gather;
     if (!gather_local(wr, gather)) {
@@ -566,6 +597,11 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
         return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};  // The peer stopped meanwhile.
     }
     if (status == WcStatus::kSuccess) {
+        return {};
+    }
+    if (init_.type == QpType::kUc) {
+        // The receive request ended in an error of its own: the responder stops, and tells nobody.
+        stop_peer(AsyncKind::kQpReqErr);
         return {};
     }
     return refuse_remote(status == WcStatus::kLocLenErr || status == WcStatus::kLocAccessErr

@@ -152,6 +152,7 @@ class Qp {
     Verdict do_write(const WorkRequest& wr);
     Verdict do_read(const WorkRequest& wr);
     Verdict do_atomic(const WorkRequest& wr);
+    Verdict do_atomic_write(const WorkRequest& wr);
     Verdict do_send(const WorkRequest& wr);
     Verdict not_ready() const;
     Verdict deliver(const WorkRequest& wr, const Gather& gather, bool scatter, std::uint32_t byte_len);
@@ -165,6 +166,7 @@ class Qp {
     const MrShared* find_remote(const WorkRequest& wr, std::uint64_t bytes, std::uint32_t access);
     Verdict unreachable(Owner owner) const;
     Verdict refuse_remote(WcStatus status, AsyncKind kind);
+    void stop_peer(AsyncKind kind);
     /// Only the thread that is this QP's NIC writes its counters: no locked instruction.
     static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
         counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -198,7 +200,6 @@ class Qp {
     int enter_state(QpState to, std::uint32_t mask);
     void reset_locked();
     int check_values(const QpAttr& attr, std::uint32_t mask) const;
-    void fold_counters();
     void raise(AsyncKind kind);
 
     // The hot part: what a small write reads, side by side.
@@ -218,7 +219,6 @@ class Qp {
     std::atomic<std::uint32_t> send_done_{0};
     hca::WireFormat format_;
     hca::WireFormat format_grh_;  ///< UD: for handles with a global route.
-    std::uint32_t path_hops_ = 0;
     QpInit init_;
 
     QpAttr attr_;

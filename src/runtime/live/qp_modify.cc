@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "runtime/live/client.h"
+#include "runtime/live/counters.h"
 #include "runtime/live/grace.h"
 #include "runtime/live/qp.h"
 
@@ -99,12 +100,19 @@ void Qp::reset_locked() {
         shared_->rq.tail.store(0);
         shared_->rq.rnr_waiter.store(0);
     }
+    // Another thread may be polling completions of before: first they go, then what they wrote.
+    if (init_.send_cq != nullptr) {
+        init_.send_cq->purge(shared_->qpn);
+    }
+    if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) {
+        init_.recv_cq->purge(shared_->qpn);
+    }
     receive_polled_.store(0);
     send_posted_ = 0;
     send_done_.store(0);
     peer_ = nullptr;
     peer_rx_ = 0;
-    fold_counters();
+    fold_counters(process_->arena, *shared_);
     attr_ = QpAttr{};
 }
 
@@ -128,7 +136,7 @@ int Qp::enter_state(QpState to, std::uint32_t mask) {
         format_ = hca::make_wire_format(init_.type, !datagram && attr_.av.global, mtu);
         format_grh_ = hca::make_wire_format(init_.type, true, mtu);
         if (!datagram) {
-            fold_counters();
+            fold_counters(process_->arena, *shared_);
             peer_ = &process_->arena.qps[qp_index(attr_.dest_qpn)];
             peer_qpn_ = attr_.dest_qpn;
             peer_rx_ = kRxReady;  // check_peer_slow() works the rest out.
@@ -184,12 +192,6 @@ int Qp::modify(const QpAttr& attr, std::uint32_t mask) {
     unlock();
     if (error == 0 && to == QpState::kReset && (mask & qa::kState) != 0) {
         process_->remove_stalled(*this);
-        if (init_.send_cq != nullptr) {
-            init_.send_cq->purge(shared_->qpn);
-        }
-        if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) {
-            init_.recv_cq->purge(shared_->qpn);
-        }
     }
     return error;
 }
@@ -200,25 +202,6 @@ QpAttr Qp::attributes() {
     attr.state = shared_->state.load(std::memory_order_acquire);
     unlock();
     return attr;
-}
-
-/// Moves this queue pair's counts into the totals of both ports it used.
-void Qp::fold_counters() {
-    const Arena& arena = process_->arena;
-    const std::uint64_t counts[4] = {shared_->xmit_packets.exchange(0), shared_->xmit_words.exchange(0),
-                                     shared_->rcv_packets.exchange(0), shared_->rcv_words.exchange(0)};
-    const auto fold = [](PortTotals& totals, std::uint64_t xp, std::uint64_t xw, std::uint64_t rp,
-                         std::uint64_t rw) {
-        totals.xmit_packets.fetch_add(xp, std::memory_order_relaxed);
-        totals.xmit_words.fetch_add(xw, std::memory_order_relaxed);
-        totals.rcv_packets.fetch_add(rp, std::memory_order_relaxed);
-        totals.rcv_words.fetch_add(rw, std::memory_order_relaxed);
-    };
-    fold(arena.hcas[init_.hca].totals, counts[0], counts[1], counts[2], counts[3]);
-    const std::uint16_t dest = shared_->dest_lid.exchange(0);
-    if (dest != 0 && dest < kLftEntries && arena.lid_owner[dest].kind == NodeRef::kHca) {
-        fold(arena.hcas[arena.lid_owner[dest].index].totals, counts[2], counts[3], counts[0], counts[1]);
-    }
 }
 
 }  // namespace softib::live

@@ -31,6 +31,8 @@ WcOpcode completion_opcode(WrOpcode opcode) {
             return WcOpcode::kLocalInv;
         case WrOpcode::kBindMw:
             return WcOpcode::kBindMw;
+        case WrOpcode::kAtomicWrite:
+            return WcOpcode::kAtomicWrite;
         default:
             return WcOpcode::kSend;
     }

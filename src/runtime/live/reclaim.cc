@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/live/counters.h"
 #include "runtime/live/grace.h"
 #include "runtime/live/qp.h"
 #include "runtime/live/recv_queue.h"
@@ -30,26 +31,6 @@ void free_batches(std::atomic<Owner>* batches, std::uint32_t entries_max, Owner 
     for (std::uint32_t b = 0; b < entries_max / kBatchEntries; ++b) {
         Owner expected = owner;
         batches[b].compare_exchange_strong(expected, 0);
-    }
-}
-
-void fold(const Arena& arena, QpShared& qp) {
-    PortTotals& totals = arena.hcas[qp.hca].totals;
-    const std::uint64_t xp = qp.xmit_packets.exchange(0);
-    const std::uint64_t xw = qp.xmit_words.exchange(0);
-    const std::uint64_t rp = qp.rcv_packets.exchange(0);
-    const std::uint64_t rw = qp.rcv_words.exchange(0);
-    totals.xmit_packets.fetch_add(xp);
-    totals.xmit_words.fetch_add(xw);
-    totals.rcv_packets.fetch_add(rp);
-    totals.rcv_words.fetch_add(rw);
-    const std::uint16_t dest = qp.dest_lid.exchange(0);
-    if (dest != 0 && dest < kLftEntries && arena.lid_owner[dest].kind == NodeRef::kHca) {
-        PortTotals& peer = arena.hcas[arena.lid_owner[dest].index].totals;
-        peer.xmit_packets.fetch_add(rp);
-        peer.xmit_words.fetch_add(rw);
-        peer.rcv_packets.fetch_add(xp);
-        peer.rcv_words.fetch_add(xw);
     }
 }
 
@@ -125,7 +106,7 @@ void reclaim(const Arena& arena, Owner owner) {
     alert_targets(arena, owner);
     quiet &= wait_grace(arena, owner, nullptr);
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
-        fold(arena, arena.qps[i]);
+        fold_counters(arena, arena.qps[i]);
         arena.qps[i].owner = 0;
     });
     if (!quiet) {

@@ -250,15 +250,51 @@ int Srq::modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint
         return EINVAL;
     }
     if (set_max_wr) {
-        const std::uint32_t slots = shared_->ring.mask + 1;
-        if (max_wr + kSrqSpare > slots || max_wr < ring_count(shared_->ring)) {
-            return EINVAL;  // The ring does not move while deliverers read it.
+        const int error = resize(max_wr);
+        if (error != 0) {
+            return error;
         }
-        shared_->ring.entries = max_wr;
     }
     if (set_limit) {
         shared_->limit.store(limit, std::memory_order_release);
     }
+    return 0;
+}
+
+int Srq::resize(std::uint32_t max_wr) {
+    if (max_wr == 0 || max_wr > kRecvWrMax) {
+        return EINVAL;
+    }
+    RecvRing& ring = shared_->ring;
+    const std::uint32_t slots = std::bit_ceil(max_wr + kSrqSpare);
+    const std::uint64_t bytes = std::uint64_t{slots} * ring.stride_bytes;
+    lock_.lock();
+    const bool grows = slots > ring.mask + 1;
+    const std::uint64_t off = grows ? process_->memory.allocate(bytes) : 0;
+    if (max_wr < ring_count(ring) || (grows && off == 0)) {
+        lock_.unlock();
+        if (off != 0) {
+            process_->memory.release(off, bytes);
+        }
+        return grows && off == 0 ? ENOMEM : EINVAL;
+    }
+    if (grows) {
+        // Takers look at the ring under its lock only.
+        srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
+        const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
+        for (std::uint32_t i = ring.head.load(std::memory_order_relaxed); i != tail; ++i) {
+            std::memcpy(process_->arena.base + off + std::uint64_t{i & (slots - 1)} * ring.stride_bytes,
+                        ring_slot(process_->arena, ring, i), ring.stride_bytes);
+        }
+        const std::uint64_t old_off = ring.ring_off;
+        const std::uint64_t old_bytes = std::uint64_t{ring.mask + 1} * ring.stride_bytes;
+        ring.ring_off = off;
+        ring.mask = slots - 1;
+        shm_unlock(ring.lock);
+        process_->memory.release(old_off, old_bytes);
+    }
+    ring.entries = max_wr;
+    lock_.unlock();
     return 0;
 }
 

@@ -68,6 +68,8 @@ class Srq {
 
   private:
     Srq() = default;
+    int resize(std::uint32_t max_wr);  ///< 0 or errno.
+
     SpinLock lock_;
     SrqShared* shared_ = nullptr;
     Process* process_ = nullptr;

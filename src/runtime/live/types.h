@@ -21,6 +21,7 @@ enum class WrOpcode : std::uint8_t {
     kLocalInv = 7,
     kBindMw = 8,
     kSendInv = 9,
+    kAtomicWrite = 15,
 };
 
 enum class WcStatus : std::uint8_t {
@@ -46,6 +47,7 @@ enum class WcOpcode : std::uint8_t {
     kFetchAdd = 4,
     kBindMw = 5,
     kLocalInv = 6,
+    kAtomicWrite = 9,
     kRecv = 128,
     kRecvRdmaWithImm = 129,
 };
