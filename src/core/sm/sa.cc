@@ -26,8 +26,8 @@ MadBytes SubnetAdmin::handle(const MadBytes& request, const SaPort& requester) {
 
 MadBytes SubnetAdmin::handle_mc_member(const MadBytes& request, const SaPort& requester) {
     const wire::Sa<const std::uint8_t> sa(request);
-    const auto asked = wire::McMemberRecordRepr::parse(wire::McMemberRecord(sa.data()));
-    const std::uint64_t components = sa.component_mask();
+    const auto asked = wire::parse<wire::McMemberRecord>(sa.data());
+    const std::uint64_t components = sa.header().component_mask;
     SaMulticast::Answer answer = std::unexpected(wire::mad_status::kUnsupportedMethod);
     switch (wire::Mad<const std::uint8_t>(request).method()) {
         case Method::kSet:
@@ -47,8 +47,10 @@ MadBytes SubnetAdmin::handle_mc_member(const MadBytes& request, const SaPort& re
     }
     MadBytes response = respond_with_status(request, wire::mad_status::kOk);
     const wire::Sa<std::uint8_t> out(response);
-    wire::SaRepr{.attribute_offset = wire::kMcMemberRecordOffset, .component_mask = components}.emit(out);
-    answer->emit(wire::McMemberRecord(out.data()));
+    out.set_rmpp({});
+    out.set_header({.attribute_offset = wire::kSaAttributeOffset<wire::McMemberRecord>,
+                    .component_mask = components});
+    wire::emit(*answer, out.data());
     return response;
 }
 

@@ -16,8 +16,8 @@ using wire::Selector;
 
 constexpr std::uint64_t kLeaveComponents = mc::kMgid | mc::kPortGid | mc::kJoinState;
 /// Without these nobody can make a group (IBA vol. 1, C15-0.2.4); the rest has defaults.
-constexpr std::uint64_t kCreateComponents = kLeaveComponents | mc::kQKey | mc::kPKey | mc::kTClass |
-                                            mc::kSl | mc::kFlowLabel;
+constexpr std::uint64_t kCreateComponents =
+    kLeaveComponents | mc::kQKey | mc::kPKey | mc::kTClass | mc::kSl | mc::kFlowLabel;
 constexpr std::uint8_t kFullMembers = wire::kJoinFullMember | wire::kJoinSendOnlyFullMember;
 
 constexpr std::uint8_t kLifeTimeDefault = 18;  // About 1 s.
@@ -25,7 +25,7 @@ constexpr std::uint8_t kScopeLinkLocal = 2;
 
 // Encoded values in increasing order of what they mean.
 constexpr std::uint8_t kMtus[] = {1, 2, 3, 4, 5};
-constexpr std::uint8_t kRates[] = {2, 5,  3, 11, 6,  15, 19, 4,  7,  20, 12, 8,
+constexpr std::uint8_t kRates[] = {2, 5,  3,  11, 6,  15, 19, 4,  7,  20, 12, 8,
                                    9, 16, 13, 10, 14, 17, 18, 21, 22, 23, 24};
 using Scale = std::span<const std::uint8_t>;
 
@@ -74,22 +74,22 @@ bool has(std::uint64_t components, std::uint64_t bits) {
     return (components & bits) == bits;
 }
 
-Wish mtu_wish(const wire::McMemberRecordRepr& r, std::uint64_t components) {
+Wish mtu_wish(const wire::McMemberRecord& r, std::uint64_t components) {
     return {kMtus, has(components, mc::kMtuSelector | mc::kMtu), r.mtu_selector, r.mtu};
 }
 
-Wish rate_wish(const wire::McMemberRecordRepr& r, std::uint64_t components) {
+Wish rate_wish(const wire::McMemberRecord& r, std::uint64_t components) {
     return {kRates, has(components, mc::kRateSelector | mc::kRate), r.rate_selector, r.rate};
 }
 
 /// The members' partition, whatever kind of membership.
 bool in_partition(const SaPort& port, PKey pkey) {
     return (pkey.value & 0x7FFF) != 0 && std::ranges::any_of(port.pkeys, [&](PKey own) {
-        return ((own.value ^ pkey.value) & 0x7FFF) == 0;
-    });
+               return ((own.value ^ pkey.value) & 0x7FFF) == 0;
+           });
 }
 
-bool fits(const SaPort& port, const wire::McMemberRecordRepr& group) {
+bool fits(const SaPort& port, const wire::McMemberRecord& group) {
     return in_partition(port, group.pkey) && rank(kMtus, port.mtu) >= rank(kMtus, group.mtu) &&
            rank(kRates, port.rate) >= rank(kRates, group.rate);
 }
@@ -100,7 +100,7 @@ bool valid_mgid(const Gid& mgid) {
 }
 
 /// Whether what the request says of the group is so.
-bool agrees(const wire::McMemberRecordRepr& group, const wire::McMemberRecordRepr& asked,
+bool agrees(const wire::McMemberRecord& group, const wire::McMemberRecord& asked,
             std::uint64_t components) {
     const auto same = [components](std::uint64_t bit, const auto& a, const auto& b) {
         return (components & bit) == 0 || a == b;
@@ -114,9 +114,9 @@ bool agrees(const wire::McMemberRecordRepr& group, const wire::McMemberRecordRep
            rate_wish(asked, components).allows(group.rate);
 }
 
-wire::McMemberRecordRepr shown(const wire::McMemberRecordRepr& group, const Gid& port,
-                               std::uint8_t join_state, bool proxy) {
-    wire::McMemberRecordRepr record = group;
+wire::McMemberRecord shown(const wire::McMemberRecord& group, const Gid& port,
+                           std::uint8_t join_state, bool proxy) {
+    wire::McMemberRecord record = group;
     record.port_gid = port;
     record.join_state = join_state;
     record.proxy_join = proxy;
@@ -190,7 +190,7 @@ std::expected<SaMulticast::Groups::iterator, std::uint16_t> SaMulticast::create(
                     .tclass = asked.tclass,
                     .pkey = asked.pkey,
                     .rate = *rate,
-                    .life_time = kLifeTimeDefault,
+                    .packet_life_time = kLifeTimeDefault,
                     .sl = asked.sl,
                     .flow_label = asked.flow_label,
                     .hop_limit = has(components, mc::kHopLimit) ? asked.hop_limit : std::uint8_t{0},
@@ -226,9 +226,8 @@ SaMulticast::Answer SaMulticast::handle_leave(const Record& asked, std::uint64_t
     if (member->second.join_state == 0) {
         members.erase(member);
     }
-    const bool full_members = std::ranges::any_of(members, [](const auto& entry) {
-        return (entry.second.join_state & kFullMembers) != 0;
-    });
+    const bool full_members = std::ranges::any_of(
+        members, [](const auto& entry) { return (entry.second.join_state & kFullMembers) != 0; });
     if (!full_members) {
         groups_.erase(group);
     }

@@ -32,7 +32,7 @@ using SaPortLookup = std::function<std::optional<SaPort>(const Gid&)>;
 
 class SaMulticast {
   public:
-    using Record = wire::McMemberRecordRepr;
+    using Record = wire::McMemberRecord;
     /// The error is a MADHeader.Status.
     using Answer = std::expected<Record, std::uint16_t>;
 

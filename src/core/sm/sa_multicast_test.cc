@@ -239,16 +239,17 @@ TEST(SubnetAdmin, AnswersAJoinByMad) {
                   .transaction_id = 0x12345678,
                   .attribute_id = 0x38}
         .emit(wire::Mad<std::uint8_t>(request));
-    wire::SaRepr{.component_mask = kCreate}.emit(wire::Sa<std::uint8_t>(request));
-    record(1, 1).emit(wire::McMemberRecord(wire::Sa<std::uint8_t>(request).data()));
+    const wire::Sa<std::uint8_t> in(request);
+    in.set_header({.component_mask = kCreate});
+    wire::emit(record(1, 1), in.data());
     const wire::MadBytes response = sa.handle(request, port(1));
     const wire::Mad<const std::uint8_t> mad(response);
     EXPECT_EQ(mad.method(), wire::Method::kGetResp);
     EXPECT_EQ(mad.status(), 0);
     EXPECT_EQ(mad.transaction_id(), 0x12345678U);
     const wire::Sa<const std::uint8_t> out(response);
-    EXPECT_EQ(out.attribute_offset(), 7);
-    EXPECT_EQ(wire::McMemberRecord(out.data()).mlid(), Lid{0xC000});
+    EXPECT_EQ(out.header().attribute_offset, 7);
+    EXPECT_EQ(wire::parse<wire::McMemberRecord>(out.data()).mlid, Lid{0xC000});
 }
 
 TEST(SubnetAdmin, RefusesWhatItDoesNotKnow) {
@@ -289,7 +290,8 @@ TEST(SubnetAdmin, SurvivesAnyBytes) {
             request[96] = request[97] = 0xFF;
         }
         const wire::MadBytes response = sa.handle(request, port(1 + prng.next() % 9));
-        EXPECT_NE(static_cast<unsigned>(wire::Mad<const std::uint8_t>(response).method()) & 0x80, 0U);
+        EXPECT_NE(static_cast<unsigned>(wire::Mad<const std::uint8_t>(response).method()) & 0x80,
+                  0U);
         EXPECT_LE(sa.multicast().group_count(), SaMulticast::kGroupsMax);
     }
     EXPECT_GT(sa.multicast().group_count(), 0U);

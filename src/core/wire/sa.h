@@ -1,28 +1,55 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a subnet administration MAD has after the common header: the header of the reliable
-// multi-packet protocol, the SA header, 200 bytes of records (IBA vol. 1, 13.6.2 and 15.2.1).
+// What a subnet administration MAD has after the common header: the RMPP header, the SA header, 200
+// bytes of records (IBA vol. 1, 15.2.1).
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
+#include <tuple>
 #include <type_traits>
 
-#include "core/wire/bytes.h"
+#include "core/wire/layout.h"
 #include "core/wire/mad.h"
+#include "core/wire/rmpp.h"
 
 namespace softib::wire {
 
 inline constexpr std::uint8_t kSaClassVersion = 2;
+inline constexpr std::size_t kSaHeaderOffset = 36;
 inline constexpr std::size_t kSaDataOffset = 56;
 inline constexpr std::size_t kSaDataBytes = kMadBytes - kSaDataOffset;
 
 enum class SaAttribute : std::uint16_t {
     kClassPortInfo = 0x0001,
+    kNotice = 0x0002,
+    kInformInfo = 0x0003,
+    kNodeRecord = 0x0011,
+    kPortInfoRecord = 0x0012,
+    kSlToVlMappingTableRecord = 0x0013,
+    kSwitchInfoRecord = 0x0014,
+    kLinearForwardingTableRecord = 0x0015,
+    kRandomForwardingTableRecord = 0x0016,
+    kMulticastForwardingTableRecord = 0x0017,
+    kSmInfoRecord = 0x0018,
+    kLinkSpeedWidthPairsTableRecord = 0x0019,
+    kLinkRecord = 0x0020,
+    kGuidInfoRecord = 0x0030,
+    kServiceRecord = 0x0031,
+    kPKeyTableRecord = 0x0033,
     kPathRecord = 0x0035,
+    kVlArbitrationTableRecord = 0x0036,
     kMcMemberRecord = 0x0038,
+    kTraceRecord = 0x0039,
+    kMultiPathRecord = 0x003A,
+    kServiceAssociationRecord = 0x003B,
+    kHierarchyInfoRecord = 0x003C,
+    kCableInfoRecord = 0x003D,
+    kPortInfoExtendedRecord = 0x003E,
+    kInformInfoRecord = 0x00F3,
+    kNoticeRecord = 0x00F4,
 };
 
 /// Class-specific part of the status (IBA vol. 1, 15.2.3.2).
@@ -34,9 +61,64 @@ inline constexpr std::uint16_t kTooManyRecords = 0x0400;
 inline constexpr std::uint16_t kInvalidGid = 0x0500;
 inline constexpr std::uint16_t kInsufficientComponents = 0x0600;
 inline constexpr std::uint16_t kRequestDenied = 0x0700;
+inline constexpr std::uint16_t kPrioritySuggested = 0x0800;
 }  // namespace sa_status
 
-/// A view of the SA part of a MAD. Byte: std::uint8_t, or const for one that only reads.
+/// Bits of ClassPortInfo:CapabilityMask (IBA vol. 1, 15.2.2).
+namespace sa_capability {
+inline constexpr std::uint16_t kIsSubnetOptionalRecordsSupported = 1 << 8;
+inline constexpr std::uint16_t kIsUDMulticastSupported = 1 << 9;
+inline constexpr std::uint16_t kIsMultiPathSupported = 1 << 10;
+inline constexpr std::uint16_t kIsReinitSupported = 1 << 11;
+inline constexpr std::uint16_t kIsGIDScopedMultiPathSupported = 1 << 12;
+inline constexpr std::uint16_t kIsPortInfoCapabilityMaskMatchSupported = 1 << 13;
+inline constexpr std::uint16_t kIsLinkSpeedWidthPairsTableRecordSupported = 1 << 14;
+}  // namespace sa_capability
+
+/// Bits of ClassPortInfo:CapabilityMask2.
+namespace sa_capability2 {
+inline constexpr std::uint32_t kIsUnpathRepathSupported = 1 << 0;
+inline constexpr std::uint32_t kIsQoSSupported = 1 << 1;
+inline constexpr std::uint32_t kIsReversePathPKeyMembershipBitSupported = 1 << 2;
+inline constexpr std::uint32_t kIsMulticastFDBTopSupported = 1 << 3;
+inline constexpr std::uint32_t kIsHierarchyInfoSupported = 1 << 4;
+inline constexpr std::uint32_t kIsAdditionalGUIDSupported = 1 << 5;
+inline constexpr std::uint32_t kIsFullPortInfoRecordSupported = 1 << 6;
+inline constexpr std::uint32_t kIsExtendedSpeedsSupported = 1 << 7;
+inline constexpr std::uint32_t kIsMulticastServiceRecordSupported = 1 << 8;
+inline constexpr std::uint32_t kIsCableInfoRecordSupported = 1 << 9;
+inline constexpr std::uint32_t kIsPortInfoCapabilityMask2MatchSupported = 1 << 10;
+inline constexpr std::uint32_t kIsPortInfoExtendedRecordSupported = 1 << 11;
+}  // namespace sa_capability2
+
+/// PortInfoRecord queries with this AttributeModifier bit look for the CapabilityMask bits given,
+/// not for the whole mask (IBA vol. 1, 15.2.5.3).
+inline constexpr std::uint32_t kSaMatchCapabilityMaskBits = 1U << 31;
+
+/// The distance of two records of a table, in units of 8 bytes.
+template <Attribute Record>
+inline constexpr std::uint16_t kSaAttributeOffset = (Record::kBytes + 7) / 8;
+
+struct SaHeader {
+    static constexpr std::size_t kBytes = 20;
+
+    std::uint64_t sm_key = 0;
+    std::uint16_t attribute_offset = 0;
+    std::uint64_t component_mask = 0;
+
+    static constexpr auto fields() {
+        using T = SaHeader;
+        return std::tuple{
+            Field{&T::sm_key, "SM_Key", 0, 64}.hex(),
+            Field{&T::attribute_offset, "AttributeOffset", 64, 16},
+            Field{&T::component_mask, "ComponentMask", 96, 64}.hex(),
+        };
+    }
+    friend bool operator==(const SaHeader&, const SaHeader&) = default;
+};
+static_assert(layout_is_sound<SaHeader>());
+
+/// A view of the three parts. Byte: std::uint8_t, or const for one that only reads.
 template <typename Byte>
 class Sa {
   public:
@@ -53,56 +135,24 @@ class Sa {
         requires std::is_const_v<Byte>
         : at_(mad.data()) {}
 
-    std::uint8_t rmpp_version() const { return at_[24]; }
-    std::uint8_t rmpp_type() const { return at_[25]; }
-    std::uint8_t rmpp_resp_time() const { return at_[26] >> 3; }
-    std::uint8_t rmpp_flags() const { return at_[26] & 7; }
-    std::uint8_t rmpp_status() const { return at_[27]; }
-    std::uint32_t segment_number() const { return load_be<std::uint32_t>(at_ + 28); }
-    std::uint32_t payload_length() const { return load_be<std::uint32_t>(at_ + 32); }
-    std::uint64_t sm_key() const { return load_be<std::uint64_t>(at_ + 36); }
-    std::uint16_t attribute_offset() const { return load_be<std::uint16_t>(at_ + 44); }
-    std::uint64_t component_mask() const { return load_be<std::uint64_t>(at_ + 48); }
-    std::span<Byte, kSaDataBytes> data() const {
-        return std::span<Byte, kSaDataBytes>(at_ + kSaDataOffset, kSaDataBytes);
-    }
+    RmppHeader rmpp() const { return parse<RmppHeader>(part<kRmppOffset, RmppHeader::kBytes>()); }
+    SaHeader header() const { return parse<SaHeader>(part<kSaHeaderOffset, SaHeader::kBytes>()); }
+    std::span<Byte, kSaDataBytes> data() const { return part<kSaDataOffset, kSaDataBytes>(); }
 
-    // clang-format off
-    void set_rmpp_version(std::uint8_t v) const { at_[24] = v; }
-    void set_rmpp_type(std::uint8_t v) const { at_[25] = v; }
-    void set_rmpp_resp_time(std::uint8_t v) const { at_[26] = static_cast<std::uint8_t>(v << 3 | (at_[26] & 7)); }
-    void set_rmpp_flags(std::uint8_t v) const { at_[26] = static_cast<std::uint8_t>((at_[26] & 0xF8) | (v & 7)); }
-    void set_rmpp_status(std::uint8_t v) const { at_[27] = v; }
-    void set_segment_number(std::uint32_t v) const { store_be(at_ + 28, v); }
-    void set_payload_length(std::uint32_t v) const { store_be(at_ + 32, v); }
-    void set_sm_key(std::uint64_t v) const { store_be(at_ + 36, v); }
-    void set_attribute_offset(std::uint16_t v) const { store_be(at_ + 44, v); }
-    void set_component_mask(std::uint64_t v) const { store_be(at_ + 48, v); }
-    // clang-format on
+    void set_rmpp(const RmppHeader& rmpp) const {
+        emit(rmpp, part<kRmppOffset, RmppHeader::kBytes>());
+    }
+    void set_header(const SaHeader& header) const {
+        emit(header, part<kSaHeaderOffset, SaHeader::kBytes>());
+    }
 
   private:
     explicit Sa(Byte* at) : at_(at) {}
+    template <std::size_t Offset, std::size_t Bytes>
+    std::span<Byte, Bytes> part() const {
+        return std::span<Byte, Bytes>(at_ + Offset, Bytes);
+    }
     Byte* at_;
 };
-
-struct SaRepr {
-    std::uint8_t rmpp_version = 0;
-    std::uint8_t rmpp_type = 0;
-    std::uint8_t rmpp_resp_time = 0;  ///< 5 bits.
-    std::uint8_t rmpp_flags = 0;      ///< 3 bits.
-    std::uint8_t rmpp_status = 0;
-    std::uint32_t segment_number = 0;
-    std::uint32_t payload_length = 0;
-    std::uint64_t sm_key = 0;
-    std::uint16_t attribute_offset = 0;  ///< Distance of two records, in units of 8 bytes.
-    std::uint64_t component_mask = 0;
-
-    static SaRepr parse(const Sa<const std::uint8_t>& sa);
-    void emit(const Sa<std::uint8_t>& sa) const;
-    friend bool operator==(const SaRepr&, const SaRepr&) = default;
-};
-
-/// "rmpp v0 type 0 flags 0x0 status 0 segment 0 length 0 sm_key 0x0 offset 0 mask 0x0"
-std::string to_string(const SaRepr& repr);
 
 }  // namespace softib::wire

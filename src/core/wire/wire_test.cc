@@ -7,6 +7,7 @@
 #include "core/wire/mad.h"
 #include "core/wire/mc_member_record.h"
 #include "core/wire/sa.h"
+#include "core/wire/smp.h"
 
 namespace softib::wire {
 
@@ -48,18 +49,18 @@ const MadRepr kJoinMad{.mgmt_class = MgmtClass::kSubnAdm,
                        .transaction_id = 0x0000000712345678,
                        .attribute_id = 0x0038};
 
-const SaRepr kJoinSa{.rmpp_version = 1,
-                     .rmpp_type = 2,
-                     .rmpp_resp_time = 5,
-                     .rmpp_flags = 5,
-                     .rmpp_status = 4,
-                     .segment_number = 5,
-                     .payload_length = 6,
-                     .sm_key = 0xA1A2A3A4A5A6A7A8,
-                     .attribute_offset = 7,
-                     .component_mask = 0x130C7};
+const RmppHeader kJoinRmpp{.rmpp_version = 1,
+                           .rmpp_type = RmppType::kAck,
+                           .rresp_time = 5,
+                           .rmpp_flags = 5,
+                           .rmpp_status = static_cast<RmppStatus>(4),
+                           .segment_number = 5,
+                           .payload_length = 6};
 
-const McMemberRecordRepr kJoinRecord{
+const SaHeader kJoinSa{
+    .sm_key = 0xA1A2A3A4A5A6A7A8, .attribute_offset = 7, .component_mask = 0x130C7};
+
+const McMemberRecord kJoinRecord{
     .mgid = gid_of({0xFF, 0x12, 0x40, 0x1B, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}),
     .port_gid = Gid::from(kSubnetPrefixDefault, Guid{0x0200000000000010}),
     .qkey = QKey{0x11112222},
@@ -70,18 +71,14 @@ const McMemberRecordRepr kJoinRecord{
     .pkey = PKey{0x8001},
     .rate_selector = Selector::kBest,
     .rate = 3,
-    .life_time_selector = Selector::kLessThan,
-    .life_time = 0x12,
+    .packet_life_time_selector = Selector::kLessThan,
+    .packet_life_time = 0x12,
     .sl = 3,
     .flow_label = 0xABCDE,
     .hop_limit = 0x40,
     .scope = 2,
     .join_state = kJoinFullMember,
     .proxy_join = true};
-
-McMemberRecord<const std::uint8_t> record_of(const MadBytes& mad) {
-    return McMemberRecord(Sa<const std::uint8_t>(mad).data());
-}
 
 }  // namespace
 
@@ -93,25 +90,30 @@ TEST(Mad, LengthIsChecked) {
     EXPECT_FALSE(Mad<const std::uint8_t>::checked({}));
     EXPECT_TRUE(Sa<const std::uint8_t>::checked(whole));
     EXPECT_FALSE(Sa<const std::uint8_t>::checked(whole.first(56)));
-    EXPECT_TRUE(McMemberRecord<const std::uint8_t>::checked(whole.first(52)));
-    EXPECT_FALSE(McMemberRecord<const std::uint8_t>::checked(whole.first(51)));
+    EXPECT_TRUE(Smp<const std::uint8_t>::checked(whole));
+    EXPECT_FALSE(Smp<const std::uint8_t>::checked(whole.first(255)));
 }
 
 TEST(Mad, LiteralBytesParse) {
     const MadBytes bytes = join();
     EXPECT_EQ(MadRepr::parse(Mad<const std::uint8_t>(bytes)), kJoinMad);
-    EXPECT_EQ(SaRepr::parse(Sa<const std::uint8_t>(bytes)), kJoinSa);
-    EXPECT_EQ(McMemberRecordRepr::parse(record_of(bytes)), kJoinRecord);
+    const Sa<const std::uint8_t> sa(bytes);
+    EXPECT_EQ(sa.rmpp(), kJoinRmpp);
+    EXPECT_EQ(sa.header(), kJoinSa);
+    EXPECT_EQ(parse<McMemberRecord>(sa.data()), kJoinRecord);
 }
 
 TEST(Mad, ReprEmitsTheLiteralBytes) {
-    MadBytes bytes;
-    // Also what was there before goes, reserved fields apart.
-    bytes.fill(0);
+    MadBytes bytes{};
+    // What was there before goes.
     bytes[26] = 0xFF;
+    bytes[46] = 0xFF;
+    bytes[107] = 0xFF;
     kJoinMad.emit(Mad<std::uint8_t>(bytes));
-    kJoinSa.emit(Sa<std::uint8_t>(bytes));
-    kJoinRecord.emit(McMemberRecord(Sa<std::uint8_t>(bytes).data()));
+    const Sa<std::uint8_t> sa(bytes);
+    sa.set_rmpp(kJoinRmpp);
+    sa.set_header(kJoinSa);
+    emit(kJoinRecord, sa.data());
     EXPECT_EQ(bytes, join());
 }
 
@@ -121,15 +123,9 @@ TEST(Mad, EmittedBytesParseToTheSame) {
         MadBytes bytes;
         std::ranges::generate(bytes, [&] { return static_cast<std::uint8_t>(prng.next()); });
         const auto mad = MadRepr::parse(Mad<const std::uint8_t>(bytes));
-        const auto sa = SaRepr::parse(Sa<const std::uint8_t>(bytes));
-        const auto record = McMemberRecordRepr::parse(record_of(bytes));
         MadBytes again{};
         mad.emit(Mad<std::uint8_t>(again));
-        sa.emit(Sa<std::uint8_t>(again));
-        record.emit(McMemberRecord(Sa<std::uint8_t>(again).data()));
         EXPECT_EQ(MadRepr::parse(Mad<const std::uint8_t>(again)), mad);
-        EXPECT_EQ(SaRepr::parse(Sa<const std::uint8_t>(again)), sa);
-        EXPECT_EQ(McMemberRecordRepr::parse(record_of(again)), record);
     }
 }
 
@@ -161,13 +157,17 @@ TEST(Mad, Prints) {
     EXPECT_EQ(to_string(kJoinMad),
               "class 0x03 v2 method 0x02 attr 0x0038 mod 0x00000000 tid 0x0000000712345678 "
               "status 0x0000");
+    EXPECT_EQ(to_string(kJoinRmpp),
+              "RMPPVersion 1 RMPPType 2 RRespTime 5 RMPPFlags 0x5 RMPPStatus 4 SegmentNumber 5 "
+              "PayloadLength 6");
     EXPECT_EQ(to_string(kJoinSa),
-              "rmpp v1 type 2 flags 0x5 status 4 segment 5 length 6 sm_key 0xa1a2a3a4a5a6a7a8 "
-              "offset 7 mask 0x130c7");
+              "SM_Key 0xa1a2a3a4a5a6a7a8 AttributeOffset 7 ComponentMask 0x130c7");
     EXPECT_EQ(to_string(kJoinRecord),
-              "mgid ff12:401b:ffff:0000:0000:0000:0000:0001 port "
-              "fe80:0000:0000:0000:0200:0000:0000:0010 mlid 49157 qkey 0x11112222 pkey 0x8001 "
-              "mtu 4 rate 3 sl 3 join 0x1");
+              "MGID ff12:401b:ffff:0000:0000:0000:0000:0001 PortGID "
+              "fe80:0000:0000:0000:0200:0000:0000:0010 Q_Key 0x11112222 MLID 49157 MTUSelector 2 "
+              "MTU 4 TClass 102 P_Key 0x8001 RateSelector 3 Rate 3 PacketLifeTimeSelector 1 "
+              "PacketLifeTime 18 SL 3 FlowLabel 0xabcde HopLimit 64 Scope 2 JoinState 0x1 "
+              "ProxyJoin 1");
 }
 
 }  // namespace softib::wire

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// One way to write down the format of an attribute: a plain struct, and beside its members the list
+// of where each stands on the wire. Parsing, emitting, printing and comparing come from the list.
+//
+//     struct LedInfo {
+//         static constexpr std::size_t kBytes = 4;
+//
+//         bool led_mask = false;
+//
+//         static constexpr auto fields() {
+//             using T = LedInfo;
+//             return std::tuple{
+//                 Field{&T::led_mask, "LedMask", 0, 1},
+//             };
+//         }
+//         friend bool operator==(const LedInfo&, const LedInfo&) = default;
+//     };
+//     static_assert(layout_is_sound<LedInfo>());
+//
+// Offsets count bits from the start of the attribute, the most significant bit of a byte first, as
+// the tables of IBA vol. 1 do. What no field covers is reserved: not read, written as zero. A value
+// too wide for its field loses its upper bits.
+//
+// A member is an unsigned integer, a bool, an enum, a strong id, a Gid, a Text, another attribute,
+// or a std::array of these.
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/ids.h"
+#include "core/wire/bytes.h"
+
+namespace softib::wire {
+
+inline constexpr int kNoComponent = -1;
+
+/// One entry of a format. For an array: the first element's offset, one element's width.
+template <typename Owner, typename Member>
+struct Field {
+    using MemberType = Member;
+
+    Member Owner::* member;
+    std::string_view name;
+    std::size_t bit;
+    std::size_t width;
+    /// The bit of the SA's ComponentMask; inside a nested attribute, counted from the bit of the
+    /// field that nests it.
+    int component = kNoComponent;
+    int component_count = 1;      ///< Bits that name this one field.
+    bool component_each = false;  ///< The elements of an array have one bit each.
+    bool in_hex = false;
+
+    consteval Field(Member Owner::* member_, std::string_view name_, std::size_t bit_,
+                    std::size_t width_, int component_ = kNoComponent)
+        : member(member_), name(name_), bit(bit_), width(width_), component(component_) {}
+
+    /// Printed as a hexadecimal number.
+    consteval Field hex() const {
+        Field copy = *this;
+        copy.in_hex = true;
+        return copy;
+    }
+    /// Some fields are cut into several components; we compare such a field as one.
+    consteval Field spans(int components) const {
+        Field copy = *this;
+        copy.component_count = components;
+        return copy;
+    }
+    /// The array's elements are components of their own, from `component` on.
+    consteval Field each() const {
+        Field copy = *this;
+        copy.component_each = true;
+        return copy;
+    }
+};
+
+/// Characters of a fixed number of bytes, zeros after the last.
+template <std::size_t N>
+struct Text {
+    std::array<char, N> chars{};
+
+    constexpr Text() = default;
+    /// What is too long is cut.
+    constexpr Text(std::string_view text) {
+        std::copy_n(text.begin(), std::min(N, text.size()), chars.begin());
+    }
+    template <std::size_t M>
+    constexpr Text(const char (&text)[M]) : Text(std::string_view(text)) {}
+
+    constexpr std::string_view view() const {
+        const auto end = std::ranges::find(chars, '\0');
+        return {chars.data(), static_cast<std::size_t>(end - chars.begin())};
+    }
+    friend bool operator==(const Text&, const Text&) = default;
+};
+
+template <typename T>
+concept Attribute = requires {
+    { T::kBytes } -> std::convertible_to<std::size_t>;
+    T::fields();
+};
+
+template <Attribute T>
+inline constexpr auto kFields = T::fields();
+
+namespace detail {
+
+template <Attribute T>
+inline constexpr std::size_t kFieldCount =
+    std::tuple_size_v<std::remove_const_t<decltype(kFields<T>)>>;
+
+template <typename T>
+inline constexpr bool kIsText = false;
+template <std::size_t N>
+inline constexpr bool kIsText<Text<N>> = true;
+
+template <typename T>
+inline constexpr bool kIsArray = false;
+template <typename T, std::size_t N>
+inline constexpr bool kIsArray<std::array<T, N>> = true;
+
+template <typename T>
+inline constexpr bool kIsId = false;
+template <typename Tag, typename Value>
+inline constexpr bool kIsId<Id<Tag, Value>> = true;
+
+/// How many bits a member can hold.
+template <typename M>
+consteval std::size_t capacity_bits() {
+    if constexpr (std::is_same_v<M, bool>) {
+        return 1;
+    } else if constexpr (Attribute<M>) {
+        return M::kBytes * 8;
+    } else {
+        return sizeof(M) * 8;  // Numbers, enums, ids; Gid and Text have no padding either.
+    }
+}
+
+template <typename M>
+struct Element {
+    using Type = M;
+    static constexpr std::size_t kCount = 1;
+};
+template <typename T, std::size_t N>
+struct Element<std::array<T, N>> {
+    using Type = T;
+    static constexpr std::size_t kCount = N;
+};
+
+/// Of an unsigned number, whatever it is called.
+template <typename M>
+constexpr std::uint64_t to_number(const M& value) {
+    if constexpr (kIsId<M>) {
+        return value.value;
+    } else {
+        return static_cast<std::uint64_t>(value);
+    }
+}
+
+template <typename M>
+constexpr M from_number(std::uint64_t number) {
+    if constexpr (kIsId<M>) {
+        return M{static_cast<decltype(M::value)>(number)};
+    } else {
+        return static_cast<M>(number);
+    }
+}
+
+template <std::size_t Bit, std::size_t Width>
+constexpr std::uint64_t load_bits(const std::uint8_t* at) {
+    constexpr std::size_t kFirst = Bit / 8;
+    constexpr std::size_t kLast = (Bit + Width - 1) / 8;
+    constexpr std::size_t kSpan = kLast - kFirst + 1;
+    constexpr std::size_t kShift = (kLast + 1) * 8 - (Bit + Width);
+    static_assert(kSpan <= 8, "a number must not touch more than eight bytes");
+    std::uint64_t value = 0;
+    if constexpr (kSpan == 1) {
+        value = at[kFirst];
+    } else if constexpr (kSpan == 2) {
+        value = load_be<std::uint16_t>(at + kFirst);
+    } else if constexpr (kSpan == 4) {
+        value = load_be<std::uint32_t>(at + kFirst);
+    } else if constexpr (kSpan == 8) {
+        value = load_be<std::uint64_t>(at + kFirst);
+    } else {
+        for (std::size_t i = kFirst; i <= kLast; ++i) {
+            value = value << 8 | at[i];
+        }
+    }
+    return value >> kShift & (~std::uint64_t{0} >> (64 - Width));
+}
+
+/// Into bytes that are zero where the field goes.
+template <std::size_t Bit, std::size_t Width>
+constexpr void store_bits(std::uint8_t* at, std::uint64_t value) {
+    constexpr std::size_t kFirst = Bit / 8;
+    constexpr std::size_t kLast = (Bit + Width - 1) / 8;
+    constexpr std::size_t kSpan = kLast - kFirst + 1;
+    constexpr std::size_t kShift = (kLast + 1) * 8 - (Bit + Width);
+    if constexpr (kSpan * 8 == Width && Width == 8) {
+        at[kFirst] = static_cast<std::uint8_t>(value);
+    } else if constexpr (kSpan * 8 == Width && Width == 16) {
+        store_be(at + kFirst, static_cast<std::uint16_t>(value));
+    } else if constexpr (kSpan * 8 == Width && Width == 32) {
+        store_be(at + kFirst, static_cast<std::uint32_t>(value));
+    } else if constexpr (kSpan * 8 == Width && Width == 64) {
+        store_be(at + kFirst, value);
+    } else {
+        const std::uint64_t shifted = (value & (~std::uint64_t{0} >> (64 - Width))) << kShift;
+        for (std::size_t i = kFirst; i <= kLast; ++i) {
+            at[i] = static_cast<std::uint8_t>(at[i] | shifted >> (8 * (kLast - i)));
+        }
+    }
+}
+
+template <Attribute T>
+constexpr void parse_fields(const std::uint8_t* at, T& value);
+template <Attribute T>
+constexpr void emit_fields(const T& value, std::uint8_t* at);
+
+template <std::size_t Bit, std::size_t Width, typename M>
+constexpr void load_member(const std::uint8_t* at, M& member) {
+    if constexpr (kIsArray<M>) {
+        using E = typename Element<M>::Type;
+        if constexpr (std::is_same_v<E, std::uint8_t> && Width == 8) {
+            std::copy_n(at + Bit / 8, member.size(), member.begin());
+        } else {
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                (load_member<Bit + I * Width, Width>(at, member[I]), ...);
+            }(std::make_index_sequence<Element<M>::kCount>{});
+        }
+    } else if constexpr (Attribute<M>) {
+        parse_fields(at + Bit / 8, member);
+    } else if constexpr (std::is_same_v<M, Gid>) {
+        std::copy_n(at + Bit / 8, member.bytes.size(), member.bytes.begin());
+    } else if constexpr (kIsText<M>) {
+        std::transform(at + Bit / 8, at + Bit / 8 + member.chars.size(), member.chars.begin(),
+                       [](std::uint8_t c) { return static_cast<char>(c); });
+    } else {
+        member = from_number<M>(load_bits<Bit, Width>(at));
+    }
+}
+
+template <std::size_t Bit, std::size_t Width, typename M>
+constexpr void store_member(const M& member, std::uint8_t* at) {
+    if constexpr (kIsArray<M>) {
+        using E = typename Element<M>::Type;
+        if constexpr (std::is_same_v<E, std::uint8_t> && Width == 8) {
+            std::copy_n(member.begin(), member.size(), at + Bit / 8);
+        } else {
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                (store_member<Bit + I * Width, Width>(member[I], at), ...);
+            }(std::make_index_sequence<Element<M>::kCount>{});
+        }
+    } else if constexpr (Attribute<M>) {
+        emit_fields(member, at + Bit / 8);
+    } else if constexpr (std::is_same_v<M, Gid>) {
+        std::copy_n(member.bytes.begin(), member.bytes.size(), at + Bit / 8);
+    } else if constexpr (kIsText<M>) {
+        std::transform(member.chars.begin(), member.chars.end(), at + Bit / 8,
+                       [](char c) { return static_cast<std::uint8_t>(c); });
+    } else {
+        store_bits<Bit, Width>(at, to_number(member));
+    }
+}
+
+template <Attribute T>
+constexpr void parse_fields(const std::uint8_t* at, T& value) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (load_member<std::get<I>(kFields<T>).bit, std::get<I>(kFields<T>).width>(
+             at, value.*std::get<I>(kFields<T>).member),
+         ...);
+    }(std::make_index_sequence<kFieldCount<T>>{});
+}
+
+template <Attribute T>
+constexpr void emit_fields(const T& value, std::uint8_t* at) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (store_member<std::get<I>(kFields<T>).bit, std::get<I>(kFields<T>).width>(
+             value.*std::get<I>(kFields<T>).member, at),
+         ...);
+    }(std::make_index_sequence<kFieldCount<T>>{});
+}
+
+/// Builds the line that to_string gives.
+class Printer {
+  public:
+    void name(std::string_view name);
+    void number(std::uint64_t value, bool in_hex);
+    void id(Lid value) { number(value.value, false); }
+    void id(PortNum value) { number(value.value, false); }
+    void id(Guid value) { digits(value.value, 16); }
+    void id(PKey value) { digits(value.value, 4); }
+    void id(QKey value) { digits(value.value, 8); }
+    void id(Qpn value) { digits(value.value, 6); }
+    void id(Psn value) { digits(value.value, 6); }
+    void gid(const Gid& value);
+    void text(std::string_view value);
+    void bytes(std::span<const std::uint8_t> value);
+    void raw(std::string_view text) { line_ += text; }
+    std::string take() { return std::move(line_); }
+
+  private:
+    void digits(std::uint64_t value, int count);
+    std::string line_;
+};
+
+template <Attribute T>
+void print_fields(Printer& out, const T& value);
+
+template <typename M>
+void print_member(Printer& out, const M& member, bool in_hex) {
+    if constexpr (std::is_same_v<M, Gid>) {
+        out.gid(member);
+    } else if constexpr (kIsText<M>) {
+        out.text(member.view());
+    } else if constexpr (kIsId<M>) {
+        out.id(member);
+    } else if constexpr (Attribute<M>) {
+        print_fields(out, member);
+    } else if constexpr (kIsArray<M>) {
+        if constexpr (std::is_same_v<typename Element<M>::Type, std::uint8_t>) {
+            if (in_hex) {
+                out.bytes(member);
+                return;
+            }
+        }
+        out.raw("[");
+        for (std::size_t i = 0; i < member.size(); ++i) {
+            out.raw(i == 0 ? "" : " ");
+            print_member(out, member[i], in_hex);
+        }
+        out.raw("]");
+    } else {
+        out.number(to_number(member), in_hex);
+    }
+}
+
+template <Attribute T>
+void print_fields(Printer& out, const T& value) {
+    std::size_t index = 0;
+    std::apply(
+        [&](const auto&... field) {
+            ((out.raw(index++ == 0 ? "" : " "), out.name(field.name),
+              print_member(out, value.*field.member, field.in_hex)),
+             ...);
+        },
+        kFields<T>);
+}
+
+constexpr std::uint64_t ones(int count) {
+    return ~std::uint64_t{0} >> (64 - count);
+}
+
+template <Attribute T>
+constexpr bool matches_from(const T& pattern, const T& record, std::uint64_t mask, int base);
+
+template <typename F, typename M>
+constexpr bool member_matches(const F& field, const M& pattern, const M& record, std::uint64_t mask,
+                              int base) {
+    if (field.component == kNoComponent) {
+        return true;
+    }
+    const int bit = base + field.component;
+    if constexpr (Attribute<M>) {
+        return matches_from(pattern, record, mask, bit);
+    } else if constexpr (kIsArray<M>) {
+        if (field.component_each) {
+            for (std::size_t i = 0; i < pattern.size(); ++i) {
+                if ((mask >> (static_cast<std::size_t>(bit) + i) & 1) != 0 &&
+                    !(pattern[i] == record[i])) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+    return (mask >> bit & ones(field.component_count)) == 0 || pattern == record;
+}
+
+template <Attribute T>
+constexpr bool matches_from(const T& pattern, const T& record, std::uint64_t mask, int base) {
+    return std::apply(
+        [&](const auto&... field) {
+            return (
+                member_matches(field, pattern.*field.member, record.*field.member, mask, base) &&
+                ...);
+        },
+        kFields<T>);
+}
+
+/// Marks the bits that fields of T cover, each bit once.
+template <Attribute T, std::size_t N>
+constexpr bool mark_covered(std::array<bool, N>& covered, std::size_t base) {
+    bool sound = true;
+    const auto mark = [&](const auto& field) {
+        using M = typename std::remove_cvref_t<decltype(field)>::MemberType;
+        using E = typename Element<M>::Type;
+        sound = sound && field.width > 0 && field.width <= capacity_bits<E>();
+        if constexpr (Attribute<E> || kIsText<E> || std::is_same_v<E, Gid>) {
+            sound = sound && field.width == capacity_bits<E>() && field.bit % 8 == 0;
+        }
+        for (std::size_t i = 0; sound && i < Element<M>::kCount; ++i) {
+            const std::size_t first = field.bit + i * field.width;
+            if (first + field.width > T::kBytes * 8) {
+                sound = false;
+            } else if constexpr (Attribute<E>) {
+                sound = mark_covered<E>(covered, base + first);
+            } else {
+                for (std::size_t bit = base + first; bit < base + first + field.width; ++bit) {
+                    sound = sound && !covered[bit];
+                    covered[bit] = true;
+                }
+            }
+        }
+    };
+    std::apply([&](const auto&... field) { (mark(field), ...); }, kFields<T>);
+    return sound;
+}
+
+}  // namespace detail
+
+/// Every field lies inside, none on another, and its member can hold it.
+template <Attribute T>
+consteval bool layout_is_sound() {
+    std::array<bool, T::kBytes * 8> covered{};
+    return detail::mark_covered<T>(covered, 0);
+}
+
+/// Ones where T has fields, zeros where it is reserved.
+template <Attribute T>
+consteval std::array<std::uint8_t, T::kBytes> layout_mask() {
+    std::array<bool, T::kBytes * 8> covered{};
+    detail::mark_covered<T>(covered, 0);
+    std::array<std::uint8_t, T::kBytes> mask{};
+    for (std::size_t bit = 0; bit < covered.size(); ++bit) {
+        mask[bit / 8] = static_cast<std::uint8_t>(mask[bit / 8] << 1 | (covered[bit] ? 1 : 0));
+    }
+    return mask;
+}
+
+/// Of bytes that are certainly enough.
+template <Attribute T, typename Byte, std::size_t N>
+    requires(N != std::dynamic_extent && N >= T::kBytes)
+constexpr T parse(std::span<Byte, N> bytes) {
+    T value;
+    detail::parse_fields(bytes.data(), value);
+    return value;
+}
+
+template <Attribute T, std::size_t N>
+    requires(N >= T::kBytes)
+constexpr T parse(const std::array<std::uint8_t, N>& bytes) {
+    return parse<T>(std::span<const std::uint8_t, N>(bytes));
+}
+
+/// Nothing where the bytes are too few.
+template <Attribute T>
+constexpr std::optional<T> parse(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < T::kBytes) {
+        return std::nullopt;
+    }
+    return parse<T>(bytes.template first<T::kBytes>());
+}
+
+/// Writes kBytes; reserved bits become zero.
+template <Attribute T, std::size_t N>
+    requires(N != std::dynamic_extent && N >= T::kBytes)
+constexpr void emit(const T& value, std::span<std::uint8_t, N> bytes) {
+    std::fill_n(bytes.data(), T::kBytes, std::uint8_t{0});
+    detail::emit_fields(value, bytes.data());
+}
+
+template <Attribute T, std::size_t N>
+    requires(N >= T::kBytes)
+constexpr void emit(const T& value, std::array<std::uint8_t, N>& bytes) {
+    emit(value, std::span<std::uint8_t, N>(bytes));
+}
+
+template <Attribute T>
+constexpr void emit(const T& value, std::span<std::uint8_t> bytes) {
+    SOFTIB_CHECK(bytes.size() >= T::kBytes);
+    emit(value, bytes.template first<T::kBytes>());
+}
+
+/// "BaseVersion 1 ClassVersion 1 NodeType 2 ..."
+template <Attribute T>
+std::string to_string(const T& value) {
+    detail::Printer out;
+    detail::print_fields(out, value);
+    return out.take();
+}
+
+/// Whether the components that the mask names are the same in both (IBA vol. 1, 15.4.4).
+template <Attribute T>
+constexpr bool matches(const T& pattern, const T& record, std::uint64_t mask) {
+    return detail::matches_from(pattern, record, mask, 0);
+}
+
+/// The ComponentMask bit of a member: component(&PathRecord::sgid). Zero when it has none.
+template <Attribute T, typename M>
+constexpr std::uint64_t component(M T::* member) {
+    std::uint64_t bit = 0;
+    const auto look = [&](const auto& field) {
+        if constexpr (std::is_same_v<typename std::remove_cvref_t<decltype(field)>::MemberType,
+                                     M>) {
+            if (field.member == member && field.component != kNoComponent) {
+                bit = detail::ones(field.component_count) << field.component;
+            }
+        }
+    };
+    std::apply([&](const auto&... field) { (look(field), ...); }, kFields<T>);
+    return bit;
+}
+
+/// Of a member of a nested attribute: component(&NodeRecord::node_info, &NodeInfo::num_ports).
+template <Attribute T, Attribute Nested, typename M>
+constexpr std::uint64_t component(Nested T::* nested, M Nested::* member) {
+    return component(nested) * component(member);
+}
+
+}  // namespace softib::wire

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// MulticastForwardingTable: for 32 consecutive MLIDs, a mask of 16 ports (IBA vol. 1, 14.2.5.12).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+
+#include "core/wire/layout.h"
+
+namespace softib::wire {
+
+inline constexpr std::size_t kMftBlockMlids = 32;
+inline constexpr std::size_t kMftPositionPorts = 16;
+
+/// The AttributeModifier: which MLIDs, and which ports.
+constexpr std::uint32_t mft_modifier(std::uint32_t block, std::uint32_t position) {
+    return (block & 0x1FF) | position << 28;
+}
+
+struct MulticastForwardingTable {
+    static constexpr std::size_t kBytes = 64;
+
+    std::array<std::uint16_t, 32> port_mask{};  ///< The lowest bit is the position's first port.
+
+    static constexpr auto fields() {
+        using T = MulticastForwardingTable;
+        return std::tuple{
+            Field{&T::port_mask, "PortMask", 0, 16}.hex(),
+        };
+    }
+    friend bool operator==(const MulticastForwardingTable&,
+                           const MulticastForwardingTable&) = default;
+};
+static_assert(layout_is_sound<MulticastForwardingTable>());
+
+}  // namespace softib::wire

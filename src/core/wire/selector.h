@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace softib::wire {
+
+/// How the MTU, Rate or PacketLifeTime of a path or a group is meant.
+enum class Selector : std::uint8_t { kGreaterThan = 0, kLessThan = 1, kExactly = 2, kBest = 3 };
+
+}  // namespace softib::wire

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// SLtoVLMappingTable: the lane that each service level takes (IBA vol. 1, 14.2.5.8).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+
+#include "core/wire/layout.h"
+
+namespace softib::wire {
+
+/// Packets of a service level mapped to this lane are dropped.
+inline constexpr std::uint8_t kVlDrop = 15;
+
+struct SlToVlMappingTable {
+    static constexpr std::size_t kBytes = 8;
+
+    std::array<std::uint8_t, 16> vl{};  ///< By SL.
+
+    static constexpr auto fields() {
+        using T = SlToVlMappingTable;
+        return std::tuple{
+            Field{&T::vl, "VL", 0, 4},
+        };
+    }
+    friend bool operator==(const SlToVlMappingTable&, const SlToVlMappingTable&) = default;
+};
+static_assert(layout_is_sound<SlToVlMappingTable>());
+
+}  // namespace softib::wire
