@@ -87,7 +87,9 @@ std::expected<void, std::string> set_topology(Description& description, const Va
 std::expected<void, std::string> set_generation(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     const auto generation = text == nullptr ? std::nullopt : topo::parse_generation(*text);
-    if (!generation) {
+    // Older links exist in dumped fabrics; nobody builds new ones.
+    constexpr std::uint32_t kEdrGbps = 100;
+    if (!generation || topo::link_speed(*generation).gbps < kEdrGbps) {
         return refuse("EDR, HDR, NDR or XDR", value);
     }
     description.spec.generation = *generation;

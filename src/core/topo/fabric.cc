@@ -12,8 +12,6 @@ namespace softib::topo {
 
 namespace {
 
-constexpr std::uint8_t kWidth4x = 2;
-
 std::string lower(const std::string& text) {
     std::string result = text;
     for (char& c : result) {
@@ -49,7 +47,7 @@ std::expected<void, Error> validate_cables(const Fabric& fabric, const Node& nod
         }
         const PortLink& back = peer.ports[link.peer_port.value];
         if (back.peer != index || back.peer_port.value != port ||
-            back.generation != link.generation) {
+            back.generation != link.generation || back.width != link.width) {
             return broken(fmt::format(
                 "{}: the cable at port {} is not recorded the same way at port {} of {}", node.name,
                 port, link.peer_port.value, peer.name));
@@ -68,11 +66,11 @@ std::expected<void, Error> validate_node(const Fabric& fabric, NodeIndex index) 
         return broken(fmt::format("{}: has {} ports, a node has at most 254", node.name,
                                   node.ports.size() - 1));
     }
+    if (node.kind != NodeKind::kSwitch && node.ports.size() != 2) {
+        return broken(fmt::format("{}: an HCA has one port, this one has {}", node.name,
+                                  node.ports.size() - 1));
+    }
     if (node.kind == NodeKind::kHca) {
-        if (node.ports.size() != 2) {
-            return broken(fmt::format("{}: an HCA has one port, this one has {}", node.name,
-                                      node.ports.size() - 1));
-        }
         if (node.host >= fabric.hosts.size()) {
             return broken(fmt::format("{}: belongs to no host", node.name));
         }
@@ -118,8 +116,9 @@ std::expected<void, Error> validate_unique(const Fabric& fabric) {
         const Node& node = fabric.nodes[i];
         names.emplace_back(node.name);
         guids.emplace_back(node.node_guid, i);
-        if (node.kind == NodeKind::kHca) {
-            guids.emplace_back(port_guid(node, PortNum{1}), i);
+        // A port may have its node's GUID (those of ConnectX-4 and later do), but no other's.
+        if (const Guid port = port_guid(node, PortNum{1}); port != node.node_guid) {
+            guids.emplace_back(port, i);
         }
     }
     std::ranges::sort(names);
@@ -143,23 +142,59 @@ std::expected<void, Error> validate_unique(const Fabric& fabric) {
 
 }  // namespace
 
-LinkSpeed link_speed(Generation generation) {
-    switch (generation) {
-        case Generation::kEdr:
-            return {.gbps = 100, .active_speed = 32, .active_width = kWidth4x, .name = "EDR"};
-        case Generation::kHdr:
-            return {.gbps = 200, .active_speed = 64, .active_width = kWidth4x, .name = "HDR"};
-        case Generation::kXdr:
-            return {.gbps = 800, .active_speed = 256, .active_width = kWidth4x, .name = "XDR"};
-        case Generation::kNdr:
+std::uint32_t lanes(Width width) {
+    switch (width) {
+        case Width::k1x:
+            return 1;
+        case Width::k2x:
+            return 2;
+        case Width::k8x:
+            return 8;
+        case Width::k12x:
+            return 12;
+        case Width::k4x:
             break;
     }
-    return {.gbps = 400, .active_speed = 128, .active_width = kWidth4x, .name = "NDR"};
+    return 4;
+}
+
+LinkSpeed link_speed(Generation generation, Width width) {
+    struct Lane {
+        std::uint32_t mbps;
+        std::uint32_t active_speed;
+        const char* name;
+    };
+    const Lane lane = [&]() -> Lane {
+        switch (generation) {
+            case Generation::kSdr:
+                return {2500, 1, "SDR"};
+            case Generation::kDdr:
+                return {5000, 2, "DDR"};
+            case Generation::kQdr:
+                return {10000, 4, "QDR"};
+            case Generation::kFdr10:
+                return {10000, 8, "FDR10"};
+            case Generation::kFdr:
+                return {14000, 16, "FDR"};
+            case Generation::kEdr:
+                return {25000, 32, "EDR"};
+            case Generation::kHdr:
+                return {50000, 64, "HDR"};
+            case Generation::kXdr:
+                return {200000, 256, "XDR"};
+            case Generation::kNdr:
+                break;
+        }
+        return {100000, 128, "NDR"};
+    }();
+    return {.gbps = lane.mbps * lanes(width) / 1000,
+            .active_speed = lane.active_speed,
+            .active_width = static_cast<std::uint8_t>(width),
+            .name = lane.name};
 }
 
 std::optional<Generation> parse_generation(const std::string& text) {
-    for (const Generation generation :
-         {Generation::kEdr, Generation::kHdr, Generation::kNdr, Generation::kXdr}) {
+    for (const Generation generation : kGenerations) {
         if (lower(text) == lower(link_speed(generation).name)) {
             return generation;
         }
@@ -192,8 +227,23 @@ const char* to_string(Shape shape) {
 }
 
 Guid port_guid(const Node& node, PortNum port) {
+    if (node.port_guid != Guid{0}) {
+        return node.port_guid;
+    }
     return node.kind == NodeKind::kSwitch ? node.node_guid
                                           : Guid{node.node_guid.value + port.value};
+}
+
+std::string description_of(const Fabric& fabric, const Node& node) {
+    if (!node.description.empty() || node.kind != NodeKind::kHca ||
+        node.host >= fabric.hosts.size()) {
+        return node.description.empty() ? node.name : node.description;
+    }
+    // The part of the name behind "host/" is the device.
+    const std::string& host = fabric.hosts[node.host].name;
+    return node.name.size() > host.size() + 1 && node.name.starts_with(host + "/")
+               ? fmt::format("{} {}", host, node.name.substr(host.size() + 1))
+               : node.name;
 }
 
 std::optional<std::uint32_t> Fabric::find_host(const std::string& wanted) const {

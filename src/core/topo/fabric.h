@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A fabric as a graph: nodes (HCAs and switches), their ports, the cables between them, and the
-// virtual hosts that own HCAs. It is a value: built once by a generator or a reader, then only
+// A fabric as a graph: nodes (HCAs, switches, routers), their ports, the cables between them, and
+// the virtual hosts that own HCAs. It is a value: built once by a generator or a reader, then only
 // read. Node order is the order of creation and is the same for the same description.
 //
-// Invariants (checked by `validate`): every cable is recorded at both ends; HCAs have exactly one
-// port (port 1); port numbers of a switch run from 1 to ports.size() - 1 (entry 0 is the
-// management port and has no cable); names and GUIDs are unique.
+// Invariants (checked by `validate`): every cable is recorded at both ends; HCAs and routers have
+// exactly one port (port 1); port numbers of a switch run from 1 to ports.size() - 1 (entry 0 is
+// the management port and has no cable); names and GUIDs are unique.
+//
+// An adapter with two ports is two HCAs of one host, each with the part of the adapter that it is
+// (AdapterPort). That is what drivers make of adapters since ConnectX-4 (mlx5_0 and mlx5_1), and it
+// keeps "one HCA, one port, one LID" true for everything that runs on a fabric.
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -19,20 +24,42 @@
 
 namespace softib::topo {
 
-/// Speed generation of a link, by its marketing name; 4x width unless said otherwise.
-enum class Generation : std::uint8_t { kEdr, kHdr, kNdr, kXdr };
+/// Speed generation of a link, by its marketing name. The numbers stand in shared memory, so the
+/// old ones that only dumped fabrics have come after those that can be asked for.
+enum class Generation : std::uint8_t {
+    kEdr,
+    kHdr,
+    kNdr,
+    kXdr,
+    kSdr,
+    kDdr,
+    kQdr,
+    kFdr10,
+    kFdr,
+};
+/// From the slowest to the fastest.
+inline constexpr std::array kGenerations{Generation::kSdr,   Generation::kDdr, Generation::kQdr,
+                                         Generation::kFdr10, Generation::kFdr, Generation::kEdr,
+                                         Generation::kHdr,   Generation::kNdr, Generation::kXdr};
+
+/// Lanes of a link; the values are those of PortInfo.LinkWidthActive and ibv_port_attr.
+enum class Width : std::uint8_t { k1x = 1, k4x = 2, k8x = 4, k12x = 8, k2x = 16 };
+/// From the narrowest to the widest.
+inline constexpr std::array kWidths{Width::k1x, Width::k2x, Width::k4x, Width::k8x, Width::k12x};
+std::uint32_t lanes(Width width);
 
 struct LinkSpeed {
-    std::uint32_t gbps;          ///< Nominal 4x data rate: 100, 200, 400, 800.
-    std::uint32_t active_speed;  ///< ibv_port_attr.active_speed_ex bit: EDR 32 … XDR 256.
+    std::uint32_t gbps;          ///< Nominal data rate, rounded down: 4x EDR 100, 4x NDR 400.
+    std::uint32_t active_speed;  ///< ibv_port_attr.active_speed_ex bit: SDR 1 … XDR 256.
     std::uint8_t active_width;   ///< ibv_port_attr.active_width: 2 is 4X.
     const char* name;            ///< "EDR", as sysfs prints it after the rate.
 };
 
-LinkSpeed link_speed(Generation generation);
+LinkSpeed link_speed(Generation generation, Width width = Width::k4x);
 std::optional<Generation> parse_generation(const std::string& text);  ///< Case does not matter.
 
-enum class NodeKind : std::uint8_t { kHca = 1, kSwitch = 2 };  ///< IBA NodeInfo.NodeType values.
+/// IBA NodeInfo.NodeType values.
+enum class NodeKind : std::uint8_t { kHca = 1, kSwitch = 2, kRouter = 3 };
 
 using NodeIndex = Id<struct NodeIndexTag, std::uint32_t>;
 inline constexpr NodeIndex kNoNode{UINT32_MAX};
@@ -41,6 +68,14 @@ struct PortLink {
     NodeIndex peer = kNoNode;  ///< kNoNode: no cable.
     PortNum peer_port{0};
     Generation generation = Generation::kNdr;
+    Width width = Width::k4x;
+};
+
+/// Which port of which adapter (or router) a node is, where that has more than one.
+struct AdapterPort {
+    Guid guid;               ///< The adapter's; 0: the node is the whole adapter.
+    PortNum port{1};         ///< The number of this port on the adapter.
+    std::uint8_t ports = 1;  ///< How many the adapter has, those that are no nodes included.
 };
 
 struct Node {
@@ -48,6 +83,14 @@ struct Node {
     std::string name;  ///< "h0/mlx5_0" for an HCA, "leaf0", "sw0_1_2", … for a switch.
     Guid node_guid;
     Guid system_image_guid;
+    Guid port_guid;  ///< 0: follows from the node's, see topo::port_guid.
+    AdapterPort adapter;
+    std::string description;  ///< NodeDescription; empty: made from the names, see description_of.
+    std::uint32_t vendor_id = 0;  ///< 0: not known.
+    std::uint32_t device_id = 0;
+    Lid lid;  ///< As dumped, a wish; 0: none. A switch's is its port 0's.
+    std::uint8_t lmc = 0;
+    bool enhanced_port_0 = false;     ///< Switch.
     std::uint32_t host = UINT32_MAX;  ///< HCA: index into Fabric::hosts.
     std::uint32_t level = 0;          ///< Switch: 0 next to hosts, growing upwards (trees only).
     /// Switch: its place in a torus by dimension, or {group, index in group} in a dragonfly.
@@ -97,9 +140,12 @@ struct Error {
     std::string message;  ///< One sentence that says what is wrong and what to do.
 };
 
-/// The GUID of a port: an HCA port's own one; all ports of a switch share the node's, because
-/// only its management port is addressed (IBA vol. 1, 14.2.5.3).
+/// The GUID of a port: an HCA port's own one; all ports of a switch share one, the node's if
+/// nothing else is said, because only its management port is addressed (IBA vol. 1, 14.2.5.3).
 Guid port_guid(const Node& node, PortNum port);
+
+/// The node's NodeDescription, in the way of the Linux drivers: "h0 mlx5_0" for an HCA.
+std::string description_of(const Fabric& fabric, const Node& node);
 
 std::optional<Shape> parse_shape(const std::string& text);
 const char* to_string(Shape shape);

@@ -16,12 +16,35 @@ TEST(LinkSpeed, ValuesAreThoseOfVerbs) {
     EXPECT_EQ(link_speed(Generation::kXdr).active_speed, 256U);
     EXPECT_STREQ(link_speed(Generation::kXdr).name, "XDR");
     EXPECT_EQ(link_speed(Generation::kXdr).active_width, 2);
+    EXPECT_EQ(link_speed(Generation::kSdr).active_speed, 1U);
+    EXPECT_EQ(link_speed(Generation::kFdr10).active_speed, 8U);
+}
+
+TEST(LinkSpeed, RateFollowsGenerationAndWidth) {
+    EXPECT_EQ(link_speed(Generation::kSdr).gbps, 10U);
+    EXPECT_EQ(link_speed(Generation::kFdr).gbps, 56U);
+    EXPECT_EQ(link_speed(Generation::kSdr, Width::k1x).gbps, 2U);
+    EXPECT_EQ(link_speed(Generation::kHdr, Width::k2x).gbps, 100U);
+    EXPECT_EQ(link_speed(Generation::kDdr, Width::k12x).gbps, 60U);
+    EXPECT_EQ(link_speed(Generation::kQdr, Width::k8x).gbps, 80U);
+    EXPECT_EQ(link_speed(Generation::kQdr, Width::k8x).active_width, 4);
+    for (std::size_t i = 1; i < kGenerations.size(); ++i) {
+        EXPECT_LT(link_speed(kGenerations[i - 1]).active_speed,
+                  link_speed(kGenerations[i]).active_speed);
+        EXPECT_LE(link_speed(kGenerations[i - 1]).gbps, link_speed(kGenerations[i]).gbps);
+    }
+    for (std::size_t i = 1; i < kWidths.size(); ++i) {
+        EXPECT_LT(lanes(kWidths[i - 1]), lanes(kWidths[i]));
+    }
 }
 
 TEST(Parse, GenerationIgnoresCase) {
+    for (const Generation generation : kGenerations) {
+        EXPECT_EQ(parse_generation(link_speed(generation).name), generation);
+    }
     EXPECT_EQ(parse_generation("ndr"), Generation::kNdr);
-    EXPECT_EQ(parse_generation("EDR"), Generation::kEdr);
-    EXPECT_EQ(parse_generation("SDR"), std::nullopt);
+    EXPECT_EQ(parse_generation("fdr10"), Generation::kFdr10);
+    EXPECT_EQ(parse_generation("FDR1"), std::nullopt);
 }
 
 TEST(Parse, ShapeRoundTrips) {
@@ -39,6 +62,35 @@ TEST(Fabric, FindsByName) {
     ASSERT_TRUE(fabric.find_node("leaf1"));
     EXPECT_EQ(fabric.node(*fabric.find_node("leaf1")).kind, NodeKind::kSwitch);
     EXPECT_EQ(fabric.find_node("leaf9"), std::nullopt);
+}
+
+TEST(Fabric, DescriptionIsMadeFromTheNamesUnlessGiven) {
+    Fabric fabric = generate({.hosts = 1, .device_pattern = "ib{}"}).value();
+    EXPECT_EQ(description_of(fabric, fabric.nodes[0]), "h0 ib0");
+    EXPECT_EQ(description_of(fabric, fabric.nodes[1]), fabric.nodes[1].name);
+    fabric.nodes[0].description = "rack 3";
+    EXPECT_EQ(description_of(fabric, fabric.nodes[0]), "rack 3");
+}
+
+TEST(Fabric, PortGuidFollowsFromTheNodesUnlessGiven) {
+    Fabric fabric = generate({.hosts = 1}).value();
+    Node& hca = fabric.nodes[0];
+    EXPECT_EQ(port_guid(hca, PortNum{1}).value, hca.node_guid.value + 1);
+    EXPECT_EQ(port_guid(fabric.nodes[1], PortNum{1}), fabric.nodes[1].node_guid);
+    hca.port_guid = hca.node_guid;
+    EXPECT_EQ(port_guid(hca, PortNum{1}), hca.node_guid);
+    EXPECT_TRUE(validate(fabric)) << "a port may have its node's GUID";
+}
+
+TEST(Fabric, RouterNeedsNoHost) {
+    Fabric fabric = generate({.hosts = 2}).value();
+    fabric.nodes[1].kind = NodeKind::kRouter;
+    fabric.nodes[1].host = UINT32_MAX;
+    fabric.hosts.pop_back();
+    EXPECT_TRUE(validate(fabric));
+    EXPECT_EQ(fabric.count(NodeKind::kRouter), 1U);
+    fabric.nodes[1].ports.resize(3);
+    EXPECT_FALSE(validate(fabric));
 }
 
 struct Damage {
@@ -82,6 +134,10 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"SameHostName", [](Fabric& f) { f.hosts[1].name = "h0"; }, "two hosts"},
         Damage{"SameNodeName", [](Fabric& f) { f.nodes[3].name = "leaf0"; }, "two nodes"},
         Damage{"SameGuid", [](Fabric& f) { f.nodes[3].node_guid = f.nodes[2].node_guid; },
+               "same GUID"},
+        Damage{"OtherWidth", [](Fabric& f) { f.nodes[2].ports[1].width = Width::k1x; },
+               "not recorded the same way"},
+        Damage{"PortGuidOfAnother", [](Fabric& f) { f.nodes[0].port_guid = f.nodes[1].node_guid; },
                "same GUID"},
         Damage{"ZeroGuid", [](Fabric& f) { f.nodes[3].node_guid = Guid{0}; }, "GUID 0"}),
     [](const auto& test) { return test.param.name; });

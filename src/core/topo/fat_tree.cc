@@ -44,6 +44,12 @@ std::uint64_t capacity(std::uint64_t radix, std::uint32_t levels) {
 /// Ports of the switch that ships with a generation: the natural radix when none is asked for.
 std::uint32_t natural_radix(Generation generation) {
     switch (generation) {
+        case Generation::kSdr:
+        case Generation::kDdr:
+            return 24;
+        case Generation::kQdr:
+        case Generation::kFdr10:
+        case Generation::kFdr:
         case Generation::kEdr:
             return 36;
         case Generation::kHdr:

@@ -19,9 +19,10 @@ struct SwitchPeer {
     NodeIndex peer;
     std::uint32_t cables = 0;
     Generation generation = Generation::kNdr;
+    Width width = Width::k4x;
 };
 
-/// In the order of the first port that leads there. Cables of another generation count apart.
+/// In the order of the first port that leads there. Cables of another speed count apart.
 inline std::vector<SwitchPeer> switch_peers(const Fabric& fabric, const Node& node) {
     std::vector<SwitchPeer> peers;
     for (const PortLink& link : node.ports) {
@@ -29,32 +30,36 @@ inline std::vector<SwitchPeer> switch_peers(const Fabric& fabric, const Node& no
             continue;
         }
         const auto found = std::ranges::find_if(peers, [&](const SwitchPeer& peer) {
-            return peer.peer == link.peer && peer.generation == link.generation;
+            return peer.peer == link.peer && peer.generation == link.generation &&
+                   peer.width == link.width;
         });
         if (found != peers.end()) {
             ++found->cables;
         } else {
-            peers.push_back({link.peer, 1, link.generation});
+            peers.push_back({link.peer, 1, link.generation, link.width});
         }
     }
     return peers;
 }
 
-/// Ports of a switch with an HCA at the other end.
+/// Ports of a switch with an HCA, or a router, at the other end.
 inline std::vector<std::uint32_t> hca_ports(const Fabric& fabric, const Node& node) {
     std::vector<std::uint32_t> ports;
     for (std::uint32_t port = 1; port < node.ports.size(); ++port) {
         const NodeIndex peer = node.ports[port].peer;
-        if (peer != kNoNode && fabric.node(peer).kind == NodeKind::kHca) {
+        if (peer != kNoNode && fabric.node(peer).kind != NodeKind::kSwitch) {
             ports.push_back(port);
         }
     }
     return ports;
 }
 
-inline std::string speed_text(Generation generation) {
-    const LinkSpeed speed = link_speed(generation);
-    return fmt::format("{} Gb/s {}", speed.gbps, speed.name);
+/// "400 Gb/s NDR"; the width is said where it is not the usual one: "50 Gb/s 2x EDR".
+inline std::string speed_text(Generation generation, Width width) {
+    const LinkSpeed speed = link_speed(generation, width);
+    return width == Width::k4x
+               ? fmt::format("{} Gb/s {}", speed.gbps, speed.name)
+               : fmt::format("{} Gb/s {}x {}", speed.gbps, lanes(width), speed.name);
 }
 
 inline std::string counted(std::size_t count, const char* one, const char* many) {

@@ -93,13 +93,14 @@ class DotWriter {
             for (const std::uint32_t port : hca_ports(fabric_, node)) {
                 const PortLink& link = node.ports[port];
                 add("  {} -- {} [label=\"{}G\"];\n", quoted(node.name),
-                    quoted(fabric_.node(link.peer).name), link_speed(link.generation).gbps);
+                    quoted(fabric_.node(link.peer).name),
+                    link_speed(link.generation, link.width).gbps);
             }
             for (const SwitchPeer& peer : switch_peers(fabric_, node)) {
                 if (peer.peer.value < i) {
                     continue;  // Written from the other end.
                 }
-                const std::uint32_t gbps = link_speed(peer.generation).gbps;
+                const std::uint32_t gbps = link_speed(peer.generation, peer.width).gbps;
                 // The later node is the upper one: first in the edge, so that dot ranks it on top.
                 add("  {} -- {} [label=\"{}\", penwidth={}];\n",
                     quoted(fabric_.node(peer.peer).name), quoted(node.name),

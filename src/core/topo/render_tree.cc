@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/topo/render.h"
@@ -104,7 +105,7 @@ class TreeWriter {
             const PortLink& link = node.ports[ports[i]];
             add("{}{}{} {}  {}\n", indent, i + 1 == ports.size() ? glyphs_.last : glyphs_.branch,
                 dim(fmt::format("{:>{}}", ports[i], digits)), cyan(fabric_.node(link.peer).name),
-                dim(speed_text(link.generation)));
+                dim(speed_text(link.generation, link.width)));
         }
         if (shown < ports.size()) {
             add("{}{}{}\n", indent, glyphs_.last, dim(more(ports.size() - shown, "HCAs")));
@@ -130,9 +131,10 @@ class TreeWriter {
         }
         // Mixed speeds are rare; the first one stands for all unless they differ.
         const bool mixed = std::ranges::any_of(peers, [&](const SwitchPeer& peer) {
-            return peer.generation != peers.front().generation;
+            return peer.generation != peers.front().generation || peer.width != peers.front().width;
         });
-        add("  {}", dim(mixed ? "mixed speeds" : speed_text(peers.front().generation)));
+        add("  {}", dim(mixed ? "mixed speeds"
+                              : speed_text(peers.front().generation, peers.front().width)));
     }
 
     std::string more(std::size_t count, const char* what) const {
@@ -150,25 +152,28 @@ class TreeWriter {
 
 std::string summary(const Fabric& fabric) {
     std::size_t ends = 0;
-    std::vector<Generation> generations;
+    std::vector<std::pair<Generation, Width>> speeds;
     for (const Node& node : fabric.nodes) {
         for (const PortLink& link : node.ports) {
             if (link.peer == kNoNode) {
                 continue;
             }
             ++ends;
-            if (std::ranges::find(generations, link.generation) == generations.end()) {
-                generations.push_back(link.generation);
+            const std::pair speed(link.generation, link.width);
+            if (std::ranges::find(speeds, speed) == speeds.end()) {
+                speeds.push_back(speed);
             }
         }
     }
-    std::ranges::sort(generations);
+    std::ranges::sort(speeds, {}, [](const auto& speed) {
+        return std::pair(link_speed(speed.first).active_speed, lanes(speed.second));
+    });
     std::string text = fmt::format("{}, {}, {}, {}", counted(fabric.hosts.size(), "host", "hosts"),
                                    counted(fabric.count(NodeKind::kHca), "HCA", "HCAs"),
                                    counted(fabric.count(NodeKind::kSwitch), "switch", "switches"),
                                    counted(ends / 2, "cable", "cables"));
-    for (const Generation generation : generations) {
-        text += ", " + speed_text(generation);
+    for (const auto& [generation, width] : speeds) {
+        text += ", " + speed_text(generation, width);
     }
     return text;
 }

@@ -76,7 +76,7 @@ void write_hca(HcaRecord& record, const topo::Node& node, const NodeRef& peer) {
     const topo::PortLink& link = node.ports[1];
     record.node_guid = node.node_guid.value;
     record.system_image_guid = node.system_image_guid.value;
-    record.port_guid = node.node_guid.value;
+    record.port_guid = topo::port_guid(node, PortNum{1}).value;
     record.gid_prefix = kSubnetPrefixDefault;
     record.generation = static_cast<std::uint8_t>(link.generation);
     record.pkeys[0].store(kPKeyDefaultFull.value, std::memory_order_relaxed);
@@ -136,8 +136,9 @@ void write_switches(const Arena& arena, const topo::Fabric& fabric, const sm::Ro
         record.lid = routes.lids[i].value;
         for (const topo::PortLink& link : node.ports) {
             SwitchPortRecord& port = arena.switch_ports[next_port++];
-            const bool cabled = link.peer != topo::kNoNode;
-            port.peer = cabled ? placement.by_node[link.peer.value] : NodeRef{};
+            port.peer = link.peer == topo::kNoNode ? NodeRef{} : placement.by_node[link.peer.value];
+            // Nothing runs at the other end of a router's cable.
+            const bool cabled = port.peer.kind != NodeRef::kNone;
             port.peer_port = link.peer_port.value;
             port.generation = static_cast<std::uint8_t>(link.generation);
             port.state.store(cabled ? PortState::kActive : PortState::kDown,

@@ -86,6 +86,8 @@ TEST(Builder, HcasStandInTheOrderOfTheirHosts) {
             EXPECT_EQ(hca.pkeys[1].load(), 0);
             EXPECT_EQ(hca.sm_lid, arena.switches[0].lid);
             EXPECT_EQ(hca.gid_prefix, kSubnetPrefixDefault);
+            EXPECT_EQ(hca.port_guid,
+                      topo::port_guid(built.fabric.nodes[2 * h + i], PortNum{1}).value);
             const NodeRef& owner = arena.lid_owner[hca.lid.load()];
             EXPECT_EQ(owner.kind, NodeRef::kHca);
             EXPECT_EQ(owner.index, 2 * h + i);

@@ -16,6 +16,15 @@ constexpr std::uint8_t kMtu4096 = 5;
 /// The rate of a 4X port as SA records encode it.
 std::uint8_t rate_of(const HcaRecord& hca) {
     switch (static_cast<topo::Generation>(hca.generation)) {
+        case topo::Generation::kSdr:
+            return 3;
+        case topo::Generation::kDdr:
+            return 6;
+        case topo::Generation::kQdr:
+        case topo::Generation::kFdr10:
+            return 7;
+        case topo::Generation::kFdr:
+            return 12;
         case topo::Generation::kEdr:
             return 16;
         case topo::Generation::kHdr:

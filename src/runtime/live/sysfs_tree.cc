@@ -27,6 +27,13 @@ topo::Generation generation_of(const Device& d) {
 /// The PCI Express generation at x16 that carries the port's rate.
 std::string pci_link_speed(const Device& d, unsigned) {
     switch (generation_of(d)) {
+        case topo::Generation::kSdr:
+        case topo::Generation::kDdr:
+            return "2.5 GT/s PCIe\n";
+        case topo::Generation::kQdr:
+        case topo::Generation::kFdr10:
+            return "5.0 GT/s PCIe\n";
+        case topo::Generation::kFdr:
         case topo::Generation::kEdr:
             return "8.0 GT/s PCIe\n";
         case topo::Generation::kHdr:

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -32,7 +33,7 @@ struct SwitchPort {
 /// The switches alone, by rank (position among the switches in node order).
 struct SwitchGraph {
     std::vector<NodeIndex> switches;             ///< Rank to node.
-    std::vector<std::uint32_t> rank;             ///< Node to rank; kNoSwitch for HCAs.
+    std::vector<std::uint32_t> rank;             ///< Node to rank; kNoSwitch for HCAs and routers.
     std::vector<std::vector<SwitchPort>> ports;  ///< By rank: cables to switches, by port number.
 };
 
@@ -179,6 +180,25 @@ std::vector<std::uint8_t> fill_lft(std::uint32_t rank, const NextHops& hops,
     return lft;
 }
 
+/// The LIDs that a dump of the fabric brought along, if every node has one of its own.
+bool take_dumped_lids(const Fabric& fabric, Routes& routes) {
+    std::vector<bool> taken(kLidUnicastMax.value + std::size_t{1});
+    std::uint16_t lid_max = 0;
+    for (const Node& node : fabric.nodes) {
+        const std::uint16_t lid = node.lid.value;
+        if (lid == 0 || lid > kLidUnicastMax.value || taken[lid]) {
+            return false;
+        }
+        taken[lid] = true;
+        lid_max = std::max(lid_max, lid);
+    }
+    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
+        routes.lids[i] = fabric.nodes[i].lid;
+    }
+    routes.lid_max = Lid{lid_max};
+    return true;
+}
+
 std::expected<void, topo::Error> assign_lids(const Fabric& fabric, Routes& routes) {
     if (fabric.nodes.size() > kLidUnicastMax.value) {
         return std::unexpected(topo::Error{
@@ -186,8 +206,11 @@ std::expected<void, topo::Error> assign_lids(const Fabric& fabric, Routes& route
                         fabric.nodes.size(), kLidUnicastMax.value)});
     }
     routes.lids.resize(fabric.nodes.size());
+    if (take_dumped_lids(fabric, routes)) {
+        return {};
+    }
     std::uint16_t lid = 0;
-    for (const NodeKind kind : {NodeKind::kHca, NodeKind::kSwitch}) {
+    for (const NodeKind kind : {NodeKind::kHca, NodeKind::kSwitch, NodeKind::kRouter}) {
         for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
             if (fabric.nodes[i].kind == kind) {
                 routes.lids[i] = Lid{++lid};

@@ -15,15 +15,16 @@ namespace softib::sm {
 inline constexpr std::uint8_t kLftNoPath = 0xFF;
 
 struct Routes {
-    /// By node index: the HCA's port 1 LID, or the switch's port 0 LID.
+    /// By node index: the HCA's or router's port 1 LID, or the switch's port 0 LID.
     std::vector<Lid> lids;
     Lid lid_max;
-    /// By node index (empty for HCAs): out port by DLID, lid_max.value + 1 entries, kLftNoPath
-    /// where the switch has no route, 0 for the switch itself.
+    /// By node index (empty for HCAs and routers): out port by DLID, lid_max.value + 1 entries,
+    /// kLftNoPath where the switch has no route, 0 for the switch itself.
     std::vector<std::vector<std::uint8_t>> lfts;
 };
 
-/// HCAs get the low LIDs in node order, starting at 1, switches follow. Among equally short
+/// HCAs get the low LIDs in node order, starting at 1, switches follow, then routers; but where
+/// every node of a dumped fabric brings a LID of its own, they keep those. Among equally short
 /// next hops the least used out port wins, ties by port number.
 std::expected<Routes, topo::Error> route_minhop(const topo::Fabric& fabric);
 

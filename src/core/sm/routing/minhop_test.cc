@@ -170,6 +170,31 @@ TEST(MinHop, HcaWithoutCableHasALidAndNoPath) {
     EXPECT_EQ(routes.lfts[2][1], kLftNoPath);
 }
 
+TEST(MinHop, DumpedLidsAreKeptIfEveryNodeHasItsOwn) {
+    Fabric fabric = make({.hosts = 2});
+    fabric.nodes[0].lid = Lid{40};
+    fabric.nodes[1].lid = Lid{7};
+    EXPECT_EQ(route_minhop(fabric).value().lids[0], Lid{1}) << "one is missing";
+    fabric.nodes[2].lid = Lid{40};
+    EXPECT_EQ(route_minhop(fabric).value().lids[0], Lid{1}) << "one is there twice";
+    fabric.nodes[2].lid = Lid{0xC000};
+    EXPECT_EQ(route_minhop(fabric).value().lids[0], Lid{1}) << "one is multicast";
+    fabric.nodes[2].lid = Lid{3};
+    const Routes routes = route_minhop(fabric).value();
+    EXPECT_EQ(routes.lids, (std::vector<Lid>{Lid{40}, Lid{7}, Lid{3}}));
+    EXPECT_EQ(routes.lid_max, Lid{40});
+    EXPECT_EQ(hops_by_lft(fabric, routes, NodeIndex{2}, Lid{40}), 1);
+    EXPECT_EQ(hops_by_lft(fabric, routes, NodeIndex{2}, Lid{7}), 1);
+}
+
+TEST(MinHop, RouterHasALidAndAPath) {
+    Fabric fabric = make({.hosts = 2});
+    fabric.nodes[0].kind = NodeKind::kRouter;
+    const Routes routes = route_minhop(fabric).value();
+    EXPECT_EQ(routes.lids, (std::vector<Lid>{Lid{3}, Lid{1}, Lid{2}}));
+    EXPECT_EQ(hops_by_lft(fabric, routes, NodeIndex{2}, Lid{3}), 1);
+}
+
 TEST(MinHop, SameFabricGivesSameTables) {
     const Spec spec{.shape = Shape::kDragonfly, .hosts = 50};
     EXPECT_EQ(route_minhop(make(spec)).value().lfts, route_minhop(make(spec)).value().lfts);
