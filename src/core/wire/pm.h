@@ -7,9 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <tuple>
 
-#include "core/wire/layout.h"
 #include "core/wire/mad.h"
 
 namespace softib::wire {
