@@ -43,6 +43,11 @@ enum class Method : std::uint8_t {
     kGetMulti = 0x14,
     kDelete = 0x15,
     kGetResp = 0x81,
+    kReportResp = 0x86,
+    kGetTableResp = 0x92,
+    kGetTraceTableResp = 0x93,
+    kGetMultiResp = 0x94,
+    kDeleteResp = 0x95,
 };
 
 inline constexpr std::uint8_t kMethodResponseBit = 0x80;
@@ -66,6 +71,7 @@ constexpr bool wants_response(Method method) {
 namespace mad_status {
 inline constexpr std::uint16_t kOk = 0x0000;
 inline constexpr std::uint16_t kBusy = 0x0001;
+inline constexpr std::uint16_t kRedirectionRequired = 0x0002;
 inline constexpr std::uint16_t kUnsupportedClass = 0x0004;  ///< Class, its version, base version.
 inline constexpr std::uint16_t kUnsupportedMethod = 0x0008;
 inline constexpr std::uint16_t kUnsupportedAttribute = 0x000C;
