@@ -74,16 +74,13 @@ std::expected<void, Error> validate_node(const Fabric& fabric, NodeIndex index) 
         if (node.host >= fabric.hosts.size()) {
             return broken(fmt::format("{}: belongs to no host", node.name));
         }
-        if (std::ranges::count(fabric.hosts[node.host].hcas, index) != 1) {
-            return broken(fmt::format("{}: is not listed once at its host {}", node.name,
-                                      fabric.hosts[node.host].name));
-        }
     }
     return validate_cables(fabric, node, index);
 }
 
 std::expected<void, Error> validate_hosts(const Fabric& fabric) {
     std::vector<std::string_view> names;
+    std::vector<std::uint32_t> listed(fabric.nodes.size());
     names.reserve(fabric.hosts.size());
     for (std::size_t h = 0; h < fabric.hosts.size(); ++h) {
         const Host& host = fabric.hosts[h];
@@ -98,11 +95,43 @@ std::expected<void, Error> validate_hosts(const Fabric& fabric) {
                 return broken(fmt::format("{}: lists node {}, which is no HCA of this host",
                                           host.name, hca.value));
             }
+            ++listed[hca.value];
+        }
+    }
+    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
+        const Node& node = fabric.nodes[i];
+        if (node.kind == NodeKind::kHca && listed[i] != 1) {
+            return broken(fmt::format("{}: is not listed once at its host {}", node.name,
+                                      fabric.hosts[node.host].name));
         }
     }
     std::ranges::sort(names);
     if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
         return broken(fmt::format("{}: two hosts have this name; host names are unique", *twice));
+    }
+    return {};
+}
+
+/// Writers make one adapter again of nodes that are its ports.
+std::expected<void, Error> validate_adapters(const Fabric& fabric) {
+    std::vector<std::pair<std::pair<Guid, PortNum>, std::size_t>> ports;
+    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
+        const AdapterPort& adapter = fabric.nodes[i].adapter;
+        if (adapter.port.value == 0 || adapter.port.value > adapter.ports) {
+            return broken(fmt::format("{}: is port {} of an adapter that has {}",
+                                      fabric.nodes[i].name, adapter.port.value, adapter.ports));
+        }
+        if (adapter.guid != Guid{0}) {
+            ports.emplace_back(std::pair(adapter.guid, adapter.port), i);
+        }
+    }
+    std::ranges::sort(ports);
+    for (std::size_t i = 1; i < ports.size(); ++i) {
+        if (ports[i - 1].first == ports[i].first) {
+            return broken(fmt::format("{}: is the same port of the same adapter as {}",
+                                      fabric.nodes[ports[i].second].name,
+                                      fabric.nodes[ports[i - 1].second].name));
+        }
     }
     return {};
 }
@@ -273,6 +302,9 @@ std::expected<void, Error> validate(const Fabric& fabric) {
         }
     }
     if (auto result = validate_hosts(fabric); !result) {
+        return result;
+    }
+    if (auto result = validate_adapters(fabric); !result) {
         return result;
     }
     return validate_unique(fabric);

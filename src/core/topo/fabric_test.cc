@@ -129,6 +129,12 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"NoPorts", [](Fabric& f) { f.nodes[4].ports.clear(); }, "spine0"},
         Damage{"HcaWithoutHost", [](Fabric& f) { f.nodes[1].host = 7; }, "h1/mlx5_0"},
         Damage{"ForeignHca", [](Fabric& f) { f.hosts[0].hcas = {NodeIndex{2}}; }, "h0"},
+        Damage{"UnlistedHca",
+               [](Fabric& f) {
+                   f.hosts[0].hcas.clear();
+                   f.hosts[0].device_names.clear();
+               },
+               "h0/mlx5_0: is not listed once"},
         Damage{"MissingDeviceName", [](Fabric& f) { f.hosts[1].device_names.clear(); },
                "device names"},
         Damage{"SameHostName", [](Fabric& f) { f.hosts[1].name = "h0"; }, "two hosts"},
@@ -139,6 +145,11 @@ INSTANTIATE_TEST_SUITE_P(
                "not recorded the same way"},
         Damage{"PortGuidOfAnother", [](Fabric& f) { f.nodes[0].port_guid = f.nodes[1].node_guid; },
                "same GUID"},
+        Damage{"PortBeyondItsAdapter", [](Fabric& f) { f.nodes[0].adapter.port = PortNum{2}; },
+               "port 2 of an adapter that has 1"},
+        Damage{"SamePortOfAnAdapter",
+               [](Fabric& f) { f.nodes[0].adapter.guid = f.nodes[1].adapter.guid = Guid{9}; },
+               "same port of the same adapter"},
         Damage{"ZeroGuid", [](Fabric& f) { f.nodes[3].node_guid = Guid{0}; }, "GUID 0"}),
     [](const auto& test) { return test.param.name; });
 

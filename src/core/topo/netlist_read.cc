@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/topo/netlist.h"
+#include "core/topo/netlist_names.h"
+#include "core/topo/netlist_records.h"
+
+namespace softib::topo {
+
+namespace {
+
+using netlist::End;
+using netlist::kSpeedUnknown;
+using netlist::kWidthUnknown;
+using netlist::Record;
+using netlist::Records;
+using netlist::shown;
+using netlist::wrong;
+
+using Result = std::expected<void, Error>;
+
+std::string named(const std::string& id, unsigned port) {
+    return fmt::format("\"{}\"[{}]", shown(id), port);
+}
+
+/// Makes nodes of records and cables of pairs of ends.
+class GraphMaker {
+  public:
+    GraphMaker(const Records& records, std::string_view file) : records_(records), file_(file) {}
+
+    std::expected<Fabric, Error> make() {
+        add_nodes();
+        if (auto result = check_size(); !result) {
+            return std::unexpected(result.error());
+        }
+        if (auto result = check_guids(); !result) {
+            return std::unexpected(result.error());
+        }
+        for (std::uint32_t r = 0; r < records_.all.size(); ++r) {
+            for (const End& end : records_.all[r].ends) {
+                if (auto result = add_cable(r, end); !result) {
+                    return std::unexpected(result.error());
+                }
+            }
+        }
+        set_levels();
+        name_nodes(fabric_);
+        return std::move(fabric_);
+    }
+
+  private:
+    // ---- Nodes ----
+
+    void add_nodes() {
+        first_node_.resize(records_.all.size());
+        for (const NodeKind kind : {NodeKind::kHca, NodeKind::kSwitch, NodeKind::kRouter}) {
+            for (std::size_t r = 0; r < records_.all.size(); ++r) {
+                const Record& record = records_.all[r];
+                if (record.node.kind != kind) {
+                    continue;
+                }
+                first_node_[r] = static_cast<std::uint32_t>(fabric_.nodes.size());
+                if (kind == NodeKind::kSwitch) {
+                    Node node = record.node;
+                    node.ports.resize(record.ports + std::size_t{1});
+                    add_node(std::move(node), record.line);
+                } else {
+                    add_adapter(record);
+                }
+            }
+        }
+    }
+
+    /// A node for each port with a cable; the first stands for the adapter if none has one.
+    void add_adapter(const Record& record) {
+        const End bare{.line = record.line, .port = 1};
+        bool first = true;
+        for (const End& end : record.ends.empty() ? std::span(&bare, 1) : std::span(record.ends)) {
+            Node node = record.node;
+            node.ports.resize(2);
+            node.lid = end.lid;
+            node.lmc = end.lmc;
+            const Guid port_guid =
+                end.guid == Guid{0} ? Guid{node.node_guid.value + end.port} : end.guid;
+            if (record.ports > 1) {
+                node.adapter = {
+                    .guid = node.node_guid, .port = PortNum{end.port}, .ports = record.ports};
+            }
+            // The further ports need node GUIDs of their own; no other node has a port's GUID.
+            node.node_guid = first ? node.node_guid : port_guid;
+            first = false;
+            if (port_guid.value != node.node_guid.value + 1) {
+                node.port_guid = port_guid;
+            }
+            add_node(std::move(node), end.line);
+        }
+    }
+
+    void add_node(Node node, std::size_t line) {
+        fabric_.nodes.push_back(std::move(node));
+        node_lines_.push_back(line);
+    }
+
+    Result check_size() const {
+        if (fabric_.nodes.size() > kLidUnicastMax.value) {
+            return std::unexpected(
+                Error{fmt::format("{}: {} switches and ports of adapters need as many LIDs, a "
+                                  "subnet has {}; take a part of the fabric",
+                                  file_, fabric_.nodes.size(), kLidUnicastMax.value)});
+        }
+        return {};
+    }
+
+    Result check_guids() const {
+        std::vector<std::pair<Guid, std::size_t>> guids;
+        for (std::size_t i = 0; i < fabric_.nodes.size(); ++i) {
+            const Node& node = fabric_.nodes[i];
+            guids.emplace_back(node.node_guid, i);
+            if (const Guid port = port_guid(node, PortNum{1}); port != node.node_guid) {
+                guids.emplace_back(port, i);
+            }
+        }
+        std::ranges::sort(guids);
+        for (std::size_t i = 0; i < guids.size(); ++i) {
+            const std::size_t line = node_lines_[guids[i].second];
+            if (guids[i].first == Guid{0}) {
+                return wrong(file_, line,
+                             "its GUID is 0; every node and port needs one of its own");
+            }
+            if (i > 0 && guids[i].first == guids[i - 1].first) {
+                const std::size_t other = node_lines_[guids[i - 1].second];
+                return wrong(file_, std::max(line, other),
+                             fmt::format("its GUID {} is already that of line {}; every node and "
+                                         "port needs one of its own",
+                                         to_string(guids[i].first), std::min(line, other)));
+            }
+        }
+        return {};
+    }
+
+    // ---- Cables ----
+
+    Result add_cable(std::uint32_t r, const End& end) {
+        const Record& record = records_.all[r];
+        const auto fail = [&](std::string_view message) { return wrong(file_, end.line, message); };
+        const auto found = records_.by_id.find(end.peer);
+        if (found == records_.by_id.end()) {
+            return fail(
+                fmt::format("the cable leads to \"{}\", which is not in the file; add that "
+                            "node or remove the line",
+                            shown(end.peer)));
+        }
+        const Record& peer = records_.all[found->second];
+        if (end.peer_port > peer.ports) {
+            return fail(
+                fmt::format("the cable leads to port {} of \"{}\", which has {}; correct "
+                            "this line or line {}",
+                            end.peer_port, shown(peer.id), peer.ports, peer.line));
+        }
+        if (&peer == &record && end.peer_port == end.port) {
+            return fail("the cable leads from the port to itself; remove the line");
+        }
+        const End* const back = peer.find(end.peer_port);
+        if (back == nullptr) {
+            return fail(
+                fmt::format("the other end of the cable is missing; add to \"{}\" (line "
+                            "{}): [{}] {}",
+                            shown(peer.id), peer.line, end.peer_port, named(record.id, end.port)));
+        }
+        if (back->peer != record.id || back->peer_port != end.port) {
+            return fail(fmt::format(
+                "the cable leads to {}, but in line {} that leads to {}; let "
+                "both lines say the same",
+                named(peer.id, end.peer_port), back->line, named(back->peer, back->peer_port)));
+        }
+        PortLink link{.peer = node_of(found->second, *back), .peer_port = port_of(peer, *back)};
+        if (auto result = agree(end, *back, link); !result) {
+            return result;
+        }
+        fabric_.nodes[node_of(r, end).value].ports[port_of(record, end).value] = link;
+        return {};
+    }
+
+    /// A link runs at the best that both ends can.
+    Result agree(const End& end, const End& back, PortLink& link) const {
+        const unsigned speeds = end.mask.speeds & back.mask.speeds;
+        const unsigned widths = end.mask.widths & back.mask.widths;
+        if ((speeds & kSpeedUnknown) != 0 || (widths & kWidthUnknown) != 0) {
+            return wrong(file_, end.line,
+                         fmt::format("nobody knows how fast the link is, nor does line {}; replace "
+                                     "the question marks, as in 4xHDR",
+                                     back.line));
+        }
+        bool speed_found = false;
+        for (std::size_t rank = 0; rank < kGenerations.size(); ++rank) {
+            if ((speeds >> rank & 1U) != 0) {
+                link.generation = kGenerations[rank];
+                speed_found = true;
+            }
+        }
+        bool width_found = false;
+        for (const Width width : kWidths) {
+            if ((widths & static_cast<unsigned>(width)) != 0) {
+                link.width = width;
+                width_found = true;
+            }
+        }
+        if (!speed_found || !width_found) {
+            return wrong(file_, end.line,
+                         fmt::format("this end and the one in line {} have no {} in common; let "
+                                     "both lines say the same",
+                                     back.line, speed_found ? "width" : "speed"));
+        }
+        return {};
+    }
+
+    NodeIndex node_of(std::uint32_t r, const End& end) const {
+        const Record& record = records_.all[r];
+        const bool is_switch = record.node.kind == NodeKind::kSwitch;
+        const auto offset = static_cast<std::uint32_t>(&end - record.ends.data());
+        return NodeIndex{first_node_[r] + (is_switch ? 0 : offset)};
+    }
+
+    static PortNum port_of(const Record& record, const End& end) {
+        return record.node.kind == NodeKind::kSwitch ? PortNum{end.port} : PortNum{1};
+    }
+
+    /// Levels are for pictures: a switch next to an HCA is at the bottom, the others as far above
+    /// as they are from there.
+    void set_levels() {
+        std::vector<std::uint32_t> queue;
+        std::vector<bool> seen(fabric_.nodes.size());
+        for (std::uint32_t i = 0; i < fabric_.nodes.size(); ++i) {
+            const Node& node = fabric_.nodes[i];
+            if (node.kind != NodeKind::kSwitch) {
+                const NodeIndex peer = node.ports[1].peer;
+                seen[i] = true;
+                if (peer != kNoNode && !seen[peer.value]) {
+                    seen[peer.value] = true;
+                    queue.push_back(peer.value);
+                }
+            }
+        }
+        for (std::size_t head = 0; head < queue.size(); ++head) {
+            const Node& node = fabric_.nodes[queue[head]];
+            for (const PortLink& link : node.ports) {
+                if (link.peer != kNoNode && !seen[link.peer.value]) {
+                    seen[link.peer.value] = true;
+                    fabric_.nodes[link.peer.value].level = node.level + 1;
+                    queue.push_back(link.peer.value);
+                }
+            }
+        }
+    }
+
+    const Records& records_;
+    std::string_view file_;
+    Fabric fabric_;
+    std::vector<std::uint32_t> first_node_;  ///< By record.
+    std::vector<std::size_t> node_lines_;    ///< By node.
+};
+
+}  // namespace
+
+std::expected<Fabric, Error> read_netlist(std::string_view text, std::string_view file) {
+    const auto records = netlist::read_records(text, file);
+    if (!records) {
+        return std::unexpected(records.error());
+    }
+    return GraphMaker(*records, file).make();
+}
+
+}  // namespace softib::topo
