@@ -45,7 +45,6 @@ enum class Method : std::uint8_t {
     kGetResp = 0x81,
     kReportResp = 0x86,
     kGetTableResp = 0x92,
-    kGetTraceTableResp = 0x93,
     kGetMultiResp = 0x94,
     kDeleteResp = 0x95,
 };
