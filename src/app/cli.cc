@@ -110,6 +110,9 @@ Command add_topo(CLI::App& app, Parsed& parsed) {
     sub->add_option("--dot", topo.dot, "write Graphviz DOT ('-': standard output)")
         ->type_name("FILE");
     sub->add_option("--svg", topo.svg, "write a picture ('-': standard output)")->type_name("FILE");
+    sub->add_option("--ibnetdiscover", topo.ibnetdiscover, "write it as ibnetdiscover prints it")
+        ->type_name("FILE");
+    sub->add_option("--ibsim", topo.ibsim, "write a netlist for ibsim")->type_name("FILE");
     sub->add_flag("--json", topo.json, "print JSON");
     add_fabric_flags(*sub, topo.flags);
     return {sub, [&topo] { return cmd_topo(topo); }};

@@ -105,7 +105,7 @@ int cmd_run(const RunOptions& options) {
         return fail(description.error());
     }
     description->spec.name = private_name();
-    const auto graph = generate(*description);
+    const auto graph = generate_to_run(*description);
     if (!graph) {
         return fail(graph.error());
     }

@@ -16,11 +16,31 @@
 #include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
+#include "core/topo/netlist.h"
 #include "core/topo/render.h"
 
 namespace softib::app {
 
 namespace {
+
+/// The LIDs that the nodes have while the fabric is up. The arena has HCAs in the order of their
+/// hosts and switches in the order of the graph.
+void take_lids(const live::Arena& arena, topo::Fabric& graph) {
+    std::uint32_t hca = 0;
+    for (const topo::Host& host : graph.hosts) {
+        for (const topo::NodeIndex index : host.hcas) {
+            if (hca < arena.header->hcas) {
+                graph.nodes[index.value].lid = Lid{arena.hcas[hca++].lid.load()};
+            }
+        }
+    }
+    std::uint32_t sw = 0;
+    for (topo::Node& node : graph.nodes) {
+        if (node.kind == topo::NodeKind::kSwitch && sw < arena.header->switches) {
+            node.lid = Lid{arena.switches[sw++].lid};
+        }
+    }
+}
 
 std::expected<topo::Fabric, std::string> load(const TopoOptions& options) {
     if (!options.flags.empty()) {
@@ -31,7 +51,8 @@ std::expected<topo::Fabric, std::string> load(const TopoOptions& options) {
     if (!fabric) {
         return std::unexpected(fabric.error());
     }
-    if (const auto observer = Observer::open(*fabric); !observer) {
+    const auto observer = Observer::open(*fabric);
+    if (!observer) {
         return std::unexpected(observer.error());
     }
     Description description;
@@ -39,7 +60,12 @@ std::expected<topo::Fabric, std::string> load(const TopoOptions& options) {
         !loaded) {
         return std::unexpected(loaded.error());
     }
-    return generate(description);
+    description.spec.name = fabric->name;
+    auto graph = generate(description);
+    if (graph) {
+        take_lids(observer->arena(), *graph);
+    }
+    return graph;
 }
 
 int write_to(const std::string& path, const std::string& text) {
@@ -72,9 +98,11 @@ std::string to_json(const topo::Fabric& fabric) {
     Json cables = Json::array();
     for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
         const topo::Node& node = fabric.nodes[i];
-        const bool is_switch = node.kind == topo::NodeKind::kSwitch;
+        const char* const kind = node.kind == topo::NodeKind::kSwitch   ? "switch"
+                                 : node.kind == topo::NodeKind::kRouter ? "router"
+                                                                        : "hca";
         nodes.push_back({{"name", node.name},
-                         {"kind", is_switch ? "switch" : "hca"},
+                         {"kind", kind},
                          {"guid", softib::to_string(node.node_guid)},
                          {"ports", node.ports.size() - 1}});
         for (std::size_t port = 1; port < node.ports.size(); ++port) {
@@ -88,7 +116,8 @@ std::string to_json(const topo::Fabric& fabric) {
                               {"a_port", port},
                               {"b", fabric.node(link.peer).name},
                               {"b_port", link.peer_port.value},
-                              {"generation", topo::link_speed(link.generation).name}});
+                              {"generation", topo::link_speed(link.generation).name},
+                              {"lanes", topo::lanes(link.width)}});
         }
     }
     return json_text(
@@ -105,14 +134,22 @@ int cmd_topo(const TopoOptions& options) {
     if (options.json) {
         return write_to("-", to_json(*fabric));
     }
+    struct Format {
+        const std::string& path;
+        std::string (*write)(const topo::Fabric&);
+    };
     int status = 0;
-    if (!options.dot.empty()) {
-        status |= write_to(options.dot, topo::render_dot(*fabric));
+    bool written = false;
+    for (const Format& format :
+         {Format{options.dot, topo::render_dot}, Format{options.svg, topo::render_svg},
+          Format{options.ibnetdiscover, topo::write_ibnetdiscover},
+          Format{options.ibsim, topo::write_ibsim}}) {
+        if (!format.path.empty()) {
+            status |= write_to(format.path, format.write(*fabric));
+            written = true;
+        }
     }
-    if (!options.svg.empty()) {
-        status |= write_to(options.svg, topo::render_svg(*fabric));
-    }
-    if (options.dot.empty() && options.svg.empty()) {
+    if (!written) {
         const topo::TreeStyle style{.colour = colour_wanted(), .unicode = unicode_wanted()};
         status = write_to("-", topo::render_tree(*fabric, style));
     }

@@ -27,28 +27,36 @@ std::expected<Description, std::string> choose(const UpOptions& options, const F
     return description;
 }
 
-void report(const FabricRef& fabric, const topo::Fabric& graph, const topo::Spec& spec, pid_t pid,
-            bool json) {
+void report(const FabricRef& fabric, const topo::Fabric& graph, const Description& description,
+            pid_t pid, bool json) {
+    const topo::Spec& spec = description.spec;
     const std::size_t hcas = graph.count(topo::NodeKind::kHca);
     const std::size_t switches = graph.count(topo::NodeKind::kSwitch);
     if (json) {
-        const nlohmann::ordered_json out{{"name", fabric.name},
-                                         {"dir", fabric.dir},
-                                         {"pid", pid},
-                                         {"topology", topo::to_string(spec.shape)},
-                                         {"generation", topo::link_speed(spec.generation).name},
-                                         {"hosts", graph.hosts.size()},
-                                         {"hcas", hcas},
-                                         {"switches", switches}};
+        nlohmann::ordered_json out{{"name", fabric.name},
+                                   {"dir", fabric.dir},
+                                   {"pid", pid},
+                                   {"topology", topo::to_string(spec.shape)},
+                                   {"generation", topo::link_speed(spec.generation).name},
+                                   {"hosts", graph.hosts.size()},
+                                   {"hcas", hcas},
+                                   {"switches", switches}};
+        if (!description.from.empty()) {
+            out["topology"] = out["generation"] = nullptr;
+            out["from"] = description.from;
+        }
         fmt::print("{}", json_text(out));
         return;
     }
+    const std::string how = description.from.empty()
+                                ? fmt::format("{}, {}", topo::to_string(spec.shape),
+                                              topo::link_speed(spec.generation).name)
+                                : fmt::format("from {}", description.from);
     const std::string name_flag =
         fabric.name == "default" ? "" : fmt::format("-f {} ", fabric.name);
-    fmt::print("fabric {} is {}: {}, {}, {} ({}, {})\n", painted(fabric.name, Colour::kBold),
+    fmt::print("fabric {} is {}: {}, {}, {} ({})\n", painted(fabric.name, Colour::kBold),
                painted("up", Colour::kGreen), counted(graph.hosts.size(), "host"),
-               counted(hcas, "HCA"), counted(switches, "switch"), topo::to_string(spec.shape),
-               topo::link_speed(spec.generation).name);
+               counted(hcas, "HCA"), counted(switches, "switch"), how);
     fmt::print("run a program on a host with: softib exec {}{} -- ibv_devinfo\n", name_flag,
                graph.hosts.front().name);
 }
@@ -67,7 +75,23 @@ std::expected<Description, std::string> describe(const FabricFlags& flags) {
             return std::unexpected(applied.error());
         }
     }
+    if (const auto from = description.origins.find("from");
+        from != description.origins.end() && from->second == flag_name("from")) {
+        if (auto loaded = load_netlist(description); !loaded) {
+            return std::unexpected(loaded.error());
+        }
+    }
     return description;
+}
+
+std::expected<topo::Fabric, std::string> generate_to_run(const Description& description) {
+    auto graph = generate(description);
+    if (graph && graph->hosts.empty()) {
+        return std::unexpected(fmt::format(
+            "{} has no HCA, so no program could run on it; draw it with: softib topo --from {}",
+            description.from, description.from));
+    }
+    return graph;
 }
 
 int cmd_up(const UpOptions& options) {
@@ -99,7 +123,7 @@ int cmd_up(const UpOptions& options) {
         return fail(description.error());
     }
     description->spec.name = fabric->name;
-    const auto graph = generate(*description);
+    const auto graph = generate_to_run(*description);
     if (!graph) {
         return fail(graph.error());
     }
@@ -114,7 +138,7 @@ int cmd_up(const UpOptions& options) {
     if (!pid) {
         return fail(pid.error());
     }
-    report(*fabric, *graph, description->spec, *pid, options.json);
+    report(*fabric, *graph, *description, *pid, options.json);
     return 0;
 }
 

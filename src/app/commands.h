@@ -24,6 +24,9 @@ struct FabricFlags {
 /// File and flags together; flags win.
 std::expected<Description, std::string> describe(const FabricFlags& flags);
 
+/// The fabric of a description, if there is a host in it to run programs on.
+std::expected<topo::Fabric, std::string> generate_to_run(const Description& description);
+
 struct UpOptions {
     std::optional<std::string> name;
     FabricFlags flags;
@@ -55,6 +58,8 @@ struct TopoOptions {
     FabricFlags flags;  ///< Not empty: draw this description instead of a running fabric.
     std::string dot;
     std::string svg;
+    std::string ibnetdiscover;
+    std::string ibsim;
     bool json = false;
 };
 int cmd_topo(const TopoOptions& options);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -16,6 +17,7 @@
 #include <variant>
 
 #include "app/fabric_dir.h"
+#include "core/topo/netlist.h"
 
 namespace softib::app {
 
@@ -30,6 +32,7 @@ constexpr std::int64_t kSwitchPortsMax = 254;
 constexpr std::uint64_t kArenaBytesMin = std::uint64_t{2} << 30;
 constexpr std::uint64_t kArenaBytesMax = std::uint64_t{16} << 40;
 constexpr std::size_t kSuggestionDistanceMax = 3;
+constexpr std::size_t kFileBytesMax = std::size_t{256} << 20;
 
 std::string shown(const Value& value) {
     if (const auto* number = std::get_if<std::int64_t>(&value)) {
@@ -62,6 +65,15 @@ std::expected<void, std::string> set_text(Description& description, const Value&
         return refuse("a text", value);
     }
     description.spec.*kField = *text;
+    return {};
+}
+
+std::expected<void, std::string> set_from(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr || text->empty()) {
+        return refuse("the name of a file", value);
+    }
+    description.from = *text;
     return {};
 }
 
@@ -166,6 +178,9 @@ using topo::Spec;
 const std::vector<KeyRule>& rules() {
     static const std::vector<KeyRule> table{
         {{"name", "NAME", "name of the fabric"}, Form::kText, set_name},
+        {{"from", "FILE", "take the fabric from a file of ibnetdiscover or ibsim"},
+         Form::kText,
+         set_from},
         {{"topology", "SHAPE", "single-switch, fat-tree, torus or dragonfly"},
          Form::kText,
          set_topology},
@@ -284,6 +299,54 @@ std::string wrong_type(const KeyRule& rule, const toml::node& node) {
     return fmt::format("'{}' {}, not {}", rule.key.name, wish, type_name(node));
 }
 
+std::expected<std::string, std::string> read_file(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::string text;
+    std::vector<char> piece(std::size_t{1} << 20);
+    // Piece by piece, because some files never end.
+    while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
+        text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+        if (text.size() > kFileBytesMax) {
+            return std::unexpected(fmt::format("{} is larger than {} MiB: is it the right file?",
+                                               file, kFileBytesMax >> 20));
+        }
+    }
+    if (!in.eof()) {
+        return std::unexpected(
+            fmt::format("cannot read {}: {}", file, std::generic_category().message(errno)));
+    }
+    return text;
+}
+
+/// A key as its origin shows it: "--hosts", or "lab.toml:3:1: 'hosts'".
+std::string key_at(const std::string& key, const std::string& origin) {
+    return origin.starts_with("--") ? origin : fmt::format("{}: '{}'", origin, key);
+}
+
+std::expected<topo::Fabric, std::string> read_fabric(const Description& description) {
+    for (const auto& [key, origin] : description.origins) {
+        if (key != "from" && key != "name" && key != "arena") {
+            return std::unexpected(
+                fmt::format("{} is for a fabric that is generated, but {} has one already: leave "
+                            "out one of the two",
+                            key_at(key, origin), description.from));
+        }
+    }
+    auto fabric = topo::read_netlist(description.netlist, description.from);
+    if (!fabric) {
+        return std::unexpected(fabric.error().message);
+    }
+    fabric->name = description.spec.name;
+    return std::move(*fabric);
+}
+
+std::string written(const toml::table& table) {
+    std::ostringstream out;
+    out << "# Written by softib; describes this fabric for as long as it exists.\n"
+        << table << "\n";
+    return out.str();
+}
+
 }  // namespace
 
 const std::vector<ConfigKey>& config_keys() {
@@ -331,14 +394,28 @@ Result parse_description(std::string_view text, const std::string& file, Descrip
 }
 
 Result load_description(const std::string& file, Description& description) {
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    if (!in || in.bad()) {
-        return std::unexpected(
-            fmt::format("cannot read {}: {}", file, std::generic_category().message(errno)));
+    const auto text = read_file(file);
+    if (!text) {
+        return std::unexpected(text.error());
     }
-    return parse_description(text.str(), file, description);
+    if (auto parsed = parse_description(*text, file, description); !parsed) {
+        return parsed;
+    }
+    if (description.from.empty()) {
+        return {};
+    }
+    // An absolute path stays as it is.
+    description.from = std::filesystem::path(file).parent_path() / description.from;
+    return load_netlist(description);
+}
+
+Result load_netlist(Description& description) {
+    auto text = read_file(description.from);
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    description.netlist = std::move(*text);
+    return {};
 }
 
 Result apply_flag(std::string_view key, const std::string& text, Description& description) {
@@ -360,6 +437,9 @@ Result apply_flag(std::string_view key, const std::string& text, Description& de
 }
 
 std::expected<topo::Fabric, std::string> generate(const Description& description) {
+    if (!description.from.empty()) {
+        return read_fabric(description);
+    }
     auto fabric = topo::generate(description.spec);
     if (fabric) {
         return std::move(*fabric);
@@ -380,6 +460,12 @@ std::expected<topo::Fabric, std::string> generate(const Description& description
 
 std::string to_toml(const Description& description) {
     const topo::Spec& spec = description.spec;
+    if (!description.from.empty()) {
+        const toml::table table{{"name", spec.name},
+                                {"from", description.from},
+                                {"arena", static_cast<std::int64_t>(description.arena_bytes)}};
+        return written(table);
+    }
     toml::table table{
         {"name", spec.name},
         {"topology", topo::to_string(spec.shape)},
@@ -407,10 +493,7 @@ std::string to_toml(const Description& description) {
         }
         table.insert("dimensions", std::move(dimensions));
     }
-    std::ostringstream out;
-    out << "# Written by softib; describes this fabric for as long as it exists.\n"
-        << table << "\n";
-    return out.str();
+    return written(table);
 }
 
 std::expected<std::uint64_t, std::string> parse_bytes(std::string_view text) {

@@ -66,6 +66,50 @@ TEST(Config, WrittenDescriptionReadsBackTheSame) {
     EXPECT_EQ(after.spec.dimensions, before.spec.dimensions);
 }
 
+TEST(Config, FabricFromAFile) {
+    Description description;
+    ASSERT_TRUE(parse_description("name = \"lab\"\nfrom = \"a/b.net\"\n", "lab.toml", description));
+    EXPECT_EQ(description.from, "a/b.net");
+    description.netlist = "Switch 2 \"s\"\n[1] \"h\"[1]\nHca 1 \"h\"\n[1] \"s\"[1]\n";
+    const auto fabric = generate(description);
+    ASSERT_TRUE(fabric) << fabric.error();
+    EXPECT_EQ(fabric->name, "lab");
+    EXPECT_EQ(fabric->hosts.size(), 1U);
+    Description again;
+    ASSERT_TRUE(parse_description(to_toml(description), "again", again));
+    EXPECT_EQ(to_toml(again), to_toml(description));
+    EXPECT_EQ(again.from, "a/b.net");
+    again.netlist = "rubbish\n";
+    EXPECT_TRUE(generate(again).error().starts_with("a/b.net:1: 'rubbish' is no line of"));
+}
+
+TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
+    Description description;
+    ASSERT_TRUE(parse_description("from = \"b.net\"\nhosts = 4\n", "lab.toml", description));
+    EXPECT_EQ(generate(description).error(),
+              "lab.toml:2:9: 'hosts' is for a fabric that is generated, but b.net has one already: "
+              "leave out one of the two");
+    for (const ConfigKey& key : config_keys()) {
+        Description both;
+        both.from = "b.net";
+        both.netlist = "Ca 1 \"h\"\n";
+        both.origins["from"] = "--from";
+        both.origins[std::string(key.name)] = flag_name(key.name);
+        const bool goes_together = key.name == "from" || key.name == "name" || key.name == "arena";
+        EXPECT_EQ(generate(both).has_value(), goes_together) << key.name;
+    }
+}
+
+TEST(Config, FileToTakeTheFabricFromMustBeReadable) {
+    Description description;
+    ASSERT_TRUE(apply_flag("from", "/nonexistent/b.net", description));
+    EXPECT_EQ(load_netlist(description).error(),
+              "cannot read /nonexistent/b.net: No such file or directory");
+    description.from = "/dev/zero";
+    EXPECT_EQ(load_netlist(description).error(),
+              "/dev/zero is larger than 256 MiB: is it the right file?");
+}
+
 TEST(Config, UnknownKeyIsNamedWithItsPlaceAndTheNearestKey) {
     EXPECT_EQ(error_of("topology = \"torus\"\nhost = 4\n"),
               "lab.toml:2:1: unknown key 'host'; did you mean 'hosts'?");

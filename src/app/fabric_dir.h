@@ -6,6 +6,7 @@
 // restarted and removed is in it.
 //
 //   fabric.toml    the description it was started with
+//   fabric.net     the fabric itself, if it came from a file (softib up --from)
 //   softibd.pid    the daemon's pid; locked (flock) as long as the daemon lives
 //   softibd.sock   where programs attach
 //   softibd.log    what the daemon did
@@ -23,6 +24,7 @@
 namespace softib::app {
 
 inline constexpr char kDescriptionName[] = "fabric.toml";
+inline constexpr char kNetlistName[] = "fabric.net";
 inline constexpr char kLogName[] = "softibd.log";
 inline constexpr char kHostsDirName[] = "hosts";
 inline constexpr std::size_t kFabricNameMax = 48;

@@ -107,22 +107,40 @@ std::expected<std::string, std::string> read_until_ready(int fd, const std::stri
     return said;
 }
 
+/// Whole or not at all.
+std::expected<void, std::string> write_file(const std::string& path, const std::string& text) {
+    const std::string unfinished = path + ".new";
+    std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
+    out << text;
+    out.close();
+    if (!out || std::rename(unfinished.c_str(), path.c_str()) != 0) {
+        const int error = errno;
+        unlink(unfinished.c_str());
+        return std::unexpected(fmt::format("cannot write {}: {}", path, std::strerror(error)));
+    }
+    return {};
+}
+
 }  // namespace
 
-std::expected<void, std::string> prepare_fabric(const FabricRef& fabric,
-                                                const Description& description) {
+std::expected<void, std::string> prepare_fabric(const FabricRef& fabric, Description description) {
     if (mkdir(fabric.dir.c_str(), 0700) != 0 && errno != EEXIST) {
         return std::unexpected(fmt::format("cannot make {}: {}", fabric.dir, std::strerror(errno)));
     }
     chmod(fabric.dir.c_str(), 0700);
-    const std::string path = fabric.dir + "/" + kDescriptionName;
-    std::ofstream out(path + ".new", std::ios::trunc);
-    out << to_toml(description);
-    out.close();
-    if (!out || std::rename((path + ".new").c_str(), path.c_str()) != 0) {
-        const int error = errno;
+    if (!description.from.empty()) {
+        // The user may change or remove the file while the fabric is up.
+        if (auto written = write_file(fabric.dir + "/" + kNetlistName, description.netlist);
+            !written) {
+            remove_fabric(fabric);
+            return written;
+        }
+        description.from = kNetlistName;
+    }
+    if (auto written = write_file(fabric.dir + "/" + kDescriptionName, to_toml(description));
+        !written) {
         remove_fabric(fabric);
-        return std::unexpected(fmt::format("cannot write {}: {}", path, std::strerror(error)));
+        return written;
     }
     return {};
 }

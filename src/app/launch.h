@@ -13,9 +13,9 @@
 
 namespace softib::app {
 
-/// Makes the fabric's directory and writes its description. The caller holds lock_base_dir().
-std::expected<void, std::string> prepare_fabric(const FabricRef& fabric,
-                                                const Description& description);
+/// Makes the fabric's directory and writes its description there, with the netlist that it names.
+/// The caller holds lock_base_dir().
+std::expected<void, std::string> prepare_fabric(const FabricRef& fabric, Description description);
 
 /// Starts softibd on a prepared directory and waits until programs can attach. lifeline_fd >= 0:
 /// the daemon ends when the other end of that pipe closes. On failure the message is the
