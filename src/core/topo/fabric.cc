@@ -219,7 +219,8 @@ LinkSpeed link_speed(Generation generation, Width width) {
     return {.gbps = lane.mbps * lanes(width) / 1000,
             .active_speed = lane.active_speed,
             .active_width = static_cast<std::uint8_t>(width),
-            .name = lane.name};
+            .name = lane.name,
+            .mbps = lane.mbps * lanes(width)};
 }
 
 std::optional<Generation> parse_generation(const std::string& text) {

@@ -53,6 +53,7 @@ struct LinkSpeed {
     std::uint32_t active_speed;  ///< ibv_port_attr.active_speed_ex bit: SDR 1 … XDR 256.
     std::uint8_t active_width;   ///< ibv_port_attr.active_width: 2 is 4X.
     const char* name;            ///< "EDR", as sysfs prints it after the rate.
+    std::uint32_t mbps;          ///< The same as gbps, not rounded: 1x SDR has 2500.
 };
 
 LinkSpeed link_speed(Generation generation, Width width = Width::k4x);

@@ -24,6 +24,7 @@ TEST(LinkSpeed, RateFollowsGenerationAndWidth) {
     EXPECT_EQ(link_speed(Generation::kSdr).gbps, 10U);
     EXPECT_EQ(link_speed(Generation::kFdr).gbps, 56U);
     EXPECT_EQ(link_speed(Generation::kSdr, Width::k1x).gbps, 2U);
+    EXPECT_EQ(link_speed(Generation::kSdr, Width::k1x).mbps, 2500U);
     EXPECT_EQ(link_speed(Generation::kHdr, Width::k2x).gbps, 100U);
     EXPECT_EQ(link_speed(Generation::kDdr, Width::k12x).gbps, 60U);
     EXPECT_EQ(link_speed(Generation::kQdr, Width::k8x).gbps, 80U);

@@ -57,9 +57,9 @@ inline std::vector<std::uint32_t> hca_ports(const Fabric& fabric, const Node& no
 /// "400 Gb/s NDR"; the width is said where it is not the usual one: "50 Gb/s 2x EDR".
 inline std::string speed_text(Generation generation, Width width) {
     const LinkSpeed speed = link_speed(generation, width);
-    return width == Width::k4x
-               ? fmt::format("{} Gb/s {}", speed.gbps, speed.name)
-               : fmt::format("{} Gb/s {}x {}", speed.gbps, lanes(width), speed.name);
+    const double gbps = speed.mbps / 1000.0;
+    return width == Width::k4x ? fmt::format("{} Gb/s {}", gbps, speed.name)
+                               : fmt::format("{} Gb/s {}x {}", gbps, lanes(width), speed.name);
 }
 
 inline std::string counted(std::size_t count, const char* one, const char* many) {

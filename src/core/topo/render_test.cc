@@ -43,6 +43,26 @@ TEST(RenderTree, SmallFatTree) {
               "   └─ 2 h3/mlx5_0  400 Gb/s NDR\n");
 }
 
+TEST(RenderTree, RoutersWidthsAndMixedSpeeds) {
+    Fabric fabric = make({.hosts = 2});
+    fabric.nodes[1].kind = NodeKind::kRouter;
+    fabric.nodes[1].name = "router";
+    fabric.hosts.pop_back();
+    for (PortLink* const link : {&fabric.nodes[1].ports[1], &fabric.nodes[2].ports[2]}) {
+        link->generation = Generation::kSdr;
+        link->width = Width::k1x;
+    }
+    EXPECT_EQ(render_tree(fabric, {}),
+              "default (single-switch): 1 host, 1 HCA, 1 switch, 1 router, 2 cables, "
+              "2.5 Gb/s 1x SDR, 400 Gb/s NDR\n"
+              "\n"
+              "└─ sw0\n"
+              "   ├─ 1 h0/mlx5_0  400 Gb/s NDR\n"
+              "   └─ 2 router  2.5 Gb/s 1x SDR\n");
+    EXPECT_NE(render_dot(fabric).find("\"sw0\" -- \"router\""), std::string::npos);
+    EXPECT_NE(render_svg(fabric).find("</svg>"), std::string::npos) << "a router has no host";
+}
+
 TEST(RenderTree, AsciiHasNoOtherBytes) {
     const std::string text = render_tree(
         make({.shape = Shape::kFatTree, .hosts = 500, .hcas_per_host = 2}), {.unicode = false});

@@ -168,10 +168,13 @@ std::string summary(const Fabric& fabric) {
     std::ranges::sort(speeds, {}, [](const auto& speed) {
         return std::pair(link_speed(speed.first).active_speed, lanes(speed.second));
     });
-    std::string text = fmt::format("{}, {}, {}, {}", counted(fabric.hosts.size(), "host", "hosts"),
+    std::string text = fmt::format("{}, {}, {}", counted(fabric.hosts.size(), "host", "hosts"),
                                    counted(fabric.count(NodeKind::kHca), "HCA", "HCAs"),
-                                   counted(fabric.count(NodeKind::kSwitch), "switch", "switches"),
-                                   counted(ends / 2, "cable", "cables"));
+                                   counted(fabric.count(NodeKind::kSwitch), "switch", "switches"));
+    if (const std::size_t routers = fabric.count(NodeKind::kRouter); routers > 0) {
+        text += ", " + counted(routers, "router", "routers");
+    }
+    text += ", " + counted(ends / 2, "cable", "cables");
     for (const auto& [generation, width] : speeds) {
         text += ", " + speed_text(generation, width);
     }
