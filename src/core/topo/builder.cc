@@ -14,8 +14,8 @@ namespace softib::topo {
 namespace {
 
 // 0x02 in the first octet marks a locally administered, individual EUI-64: no vendor's GUID can
-// collide with ours. Below the prefix: 4 bits node kind, 20 bits index, 8 bits port, so that the
-// GUID of port p is the node's plus p.
+// collide with ours. Below the prefix: 4 bits node kind, 20 bits index, 8 bits that ibsim uses: it
+// gives port p the node's GUID plus p.
 constexpr std::uint64_t kGuidPrefix = 0x0250F71B00000000;
 
 Guid make_guid(NodeKind kind, std::uint32_t index) {

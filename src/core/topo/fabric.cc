@@ -145,7 +145,7 @@ std::expected<void, Error> validate_unique(const Fabric& fabric) {
         const Node& node = fabric.nodes[i];
         names.emplace_back(node.name);
         guids.emplace_back(node.node_guid, i);
-        // A port may have its node's GUID (those of ConnectX-4 and later do), but no other's.
+        // A port may have its node's GUID, but no other's.
         if (const Guid port = port_guid(node, PortNum{1}); port != node.node_guid) {
             guids.emplace_back(port, i);
         }
@@ -256,12 +256,8 @@ const char* to_string(Shape shape) {
     return "single-switch";
 }
 
-Guid port_guid(const Node& node, PortNum port) {
-    if (node.port_guid != Guid{0}) {
-        return node.port_guid;
-    }
-    return node.kind == NodeKind::kSwitch ? node.node_guid
-                                          : Guid{node.node_guid.value + port.value};
+Guid port_guid(const Node& node, PortNum) {
+    return node.port_guid == Guid{0} ? node.node_guid : node.port_guid;
 }
 
 std::string description_of(const Fabric& fabric, const Node& node) {

@@ -84,7 +84,7 @@ struct Node {
     std::string name;  ///< "h0/mlx5_0" for an HCA, "leaf0", "sw0_1_2", … for a switch.
     Guid node_guid;
     Guid system_image_guid;
-    Guid port_guid;  ///< 0: follows from the node's, see topo::port_guid.
+    Guid port_guid;  ///< 0: the node's.
     AdapterPort adapter;
     std::string description;  ///< NodeDescription; empty: made from the names, see description_of.
     std::uint32_t vendor_id = 0;  ///< 0: not known.
@@ -141,8 +141,9 @@ struct Error {
     std::string message;  ///< One sentence that says what is wrong and what to do.
 };
 
-/// The GUID of a port: an HCA port's own one; all ports of a switch share one, the node's if
-/// nothing else is said, because only its management port is addressed (IBA vol. 1, 14.2.5.3).
+/// The GUID of a port. An HCA has one port, which has the node's GUID if nothing else is said, as
+/// on adapters since ConnectX-4. All ports of a switch share one, because only its management port
+/// is addressed (IBA vol. 1, 14.2.5.3).
 Guid port_guid(const Node& node, PortNum port);
 
 /// The node's NodeDescription, in the way of the Linux drivers: "h0 mlx5_0" for an HCA.

@@ -95,7 +95,7 @@ class GraphMaker {
             // The further ports need node GUIDs of their own; no other node has a port's GUID.
             node.node_guid = first ? node.node_guid : port_guid;
             first = false;
-            if (port_guid.value != node.node_guid.value + 1) {
+            if (port_guid != node.node_guid) {
                 node.port_guid = port_guid;
             }
             add_node(std::move(node), end.line);

@@ -115,7 +115,7 @@ TEST(ReadNetlist, HandWrittenForIbsim) {
     EXPECT_EQ(node(fabric, "Bob/mlx5_0").adapter.port, PortNum{2});
     EXPECT_EQ(node(fabric, "Alice/mlx5_0").node_guid, Guid{0x100000});
     EXPECT_EQ(node(fabric, "Bob/mlx5_0").node_guid, Guid{0x100002}) << "one for each port before";
-    EXPECT_EQ(port_guid(node(fabric, "Bob/mlx5_0"), PortNum{1}), Guid{0x100004});
+    EXPECT_EQ(port_guid(node(fabric, "Bob/mlx5_0"), PortNum{1}), Guid{0x100004}) << "ibsim's rule";
     EXPECT_EQ(node(fabric, "the_one_at_the_door").node_guid, Guid{0x200001});
 }
 
