@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/sm/sa/path_finder.h"
+
+#include "core/wire/sl_to_vl_mapping_table.h"
+
+namespace softib::sm {
+
+namespace {
+
+constexpr std::uint8_t kRateUnknown = 2;  // Of a port without a link: the least there is.
+
+/// Whether the switch or adapter drops the service level on this way through.
+bool drops(const SubnetNode& node, std::uint8_t in, std::uint8_t out, std::uint8_t sl) {
+    return out < node.sl2vl.size() && in < node.sl2vl[out].size() &&
+           node.sl2vl[out][in].vl[sl] == wire::kVlDrop;
+}
+
+/// What is asked of a quantity that sinks on the way; less than it is can be promised too.
+std::optional<std::uint8_t> promise(const Wish& wish, std::uint8_t actual) {
+    if (!wish.given || wish.selector != wire::Selector::kLessThan) {
+        return wish.allows(actual) ? std::optional(actual) : std::nullopt;
+    }
+    return wish.realize(actual);
+}
+
+}  // namespace
+
+PathEnd path_end(const Subnet& subnet, EndPort port) {
+    const wire::PortInfo& info = subnet.port(port).info;
+    return {port, gid_of(subnet, port), info.lid, static_cast<std::uint16_t>(1U << info.lmc)};
+}
+
+std::optional<PathFacts> follow_path(const Subnet& subnet, EndPort from, EndPort to, Lid dlid,
+                                     std::uint8_t sl) {
+    const SubnetPort& start = subnet.port(from);
+    PathFacts facts{mtu_of(start.info), rate_of(start.info)};
+    if (facts.rate == 0) {
+        facts.rate = kRateUnknown;
+    }
+    if (same(from, to)) {
+        return facts;
+    }
+    NodeIndex at = from.node;
+    std::uint8_t in = 0;
+    if (!subnet.node(at).is_switch()) {
+        if (start.peer == kNoNode || drops(subnet.node(at), 0, from.port, sl)) {
+            return std::nullopt;
+        }
+        at = start.peer;
+        in = start.peer_port;
+    } else {
+        facts = {wire::mtu_code::k4096, 0};
+    }
+    for (std::size_t hop = 0; hop <= kHopsMax; ++hop) {
+        const SubnetNode& node = subnet.node(at);
+        if (at == to.node && (node.is_switch() || in == to.port)) {
+            facts.rate = facts.rate == 0 ? kRateUnknown : facts.rate;
+            return facts;
+        }
+        const std::uint8_t out = node.is_switch() ? subnet.forward(at, dlid) : kLftNoPath;
+        // Port 0 is the switch itself, and that is not where we go.
+        if (out == 0 || out >= node.ports.size() || node.ports[out].peer == kNoNode ||
+            drops(node, in, out, sl)) {
+            return std::nullopt;
+        }
+        const SubnetPort& port = node.ports[out];
+        const std::uint8_t rate = rate_of(port.info);
+        facts.mtu = std::min(facts.mtu, mtu_of(port.info));
+        facts.rate = facts.rate == 0 ? rate : lesser(Quantity::kRate, facts.rate, rate);
+        at = port.peer;
+        in = port.peer_port;
+    }
+    return std::nullopt;
+}
+
+/// All three of them must share partitions (IBA vol. 1, 15.4.1.1).
+bool PathFinder::may_meet(const PathEnd& source, const PathEnd& target) const {
+    return source.first != kLidUnassigned && target.first != kLidUnassigned &&
+           may_see(query_, source.port) && may_see(query_, target.port);
+}
+
+std::optional<PKey> PathFinder::pkey_of(const PathWanted& wanted, const PathEnd& source,
+                                        const PathEnd& target) const {
+    const std::span<const PKey> from = pkeys_of(query_.subnet, source.port);
+    const std::span<const PKey> to = pkeys_of(query_.subnet, target.port);
+    const bool loopback = same(source.port, target.port);
+    for (const PKey key : from) {
+        if ((key.value & 0x7FFF) == 0 ||
+            (wanted.pkey && ((wanted.pkey->value ^ key.value) & 0x7FFF) != 0)) {
+            continue;
+        }
+        if (loopback ||
+            std::ranges::any_of(to, [key](PKey other) { return matches(key, other); })) {
+            return wanted.pkey ? *wanted.pkey : key;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<wire::PathRecord> PathFinder::path(const PathWanted& wanted, const PathEnd& source,
+                                                 Lid slid, const PathEnd& target, Lid dlid,
+                                                 PKey pkey) const {
+    const std::uint8_t sl =
+        settings_.sl ? settings_.sl(slid, dlid) : wanted.sl.value_or(std::uint8_t{0});
+    if (wanted.sl && *wanted.sl != sl) {
+        return std::nullopt;
+    }
+    const auto facts = follow_path(query_.subnet, source.port, target.port, dlid, sl);
+    if (!facts) {
+        return std::nullopt;
+    }
+    // Whether answers find back on the same service level.
+    const bool reversible =
+        follow_path(query_.subnet, target.port, source.port, slid, sl).has_value();
+    const bool loopback = same(source.port, target.port);
+    const std::uint8_t life_time = loopback ? std::uint8_t{0} : settings_.packet_life_time;
+    // A smaller MTU is always possible on the way; a rate other than asked is not what was asked.
+    const auto mtu = wanted.mtu.given && wanted.mtu.selector == wire::Selector::kExactly
+                         ? wanted.mtu.realize(facts->mtu)
+                         : promise(wanted.mtu, facts->mtu);
+    const auto rate = promise(wanted.rate, facts->rate);
+    if (!mtu || !rate || !wanted.life_time.allows(life_time) ||
+        (wanted.reversible && !reversible)) {
+        return std::nullopt;
+    }
+    return wire::PathRecord{.service_id = wanted.service_id,
+                            .dgid = target.gid,
+                            .sgid = source.gid,
+                            .dlid = dlid,
+                            .slid = slid,
+                            .flow_label = wanted.flow_label,
+                            .tclass = wanted.tclass,
+                            .reversible = reversible,
+                            .pkey = pkey,
+                            .sl = sl,
+                            .mtu = *mtu,
+                            .rate = *rate,
+                            .packet_life_time = life_time};
+}
+
+}  // namespace softib::sm

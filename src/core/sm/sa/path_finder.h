@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Paths between end ports, by the forwarding tables as they were written: a path that the tables do
+// not have does not exist. Its MTU and rate are the least of the links on its way.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "core/sm/sa/codes.h"
+#include "core/sm/sa/query.h"
+#include "core/wire/path_record.h"
+
+namespace softib::sm {
+
+/// The service level that routing needs for a path; without such a function any will do.
+using PathSl = std::function<std::uint8_t(Lid source, Lid destination)>;
+
+struct PathSettings {
+    std::uint8_t packet_life_time = 18;
+    PathSl sl;
+};
+
+/// What a request says about the path between any two ends.
+struct PathWanted {
+    Wish mtu{.quantity = Quantity::kMtu};
+    Wish rate{.quantity = Quantity::kRate};
+    Wish life_time{.quantity = Quantity::kLifeTime};
+    std::optional<PKey> pkey;
+    std::optional<std::uint8_t> sl;
+    bool reversible = false;       ///< Only those that are.
+    std::uint32_t paths_max = 0;   ///< Between two ports.
+    std::uint64_t service_id = 0;  ///< This and what follows is repeated in the answer.
+    std::uint32_t flow_label = 0;
+    std::uint8_t tclass = 0;
+};
+
+/// A port as the request names it: by one of its GIDs, and by one of its LIDs or all.
+struct PathEnd {
+    EndPort port;
+    Gid gid;
+    Lid first;
+    std::uint16_t lids = 1;
+};
+PathEnd path_end(const Subnet& subnet, EndPort port);
+
+/// How a packet from a port to a LID fares.
+struct PathFacts {
+    std::uint8_t mtu = 0;
+    std::uint8_t rate = 0;
+};
+std::optional<PathFacts> follow_path(const Subnet& subnet, EndPort from, EndPort to, Lid dlid,
+                                     std::uint8_t sl);
+
+/// All that is asked for between two ports, the most different ones first. Calls
+/// found(const PathRecord&); returns how many there were.
+class PathFinder {
+  public:
+    PathFinder(const SaQuery& query, const PathSettings& settings)
+        : query_(query), settings_(settings) {}
+
+    template <typename Found>
+    std::uint32_t find(const PathWanted& wanted, const PathEnd& source, const PathEnd& target,
+                       Found&& found) const;
+
+  private:
+    bool may_meet(const PathEnd& source, const PathEnd& target) const;
+    std::optional<PKey> pkey_of(const PathWanted& wanted, const PathEnd& source,
+                                const PathEnd& target) const;
+    std::optional<wire::PathRecord> path(const PathWanted& wanted, const PathEnd& source, Lid slid,
+                                         const PathEnd& target, Lid dlid, PKey pkey) const;
+
+    const SaQuery& query_;
+    const PathSettings& settings_;
+};
+
+template <typename Found>
+std::uint32_t PathFinder::find(const PathWanted& wanted, const PathEnd& source,
+                               const PathEnd& target, Found&& found) const {
+    if (wanted.paths_max == 0 || !may_meet(source, target)) {
+        return 0;
+    }
+    const std::optional<PKey> pkey = pkey_of(wanted, source, target);
+    if (!pkey) {
+        return 0;
+    }
+    std::uint32_t count = 0;
+    const auto try_pair = [&](std::uint32_t i, std::uint32_t j, std::uint8_t preference) {
+        const Lid slid{static_cast<std::uint16_t>(source.first.value + i)};
+        const Lid dlid{static_cast<std::uint16_t>(target.first.value + j)};
+        auto record = path(wanted, source, slid, target, dlid, *pkey);
+        if (record) {
+            record->preference = preference;
+            found(*record);
+            ++count;
+        }
+    };
+    // Pairs that have no LID in common are likely to have no cable in common.
+    const std::uint32_t diagonal = std::min(source.lids, target.lids);
+    for (std::uint32_t i = 0; i < diagonal && count < wanted.paths_max; ++i) {
+        try_pair(i, i, 0);
+    }
+    for (std::uint32_t i = 0; i < source.lids; ++i) {
+        for (std::uint32_t j = 0; j < target.lids && count < wanted.paths_max; ++j) {
+            if (i != j) {
+                try_pair(i, j, 2);
+            }
+        }
+    }
+    return count;
+}
+
+}  // namespace softib::sm

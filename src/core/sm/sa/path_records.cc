@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/sm/sa/path_records.h"
+
+#include <expected>
+
+namespace softib::sm {
+
+namespace {
+
+using wire::PathRecord;
+namespace status = wire::sa_status;
+
+namespace pr {
+constexpr std::uint64_t kServiceId = wire::component(&PathRecord::service_id);
+constexpr std::uint64_t kDgid = wire::component(&PathRecord::dgid);
+constexpr std::uint64_t kSgid = wire::component(&PathRecord::sgid);
+constexpr std::uint64_t kDlid = wire::component(&PathRecord::dlid);
+constexpr std::uint64_t kSlid = wire::component(&PathRecord::slid);
+constexpr std::uint64_t kRawTraffic = wire::component(&PathRecord::raw_traffic);
+constexpr std::uint64_t kFlowLabel = wire::component(&PathRecord::flow_label);
+constexpr std::uint64_t kHopLimit = wire::component(&PathRecord::hop_limit);
+constexpr std::uint64_t kTClass = wire::component(&PathRecord::tclass);
+constexpr std::uint64_t kReversible = wire::component(&PathRecord::reversible);
+constexpr std::uint64_t kNumbPath = wire::component(&PathRecord::numb_path);
+constexpr std::uint64_t kPKey = wire::component(&PathRecord::pkey);
+constexpr std::uint64_t kSl = wire::component(&PathRecord::sl);
+constexpr std::uint64_t kMtu =
+    wire::component(&PathRecord::mtu_selector) | wire::component(&PathRecord::mtu);
+constexpr std::uint64_t kRate =
+    wire::component(&PathRecord::rate_selector) | wire::component(&PathRecord::rate);
+constexpr std::uint64_t kLifeTime = wire::component(&PathRecord::packet_life_time_selector) |
+                                    wire::component(&PathRecord::packet_life_time);
+}  // namespace pr
+
+constexpr std::uint8_t kHopLimitMax = 255;
+constexpr std::uint8_t kScopeLinkLocal = 2;
+
+PathWanted wanted_of(const SaQuery& query, const PathRecord& asked) {
+    PathWanted wanted;
+    wanted.mtu = {Quantity::kMtu, query.has(pr::kMtu), asked.mtu_selector, asked.mtu};
+    wanted.rate = {Quantity::kRate, query.has(pr::kRate), asked.rate_selector, asked.rate};
+    wanted.life_time = {Quantity::kLifeTime, query.has(pr::kLifeTime),
+                        asked.packet_life_time_selector, asked.packet_life_time};
+    if (query.has(pr::kPKey)) {
+        wanted.pkey = asked.pkey;
+    }
+    if (query.has(pr::kSl)) {
+        wanted.sl = asked.sl;
+    }
+    wanted.reversible = query.has(pr::kReversible) && asked.reversible;
+    // SubnAdmGet asks for one (IBA vol. 1, 15.2.5.16); GetTable for as many as there are.
+    wanted.paths_max = query.method == wire::Method::kGet ? 1
+                       : query.has(pr::kNumbPath)         ? asked.numb_path
+                                                          : UINT32_MAX;
+    wanted.service_id = query.has(pr::kServiceId) ? asked.service_id : 0;
+    wanted.flow_label = query.has(pr::kFlowLabel) ? asked.flow_label : 0;
+    wanted.tclass = query.has(pr::kTClass) ? asked.tclass : std::uint8_t{0};
+    return wanted;
+}
+
+/// One end as the request names it; a wildcard where it does not.
+struct AskedEnd {
+    std::optional<PathEnd> end{};
+    bool missing = false;  ///< Named, but nobody is that.
+};
+
+std::expected<AskedEnd, SaStatus> asked_end(const SaQuery& query, const SaGuids& guids,
+                                            bool has_gid, const Gid& gid, bool has_lid, Lid lid) {
+    if (!has_gid && !has_lid) {
+        return AskedEnd{};
+    }
+    std::optional<EndPort> port;
+    if (has_gid) {
+        port = find_port(query.subnet, guids, gid);
+        if (!port) {
+            return AskedEnd{.missing = true};
+        }
+    }
+    if (has_lid) {
+        const std::optional<EndPort> owner = query.subnet.by_lid(lid);
+        if (!owner) {
+            return AskedEnd{.missing = true};
+        }
+        if (port && !same(*port, *owner)) {
+            return std::unexpected(status::kRequestInvalid);
+        }
+        port = owner;
+    }
+    PathEnd end = path_end(query.subnet, *port);
+    if (has_gid) {
+        end.gid = gid;
+    }
+    if (has_lid) {
+        end.first = lid;
+        end.lids = 1;
+    }
+    return AskedEnd{.end = end};
+}
+
+/// Calls fn for the end, or for all there are.
+void for_each_end(const SaQuery& query, const AskedEnd& asked, const SaTable& table,
+                  const auto& fn) {
+    if (asked.end) {
+        fn(*asked.end);
+        return;
+    }
+    query.subnet.for_each_end_port([&](EndPort port) {
+        if (!table.full() && base_lid(query.subnet, port) != kLidUnassigned) {
+            fn(path_end(query.subnet, port));
+        }
+    });
+}
+
+/// A source, where the request names one, must be a member of the group.
+bool is_member(const SaQuery& query, const SaMulticast::Group& group, const PathRecord& asked) {
+    if (query.has(pr::kSgid) && !group.members.contains(asked.sgid)) {
+        return false;
+    }
+    if (query.has(pr::kSlid)) {
+        const std::optional<EndPort> port = query.subnet.by_lid(asked.slid);
+        return port && group.members.contains(gid_of(query.subnet, *port));
+    }
+    return true;
+}
+
+void add_group(const SaQuery& query, const SaMulticast::Group& group, const PathRecord& asked,
+               const PathWanted& wanted, SaTable& table) {
+    const wire::McMemberRecord& common = group.common;
+    const bool visible = query.requester.trusted ||
+                         in_partition(pkeys_of(query.subnet, query.requester.port), common.pkey);
+    if (!visible || !is_member(query, group, asked) || wanted.paths_max == 0 ||
+        (query.has(pr::kDlid) && asked.dlid != common.mlid) ||
+        (wanted.pkey && ((wanted.pkey->value ^ common.pkey.value) & 0x7FFF) != 0) ||
+        (wanted.sl && *wanted.sl != common.sl) ||
+        (query.has(pr::kFlowLabel) && asked.flow_label != common.flow_label) ||
+        (query.has(pr::kHopLimit) && asked.hop_limit != common.hop_limit) ||
+        (query.has(pr::kTClass) && asked.tclass != common.tclass) ||
+        !wanted.mtu.allows(common.mtu) || !wanted.rate.allows(common.rate) ||
+        !wanted.life_time.allows(common.packet_life_time)) {
+        return;
+    }
+    // A way to all members; none leads back.
+    table.add(
+        PathRecord{.service_id = wanted.service_id,
+                   .dgid = common.mgid,
+                   .sgid = asked.sgid,
+                   .dlid = common.mlid,
+                   .slid = asked.slid,
+                   .flow_label = common.flow_label,
+                   .hop_limit = common.scope == kScopeLinkLocal ? common.hop_limit : kHopLimitMax,
+                   .tclass = common.tclass,
+                   .numb_path = 1,
+                   .pkey = common.pkey,
+                   .sl = common.sl,
+                   .mtu = common.mtu,
+                   .rate = common.rate,
+                   .packet_life_time = common.packet_life_time});
+}
+
+/// By MGID or by MLID, which several groups may have.
+SaStatus query_multicast(const SaQuery& query, const PathContext& context, const PathRecord& asked,
+                         const PathWanted& wanted, SaTable& table) {
+    if (query.has(pr::kDgid)) {
+        if (const SaMulticast::Group* group = context.multicast.find(asked.dgid)) {
+            add_group(query, *group, asked, wanted, table);
+        }
+        return wire::mad_status::kOk;
+    }
+    for (const auto& [mgid, group] : context.multicast.groups()) {
+        add_group(query, group, asked, wanted, table);
+    }
+    return wire::mad_status::kOk;
+}
+
+SaStatus check(const SaQuery& query, const PathRecord& asked, const PathWanted& wanted) {
+    if (!wanted.mtu.is_legal() || !wanted.rate.is_legal()) {
+        return status::kRequestInvalid;
+    }
+    const std::uint64_t service = query.components & pr::kServiceId;
+    if (service != 0 && service != pr::kServiceId) {
+        return status::kInsufficientComponents;
+    }
+    if (query.has(pr::kSgid) && asked.sgid.is_multicast()) {
+        return status::kInvalidGid;
+    }
+    return wire::mad_status::kOk;
+}
+
+}  // namespace
+
+std::optional<EndPort> find_port(const Subnet& subnet, const SaGuids& guids, const Gid& gid) {
+    const Guid guid = gid.interface_id();
+    std::optional<EndPort> port = subnet.by_port_guid(guid);
+    if (!port) {
+        const std::optional<Guid> base = guids.find(guid);
+        port = base ? subnet.by_port_guid(*base) : std::nullopt;
+    }
+    // The default prefix is good in every subnet.
+    if (port && gid.subnet_prefix() != kSubnetPrefixDefault &&
+        gid.subnet_prefix() != subnet.port(*port).info.gid_prefix) {
+        return std::nullopt;
+    }
+    return port;
+}
+
+SaStatus query_path_records(const SaQuery& query, const PathContext& context, SaTable& table) {
+    const auto asked = query.record<PathRecord>();
+    const PathWanted wanted = wanted_of(query, asked);
+    if (const SaStatus wrong = check(query, asked, wanted); wrong != wire::mad_status::kOk) {
+        return wrong;
+    }
+    if ((query.has(pr::kDgid) && asked.dgid.is_multicast()) ||
+        (query.has(pr::kDlid) && is_multicast(asked.dlid))) {
+        return query_multicast(query, context, asked, wanted, table);
+    }
+    // Raw packets have no path here.
+    if (query.has(pr::kRawTraffic) && asked.raw_traffic) {
+        return wire::mad_status::kOk;
+    }
+    const auto source = asked_end(query, context.guids, query.has(pr::kSgid), asked.sgid,
+                                  query.has(pr::kSlid), asked.slid);
+    const auto target = asked_end(query, context.guids, query.has(pr::kDgid), asked.dgid,
+                                  query.has(pr::kDlid), asked.dlid);
+    if (!source || !target) {
+        return source ? target.error() : source.error();
+    }
+    if (source->missing || target->missing) {
+        return wire::mad_status::kOk;
+    }
+    const PathFinder finder(query, context.settings);
+    for_each_end(query, *source, table, [&](const PathEnd& from) {
+        for_each_end(query, *target, table, [&](const PathEnd& to) {
+            finder.find(wanted, from, to, [&](const PathRecord& record) { table.add(record); });
+        });
+    });
+    return wire::mad_status::kOk;
+}
+
+}  // namespace softib::sm

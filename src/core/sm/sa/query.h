@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What every kind of record works with: the request taken apart, who asked and what he may see, and
+// the table that the answer's records go into.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/sm/subnet.h"
+#include "core/wire/layout.h"
+#include "core/wire/sa.h"
+
+namespace softib::sm {
+
+/// A MADHeader.Status.
+using SaStatus = std::uint16_t;
+
+/// Who asks, and of what right.
+struct SaRequester {
+    Lid lid{};
+    Qpn qp{1};
+    EndPort port{};
+    bool trusted = false;  ///< Gave the right SM_Key.
+};
+
+/// The request without its header. `subnet` outlives it.
+struct SaQuery {
+    const Subnet& subnet;
+    SaRequester requester;
+    wire::Method method{};
+    std::uint32_t modifier = 0;
+    std::uint64_t components = 0;
+    std::span<const std::uint8_t> data;
+    std::uint64_t now_ns = 0;
+
+    bool has(std::uint64_t bits) const { return (components & bits) == bits; }
+    /// What is asked for; what the request does not contain is zero.
+    template <wire::Attribute Record>
+    Record record() const {
+        std::array<std::uint8_t, Record::kBytes> bytes{};
+        std::copy_n(data.begin(), std::min(data.size(), bytes.size()), bytes.begin());
+        return wire::parse<Record>(bytes);
+    }
+};
+
+/// Records one after the other, as they stand in the answer: space for the header first.
+class SaTable {
+  public:
+    SaTable(std::size_t records_max, std::size_t bytes_max)
+        : records_max_(records_max), bytes_max_(bytes_max) {
+        bytes_.reserve(wire::kMadBytes);
+        bytes_.resize(wire::kSaDataOffset);
+    }
+
+    std::size_t count() const { return count_; }
+    std::uint16_t attribute_offset() const { return attribute_offset_; }
+    /// No more is wanted, or no more fits.
+    bool full() const { return count_ >= records_max_ || overflowed_; }
+    bool overflowed() const { return overflowed_; }
+    void clear() {
+        bytes_.resize(wire::kSaDataOffset);
+        count_ = 0;
+    }
+
+    template <wire::Attribute Record>
+    void add(const Record& record) {
+        if (full()) {
+            return;
+        }
+        constexpr std::size_t kBytes = wire::kSaAttributeOffset<Record> * std::size_t{8};
+        const std::size_t begin = bytes_.size();
+        if (begin + kBytes > bytes_max_) {
+            overflowed_ = true;
+            return;
+        }
+        bytes_.resize(begin + kBytes);
+        wire::emit(record, std::span(bytes_).subspan(begin));
+        attribute_offset_ = wire::kSaAttributeOffset<Record>;
+        ++count_;
+    }
+
+    std::vector<std::uint8_t> take() { return std::move(bytes_); }
+
+  private:
+    std::vector<std::uint8_t> bytes_;
+    std::size_t count_ = 0;
+    std::size_t records_max_;
+    std::size_t bytes_max_;
+    std::uint16_t attribute_offset_ = 0;
+    bool overflowed_ = false;
+};
+
+/// The partitions of an end port. A table that nobody wrote has the default partition.
+std::span<const PKey> pkeys_of(const Subnet& subnet, EndPort end);
+/// Some key of one matches some key of the other.
+bool share_partition(std::span<const PKey> a, std::span<const PKey> b);
+/// Some key of these is of the same partition, whatever kind of member.
+bool in_partition(std::span<const PKey> keys, PKey pkey);
+/// Records about a port go to those who share a partition with it, and to the trusted
+/// (IBA vol. 1, 15.4.1).
+bool may_see(const SaQuery& query, EndPort end);
+
+/// The end port that a port of a node belongs to: of a switch, its port 0.
+inline EndPort end_port_of(const Subnet& subnet, NodeIndex node, std::uint8_t port) {
+    return {node, subnet.node(node).is_switch() ? std::uint8_t{0} : port};
+}
+inline Lid base_lid(const Subnet& subnet, EndPort end) {
+    return subnet.port(end).info.lid;
+}
+inline bool same(EndPort a, EndPort b) {
+    return a.node == b.node && a.port == b.port;
+}
+Gid gid_of(const Subnet& subnet, EndPort end);
+
+/// Calls fn(port number) for the ports that answer to an end port's LID: all of a switch.
+template <typename Fn>
+void for_each_port_of(const Subnet& subnet, EndPort end, Fn&& fn) {
+    const SubnetNode& node = subnet.node(end.node);
+    if (!node.is_switch()) {
+        fn(end.port);
+        return;
+    }
+    for (std::size_t port = 0; port < node.ports.size(); ++port) {
+        fn(static_cast<std::uint8_t>(port));
+    }
+}
+
+/// Calls fn(EndPort) for the end ports that a LID in the request narrows the search to, else for
+/// all that are there.
+template <typename Fn>
+void for_each_asked(const SaQuery& query, bool has_lid, Lid lid, Fn&& fn) {
+    if (has_lid) {
+        if (const std::optional<EndPort> end = query.subnet.by_lid(lid)) {
+            fn(*end);
+        }
+        return;
+    }
+    query.subnet.for_each_end_port([&](EndPort end) {
+        if (base_lid(query.subnet, end) != kLidUnassigned) {
+            fn(end);
+        }
+    });
+}
+
+}  // namespace softib::sm
