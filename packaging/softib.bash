@@ -17,7 +17,7 @@ _softib_switches() {
 _softib() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
     local command=${COMP_WORDS[1]} fabric= words= i
-    local shape="--config --topology --hosts --hcas --radix --levels --dimensions
+    local shape="--config --from --topology --hosts --hcas --radix --levels --dimensions
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
         --host-pattern --arena"
     COMPREPLY=()
@@ -37,7 +37,7 @@ _softib() {
         -f | --fabric) words=$(_softib_fabrics) ;;
         --topology) words="single-switch fat-tree torus dragonfly" ;;
         --generation) words="EDR HDR NDR XDR" ;;
-        -c | --config | --dot | --svg)
+        -c | --config | --from | --dot | --svg | --ibnetdiscover | --ibsim)
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             return
             ;;
@@ -51,7 +51,7 @@ _softib() {
                 down) words="--all $(_softib_fabrics)" ;;
                 list) words="--json" ;;
                 status) words="-f -v --json" ;;
-                topo) words="-f --dot --svg --json $shape" ;;
+                topo) words="-f --dot --svg --ibnetdiscover --ibsim --json $shape" ;;
                 exec) words="-f --ns -- $(_softib_hosts "$fabric")" ;;
                 env) words="-f $(_softib_hosts "$fabric")" ;;
                 run) words="$shape --ns --" ;;
