@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/sm/routing/engine.h"
+
+#include <algorithm>
+#include <array>
+
+namespace softib::sm::routing {
+
+namespace {
+
+constexpr std::array kEngines{
+    Engine{"minhop", "shortest paths, least used port; may have credit loops", route_with_minhop},
+    Engine{"updn", "up then down from the roots; trees and anything near one", route_with_updn},
+    Engine{"ftree", "fat trees: no contention for shift permutations", route_with_ftree},
+};
+
+}  // namespace
+
+std::span<const Engine> engines() {
+    return kEngines;
+}
+
+const Engine* find_engine(std::string_view name) {
+    const auto found = std::ranges::find(kEngines, name, &Engine::name);
+    return found == kEngines.end() ? nullptr : &*found;
+}
+
+}  // namespace softib::sm::routing

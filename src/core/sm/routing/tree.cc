@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/sm/routing/tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace softib::sm::routing {
+
+namespace {
+
+// A fabric whose cables mostly join adjacent levels is a tree with some odd cables.
+constexpr std::uint32_t kOddCablesMaxPercent = 5;
+
+/// Hops from the nearest of `sources`; kNone where none is near.
+std::vector<std::uint32_t> distances_from(const Graph& graph, const Neighbours& neighbours,
+                                          std::span<const std::uint32_t> sources) {
+    std::vector<std::uint32_t> distance(graph.switch_count(), kNone);
+    std::vector<std::uint32_t> queue;
+    for (const std::uint32_t sw : sources) {
+        if (distance[sw] == kNone) {
+            distance[sw] = 0;
+            queue.push_back(sw);
+        }
+    }
+    for (std::size_t head = 0; head < queue.size(); ++head) {
+        for (const Neighbours::Neighbour& next : neighbours.of(queue[head])) {
+            if (distance[next.peer] == kNone) {
+                distance[next.peer] = distance[queue[head]] + 1;
+                queue.push_back(next.peer);
+            }
+        }
+    }
+    return distance;
+}
+
+/// Switches that carry about as many hosts as the fullest. A lone host on a spine does not make it
+/// a leaf.
+std::vector<std::uint32_t> find_leaves(const Graph& graph) {
+    std::uint32_t most = 0;
+    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+        most = std::max(most, graph.host_count(sw));
+    }
+    std::vector<std::uint32_t> leaves;
+    for (std::uint32_t sw = 0; sw < graph.switch_count() && most != 0; ++sw) {
+        if (graph.host_count(sw) * 4 >= most) {
+            leaves.push_back(sw);
+        }
+    }
+    return leaves;
+}
+
+std::uint32_t find_root(std::vector<std::uint32_t>& parent, std::uint32_t i) {
+    while (parent[i] != i) {
+        parent[i] = parent[parent[i]];
+        i = parent[i];
+    }
+    return i;
+}
+
+/// A switch that looks like a root but joins only what is joined below it anyway is a leaf with
+/// few hosts or none: puts it back to where its neighbours are the next level up.
+void lower_useless_tops(const Neighbours& neighbours, TreeLevels& levels) {
+    if (levels.top < 2) {
+        return;
+    }
+    std::vector<std::uint32_t> parent(levels.level.size());
+    std::iota(parent.begin(), parent.end(), 0U);
+    for (std::uint32_t sw = 0; sw < parent.size(); ++sw) {
+        for (const Neighbours::Neighbour& next : neighbours.of(sw)) {
+            if (levels.level[sw] < levels.top && levels.level[next.peer] < levels.top) {
+                parent[find_root(parent, sw)] = find_root(parent, next.peer);
+            }
+        }
+    }
+    std::uint32_t top = 0;
+    for (std::uint32_t sw = 0; sw < parent.size(); ++sw) {
+        const auto near = neighbours.of(sw);
+        if (levels.level[sw] == levels.top && !near.empty() &&
+            std::ranges::all_of(near, [&](const Neighbours::Neighbour& next) {
+                return levels.level[next.peer] + 1 == levels.top &&
+                       find_root(parent, next.peer) == find_root(parent, near[0].peer);
+            })) {
+            levels.level[sw] = levels.top - 2;
+        }
+        top = std::max(top, levels.level[sw]);
+    }
+    levels.top = top;
+}
+
+bool mostly_adjacent(const Graph& graph, const TreeLevels& levels) {
+    std::uint32_t odd = 0;
+    for (std::uint32_t link = 0; link < graph.links().size(); ++link) {
+        const std::uint32_t a = levels.level[graph.source(link)];
+        const std::uint32_t b = levels.level[graph.links()[link].peer];
+        odd += a + 1 != b && b + 1 != a ? 1U : 0U;
+    }
+    return odd * 100 <= graph.links().size() * kOddCablesMaxPercent;
+}
+
+Places sorted_places(std::uint32_t count, auto key) {
+    std::vector<std::uint32_t> order(count);
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::sort(order, {}, [&](std::uint32_t sw) { return std::tuple(key(sw), sw); });
+    Places places(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        places[order[i]] = i;
+    }
+    return places;
+}
+
+/// The switch of an island from which its farthest switch is nearest. Two sweeps find the ends of
+/// a longest shortest path, or nearly so; the middle between them is central.
+std::uint32_t find_centre(const Graph& graph, const Neighbours& neighbours, std::uint32_t member) {
+    const auto farthest = [&](std::span<const std::uint32_t> distance) {
+        std::uint32_t best = member;
+        for (std::uint32_t sw = 0; sw < distance.size(); ++sw) {
+            if (distance[sw] != kNone && distance[sw] > distance[best]) {
+                best = sw;
+            }
+        }
+        return best;
+    };
+    const std::uint32_t a = farthest(distances_from(graph, neighbours, std::span(&member, 1)));
+    const auto from_a = distances_from(graph, neighbours, std::span(&a, 1));
+    const std::uint32_t b = farthest(from_a);
+    const auto from_b = distances_from(graph, neighbours, std::span(&b, 1));
+    std::uint32_t best = member;
+    const auto key = [&](std::uint32_t sw) {
+        // Of the switches in the middle, the one with the most cables.
+        return std::tuple(std::max(from_a[sw], from_b[sw]), from_a[sw] + from_b[sw],
+                          UINT32_MAX - graph.degree(sw), sw);
+    };
+    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+        if (from_a[sw] != kNone && key(sw) < key(best)) {
+            best = sw;
+        }
+    }
+    return best;
+}
+
+/// The searches of `up_down_hops` for 64 destinations. For every switch and cost (hops), the
+/// destinations of that cost.
+class UpDownSearch {
+  public:
+    UpDownSearch(const Graph& graph, const Neighbours& neighbours, const Places& places);
+    void run(std::uint32_t first, HopSets& sets);
+
+  private:
+    struct Ends {
+        std::uint32_t up;  ///< Neighbours before this one in `order_of_` lead up, the rest down.
+        std::uint32_t last;
+    };
+
+    std::uint64_t* costs(std::uint32_t sw) { return &costs_[std::size_t{sw} * width_]; }
+    /// Adds to `sw` what its neighbours in a range of `sides_` reach, and notes them as next hops.
+    void relax(std::uint32_t sw, std::uint32_t begin, std::uint32_t end);
+
+    struct Side {
+        std::uint32_t peer;
+        std::uint32_t position;  ///< Index of the neighbour's mask.
+    };
+
+    const Neighbours& neighbours_;
+    std::uint32_t count_;
+    std::uint32_t width_ = 1;                ///< Costs run from 0 to width_ - 1.
+    std::vector<std::uint32_t> by_place_;    ///< Switches from the top down.
+    std::vector<Side> sides_;                ///< By switch: neighbours above, then those below.
+    std::vector<std::uint32_t> first_side_;  ///< By switch, one more at the end.
+    std::vector<std::uint32_t> first_down_;  ///< By switch.
+    std::vector<std::uint64_t> costs_;
+    std::vector<std::uint64_t> seen_;
+    std::vector<std::uint64_t> masks_;
+    std::uint64_t all_ = 0;
+};
+
+UpDownSearch::UpDownSearch(const Graph& graph, const Neighbours& neighbours, const Places& places)
+    : neighbours_(neighbours),
+      count_(graph.switch_count()),
+      by_place_(count_),
+      first_side_(count_ + 1),
+      first_down_(count_),
+      seen_(count_),
+      masks_(neighbours.size()) {
+    for (std::uint32_t sw = 0; sw < count_; ++sw) {
+        by_place_[places[sw]] = sw;
+    }
+    for (std::uint32_t sw = 0; sw < count_; ++sw) {
+        for (const bool up : {true, false}) {
+            std::uint32_t position = neighbours.first(sw);
+            for (const Neighbours::Neighbour& next : neighbours.of(sw)) {
+                if ((places[next.peer] < places[sw]) == up) {
+                    sides_.push_back({next.peer, position});
+                }
+                ++position;
+            }
+            (up ? first_down_[sw] : first_side_[sw + 1]) =
+                static_cast<std::uint32_t>(sides_.size());
+        }
+    }
+    // No path has more hops than the longest way up and one down again.
+    std::vector<std::uint32_t> climb(count_);
+    std::uint32_t longest = 0;
+    for (const std::uint32_t sw : by_place_) {
+        for (std::uint32_t i = first_side_[sw]; i < first_down_[sw]; ++i) {
+            climb[sw] = std::max(climb[sw], climb[sides_[i].peer] + 1);
+        }
+        longest = std::max(longest, climb[sw]);
+    }
+    width_ = 2 * longest + 1;
+    costs_.resize(std::size_t{count_} * width_);
+}
+
+void UpDownSearch::relax(std::uint32_t sw, std::uint32_t begin, std::uint32_t end) {
+    std::uint64_t* const own = costs(sw);
+    std::uint64_t missing = all_ & ~seen_[sw];
+    for (std::uint32_t cost = 0; cost + 1 < width_ && missing != 0; ++cost) {
+        std::uint64_t reached = 0;
+        for (std::uint32_t i = begin; i < end; ++i) {
+            reached |= costs(sides_[i].peer)[cost];
+        }
+        reached &= missing;
+        if (reached == 0) {
+            continue;
+        }
+        for (std::uint32_t i = begin; i < end; ++i) {
+            masks_[sides_[i].position] |= costs(sides_[i].peer)[cost] & reached;
+        }
+        own[cost + 1] |= reached;
+        missing &= ~reached;
+    }
+    seen_[sw] = all_ & ~missing;
+}
+
+void UpDownSearch::run(std::uint32_t first, HopSets& sets) {
+    std::ranges::fill(costs_, 0);
+    std::ranges::fill(seen_, 0);
+    std::ranges::fill(masks_, 0);
+    const std::uint32_t count = std::min(kBatch, count_ - first);
+    all_ = count == 64 ? UINT64_MAX : (std::uint64_t{1} << count) - 1;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        costs(first + i)[0] = seen_[first + i] = std::uint64_t{1} << i;
+    }
+    // Down first, from the bottom; then whoever cannot go down asks those above it.
+    for (auto sw = by_place_.rbegin(); sw != by_place_.rend(); ++sw) {
+        relax(*sw, first_down_[*sw], first_side_[*sw + 1]);
+    }
+    for (const std::uint32_t sw : by_place_) {
+        relax(sw, first_side_[sw], first_down_[sw]);
+        sets.add(sw, first,
+                 std::span(masks_).subspan(neighbours_.first(sw), neighbours_.of(sw).size()));
+    }
+}
+
+}  // namespace
+
+std::expected<std::vector<std::uint32_t>, Error> find_switches(const Graph& graph,
+                                                               std::span<const Guid> guids) {
+    std::vector<std::uint32_t> result;
+    for (const Guid guid : guids) {
+        std::uint32_t sw = 0;
+        while (sw < graph.switch_count() && graph.guid(sw) != guid) {
+            ++sw;
+        }
+        if (sw == graph.switch_count()) {
+            return std::unexpected(
+                Error{fmt::format("root {} is no switch of this subnet: name switches by their "
+                                  "GUIDs, or none to have the roots found",
+                                  to_string(guid))});
+        }
+        result.push_back(sw);
+    }
+    return result;
+}
+
+std::optional<TreeLevels> find_levels(const Graph& graph, const Neighbours& neighbours,
+                                      std::span<const std::uint32_t> roots) {
+    const std::vector<std::uint32_t> leaves = find_leaves(graph);
+    TreeLevels levels;
+    levels.level = distances_from(graph, neighbours, roots.empty() ? leaves : roots);
+    for (std::uint32_t& level : levels.level) {
+        level = level == kNone ? 0 : level;
+        levels.top = std::max(levels.top, level);
+    }
+    if (roots.empty()) {
+        lower_useless_tops(neighbours, levels);
+    } else {
+        for (std::uint32_t& level : levels.level) {
+            level = levels.top - level;
+        }
+    }
+    if (!mostly_adjacent(graph, levels)) {
+        return std::nullopt;
+    }
+    return levels;
+}
+
+Places places_by_level(const TreeLevels& levels) {
+    return sorted_places(static_cast<std::uint32_t>(levels.level.size()),
+                         [&](std::uint32_t sw) { return levels.top - levels.level[sw]; });
+}
+
+Places places_by_distance(const Graph& graph, const Neighbours& neighbours,
+                          std::span<const std::uint32_t> roots) {
+    std::vector<std::uint32_t> all(roots.begin(), roots.end());
+    std::vector<std::uint32_t> distance = distances_from(graph, neighbours, all);
+    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+        if (distance[sw] == kNone) {
+            const std::uint32_t centre = find_centre(graph, neighbours, sw);
+            const auto island = distances_from(graph, neighbours, std::span(&centre, 1));
+            for (std::uint32_t i = 0; i < island.size(); ++i) {
+                distance[i] = std::min(distance[i], island[i]);
+            }
+        }
+    }
+    return sorted_places(graph.switch_count(), [&](std::uint32_t sw) { return distance[sw]; });
+}
+
+HopSets up_down_hops(const Graph& graph, const Neighbours& neighbours, const Places& places) {
+    HopSets sets(neighbours, graph.switch_count());
+    UpDownSearch search(graph, neighbours, places);
+    for (std::uint32_t first = 0; first < graph.switch_count(); first += kBatch) {
+        search.run(first, sets);
+    }
+    return sets;
+}
+
+}  // namespace softib::sm::routing
