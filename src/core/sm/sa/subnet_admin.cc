@@ -16,6 +16,9 @@ using wire::Method;
 using wire::SaAttribute;
 namespace status = wire::mad_status;
 
+constexpr auto kReportResp = static_cast<Method>(0x86);
+constexpr std::size_t kSubscribeOffset = wire::kSaDataOffset + 23;
+
 /// SubnAdm has no other methods that want an answer (IBA vol. 1, 15.2.4).
 bool is_known(Method method) {
     switch (method) {
@@ -42,8 +45,9 @@ SaAttribute answer_to(const wire::MadRepr& request) {
     if (request.method == Method::kGetMulti) {
         return SaAttribute::kPathRecord;
     }
-    return request.method == Method::kGetTraceTable ? SaAttribute::kTraceRecord
-                                                    : static_cast<SaAttribute>(request.attribute_id);
+    return request.method == Method::kGetTraceTable
+               ? SaAttribute::kTraceRecord
+               : static_cast<SaAttribute>(request.attribute_id);
 }
 
 /// The header that every answer has: the request's, turned round, without its SM_Key.
@@ -85,6 +89,7 @@ wire::ClassPortInfo class_port_info() {
             .capability_mask2 = wire::sa_capability2::kIsAdditionalGUIDSupported |
                                 wire::sa_capability2::kIsFullPortInfoRecordSupported |
                                 wire::sa_capability2::kIsExtendedSpeedsSupported |
+                                wire::sa_capability2::kIsMulticastServiceRecordSupported |
                                 wire::sa_capability2::kIsPortInfoCapabilityMask2MatchSupported |
                                 kIsSendOnlyFullMemberSupported,
             .resp_time_value = kResponseTime,
@@ -98,7 +103,15 @@ wire::ClassPortInfo class_port_info() {
 SubnetAdmin::SubnetAdmin(const Subnet& subnet, SaConfig config)
     : subnet_(subnet),
       config_(std::move(config)),
-      multicast_([this](const Gid& gid) { return port_of(gid); }, config_.multicast) {}
+      multicast_([this](const Gid& gid) { return port_of(gid); }, config_.multicast),
+      services_(
+          [this](Guid guid) {
+              return find_port(subnet_, guids_, Gid::from(kSubnetPrefixDefault, guid));
+          },
+          config_.services),
+      subscriptions_(config_.subscriptions),
+      reports_(config_.reports),
+      queue_(config_.queue) {}
 
 std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std::uint8_t> request,
                                                              Lid slid, Qpn qp,
@@ -107,7 +120,13 @@ std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std
     std::copy_n(request.begin(), std::min(request.size(), first.size()), first.begin());
     const wire::MadRepr mad = wire::MadRepr::parse(wire::Mad<const std::uint8_t>(first));
     const std::optional<EndPort> port = subnet_.by_lid(slid);
-    if (request.size() < wire::kSaDataOffset || !wire::wants_response(mad.method) || !port) {
+    if (request.size() < wire::kSaDataOffset || !port) {
+        return std::nullopt;
+    }
+    if (mad.method == kReportResp) {
+        reports_.handle_response(subnet_.port(*port).guid, mad.transaction_id);
+    }
+    if (!wire::wants_response(mad.method)) {
         return std::nullopt;
     }
     const wire::SaHeader header = wire::Sa<const std::uint8_t>(first).header();
@@ -139,8 +158,15 @@ std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std
         result =
             table.count() == 0 ? wire::sa_status::kNoRecords : wire::sa_status::kTooManyRecords;
     }
+    if (mad.method == Method::kSet || mad.method == Method::kDelete) {
+        settle_groups(now_ns);
+    }
     if (result != status::kOk) {
-        return refuse(request, mad, result, components);
+        std::vector<std::uint8_t> message = refuse(request, mad, result, components);
+        if (static_cast<SaAttribute>(mad.attribute_id) == SaAttribute::kInformInfo) {
+            message[kSubscribeOffset] = 0;  // Nobody is subscribed (IBA vol. 1, o13-13.1.1).
+        }
+        return message;
     }
     const std::uint16_t offset = table.attribute_offset();
     std::vector<std::uint8_t> message = table.take();
@@ -157,6 +183,11 @@ SaStatus SubnetAdmin::dispatch(const SaQuery& query, SaAttribute attribute, SaTa
             return handle_mc_member(query, table);
         case SaAttribute::kGuidInfoRecord:
             return handle_guids(query, table);
+        case SaAttribute::kServiceRecord:
+            return handle_services(query, table);
+        case SaAttribute::kInformInfo:
+            return query.method == Method::kSet ? subscriptions_.handle_set(query, table)
+                                                : status::kUnsupportedAttribute;
         default:
             break;
     }
@@ -208,6 +239,8 @@ SaStatus SubnetAdmin::dispatch_get(const SaQuery& query, SaAttribute attribute, 
             return query_path_records(query, {config_.paths, multicast_, guids_}, table);
         case SaAttribute::kVlArbitrationTableRecord:
             return query_vl_arbitration_records(query, table);
+        case SaAttribute::kInformInfoRecord:
+            return subscriptions_.handle_get(query, table);
         default:
             return status::kUnsupportedAttribute;
     }
@@ -228,6 +261,20 @@ SaStatus SubnetAdmin::handle_guids(const SaQuery& query, SaTable& table) {
                     });
                 });
             });
+        default:
+            return status::kUnsupportedAttribute;
+    }
+}
+
+SaStatus SubnetAdmin::handle_services(const SaQuery& query, SaTable& table) {
+    switch (query.method) {
+        case Method::kGet:
+        case Method::kGetTable:
+            return services_.handle_get(query, table);
+        case Method::kSet:
+            return services_.handle_set(query, table);
+        case Method::kDelete:
+            return services_.handle_delete(query, table);
         default:
             return status::kUnsupportedAttribute;
     }
@@ -296,6 +343,47 @@ std::optional<SaPort> SubnetAdmin::port_of(const Gid& gid) const {
     // Under the name that was asked for, with the subnet's own prefix.
     port.gid = Gid::from(subnet_.port(*end).info.gid_prefix, gid.interface_id());
     return port;
+}
+
+void SubnetAdmin::submit(std::vector<std::uint8_t> request, Lid slid, Qpn qp) {
+    if (request.size() < wire::kSaDataOffset) {
+        return;
+    }
+    MadBytes first{};
+    std::copy_n(request.begin(), std::min(request.size(), first.size()), first.begin());
+    const wire::MadRepr mad = wire::MadRepr::parse(wire::Mad<const std::uint8_t>(first));
+    SaRequestQueue::Request waiting{slid, qp, std::move(request)};
+    if (queue_.push(std::move(waiting)) || !wire::wants_response(mad.method) ||
+        refused_.size() >= config_.queue.requests_max) {
+        return;
+    }
+    const std::uint64_t components = wire::Sa<const std::uint8_t>(first).header().component_mask;
+    refused_.push_back({slid, qp, refuse(first, mad, status::kBusy, components)});
+}
+
+std::optional<SaOutgoing> SubnetAdmin::poll_answer(std::uint64_t now_ns) {
+    if (!refused_.empty()) {
+        SaOutgoing answer = std::move(refused_.front());
+        refused_.pop_front();
+        return answer;
+    }
+    while (const auto request = queue_.pop()) {
+        if (auto answer = handle(request->message, request->lid, request->qp, now_ns)) {
+            return SaOutgoing{request->lid, request->qp, std::move(*answer)};
+        }
+    }
+    return std::nullopt;
+}
+
+std::vector<std::uint8_t> SubnetAdmin::busy_instead(std::span<const std::uint8_t> answer) {
+    std::vector<std::uint8_t> message(wire::kMadBytes);
+    std::copy_n(answer.begin(), std::min<std::size_t>(answer.size(), wire::kSaDataOffset),
+                message.begin());
+    MadBytes mad{};
+    std::copy_n(message.begin(), wire::kSaDataOffset, mad.begin());
+    wire::Mad<std::uint8_t>(mad).set_status(status::kBusy);
+    wire::Sa<std::uint8_t>(mad).set_rmpp({});
+    return {mad.begin(), mad.end()};
 }
 
 }  // namespace softib::sm

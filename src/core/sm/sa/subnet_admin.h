@@ -5,27 +5,42 @@
 // of class SubnAdm. Knows the versions, keys, methods and attributes; each kind of record has a
 // file of its own.
 //
+// Files: subnet_admin.cc takes requests, subnet_admin_events.cc does what nobody asked for,
+// snapshot.cc writes down what must survive.
+//
 // Sans-I/O. A request is a whole message: MAD header, RMPP header, SA header, and as much data as
 // came. So is the answer; where its RMPP header has the flag Active it goes by RMPP, however
 // short. Time is an argument.
 
 #include <cstdint>
+#include <expected>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/sm/sa/guids.h"
 #include "core/sm/sa/multicast.h"
 #include "core/sm/sa/path_records.h"
 #include "core/sm/sa/query.h"
+#include "core/sm/sa/reports.h"
+#include "core/sm/sa/request_queue.h"
+#include "core/sm/sa/services.h"
+#include "core/sm/sa/subscriptions.h"
 #include "core/wire/sm_info_record.h"
 
 namespace softib::sm {
 
 struct SaConfig {
     std::uint64_t sm_key = 1;  ///< Who gives it is trusted.
+    Guid port_guid{};          ///< Of the port that the administration runs on.
     PathSettings paths{};
     SaMulticastLimits multicast{};
+    SaServiceLimits services{};
+    SaSubscriptionLimits subscriptions{};
+    SaReportLimits reports{};
+    SaQueueLimits queue{};
     std::size_t table_bytes_max = std::size_t{64} << 20;
 };
 
@@ -40,26 +55,78 @@ class SubnetAdmin {
     std::optional<std::vector<std::uint8_t>> handle(std::span<const std::uint8_t> request, Lid slid,
                                                     Qpn qp, std::uint64_t now_ns);
 
+    /// The same in turn: a request waits, and the answers come out one of each port after the
+    /// other. Who has too many waiting is told at once that we are busy.
+    void submit(std::vector<std::uint8_t> request, Lid slid, Qpn qp);
+    std::optional<SaOutgoing> poll_answer(std::uint64_t now_ns);
+    std::size_t waiting() const { return queue_.size(); }
+    /// What to send instead of an answer that there is no room to send now.
+    static std::vector<std::uint8_t> busy_instead(std::span<const std::uint8_t> answer);
+
+    void handle_timeout(std::uint64_t now_ns);
+    std::uint64_t next_timeout_ns() const;
+
+    /// A trap that a node sent to the manager, as it came.
+    void report_trap(const wire::Notice& trap, std::uint64_t now_ns);
+    /// A port of this GID is there, or is gone: traps 64 and 65.
+    void report_port(const Gid& gid, bool in_service, std::vector<PKey> partitions,
+                     std::uint64_t now_ns);
+    /// The next Report to send to a subscriber. Its answer comes to handle() or submit().
+    std::optional<SaOutgoing> poll_report() { return reports_.poll(subnet_); }
+
+    /// Forgets what the port has joined, subscribed and registered.
+    void forget_port(const Gid& gid, std::uint64_t now_ns);
+
+    /// A multicast group of the manager's own.
+    std::expected<Lid, SaStatus> add_group(const wire::McMemberRecord& group, std::uint64_t now_ns);
+    /// An MLID whose members are others than before.
+    std::optional<Lid> poll_changed_mlid();
+    struct GroupMember {
+        EndPort port;
+        bool receives = false;  ///< Else it only sends.
+    };
+    std::vector<GroupMember> members_of(Lid mlid) const;
+
+    /// What another administration needs to go on in our place: groups, services, subscriptions,
+    /// alias GUIDs.
+    std::vector<std::uint8_t> snapshot(std::uint64_t now_ns) const;
+    /// Takes over a snapshot; what was here before is gone. The error says what is wrong with it,
+    /// and then nothing has changed.
+    std::expected<void, std::string> restore(std::span<const std::uint8_t> snapshot,
+                                             std::uint64_t now_ns);
+
     /// All managers that there are, the own one too.
     void set_managers(std::vector<wire::SmInfoRecord> managers) { managers_ = std::move(managers); }
 
-    SaMulticast& multicast() { return multicast_; }
     const SaMulticast& multicast() const { return multicast_; }
+    const SaServices& services() const { return services_; }
+    const SaSubscriptions& subscriptions() const { return subscriptions_; }
+    const SaReports& reports() const { return reports_; }
     SaGuids& guids() { return guids_; }
 
   private:
     SaStatus dispatch(const SaQuery& query, wire::SaAttribute attribute, SaTable& table);
     SaStatus dispatch_get(const SaQuery& query, wire::SaAttribute attribute, SaTable& table);
     SaStatus handle_guids(const SaQuery& query, SaTable& table);
+    SaStatus handle_services(const SaQuery& query, SaTable& table);
     SaStatus handle_mc_member(const SaQuery& query, SaTable& table);
     SaStatus handle_managers(const SaQuery& query, SaTable& table) const;
     SaPort port_of(EndPort end) const;
     std::optional<SaPort> port_of(const Gid& gid) const;
+    void settle_groups(std::uint64_t now_ns);
+    void tell(const SaNotice& notice, std::uint64_t now_ns);
+    SaNotice own_notice(std::uint16_t trap, const Gid& about, std::vector<PKey> partitions) const;
 
     const Subnet& subnet_;
     SaConfig config_;
     SaGuids guids_;
     SaMulticast multicast_;
+    SaServices services_;
+    SaSubscriptions subscriptions_;
+    SaReports reports_;
+    SaRequestQueue queue_;
+    std::deque<SaOutgoing> refused_;
+    std::set<Lid> changed_mlids_;
     std::vector<wire::SmInfoRecord> managers_;
 };
 

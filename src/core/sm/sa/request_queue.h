@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Requests that wait for their turn: one of each port after the other, so that one who floods waits
+// for himself and for nobody else.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/ids.h"
+
+namespace softib::sm {
+
+struct SaQueueLimits {
+    std::size_t per_port_max = 256;
+    std::size_t requests_max = 65'536;
+};
+
+class SaRequestQueue {
+  public:
+    struct Request {
+        Lid lid{};
+        Qpn qp{};
+        std::vector<std::uint8_t> message;
+    };
+
+    explicit SaRequestQueue(const SaQueueLimits& limits) : limits_(limits) {}
+
+    std::size_t size() const { return size_; }
+    /// False: there is no room for it.
+    bool push(Request request);
+    std::optional<Request> pop();
+
+  private:
+    SaQueueLimits limits_;
+    std::unordered_map<std::uint16_t, std::deque<Request>> waiting_;  ///< By LID.
+    std::deque<Lid> turns_;  ///< Each LID that has something once.
+    std::size_t size_ = 0;
+};
+
+}  // namespace softib::sm

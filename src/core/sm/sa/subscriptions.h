@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// InformInfo and InformInfoRecord: who wants to hear of which notices (IBA vol. 1, 13.4.11 and
+// 15.2.5.12).
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/sm/sa/query.h"
+#include "core/wire/inform_info.h"
+#include "core/wire/notice.h"
+
+namespace softib::sm {
+
+struct SaSubscriptionLimits {
+    std::size_t subscriptions_max = 65'536;
+    std::size_t subscriptions_per_client_max = 64;
+};
+
+/// Something to tell, and who may hear it.
+struct SaNotice {
+    wire::GmpNotice notice;
+    /// Partitions of what it is about; empty: everybody may know.
+    std::vector<PKey> partitions;
+};
+
+class SaSubscriptions {
+  public:
+    struct Subscription {
+        Guid port{};
+        Gid gid{};
+        Qpn qp{};
+        std::uint16_t enumeration = 0;  ///< Tells those of one port apart.
+        bool trusted = false;
+        wire::InformInfo info;
+    };
+
+    explicit SaSubscriptions(const SaSubscriptionLimits& limits) : limits_(limits) {}
+
+    std::size_t count() const { return count_; }
+    const std::map<Guid, std::vector<Subscription>>& all() const { return by_port_; }
+
+    /// SubnAdmSet(InformInfo): subscribes or ends a subscription.
+    SaStatus handle_set(const SaQuery& query, SaTable& table);
+    /// SubnAdmGet, SubnAdmGetTable(InformInfoRecord).
+    SaStatus handle_get(const SaQuery& query, SaTable& table) const;
+
+    /// Calls fn(const Subscription&) for each that wants the notice and may have it.
+    template <typename Fn>
+    void for_each_listener(const Subnet& subnet, const SaNotice& notice, Fn&& fn) const {
+        for (const auto& [port, subscriptions] : by_port_) {
+            for (const Subscription& subscription : subscriptions) {
+                if (wants(subscription, notice.notice) && may_hear(subnet, subscription, notice)) {
+                    fn(subscription);
+                }
+            }
+        }
+    }
+
+    void remove_port(Guid port);
+    void restore(const Subscription& subscription);
+
+  private:
+    SaStatus subscribe(const SaQuery& query, const wire::InformInfo& asked);
+    SaStatus unsubscribe(const SaQuery& query, const wire::InformInfo& asked);
+    static bool wants(const Subscription& subscription, const wire::GmpNotice& notice);
+    static bool may_hear(const Subnet& subnet, const Subscription& subscription,
+                         const SaNotice& notice);
+
+    SaSubscriptionLimits limits_;
+    std::map<Guid, std::vector<Subscription>> by_port_;
+    std::size_t count_ = 0;
+};
+
+}  // namespace softib::sm
