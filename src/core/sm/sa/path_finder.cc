@@ -30,47 +30,81 @@ PathEnd path_end(const Subnet& subnet, EndPort port) {
     return {port, gid_of(subnet, port), info.lid, static_cast<std::uint16_t>(1U << info.lmc)};
 }
 
-std::optional<PathFacts> follow_path(const Subnet& subnet, EndPort from, EndPort to, Lid dlid,
-                                     std::uint8_t sl) {
-    const SubnetPort& start = subnet.port(from);
-    PathFacts facts{mtu_of(start.info), rate_of(start.info)};
-    if (facts.rate == 0) {
-        facts.rate = kRateUnknown;
+namespace {
+
+/// One packet on its way.
+class Walk {
+  public:
+    Walk(const Subnet& subnet, EndPort from, EndPort to, Lid dlid, std::uint8_t sl)
+        : subnet_(subnet), to_(to), dlid_(dlid), sl_(sl), at_(from.node) {
+        const SubnetPort& start = subnet.port(from);
+        const SubnetNode& node = subnet.node(from.node);
+        if (same(from, to)) {
+            facts_ = {mtu_of(start.info), rate_of(start.info)};
+            state_ = kArrived;
+        } else if (node.is_switch()) {
+            facts_ = {wire::mtu_code::k4096, 0};
+        } else if (start.peer == kNoNode || drops(node, 0, from.port, sl)) {
+            state_ = kLost;
+        } else {
+            facts_ = {mtu_of(start.info), rate_of(start.info)};
+            at_ = start.peer;
+            in_ = start.peer_port;
+        }
     }
-    if (same(from, to)) {
-        return facts;
-    }
-    NodeIndex at = from.node;
-    std::uint8_t in = 0;
-    if (!subnet.node(at).is_switch()) {
-        if (start.peer == kNoNode || drops(subnet.node(at), 0, from.port, sl)) {
+
+    bool going() const { return state_ == kGoing; }
+    std::optional<PathFacts> facts() const {
+        if (state_ != kArrived) {
             return std::nullopt;
         }
-        at = start.peer;
-        in = start.peer_port;
-    } else {
-        facts = {wire::mtu_code::k4096, 0};
+        return PathFacts{facts_.mtu, facts_.rate == 0 ? kRateUnknown : facts_.rate};
     }
-    for (std::size_t hop = 0; hop <= kHopsMax; ++hop) {
-        const SubnetNode& node = subnet.node(at);
-        if (at == to.node && (node.is_switch() || in == to.port)) {
-            facts.rate = facts.rate == 0 ? kRateUnknown : facts.rate;
-            return facts;
+
+    void step() {
+        const SubnetNode& node = subnet_.node(at_);
+        if (at_ == to_.node && (node.is_switch() || in_ == to_.port)) {
+            state_ = kArrived;
+            return;
         }
-        const std::uint8_t out = node.is_switch() ? subnet.forward(at, dlid) : kLftNoPath;
+        const std::uint8_t out = node.is_switch() ? subnet_.forward(at_, dlid_) : kLftNoPath;
         // Port 0 is the switch itself, and that is not where we go.
         if (out == 0 || out >= node.ports.size() || node.ports[out].peer == kNoNode ||
-            drops(node, in, out, sl)) {
-            return std::nullopt;
+            drops(node, in_, out, sl_) || ++hops_ > kHopsMax) {
+            state_ = kLost;
+            return;
         }
         const SubnetPort& port = node.ports[out];
         const std::uint8_t rate = rate_of(port.info);
-        facts.mtu = std::min(facts.mtu, mtu_of(port.info));
-        facts.rate = facts.rate == 0 ? rate : lesser(Quantity::kRate, facts.rate, rate);
-        at = port.peer;
-        in = port.peer_port;
+        facts_.mtu = std::min(facts_.mtu, mtu_of(port.info));
+        facts_.rate = facts_.rate == 0 ? rate : lesser(Quantity::kRate, facts_.rate, rate);
+        at_ = port.peer;
+        in_ = port.peer_port;
     }
-    return std::nullopt;
+
+  private:
+    enum State : std::uint8_t { kGoing, kArrived, kLost };
+
+    const Subnet& subnet_;
+    EndPort to_;
+    Lid dlid_;
+    std::uint8_t sl_;
+    State state_ = kGoing;
+    std::uint8_t in_ = 0;
+    NodeIndex at_;
+    std::size_t hops_ = 0;
+    PathFacts facts_;
+};
+
+}  // namespace
+
+std::optional<PathFacts> follow_path(const Subnet& subnet, EndPort from, EndPort to, Lid dlid,
+                                     std::uint8_t sl) {
+    Walk walk(subnet, from, to, dlid, sl);
+    while (walk.going()) {
+        walk.step();
+    }
+    return walk.facts();
 }
 
 /// All three of them must share partitions (IBA vol. 1, 15.4.1.1).
@@ -105,13 +139,23 @@ std::optional<wire::PathRecord> PathFinder::path(const PathWanted& wanted, const
     if (wanted.sl && *wanted.sl != sl) {
         return std::nullopt;
     }
-    const auto facts = follow_path(query_.subnet, source.port, target.port, dlid, sl);
+    // There, and back on the same service level. Both at once: a step waits for memory, and two
+    // wait no longer than one.
+    Walk there(query_.subnet, source.port, target.port, dlid, sl);
+    Walk back(query_.subnet, target.port, source.port, slid, sl);
+    while (there.going() || back.going()) {
+        if (there.going()) {
+            there.step();
+        }
+        if (back.going()) {
+            back.step();
+        }
+    }
+    const std::optional<PathFacts> facts = there.facts();
     if (!facts) {
         return std::nullopt;
     }
-    // Whether answers find back on the same service level.
-    const bool reversible =
-        follow_path(query_.subnet, target.port, source.port, slid, sl).has_value();
+    const bool reversible = back.facts().has_value();
     const bool loopback = same(source.port, target.port);
     const std::uint8_t life_time = loopback ? std::uint8_t{0} : settings_.packet_life_time;
     // A smaller MTU is always possible on the way; a rate other than asked is not what was asked.
