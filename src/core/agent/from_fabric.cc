@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/agent/from_fabric.h"
+
+#include "core/base/check.h"
+
+namespace softib::agent {
+
+namespace {
+
+// The OUI of our GUIDs, locally administered: nobody should take us for hardware.
+constexpr std::uint32_t kVendorId = 0x0250F7;
+constexpr std::uint16_t kHcaDevice = 0x0001;
+constexpr std::uint16_t kSwitchDevice = 0x0002;
+constexpr std::uint32_t kRevision = 1;
+
+/// A speed of the old kind, and one of the two newer fields for what is faster than QDR.
+struct Speed {
+    std::uint8_t old;
+    std::uint8_t ext;
+    std::uint8_t ext2;
+};
+
+Speed speed_of(topo::Generation generation) {
+    using topo::Generation;
+    namespace ext = wire::link_speed_ext;
+    switch (generation) {
+        case Generation::kSdr:
+            return {wire::link_speed::kSdr, 0, 0};
+        case Generation::kDdr:
+            return {wire::link_speed::kDdr, 0, 0};
+        case Generation::kQdr:
+        case Generation::kFdr10:
+            return {wire::link_speed::kQdr, 0, 0};
+        case Generation::kFdr:
+            return {wire::link_speed::kQdr, ext::kFdr, 0};
+        case Generation::kEdr:
+            return {wire::link_speed::kQdr, ext::kEdr, 0};
+        case Generation::kHdr:
+            return {wire::link_speed::kQdr, ext::kHdr, 0};
+        case Generation::kNdr:
+            return {wire::link_speed::kQdr, ext::kNdr, 0};
+        case Generation::kXdr:
+            return {wire::link_speed::kQdr, ext::kNdr, 1};
+    }
+    return {wire::link_speed::kSdr, 0, 0};
+}
+
+PortSpec port_spec(const topo::Node& node, std::uint8_t number) {
+    const topo::PortLink& link = node.ports[number == 0 && node.ports.size() > 1 ? 1 : number];
+    const Speed speed = speed_of(link.generation);
+    PortSpec port;
+    port.guid = topo::port_guid(node, PortNum{number});
+    port.width = static_cast<std::uint8_t>(link.width);
+    port.width_supported = static_cast<std::uint8_t>(wire::link_width::k1x | port.width);
+    port.speed = speed.old;
+    port.speed_ext = speed.ext;
+    port.speed_ext2 = speed.ext2;
+    port.speed_ext_supported =
+        static_cast<std::uint8_t>(speed.ext == 0 ? 0 : speed.ext * 2 - 1);
+    return port;
+}
+
+NodeSpec node_spec(const topo::Fabric& fabric, const topo::Node& node) {
+    const bool is_switch = node.kind == topo::NodeKind::kSwitch;
+    NodeSpec spec;
+    spec.type = static_cast<wire::NodeType>(node.kind);
+    spec.node_guid = node.node_guid;
+    spec.system_image_guid = node.system_image_guid;
+    spec.description = topo::description_of(fabric, node);
+    spec.vendor_id = node.vendor_id != 0 ? node.vendor_id : kVendorId;
+    spec.device_id = node.device_id != 0 ? static_cast<std::uint16_t>(node.device_id)
+                     : is_switch         ? kSwitchDevice
+                                         : kHcaDevice;
+    spec.revision = kRevision;
+    for (std::size_t port = 0; port < node.ports.size(); ++port) {
+        spec.ports.push_back(port_spec(node, static_cast<std::uint8_t>(port)));
+    }
+    return spec;
+}
+
+}  // namespace
+
+Mesh make_mesh(const topo::Fabric& fabric, CounterSource& counters) {
+    Mesh mesh(counters);
+    for (const topo::Node& node : fabric.nodes) {
+        mesh.add(node_spec(fabric, node));
+    }
+    for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
+        const topo::Node& node = fabric.nodes[i];
+        for (std::size_t port = 1; port < node.ports.size(); ++port) {
+            const topo::PortLink& link = node.ports[port];
+            if (link.peer != topo::kNoNode &&
+                std::pair(link.peer.value, std::size_t{link.peer_port.value}) > std::pair(i, port)) {
+                mesh.connect({i, static_cast<std::uint8_t>(port)},
+                             {link.peer.value, link.peer_port.value});
+            }
+        }
+    }
+    return mesh;
+}
+
+}  // namespace softib::agent

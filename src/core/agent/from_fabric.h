@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The nodes of a described fabric, cabled and powered, as their managers find them: without LIDs,
+// without routes, ports in Init.
+
+#include "core/agent/mesh.h"
+#include "core/topo/fabric.h"
+
+namespace softib::agent {
+
+/// Node ids are the fabric's node indices. HCAs are described as "HOST DEVICE", as Linux does.
+Mesh make_mesh(const topo::Fabric& fabric, CounterSource& counters);
+
+}  // namespace softib::agent

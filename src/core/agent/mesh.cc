@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/agent/mesh.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/agent/directed_route.h"
+#include "core/base/check.h"
+
+namespace softib::agent {
+
+namespace {
+
+using wire::MgmtClass;
+using wire::PortState;
+
+/// No path in a sound subnet is longer; a loop in the tables ends here.
+constexpr std::uint32_t kHopsMax = 64;
+
+MgmtClass class_of(const Packet& packet) {
+    return wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
+}
+
+bool is_subnet(const Packet& packet) {
+    const MgmtClass c = class_of(packet);
+    return c == MgmtClass::kSubnLidRouted || c == MgmtClass::kSubnDirectedRoute;
+}
+
+bool link_up(const Node& node, std::uint8_t port, bool on_vl15) {
+    const PortState state = node.port(port).port_state;
+    return on_vl15 ? state >= PortState::kInit : state == PortState::kActive;
+}
+
+void turn_round(Packet& packet) {
+    std::swap(packet.slid, packet.dlid);
+    std::swap(packet.source, packet.destination);
+}
+
+std::uint8_t best(std::uint8_t a, std::uint8_t b) {
+    return std::bit_floor(static_cast<std::uint8_t>(a & b));
+}
+
+/// What two ports agree on when their link trains: the best that both are enabled for.
+PortSpec agree(const wire::PortInfo& a, const wire::PortInfo& b) {
+    PortSpec agreed;
+    const std::uint8_t width = best(a.link_width_enabled, b.link_width_enabled);
+    const std::uint8_t speed = best(a.link_speed_enabled, b.link_speed_enabled);
+    agreed.width = width != 0 ? width : wire::link_width::k1x;
+    agreed.speed = speed != 0 ? speed : wire::link_speed::kSdr;
+    agreed.speed_ext = best(a.link_speed_ext_enabled, b.link_speed_ext_enabled);
+    agreed.speed_ext2 = best(a.link_speed_ext_enabled2, b.link_speed_ext_enabled2);
+    return agreed;
+}
+
+}  // namespace
+
+NodeId Mesh::add(NodeSpec spec) {
+    const std::size_t ports = spec.ports.size();
+    nodes_.push_back({Node(std::move(spec)), std::vector<End>(ports), std::vector<bool>(ports)});
+    return static_cast<NodeId>(nodes_.size() - 1);
+}
+
+void Mesh::connect(End a, End b) {
+    nodes_[a.node].peers[a.port] = b;
+    nodes_[b.node].peers[b.port] = a;
+    nodes_[a.node].plugged[a.port] = true;
+    nodes_[b.node].plugged[b.port] = true;
+    train(a);
+}
+
+void Mesh::set_plugged(End end, bool plugged) {
+    const End other = peer(end);
+    if (other.node == kNoNode) {
+        return;
+    }
+    nodes_[end.node].plugged[end.port] = plugged;
+    nodes_[other.node].plugged[other.port] = plugged;
+    train(end);
+}
+
+void Mesh::set_powered(NodeId id, bool powered) {
+    Entry& entry = nodes_[id];
+    if (entry.powered == powered) {
+        return;
+    }
+    entry.powered = powered;
+    if (powered) {
+        // It comes back as it was built, and whoever moves data by it hears of every table.
+        entry.node = Node(entry.node.spec());
+        entry.node.announce_all();
+    }
+    for (std::size_t port = 1; port < entry.peers.size(); ++port) {
+        if (entry.peers[port].node != kNoNode) {
+            train({id, static_cast<std::uint8_t>(port)});
+        }
+    }
+    settle(id);
+}
+
+void Mesh::set_route(NodeId id, Lid lid, std::uint8_t port) {
+    nodes_[id].node.set_route(lid, port);
+    settle(id);
+}
+
+void Mesh::set_pkey(End end, std::uint16_t index, PKey pkey) {
+    nodes_[end.node].node.set_pkey(end.port, index, pkey);
+    settle(end.node);
+}
+
+void Mesh::set_capability(End end, std::uint32_t bit, bool on) {
+    nodes_[end.node].node.set_capability(end.port, bit, on);
+    settle(end.node);
+}
+
+/// Brings both ends of a cable to the state they agree on. A port that its manager took down has
+/// left the link: the other end sees it go, and both train anew.
+void Mesh::train(End end) {
+    const End other = peer(end);
+    if (other.node == kNoNode) {
+        return;
+    }
+    Entry& a = nodes_[end.node];
+    Entry& b = nodes_[other.node];
+    const auto is_up = [](const Node& node, std::uint8_t port) {
+        return node.port(port).port_physical_state == wire::PortPhysicalState::kLinkUp;
+    };
+    const bool wanted = a.powered && b.powered && a.plugged[end.port] &&
+                        a.node.link_enabled(end.port) && b.node.link_enabled(other.port);
+    if (!wanted || !is_up(a.node, end.port) || !is_up(b.node, other.port)) {
+        a.node.set_link(end.port, false);
+        b.node.set_link(other.port, false);
+    }
+    if (wanted && !is_up(a.node, end.port)) {
+        const PortSpec agreed = agree(a.node.port(end.port), b.node.port(other.port));
+        a.node.set_active_speed(end.port, agreed);
+        b.node.set_active_speed(other.port, agreed);
+        a.node.set_link(end.port, true);
+        b.node.set_link(other.port, true);
+    }
+    settle(end.node);
+    settle(other.node);
+}
+
+/// After anything was done to a node: hands its changes on and notes whether it has traps to send.
+void Mesh::settle(NodeId id) {
+    Entry& entry = nodes_[id];
+    while (const std::optional<Change> change = entry.node.poll_change()) {
+        changes_.push_back({id, *change});
+    }
+    if (entry.powered && entry.node.next_trap_ns() != UINT64_MAX) {
+        trapping_.insert(id);
+    } else {
+        trapping_.erase(id);
+    }
+}
+
+bool Mesh::can_send(End from, bool on_vl15) const {
+    const Entry& entry = nodes_[from.node];
+    return entry.powered && from.port != 0 && from.port < entry.peers.size() &&
+           entry.peers[from.port].node != kNoNode && link_up(entry.node, from.port, on_vl15);
+}
+
+std::optional<End> Mesh::route(End from, Lid dlid, bool on_vl15) const {
+    if (dlid == kLidUnassigned || dlid > kLidUnicastMax || !nodes_[from.node].powered) {
+        return std::nullopt;
+    }
+    End at = from;
+    if (nodes_[at.node].node.owns_lid(at.port, dlid)) {
+        return at;
+    }
+    if (!nodes_[at.node].node.is_switch()) {
+        if (!can_send(at, on_vl15)) {
+            return std::nullopt;
+        }
+        at = peer(at);
+    }
+    for (std::uint32_t hops = 0; hops < kHopsMax; ++hops) {
+        const Node& node = nodes_[at.node].node;
+        if (!link_up(node, at.port, on_vl15)) {
+            return std::nullopt;
+        }
+        if (!node.is_switch()) {
+            return node.owns_lid(at.port, dlid) ? std::optional(at) : std::nullopt;
+        }
+        const std::uint8_t out = node.forward(dlid);
+        if (out == 0) {
+            return node.owns_lid(0, dlid) ? std::optional(End{at.node, 0}) : std::nullopt;
+        }
+        if (out == kLftNoPath || !can_send({at.node, out}, on_vl15)) {
+            return std::nullopt;
+        }
+        at = peer({at.node, out});
+    }
+    return std::nullopt;
+}
+
+void Mesh::send(End from, const Packet& packet, std::uint64_t now_ns) {
+    if (!nodes_[from.node].powered) {
+        return;
+    }
+    const Lid own = nodes_[from.node].node.port(nodes_[from.node].node.base_port(from.port)).lid;
+    Travelling t{from, packet, false};
+    if (t.packet.slid == kLidUnassigned) {
+        t.packet.slid = own;
+    }
+    if (class_of(packet) == MgmtClass::kSubnDirectedRoute) {
+        const wire::Smp<const std::uint8_t> smp(packet.mad);
+        t.by_lid = packet.dlid != kLidPermissive && !nodes_[from.node].node.owns_lid(from.port, packet.dlid) &&
+                   smp.dr_slid() != kLidPermissive && !smp.direction();
+        if (!t.by_lid) {
+            t.at.port = smp.direction() ? from.port : 0;
+        }
+    } else {
+        t.by_lid = true;
+    }
+    carry(t, now_ns);
+}
+
+void Mesh::carry(Travelling first, std::uint64_t now_ns) {
+    std::optional<Travelling> t = std::move(first);
+    while (t) {
+        if (t->by_lid) {
+            t = carry_by_lid(std::move(*t));
+            if (!t) {
+                return;
+            }
+        }
+        if (class_of(t->packet) == MgmtClass::kSubnDirectedRoute) {
+            t = pass_directed(std::move(*t), now_ns);
+        } else if (is_subnet(t->packet)) {
+            t = arrive_smp(std::move(*t), now_ns);
+        } else {
+            t = arrive_service(*t);
+        }
+    }
+}
+
+std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) const {
+    const std::optional<End> end = route(t.at, t.packet.dlid, is_subnet(t.packet));
+    if (!end) {
+        return std::nullopt;
+    }
+    t.at = *end;
+    t.by_lid = false;
+    return t;
+}
+
+std::optional<Mesh::Travelling> Mesh::pass_directed(Travelling t, std::uint64_t now_ns) {
+    const Node& node = nodes_[t.at.node].node;
+    const RouteStep step = step_directed_route(t.packet.mad, t.at.port, node.is_switch(),
+                                               node.port_count());
+    switch (step.kind) {
+        case RouteStep::kForward:
+            if (!can_send({t.at.node, step.port}, true)) {
+                return std::nullopt;
+            }
+            t.at = peer({t.at.node, step.port});
+            return t;
+        case RouteStep::kByLid: {
+            const wire::Smp<const std::uint8_t> smp(t.packet.mad);
+            t.packet.dlid = smp.direction() ? smp.dr_slid() : smp.dr_dlid();
+            t.by_lid = true;
+            return t;
+        }
+        case RouteStep::kToAgent:
+            return arrive_smp(std::move(t), now_ns);
+        case RouteStep::kToManager:
+            deliveries_.push_back({{t.at.node, node.is_switch() ? std::uint8_t{0} : std::max<std::uint8_t>(t.at.port, 1)}, t.packet});
+            return std::nullopt;
+        case RouteStep::kDiscard:
+            break;
+    }
+    return std::nullopt;
+}
+
+/// A request at its destination: the agent answers, or a manager on this node gets it.
+std::optional<Mesh::Travelling> Mesh::arrive_smp(Travelling t, std::uint64_t now_ns) {
+    Entry& entry = nodes_[t.at.node];
+    const auto method = wire::Mad<const std::uint8_t>(t.packet.mad).method();
+    const bool is_response =
+        (static_cast<unsigned>(method) & wire::kMethodResponseBit) != 0;
+    if (is_response || Node::is_for_manager(t.packet.mad)) {
+        const std::uint8_t port =
+            entry.node.is_switch() ? std::uint8_t{0} : std::max<std::uint8_t>(t.at.port, 1);
+        deliveries_.push_back({{t.at.node, port}, t.packet});
+        return std::nullopt;
+    }
+    const std::uint8_t in_port =
+        entry.node.is_switch() ? t.at.port : std::max<std::uint8_t>(t.at.port, 1);
+    std::optional<wire::MadBytes> answer = entry.node.receive_smp(t.packet.mad, in_port, now_ns);
+    // The answer leaves before the port it changed does.
+    const bool directed = class_of(t.packet) == MgmtClass::kSubnDirectedRoute;
+    std::optional<Travelling> back;
+    if (answer) {
+        t.packet.mad = *answer;
+        turn_round(t.packet);
+        if (directed) {
+            wire::Smp<std::uint8_t>(t.packet.mad).set_direction(true);
+        }
+        t.by_lid = !directed;
+        back = std::move(t);
+    }
+    const NodeId id = static_cast<NodeId>(&entry - nodes_.data());
+    std::vector<std::uint8_t> moved;
+    while (const std::optional<Change> change = entry.node.poll_change()) {
+        changes_.push_back({id, *change});
+        if (change->kind == Change::kPort && change->port != 0) {
+            moved.push_back(change->port);
+        }
+    }
+    if (back && !moved.empty()) {
+        // Carried home first: a port that its manager disables still says that it did.
+        carry(std::move(*back), now_ns);
+        back.reset();
+    }
+    for (const std::uint8_t port : moved) {
+        train({id, port});
+    }
+    settle(id);
+    return back;
+}
+
+bool Mesh::accepts(End at, const Packet& packet) {
+    Node& node = nodes_[at.node].node;
+    const std::uint8_t port = node.base_port(at.port);
+    wire::BadKeyTrap seen;
+    seen.lid1 = packet.slid;
+    seen.lid2 = packet.dlid;
+    seen.sl = packet.sl;
+    seen.qp1 = packet.source;
+    seen.qp2 = packet.destination;
+    seen.gid1 = Gid::from(node.port(port).gid_prefix, Guid{0});
+    seen.gid2 = Gid::from(node.port(port).gid_prefix, node.spec().ports[port].guid);
+    if (packet.qkey != kQKeyServices) {
+        seen.key = packet.qkey.value;
+        node.bad_key(port, seen, true);
+        settle(at.node);
+        return false;
+    }
+    for (std::uint16_t i = 0; i < node.spec().pkeys; ++i) {
+        if (matches(node.pkey(port, i), packet.pkey)) {
+            return true;
+        }
+    }
+    seen.key = packet.pkey.value;
+    node.bad_key(port, seen, false);
+    settle(at.node);
+    return false;
+}
+
+std::optional<Mesh::Travelling> Mesh::arrive_service(const Travelling& t) {
+    if (t.packet.destination != kQpnServices || !accepts(t.at, t.packet)) {
+        return std::nullopt;
+    }
+    const Node& node = nodes_[t.at.node].node;
+    if (const auto answer = perf_.answer(node, t.at.node, t.packet.mad, counters_)) {
+        Travelling back = t;
+        back.packet.mad = *answer;
+        turn_round(back.packet);
+        back.by_lid = true;
+        return back;
+    }
+    deliveries_.push_back({{t.at.node, node.base_port(t.at.port)}, t.packet});
+    return std::nullopt;
+}
+
+std::uint64_t Mesh::advance(std::uint64_t now_ns) {
+    const std::vector<NodeId> pending(trapping_.begin(), trapping_.end());
+    for (const NodeId id : pending) {
+        Entry& entry = nodes_[id];
+        while (entry.powered) {
+            const std::optional<Packet> trap = entry.node.poll_trap(now_ns);
+            if (!trap) {
+                break;
+            }
+            send({id, entry.node.is_switch() ? std::uint8_t{0} : std::uint8_t{1}}, *trap, now_ns);
+        }
+        settle(id);
+    }
+    std::uint64_t next = UINT64_MAX;
+    for (const NodeId id : trapping_) {
+        next = std::min(next, nodes_[id].node.next_trap_ns());
+    }
+    return next;
+}
+
+std::optional<Delivery> Mesh::poll_delivery() {
+    if (deliveries_.empty()) {
+        return std::nullopt;
+    }
+    Delivery delivery = std::move(deliveries_.front());
+    deliveries_.pop_front();
+    return delivery;
+}
+
+std::optional<NodeChange> Mesh::poll_change() {
+    if (changes_.empty()) {
+        return std::nullopt;
+    }
+    const NodeChange change = changes_.front();
+    changes_.pop_front();
+    return change;
+}
+
+}  // namespace softib::agent

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Nodes and the cables between them, over which management packets pass in no time. The live
+// fabric runs on it: what a program or a manager sends from a node's QP0 or QP1 goes hop by hop
+// by the tables of the nodes on its way, agents answer at once, and what no agent answers comes
+// out at poll_delivery(). Nothing is reached that the tables do not lead to.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/agent/node.h"
+#include "core/agent/packet.h"
+#include "core/agent/pma.h"
+
+namespace softib::agent {
+
+using NodeId = std::uint32_t;
+inline constexpr NodeId kNoNode = UINT32_MAX;
+
+struct End {
+    NodeId node = kNoNode;
+    std::uint8_t port = 0;
+};
+
+/// For whom nobody in the mesh answers: a manager, or a program.
+struct Delivery {
+    End at;
+    Packet packet;
+};
+
+struct NodeChange {
+    NodeId node = kNoNode;
+    Change change;
+};
+
+class Mesh {
+  public:
+    /// `counters` outlives the mesh.
+    explicit Mesh(CounterSource& counters) : counters_(counters) {}
+
+    NodeId add(NodeSpec spec);
+    void connect(End a, End b);
+
+    std::size_t size() const { return nodes_.size(); }
+    Node& node(NodeId id) { return nodes_[id].node; }
+    const Node& node(NodeId id) const { return nodes_[id].node; }
+    End peer(End end) const { return nodes_[end.node].peers[end.port]; }
+    bool powered(NodeId id) const { return nodes_[id].powered; }
+    bool plugged(End end) const { return nodes_[end.node].plugged[end.port]; }
+
+    /// Pulls a cable or puts it back; kills a node or wakes it, forgetful.
+    void set_plugged(End end, bool plugged);
+    void set_powered(NodeId id, bool powered);
+
+    /// Writes into a node's tables behind its manager's back.
+    void set_route(NodeId id, Lid lid, std::uint8_t port);
+    void set_pkey(End end, std::uint16_t index, PKey pkey);
+    void set_capability(End end, std::uint32_t bit, bool on);
+
+    /// Sends from QP0 or QP1 of a port (of a switch: port 0).
+    void send(End from, const Packet& packet, std::uint64_t now_ns);
+    /// Sends the traps that are due; returns when it wants to be called again.
+    std::uint64_t advance(std::uint64_t now_ns);
+
+    std::optional<Delivery> poll_delivery();
+    std::optional<NodeChange> poll_change();
+
+    /// Where a packet to this LID ends; nothing where the tables or a link stop it.
+    std::optional<End> route(End from, Lid dlid, bool on_vl15) const;
+
+  private:
+    struct Entry {
+        Node node;
+        std::vector<End> peers;      ///< By port.
+        std::vector<bool> plugged;   ///< By port.
+        bool powered = true;
+    };
+    struct Travelling {
+        End at;  ///< Port 0 of an adapter: starts here.
+        Packet packet;
+        bool by_lid;  ///< On its way by LID; a directed route may follow.
+    };
+
+    bool can_send(End from, bool on_vl15) const;
+    void carry(Travelling first, std::uint64_t now_ns);
+    std::optional<Travelling> pass_directed(Travelling t, std::uint64_t now_ns);
+    std::optional<Travelling> arrive_smp(Travelling t, std::uint64_t now_ns);
+    std::optional<Travelling> arrive_service(const Travelling& t);
+    std::optional<Travelling> carry_by_lid(Travelling t) const;
+    bool accepts(End at, const Packet& packet);
+    void settle(NodeId id);
+    void train(End end);
+
+    CounterSource& counters_;
+    std::vector<Entry> nodes_;
+    PerfAgent perf_;
+    std::deque<Delivery> deliveries_;
+    std::deque<NodeChange> changes_;
+    std::set<NodeId> trapping_;
+};
+
+}  // namespace softib::agent

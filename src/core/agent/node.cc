@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/agent/node.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace softib::agent {
+
+namespace {
+
+using wire::PortPhysicalState;
+using wire::PortState;
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint16_t kLftCapacity = kLidUnicastMax.value + 1;
+constexpr std::uint8_t kVlArbEntries = 64;  // Of each priority: two blocks.
+/// Until the manager says otherwise a trap is repeated after 4.096 us * 2^18, about a second.
+constexpr std::uint8_t kSubnetTimeOutDefault = 18;
+constexpr std::uint8_t kRespTimeValue = 16;
+constexpr std::uint32_t kTrapsMax = 64;         ///< Waiting at once; what is beyond is lost.
+constexpr std::uint32_t kTrapRepeatsMax = 8;
+
+constexpr std::uint32_t kCommonCapability =
+    wire::port_capability::kIsTrapSupported | wire::port_capability::kIsSLMappingSupported |
+    wire::port_capability::kIsLEDInfoSupported |
+    wire::port_capability::kIsSystemImageGUIDSupported |
+    wire::port_capability::kIsExtendedSpeedsSupported |
+    wire::port_capability::kIsCapabilityMask2Supported |
+    wire::port_capability::kIsCapabilityMaskNoticeSupported |
+    wire::port_capability::kIsClientReregistrationSupported |
+    wire::port_capability::kIsOtherLocalChangesNoticeSupported;
+constexpr std::uint32_t kAdapterCapability =
+    kCommonCapability | wire::port_capability::kIsCommunicationManagementSupported |
+    wire::port_capability::kIsAutomaticMigrationSupported;
+constexpr std::uint32_t kSwitchCapability =
+    kCommonCapability | wire::port_capability::kIsMulticastFDBTopSupported;
+constexpr std::uint16_t kCapability2 = wire::port_capability2::kIsSetNodeDescriptionSupported |
+                                       wire::port_capability2::kIsPortInfoExtendedSupported |
+                                       wire::port_capability2::kIsLinkSpeedHDRSupported |
+                                       wire::port_capability2::kIsLinkSpeedNDRSupported;
+
+/// PortInfo's code for a number of data VLs.
+std::uint8_t vl_code(std::uint8_t data_vls) {
+    switch (data_vls) {
+        case 1:
+            return 1;
+        case 2:
+            return 2;
+        case 4:
+            return 3;
+        case 8:
+            return 4;
+        default:
+            return 5;
+    }
+}
+
+std::uint8_t speeds_up_to(std::uint8_t speed) {
+    return static_cast<std::uint8_t>(speed * 2 - 1);
+}
+
+wire::PortInfo power_up(const NodeSpec& spec, std::uint8_t number) {
+    const PortSpec& port = spec.ports[number];
+    const bool management_port = spec.type == wire::NodeType::kSwitch && number == 0;
+    wire::PortInfo info;
+    info.gid_prefix = kSubnetPrefixDefault;
+    info.capability_mask =
+        spec.type == wire::NodeType::kSwitch ? kSwitchCapability : kAdapterCapability;
+    info.capability_mask2 = kCapability2;
+    info.local_port_num = PortNum{number};
+    info.link_width_supported = port.width_supported;
+    info.link_width_enabled = port.width_supported;
+    info.link_width_active = port.width;
+    info.link_speed_supported = speeds_up_to(port.speed);
+    info.link_speed_enabled = info.link_speed_supported;
+    info.link_speed_active = port.speed;
+    info.link_speed_ext_supported = port.speed_ext_supported;
+    info.link_speed_ext_enabled = port.speed_ext_supported;
+    info.link_speed_ext_active = port.speed_ext;
+    info.link_speed_ext_supported2 = port.speed_ext2;
+    info.link_speed_ext_enabled2 = port.speed_ext2;
+    info.link_speed_ext_active2 = port.speed_ext2;
+    info.port_state = management_port ? PortState::kActive : PortState::kDown;
+    info.port_physical_state =
+        management_port ? PortPhysicalState::kLinkUp : PortPhysicalState::kPolling;
+    info.link_down_default_state = wire::LinkDownDefaultState::kPolling;
+    info.neighbor_mtu = wire::mtu_code::k4096;
+    info.mtu_cap = wire::mtu_code::k4096;
+    info.vl_cap = vl_code(spec.data_vls);
+    info.operational_vls = info.vl_cap;
+    info.vl_arbitration_high_cap = kVlArbEntries;
+    info.vl_arbitration_low_cap = kVlArbEntries;
+    info.guid_cap = spec.guids;
+    info.subnet_time_out = kSubnetTimeOutDefault;
+    info.resp_time_value = kRespTimeValue;
+    info.local_phy_errors = 8;
+    info.overrun_errors = 8;
+    return info;
+}
+
+}  // namespace
+
+Node::Node(NodeSpec spec) : spec_(std::move(spec)), ports_(spec_.ports.size()), downed_(spec_.ports.size()) {
+    SOFTIB_CHECK(spec_.ports.size() >= 2 && spec_.ports.size() <= 255);
+    for (std::size_t i = is_switch() ? 0 : 1; i < ports_.size(); ++i) {
+        Port& port = ports_[i];
+        port.info = power_up(spec_, static_cast<std::uint8_t>(i));
+        port.pkeys.assign(spec_.pkeys, PKey{0});
+        port.pkeys[0] = kPKeyDefaultFull;
+        if (!is_switch() || i == 0) {
+            port.guids.assign(spec_.guids, Guid{0});
+            port.guids[0] = spec_.ports[i].guid;
+        }
+    }
+    if (is_switch()) {
+        switch_.linear_fdb_cap = kLftCapacity;
+        switch_.multicast_fdb_cap = spec_.mft_entries;
+        switch_.life_time_value = 18;
+        switch_.partition_enforcement_cap = spec_.pkeys;
+        switch_.inbound_enforcement_cap = true;
+        switch_.outbound_enforcement_cap = true;
+        switch_.enhanced_port0 = true;
+        switch_.optimized_sl_to_vl_mapping_programming = 1;
+        switch_.multicast_fdb_top = kLidMulticastMin.value - 1;
+    }
+}
+
+bool Node::owns_lid(std::uint8_t port, Lid lid) const {
+    const wire::PortInfo& info = ports_[base_port(port)].info;
+    return info.lid != kLidUnassigned && lid.value >= info.lid.value &&
+           lid.value < info.lid.value + (1U << info.lmc);
+}
+
+std::uint8_t Node::forward(Lid dlid) const {
+    if (dlid.value > switch_.linear_fdb_top || dlid.value >= lft_.size()) {
+        return kLftNoPath;
+    }
+    return lft_[dlid.value];
+}
+
+bool Node::forwards_multicast(Lid mlid, std::uint8_t port) const {
+    const std::size_t index = mlid.value - std::size_t{kLidMulticastMin.value};
+    return index < mft_.size() &&
+           (mft_[index][port / kMftPortsPerPosition] >> (port % kMftPortsPerPosition) & 1) != 0;
+}
+
+PKey Node::pkey(std::uint8_t port, std::uint16_t index) const {
+    const std::vector<PKey>& table = ports_[port].pkeys;
+    return index < table.size() ? table[index] : PKey{0};
+}
+
+std::uint8_t Node::vl(std::uint8_t in, std::uint8_t out, std::uint8_t sl) const {
+    const auto& table = ports_[out].sl2vl;
+    if (table.empty()) {
+        return static_cast<std::uint8_t>(sl % spec_.data_vls);
+    }
+    return table[in][sl];
+}
+
+void Node::changed(Change::Kind kind, std::uint8_t port, std::uint16_t index) {
+    changes_.push_back({kind, port, index});
+}
+
+void Node::announce_all() {
+    for (std::size_t port = is_switch() ? 0 : 1; port < ports_.size(); ++port) {
+        changed(Change::kPort, static_cast<std::uint8_t>(port));
+        changed(Change::kPKeys, static_cast<std::uint8_t>(port));
+        changed(Change::kVlMapping, static_cast<std::uint8_t>(port));
+    }
+    for (std::size_t block = 0; is_switch() && block * kLftBlock < kLftCapacity; ++block) {
+        changed(Change::kLft, 0, static_cast<std::uint16_t>(block));
+    }
+    for (std::size_t block = 0; is_switch() && block * kMftBlock < spec_.mft_entries; ++block) {
+        changed(Change::kMft, 0, static_cast<std::uint16_t>(block));
+    }
+}
+
+std::optional<Change> Node::poll_change() {
+    if (changes_.empty()) {
+        return std::nullopt;
+    }
+    const Change change = changes_.front();
+    changes_.pop_front();
+    return change;
+}
+
+bool Node::is_for_manager(const wire::MadBytes& smp) {
+    const wire::Mad<const std::uint8_t> header(smp);
+    switch (header.method()) {
+        case wire::Method::kGet:
+        case wire::Method::kSet:
+            return header.attribute_id() == static_cast<std::uint16_t>(wire::SmAttribute::kSmInfo);
+        case wire::Method::kTrapRepress:
+            return false;
+        default:
+            return true;
+    }
+}
+
+/// M_Key protection (IBA vol. 1, 14.2.4). False: the packet is dropped, and nobody is told but
+/// the manager.
+bool Node::key_allows(const wire::MadBytes& request, Port& base, bool is_set, std::uint64_t now_ns) {
+    wire::PortInfo& info = base.info;
+    const wire::Smp<const std::uint8_t> smp(request);
+    if (base.lease_ends_ns != 0 && now_ns >= base.lease_ends_ns) {
+        base.lease_ends_ns = 0;
+        info.mkey_protect_bits = 0;
+    }
+    if (info.mkey == 0 || smp.mkey() == info.mkey) {
+        base.lease_ends_ns = 0;
+        return true;
+    }
+    if (!is_set && info.mkey_protect_bits < 2) {
+        return true;
+    }
+    info.mkey_violations = static_cast<std::uint16_t>(
+        std::min<std::uint32_t>(info.mkey_violations + 1U, UINT16_MAX));
+    if (info.mkey_lease_period != 0 && base.lease_ends_ns == 0) {
+        base.lease_ends_ns = now_ns + info.mkey_lease_period * kNsPerSecond;
+    }
+    const wire::Mad<const std::uint8_t> header(request);
+    wire::BadMKeyTrap seen;
+    seen.lid = info.lid;
+    seen.method = header.method();
+    seen.attribute_id = header.attribute_id();
+    seen.attribute_modifier = header.attribute_modifier();
+    seen.mkey = smp.mkey();
+    if (header.mgmt_class() == wire::MgmtClass::kSubnDirectedRoute) {
+        seen.dr_notice = true;
+        seen.dr_slid = smp.dr_slid();
+        seen.dr_hop_count = smp.hop_count();
+        seen.dr_path_truncated = smp.hop_count() > seen.dr_notice_return_path.size();
+        for (std::size_t i = 0; i < seen.dr_notice_return_path.size() && i < smp.hop_count(); ++i) {
+            seen.dr_notice_return_path[i] = smp.return_path()[i + 1];
+        }
+    }
+    wire::Notice notice;
+    notice.type = wire::NoticeType::kSecurity;
+    notice.set_details(seen);
+    raise(wire::trap::kBadMKey, notice);
+    return false;
+}
+
+std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request,
+                                                std::uint8_t in_port, std::uint64_t now_ns) {
+    const wire::Mad<const std::uint8_t> header(request);
+    if (is_for_manager(request)) {
+        return std::nullopt;
+    }
+    Port& base = ports_[base_port(in_port)];
+    const bool is_set = header.method() != wire::Method::kGet;
+    if (!key_allows(request, base, is_set, now_ns)) {
+        return std::nullopt;
+    }
+    if (header.method() == wire::Method::kTrapRepress) {
+        repress(request);
+        return std::nullopt;
+    }
+    wire::MadBytes answer = request;
+    const wire::Mad<std::uint8_t> out(answer);
+    const Data data = wire::Smp<std::uint8_t>(answer).data();
+    const std::uint32_t modifier = header.attribute_modifier();
+    std::uint16_t status = wire::mad_status::kOk;
+    if (header.base_version() != wire::kMadBaseVersion || header.class_version() != 1) {
+        status = wire::mad_status::kUnsupportedClass;
+    } else {
+        using id = wire::SmAttribute;
+        switch (static_cast<id>(header.attribute_id())) {
+            case id::kNodeDescription:
+                status = node_description(is_set, data);
+                break;
+            case id::kNodeInfo:
+                status = node_info(is_set, in_port, data);
+                break;
+            case id::kSwitchInfo:
+                status = switch_info(is_set, data);
+                break;
+            case id::kGuidInfo:
+                status = guid_info(is_set, modifier, data);
+                break;
+            case id::kPortInfo:
+                status = port_info(is_set, modifier, in_port, data);
+                break;
+            case id::kPKeyTable:
+                status = pkey_table(is_set, modifier, data);
+                break;
+            case id::kSlToVlMappingTable:
+                status = sl_to_vl(is_set, modifier, data);
+                break;
+            case id::kVlArbitrationTable:
+                status = vl_arbitration(is_set, modifier, data);
+                break;
+            case id::kLinearForwardingTable:
+                status = linear_table(is_set, modifier, data);
+                break;
+            case id::kMulticastForwardingTable:
+                status = multicast_table(is_set, modifier, data);
+                break;
+            case id::kLedInfo:
+                status = led_info(is_set, modifier, data);
+                break;
+            case id::kPortInfoExtended:
+                status = port_info_extended(is_set, modifier, data);
+                break;
+            case id::kMlnxExtendedPortInfo:
+                status = mlnx_port_info(is_set, modifier, data);
+                break;
+            default:
+                status = wire::mad_status::kUnsupportedAttribute;
+        }
+    }
+    // Who does not know the key does not read it (protection level 1).
+    if (header.attribute_id() == static_cast<std::uint16_t>(wire::SmAttribute::kPortInfo) && !is_set &&
+        base.info.mkey != 0 && base.info.mkey_protect_bits == 1 &&
+        wire::Smp<const std::uint8_t>(request).mkey() != base.info.mkey) {
+        std::fill_n(data.begin(), 8, std::uint8_t{0});
+    }
+    out.set_method(wire::Method::kGetResp);
+    wire::Smp<std::uint8_t>(answer).set_status(status);
+    return answer;
+}
+
+void Node::set_capability(std::uint8_t port, std::uint32_t bit, bool on) {
+    wire::PortInfo& info = ports_[port].info;
+    const std::uint32_t before = info.capability_mask;
+    info.capability_mask = on ? before | bit : before & ~bit;
+    if (info.capability_mask == before) {
+        return;
+    }
+    wire::Notice notice;
+    notice.type = wire::NoticeType::kInformational;
+    wire::LocalChangesTrap seen;
+    seen.lid = info.lid;
+    seen.capability_mask = info.capability_mask;
+    notice.set_details(seen);
+    raise(wire::trap::kLocalChanges, notice);
+    changed(Change::kPort, port);
+}
+
+void Node::set_route(Lid lid, std::uint8_t port) {
+    if (is_switch() && lid.value < lft_.size()) {
+        lft_[lid.value] = port;
+        changed(Change::kLft, 0, static_cast<std::uint16_t>(lid.value / kLftBlock));
+    }
+}
+
+void Node::set_pkey(std::uint8_t port, std::uint16_t index, PKey pkey) {
+    if (port < ports_.size() && index < ports_[port].pkeys.size()) {
+        ports_[port].pkeys[index] = pkey;
+        changed(Change::kPKeys, port, index);
+    }
+}
+
+void Node::set_description(const std::string& description) {
+    spec_.description = description;
+    const wire::PortInfo& info = ports_[base_port(1)].info;
+    wire::Notice notice;
+    notice.type = wire::NoticeType::kInformational;
+    wire::LocalChangesTrap seen;
+    seen.lid = info.lid;
+    seen.capability_mask = info.capability_mask;
+    seen.other_local_changes = true;
+    seen.node_description_change = true;
+    notice.set_details(seen);
+    raise(wire::trap::kLocalChanges, notice);
+}
+
+void Node::bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey) {
+    wire::PortInfo& info = ports_[port].info;
+    std::uint16_t& count = is_qkey ? info.qkey_violations : info.pkey_violations;
+    count = static_cast<std::uint16_t>(std::min<std::uint32_t>(count + 1U, UINT16_MAX));
+    wire::Notice notice;
+    notice.type = wire::NoticeType::kSecurity;
+    notice.set_details(seen);
+    raise(is_qkey ? wire::trap::kBadQKey : wire::trap::kBadPKey, notice);
+}
+
+void Node::raise(std::uint16_t trap, const wire::Notice& notice) {
+    const wire::PortInfo& info = ports_[base_port(1)].info;
+    if (info.lid == kLidUnassigned || info.master_sm_lid == kLidUnassigned) {
+        return;  // Nobody to tell: the sweep that gives us a LID sees what is.
+    }
+    // One of a kind waits at a time: the manager that hears of it looks for itself.
+    const auto same = [&](const Trap& t) { return t.notice.trap_number == trap; };
+    if (std::ranges::any_of(traps_, same) || traps_.size() >= kTrapsMax) {
+        return;
+    }
+    Trap entry{notice, 0, ++traps_raised_, 0};
+    entry.notice.is_generic = true;
+    entry.notice.producer_type = static_cast<std::uint32_t>(spec_.type);
+    entry.notice.trap_number = trap;
+    entry.notice.issuer_lid = info.lid;
+    traps_.push_back(entry);
+}
+
+void Node::repress(const wire::MadBytes& request) {
+    const wire::Smp<const std::uint8_t> smp(request);
+    const auto notice = wire::parse<wire::Notice>(smp.data());
+    const std::uint64_t transaction =
+        wire::Mad<const std::uint8_t>(request).transaction_id() & UINT32_MAX;
+    std::erase_if(traps_, [&](const Trap& trap) {
+        return trap.transaction == transaction && trap.notice.trap_number == notice.trap_number;
+    });
+}
+
+std::uint64_t Node::next_trap_ns() const {
+    const wire::PortInfo& info = ports_[base_port(1)].info;
+    if (info.lid == kLidUnassigned || info.master_sm_lid == kLidUnassigned) {
+        return UINT64_MAX;
+    }
+    std::uint64_t first = UINT64_MAX;
+    for (const Trap& trap : traps_) {
+        first = std::min(first, trap.due_ns);
+    }
+    return first;
+}
+
+std::optional<Packet> Node::poll_trap(std::uint64_t now_ns) {
+    if (next_trap_ns() > now_ns) {
+        return std::nullopt;
+    }
+    const wire::PortInfo& info = ports_[base_port(1)].info;
+    const auto due = std::ranges::min_element(traps_, {}, &Trap::due_ns);
+    Packet packet;
+    wire::MadRepr header;
+    header.mgmt_class = wire::MgmtClass::kSubnLidRouted;
+    header.method = wire::Method::kTrap;
+    header.transaction_id = due->transaction;
+    header.attribute_id = static_cast<std::uint16_t>(wire::SmAttribute::kNotice);
+    header.emit(wire::Mad<std::uint8_t>(packet.mad));
+    due->notice.issuer_lid = info.lid;
+    wire::emit(due->notice, wire::Smp<std::uint8_t>(packet.mad).data());
+    wire::Smp<std::uint8_t>(packet.mad).set_mkey(info.mkey);
+    packet.slid = info.lid;
+    packet.dlid = info.master_sm_lid;
+    packet.sl = info.master_sm_sl;
+    due->due_ns = now_ns + (std::uint64_t{4096} << std::min<unsigned>(info.subnet_time_out, 24));
+    if (++due->sent == kTrapRepeatsMax) {
+        traps_.erase(due);
+    }
+    return packet;
+}
+
+}  // namespace softib::agent

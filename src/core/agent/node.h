@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A node as its managers see it: what it is, what was written into it, and what it answers to
+// subnet management packets. One class for host adapters and switches, as one set of attributes
+// describes both (IBA vol. 1, chapter 14). It carries no packets: a mesh or a simulated link
+// does, and calls receive_smp() where one has arrived for this node.
+//
+// The tables here are the ones the subnet manager wrote. Whoever moves data by them learns of
+// every change from poll_change().
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/agent/packet.h"
+#include "core/base/ids.h"
+#include "core/wire/node_info.h"
+#include "core/wire/notice.h"
+#include "core/wire/port_info.h"
+#include "core/wire/smp.h"
+#include "core/wire/switch_info.h"
+
+namespace softib::agent {
+
+inline constexpr std::uint8_t kLftNoPath = 0xFF;
+inline constexpr std::size_t kLftBlock = 64;
+inline constexpr std::size_t kMftBlock = 32;
+inline constexpr std::size_t kMftPortsPerPosition = 16;
+inline constexpr std::size_t kPKeyBlock = 32;
+inline constexpr std::size_t kGuidBlock = 8;
+inline constexpr std::size_t kVlArbBlock = 32;
+
+/// What a port can do, by its cable and its silicon.
+struct PortSpec {
+    Guid guid;
+    std::uint8_t width = 2;               ///< PortInfo's code: 1 is 1X, 2 is 4X.
+    std::uint8_t width_supported = 3;     ///< A sum of such codes.
+    std::uint8_t speed = 4;               ///< Of the old kind: 1 SDR, 2 DDR, 4 QDR.
+    std::uint8_t speed_ext = 0;           ///< Extended: 1 FDR, 2 EDR, 4 HDR, 8 NDR; 0: none.
+    std::uint8_t speed_ext2 = 0;          ///< 1: XDR.
+    std::uint8_t speed_ext_supported = 0;
+};
+
+struct NodeSpec {
+    wire::NodeType type = wire::NodeType::kChannelAdapter;
+    Guid node_guid;
+    Guid system_image_guid;
+    std::string description;
+    std::uint32_t vendor_id = 0;
+    std::uint16_t device_id = 0;
+    std::uint32_t revision = 0;
+    std::uint8_t data_vls = 8;    ///< 1, 2, 4, 8 or 15.
+    std::uint16_t pkeys = 32;     ///< Entries of a port's table.
+    std::uint8_t guids = 8;       ///< Entries of a port's GUIDInfo.
+    std::uint16_t mft_entries = 0x3FFF;  ///< Switch.
+    /// By port number. Entry 0 is a switch's management port and unused for an adapter.
+    std::vector<PortSpec> ports;
+};
+
+/// What changed in a node, for whoever moves data by its tables.
+struct Change {
+    enum Kind : std::uint8_t {
+        kPort,        ///< PortInfo of `port`: state, LID, and all else.
+        kPKeys,       ///< A block of P_Keys of `port`.
+        kGuids,       ///< GUIDInfo of `port`.
+        kLft,         ///< Block `index` of the linear table.
+        kMft,         ///< Block `index` of the multicast table.
+        kVlMapping,   ///< SLtoVL or VLArb of `port`.
+        kReregister,  ///< The manager asks clients of `port` to register again.
+    };
+    Kind kind{};
+    std::uint8_t port = 0;
+    std::uint16_t index = 0;
+};
+
+class Node {
+  public:
+    explicit Node(NodeSpec spec);
+
+    const NodeSpec& spec() const { return spec_; }
+    bool is_switch() const { return spec_.type == wire::NodeType::kSwitch; }
+    std::uint8_t port_count() const { return static_cast<std::uint8_t>(spec_.ports.size() - 1); }
+
+    const wire::PortInfo& port(std::uint8_t port) const { return ports_[port].info; }
+    /// The port whose LID, M_Key and subnet prefix count for a packet that came by `port`.
+    std::uint8_t base_port(std::uint8_t port) const { return is_switch() ? 0 : port; }
+    bool owns_lid(std::uint8_t port, Lid lid) const;
+    const wire::SwitchInfo& switch_info() const { return switch_; }
+    std::uint8_t forward(Lid dlid) const;  ///< Out port, kLftNoPath where there is none.
+    bool forwards_multicast(Lid mlid, std::uint8_t port) const;
+    PKey pkey(std::uint8_t port, std::uint16_t index) const;
+    std::uint8_t vl(std::uint8_t in, std::uint8_t out, std::uint8_t sl) const;
+    std::uint32_t link_downed(std::uint8_t port) const { return downed_[port]; }
+
+    /// The answer to a subnet management packet that has arrived for this node by `in_port`, or
+    /// nothing: it is not for the agent (a manager's business, see is_for_manager), or refused in
+    /// silence. `now_ns` runs the M_Key lease.
+    std::optional<wire::MadBytes> receive_smp(const wire::MadBytes& request, std::uint8_t in_port,
+                                              std::uint64_t now_ns);
+    /// SMInfo, traps and reports are between managers; agents do not answer them.
+    static bool is_for_manager(const wire::MadBytes& smp);
+
+    /// The cable and the other end: true when both are there and want to talk.
+    void set_link(std::uint8_t port, bool up);
+    /// Wants to talk: not disabled by its manager.
+    bool link_enabled(std::uint8_t port) const;
+    /// What is active on this cable, agreed with the other end.
+    void set_active_speed(std::uint8_t port, const PortSpec& agreed);
+    /// A manager's claim (umad's IsSM) or another capability bit.
+    void set_capability(std::uint8_t port, std::uint32_t bit, bool on);
+    void set_description(const std::string& description);
+    /// Writes behind the manager's back; what does not exist is left alone.
+    void set_route(Lid lid, std::uint8_t port);
+    void set_pkey(std::uint8_t port, std::uint16_t index, PKey pkey);
+    /// Every table counts as changed: for a node that has come back empty.
+    void announce_all();
+    /// A violation seen by the data path: counted, and told to the manager.
+    void bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey);
+
+    std::optional<Change> poll_change();
+    /// A trap that is due, to be sent from the base port; repeated until it is repressed.
+    std::optional<Packet> poll_trap(std::uint64_t now_ns);
+    /// When poll_trap() next has something; UINT64_MAX: never, as things are.
+    std::uint64_t next_trap_ns() const;
+
+  private:
+    struct Port {
+        wire::PortInfo info;
+        std::vector<PKey> pkeys;
+        std::vector<Guid> guids;
+        std::vector<std::array<std::uint8_t, 16>> sl2vl;  ///< By in port; empty: as at power-up.
+        std::vector<std::uint8_t> vlarb;                  ///< 4 blocks; empty: as at power-up.
+        std::uint64_t lease_ends_ns = 0;                  ///< 0: the M_Key lease does not run.
+        bool cable = false;
+    };
+    struct Trap {
+        wire::Notice notice;
+        std::uint64_t due_ns;
+        std::uint64_t transaction;
+        std::uint32_t sent;
+    };
+    using Data = std::span<std::uint8_t, wire::kSmpDataBytes>;
+
+    // node.cc
+    bool key_allows(const wire::MadBytes& request, Port& base, bool is_set, std::uint64_t now_ns);
+    void changed(Change::Kind kind, std::uint8_t port, std::uint16_t index = 0);
+    void raise(std::uint16_t trap, const wire::Notice& notice);
+    void repress(const wire::MadBytes& request);
+    // sma.cc: each fills `data` with the answer and returns a MAD status.
+    std::uint16_t node_description(bool set, Data data);
+    std::uint16_t node_info(bool set, std::uint8_t in_port, Data data);
+    std::uint16_t switch_info(bool set, Data data);
+    std::uint16_t guid_info(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t pkey_table(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t sl_to_vl(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t vl_arbitration(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t linear_table(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t multicast_table(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t led_info(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t port_info_extended(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t mlnx_port_info(bool set, std::uint32_t modifier, Data data);
+    // sma_port.cc
+    std::uint16_t port_info(bool set, std::uint32_t modifier, std::uint8_t in_port, Data data);
+    std::uint16_t check_port_info(const wire::PortInfo& wanted, std::uint8_t port) const;
+    void write_port_info(const wire::PortInfo& wanted, std::uint8_t port);
+    void set_state(std::uint8_t port, wire::PortState state);
+    void link_down(std::uint8_t port, wire::PortPhysicalState physical);
+
+    NodeSpec spec_;
+    std::vector<Port> ports_;
+    wire::SwitchInfo switch_;
+    std::vector<std::uint8_t> lft_;
+    std::vector<std::array<std::uint16_t, 16>> mft_;  ///< By MLID from 0xC000 on; port mask.
+    std::vector<std::uint32_t> downed_;  ///< By port: how often its link went down.
+    bool led_ = false;
+    std::deque<Change> changes_;
+    std::vector<Trap> traps_;
+    std::uint64_t traps_raised_ = 0;
+};
+
+}  // namespace softib::agent

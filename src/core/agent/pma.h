@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What a node answers about its counters (IBA vol. 1, chapter 16). The counters themselves are
+// somebody else's and only ever grow; a Set here is remembered as what to subtract. The 32-bit
+// and the 64-bit attributes are reset apart from each other, as in hardware.
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "core/agent/node.h"
+#include "core/wire/mad.h"
+#include "core/wire/port_samples_control.h"
+
+namespace softib::agent {
+
+/// Of one port since the fabric came up. Words are units of four bytes.
+struct PortCounts {
+    std::uint64_t xmit_words = 0;
+    std::uint64_t rcv_words = 0;
+    std::uint64_t xmit_packets = 0;
+    std::uint64_t rcv_packets = 0;
+    std::uint64_t multicast_xmit_packets = 0;
+    std::uint64_t multicast_rcv_packets = 0;
+    std::uint64_t xmit_wait = 0;
+    std::uint64_t symbol_errors = 0;
+    std::uint64_t link_recoveries = 0;
+    std::uint64_t link_downed = 0;
+    std::uint64_t rcv_errors = 0;
+    std::uint64_t rcv_remote_physical_errors = 0;
+    std::uint64_t rcv_switch_relay_errors = 0;
+    std::uint64_t xmit_discards = 0;
+    std::uint64_t xmit_constraint_errors = 0;
+    std::uint64_t rcv_constraint_errors = 0;
+    std::uint64_t link_integrity_errors = 0;
+    std::uint64_t buffer_overruns = 0;
+    std::uint64_t vl15_dropped = 0;
+    std::uint64_t qp1_dropped = 0;
+
+    PortCounts& operator+=(const PortCounts& other);
+};
+
+class CounterSource {
+  public:
+    virtual ~CounterSource() = default;
+    virtual PortCounts read(std::uint32_t node, std::uint8_t port) = 0;
+};
+
+class PerfAgent {
+  public:
+    /// Nothing: not a request of this class.
+    std::optional<wire::MadBytes> answer(const Node& node, std::uint32_t id,
+                                         const wire::MadBytes& request, CounterSource& counters);
+
+  private:
+    struct Request;
+    struct Sampling {
+        wire::PortSamplesControl control;
+        PortCounts start;
+    };
+    using Bases = std::unordered_map<std::uint64_t, PortCounts>;
+
+    PortCounts total(const Request& r, const Bases& bases) const;
+    std::uint16_t port_counters(const Request& r);
+    std::uint16_t port_counters_extended(const Request& r);
+    std::uint16_t discard_details(const Request& r);
+    std::uint16_t samples_control(const Request& r);
+    std::uint16_t samples_result(const Request& r);
+
+    Bases narrow_;
+    Bases wide_;
+    std::unordered_map<std::uint64_t, Sampling> samplings_;
+};
+
+}  // namespace softib::agent

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// PortInfo, and the port state machine behind it (IBA vol. 1, 7.2 and 14.2.5.6).
+#include <algorithm>
+
+#include "core/agent/node.h"
+
+namespace softib::agent {
+
+namespace {
+
+using wire::PortInfo;
+using wire::PortPhysicalState;
+using wire::PortState;
+
+namespace status = wire::mad_status;
+
+/// An Enabled field: 0 changes nothing, `all` enables what is supported, anything else must be.
+std::uint8_t enabled(std::uint8_t wanted, std::uint8_t all, std::uint8_t supported,
+                     std::uint8_t before) {
+    if (wanted == 0) {
+        return before;
+    }
+    return wanted == all ? supported : static_cast<std::uint8_t>(wanted & supported);
+}
+
+bool may_enter(PortState from, PortState to) {
+    switch (to) {
+        case PortState::kNoChange:
+        case PortState::kDown:
+            return true;
+        case PortState::kArmed:
+            return from == PortState::kInit || from == PortState::kArmed;
+        case PortState::kActive:
+            return from == PortState::kArmed || from == PortState::kActive;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+bool Node::link_enabled(std::uint8_t port) const {
+    return ports_[port].info.port_physical_state != PortPhysicalState::kDisabled;
+}
+
+void Node::set_state(std::uint8_t port, PortState state) {
+    PortInfo& info = ports_[port].info;
+    if (info.port_state == state) {
+        return;
+    }
+    // A manager that arms and activates knows what it does; what the link does by itself is news.
+    const bool by_link = state == PortState::kDown || state == PortState::kInit;
+    info.port_state = state;
+    changed(Change::kPort, port);
+    if (is_switch() && by_link) {
+        switch_.port_state_change = true;
+        wire::Notice notice;
+        notice.type = wire::NoticeType::kUrgent;
+        notice.set_details(wire::LinkStateTrap{ports_[0].info.lid});
+        raise(wire::trap::kLinkStateChanged, notice);
+    }
+}
+
+void Node::link_down(std::uint8_t port, PortPhysicalState physical) {
+    PortInfo& info = ports_[port].info;
+    const bool was_up = info.port_physical_state == PortPhysicalState::kLinkUp;
+    if (info.port_physical_state != physical) {
+        info.port_physical_state = physical;
+        changed(Change::kPort, port);
+    }
+    if (was_up) {
+        ++downed_[port];
+    }
+    set_state(port, PortState::kDown);
+}
+
+void Node::set_link(std::uint8_t port, bool up) {
+    PortInfo& info = ports_[port].info;
+    if (!up) {
+        const bool disabled = info.port_physical_state == PortPhysicalState::kDisabled;
+        link_down(port, disabled ? PortPhysicalState::kDisabled
+                        : info.link_down_default_state == wire::LinkDownDefaultState::kSleep
+                            ? PortPhysicalState::kSleep
+                            : PortPhysicalState::kPolling);
+        return;
+    }
+    if (info.port_physical_state != PortPhysicalState::kLinkUp) {
+        info.port_physical_state = PortPhysicalState::kLinkUp;
+        set_state(port, PortState::kInit);
+    }
+}
+
+void Node::set_active_speed(std::uint8_t port, const PortSpec& agreed) {
+    PortInfo& info = ports_[port].info;
+    info.link_width_active = agreed.width;
+    info.link_speed_active = agreed.speed;
+    info.link_speed_ext_active = agreed.speed_ext;
+    info.link_speed_ext_active2 = agreed.speed_ext2;
+}
+
+std::uint16_t Node::port_info(bool set, std::uint32_t modifier, std::uint8_t in_port, Data data) {
+    std::uint32_t port = modifier & 0xFF;
+    if (!is_switch() && port == 0) {
+        port = std::max<std::uint32_t>(in_port, 1);
+    }
+    if (port >= ports_.size()) {
+        return status::kInvalidField;
+    }
+    const auto number = static_cast<std::uint8_t>(port);
+    std::uint16_t result = status::kOk;
+    if (set) {
+        const auto wanted = wire::parse<PortInfo>(data);
+        result = check_port_info(wanted, number);
+        if (result == status::kOk) {
+            write_port_info(wanted, number);
+        }
+    }
+    PortInfo answer = ports_[port].info;
+    answer.local_port_num = PortNum{in_port};
+    if (is_switch() && port != 0) {
+        // Of a switch's external ports only port 0 has these.
+        answer.mkey = 0;
+        answer.gid_prefix = 0;
+        answer.lid = kLidUnassigned;
+        answer.master_sm_lid = kLidUnassigned;
+        answer.capability_mask = 0;
+        answer.capability_mask2 = 0;
+        answer.guid_cap = 0;
+    }
+    std::ranges::fill(data, std::uint8_t{0});
+    wire::emit(answer, data);
+    return result;
+}
+
+std::uint16_t Node::check_port_info(const PortInfo& wanted, std::uint8_t port) const {
+    const PortInfo& now = ports_[port].info;
+    const bool addressed = !is_switch() || port == 0;
+    const bool bad_lid = addressed && wanted.lid != kLidUnassigned &&
+                         (wanted.lid > kLidUnicastMax || wanted.lmc > 7 ||
+                          (wanted.lid.value & ((1U << wanted.lmc) - 1)) != 0);
+    const bool management_port = is_switch() && port == 0;
+    const bool bad_state = !management_port && !may_enter(now.port_state, wanted.port_state);
+    const bool bad_physical = wanted.port_physical_state > PortPhysicalState::kDisabled;
+    const bool bad_mtu = wanted.neighbor_mtu > now.mtu_cap;
+    const bool bad_vls = wanted.operational_vls > now.vl_cap;
+    return bad_lid || bad_state || bad_physical || bad_mtu || bad_vls ? status::kInvalidField
+                                                                      : status::kOk;
+}
+
+void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
+    PortInfo& info = ports_[port].info;
+    const PortInfo before = info;
+    const bool management_port = is_switch() && port == 0;
+    if (!is_switch() || port == 0) {
+        info.mkey = wanted.mkey;
+        info.gid_prefix = wanted.gid_prefix;
+        info.lid = wanted.lid;
+        info.lmc = wanted.lmc;
+        info.master_sm_lid = wanted.master_sm_lid;
+        info.master_sm_sl = wanted.master_sm_sl;
+        info.mkey_lease_period = wanted.mkey_lease_period;
+        info.mkey_protect_bits = wanted.mkey_protect_bits;
+        info.subnet_time_out = wanted.subnet_time_out;
+        info.mkey_violations = wanted.mkey_violations;
+        info.pkey_violations = wanted.pkey_violations;
+        info.qkey_violations = wanted.qkey_violations;
+        info.multicast_pkey_trap_suppression_enabled =
+            wanted.multicast_pkey_trap_suppression_enabled;
+        if (wanted.client_reregister) {
+            changed(Change::kReregister, port);
+        }
+    }
+    if (is_switch() && port != 0) {
+        info.partition_enforcement_inbound = wanted.partition_enforcement_inbound;
+        info.partition_enforcement_outbound = wanted.partition_enforcement_outbound;
+        info.filter_raw_inbound = wanted.filter_raw_inbound;
+        info.filter_raw_outbound = wanted.filter_raw_outbound;
+    }
+    info.link_width_enabled = enabled(wanted.link_width_enabled, wire::link_width::kAllSupported,
+                                      info.link_width_supported, info.link_width_enabled);
+    info.link_speed_enabled = enabled(wanted.link_speed_enabled, wire::link_speed::kAllSupported,
+                                      info.link_speed_supported, info.link_speed_enabled);
+    info.link_speed_ext_enabled =
+        enabled(wanted.link_speed_ext_enabled, wire::link_speed_ext::kAllSupported,
+                info.link_speed_ext_supported, info.link_speed_ext_enabled);
+    if (wanted.link_down_default_state != wire::LinkDownDefaultState::kNoChange) {
+        info.link_down_default_state = wanted.link_down_default_state;
+    }
+    if (wanted.neighbor_mtu != 0) {
+        info.neighbor_mtu = wanted.neighbor_mtu;
+    }
+    if (wanted.operational_vls != 0) {
+        info.operational_vls = wanted.operational_vls;
+    }
+    info.vl_high_limit = wanted.vl_high_limit;
+    info.vl_stall_count = wanted.vl_stall_count;
+    info.hoq_life = wanted.hoq_life;
+    info.local_phy_errors = wanted.local_phy_errors;
+    info.overrun_errors = wanted.overrun_errors;
+    if (!(info == before)) {
+        changed(Change::kPort, port);
+    }
+    if (management_port) {
+        return;
+    }
+    if (wanted.port_state == PortState::kDown) {
+        const bool moves = wanted.port_physical_state != PortPhysicalState::kNoChange;
+        link_down(port, moves ? wanted.port_physical_state : PortPhysicalState::kPolling);
+    } else if (wanted.port_physical_state == PortPhysicalState::kPolling &&
+               info.port_physical_state == PortPhysicalState::kDisabled) {
+        link_down(port, PortPhysicalState::kPolling);
+    } else if (wanted.port_physical_state == PortPhysicalState::kDisabled) {
+        link_down(port, PortPhysicalState::kDisabled);
+    }
+    if (wanted.port_state == PortState::kArmed || wanted.port_state == PortState::kActive) {
+        set_state(port, wanted.port_state);
+    }
+}
+
+}  // namespace softib::agent
