@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/sm/manager.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace softib::sm {
+
+Manager::Manager(ManagerConfig config) : config_(std::move(config)), client_(config_.limits) {}
+
+void Manager::start(std::uint64_t now_ns) {
+    stopped_ = false;
+    set_state(wire::SmState::kDiscovering);
+    full_wanted_ = true;
+    next_sweep_ns_ = now_ns;
+    advance(now_ns);
+}
+
+void Manager::stop() {
+    stopped_ = true;
+    client_.forget_all();
+    queue_.clear();
+    replies_.clear();
+    phase_ = Phase::kIdle;
+    set_state(wire::SmState::kNotActive);
+}
+
+void Manager::set_state(wire::SmState state) {
+    if (state_ != state) {
+        state_ = state;
+        event({.kind = ManagerEvent::kStateChanged});
+    }
+}
+
+Lid Manager::own_lid() const {
+    if (root_ == kNoNode) {
+        return kLidUnassigned;
+    }
+    return subnet_.port({root_, config_.port}).info.lid;
+}
+
+std::uint8_t Manager::sl(Lid source, Lid destination) const {
+    return graph_ && !tables_.sls.uniform() ? tables_.sl(*graph_, source, destination) : 0;
+}
+
+void Manager::resweep(std::uint64_t now_ns) {
+    full_wanted_ = true;
+    advance(now_ns);
+}
+
+void Manager::set_engine(const std::string& engine, std::uint64_t now_ns) {
+    config_.engine = engine;
+    resweep(now_ns);
+}
+
+void Manager::set_groups(std::vector<McastTree> groups, std::uint64_t now_ns) {
+    groups_ = std::move(groups);
+    if (phase_ == Phase::kIdle && state_ == wire::SmState::kMaster && graph_) {
+        enter(Phase::kTables, now_ns);
+        advance(now_ns);
+    }
+}
+
+SmpRequest Manager::get(Purpose::Kind kind, wire::SmAttribute attribute, const DirectedPath& path,
+                        NodeIndex node, std::uint8_t port, std::uint32_t modifier) const {
+    SmpRequest request;
+    request.purpose = {kind, port, node, modifier};
+    request.path = path;
+    request.attribute = attribute;
+    request.modifier = modifier;
+    return request;
+}
+
+void Manager::enter(Phase phase, std::uint64_t now_ns) {
+    phase_ = phase;
+    switch (phase) {
+        case Phase::kDiscover:
+            ++sweep_;
+            act_count_++;
+            if (full_wanted_ || root_ == kNoNode) {
+                full_wanted_ = false;
+                dirty_.clear();
+                begin_full();
+            } else {
+                begin_partial();
+            }
+            break;
+        case Phase::kSetup:
+            begin_setup();
+            break;
+        case Phase::kTables:
+            begin_tables();
+            break;
+        case Phase::kActivate:
+            begin_activate();
+            break;
+        case Phase::kIdle:
+            if (state_ == wire::SmState::kStandby) {
+                next_sweep_ns_ = now_ns + config_.poll_period_ns;
+            } else {
+                next_sweep_ns_ =
+                    config_.sweep_period_ns == 0 ? UINT64_MAX : now_ns + config_.sweep_period_ns;
+            }
+            break;
+    }
+}
+
+/// Goes on to the next phase where nothing is left of this one.
+void Manager::advance(std::uint64_t now_ns) {
+    while (!stopped_ && queue_.empty() && client_.idle()) {
+        switch (phase_) {
+            case Phase::kIdle:
+                if (state_ == wire::SmState::kStandby) {
+                    return;
+                }
+                if (light_sweep_) {
+                    light_sweep_ = false;
+                    next_sweep_ns_ = now_ns + config_.sweep_period_ns;
+                }
+                if (!full_wanted_ && dirty_.empty()) {
+                    return;
+                }
+                enter(Phase::kDiscover, now_ns);
+                break;
+            case Phase::kDiscover:
+                end_discovery();
+                elect(now_ns);
+                if (state_ != wire::SmState::kMaster) {
+                    enter(Phase::kIdle, now_ns);
+                    return;
+                }
+                enter(Phase::kSetup, now_ns);
+                break;
+            case Phase::kSetup:
+                enter(Phase::kTables, now_ns);
+                break;
+            case Phase::kTables:
+                if (lft_rank_ < switch_of_rank_.size()) {
+                    return;  // poll_transmit() makes the next block.
+                }
+                enter(Phase::kActivate, now_ns);
+                break;
+            case Phase::kActivate:
+                enter(Phase::kIdle, now_ns);
+                event({.kind = ManagerEvent::kSubnetUp});
+                break;
+        }
+    }
+}
+
+std::optional<Manager::Transmit> Manager::poll_transmit(std::uint64_t now_ns) {
+    if (!replies_.empty()) {
+        Transmit reply = std::move(replies_.front());
+        replies_.pop_front();
+        return reply;
+    }
+    if (stopped_) {
+        return std::nullopt;
+    }
+    if (const auto again = client_.poll_resend()) {
+        ++stats_.smps_sent;
+        return Transmit{*again, kLidPermissive};
+    }
+    while (client_.has_room()) {
+        std::optional<SmpRequest> request;
+        if (!queue_.empty()) {
+            request = std::move(queue_.front());
+            queue_.pop_front();
+        } else if (phase_ == Phase::kTables) {
+            request = next_lft_block();
+        }
+        if (!request) {
+            const Phase before = phase_;
+            const std::uint32_t sweep = sweep_;
+            advance(now_ns);
+            if ((phase_ == before && sweep_ == sweep && queue_.empty()) || !client_.has_room()) {
+                return std::nullopt;
+            }
+            continue;
+        }
+        ++stats_.smps_sent;
+        return Transmit{client_.start(*request, config_.mkey, now_ns), kLidPermissive};
+    }
+    return std::nullopt;
+}
+
+std::optional<ManagerEvent> Manager::poll_event() {
+    if (events_.empty()) {
+        return std::nullopt;
+    }
+    ManagerEvent event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+}
+
+void Manager::handle(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns) {
+    if (stopped_) {
+        return;
+    }
+    const wire::Mad<const std::uint8_t> header(mad);
+    switch (header.method()) {
+        case wire::Method::kGetResp:
+            if (const auto answer = client_.handle(mad)) {
+                answered(*answer, now_ns);
+                advance(now_ns);
+            }
+            break;
+        case wire::Method::kTrap:
+            handle_trap(mad, slid, now_ns);
+            break;
+        case wire::Method::kGet:
+        case wire::Method::kSet:
+            if (header.attribute_id() == static_cast<std::uint16_t>(wire::SmAttribute::kSmInfo)) {
+                handle_sm_info(mad, slid, now_ns);
+            }
+            break;
+        default:
+            break;
+    }
+}
+
+void Manager::answered(const SmpAnswer& answer, std::uint64_t now_ns) {
+    if (answer.lost || answer.status != wire::mad_status::kOk) {
+        unreachable(answer);
+        return;
+    }
+    switch (answer.purpose.kind) {
+        case Purpose::kNodeInfo:
+            found(answer);
+            break;
+        case Purpose::kNodeDescription: {
+            const std::string_view text(reinterpret_cast<const char*>(answer.data.data()),
+                                        answer.data.size());
+            subnet_.node(answer.purpose.node).description = text.substr(0, text.find('\0'));
+            break;
+        }
+        case Purpose::kSwitchInfo:
+            got_switch_info(answer);
+            break;
+        case Purpose::kPortInfo:
+        case Purpose::kSetPortInfo:
+            got_port_info(answer);
+            break;
+        case Purpose::kPKeyTable:
+            got_pkeys(answer);
+            break;
+        case Purpose::kLightSweep:
+            got_light_sweep(answer);
+            break;
+        case Purpose::kSmInfo:
+            got_sm_info(answer, now_ns);
+            break;
+        default:
+            break;
+    }
+}
+
+void Manager::handle_timeout(std::uint64_t now_ns) {
+    if (stopped_) {
+        return;
+    }
+    client_.handle_timeout(now_ns);
+    while (const auto lost = client_.poll_lost()) {
+        unreachable(*lost);
+    }
+    if (state_ == wire::SmState::kStandby && silences_ != 0) {
+        next_sweep_ns_ = now_ns;
+    }
+    if (now_ns >= next_sweep_ns_ && phase_ == Phase::kIdle && queue_.empty() && client_.idle()) {
+        if (state_ == wire::SmState::kStandby) {
+            poll_master(now_ns);
+        } else if (state_ == wire::SmState::kMaster) {
+            light_sweep_ = true;
+            for (NodeIndex i = 0; i < subnet_.size(); ++i) {
+                const SubnetNode& node = subnet_.node(i);
+                if (node.present && node.is_switch()) {
+                    queue(get(Purpose::kLightSweep, wire::SmAttribute::kSwitchInfo, node.path, i, 0, 0));
+                }
+            }
+            next_sweep_ns_ = config_.sweep_period_ns == 0 ? UINT64_MAX : now_ns + config_.sweep_period_ns;
+        }
+    }
+    advance(now_ns);
+}
+
+std::uint64_t Manager::next_timeout_ns() const {
+    if (stopped_) {
+        return UINT64_MAX;
+    }
+    return std::min(client_.next_timeout_ns(),
+                    phase_ == Phase::kIdle ? next_sweep_ns_ : UINT64_MAX);
+}
+
+void Manager::handle_trap(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns) {
+    if (state_ != wire::SmState::kMaster) {
+        return;
+    }
+    const wire::Smp<const std::uint8_t> smp(mad);
+    const auto notice = wire::parse<wire::Notice>(smp.data());
+    const Lid issuer = notice.issuer_lid != kLidUnassigned ? notice.issuer_lid : slid;
+    Transmit reply{mad, issuer};
+    const wire::Mad<std::uint8_t> header(reply.mad);
+    header.set_method(wire::Method::kTrapRepress);
+    header.set_status(0);
+    wire::Smp<std::uint8_t>(reply.mad).set_mkey(config_.mkey);
+    replies_.push_back(std::move(reply));
+    ManagerEvent seen{.kind = ManagerEvent::kTrap};
+    seen.notice = notice;
+    const std::optional<EndPort> from = subnet_.by_lid(issuer);
+    if (from) {
+        seen.node = from->node;
+        seen.port = from->port;
+        if (notice.trap_number == wire::trap::kLinkStateChanged &&
+            subnet_.node(from->node).is_switch()) {
+            dirty_.insert(from->node);
+        } else if (notice.trap_number == wire::trap::kLocalChanges) {
+            const SubnetNode& node = subnet_.node(from->node);
+            queue(get(Purpose::kNodeDescription, wire::SmAttribute::kNodeDescription, node.path,
+                      from->node, 0, 0));
+            queue(get(Purpose::kPortInfo, wire::SmAttribute::kPortInfo, node.path, from->node,
+                      from->port, from->port));
+        }
+    }
+    event(std::move(seen));
+    advance(now_ns);
+}
+
+}  // namespace softib::sm

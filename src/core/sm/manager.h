@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Our subnet manager. It knows the fabric only by what MADs tell: it sends SMPs and takes what
+// comes back, and somebody else carries them and tells it the time. A sweep goes through phases:
+// discover, give LIDs and arm, route and write what changed, activate. Then it waits for traps:
+// a trap is a sweep of the switch that sent it and of what hangs on its ports.
+//
+// Files: manager.cc drives the phases, sweep.cc discovers, setup.cc writes ports and tables,
+// election.cc deals with other managers.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/sm/routing/engine.h"
+#include "core/sm/smp_client.h"
+#include "core/sm/subnet.h"
+#include "core/wire/notice.h"
+#include "core/wire/sm_info.h"
+
+namespace softib::sm {
+
+struct ManagerConfig {
+    Guid port_guid;             ///< Of the port it runs on.
+    std::uint8_t port = 0;      ///< Its number: 0 on a switch.
+    std::uint8_t priority = 0;  ///< 0 to 15; the higher, then the lower GUID, is master.
+    std::uint64_t sm_key = 1;  ///< What OpenSM has by default.
+    std::uint64_t mkey = 0;
+    std::uint8_t mkey_protect_bits = 0;
+    std::uint16_t mkey_lease_period = 0;
+    std::uint8_t lmc = 0;
+    std::string engine = "minhop";
+    routing::Options routing;
+    std::uint64_t gid_prefix = kSubnetPrefixDefault;
+    std::uint8_t subnet_timeout = 18;
+    SmpClient::Limits limits;
+    std::uint64_t sweep_period_ns = 10'000'000'000;   ///< Between light sweeps; 0: none.
+    std::uint64_t poll_period_ns = 250'000'000;       ///< A standby looks for its master this often,
+    std::uint8_t poll_retries = 3;                    ///< and takes over after so many silences.
+    /// Base LIDs of an earlier run, by port GUID.
+    std::unordered_map<std::uint64_t, Lid> lids;
+};
+
+/// What a multicast group needs of the fabric: its LID and the ports that have joined.
+struct McastTree {
+    Lid mlid;
+    std::vector<EndPort> members;
+};
+
+/// What somebody who watches the manager may want to know.
+struct ManagerEvent {
+    enum Kind : std::uint8_t {
+        kSubnetUp,       ///< A sweep is over: tables are written, ports active.
+        kPortAppeared,   ///< `node`, `port`: notice 64 is due.
+        kPortVanished,   ///< `guid`: notice 65 is due.
+        kTrap,           ///< `notice` came from a node.
+        kStateChanged,   ///< Master, standby, ...: see state().
+        kRoutingFailed,  ///< `text`: the engine refused; another was taken.
+        kSilent,         ///< `node` does not answer.
+    };
+    Kind kind{};
+    NodeIndex node = kNoNode;
+    std::uint8_t port = 0;
+    Guid guid{};
+    wire::Notice notice{};
+    std::string text{};
+};
+
+struct ManagerStats {
+    std::uint64_t smps_sent = 0;
+    std::uint64_t sweeps_full = 0;
+    std::uint64_t sweeps_partial = 0;
+    std::uint64_t lft_blocks = 0;
+};
+
+class Manager {
+  public:
+    explicit Manager(ManagerConfig config);
+
+    /// Begins the first sweep.
+    void start(std::uint64_t now_ns);
+    /// A subnet management packet that arrived for this manager; from `slid` if it came by LID.
+    void handle(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns);
+    void handle_timeout(std::uint64_t now_ns);
+    std::uint64_t next_timeout_ns() const;
+
+    /// What to send from the manager's port: to a LID where `dlid` is not permissive.
+    struct Transmit {
+        wire::MadBytes mad;
+        Lid dlid;
+    };
+    std::optional<Transmit> poll_transmit(std::uint64_t now_ns);
+    std::optional<ManagerEvent> poll_event();
+
+    void resweep(std::uint64_t now_ns);
+    void set_engine(const std::string& engine, std::uint64_t now_ns);
+    /// Groups that exist from now on; their trees are written in the next sweep or at once.
+    void set_groups(std::vector<McastTree> groups, std::uint64_t now_ns);
+    /// Hands the subnet to another manager, if one is there.
+    bool hand_over(std::uint64_t now_ns);
+    void stop();
+
+    wire::SmState state() const { return state_; }
+    bool settled() const { return phase_ == Phase::kIdle; }
+    const Subnet& subnet() const { return subnet_; }
+    const ManagerConfig& config() const { return config_; }
+    const ManagerStats& stats() const { return stats_; }
+    NodeIndex root() const { return root_; }
+    Lid own_lid() const;
+    wire::SmInfo own_info() const;
+    const routing::Graph* graph() const { return graph_ ? &*graph_ : nullptr; }
+    const routing::Tables& tables() const { return tables_; }
+    std::uint8_t sl(Lid source, Lid destination) const;
+    /// Base LIDs by port GUID, for the next run.
+    const std::unordered_map<std::uint64_t, Lid>& lids() const { return config_.lids; }
+    struct Other {
+        wire::SmInfo info;
+        EndPort at;
+        bool answered = false;
+    };
+    const std::unordered_map<std::uint64_t, Other>& others() const { return others_; }
+
+  private:
+    enum class Phase : std::uint8_t { kIdle, kDiscover, kSetup, kTables, kActivate };
+
+    // manager.cc
+    void enter(Phase phase, std::uint64_t now_ns);
+    void advance(std::uint64_t now_ns);
+    void answered(const SmpAnswer& answer, std::uint64_t now_ns);
+    void queue(SmpRequest request) { queue_.push_back(std::move(request)); }
+    SmpRequest get(Purpose::Kind kind, wire::SmAttribute attribute, const DirectedPath& path,
+                   NodeIndex node, std::uint8_t port, std::uint32_t modifier) const;
+    void event(ManagerEvent event) { events_.push_back(std::move(event)); }
+    void handle_trap(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns);
+    void set_state(wire::SmState state);
+
+    // sweep.cc
+    void begin_full();
+    void begin_partial();
+    void read_node(NodeIndex index);
+    void read_switch_ports(NodeIndex index);
+    void probe(EndPort from);
+    void found(const SmpAnswer& answer);
+    void got_port_info(const SmpAnswer& answer);
+    void doubt(NodeIndex index);
+    void got_pkeys(const SmpAnswer& answer);
+    void got_switch_info(const SmpAnswer& answer);
+    void got_light_sweep(const SmpAnswer& answer);
+    void unreachable(const SmpAnswer& answer);
+    void end_discovery();
+
+    // setup.cc
+    void assign_lids();
+    bool build_graph();
+    void route();
+    void begin_setup();
+    void begin_tables();
+    void begin_activate();
+    void begin_activate_or_setup(bool activate);
+    void setup_port(EndPort end, bool activate);
+    std::optional<SmpRequest> next_lft_block();
+    void compute_trees();
+    void queue_mft(NodeIndex index);
+    void queue_sl_to_vl(NodeIndex index, std::uint32_t rank);
+
+    // election.cc
+    void handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns);
+    void got_sm_info(const SmpAnswer& answer, std::uint64_t now_ns);
+    void elect(std::uint64_t now_ns);
+    SmpRequest ask_manager(EndPort at) const;
+    void poll_master(std::uint64_t now_ns);
+    bool outranks(const wire::SmInfo& other) const;
+
+    ManagerConfig config_;
+    SmpClient client_;
+    Subnet subnet_;
+    NodeIndex root_ = kNoNode;
+    wire::SmState state_ = wire::SmState::kDiscovering;
+    Phase phase_ = Phase::kIdle;
+    std::uint32_t sweep_ = 0;
+    bool full_sweep_ = false;
+    bool light_sweep_ = false;
+    bool full_wanted_ = false;
+    bool topology_changed_ = false;
+    std::set<NodeIndex> dirty_;  ///< Switches to look at again.
+    std::deque<SmpRequest> queue_;
+    std::deque<Transmit> replies_;
+    std::deque<ManagerEvent> events_;
+    std::uint64_t next_sweep_ns_ = UINT64_MAX;
+    std::unordered_map<std::uint64_t, bool> registered_;  ///< Port GUIDs told to register again.
+
+    std::optional<routing::Graph> graph_;
+    routing::Tables tables_;
+    std::vector<NodeIndex> switch_of_rank_;
+    std::vector<McastTree> groups_;
+    std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< By node.
+    std::uint32_t lft_rank_ = 0;   ///< Cursor over what is to be written.
+    std::uint32_t lft_block_ = 0;
+
+    std::unordered_map<std::uint64_t, Other> others_;  ///< Managers by port GUID.
+    std::uint64_t master_guid_ = 0;                    ///< Whom a standby follows.
+    std::uint32_t silences_ = 0;
+    std::uint32_t act_count_ = 0;
+    bool stopped_ = true;
+    ManagerStats stats_;
+};
+
+}  // namespace softib::sm

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Requests of the manager to agents: sent along directed routes, a window of them at a time,
+// repeated when no answer comes, and given up at last. What a request was for comes back with
+// its answer, as the manager named it.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "core/sm/subnet.h"
+#include "core/wire/mad.h"
+#include "core/wire/smp.h"
+
+namespace softib::sm {
+
+/// What a request is about.
+struct Purpose {
+    enum Kind : std::uint8_t {
+        kNodeInfo,
+        kNodeDescription,
+        kSwitchInfo,
+        kPortInfo,
+        kPKeyTable,
+        kSmInfo,
+        kLightSweep,
+        kSetPortInfo,
+        kSetSwitchInfo,
+        kSetLft,
+        kSetMft,
+        kSetPKeys,
+        kSetSlToVl,
+        kSetVlArb,
+    };
+    Kind kind{};
+    std::uint8_t port = 0;
+    NodeIndex node = kNoNode;
+    std::uint32_t index = 0;
+};
+
+struct SmpRequest {
+    Purpose purpose;
+    DirectedPath path;
+    wire::Method method = wire::Method::kGet;
+    wire::SmAttribute attribute{};
+    std::uint32_t modifier = 0;
+    std::array<std::uint8_t, wire::kSmpDataBytes> data{};
+    std::uint8_t retries = UINT8_MAX;  ///< At most so many, if less than the client's.
+};
+
+struct SmpAnswer {
+    Purpose purpose;
+    bool lost = false;         ///< No answer came; the rest is empty.
+    std::uint16_t status = 0;  ///< MAD status.
+    std::array<std::uint8_t, wire::kSmpDataBytes> data{};
+};
+
+class SmpClient {
+  public:
+    struct Limits {
+        std::uint32_t window = 256;
+        std::uint64_t timeout_ns = 200'000'000;
+        std::uint8_t retries = 3;
+    };
+    explicit SmpClient(const Limits& limits) : limits_(limits), slots_(limits.window) {
+        for (std::uint32_t i = limits.window; i-- > 0;) {
+            free_.push_back(i);
+        }
+    }
+
+    bool has_room() const { return !free_.empty(); }
+    bool idle() const { return free_.size() == slots_.size() && resend_.empty(); }
+
+    /// Only when there is room. Returns the MAD to send.
+    wire::MadBytes start(const SmpRequest& request, std::uint64_t mkey, std::uint64_t now_ns);
+    /// Nothing: it answers no request of ours.
+    std::optional<SmpAnswer> handle(const wire::MadBytes& mad);
+    /// What to send again, and what is given up, at this time.
+    void handle_timeout(std::uint64_t now_ns);
+    std::optional<wire::MadBytes> poll_resend();
+    std::optional<SmpAnswer> poll_lost();
+    std::uint64_t next_timeout_ns() const;
+    void forget_all();
+
+  private:
+    struct Slot {
+        Purpose purpose;
+        wire::MadBytes mad{};
+        std::uint64_t deadline_ns = 0;
+        std::uint32_t use = 0;
+        std::uint8_t tries_left = 0;
+        bool busy = false;
+    };
+
+    Limits limits_;
+    std::vector<Slot> slots_;
+    std::vector<std::uint32_t> free_;
+    std::deque<std::uint32_t> resend_;
+    std::deque<SmpAnswer> lost_;
+};
+
+}  // namespace softib::sm

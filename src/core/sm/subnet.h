@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The subnet as its manager has found it: nodes, ports and cables, by what SMPs said, together
+// with what the manager has written into them. Sweeps fill it, routing and the administration
+// read it.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/wire/node_info.h"
+#include "core/wire/port_info.h"
+#include "core/wire/sl_to_vl_mapping_table.h"
+#include "core/wire/switch_info.h"
+#include "core/wire/vl_arbitration_table.h"
+
+namespace softib::sm {
+
+using NodeIndex = std::uint32_t;
+inline constexpr NodeIndex kNoNode = UINT32_MAX;
+inline constexpr std::uint8_t kLftNoPath = 0xFF;
+inline constexpr std::size_t kHopsMax = 63;
+
+/// A directed route: the out port of every node on the way from the manager's own.
+struct DirectedPath {
+    std::array<std::uint8_t, kHopsMax + 1> ports{};  ///< From element 1 on.
+    std::uint8_t hops = 0;
+};
+
+struct SubnetPort {
+    bool known = false;  ///< Its PortInfo was read in this or an earlier sweep.
+    wire::PortInfo info;
+    NodeIndex peer = kNoNode;
+    std::uint8_t peer_port = 0;
+    Guid guid;                 ///< Adapters and port 0 of switches: the port has a LID.
+    std::uint32_t seen = 0;    ///< The last sweep that found its cable,
+    std::uint32_t asked = 0;   ///< and that asked for it out of doubt.
+    std::vector<PKey> pkeys;   ///< As written; empty: not yet.
+    std::vector<Guid> guids;   ///< GUIDInfo beyond the first; empty: not read.
+    /// As written, by block - 1; empty: as at power-up.
+    std::vector<wire::VlArbitrationTable> vl_arbitration;
+};
+
+struct SubnetNode {
+    wire::NodeInfo info;
+    std::string description;
+    std::vector<SubnetPort> ports;  ///< By number; entry 0 only used by switches.
+    DirectedPath path;              ///< From the manager; valid while the node is reachable.
+    std::uint8_t entry_port = 0;    ///< Where `path` arrives.
+    std::uint32_t seen = 0;         ///< The last sweep that read it.
+    bool present = false;           ///< Found, and reachable over the cables that are left.
+
+    // Switches only.
+    wire::SwitchInfo switch_info;
+    std::vector<std::uint8_t> lft;  ///< As written into the switch; kLftNoPath beyond its end.
+    bool tables_known = false;      ///< False: what the switch holds is not what we last wrote.
+    std::vector<std::array<std::uint16_t, 16>> mft;  ///< By MLID - 0xC000, port masks; as written.
+    /// As written, by [out port][in port]; empty: as at power-up.
+    std::vector<std::vector<wire::SlToVlMappingTable>> sl2vl;
+
+    bool is_switch() const { return info.node_type == wire::NodeType::kSwitch; }
+    Guid guid() const { return info.node_guid; }
+};
+
+/// A port that has a LID.
+struct EndPort {
+    NodeIndex node = kNoNode;
+    std::uint8_t port = 0;
+};
+
+class Subnet {
+  public:
+    NodeIndex find(Guid node_guid) const;
+    NodeIndex add(const wire::NodeInfo& info);
+    std::size_t size() const { return nodes_.size(); }
+    SubnetNode& node(NodeIndex index) { return nodes_[index]; }
+    const SubnetNode& node(NodeIndex index) const { return nodes_[index]; }
+    SubnetPort& port(EndPort end) { return nodes_[end.node].ports[end.port]; }
+    const SubnetPort& port(EndPort end) const { return nodes_[end.node].ports[end.port]; }
+
+    void connect(EndPort a, EndPort b);
+    void disconnect(EndPort end);
+    /// Recomputes every path from the manager's node over the cables; nodes that none leads to
+    /// are no longer present.
+    void recompute_paths(NodeIndex root);
+
+    /// The port that has this LID, base or by LMC; nothing for none.
+    std::optional<EndPort> by_lid(Lid lid) const;
+    std::optional<EndPort> by_port_guid(Guid guid) const;
+    void set_lid_owner(Lid base, std::uint8_t lmc, EndPort end);
+    void clear_lid_owner(Lid base, std::uint8_t lmc);
+    Lid lid_max() const;  ///< Highest that is owned.
+
+    /// Calls fn(EndPort) for every present port that has or wants a LID: adapters' cabled ports
+    /// and switches' port 0.
+    template <typename Fn>
+    void for_each_end_port(Fn&& fn) const {
+        for (NodeIndex i = 0; i < nodes_.size(); ++i) {
+            const SubnetNode& node = nodes_[i];
+            if (!node.present) {
+                continue;
+            }
+            if (node.is_switch()) {
+                fn(EndPort{i, 0});
+                continue;
+            }
+            for (std::size_t p = 1; p < node.ports.size(); ++p) {
+                if (node.ports[p].known) {
+                    fn(EndPort{i, static_cast<std::uint8_t>(p)});
+                }
+            }
+        }
+    }
+
+    /// The out port that the switch was told for this LID.
+    std::uint8_t forward(NodeIndex sw, Lid dlid) const {
+        const std::vector<std::uint8_t>& lft = nodes_[sw].lft;
+        return dlid.value < lft.size() ? lft[dlid.value] : kLftNoPath;
+    }
+    /// Every hop of the way from an end port to a LID, as written: (node, out port) pairs, the
+    /// source's own port first. Empty: there is no way.
+    std::vector<EndPort> trace(EndPort from, Lid dlid) const;
+
+  private:
+    std::vector<SubnetNode> nodes_;
+    std::unordered_map<std::uint64_t, NodeIndex> by_guid_;
+    std::unordered_map<std::uint64_t, EndPort> by_port_guid_;
+    std::vector<EndPort> lid_owner_;  ///< By LID.
+};
+
+}  // namespace softib::sm
