@@ -3,36 +3,14 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "core/sm/routing/numbering.h"
+#include "core/sm/routing/union_find.h"
 
 namespace softib::sm::routing {
 
 namespace {
-
-class UnionFind {
-  public:
-    explicit UnionFind(std::uint32_t count) : parent_(count) {
-        std::iota(parent_.begin(), parent_.end(), 0U);
-    }
-    std::uint32_t find(std::uint32_t i) {
-        while (parent_[i] != i) {
-            parent_[i] = parent_[parent_[i]];
-            i = parent_[i];
-        }
-        return i;
-    }
-    void join(std::uint32_t a, std::uint32_t b) {
-        a = find(a);
-        b = find(b);
-        parent_[std::max(a, b)] = std::min(a, b);  // The lowest number stands for all.
-    }
-
-  private:
-    std::vector<std::uint32_t> parent_;
-};
 
 /// By switch: the block that it forms with the level above, and the one with the level below.
 struct Blocks {
@@ -146,27 +124,6 @@ Columns find_columns(const Neighbours& neighbours, const TreeLevels& levels) {
         columns.divider[level] = columns.divider[level - 1] * found.width();
     }
     return columns;
-}
-
-std::vector<std::vector<std::uint32_t>> find_subtrees(const Neighbours& neighbours,
-                                                      const TreeLevels& levels) {
-    const auto count = static_cast<std::uint32_t>(levels.level.size());
-    std::vector<std::vector<std::uint32_t>> subtrees;
-    UnionFind joined(count);
-    for (std::uint32_t level = 0; level <= levels.top; ++level) {
-        for (std::uint32_t sw = 0; sw < count; ++sw) {
-            for (const Neighbours::Neighbour& next : neighbours.of(sw)) {
-                if (levels.level[sw] == level && levels.level[next.peer] < level) {
-                    joined.join(sw, next.peer);
-                }
-            }
-        }
-        subtrees.emplace_back(count);
-        for (std::uint32_t sw = 0; sw < count; ++sw) {
-            subtrees.back()[sw] = joined.find(sw);
-        }
-    }
-    return subtrees;
 }
 
 std::vector<std::uint32_t> order_by_subtrees(

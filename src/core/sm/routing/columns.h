@@ -22,10 +22,6 @@ struct Columns {
 
 Columns find_columns(const Neighbours& neighbours, const TreeLevels& levels);
 
-/// By level and switch: the lowest switch of what is joined by cables up to that level.
-std::vector<std::vector<std::uint32_t>> find_subtrees(const Neighbours& neighbours,
-                                                      const TreeLevels& levels);
-
 /// Switches in the order of their hosts, but so that those of one subtree follow each other.
 std::vector<std::uint32_t> order_by_subtrees(
     const Graph& graph, const std::vector<std::vector<std::uint32_t>>& subtrees);

@@ -24,7 +24,9 @@ struct Options {
     std::vector<std::uint32_t> torus_dimensions;  ///< dor: what must be found; empty: anything.
     std::uint64_t seed = 1;
 
-    std::uint8_t usable_vls() const { return qos ? data_vls : std::uint8_t{1}; }
+    std::uint8_t usable_vls() const { return qos && data_vls > 0 ? data_vls : std::uint8_t{1}; }
+    /// Service levels where SL = VL.
+    std::vector<std::uint8_t> sls() const;
 };
 
 struct Engine {

@@ -143,6 +143,10 @@ class TreeRouter {
         }
     }
 
+    std::vector<Hole> fill_holes(std::span<const std::uint8_t> sls, Tables& tables) const {
+        return fill_tree_holes(graph_, neighbours_, levels_, find_holes(graph_, sets_), sls,
+                               tables);
+    }
     PortGroups groups() const { return sets_.port_groups(graph_, neighbours_); }
 
   private:
@@ -279,6 +283,11 @@ std::expected<Tables, Error> route_with_ftree(const Graph& graph, const Options&
     Tables tables{.engine = "ftree", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
     TreeRouter router(graph, *levels);
     router.fill(tables.lfts);
+    if (!router.fill_holes(options.sls(), tables).empty()) {
+        return std::unexpected(
+            Error{"too much of this fat tree is missing to route it without credit loops: take "
+                  "engine nue instead of ftree"});
+    }
     tables.groups = router.groups();
     return tables;
 }

@@ -151,6 +151,9 @@ class Neighbours {
     std::vector<std::uint32_t> links_;
 };
 
+/// By switch: the lowest switch of its island.
+std::vector<std::uint32_t> find_islands(const Graph& graph);
+
 /// A fabric with LIDs by node index; what has no cable has no target. Hosts are ordered as the
 /// fabric lists its nodes.
 std::expected<Graph, Error> graph_of(const topo::Fabric& fabric, std::span<const Lid> lids,

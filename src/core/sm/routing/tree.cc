@@ -7,6 +7,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/sm/routing/union_find.h"
+
 namespace softib::sm::routing {
 
 namespace {
@@ -52,36 +54,28 @@ std::vector<std::uint32_t> find_leaves(const Graph& graph) {
     return leaves;
 }
 
-std::uint32_t find_root(std::vector<std::uint32_t>& parent, std::uint32_t i) {
-    while (parent[i] != i) {
-        parent[i] = parent[parent[i]];
-        i = parent[i];
-    }
-    return i;
-}
-
 /// A switch that looks like a root but joins only what is joined below it anyway is a leaf with
 /// few hosts or none: puts it back to where its neighbours are the next level up.
 void lower_useless_tops(const Neighbours& neighbours, TreeLevels& levels) {
     if (levels.top < 2) {
         return;
     }
-    std::vector<std::uint32_t> parent(levels.level.size());
-    std::iota(parent.begin(), parent.end(), 0U);
-    for (std::uint32_t sw = 0; sw < parent.size(); ++sw) {
+    const auto count = static_cast<std::uint32_t>(levels.level.size());
+    UnionFind joined(count);
+    for (std::uint32_t sw = 0; sw < count; ++sw) {
         for (const Neighbours::Neighbour& next : neighbours.of(sw)) {
             if (levels.level[sw] < levels.top && levels.level[next.peer] < levels.top) {
-                parent[find_root(parent, sw)] = find_root(parent, next.peer);
+                joined.join(sw, next.peer);
             }
         }
     }
     std::uint32_t top = 0;
-    for (std::uint32_t sw = 0; sw < parent.size(); ++sw) {
+    for (std::uint32_t sw = 0; sw < count; ++sw) {
         const auto near = neighbours.of(sw);
         if (levels.level[sw] == levels.top && !near.empty() &&
             std::ranges::all_of(near, [&](const Neighbours::Neighbour& next) {
                 return levels.level[next.peer] + 1 == levels.top &&
-                       find_root(parent, next.peer) == find_root(parent, near[0].peer);
+                       joined.find(next.peer) == joined.find(near[0].peer);
             })) {
             levels.level[sw] = levels.top - 2;
         }
@@ -254,6 +248,33 @@ void UpDownSearch::run(std::uint32_t first, HopSets& sets) {
     }
 }
 
+/// From the top down, of each level's subtrees the one with the most cables within the one chosen
+/// before: its switches of that level, so in the end one leaf.
+std::vector<bool> find_best_branch(const Graph& graph,
+                                   const std::vector<std::vector<std::uint32_t>>& subtrees,
+                                   const TreeLevels& levels) {
+    std::vector<bool> branch(graph.switch_count());
+    std::vector<std::uint32_t> inside(graph.switch_count(), 0);  // Subtree chosen before.
+    std::uint32_t chosen = 0;
+    for (std::uint32_t level = levels.top; level-- > 0;) {
+        std::vector<std::uint32_t> cables(graph.switch_count());
+        std::uint32_t best = kNone;
+        for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+            if (levels.level[sw] <= level && inside[sw] == chosen) {
+                const std::uint32_t subtree = subtrees[level][sw];
+                cables[subtree] += graph.degree(sw);
+                best = best == kNone || cables[subtree] > cables[best] ? subtree : best;
+            }
+        }
+        inside = subtrees[level];
+        chosen = best;
+        for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+            branch[sw] = branch[sw] || (levels.level[sw] == level && inside[sw] == chosen);
+        }
+    }
+    return branch;
+}
+
 }  // namespace
 
 std::expected<std::vector<std::uint32_t>, Error> find_switches(const Graph& graph,
@@ -297,6 +318,27 @@ std::optional<TreeLevels> find_levels(const Graph& graph, const Neighbours& neig
     return levels;
 }
 
+std::vector<std::vector<std::uint32_t>> find_subtrees(const Neighbours& neighbours,
+                                                      const TreeLevels& levels) {
+    const auto count = static_cast<std::uint32_t>(levels.level.size());
+    std::vector<std::vector<std::uint32_t>> subtrees;
+    UnionFind joined(count);
+    for (std::uint32_t level = 0; level <= levels.top; ++level) {
+        for (std::uint32_t sw = 0; sw < count; ++sw) {
+            for (const Neighbours::Neighbour& next : neighbours.of(sw)) {
+                if (levels.level[sw] == level && levels.level[next.peer] < level) {
+                    joined.join(sw, next.peer);
+                }
+            }
+        }
+        subtrees.emplace_back(count);
+        for (std::uint32_t sw = 0; sw < count; ++sw) {
+            subtrees.back()[sw] = joined.find(sw);
+        }
+    }
+    return subtrees;
+}
+
 Places places_by_level(const TreeLevels& levels) {
     return sorted_places(static_cast<std::uint32_t>(levels.level.size()),
                          [&](std::uint32_t sw) { return levels.top - levels.level[sw]; });
@@ -325,6 +367,39 @@ HopSets up_down_hops(const Graph& graph, const Neighbours& neighbours, const Pla
         search.run(first, sets);
     }
     return sets;
+}
+
+std::vector<Hole> find_holes(const Graph& graph, const HopSets& sets) {
+    const std::vector<std::uint32_t> islands = find_islands(graph);
+    std::vector<Hole> holes;
+    for (std::uint32_t from = 0; from < graph.switch_count(); ++from) {
+        for (std::uint32_t to = 0; to < graph.switch_count(); ++to) {
+            if (sets.of(from, to) == 0 && from != to && islands[from] == islands[to] &&
+                (graph.host_count(from) != 0 || graph.host_count(to) != 0)) {
+                holes.push_back({from, to});
+            }
+        }
+    }
+    return holes;
+}
+
+std::vector<Hole> fill_tree_holes(const Graph& graph, const Neighbours& neighbours,
+                                  const TreeLevels& levels, std::span<const Hole> holes,
+                                  std::span<const std::uint8_t> sls, Tables& tables) {
+    if (holes.empty()) {
+        return {};
+    }
+    const std::vector<bool> branch =
+        find_best_branch(graph, find_subtrees(neighbours, levels), levels);
+    const Places places = places_by_level(levels);
+    const std::vector<Hole> open =
+        fill_holes(graph, holes, sls, tables, [&](std::uint32_t link, std::uint32_t next) {
+            const std::uint32_t at = graph.links()[link].peer;
+            const bool down = places[graph.source(link)] < places[at];
+            const bool up = places[graph.links()[next].peer] < places[at];
+            return branch[at] || !down || !up;
+        });
+    return fill_holes(graph, open, sls, tables);
 }
 
 }  // namespace softib::sm::routing

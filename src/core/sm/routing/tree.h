@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "core/sm/routing/detours.h"
 #include "core/sm/routing/graph.h"
 #include "core/sm/routing/hop_sets.h"
 
@@ -30,6 +31,10 @@ std::expected<std::vector<std::uint32_t>, Error> find_switches(const Graph& grap
 std::optional<TreeLevels> find_levels(const Graph& graph, const Neighbours& neighbours,
                                       std::span<const std::uint32_t> roots);
 
+/// By level and switch: the lowest switch of what is joined by cables up to that level.
+std::vector<std::vector<std::uint32_t>> find_subtrees(const Neighbours& neighbours,
+                                                      const TreeLevels& levels);
+
 /// By switch: its place in the order, 0 for the first. A link leads up if its peer's place is
 /// lower.
 using Places = std::vector<std::uint32_t>;
@@ -42,5 +47,16 @@ Places places_by_distance(const Graph& graph, const Neighbours& neighbours,
 /// Next hops of up-down routes: down where that is possible, else up to where the path is shortest.
 /// A packet that has gone down never goes up again, whatever hop of a set it takes.
 HopSets up_down_hops(const Graph& graph, const Neighbours& neighbours, const Places& places);
+
+/// Pairs of switches without a next hop though cables join them and one of them has hosts. Two
+/// switches without hosts, such as two roots, may well have none.
+std::vector<Hole> find_holes(const Graph& graph, const HopSets& sets);
+
+/// Fills such holes with routes that turn from down to up, all of them in the least damaged branch
+/// of the tree as far as possible: what has left a branch upwards does not come back to it, so
+/// these turns close no cycle. Returns the holes left open.
+std::vector<Hole> fill_tree_holes(const Graph& graph, const Neighbours& neighbours,
+                                  const TreeLevels& levels, std::span<const Hole> holes,
+                                  std::span<const std::uint8_t> sls, Tables& tables);
 
 }  // namespace softib::sm::routing

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Up-down routing: a packet goes up towards the roots, turns once, and goes down. Trees have many
+// roots, the whole top level; other graphs have one, their centre, from which all others are ranked
+// by distance. Among equally good next hops the number of the destination chooses.
 #include <algorithm>
 
 #include "core/sm/routing/engine.h"
@@ -8,37 +11,82 @@
 
 namespace softib::sm::routing {
 
+namespace {
+
+/// By switch: how many ways destinations have been spread below it.
+std::vector<std::uint32_t> find_dividers(const Neighbours& neighbours, const TreeLevels& levels) {
+    std::vector<std::uint32_t> width(levels.top + 1, 1);
+    for (std::uint32_t sw = 0; sw < levels.level.size(); ++sw) {
+        const std::uint32_t level = levels.level[sw];
+        const auto ups = std::ranges::count_if(
+            neighbours.of(sw), [&](const auto& next) { return levels.level[next.peer] > level; });
+        width[level] = std::max(width[level], static_cast<std::uint32_t>(ups));
+    }
+    std::vector<std::uint32_t> dividers;
+    for (const std::uint32_t level : levels.level) {
+        std::uint32_t divider = 1;
+        for (std::uint32_t below = 0; below < level; ++below) {
+            divider *= width[below];
+        }
+        dividers.push_back(divider);
+    }
+    return dividers;
+}
+
+struct Plan {
+    Places places;
+    std::vector<std::uint32_t> dividers;
+    const TreeLevels* levels;  ///< nullptr: one root.
+};
+
+std::expected<Tables, std::vector<Hole>> route(const Graph& graph, const Neighbours& neighbours,
+                                               const Plan& plan, const Options& options) {
+    const HopSets sets = up_down_hops(graph, neighbours, plan.places);
+    const std::vector<Hole> holes = find_holes(graph, sets);
+    // Hosts must reach each other with one turn. Only packets from or to a switch, which are few
+    // and for management, may take detours.
+    if (std::ranges::any_of(holes, [&](const Hole& hole) {
+            return plan.levels == nullptr ||
+                   (graph.host_count(hole.from) != 0 && graph.host_count(hole.to) != 0);
+        })) {
+        return std::unexpected(holes);
+    }
+    Tables tables{.engine = "updn", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
+    fill_in_turn(graph, neighbours, sets, Numbering(graph, order_by_hosts(graph)), plan.dividers,
+                 tables.lfts);
+    if (plan.levels != nullptr) {
+        auto open = fill_tree_holes(graph, neighbours, *plan.levels, holes, options.sls(), tables);
+        if (!open.empty()) {
+            return std::unexpected(std::move(open));
+        }
+    }
+    tables.groups = sets.port_groups(graph, neighbours);
+    return tables;
+}
+
+}  // namespace
+
 std::expected<Tables, Error> route_with_updn(const Graph& graph, const Options& options) {
     const auto roots = find_switches(graph, options.roots);
     if (!roots) {
         return std::unexpected(roots.error());
     }
     const Neighbours neighbours(graph);
+    const std::vector<std::uint32_t> ones(graph.switch_count(), 1);
     const auto levels = find_levels(graph, neighbours, *roots);
-    const Places places =
-        levels ? places_by_level(*levels) : places_by_distance(graph, neighbours, *roots);
-    const HopSets sets = up_down_hops(graph, neighbours, places);
-    std::vector<std::uint32_t> divider(graph.switch_count(), 1);
-    if (levels) {
-        std::vector<std::uint32_t> width(levels->top + 1, 1);
-        for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
-            std::uint32_t ups = 0;
-            for (const auto& next : neighbours.of(sw)) {
-                ups += levels->level[next.peer] > levels->level[sw] ? 1U : 0U;
-            }
-            width[levels->level[sw]] = std::max(width[levels->level[sw]], ups);
-        }
-        for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
-            for (std::uint32_t l = 0; l < levels->level[sw]; ++l) {
-                divider[sw] *= width[l];
-            }
-        }
+    const Plan plan =
+        levels ? Plan{places_by_level(*levels), find_dividers(neighbours, *levels), &*levels}
+               : Plan{places_by_distance(graph, neighbours, *roots), ones, nullptr};
+    auto tables = route(graph, neighbours, plan, options);
+    if (!tables) {
+        // Several roots can leave hosts without a common one; a single root cannot.
+        tables = route(graph, neighbours,
+                       {places_by_distance(graph, neighbours, {}), ones, nullptr}, options);
     }
-    Tables tables{.engine = "updn", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
-    const Numbering numbering(graph, order_by_hosts(graph));
-    fill_in_turn(graph, neighbours, sets, numbering, divider, tables.lfts);
-    tables.groups = sets.port_groups(graph, neighbours);
-    return tables;
+    if (!tables) {
+        return std::unexpected(Error{"no up-down routes found: take engine nue instead of updn"});
+    }
+    return *std::move(tables);
 }
 
 }  // namespace softib::sm::routing

@@ -13,28 +13,6 @@ namespace softib::sm::routing {
 
 namespace {
 
-/// Number of the island of every switch.
-std::vector<std::uint32_t> find_islands(const Graph& graph) {
-    std::vector<std::uint32_t> island(graph.switch_count(), kNone);
-    std::vector<std::uint32_t> queue;
-    for (std::uint32_t start = 0; start < graph.switch_count(); ++start) {
-        if (island[start] != kNone) {
-            continue;
-        }
-        island[start] = start;
-        queue.assign(1, start);
-        for (std::size_t head = 0; head < queue.size(); ++head) {
-            for (const Link& link : graph.links(queue[head])) {
-                if (island[link.peer] == kNone) {
-                    island[link.peer] = start;
-                    queue.push_back(link.peer);
-                }
-            }
-        }
-    }
-    return island;
-}
-
 class Verifier {
   public:
     Verifier(const Graph& graph, const Tables& tables, const VerifyOptions& options)

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Routes for what an engine's own rule cannot reach on a damaged subnet. Each is the shortest one
+// that closes no cycle of channel dependencies with all other routes, on the first service level
+// that allows it.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/sm/routing/graph.h"
+#include "core/sm/routing/tables.h"
+
+namespace softib::sm::routing {
+
+/// A switch has no route to some LID of another one, though cables join them.
+struct Hole {
+    std::uint32_t from;
+    std::uint32_t to;
+    friend auto operator<=>(const Hole&, const Hole&) = default;
+};
+
+/// Erases entries that lead nowhere, and returns every hole.
+std::vector<Hole> erase_dead_ends(const Graph& graph, Tables& tables);
+
+/// Whether a detour may go from one link straight on to another.
+using MayFollow = std::function<bool(std::uint32_t link, std::uint32_t next)>;
+
+/// Fills the holes, and of those not named the ones on the way. `sls` are the service levels to
+/// try, in this order; what the tables route so far has no cycle. Returns the holes left open.
+std::vector<Hole> fill_holes(
+    const Graph& graph, std::span<const Hole> holes, std::span<const std::uint8_t> sls,
+    Tables& tables,
+    const MayFollow& may_follow = [](std::uint32_t, std::uint32_t) { return true; });
+
+}  // namespace softib::sm::routing
