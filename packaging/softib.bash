@@ -19,7 +19,7 @@ _softib() {
     local command=${COMP_WORDS[1]} fabric= words= i
     local shape="--config --from --topology --hosts --hcas --radix --levels --dimensions
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
-        --host-pattern --arena"
+        --host-pattern --arena --sm --engine"
     COMPREPLY=()
 
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -44,7 +44,7 @@ _softib() {
     esac
     if [[ -z $words ]]; then
         if ((COMP_CWORD == 1)); then
-            words="up down list status topo exec run env route link help --help --version"
+            words="up down list status topo exec run env route link switch sm help --help --version"
         else
             case $command in
                 up) words="$shape --foreground --json" ;;
@@ -57,7 +57,9 @@ _softib() {
                 run) words="$shape --ns --" ;;
                 route) words="-f show set clear $(_softib_switches "$fabric")" ;;
                 link) words="-f up down $(_softib_switches "$fabric")" ;;
-                help) words="up down list status topo exec run env route link" ;;
+                switch) words="-f kill revive $(_softib_switches "$fabric")" ;;
+                sm) words="-f status resweep handover --json" ;;
+                help) words="up down list status topo exec run env route link switch sm" ;;
             esac
         fi
     fi

@@ -42,6 +42,8 @@ struct Parsed {
     RunOptions run;
     RouteOptions route;
     LinkOptions link;
+    SwitchOptions power;
+    SmOptions sm;
     std::string help_about;
     std::vector<std::string> command;  ///< What stands behind "--".
 };
@@ -183,6 +185,26 @@ Command add_route(CLI::App& app, Parsed& parsed) {
     return {sub, [&route] { return cmd_route(route); }};
 }
 
+Command add_switch(CLI::App& app, Parsed& parsed) {
+    SwitchOptions& power = parsed.power;
+    CLI::App* const sub = app.add_subcommand("switch", "Kill a switch, or wake it up again");
+    add_fabric_choice(*sub, power.fabric);
+    sub->add_option("action", power.action)->required()->check(CLI::IsMember({"kill", "revive"}));
+    sub->add_option("name", power.name, "the switch")->type_name("SWITCH")->required();
+    return {sub, [&power] { return cmd_switch(power); }};
+}
+
+Command add_sm(CLI::App& app, Parsed& parsed) {
+    SmOptions& sm = parsed.sm;
+    CLI::App* const sub = app.add_subcommand("sm", "Ask the subnet manager, or tell it what to do");
+    add_fabric_choice(*sub, sm.fabric);
+    sub->add_option("action", sm.action, "status, resweep, or handover to another manager")
+        ->check(CLI::IsMember({"status", "resweep", "handover"}))
+        ->default_val("status");
+    sub->add_flag("--json", sm.json, "print JSON");
+    return {sub, [&sm] { return cmd_sm(sm); }};
+}
+
 Command add_link(CLI::App& app, Parsed& parsed) {
     LinkOptions& link = parsed.link;
     CLI::App* const sub = app.add_subcommand("link", "Pull a cable, or put it back");
@@ -240,7 +262,8 @@ int run(int argc, char** argv) {
         add_up(app, parsed),     add_down(app, parsed), add_list(app, parsed),
         add_status(app, parsed), add_topo(app, parsed), add_exec(app, parsed),
         add_run(app, parsed),    add_env(app, parsed),  add_route(app, parsed),
-        add_link(app, parsed),   add_help(app, parsed)};
+        add_link(app, parsed),   add_switch(app, parsed), add_sm(app, parsed),
+        add_help(app, parsed)};
     app.footer(kFooter);  // After the subcommands, which would inherit it.
     std::vector<std::string> args = split(argc, argv, parsed);
     if (!args.empty() && !args.back().starts_with('-') && !is_command(commands, args.back())) {

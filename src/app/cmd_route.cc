@@ -7,11 +7,12 @@
 #include "app/commands.h"
 #include "app/observe.h"
 #include "app/term.h"
-#include "core/sm/routing/minhop.h"
 
 namespace softib::app {
 
 namespace {
+
+constexpr std::uint8_t kNoRoute = 0xFF;
 
 std::expected<std::uint16_t, std::string> parse_in_range(const std::string& what,
                                                          const std::string& text, std::uint32_t min,
@@ -52,7 +53,7 @@ int show(const live::Arena& arena, std::uint32_t sw) {
     Table table({"LID", "NODE", "OUT PORT", "NEXT"});
     for (std::uint32_t lid = 1; lid <= arena.header->lid_max; ++lid) {
         const std::uint8_t port = arena.lft(sw, Lid{static_cast<std::uint16_t>(lid)}).load();
-        const bool routed = port != sm::kLftNoPath;
+        const bool routed = port != kNoRoute;
         table.row({std::to_string(lid), node_name(arena, arena.lid_owner[lid]),
                    routed ? std::to_string(port) : painted("none", Colour::kRed),
                    routed ? next_node(arena, sw, port) : "-"});
@@ -67,7 +68,7 @@ int change(const Observer& observer, std::uint32_t sw, const RouteOptions& optio
     if (!lid) {
         return fail(lid.error());
     }
-    std::uint16_t port = sm::kLftNoPath;
+    std::uint16_t port = kNoRoute;
     if (options.action == "set") {
         const auto parsed =
             parse_in_range("PORT", options.port, 0, arena.switches[sw].port_count - 1U);

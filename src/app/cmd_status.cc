@@ -63,7 +63,7 @@ Json switches_json(const live::Arena& arena) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         const live::SwitchRecord& sw = arena.switches[i];
         switches.push_back({{"name", sw.name},
-                            {"lid", sw.lid},
+                            {"lid", sw.lid.load()},
                             {"ports", sw.port_count - 1},
                             {"node_guid", softib::to_string(Guid{sw.node_guid})}});
     }

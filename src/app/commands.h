@@ -97,4 +97,18 @@ struct LinkOptions {
 };
 int cmd_link(const LinkOptions& options);
 
+struct SwitchOptions {
+    std::optional<std::string> fabric;
+    std::string action;  ///< "kill" or "revive".
+    std::string name;
+};
+int cmd_switch(const SwitchOptions& options);
+
+struct SmOptions {
+    std::optional<std::string> fabric;
+    std::string action;  ///< "status", "resweep" or "handover".
+    bool json = false;
+};
+int cmd_sm(const SmOptions& options);
+
 }  // namespace softib::app

@@ -17,6 +17,7 @@
 #include <variant>
 
 #include "app/fabric_dir.h"
+#include "core/sm/routing/engine.h"
 #include "core/topo/netlist.h"
 
 namespace softib::app {
@@ -166,6 +167,28 @@ std::expected<void, std::string> set_arena(Description& description, const Value
     return {};
 }
 
+std::expected<void, std::string> set_manager(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr || (*text != "softib" && *text != "none")) {
+        return refuse("softib or none (then run one: softib exec HOST -- opensm)", value);
+    }
+    description.own_manager = *text == "softib";
+    return {};
+}
+
+std::expected<void, std::string> set_engine(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr || sm::routing::find_engine(*text) == nullptr) {
+        std::vector<std::string_view> names;
+        for (const sm::routing::Engine& engine : sm::routing::engines()) {
+            names.push_back(engine.name);
+        }
+        return refuse(fmt::format("one of {}", fmt::join(names, ", ")), value);
+    }
+    description.engine = *text;
+    return {};
+}
+
 enum class Form { kText, kNumber };
 
 struct KeyRule {
@@ -210,6 +233,8 @@ const std::vector<KeyRule>& rules() {
         {{"arena", "SIZE", "address space for programs' memory, used only where touched"},
          Form::kText,
          set_arena},
+        {{"sm", "WHO", "subnet manager: softib (ours) or none"}, Form::kText, set_manager},
+        {{"engine", "NAME", "routing engine of our subnet manager"}, Form::kText, set_engine},
     };
     return table;
 }
@@ -325,7 +350,7 @@ std::string key_at(const std::string& key, const std::string& origin) {
 
 std::expected<topo::Fabric, std::string> read_fabric(const Description& description) {
     for (const auto& [key, origin] : description.origins) {
-        if (key != "from" && key != "name" && key != "arena") {
+        if (key != "from" && key != "name" && key != "arena" && key != "sm" && key != "engine") {
             return std::unexpected(
                 fmt::format("{} is for a fabric that is generated, but {} has one already: leave "
                             "out one of the two",
@@ -463,6 +488,8 @@ std::string to_toml(const Description& description) {
     if (!description.from.empty()) {
         const toml::table table{{"name", spec.name},
                                 {"from", description.from},
+                                {"sm", description.own_manager ? "softib" : "none"},
+                                {"engine", description.engine},
                                 {"arena", static_cast<std::int64_t>(description.arena_bytes)}};
         return written(table);
     }
@@ -474,6 +501,8 @@ std::string to_toml(const Description& description) {
         {"generation", topo::link_speed(spec.generation).name},
         {"device_pattern", spec.device_pattern},
         {"host_pattern", spec.host_pattern},
+        {"sm", description.own_manager ? "softib" : "none"},
+        {"engine", description.engine},
         {"arena", static_cast<std::int64_t>(description.arena_bytes)},
     };
     const auto number = [&](const char* key, std::uint32_t value) {

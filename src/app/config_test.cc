@@ -95,7 +95,8 @@ TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
         both.netlist = "Ca 1 \"h\"\n";
         both.origins["from"] = "--from";
         both.origins[std::string(key.name)] = flag_name(key.name);
-        const bool goes_together = key.name == "from" || key.name == "name" || key.name == "arena";
+        const bool goes_together = key.name == "from" || key.name == "name" ||
+                                   key.name == "arena" || key.name == "sm" || key.name == "engine";
         EXPECT_EQ(generate(both).has_value(), goes_together) << key.name;
     }
 }

@@ -20,7 +20,6 @@
 #include "app/fabric_dir.h"
 #include "app/teardown.h"
 #include "app/term.h"
-#include "core/sm/routing/minhop.h"
 #include "runtime/live/builder.h"
 #include "runtime/live/daemon.h"
 #include "runtime/live/log.h"
@@ -113,7 +112,13 @@ void raise_descriptor_limit() {
     }
 }
 
-std::expected<live::Arena, std::string> build(const FabricRef& fabric) {
+struct Built {
+    topo::Fabric graph;
+    live::Arena arena;
+    live::ManagementOptions management;
+};
+
+std::expected<Built, std::string> build(const FabricRef& fabric) {
     Description description;
     if (auto loaded = load_description(fabric.dir + "/" + kDescriptionName, description); !loaded) {
         return std::unexpected(loaded.error());
@@ -123,34 +128,37 @@ std::expected<live::Arena, std::string> build(const FabricRef& fabric) {
     if (!graph) {
         return std::unexpected(graph.error());
     }
-    const auto routes = sm::route_minhop(*graph);
-    if (!routes) {
-        return std::unexpected(routes.error().message);
-    }
-    live::Arena arena =
-        live::build_arena(*graph, *routes, {.arena_bytes = description.arena_bytes});
+    const live::Arena arena = live::build_arena(*graph, {.arena_bytes = description.arena_bytes});
     if (arena.base == nullptr) {
         return std::unexpected(
             fmt::format("cannot make an arena of {} bytes: {}; try a smaller one with --arena",
                         description.arena_bytes, std::strerror(errno)));
     }
-    return arena;
+    Built built{std::move(*graph), arena, {}};
+    built.management.own_manager = description.own_manager;
+    built.management.manager.engine = description.engine;
+    return built;
 }
 
 std::expected<void, std::string> serve(const FabricRef& fabric, Options& options) {
     const int signal_fd = block_signals();
-    auto arena = build(fabric);
-    if (!arena) {
-        return std::unexpected(arena.error());
+    auto built = build(fabric);
+    if (!built) {
+        return std::unexpected(built.error());
     }
+    const live::Arena& arena = built->arena;
     live::Daemon daemon(
-        *arena, {.dir = fabric.dir, .signal_fd = signal_fd, .lifeline_fd = options.lifeline_fd});
+        arena, built->graph,
+        {.dir = fabric.dir,
+         .signal_fd = signal_fd,
+         .lifeline_fd = options.lifeline_fd,
+         .management = built->management});
     if (auto started = daemon.start(); !started) {
         return started;
     }
     live::log_info("fabric {} is up: {}, {}, {}", fabric.name,
-                   counted(arena->header->hosts, "host"), counted(arena->header->hcas, "HCA"),
-                   counted(arena->header->switches, "switch"));
+                   counted(arena.header->hosts, "host"), counted(arena.header->hcas, "HCA"),
+                   counted(arena.header->switches, "switch"));
     report(options, "ready\n");
     daemon.run();
     live::log_info("fabric {} ends", fabric.name);

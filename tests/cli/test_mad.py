@@ -62,12 +62,14 @@ class Mads(CliCase):
     def test_what_is_not_served_is_refused_politely(self):
         self.open()
         self.assertEqual(self.mad_status(header(attribute=0x99).ljust(256, b"\0")), 0x000C)
-        self.assertEqual(self.mad_status(header(method=0x12).ljust(256, b"\0")), 0x0008)
         self.assertEqual(self.mad_status(header(version=1).ljust(256, b"\0")), 0x0004)
-        self.assertEqual(self.mad_status(header(mgmt_class=4, version=1).ljust(256, b"\0"), lid=2), 0x0004)
-        self.assertEqual(self.mad_status(header(mgmt_class=1, version=1).ljust(256, b"\0"), qpn=0), 0x0004)
+        self.assertEqual(self.mad_status(header(mgmt_class=4, version=1).ljust(256, b"\0"), lid=2), 0x000C)
+        self.assertEqual(self.mad_status(header(mgmt_class=1, version=1).ljust(256, b"\0"), qpn=0), 0x000C)
+        route = struct.pack(">QHH", 0, 0xFFFF, 0xFFFF)  # M_Key, DrSLID, DrDLID.
         self.assertEqual(self.mad_status(
-            header(mgmt_class=0x81, version=1).ljust(256, b"\0"), qpn=0, lid=0xFFFF), 0x8004)
+            (header(mgmt_class=0x81, version=1) + route).ljust(256, b"\0"), qpn=0, lid=0xFFFF), 0x800C)
+        # A class that nobody on that host knows.
+        self.assertEqual(self.mad_status(header(mgmt_class=9, version=1).ljust(256, b"\0"), lid=2), 0x000C)
         # No record matches: an answer of the SA, not of the transport.
         self.assertEqual(self.mad_status(header().ljust(256, b"\0")), 0x0300)
 
@@ -105,6 +107,7 @@ class Mads(CliCase):
             if number % 2:  # Half of them reach the SA's records.
                 mad[:4] = 1, 3, 2, random.choice((0x01, 0x02, 0x15))
                 mad[16:18] = 0, 0x38
+                mad[24:44] = bytes(20)  # One packet, no SM_Key: a wrong one gets no answer.
                 mad[56:57] = b"\xff"
             status, _, reply, _ = self.client.ask(MAD, text(
                 bytes(mad), timeout_ms=1, lid=random.choice((1, 2, SM_LID, SM_LID, 0xFFFF)),

@@ -34,7 +34,7 @@ CA 'mlx5_0'
 \t\tBase lid: 2
 \t\tLMC: 0
 \t\tSM lid: 3
-\t\tCapability mask: 0x0201c840
+\t\tCapability mask: 0x0641ca68
 \t\tPort GUID: 0x0250f71b10000100
 \t\tLink layer: InfiniBand
 """

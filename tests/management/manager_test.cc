@@ -190,6 +190,7 @@ TEST(Manager, LostCableIsRoutedAroundAndComesBack) {
     const auto lids = manager.lids();
     rig.mesh.set_plugged({sw, up}, false);
     rig.run();
+    EXPECT_TRUE(manager.settled()) << "it asked by a way that is no more, and waits";
     EXPECT_GE(manager.stats().sweeps_partial, 1U);
     EXPECT_EQ(manager.stats().sweeps_full, 1U);
     rig.expect_all_pairs();
@@ -226,6 +227,7 @@ TEST(Manager, DeadSwitchIsForgottenAndFoundAgain) {
     const Lid lid = rig.mesh.node(spine).port(0).lid;
     rig.mesh.set_powered(spine, false);
     rig.run();
+    EXPECT_TRUE(manager.settled());
     EXPECT_FALSE(manager.subnet().node(manager.subnet().find(guid)).present);
     rig.expect_all_pairs();
     rig.mesh.set_powered(spine, true);

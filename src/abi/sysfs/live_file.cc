@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -146,6 +147,34 @@ void make_live(int fd) {
         }
     }
     errno = saved_errno;
+}
+
+int open_manager_node(const char* path) {
+    const char* const slash = std::strrchr(path, '/');
+    const char* const name = slash == nullptr ? path : slash + 1;
+    unsigned number = 0;
+    int used = 0;
+    if (std::sscanf(name, "issm%u%n", &number, &used) != 1 || name[used] != '\0') {
+        return -1;
+    }
+    const Settings& s = settings();
+    live::Message message;
+    message.request = live::Request::kIsManager;
+    message.index = number;
+    message.text_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(s.host.size(), live::kTextMax));
+    std::memcpy(message.text, s.host.data(), message.text_bytes);
+    const int fd = s.fabric_dir.empty() ? -1 : live::rpc_connect(s.fabric_dir.data());
+    if (fd < 0) {
+        errno = ENODEV;
+        return -2;
+    }
+    if (!live::rpc_call(fd, message, nullptr) || message.status != 0) {
+        const int error = message.status != 0 ? message.status : errno;
+        close(fd);
+        errno = error;
+        return -2;
+    }
+    return fd;
 }
 
 }  // namespace softib::fs

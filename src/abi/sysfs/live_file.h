@@ -11,4 +11,8 @@ namespace softib::fs {
 /// stays. Keeps errno.
 void make_live(int fd);
 
+/// For /dev/infiniband/issmN: a descriptor that says, for as long as it is open, that a subnet
+/// manager runs behind the port. -1: `path` names no such node; -2 and errno: the daemon said no.
+int open_manager_node(const char* path);
+
 }  // namespace softib::fs

@@ -77,6 +77,9 @@ int open_common(NextOpen& next, int dirfd, const char* asked, int flags, mode_t 
         }
         if (is_device_node(path)) {
             flags &= ~O_NOFOLLOW;
+            if (const int manager = open_manager_node(path); manager != -1) {
+                return manager >= 0 ? manager : -1;
+            }
         }
     }
     const int fd = next(path, flags, mode);

@@ -53,7 +53,7 @@ int fill_port(const Fabric& fabric, const live::DeviceEntry& device, umad_port_t
     port.state = static_cast<unsigned>(state);
     port.phys_state = state >= live::PortState::kInit ? 5 : 2;  // LinkUp, Polling
     port.rate = topo::link_speed(static_cast<topo::Generation>(hca.generation)).gbps;
-    port.capmask = htobe32(live::kPortCapabilityMask);
+    port.capmask = htobe32(hca.capability_mask);
     port.gid_prefix = htobe64(hca.gid_prefix);
     port.port_guid = htobe64(hca.port_guid);
     copy_text(port.link_layer, "InfiniBand");

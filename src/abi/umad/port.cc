@@ -9,12 +9,14 @@
 #include <fcntl.h>
 #include <infiniband/umad.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "abi/umad/fabric.h"
 #include "core/wire/mad.h"
@@ -38,13 +40,11 @@ struct Agent {
 
 struct Port {
     int fd = -1;
-    std::uint32_t serial = 0;  ///< Which of the process's ports it is, of all it ever opened.
     Agent agents[UMAD_CA_MAX_AGENTS];
 };
 
 std::mutex g_mutex;
 Port g_ports[kPortsMax];
-std::uint32_t g_serials = 0;
 
 /// Under g_mutex.
 Port* find_port(int fd) {
@@ -64,7 +64,6 @@ bool add_port(int fd) {
     }
     *port = Port{};
     port->fd = fd;
-    port->serial = ++g_serials;
     return true;
 }
 
@@ -98,6 +97,33 @@ int connect_port(const Fabric& fabric, std::uint32_t hca) {
     return fd;
 }
 
+/// Waits for room while the daemon is busy.
+bool send_message(int fd, const live::Message& message, int passed_fd) {
+    while (!live::rpc_send(fd, message, passed_fd)) {
+        pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+        if (errno != EAGAIN || poll(&room, 1, kSendWaitMs) != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Tells the daemon whose requests are for this agent.
+bool announce(int fd, std::uint32_t id, const umad_reg_attr& attr) {
+    live::MadAgent agent;
+    agent.id = id;
+    agent.mgmt_class = attr.mgmt_class;
+    agent.version = attr.mgmt_class_version;
+    agent.rmpp = (attr.flags & UMAD_USER_RMPP) != 0 ? 0 : attr.rmpp_version;
+    agent.oui = attr.oui;
+    std::memcpy(agent.method_mask, attr.method_mask, sizeof agent.method_mask);
+    live::Message message;
+    message.request = live::Request::kMadRegister;
+    message.text_bytes = sizeof agent;
+    std::memcpy(message.text, &agent, sizeof agent);
+    return send_message(fd, message, -1);
+}
+
 /// Returns 0 or an errno value.
 int register_agent(int fd, const umad_reg_attr& attr, std::uint32_t& id) {
     const std::lock_guard guard(g_mutex);
@@ -109,8 +135,11 @@ int register_agent(int fd, const umad_reg_attr& attr, std::uint32_t& id) {
     if (agent == std::end(port->agents)) {
         return ENOMEM;
     }
-    *agent = {.used = true, .attr = attr};
     id = static_cast<std::uint32_t>(agent - port->agents);
+    if (!announce(fd, id, attr)) {
+        return EIO;
+    }
+    *agent = {.used = true, .attr = attr};
     return 0;
 }
 
@@ -124,15 +153,10 @@ void copy_mask(umad_reg_attr& attr, const long* method_mask) {
     }
 }
 
-/// The upper half of a request's transaction id names the agent, so that two programs that count
-/// from 1 do not take each other's answers. 0: there is no such agent.
-std::uint32_t transaction_prefix(int fd, int agent) {
+bool has_agent(int fd, int agent) {
     const std::lock_guard guard(g_mutex);
     const Port* const port = find_port(fd);
-    if (port == nullptr || agent < 0 || agent >= UMAD_CA_MAX_AGENTS || !port->agents[agent].used) {
-        return 0;
-    }
-    return port->serial << 8 | static_cast<std::uint32_t>(agent + 1);
+    return port != nullptr && agent >= 0 && agent < UMAD_CA_MAX_AGENTS && port->agents[agent].used;
 }
 
 live::MadFrame frame_of(const ib_user_mad& umad) {
@@ -162,15 +186,48 @@ void fill_from(ib_user_mad& umad, const live::MadFrame& frame, int status, std::
     umad.addr.path_bits = frame.path_bits;
 }
 
-/// Waits for room while the daemon is busy.
-bool send_message(int fd, const live::Message& message) {
-    while (!live::rpc_send(fd, message, -1)) {
-        pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
-        if (errno != EAGAIN || poll(&room, 1, kSendWaitMs) != 1) {
-            return false;
-        }
+/// A message that did not fit the program's buffer: it may come again with a larger one.
+struct Kept {
+    int fd = -1;
+    live::Message message;
+    int file = -1;  ///< All of it; -1: it is one MAD.
+};
+Kept g_kept;  // Under g_mutex; the newest only: a program asks again at once.
+
+bool take_kept(int fd, live::Message& message, int& file) {
+    const std::lock_guard guard(g_mutex);
+    if (g_kept.fd != fd) {
+        return false;
     }
+    message = g_kept.message;
+    file = std::exchange(g_kept.file, -1);
+    g_kept.fd = -1;
     return true;
+}
+
+void keep(int fd, const live::Message& message, int file) {
+    const std::lock_guard guard(g_mutex);
+    if (g_kept.fd >= 0 && g_kept.file >= 0) {
+        close(g_kept.file);
+    }
+    g_kept.fd = fd;
+    g_kept.message = message;
+    g_kept.file = file;
+}
+
+bool is_kept(int fd) {
+    const std::lock_guard guard(g_mutex);
+    return g_kept.fd == fd;
+}
+
+/// All of a long message in a file to send along; -1 and errno.
+int long_message(const void* data, std::size_t bytes) {
+    const int file = memfd_create("softib-mad", MFD_CLOEXEC);
+    if (file >= 0 && pwrite(file, data, bytes, 0) != static_cast<ssize_t>(bytes)) {
+        close(file);
+        return -1;
+    }
+    return file;
 }
 
 int failed(int error) {
@@ -232,7 +289,7 @@ int umad_get_fd(int fd) {
 }
 
 int umad_poll(int fd, int timeout_ms) {
-    return wait_readable(fd, timeout_ms);
+    return is_kept(fd) ? 0 : wait_readable(fd, timeout_ms);
 }
 
 int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
@@ -294,14 +351,17 @@ int umad_unregister(int fd, int agentid) {
         return -1;
     }
     port->agents[agentid] = Agent{};
+    live::Message message;
+    message.request = live::Request::kMadUnregister;
+    message.index = static_cast<std::uint32_t>(agentid);
+    send_message(fd, message, -1);
     return 0;
 }
 
 int umad_send(int fd, int agentid, void* umad, int length, int timeout_ms, int retries) {
-    const std::uint32_t prefix = transaction_prefix(fd, agentid);
-    // Longer ones need the reliable multi-packet protocol.
-    if (prefix == 0 || umad == nullptr || length < static_cast<int>(wire::kMadHeaderBytes) ||
-        length > static_cast<int>(wire::kMadBytes)) {
+    if (!has_agent(fd, agentid) || umad == nullptr ||
+        length < static_cast<int>(wire::kMadHeaderBytes) ||
+        length > static_cast<int>(live::kMadMessageMax)) {
         return failed(EINVAL);
     }
     auto& user = *static_cast<ib_user_mad*>(umad);
@@ -313,50 +373,76 @@ int umad_send(int fd, int agentid, void* umad, int length, int timeout_ms, int r
     }
     live::MadFrame frame = frame_of(user);
     frame.timeout_ms = timeout_ms < 0 ? live::kMadForever : user.timeout_ms;
-    wire::MadBytes mad{};
-    std::memcpy(mad.data(), user.data, static_cast<std::size_t>(length));
-    const wire::Mad<std::uint8_t> header(mad);
-    if ((static_cast<unsigned>(header.method()) & wire::kMethodResponseBit) == 0) {
-        header.set_transaction_id(std::uint64_t{prefix} << 32 |
-                                  (header.transaction_id() & UINT32_MAX));
-    }
+    const auto bytes = static_cast<std::size_t>(length);
     live::Message message;
     message.request = live::Request::kMad;
+    message.value = static_cast<std::uint32_t>(bytes);
     message.text_bytes = sizeof frame + wire::kMadBytes;
     std::memcpy(message.text, &frame, sizeof frame);
-    std::memcpy(message.text + sizeof frame, mad.data(), mad.size());
-    if (!send_message(fd, message)) {
-        return failed(EIO);
+    std::memcpy(message.text + sizeof frame, user.data, std::min(bytes, wire::kMadBytes));
+    int file = -1;
+    if (bytes > wire::kMadBytes) {
+        file = long_message(user.data, bytes);
+        if (file < 0) {
+            return failed(ENOMEM);
+        }
     }
-    return 0;
+    const bool sent = send_message(fd, message, file);
+    if (file >= 0) {
+        close(file);
+    }
+    return sent ? 0 : failed(EIO);
 }
 
 int umad_recv(int fd, void* umad, int* length, int timeout_ms) {
     if (umad == nullptr || length == nullptr || *length < static_cast<int>(wire::kMadBytes)) {
         return failed(EINVAL);
     }
-    if (timeout_ms != 0) {
-        const int error = wait_readable(fd, timeout_ms);
-        if (error != 0) {
-            return error;
-        }
-    }
     live::Message message;
-    if (!live::rpc_receive(fd, message, nullptr)) {
-        return failed(errno == EAGAIN ? EWOULDBLOCK : EIO);
+    int file = -1;
+    if (!take_kept(fd, message, file)) {
+        if (timeout_ms != 0) {
+            const int error = wait_readable(fd, timeout_ms);
+            if (error != 0) {
+                return error;
+            }
+        }
+        if (!live::rpc_receive(fd, message, &file)) {
+            return failed(errno == EAGAIN ? EWOULDBLOCK : EIO);
+        }
     }
     live::MadFrame frame;
     if (message.request != live::Request::kMad ||
         message.text_bytes != sizeof frame + wire::kMadBytes) {
+        if (file >= 0) {
+            close(file);
+        }
         return failed(EIO);
     }
     std::memcpy(&frame, message.text, sizeof frame);
     // What comes back unanswered is not read again: its header says which it was.
-    const std::size_t bytes = message.status == 0 ? wire::kMadBytes : wire::kMadHeaderBytes;
+    // A message that RMPP put together has the length it has, be it shorter than a MAD.
+    const std::size_t bytes = message.status != 0 ? wire::kMadHeaderBytes
+                              : file >= 0         ? message.value
+                                                  : std::min<std::size_t>(message.value, wire::kMadBytes);
     auto& user = *static_cast<ib_user_mad*>(umad);
     fill_from(user, frame, message.status, bytes);
-    std::memcpy(user.data, message.text + sizeof frame, bytes);
+    const auto room = static_cast<std::size_t>(*length);
     *length = static_cast<int>(bytes);
+    if (bytes > room) {
+        std::memcpy(user.data, message.text + sizeof frame, wire::kMadBytes);
+        keep(fd, message, file);
+        return failed(ENOSPC);
+    }
+    std::memcpy(user.data, message.text + sizeof frame, std::min(bytes, wire::kMadBytes));
+    if (file >= 0) {
+        const bool whole = bytes <= wire::kMadBytes ||
+                           pread(file, user.data, bytes, 0) == static_cast<ssize_t>(bytes);
+        close(file);
+        if (!whole) {
+            return failed(EIO);
+        }
+    }
     return static_cast<int>(frame.agent);
 }
 

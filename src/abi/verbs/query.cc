@@ -103,7 +103,7 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     a.max_mtu = IBV_MTU_4096;
     a.active_mtu = IBV_MTU_4096;
     a.gid_tbl_len = live::kGidsPerPort;
-    a.port_cap_flags = live::kPortCapabilityMask;
+    a.port_cap_flags = hca.capability_mask;
     a.max_msg_sz = live::kMessageBytesMax;
     a.bad_pkey_cntr = static_cast<std::uint32_t>(hca.totals.pkey_violations.load());
     a.qkey_viol_cntr = static_cast<std::uint32_t>(hca.totals.qkey_violations.load());

@@ -72,6 +72,7 @@ NodeSpec node_spec(const topo::Fabric& fabric, const topo::Node& node) {
                      : is_switch         ? kSwitchDevice
                                          : kHcaDevice;
     spec.revision = kRevision;
+    spec.enhanced_port0 = node.enhanced_port_0;
     for (std::size_t port = 0; port < node.ports.size(); ++port) {
         spec.ports.push_back(port_spec(node, static_cast<std::uint8_t>(port)));
     }

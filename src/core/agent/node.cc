@@ -120,7 +120,7 @@ Node::Node(NodeSpec spec) : spec_(std::move(spec)), ports_(spec_.ports.size()), 
         switch_.partition_enforcement_cap = spec_.pkeys;
         switch_.inbound_enforcement_cap = true;
         switch_.outbound_enforcement_cap = true;
-        switch_.enhanced_port0 = true;
+        switch_.enhanced_port0 = spec_.enhanced_port0;
         switch_.optimized_sl_to_vl_mapping_programming = 1;
         switch_.multicast_fdb_top = kLidMulticastMin.value - 1;
     }

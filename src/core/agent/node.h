@@ -58,6 +58,7 @@ struct NodeSpec {
     std::uint16_t pkeys = 32;     ///< Entries of a port's table.
     std::uint8_t guids = 8;       ///< Entries of a port's GUIDInfo.
     std::uint16_t mft_entries = 0x3FFF;  ///< Switch.
+    bool enhanced_port0 = false;         ///< Switch.
     /// By port number. Entry 0 is a switch's management port and unused for an adapter.
     std::vector<PortSpec> ports;
 };

@@ -77,7 +77,11 @@ void Manager::enter(Phase phase, std::uint64_t now_ns) {
     switch (phase) {
         case Phase::kDiscover:
             ++sweep_;
-            act_count_++;
+            ++act_count_;
+            present_before_.resize(subnet_.size());
+            for (NodeIndex i = 0; i < subnet_.size(); ++i) {
+                present_before_[i] = subnet_.node(i).present;
+            }
             if (full_wanted_ || root_ == kNoNode) {
                 full_wanted_ = false;
                 dirty_.clear();
@@ -149,6 +153,24 @@ void Manager::advance(std::uint64_t now_ns) {
     }
 }
 
+/// Gives the request the way that leads to its node now, which may be another than when it was
+/// queued. False: none does.
+bool Manager::aim(SmpRequest& request) const {
+    const Purpose& purpose = request.purpose;
+    if (purpose.node == kNoNode) {
+        return true;
+    }
+    const SubnetNode& node = subnet_.node(purpose.node);
+    request.path = node.path;
+    if (purpose.kind == Purpose::kNodeInfo) {
+        if (request.path.hops == kHopsMax) {
+            return false;
+        }
+        request.path.ports[++request.path.hops] = purpose.port;
+    }
+    return node.present;
+}
+
 std::optional<Manager::Transmit> Manager::poll_transmit(std::uint64_t now_ns) {
     if (!replies_.empty()) {
         Transmit reply = std::move(replies_.front());
@@ -167,6 +189,9 @@ std::optional<Manager::Transmit> Manager::poll_transmit(std::uint64_t now_ns) {
         if (!queue_.empty()) {
             request = std::move(queue_.front());
             queue_.pop_front();
+            if (!aim(*request)) {
+                continue;
+            }
         } else if (phase_ == Phase::kTables) {
             request = next_lft_block();
         }

@@ -132,6 +132,7 @@ class Manager {
     void enter(Phase phase, std::uint64_t now_ns);
     void advance(std::uint64_t now_ns);
     void answered(const SmpAnswer& answer, std::uint64_t now_ns);
+    bool aim(SmpRequest& request) const;
     void queue(SmpRequest request) { queue_.push_back(std::move(request)); }
     SmpRequest get(Purpose::Kind kind, wire::SmAttribute attribute, const DirectedPath& path,
                    NodeIndex node, std::uint8_t port, std::uint32_t modifier) const;
@@ -188,6 +189,7 @@ class Manager {
     bool full_wanted_ = false;
     bool topology_changed_ = false;
     std::set<NodeIndex> dirty_;  ///< Switches to look at again.
+    std::vector<bool> present_before_;  ///< By node, when the sweep began.
     std::deque<SmpRequest> queue_;
     std::deque<Transmit> replies_;
     std::deque<ManagerEvent> events_;

@@ -32,7 +32,10 @@ void Manager::begin_full() {
 void Manager::begin_partial() {
     full_sweep_ = false;
     ++stats_.sweeps_partial;
-    for (const NodeIndex index : dirty_) {
+    // The nearest first: what they tell may change the way to the others.
+    std::vector<NodeIndex> order(dirty_.begin(), dirty_.end());
+    std::ranges::sort(order, {}, [&](NodeIndex i) { return subnet_.node(i).path.hops; });
+    for (const NodeIndex index : order) {
         if (subnet_.node(index).present) {
             subnet_.node(index).seen = sweep_;
             read_switch_ports(index);
@@ -158,9 +161,13 @@ void Manager::got_port_info(const SmpAnswer& answer) {
     }
     if (!link_is_up(port.info)) {
         if (port.peer != kNoNode) {
-            doubt(port.peer);
+            const NodeIndex other = port.peer;
             subnet_.disconnect(end);
             topology_changed_ = true;
+            if (!full_sweep_) {
+                subnet_.recompute_paths(root_);
+                doubt(other);
+            }
         }
         return;
     }
@@ -176,7 +183,7 @@ void Manager::got_port_info(const SmpAnswer& answer) {
 /// would only be silent.
 void Manager::doubt(NodeIndex index) {
     const SubnetNode& node = subnet_.node(index);
-    if (!node.is_switch() || full_sweep_) {
+    if (!node.is_switch()) {
         return;
     }
     for (const SubnetPort& port : node.ports) {
@@ -238,10 +245,9 @@ void Manager::unreachable(const SmpAnswer& answer) {
 
 /// What this sweep did not find again is gone; what is left is reached over what is left.
 void Manager::end_discovery() {
-    std::vector<bool> before(subnet_.size());
+    present_before_.resize(subnet_.size());
     for (NodeIndex i = 0; i < subnet_.size(); ++i) {
-        SubnetNode& node = subnet_.node(i);
-        before[i] = node.present;
+        const SubnetNode& node = subnet_.node(i);
         for (std::size_t p = 1; full_sweep_ && p < node.ports.size(); ++p) {
             if (node.ports[p].peer != kNoNode && node.ports[p].seen != sweep_ &&
                 subnet_.node(node.ports[p].peer).ports[node.ports[p].peer_port].seen != sweep_) {
@@ -253,7 +259,7 @@ void Manager::end_discovery() {
     subnet_.recompute_paths(root_);
     for (NodeIndex i = 0; i < subnet_.size(); ++i) {
         SubnetNode& node = subnet_.node(i);
-        if (before[i] && !node.present) {
+        if (present_before_[i] && !node.present) {
             topology_changed_ = true;
             for (SubnetPort& port : node.ports) {
                 if (port.info.lid != kLidUnassigned && port.guid.value != 0) {

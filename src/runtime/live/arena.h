@@ -103,8 +103,8 @@ struct NodeRef {
 /// IBA PortInfo values, the same numbers as ibv_port_state and the sysfs files.
 enum class PortState : std::uint8_t { kNop = 0, kDown = 1, kInit = 2, kArmed = 3, kActive = 4 };
 
-/// Totals of QPs that are gone. The totals of living QPs stand in the QPs themselves, so that the
-/// data path never touches a shared counter; a reader adds the two (counters.h).
+/// What a port counted, as far as it was settled. What living QPs did since stands in the QPs
+/// themselves, so that the data path never touches a shared counter (counters.h).
 struct PortTotals {
     std::atomic<std::uint64_t> xmit_packets;
     std::atomic<std::uint64_t> xmit_words;
@@ -136,6 +136,7 @@ struct alignas(64) HcaRecord {
     std::uint8_t reserved;
     std::atomic<std::uint16_t> pkeys[kPKeysPerPort];
     std::uint64_t gid_prefix;
+    std::uint32_t capability_mask;  ///< PortInfo's.
     PortTotals totals;
 };
 
@@ -145,6 +146,7 @@ struct SwitchPortRecord {
     std::uint8_t generation;
     std::atomic<PortState> state;
     std::uint8_t reserved;
+    PortTotals totals;
 };
 
 struct SwitchRecord {
@@ -152,7 +154,7 @@ struct SwitchRecord {
     std::uint64_t node_guid;
     std::uint32_t port_first;  ///< Into the switch port table; port 0 included.
     std::uint16_t port_count;  ///< Port 0 included.
-    std::uint16_t lid;
+    std::atomic<std::uint16_t> lid;
 };
 
 /// A sender holds its stripe's lock while it is the NIC for one of its queue pairs.
@@ -392,7 +394,10 @@ struct alignas(64) QpShared {
     std::uint64_t cookie;    ///< Owner's object.
     std::uint64_t event_id;  ///< Names it in asynchronous events, also after it is gone.
     std::uint32_t async_channel;
-    std::uint32_t reserved3;
+    /// Who moves counts to the ports: the owner when it ends, the daemon before a route changes.
+    std::atomic<std::uint32_t> count_lock;
+    /// Of the four counts above, what the ports already have; under count_lock.
+    std::uint64_t settled[4];
 };
 static_assert(sizeof(QpShared) <= 512);
 

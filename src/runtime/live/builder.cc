@@ -62,16 +62,6 @@ void set_name(char (&record)[kRoom], const std::string& name) {
     std::memcpy(record, name.c_str(), name.size() + 1);
 }
 
-/// The subnet manager runs at the first switch's port 0; a fabric without switches has none.
-Lid sm_lid(const topo::Fabric& fabric, const sm::Routes& routes) {
-    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
-        if (fabric.nodes[i].kind == topo::NodeKind::kSwitch) {
-            return routes.lids[i];
-        }
-    }
-    return kLidUnassigned;
-}
-
 void write_hca(HcaRecord& record, const topo::Node& node, const NodeRef& peer) {
     const topo::PortLink& link = node.ports[1];
     record.node_guid = node.node_guid.value;
@@ -80,15 +70,12 @@ void write_hca(HcaRecord& record, const topo::Node& node, const NodeRef& peer) {
     record.gid_prefix = kSubnetPrefixDefault;
     record.generation = static_cast<std::uint8_t>(link.generation);
     record.pkeys[0].store(kPKeyDefaultFull.value, std::memory_order_relaxed);
-    const bool cabled = peer.kind == NodeRef::kSwitch;
-    record.peer_switch = cabled ? peer.index : UINT32_MAX;
+    record.peer_switch = peer.kind == NodeRef::kSwitch ? peer.index : UINT32_MAX;
     record.peer_port = link.peer_port.value;
-    record.state.store(cabled ? PortState::kActive : PortState::kDown, std::memory_order_relaxed);
+    record.state.store(PortState::kDown, std::memory_order_relaxed);
 }
 
-void write_hosts(const Arena& arena, const topo::Fabric& fabric, const sm::Routes& routes,
-                 const Placement& placement) {
-    const Lid sm = sm_lid(fabric, routes);
+void write_hosts(const Arena& arena, const topo::Fabric& fabric, const Placement& placement) {
     std::uint32_t next_hca = 0;
     for (std::uint32_t h = 0; h < fabric.hosts.size(); ++h) {
         const topo::Host& host = fabric.hosts[h];
@@ -103,24 +90,13 @@ void write_hosts(const Arena& arena, const topo::Fabric& fabric, const sm::Route
             set_name(record.name, host.device_names[i]);
             record.host = h;
             record.index_on_host = i;
-            record.sm_lid = sm.value;
-            record.lid.store(routes.lids[host.hcas[i].value].value, std::memory_order_relaxed);
             write_hca(record, node,
                       peer == topo::kNoNode ? NodeRef{} : placement.by_node[peer.value]);
         }
     }
 }
 
-void write_lft(const Arena& arena, std::uint32_t sw, const std::vector<std::uint8_t>& lft) {
-    static_assert(sizeof(std::atomic<std::uint8_t>) == 1);
-    std::atomic<std::uint8_t>* table = &arena.lft(sw, Lid{0});
-    for (std::size_t lid = 0; lid < kLftEntries; ++lid) {
-        table[lid].store(lid < lft.size() ? lft[lid] : sm::kLftNoPath, std::memory_order_relaxed);
-    }
-}
-
-void write_switches(const Arena& arena, const topo::Fabric& fabric, const sm::Routes& routes,
-                    const Placement& placement) {
+void write_switches(const Arena& arena, const topo::Fabric& fabric, const Placement& placement) {
     std::uint32_t next_port = 0;
     for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
         const topo::Node& node = fabric.nodes[i];
@@ -133,30 +109,27 @@ void write_switches(const Arena& arena, const topo::Fabric& fabric, const sm::Ro
         record.node_guid = node.node_guid.value;
         record.port_first = next_port;
         record.port_count = static_cast<std::uint16_t>(node.ports.size());
-        record.lid = routes.lids[i].value;
         for (const topo::PortLink& link : node.ports) {
             SwitchPortRecord& port = arena.switch_ports[next_port++];
+            // A router has no place here: no program runs on it.
             port.peer = link.peer == topo::kNoNode ? NodeRef{} : placement.by_node[link.peer.value];
-            // Nothing runs at the other end of a router's cable.
-            const bool cabled = port.peer.kind != NodeRef::kNone;
             port.peer_port = link.peer_port.value;
             port.generation = static_cast<std::uint8_t>(link.generation);
-            port.state.store(cabled ? PortState::kActive : PortState::kDown,
-                             std::memory_order_relaxed);
+            port.state.store(PortState::kDown, std::memory_order_relaxed);
         }
         // Port 0 is the switch's own management port: no cable, always up.
         arena.switch_ports[record.port_first].state.store(PortState::kActive,
                                                           std::memory_order_relaxed);
-        write_lft(arena, index, routes.lfts[i]);
     }
 }
 
 }  // namespace
 
-Arena build_arena(const topo::Fabric& fabric, const sm::Routes& routes,
-                  const BuildOptions& options) {
-    SOFTIB_CHECK(routes.lids.size() == fabric.nodes.size());
-    SOFTIB_CHECK(routes.lfts.size() == fabric.nodes.size());
+std::vector<NodeRef> place_nodes(const topo::Fabric& fabric) {
+    return place(fabric).by_node;
+}
+
+Arena build_arena(const topo::Fabric& fabric, const BuildOptions& options) {
     if (!names_fit(fabric)) {
         errno = ENAMETOOLONG;
         return Arena{};
@@ -167,13 +140,8 @@ Arena build_arena(const topo::Fabric& fabric, const sm::Routes& routes,
     if (arena.base == nullptr) {
         return arena;
     }
-    arena.header->lid_max = routes.lid_max.value;
-    write_hosts(arena, fabric, routes, placement);
-    write_switches(arena, fabric, routes, placement);
-    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
-        arena.lid_owner[routes.lids[i].value] = placement.by_node[i];
-    }
-    arena.header->route_generation.fetch_add(1, std::memory_order_release);
+    write_hosts(arena, fabric, placement);
+    write_switches(arena, fabric, placement);
     return arena;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Writes a routed fabric into a new arena: the tables that the data path, sysfs and the verbs
-// library read. After this every port is Active and every route of the subnet manager is in
-// force; there is no other source of truth about the fabric at run time.
+// Writes a fabric into a new arena: hosts, adapters, switches and cables, as they are when the
+// power has just come on. Ports are down and no table leads anywhere; what the nodes' managers
+// write later, an ArenaWriter brings here.
 
 #include <cstdint>
+#include <vector>
 
-#include "core/sm/routing/minhop.h"
 #include "core/topo/fabric.h"
 #include "runtime/live/arena.h"
 
@@ -19,7 +19,9 @@ struct BuildOptions {
 
 /// HCAs stand in the order of their hosts, switches in node order. On failure base is nullptr and
 /// errno is set; ENAMETOOLONG: a name does not fit its record.
-Arena build_arena(const topo::Fabric& fabric, const sm::Routes& routes,
-                  const BuildOptions& options);
+Arena build_arena(const topo::Fabric& fabric, const BuildOptions& options);
+
+/// Where each node of the fabric stands in the arena's tables, by node index.
+std::vector<NodeRef> place_nodes(const topo::Fabric& fabric);
 
 }  // namespace softib::live

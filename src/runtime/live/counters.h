@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a port counted. The data path writes only into the queue pair it works for; a reader adds
-// the living queue pairs to the totals that the gone ones left in the HCA's record. What a
-// connected queue pair sent is what the port at its other end received, so each is counted at both.
-// A queue pair that goes while a reader adds may be counted twice or not at all in that one
-// reading.
+// What ports counted. The data path writes only into the queue pair it works for. From there the
+// counts are settled: added to the totals of every port that the packets passed, at both ends and
+// in every switch between them, by the routes in force. The daemon settles before a route changes
+// and before it answers about counters; a queue pair that ends settles itself. What a connected
+// queue pair sent is what the port at its other end received, and its responses go the other way
+// by the other end's routes.
 //
-// Nothing here allocates, throws or locks.
+// Management datagrams are not counted: the counters show what programs moved.
+//
+// Nothing here allocates or throws.
 
 #include <cstdint>
 
 #include "runtime/live/arena.h"
+#include "runtime/live/shm_lock.h"
 
 namespace softib::live {
 
@@ -30,10 +34,17 @@ struct PortCounters {
     std::uint64_t xmit_discards = 0;
 };
 
-/// Counters of the one port of an HCA (index into the HCA table).
+PortCounters read_totals(const PortTotals& totals);
+
+/// Counters of the one port of an HCA (index into the HCA table), with what is not settled yet. A
+/// queue pair that is settled meanwhile may be counted twice or not at all in that one reading.
 PortCounters read_port_counters(const Arena& arena, std::uint32_t hca);
 
-/// Moves a queue pair's counts into the totals of both ports it used.
-void fold_counters(const Arena& arena, QpShared& qp);
+/// Settles what this queue pair counted. Where a stopped process keeps its lock, it is left out.
+void settle_counters(const Arena& arena, QpShared& qp, LockWord me);
+/// The same at its end, or before it connects elsewhere: the counts begin again at zero.
+void fold_counters(const Arena& arena, QpShared& qp, LockWord me);
+/// Settles all queue pairs of the fabric; for the daemon.
+void settle_all(const Arena& arena, LockWord me);
 
 }  // namespace softib::live

@@ -18,6 +18,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/live/clock.h"
 #include "runtime/live/log.h"
 #include "runtime/live/reclaim.h"
 #include "runtime/live/rpc.h"
@@ -39,6 +40,12 @@ std::uint64_t tag_of(std::uint64_t kind, int fd) {
 
 int open_pid(std::uint32_t pid) {
     return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+}
+
+void close_if_open(int fd) {
+    if (fd >= 0) {
+        close(fd);
+    }
 }
 
 std::string error_text(int error) {
@@ -86,8 +93,12 @@ std::string Daemon::proc_dir(const std::string& dir, Owner owner, std::uint64_t 
     return fmt::format("{}/{}/{}-{}", dir, kProcDirName, owner, instance);
 }
 
-Daemon::Daemon(const Arena& arena, DaemonOptions options)
-    : arena_(arena), options_(std::move(options)), mcast_(arena), mads_(arena) {
+Daemon::Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions options)
+    : arena_(arena),
+      options_(std::move(options)),
+      mcast_(arena),
+      management_(arena, events_, fabric, options_.management),
+      clients_(arena, management_) {
     events_.init(options_.dir, &arena_);
 }
 
@@ -123,6 +134,7 @@ std::expected<void, std::string> Daemon::start() {
         return failed("make the process directory");
     }
     remove_dead_directories(procs);
+    management_.start(monotonic_ns());
     epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
     listen_fd_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (epoll_fd_ < 0 || listen_fd_ < 0 || !bind_in(listen_fd_, options_.dir) ||
@@ -169,7 +181,9 @@ void Daemon::run() {
                     break;
             }
         }
-        expire_mads();
+        if (next_management_ns_ != UINT64_MAX && next_management_ns_ <= monotonic_ns()) {
+            hand_out_mads();
+        }
         reclaim_one();
     }
 }
@@ -213,7 +227,8 @@ void Daemon::accept_one(int fd) {
 
 void Daemon::serve(Connection& connection) {
     Message message;
-    if (!rpc_receive(connection.fd, message, nullptr)) {
+    int passed = -1;
+    if (!rpc_receive(connection.fd, message, &passed)) {
         if (errno == EAGAIN) {
             return;
         }
@@ -230,10 +245,17 @@ void Daemon::serve(Connection& connection) {
         message.text_bytes = 0;
         rpc_send(connection.fd, message, -1);
         drop(connection.fd);
+        close_if_open(passed);
         return;
     }
     if (message.request == Request::kMad) {
-        serve_mad(connection, message);
+        serve_mad(connection, message, passed);
+        close_if_open(passed);
+        return;
+    }
+    close_if_open(passed);
+    if (message.request == Request::kMadRegister || message.request == Request::kMadUnregister) {
+        handle_mad_agent(connection, message);
         return;
     }
     const int passed_fd = handle(connection, message);
@@ -358,8 +380,17 @@ int Daemon::handle(Connection& connection, Message& message) {
         case Request::kSetPKey:
             handle_set_pkey(message);
             break;
+        case Request::kSetPower:
+            handle_set_power(message);
+            break;
+        case Request::kManager:
+            handle_manager(message);
+            return -1;
         case Request::kMadOpen:
             handle_mad_open(connection, message);
+            break;
+        case Request::kIsManager:
+            handle_is_manager(connection, message);
             break;
         case Request::kShutdown:
             log_info("pid {} asked for the end of the fabric", connection.pid);

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <deque>
 #include <expected>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -20,7 +19,8 @@
 
 #include "runtime/live/arena.h"
 #include "runtime/live/channel.h"
-#include "runtime/live/mad_service.h"
+#include "runtime/live/mad_clients.h"
+#include "runtime/live/management.h"
 #include "runtime/live/mcast_table.h"
 #include "runtime/live/protocol.h"
 #include "runtime/live/types.h"
@@ -28,24 +28,24 @@
 namespace softib::live {
 
 inline constexpr std::size_t kConnectionsMax = 4096;
-inline constexpr std::size_t kMadsWaitingMax = 1024;  ///< MADs of one connection without answer.
 inline constexpr char kProcDirName[] = "proc";
 
 struct DaemonOptions {
     std::string dir;       ///< The fabric's directory; exists.
     int signal_fd = -1;    ///< signalfd: any signal that arrives ends the daemon.
     int lifeline_fd = -1;  ///< End of file on it ends the daemon.
+    ManagementOptions management{};
 };
 
 class Daemon {
   public:
-    /// The arena stays the caller's and outlives the daemon.
-    Daemon(const Arena& arena, DaemonOptions options);
+    /// The arena, built of this fabric, stays the caller's and outlives the daemon.
+    Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions options);
     ~Daemon();
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
 
-    /// Opens the socket. The message of an error says what to do.
+    /// Brings the subnet up and opens the socket. The message of an error says what to do.
     std::expected<void, std::string> start();
 
     /// Serves until a shutdown request, a signal, or the end of the lifeline. Connections stay
@@ -65,13 +65,7 @@ class Daemon {
         std::uint64_t instance = 0;
         int refusal = 0;  ///< Not 0: the answer to whatever it asks, then it is closed.
         std::uint32_t mad_hca = UINT32_MAX;  ///< Whose MADs it sends; none before kMadOpen.
-        std::size_t mads_waiting = 0;
-    };
-
-    /// A MAD that nobody answered: its sender is told when it has waited long enough.
-    struct WaitingMad {
-        int fd;
-        Message message;
+        std::uint32_t manager_hca = UINT32_MAX;  ///< On which it says that it is a manager.
     };
 
     struct Ended {
@@ -97,14 +91,17 @@ class Daemon {
     void handle_sysfs_read(Message& message);
     void handle_set_route(Message& message);
     void handle_set_link(Message& message);
-    /// Tells the open contexts of an HCA what happened to its port.
-    void raise(std::uint32_t hca, AsyncKind kind);
+    void handle_set_power(Message& message);
     void handle_set_pkey(Message& message);
+    void handle_manager(Message& message);
     void handle_mad_open(Connection& connection, Message& message);
+    void handle_mad_agent(const Connection& connection, const Message& message);
+    void handle_is_manager(Connection& connection, Message& message);
     /// Unlike the others it sends its reply itself, if and when there is one.
-    void serve_mad(Connection& connection, Message& message);
-    void send_mad(const Connection& connection, const Message& message) const;
-    void expire_mads();
+    void serve_mad(Connection& connection, Message& message, int passed_fd);
+    void send_mad(const Connection& connection, const Message& message, int passed_fd) const;
+    /// Lets managers and agents do what is due, and programs have what came for them.
+    void hand_out_mads();
     void forget_mads(const Connection& connection);
     int wait_ms() const;
 
@@ -112,8 +109,10 @@ class Daemon {
     DaemonOptions options_;
     McastTable mcast_;
     ChannelWriter events_;
-    MadService mads_;
-    std::multimap<std::uint64_t, WaitingMad> waiting_mads_;  ///< By monotonic time, in ns.
+    Management management_;
+    MadClients clients_;
+    std::unordered_map<std::uint32_t, std::uint32_t> managers_;  ///< By HCA: who says so.
+    std::uint64_t next_management_ns_ = 0;
     int epoll_fd_ = -1;
     int listen_fd_ = -1;
     bool stopping_ = false;

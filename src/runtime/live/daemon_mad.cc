@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Management datagrams of programs: each comes from a port that its connection opened, is answered
-// once or not at all, and without an answer comes back when its time is over.
+// The daemon's side of MADs: from connections to MadClients and back.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -27,10 +31,24 @@ bool has_hca(const Arena& arena, std::string_view hosts, std::uint32_t hca) {
     return std::ranges::any_of(devices, [hca](const DeviceEntry& d) { return d.hca == hca; });
 }
 
-void set_text(Message& message, const MadFrame& frame, const wire::MadBytes& mad) {
-    message.text_bytes = kMadTextBytes;
-    std::memcpy(message.text, &frame, sizeof frame);
-    std::memcpy(message.text + sizeof frame, mad.data(), mad.size());
+/// The whole of a long message, from the file that came along with its first part.
+bool read_long(int fd, std::uint32_t bytes, std::vector<std::uint8_t>& message) {
+    struct stat st {};
+    if (fd < 0 || bytes > kMadMessageMax || fstat(fd, &st) != 0 || st.st_size < bytes) {
+        return false;
+    }
+    message.resize(bytes);
+    return pread(fd, message.data(), bytes, 0) == static_cast<ssize_t>(bytes);
+}
+
+int make_long(const std::vector<std::uint8_t>& message) {
+    const int fd = memfd_create("softib-mad", MFD_CLOEXEC);
+    if (fd >= 0 &&
+        pwrite(fd, message.data(), message.size(), 0) != static_cast<ssize_t>(message.size())) {
+        close(fd);
+        return -1;
+    }
+    return fd;
 }
 
 }  // namespace
@@ -43,70 +61,101 @@ void Daemon::handle_mad_open(Connection& connection, Message& message) {
         message.status = ENODEV;
     } else {
         connection.mad_hca = message.index;
+        clients_.open(connection.fd, message.index);
         message.status = 0;
     }
 }
 
-void Daemon::serve_mad(Connection& connection, Message& message) {
+/// While the connection lives, its port says that a subnet manager is behind it.
+void Daemon::handle_is_manager(Connection& connection, Message& message) {
+    const std::string_view hosts(message.text, message.text_bytes);
+    std::vector<DeviceEntry> devices(list_devices(arena_, hosts, {}));
+    list_devices(arena_, hosts, devices);
+    if (connection.owner != 0 || connection.manager_hca != UINT32_MAX) {
+        message.status = EALREADY;
+    } else if (message.index >= devices.size()) {
+        message.status = ENODEV;
+    } else {
+        connection.manager_hca = devices[message.index].hca;
+        if (managers_[connection.manager_hca]++ == 0) {
+            management_.set_is_manager(connection.manager_hca, true, monotonic_ns());
+            hand_out_mads();
+        }
+        message.status = 0;
+    }
+}
+
+void Daemon::handle_mad_agent(const Connection& connection, const Message& message) {
+    if (connection.mad_hca == UINT32_MAX) {
+        return;
+    }
+    if (message.request == Request::kMadUnregister) {
+        clients_.unregister_agent(connection.fd, message.index);
+    } else if (message.text_bytes == sizeof(MadAgent)) {
+        MadAgent agent;
+        std::memcpy(&agent, message.text, sizeof agent);
+        clients_.register_agent(connection.fd, agent);
+    }
+}
+
+void Daemon::serve_mad(Connection& connection, Message& message, int passed_fd) {
     if (connection.mad_hca == UINT32_MAX || message.text_bytes != kMadTextBytes) {
         message.status = connection.mad_hca == UINT32_MAX ? ENOTCONN : EINVAL;
         message.text_bytes = 0;
-        send_mad(connection, message);
+        send_mad(connection, message, -1);
         return;
     }
     MadFrame frame;
-    wire::MadBytes mad;
     std::memcpy(&frame, message.text, sizeof frame);
-    std::memcpy(mad.data(), message.text + sizeof frame, mad.size());
-    if (const auto answer = mads_.handle(connection.mad_hca, frame, mad)) {
-        message.status = 0;
-        if (Lid{frame.remote_lid} == kLidPermissive) {
-            frame.remote_lid = arena_.hcas[connection.mad_hca].lid.load(std::memory_order_relaxed);
-        }
-        set_text(message, frame, *answer);
-        send_mad(connection, message);
+    const auto* const first = reinterpret_cast<const std::uint8_t*>(message.text) + sizeof frame;
+    std::vector<std::uint8_t> mad(first, first + wire::kMadBytes);
+    if (message.value > wire::kMadBytes && !read_long(passed_fd, message.value, mad)) {
+        message.status = EINVAL;
+        send_mad(connection, message, -1);
         return;
     }
-    if (frame.timeout_ms == 0 || frame.timeout_ms == kMadForever) {
-        return;
-    }
-    if (connection.mads_waiting == kMadsWaitingMax) {
-        message.status = ENOBUFS;
-        send_mad(connection, message);
-        return;
-    }
-    message.status = ETIMEDOUT;
-    const std::uint64_t wait_ms = std::uint64_t{frame.timeout_ms} * (std::uint64_t{frame.retries} + 1);
-    waiting_mads_.emplace(monotonic_ns() + std::min<std::uint64_t>(wait_ms, INT_MAX) * kNsPerMs,
-                          WaitingMad{connection.fd, message});
-    ++connection.mads_waiting;
+    clients_.send(connection.fd, frame, std::move(mad), monotonic_ns());
+    hand_out_mads();
 }
 
 /// A datagram that its receiver has no room for is lost.
-void Daemon::send_mad(const Connection& connection, const Message& message) const {
-    if (!rpc_send(connection.fd, message, -1) && errno == EAGAIN) {
+void Daemon::send_mad(const Connection& connection, const Message& message, int passed_fd) const {
+    if (!rpc_send(connection.fd, message, passed_fd) && errno == EAGAIN) {
         log_warning("lost a MAD for pid {}: it does not take those it has", connection.pid);
     }
 }
 
-void Daemon::expire_mads() {
-    if (waiting_mads_.empty()) {
-        return;
-    }
-    const std::uint64_t now = monotonic_ns();
-    while (!waiting_mads_.empty() && waiting_mads_.begin()->first <= now) {
-        const WaitingMad& waiting = waiting_mads_.begin()->second;
-        Connection& connection = *connections_.at(waiting.fd);
-        --connection.mads_waiting;
-        send_mad(connection, waiting.message);
-        waiting_mads_.erase(waiting_mads_.begin());
+void Daemon::hand_out_mads() {
+    next_management_ns_ =
+        std::min(management_.run(monotonic_ns()), clients_.run(monotonic_ns()));
+    while (auto out = clients_.poll()) {
+        const auto found = connections_.find(out->fd);
+        if (found == connections_.end()) {
+            continue;
+        }
+        Message message;
+        message.request = Request::kMad;
+        message.status = out->status;
+        message.value = static_cast<std::uint32_t>(out->message.size());
+        message.text_bytes = kMadTextBytes;
+        std::memcpy(message.text, &out->frame, sizeof out->frame);
+        std::memcpy(message.text + sizeof out->frame, out->message.data(),
+                    std::min(out->message.size(), wire::kMadBytes));
+        const int passed = out->message.size() > wire::kMadBytes ? make_long(out->message) : -1;
+        send_mad(*found->second, message, passed);
+        if (passed >= 0) {
+            close(passed);
+        }
     }
 }
 
 void Daemon::forget_mads(const Connection& connection) {
-    if (connection.mads_waiting != 0) {
-        std::erase_if(waiting_mads_,
-                      [&](const auto& entry) { return entry.second.fd == connection.fd; });
+    if (connection.mad_hca != UINT32_MAX) {
+        clients_.close(connection.fd, monotonic_ns());
+    }
+    if (connection.manager_hca != UINT32_MAX && --managers_[connection.manager_hca] == 0) {
+        management_.set_is_manager(connection.manager_hca, false, monotonic_ns());
+        hand_out_mads();
     }
 }
 
@@ -115,12 +164,15 @@ int Daemon::wait_ms() const {
     if (!dying_.empty()) {
         return 0;
     }
-    if (waiting_mads_.empty()) {
+    if (next_management_ns_ == UINT64_MAX) {
         return -1;
     }
     const std::uint64_t now = monotonic_ns();
-    const std::uint64_t then = waiting_mads_.begin()->first;
-    return then <= now ? 0 : static_cast<int>((then - now) / kNsPerMs + 1);
+    if (next_management_ns_ <= now) {
+        return 0;
+    }
+    return static_cast<int>(
+        std::min<std::uint64_t>((next_management_ns_ - now) / kNsPerMs + 1, INT_MAX));
 }
 
 }  // namespace softib::live

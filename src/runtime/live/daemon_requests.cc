@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "runtime/live/clock.h"
 #include "runtime/live/daemon.h"
 #include "runtime/live/log.h"
 #include "runtime/live/naming.h"
@@ -63,57 +64,40 @@ void fill_slot(const Arena& arena, ProcSlot& slot, std::uint32_t pid, std::uint3
     std::memcpy(slot.command, command.data(), bytes);
 }
 
-/// Both ends of a cable, either of which may be absent.
-struct Cable {
-    HcaRecord* hca = nullptr;
-    SwitchPortRecord* ends[2]{};
-};
-
-SwitchPortRecord* switch_port(const Arena& arena, std::uint32_t sw, std::uint32_t port) {
-    if (sw >= arena.header->switches || port >= arena.switches[sw].port_count) {
-        return nullptr;
-    }
-    return &arena.switch_ports[arena.switches[sw].port_first + port];
-}
-
-Cable cable_of_hca(const Arena& arena, std::uint32_t hca) {
-    HcaRecord& record = arena.hcas[hca];
-    return {&record, {switch_port(arena, record.peer_switch, record.peer_port), nullptr}};
-}
-
-Cable cable_of_switch(const Arena& arena, std::uint32_t sw, std::uint32_t port) {
-    SwitchPortRecord* const near = switch_port(arena, sw, port);
-    if (near == nullptr || near->peer.kind == NodeRef::kNone) {
-        return {};
-    }
-    if (near->peer.kind == NodeRef::kHca) {
-        return {&arena.hcas[near->peer.index], {near, nullptr}};
-    }
-    return {nullptr, {near, switch_port(arena, near->peer.index, near->peer_port)}};
-}
-
-/// `name` is a switch, or HOST/DEVICE.
-Cable find_cable(const Arena& arena, std::string_view name, std::uint32_t port) {
+/// The node behind a name: a switch, or HOST/DEVICE.
+NodeRef find_node(const Arena& arena, std::string_view name) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         if (name == arena.switches[i].name) {
-            return cable_of_switch(arena, i, port);
+            return {NodeRef::kSwitch, i};
         }
     }
     const std::size_t slash = name.find('/');
-    if (slash == std::string_view::npos || port != 1) {
-        return {};
-    }
-    const std::uint32_t host = find_host(arena, name.substr(0, slash));
+    const std::uint32_t host =
+        slash == std::string_view::npos ? UINT32_MAX : find_host(arena, name.substr(0, slash));
     if (host == UINT32_MAX) {
         return {};
     }
     const HostRecord& record = arena.hosts[host];
     for (std::uint32_t i = 0; i < record.hca_count; ++i) {
         if (name.substr(slash + 1) == arena.hcas[record.hca_first + i].name) {
-            return cable_of_hca(arena, record.hca_first + i);
+            return {NodeRef::kHca, record.hca_first + i};
         }
     }
     return {};
+}
+
+const char* state_name(wire::SmState state) {
+    switch (state) {
+        case wire::SmState::kNotActive:
+            return "not active";
+        case wire::SmState::kDiscovering:
+            return "discovering";
+        case wire::SmState::kStandby:
+            return "standby";
+        case wire::SmState::kMaster:
+            return "master";
+    }
+    return "unknown";
 }
 
 }  // namespace
@@ -213,39 +197,79 @@ void Daemon::handle_set_route(Message& message) {
         message.status = EINVAL;
         return;
     }
-    arena_.lft(message.index, Lid{message.lid})
-        .store(static_cast<std::uint8_t>(message.port), std::memory_order_relaxed);
-    arena_.header->route_generation.fetch_add(1, std::memory_order_release);
+    management_.set_route(message.index, Lid{message.lid}, static_cast<std::uint8_t>(message.port),
+                          monotonic_ns());
+    hand_out_mads();
     log_info("switch {} sends LID {} to port {}", arena_.switches[message.index].name, message.lid,
              message.port == kRemoveRoute ? "none" : std::to_string(message.port));
     message.status = 0;
 }
 
-void Daemon::raise(std::uint32_t hca, AsyncKind kind) {
-    events_.signal_port(hca, {0, static_cast<std::uint32_t>(kind), 1});
-}
-
 void Daemon::handle_set_link(Message& message) {
     const std::string name(text_of(message));
-    const Cable cable = find_cable(arena_, name, message.port);
-    if (cable.ends[0] == nullptr || message.value > 1) {
-        message.status = cable.ends[0] == nullptr ? ENOENT : EINVAL;
+    if (message.value > 1 || message.port > UINT8_MAX) {
+        message.status = EINVAL;
         return;
     }
-    const PortState state = message.value == 0 ? PortState::kDown : PortState::kActive;
-    const bool hca_changed = cable.hca != nullptr && cable.hca->state.exchange(state) != state;
-    for (SwitchPortRecord* const end : cable.ends) {
-        if (end != nullptr) {
-            end->state.store(state, std::memory_order_relaxed);
-        }
+    if (!management_.set_plugged(find_node(arena_, name), static_cast<std::uint8_t>(message.port),
+                                 message.value == 1, monotonic_ns())) {
+        message.status = ENOENT;
+        return;
     }
-    arena_.header->route_generation.fetch_add(1, std::memory_order_release);
-    if (hca_changed) {
-        raise(static_cast<std::uint32_t>(cable.hca - arena_.hcas),
-              state == PortState::kActive ? AsyncKind::kPortActive : AsyncKind::kPortErr);
-    }
+    hand_out_mads();
     log_info("link at {} port {} is {}", name, message.port, message.value == 0 ? "down" : "up");
     message.status = 0;
+}
+
+void Daemon::handle_set_power(Message& message) {
+    const std::string name(text_of(message));
+    const NodeRef node = find_node(arena_, name);
+    if (node.kind != NodeRef::kSwitch || message.value > 1) {
+        message.status = node.kind != NodeRef::kSwitch ? ENOENT : EINVAL;
+        return;
+    }
+    management_.set_powered(node.index, message.value == 1, monotonic_ns());
+    hand_out_mads();
+    log_info("switch {} is {}", name, message.value == 0 ? "dead" : "alive");
+    message.status = 0;
+}
+
+/// Answers with lines of "name value", for `softib sm`.
+void Daemon::handle_manager(Message& message) {
+    message.text_bytes = 0;
+    sm::Manager* const manager = management_.manager();
+    if (manager == nullptr) {
+        message.status = ENOENT;
+        return;
+    }
+    switch (static_cast<ManagerCommand>(message.value)) {
+        case ManagerCommand::kStatus:
+            break;
+        case ManagerCommand::kResweep:
+            manager->resweep(monotonic_ns());
+            break;
+        case ManagerCommand::kHandOver:
+            if (!manager->hand_over(monotonic_ns())) {
+                message.status = EHOSTUNREACH;
+                return;
+            }
+            break;
+        default:
+            message.status = EINVAL;
+            return;
+    }
+    hand_out_mads();
+    std::string text = fmt::format(
+        "state {}\nlid {}\nguid {}\npriority {}\nengine {}\nnodes {}\nfull_sweeps {}\n"
+        "partial_sweeps {}\nsmps {}\nlft_blocks {}\nothers {}\n",
+        state_name(manager->state()), manager->own_lid().value,
+        to_string(manager->config().port_guid), manager->config().priority,
+        manager->tables().engine, manager->subnet().size(), manager->stats().sweeps_full,
+        manager->stats().sweeps_partial, manager->stats().smps_sent, manager->stats().lft_blocks,
+        manager->others().size());
+    message.status = 0;
+    message.text_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), kTextMax));
+    std::memcpy(message.text, text.data(), message.text_bytes);
 }
 
 void Daemon::handle_set_pkey(Message& message) {
@@ -254,10 +278,9 @@ void Daemon::handle_set_pkey(Message& message) {
         message.status = EINVAL;
         return;
     }
-    arena_.hcas[message.index].pkeys[message.port].store(static_cast<std::uint16_t>(message.value),
-                                                         std::memory_order_relaxed);
-    arena_.header->route_generation.fetch_add(1, std::memory_order_release);
-    raise(message.index, AsyncKind::kPKeyChange);
+    management_.set_pkey(message.index, message.port, PKey{static_cast<std::uint16_t>(message.value)},
+                         monotonic_ns());
+    hand_out_mads();
     log_info("P_Key {} of HCA {} is {:#06x}", message.port, message.index, message.value);
     message.status = 0;
 }

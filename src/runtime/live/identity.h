@@ -16,8 +16,4 @@ inline constexpr char kBoardId[] = "SOFTIB0000001";
 inline constexpr char kHcaType[] = "softib";
 inline constexpr std::uint32_t kHardwareRevision = 0;
 
-/// PortInfo.CapabilityMask (IBA vol. 1, 14.2.5.6): SL mapping, system image GUID, extended
-/// speeds, CapabilityMask2, CM, client reregistration.
-inline constexpr std::uint32_t kPortCapabilityMask = 0x0201C840;
-
 }  // namespace softib::live

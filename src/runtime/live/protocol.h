@@ -26,7 +26,14 @@ enum class Request : std::uint32_t {
     kShutdown = 9,
     kMadOpen = 10,    ///< text: host names; index: HCA, one of theirs; port. Then kMad may follow.
     kMad = 11,        ///< text: MadFrame, then a MAD. See MadFrame.
+    kMadRegister = 12,    ///< text: MadAgent. No reply.
+    kMadUnregister = 13,  ///< index: MadAgent::id. No reply.
+    kIsManager = 14,  ///< text: host names; index: of their devices. Its port has the IsSM bit until we close.
+    kSetPower = 15,   ///< text: switch; value: 0 dead, 1 alive.
+    kManager = 16,    ///< value: ManagerCommand. Reply: text.
 };
+
+enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };
 
 inline constexpr std::uint32_t kTextMax = 4096;
 
@@ -45,8 +52,9 @@ struct Message {
     char text[kTextMax]{};
 };
 
-/// What stands before a MAD, and of the packet that carries it what is not in the MAD. The answer
-/// comes by itself, later or never, as a kMad message: status 0 and the answer's frame and MAD, or
+/// What stands before a MAD, and of the packet that carries it what is not in the MAD. A message of
+/// more than one MAD (the multi-packet protocol) says its length in Message::value and comes with a
+/// file that has all of it. The answer comes by itself, later or never, as a kMad message: status 0 and the answer's frame and MAD, or
 /// those of the request with ETIMEDOUT or ENOBUFS (too many wait), or another error and no text. A
 /// connection that said kMadOpen gets nothing but kMad messages.
 struct MadFrame {
@@ -64,5 +72,19 @@ struct MadFrame {
 static_assert(sizeof(MadFrame) == 28);
 
 inline constexpr std::uint32_t kMadForever = UINT32_MAX;
+inline constexpr std::uint32_t kMadMessageMax = 64U << 20;
+
+/// Whose requests a program wants: those of a class whose method has its bit set.
+struct MadAgent {
+    std::uint32_t id = 0;
+    std::uint8_t mgmt_class = 0;
+    std::uint8_t version = 0;
+    std::uint8_t rmpp = 0;  ///< 1: long messages are cut and put together for it.
+    std::uint8_t reserved = 0;
+    std::uint32_t oui = 0;  ///< Vendor classes 0x30 to 0x4F.
+    std::uint32_t reserved2 = 0;
+    std::uint64_t method_mask[2]{};
+};
+static_assert(sizeof(MadAgent) == 32);
 
 }  // namespace softib::live

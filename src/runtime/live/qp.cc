@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/live/qp.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <new>
 
 #include "core/base/check.h"
@@ -96,6 +98,8 @@ Qp* Qp::create(Process& process, const QpInit& init) {
     shared.xmit_words.store(0);
     shared.rcv_packets.store(0);
     shared.rcv_words.store(0);
+    shared.count_lock.store(0);
+    std::fill(std::begin(shared.settled), std::end(shared.settled), std::uint64_t{0});
     shared.dest_qpn.store(0);
     shared.dest_lid.store(0);
     shared.async_channel = init.async_channel;
@@ -138,7 +142,7 @@ Qp::~Qp() {
     if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) {
         init_.recv_cq->purge(shared_->qpn);
     }
-    fold_counters(process_->arena, *shared_);
+    fold_counters(process_->arena, *shared_, process_->lock_word);
     if (quiet) {
         ring_free(*process_, shared_->rq);
         shared_->owner = 0;

@@ -112,7 +112,7 @@ void Qp::reset_locked() {
     send_done_.store(0);
     peer_ = nullptr;
     peer_rx_ = 0;
-    fold_counters(process_->arena, *shared_);
+    fold_counters(process_->arena, *shared_, process_->lock_word);
     attr_ = QpAttr{};
 }
 
@@ -136,7 +136,7 @@ int Qp::enter_state(QpState to, std::uint32_t mask) {
         format_ = hca::make_wire_format(init_.type, !datagram && attr_.av.global, mtu);
         format_grh_ = hca::make_wire_format(init_.type, true, mtu);
         if (!datagram) {
-            fold_counters(process_->arena, *shared_);
+            fold_counters(process_->arena, *shared_, process_->lock_word);
             peer_ = &process_->arena.qps[qp_index(attr_.dest_qpn)];
             peer_qpn_ = attr_.dest_qpn;
             peer_rx_ = kRxReady;  // check_peer_slow() works the rest out.

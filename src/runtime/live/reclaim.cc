@@ -106,7 +106,7 @@ void reclaim(const Arena& arena, Owner owner) {
     alert_targets(arena, owner);
     quiet &= wait_grace(arena, owner, nullptr);
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
-        fold_counters(arena, arena.qps[i]);
+        fold_counters(arena, arena.qps[i], kDaemonOwner);
         arena.qps[i].owner = 0;
     });
     if (!quiet) {

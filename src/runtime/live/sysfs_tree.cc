@@ -180,7 +180,9 @@ constexpr FileSpec kPortFiles[] = {
      [](const Device& d, unsigned) { return fmt::format("0x{:x}\n", d.record().sm_lid); }},
     {"sm_sl", [](const Device& d, unsigned) { return fmt::format("{}\n", d.record().sm_sl); }},
     {"cap_mask",
-     [](const Device&, unsigned) { return fmt::format("0x{:08x}\n", kPortCapabilityMask); }},
+     [](const Device& d, unsigned) {
+         return fmt::format("0x{:08x}\n", d.record().capability_mask);
+     }},
     {"link_layer", [](const Device&, unsigned) -> std::string { return "InfiniBand\n"; }},
 };
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "app/commands.h"
+#include "app/observe.h"
+#include "app/term.h"
+
+namespace softib::app {
+
+namespace {
+
+live::ManagerCommand command_of(const std::string& action) {
+    if (action == "resweep") {
+        return live::ManagerCommand::kResweep;
+    }
+    return action == "handover" ? live::ManagerCommand::kHandOver : live::ManagerCommand::kStatus;
+}
+
+/// Lines of "name value", as the daemon writes them.
+void print(const std::string& text, bool as_json) {
+    nlohmann::ordered_json json;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t space = line.find(' ');
+        const std::string name = line.substr(0, space);
+        const std::string value = space == std::string::npos ? "" : line.substr(space + 1);
+        if (as_json) {
+            json[name] = value;
+        } else {
+            fmt::print("{:<16}{}\n", name, value);
+        }
+    }
+    if (as_json) {
+        fmt::print("{}\n", json.dump(2));
+    }
+}
+
+}  // namespace
+
+int cmd_sm(const SmOptions& options) {
+    const auto fabric = resolve_fabric(options.fabric);
+    if (!fabric) {
+        return fail(fabric.error());
+    }
+    const auto observer = Observer::open(*fabric);
+    if (!observer) {
+        return fail(observer.error());
+    }
+    live::Message message;
+    message.request = live::Request::kManager;
+    message.value = static_cast<std::uint32_t>(command_of(options.action));
+    const int error = observer->ask(message);
+    if (error == ENOENT) {
+        return fail("this fabric runs without our subnet manager (--sm none)");
+    }
+    if (error == EHOSTUNREACH) {
+        return fail("no other subnet manager stands by; start one first: softib exec HOST -- opensm");
+    }
+    if (error != 0) {
+        return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+    }
+    print(std::string(message.text, message.text_bytes), options.json);
+    return 0;
+}
+
+}  // namespace softib::app

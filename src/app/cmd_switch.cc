@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "app/commands.h"
+#include "app/observe.h"
+#include "app/term.h"
+
+namespace softib::app {
+
+int cmd_switch(const SwitchOptions& options) {
+    const auto fabric = resolve_fabric(options.fabric);
+    if (!fabric) {
+        return fail(fabric.error());
+    }
+    const auto observer = Observer::open(*fabric);
+    if (!observer) {
+        return fail(observer.error());
+    }
+    if (options.name.size() > live::kTextMax) {
+        return fail("that is no switch");
+    }
+    live::Message message;
+    message.request = live::Request::kSetPower;
+    message.value = options.action == "revive" ? 1 : 0;
+    message.text_bytes = static_cast<std::uint32_t>(options.name.size());
+    std::memcpy(message.text, options.name.data(), options.name.size());
+    const int error = observer->ask(message);
+    if (error == ENOENT) {
+        return fail(fmt::format("no switch '{}'; their names are in: softib topo", options.name));
+    }
+    return error == 0 ? 0 : fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+}
+
+}  // namespace softib::app

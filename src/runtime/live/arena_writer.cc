@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/arena_writer.h"
+
+#include <algorithm>
+
+#include "runtime/live/counters.h"
+#include "runtime/live/shm_lock.h"
+
+namespace softib::live {
+
+namespace {
+
+PortState state_of(const wire::PortInfo& info) {
+    return static_cast<PortState>(info.port_state);
+}
+
+}  // namespace
+
+bool ArenaWriter::apply(agent::Mesh& mesh) {
+    std::optional<agent::NodeChange> change = mesh.poll_change();
+    if (!change) {
+        return false;
+    }
+    // What was sent until now went by the routes that are in force until now.
+    settle_all(arena_, kDaemonOwner);
+    do {
+        write(mesh, *change);
+        change = mesh.poll_change();
+    } while (change);
+    arena_.header->route_generation.fetch_add(1, std::memory_order_release);
+    return true;
+}
+
+void ArenaWriter::raise(std::uint32_t hca, AsyncKind kind) {
+    events_.signal_port(hca, {0, static_cast<std::uint32_t>(kind), 1});
+}
+
+void ArenaWriter::own_lids(std::uint16_t first, std::uint8_t lmc, const NodeRef& owner) {
+    for (std::uint32_t lid = first; lid < first + (1U << lmc) && lid < kLftEntries; ++lid) {
+        if (lid != 0) {
+            arena_.lid_owner[lid] = owner;
+        }
+    }
+}
+
+void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry) {
+    const agent::Node& node = mesh.node(entry.node);
+    const NodeRef& place = places_[entry.node];
+    const agent::Change& change = entry.change;
+    switch (change.kind) {
+        case agent::Change::kPort:
+            if (place.kind == NodeRef::kHca) {
+                write_hca(node, place.index);
+            } else if (place.kind == NodeRef::kSwitch) {
+                write_switch_port(node, place.index, change.port);
+            }
+            break;
+        case agent::Change::kPKeys:
+            if (place.kind == NodeRef::kHca) {
+                for (std::uint16_t i = 0; i < kPKeysPerPort; ++i) {
+                    arena_.hcas[place.index].pkeys[i].store(node.pkey(1, i).value,
+                                                            std::memory_order_relaxed);
+                }
+                raise(place.index, AsyncKind::kPKeyChange);
+            }
+            break;
+        case agent::Change::kLft:
+            if (place.kind == NodeRef::kSwitch) {
+                const std::uint32_t first = std::uint32_t{change.index} * agent::kLftBlock;
+                for (std::uint32_t lid = first; lid < first + agent::kLftBlock && lid < kLftEntries;
+                     ++lid) {
+                    arena_.lft(place.index, Lid{static_cast<std::uint16_t>(lid)})
+                        .store(node.forward(Lid{static_cast<std::uint16_t>(lid)}),
+                               std::memory_order_relaxed);
+                }
+            }
+            break;
+        case agent::Change::kReregister:
+            if (place.kind == NodeRef::kHca) {
+                raise(place.index, AsyncKind::kClientReregister);
+            }
+            break;
+        case agent::Change::kGuids:
+        case agent::Change::kMft:
+        case agent::Change::kVlMapping:
+            break;
+    }
+}
+
+void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
+    HcaRecord& record = arena_.hcas[index];
+    const wire::PortInfo& info = node.port(1);
+    const std::uint16_t old_lid = record.lid.load(std::memory_order_relaxed);
+    const bool lid_moved = old_lid != info.lid.value || record.lmc != info.lmc;
+    const bool sm_moved = record.sm_lid != info.master_sm_lid.value || record.sm_sl != info.master_sm_sl;
+    const bool prefix_moved = record.gid_prefix != info.gid_prefix;
+    if (lid_moved) {
+        own_lids(old_lid, record.lmc, {});
+        own_lids(info.lid.value, info.lmc, {NodeRef::kHca, index});
+        arena_.header->lid_max =
+            std::max<std::uint32_t>(arena_.header->lid_max, info.lid.value + (1U << info.lmc) - 1U);
+    }
+    record.lmc = info.lmc;
+    record.lid.store(info.lid.value, std::memory_order_relaxed);
+    record.sm_lid = info.master_sm_lid.value;
+    record.sm_sl = info.master_sm_sl;
+    record.gid_prefix = info.gid_prefix;
+    record.capability_mask = info.capability_mask;
+    const PortState state = state_of(info);
+    const PortState before = record.state.exchange(state, std::memory_order_relaxed);
+    if (before != state && (state == PortState::kActive || before == PortState::kActive)) {
+        raise(index, state == PortState::kActive ? AsyncKind::kPortActive : AsyncKind::kPortErr);
+    }
+    if (state != PortState::kActive || before != PortState::kActive) {
+        return;  // A program hears of the rest when the port comes up.
+    }
+    if (lid_moved) {
+        raise(index, AsyncKind::kLidChange);
+    }
+    if (sm_moved) {
+        raise(index, AsyncKind::kSmChange);
+    }
+    if (prefix_moved) {
+        raise(index, AsyncKind::kGidChange);
+    }
+}
+
+void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index, std::uint8_t port) {
+    SwitchRecord& record = arena_.switches[index];
+    const wire::PortInfo& info = node.port(port);
+    if (port == 0) {
+        const std::uint16_t old_lid = record.lid.load(std::memory_order_relaxed);
+        if (old_lid != info.lid.value) {
+            own_lids(old_lid, 0, {});
+            own_lids(info.lid.value, 0, {NodeRef::kSwitch, index});
+            record.lid.store(info.lid.value, std::memory_order_relaxed);
+            arena_.header->lid_max = std::max<std::uint32_t>(arena_.header->lid_max, info.lid.value);
+        }
+        return;
+    }
+    if (port < record.port_count) {
+        arena_.switch_ports[record.port_first + port].state.store(state_of(info),
+                                                                  std::memory_order_relaxed);
+    }
+}
+
+}  // namespace softib::live

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Brings what managers wrote into the nodes to the arena, where the data path reads it, and tells
+// programs what happened to their ports.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/agent/mesh.h"
+#include "runtime/live/arena.h"
+#include "runtime/live/channel.h"
+#include "runtime/live/types.h"
+
+namespace softib::live {
+
+class ArenaWriter {
+  public:
+    /// `places`: by mesh node, where it stands in the arena.
+    ArenaWriter(const Arena& arena, ChannelWriter& events, std::vector<NodeRef> places)
+        : arena_(arena), events_(events), places_(std::move(places)) {}
+
+    /// Takes all changes of the mesh; true when there were any.
+    bool apply(agent::Mesh& mesh);
+
+    const NodeRef& place(agent::NodeId id) const { return places_[id]; }
+
+  private:
+    void write(const agent::Mesh& mesh, const agent::NodeChange& change);
+    void write_hca(const agent::Node& node, std::uint32_t index);
+    void write_switch_port(const agent::Node& node, std::uint32_t index, std::uint8_t port);
+    void own_lids(std::uint16_t first, std::uint8_t lmc, const NodeRef& owner);
+    void raise(std::uint32_t hca, AsyncKind kind);
+
+    const Arena& arena_;
+    ChannelWriter& events_;
+    std::vector<NodeRef> places_;
+};
+
+}  // namespace softib::live

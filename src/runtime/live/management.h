@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The management side of a running fabric: the nodes with their agents, our subnet manager with
+// its administration on one of them, and the arena kept in step with what managers write. Programs
+// (libibumad) send from the QP0 and QP1 of their host's ports and get what no agent answers.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/agent/mesh.h"
+#include "core/agent/rmpp_endpoint.h"
+#include "core/sm/manager.h"
+#include "core/sm/sa/subnet_admin.h"
+#include "core/topo/fabric.h"
+#include "runtime/live/arena.h"
+#include "runtime/live/arena_writer.h"
+#include "runtime/live/channel.h"
+
+namespace softib::live {
+
+struct ManagementOptions {
+    bool own_manager = true;  ///< False: another one, a program, does the work, or nobody.
+    sm::ManagerConfig manager;
+};
+
+class Management final : public agent::CounterSource {
+  public:
+    /// `arena` and `events` outlive it.
+    Management(const Arena& arena, ChannelWriter& events, const topo::Fabric& fabric,
+               const ManagementOptions& options);
+
+    /// Runs our manager until the subnet is up.
+    void start(std::uint64_t now_ns);
+    /// Does what is due; returns when it wants to be called again (UINT64_MAX: not by itself).
+    std::uint64_t run(std::uint64_t now_ns);
+
+    /// A MAD from the port of an HCA (index into the arena's table).
+    void send(std::uint32_t hca, const agent::Packet& packet, std::uint64_t now_ns);
+    struct Delivery {
+        std::uint32_t hca;
+        agent::Packet packet;
+    };
+    /// What arrived at an HCA for a program.
+    std::optional<Delivery> poll_delivery();
+
+    /// For the sake of trying what happens.
+    bool set_plugged(const NodeRef& node, std::uint8_t port, bool plugged, std::uint64_t now_ns);
+    bool set_powered(std::uint32_t sw, bool powered, std::uint64_t now_ns);
+    bool set_route(std::uint32_t sw, Lid lid, std::uint8_t port, std::uint64_t now_ns);
+    bool set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns);
+    void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
+
+    sm::Manager* manager() { return manager_ ? &*manager_ : nullptr; }
+
+    agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
+
+  private:
+    agent::NodeId node_of(const NodeRef& place) const;
+    void drive(std::uint64_t now_ns);
+    void deliver(const agent::Delivery& delivery, std::uint64_t now_ns);
+    bool answer_admin(std::uint64_t now_ns);
+    bool follow_manager(std::uint64_t now_ns);
+    bool follow_groups(std::uint64_t now_ns);
+
+    const Arena& arena_;
+    agent::Mesh mesh_;
+    ArenaWriter writer_;  // After the mesh it reads.
+    std::vector<agent::NodeId> hca_nodes_;
+    std::vector<agent::NodeId> switch_nodes_;
+    std::optional<sm::Manager> manager_;
+    agent::End manager_at_;
+    std::optional<sm::SubnetAdmin> admin_;  ///< Of our manager.
+    agent::RmppEndpoint admin_rmpp_;
+    std::vector<sm::McastTree> trees_;
+    std::deque<Delivery> deliveries_;
+};
+
+}  // namespace softib::live

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The distribution's InfiniBand diagnostics and OpenSM, unmodified: what they find is what the fabric
+is, what they change takes effect, and the counters they read are those of the packets that passed."""
+
+import os
+import pathlib
+import re
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from softib_test import Fabric, Failure, Report, need_programs
+
+# Two leaves with two hosts each, two spines. LIDs: hosts 1 to 4, then leaf0, leaf1, spine0, spine1.
+TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
+LEAF0, LEAF1 = 5, 6
+NODES, PORTS, LINKS_BOTH_WAYS = 8, 8 + 16, 16
+
+# Tools that only have to work: what they print depends on more than the fabric.
+PLAIN = [
+    "ibstatus", "ibaddr", "ibidsverify", "ibqueryerrors --data",
+    "ibqueryerrors --details", "ibqueryerrors --counters", "smpdump 5 0x11", "dump_mfts",
+    "ibnetdiscover -p", "iblinkinfo", "ibccquery --version", "ibroute -M 5",
+    *[f"perfquery {option}" for option in (
+        "-x", "-a 5", "-l 5", "-R", "-X", "-S", "-D", "-E", "-T", "--oprcvcounters",
+        "--flowctlcounters", "--vloppackets", "--vlopdata", "--vlxmitflowctlerrors",
+        "--vlxmitcounters", "--swportvlcong 5 1", "--rcvcc", "--slrcvfecn", "--slrcvbecn",
+        "--xmitcc", "--vlxmittimecc", "--smplctl")],
+    *[f"smpquery {query}" for query in (
+        "nodeinfo 5", "nodedesc 5", "portinfo 5 1", "switchinfo 5", "pkeys 1", "sl2vl 5 1",
+        "vlarb 5 1", "guidinfo 1", "mepi 5 1", "-D nodeinfo 0,1", "-c nodeinfo 5 0,3")],
+]
+# What is printed, as lines that must be there.
+SHOWS = {
+    "sminfo": [r"sm lid 5 sm guid 0x250f71b20000000, activity count \d+ priority 0 state 3 SMINFO_MASTER"],
+    "ibhosts": [r'"h0 mlx5_0"', r'"h1 mlx5_0"', r'"h2 mlx5_0"', r'"h3 mlx5_0"'],
+    "ibswitches": [r'"leaf0"', r'"leaf1"', r'"spine0"', r'"spine1"'],
+    "ibnodes": [r'"h3 mlx5_0"', r'"spine1"'],
+    "ibroute 5": [r"0x0001 001 : .*h0 mlx5_0", r"0x0002 002 : .*h1 mlx5_0", r"0x0005 000 : .*leaf0",
+                  r"8 valid lids dumped"],
+    "ibtracert 1 4": [r'From ca \{0x0250f71b10000000\} portnum 1 lid 1-1 "h0 mlx5_0"',
+                      r'To ca \{0x0250f71b10000300\} portnum 1 lid 4-4 "h3 mlx5_0"'],
+    "iblinkinfo -l": [r'leaf0" .*4X +106\.25 Gbps Active/ +LinkUp\).*"h0 mlx5_0"'],
+    "ibportstate 5 1 query": [r"LinkState:\.+Active", r"Peer PortInfo:"],
+    "smpquery -D nodedesc 0,1": [r"leaf0"],
+    "smpquery portinfo 1": [r"^Lid:\.+1$", r"SMLid:\.+5", r"LinkState:\.+Active", r"LMC:\.+0$"],
+    "vendstat -N 5": [r"failed"],
+}
+# saquery's record types: how many records of that kind.
+RECORDS = {"NR": NODES, "PIR": PORTS, "PR": 64, "LFTR": 4, "SWI": None, "SMIR": 1, "LR": None,
+           "SL2VL": None, "VLAR": None, "GUIDInfoRecord": 8, "ClassPortInfo": None}
+ENGINES = ["minhop", "updn", "dnup", "ftree", "lash", "dfsssp", "nue"]
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def works(fabric, command):
+    result = fabric.run("h0", command.split())
+    expect(not result.timed_out and result.status == 0, str(result))
+    return str(result)
+
+
+def shows(fabric, command, lines):
+    result = fabric.run("h0", command.split())
+    for line in lines:
+        expect(re.search(line, result.output, re.MULTILINE), f"expected {line}\n{result}")
+    return str(result)
+
+
+def records(fabric, kind, count):
+    words = {"SWI": ["SwitchInfoRecord"]}.get(kind, [kind])
+    result = fabric.run("h0", ["saquery", *words]).check()
+    found = len(re.findall(r"Record dump:", result.output))
+    if count is not None:
+        expect(found == count, f"{found} records, not {count}\n{result}")
+    return str(result)
+
+
+def blocks(text):
+    """Node by node, without dates and without the vendor's ids, which a description does not have."""
+    text = "\n".join(line for line in text.splitlines() if not re.match("#|vendid=|devid=", line))
+    return sorted(block.strip() for block in text.split("\n\n") if block.strip())
+
+
+def discovered(fabric):
+    """What a tool discovers by MADs is what the fabric was built from."""
+    seen = fabric.run("h0", ["ibnetdiscover"]).check()
+    built = fabric.command("topo", "-f", fabric.name, "--ibnetdiscover", "-").check()
+    expect(blocks(seen.output) == blocks(built.output), f"not the same as\n{built.output}\n{seen}")
+    return str(seen)
+
+
+def counters_of(fabric, lid, port):
+    output = fabric.run("h0", ["perfquery", "-x", str(lid), str(port)]).check().output
+    return {name: int(value) for name, value in re.findall(r"^Port(XmitData|RcvData|XmitPkts|RcvPkts):\.+(\d+)$",
+                                                            output, re.MULTILINE)}
+
+
+def path_ports(fabric, source, destination):
+    """Switch ports of the way as ibtracert walks it: (lid, in port, out port)."""
+    output = fabric.run("h0", ["ibtracert", str(source), str(destination)]).check().output
+    out = None
+    hops = []
+    for line in output.splitlines():
+        if match := re.match(r"\[(\d+)\] -> switch port \{0x\w+\}\[(\d+)\] lid (\d+)-", line):
+            if hops:
+                hops[-1][2] = int(match[1])
+            hops.append([int(match[3]), int(match[2]), None])
+        elif match := re.match(r"\[(\d+)\] -> ca port", line):
+            hops[-1][2] = int(match[1])
+    return hops
+
+
+def exact_counters(fabric, size, iterations):
+    """h3 writes to h0: requests of ceil(size/4096) packets, one acknowledgement for each message."""
+    packets = max(1, -(-size // 4096))
+    # LRH 8, BTH 12, ICRC 4 in each packet; RETH 16 in the first; padded payload.
+    request_words = packets * 6 + 4 + -(-size // 4)
+    ack_words = (8 + 12 + 4 + 4) // 4
+    sent = (request_words * iterations, packets * iterations)
+    acked = (ack_words * iterations, iterations)
+    forward, backward = path_ports(fabric, 4, 1), path_ports(fabric, 1, 4)
+    places = {(4, 1), (1, 1), *((lid, p) for lid, a, b in forward + backward for p in (a, b))}
+    before = {place: counters_of(fabric, *place) for place in places}
+    fabric.pair("h0", "h3", lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n", str(iterations),
+                                          "-s", str(size)])
+    expected = {place: [0, 0, 0, 0] for place in places}  # Words and packets sent, received.
+
+    def add(place, at, counts):
+        expected[place][at] += counts[0]
+        expected[place][at + 1] += counts[1]
+
+    for hops, counts, first, last in ((forward, sent, (4, 1), (1, 1)), (backward, acked, (1, 1), (4, 1))):
+        add(first, 0, counts)
+        add(last, 2, counts)
+        for lid, in_port, out_port in hops:
+            add((lid, in_port), 2, counts)
+            add((lid, out_port), 0, counts)
+    lines = []
+    for place in sorted(places):
+        after = counters_of(fabric, *place)
+        moved = [after[name] - before[place][name] for name in ("XmitData", "XmitPkts", "RcvData", "RcvPkts")]
+        lines.append(f"lid {place[0]} port {place[1]}: {moved}")
+        expect(moved == expected[place], f"{lines[-1]}, expected {expected[place]}")
+    return "\n".join(lines)
+
+
+def balance(fabric):
+    """check_lft_balance reads what two other tools wrote."""
+    script = (f"cd {fabric.dir} && dump_lfts > lfts && ibnetdiscover --cache cache > /dev/null && "
+              "check_lft_balance -l lfts -i cache -v; status=$?; rm -f lfts cache; exit $status")
+    return str(fabric.run("h0", ["bash", "-c", script]).check())
+
+
+def pingpong(fabric, server, client):
+    fabric.pair(server, client, lambda port: ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "50", "-c"])
+
+
+def state_of(fabric, host):
+    return re.search(r"State: (\w+)", fabric.run(host, ["ibstat"]).check().output)[1]
+
+
+def wait_state(fabric, host, state):
+    end = time.monotonic() + 10
+    while state_of(fabric, host) != state:
+        expect(time.monotonic() < end, f"{host} never gets {state}")
+        time.sleep(0.05)
+
+
+def port_state(fabric):
+    fabric.run("h0", ["ibportstate", str(LEAF0), "2", "disable"]).check()
+    wait_state(fabric, "h1", "Down")
+    fabric.run("h0", ["ibportstate", str(LEAF0), "2", "enable"]).check()
+    wait_state(fabric, "h1", "Active")
+    pingpong(fabric, "h0", "h1")
+
+
+def broken_things(fabric):
+    """A pulled cable and a dead switch are routed around, and LIDs stay."""
+    def lids():
+        return [re.search(r"Base lid: (\d+)", fabric.run(f"h{i}", ["ibstat"]).check().output)[1] for i in range(4)]
+    at_first = lids()
+    fabric.command("link", "down", "-f", fabric.name, "leaf0", "3").check()
+    pingpong(fabric, "h0", "h3")
+    fabric.command("link", "up", "-f", fabric.name, "leaf0", "3").check()
+    fabric.command("switch", "kill", "-f", fabric.name, "spine1").check()
+    pingpong(fabric, "h0", "h3")
+    expect("spine1" not in fabric.run("h0", ["ibswitches"]).check().output, "a dead switch answers")
+    fabric.command("switch", "revive", "-f", fabric.name, "spine1").check()
+    expect("spine1" in fabric.run("h0", ["ibswitches"]).check().output, "a living switch is not found")
+    pingpong(fabric, "h0", "h3")
+    expect(lids() == at_first, f"LIDs moved: {at_first} to {lids()}")
+
+
+def ibping(fabric):
+    server = fabric.start("h3", ["ibping", "-S"])
+    time.sleep(0.3)
+    result = fabric.run("h0", ["ibping", "-c", "5", "4"]).check()
+    server.signal(15)
+    server.wait()
+    expect("5 packets transmitted, 5 received, 0% packet loss" in result.output, str(result))
+    return str(result)
+
+
+def opensm(fabric, engine):
+    """A sweep of OpenSM brings every port up and leaves no error in its log."""
+    log = pathlib.Path(fabric.dir, f"opensm-{engine}.log")
+    result = fabric.run("h0", ["env", f"OSM_CACHE_DIR={fabric.dir}", f"OSM_TMP_DIR={fabric.dir}", "opensm", "-o",
+                               "-R", f"{engine},no_fallback", "-f", str(log), "-e", "-D", "0x03"], timeout_s=60).check()
+    text = log.read_text(errors="replace")
+    expect("SUBNET UP" in text, f"the subnet is not up\n{text[-3000:]}\n{result}")
+    errors = [line for line in text.splitlines() if " ERR " in line]
+    expect(not errors, "\n".join(errors[:20]))
+    expect(state_of(fabric, "h3") == "Active", "a port is not active")
+    pingpong(fabric, "h0", "h3")
+    return text[-1000:]
+
+
+def main():
+    need_programs("ibnetdiscover", "saquery", "perfquery", "opensm", "ib_write_bw", "ibv_rc_pingpong")
+    # Tools in sbin; their scripts call one another.
+    os.environ["PATH"] = "/usr/sbin:/sbin:" + os.environ["PATH"]
+    report = Report("diags")
+    with Fabric(*TREE) as fabric:
+        report.case("ibnetdiscover", "as built", lambda: discovered(fabric))
+        for command in PLAIN:
+            report.case("works", command, lambda: works(fabric, command))
+        for command, lines in SHOWS.items():
+            report.case("shows", command, lambda: shows(fabric, command, lines))
+        for kind, count in RECORDS.items():
+            report.case("saquery", kind, lambda: records(fabric, kind, count))
+        for size, iterations in ((1, 100), (4096, 333), (65536, 1000), (100001, 50)):
+            report.case("counters", f"ib_write_bw -s {size}", lambda: exact_counters(fabric, size, iterations))
+        report.case("works", "check_lft_balance", lambda: balance(fabric))
+        report.case("ibping", "from host to host", lambda: ibping(fabric))
+        report.case("ibportstate", "disable, enable", lambda: port_state(fabric))
+        report.case("softib", "link down, switch kill", lambda: broken_things(fabric))
+        report.case("ibnetdiscover", "as built, after all that", lambda: discovered(fabric))
+    for engine in ENGINES:
+        with Fabric(*TREE, "--sm", "none") as fabric:
+            report.case("opensm", engine, lambda: opensm(fabric, engine))
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
