@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -208,10 +209,11 @@ def ibping(fabric):
 
 def opensm(fabric, engine):
     """A sweep of OpenSM brings every port up and leaves no error in its log."""
-    log = pathlib.Path(fabric.dir, f"opensm-{engine}.log")
-    result = fabric.run("h0", ["env", f"OSM_CACHE_DIR={fabric.dir}", f"OSM_TMP_DIR={fabric.dir}", "opensm", "-o",
-                               "-R", f"{engine},no_fallback", "-f", str(log), "-e", "-D", "0x03"], timeout_s=60).check()
-    text = log.read_text(errors="replace")
+    with tempfile.TemporaryDirectory() as scratch:
+        log = pathlib.Path(scratch, "opensm.log")
+        result = fabric.run("h0", ["env", f"OSM_CACHE_DIR={scratch}", f"OSM_TMP_DIR={scratch}", "opensm", "-o", "-R",
+                                   f"{engine},no_fallback", "-f", str(log), "-e", "-D", "0x03"], timeout_s=60).check()
+        text = log.read_text(errors="replace")
     expect("SUBNET UP" in text, f"the subnet is not up\n{text[-3000:]}\n{result}")
     errors = [line for line in text.splitlines() if " ERR " in line]
     expect(not errors, "\n".join(errors[:20]))
