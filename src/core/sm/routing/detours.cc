@@ -120,7 +120,8 @@ class Detours {
     std::uint8_t lanes_needed() const {
         std::uint8_t highest = 0;
         for (const std::uint8_t sl : sls_) {
-            highest = std::max(highest, tables_.sl_to_vl.empty() ? sl : std::uint8_t{0});
+            highest =
+                std::max(highest, tables_.sl_to_vl.empty() ? sl : tables_.sl_to_vl.highest(sl));
         }
         return static_cast<std::uint8_t>(highest + 1);
     }

@@ -12,6 +12,8 @@ constexpr std::array kEngines{
     Engine{"minhop", "shortest paths, least used port; may have credit loops", route_with_minhop},
     Engine{"updn", "up then down from the roots; trees and anything near one", route_with_updn},
     Engine{"ftree", "fat trees: no contention for shift permutations", route_with_ftree},
+    Engine{"dor", "tori and meshes: dimension by dimension, 2 VLs", route_with_dor},
+    Engine{"dragonfly", "dragonflies: local, global, local, 2 VLs", route_with_dragonfly},
     Engine{"nue", "any topology with any number of VLs, no credit loops", route_with_nue},
 };
 

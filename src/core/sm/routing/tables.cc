@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/sm/routing/tables.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
@@ -69,6 +70,14 @@ const SlToVl::Row& SlToVl::row(std::uint32_t sw, std::uint8_t in_port,
                                std::uint8_t out_port) const {
     return rows_[std::size_t{in_class_[sw * kPorts + in_port]} * out_classes_ +
                  out_class_[sw * kPorts + out_port]];
+}
+
+std::uint8_t SlToVl::highest(std::uint8_t sl) const {
+    std::uint8_t result = 0;
+    for (const Row& row : rows_) {
+        result = std::max(result, row[sl]);
+    }
+    return result;
 }
 
 PortGroups::PortGroups(std::vector<std::uint32_t> first_group,

@@ -83,6 +83,7 @@ class SlToVl {
 
     bool empty() const { return rows_.empty(); }
     const Row& row(std::uint32_t sw, std::uint8_t in_port, std::uint8_t out_port) const;
+    std::uint8_t highest(std::uint8_t sl) const;  ///< VL to which it is mapped anywhere.
     friend bool operator==(const SlToVl&, const SlToVl&) = default;
 
   private:
