@@ -117,6 +117,20 @@ bool is_full(const SaMulticast::Member& member) {
 
 }  // namespace
 
+wire::McMemberRecord ipoib_broadcast_group(PKey pkey) {
+    constexpr QKey kIpoibQKey{0x0B1B};
+    constexpr std::uint8_t kRate10 = 3;
+    wire::McMemberRecord group{.qkey = kIpoibQKey,
+                               .mtu = 4,
+                               .pkey = pkey,
+                               .rate = kRate10,
+                               .packet_life_time = kLifeTimeDefault,
+                               .scope = kScopeLinkLocal};
+    group.mgid.bytes = {0xFF, 0x12, 0x40, 0x1B, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF};
+    wire::store_be(group.mgid.bytes.data() + 4, static_cast<std::uint16_t>(pkey.value | 0x8000));
+    return group;
+}
+
 const SaMulticast::Group* SaMulticast::find(const Gid& mgid) const {
     const auto found = groups_.find(mgid);
     return found == groups_.end() ? nullptr : &found->second;

@@ -33,6 +33,10 @@ struct SaPort {
 
 using SaPortLookup = std::function<std::optional<SaPort>(const Gid&)>;
 
+/// The group that IP over InfiniBand needs to be there in a partition (RFC 4391): to broadcast.
+/// 2,048 bytes and 10 Gb/s, so that every port fits.
+wire::McMemberRecord ipoib_broadcast_group(PKey pkey);
+
 struct SaMulticastLimits {
     std::size_t groups_max = 16'384;
     std::size_t groups_per_client_max = 256;

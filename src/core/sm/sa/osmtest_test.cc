@@ -83,8 +83,7 @@ struct OsmtestMulticast : testing::Test {
 };
 
 TEST_F(OsmtestMulticast, JoinsTheBroadcastGroupAndRepeatsWhatItHeard) {
-    McMemberRecord broadcast{.mgid = kIpoib, .mtu = 4, .pkey = kPKeyDefaultFull, .rate = 3};
-    ASSERT_TRUE(sa.add_group(broadcast, 0));
+    ASSERT_TRUE(sa.add_group(ipoib_broadcast_group(kPKeyDefaultFull), 0));
     McMemberRecord asked = request();
     asked.mgid = kIpoib;
     ASSERT_EQ(join(kJoin, asked), status::kOk);
