@@ -184,25 +184,31 @@ bool Management::follow_manager(std::uint64_t now_ns) {
 /// Requests to the administration, put together, and its answers, cut into MADs.
 bool Management::answer_admin(std::uint64_t now_ns) {
     bool any = false;
-    const auto send_out = [&](const agent::RmppPeer& to, std::vector<std::uint8_t> message) {
-        static_cast<void>(admin_rmpp_.send(to, std::move(message), 0, now_ns));
+    const auto send_out = [&](const sm::SaPeer& to, std::vector<std::uint8_t> message) {
+        any = true;
+        return admin_rmpp_.send({to.lid, to.qp, to.pkey, to.sl}, std::move(message), 0, now_ns);
     };
     admin_rmpp_.handle_timeout(now_ns);
-    while (const auto event = admin_rmpp_.poll_event()) {
+    while (auto event = admin_rmpp_.poll_event()) {
         any = true;
         if (event->kind != agent::RmppEvent::kReceived ||
             manager_->state() != wire::SmState::kMaster) {
             continue;
         }
-        auto answer = admin_->handle(event->message, event->peer.lid, event->peer.qp, now_ns);
-        if (answer) {
-            send_out(event->peer, std::move(*answer));
+        const agent::RmppPeer& peer = event->peer;
+        admin_->submit(std::move(event->message), {peer.lid, peer.qp, peer.pkey, peer.sl});
+    }
+    while (auto answer = admin_->poll_answer(now_ns)) {
+        std::vector<std::uint8_t> busy = sm::SubnetAdmin::busy_instead(answer->message);
+        const auto sent = send_out(answer->to, std::move(answer->message));
+        // Who has too many answers on their way to him may ask again later.
+        if (!sent && sent.error() == agent::RmppRefusal::kBusy) {
+            static_cast<void>(send_out(answer->to, std::move(busy)));
         }
     }
     admin_->handle_timeout(now_ns);
     while (auto report = admin_->poll_report()) {
-        any = true;
-        send_out({report->lid, report->qp}, std::move(report->message));
+        static_cast<void>(send_out(report->to, std::move(report->message)));
     }
     while (const auto out = admin_rmpp_.poll_transmit()) {
         any = true;

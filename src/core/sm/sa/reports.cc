@@ -79,7 +79,8 @@ std::optional<SaOutgoing> SaReports::poll(const Subnet& subnet) {
                       .attribute_id = static_cast<std::uint16_t>(wire::SaAttribute::kNotice)}
             .emit(wire::Mad<std::uint8_t>(mad));
         wire::emit(at->second.notice, wire::Sa<std::uint8_t>(mad).data());
-        return SaOutgoing{base_lid(subnet, *port), at->second.qp, {mad.begin(), mad.end()}};
+        return SaOutgoing{{.lid = base_lid(subnet, *port), .qp = at->second.qp},
+                          {mad.begin(), mad.end()}};
     }
     return std::nullopt;
 }

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/sm/sa/request_queue.h"
 #include "core/sm/sa/subscriptions.h"
 #include "core/wire/sa.h"
 
@@ -19,8 +20,7 @@ namespace softib::sm {
 
 /// A message to a port.
 struct SaOutgoing {
-    Lid lid{};
-    Qpn qp{1};
+    SaPeer to;
     std::vector<std::uint8_t> message;
 };
 

@@ -6,15 +6,15 @@
 namespace softib::sm {
 
 bool SaRequestQueue::push(Request request) {
-    const auto waiting = waiting_.find(request.lid.value);
+    const auto waiting = waiting_.find(request.from.lid.value);
     const std::size_t own = waiting == waiting_.end() ? 0 : waiting->second.size();
     if (size_ >= limits_.requests_max || own >= limits_.per_port_max) {
         return false;
     }
     if (own == 0) {
-        turns_.push_back(request.lid);
+        turns_.push_back(request.from.lid);
     }
-    waiting_[request.lid.value].push_back(std::move(request));
+    waiting_[request.from.lid.value].push_back(std::move(request));
     ++size_;
     return true;
 }

@@ -14,6 +14,14 @@
 
 namespace softib::sm {
 
+/// Where a request came from, and its answer goes to.
+struct SaPeer {
+    Lid lid{};
+    Qpn qp{1};
+    PKey pkey = kPKeyDefaultFull;
+    std::uint8_t sl = 0;
+};
+
 struct SaQueueLimits {
     std::size_t per_port_max = 256;
     std::size_t requests_max = 65'536;
@@ -22,8 +30,7 @@ struct SaQueueLimits {
 class SaRequestQueue {
   public:
     struct Request {
-        Lid lid{};
-        Qpn qp{};
+        SaPeer from;
         std::vector<std::uint8_t> message;
     };
 

@@ -89,7 +89,7 @@ TEST_F(SnapshotTest, AnotherGoesOnInOurPlace) {
     next.report_port(tree.gid_of_host(0), true, {}, 5 * kSecond);
     const auto report = next.poll_report();
     ASSERT_TRUE(report);
-    EXPECT_EQ(report->lid, tree.lid_of_host(1));
+    EXPECT_EQ(report->to.lid, tree.lid_of_host(1));
     // The member is one: it can leave.
     Client later{next, tree.lid_of_host(1)};
     const wire::McMemberRecord leave{.mgid = groups.begin()->first,

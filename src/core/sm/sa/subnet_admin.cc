@@ -345,20 +345,20 @@ std::optional<SaPort> SubnetAdmin::port_of(const Gid& gid) const {
     return port;
 }
 
-void SubnetAdmin::submit(std::vector<std::uint8_t> request, Lid slid, Qpn qp) {
+void SubnetAdmin::submit(std::vector<std::uint8_t> request, const SaPeer& from) {
     if (request.size() < wire::kSaDataOffset) {
         return;
     }
     MadBytes first{};
     std::copy_n(request.begin(), std::min(request.size(), first.size()), first.begin());
     const wire::MadRepr mad = wire::MadRepr::parse(wire::Mad<const std::uint8_t>(first));
-    SaRequestQueue::Request waiting{slid, qp, std::move(request)};
+    SaRequestQueue::Request waiting{from, std::move(request)};
     if (queue_.push(std::move(waiting)) || !wire::wants_response(mad.method) ||
         refused_.size() >= config_.queue.requests_max) {
         return;
     }
     const std::uint64_t components = wire::Sa<const std::uint8_t>(first).header().component_mask;
-    refused_.push_back({slid, qp, refuse(first, mad, status::kBusy, components)});
+    refused_.push_back({from, refuse(first, mad, status::kBusy, components)});
 }
 
 std::optional<SaOutgoing> SubnetAdmin::poll_answer(std::uint64_t now_ns) {
@@ -368,8 +368,9 @@ std::optional<SaOutgoing> SubnetAdmin::poll_answer(std::uint64_t now_ns) {
         return answer;
     }
     while (const auto request = queue_.pop()) {
-        if (auto answer = handle(request->message, request->lid, request->qp, now_ns)) {
-            return SaOutgoing{request->lid, request->qp, std::move(*answer)};
+        const SaPeer& from = request->from;
+        if (auto answer = handle(request->message, from.lid, from.qp, now_ns)) {
+            return SaOutgoing{from, std::move(*answer)};
         }
     }
     return std::nullopt;

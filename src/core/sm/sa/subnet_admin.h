@@ -57,7 +57,7 @@ class SubnetAdmin {
 
     /// The same in turn: a request waits, and the answers come out one of each port after the
     /// other. Who has too many waiting is told at once that we are busy.
-    void submit(std::vector<std::uint8_t> request, Lid slid, Qpn qp);
+    void submit(std::vector<std::uint8_t> request, const SaPeer& from);
     std::optional<SaOutgoing> poll_answer(std::uint64_t now_ns);
     std::size_t waiting() const { return queue_.size(); }
     /// What to send instead of an answer that there is no room to send now.

@@ -57,7 +57,7 @@ struct SubscriptionsTest : testing::Test {
     std::vector<std::uint16_t> reported() {
         std::vector<std::uint16_t> lids;
         while (const auto report = sa.poll_report()) {
-            lids.push_back(report->lid.value);
+            lids.push_back(report->to.lid.value);
         }
         return lids;
     }
@@ -318,12 +318,13 @@ TEST_F(SubscriptionsTest, WhoFloodsIsBusyAndOthersAreServed) {
     request[3] = static_cast<std::uint8_t>(Method::kGet);
     request[17] = 1;  // ClassPortInfo.
     for (int i = 0; i < 10; ++i) {
-        queued.submit(request, tree.lid_of_host(0), Qpn{1});
+        queued.submit(request, {.lid = tree.lid_of_host(0), .sl = 3});
     }
-    queued.submit(request, tree.lid_of_host(1), Qpn{1});
+    queued.submit(request, {.lid = tree.lid_of_host(1), .sl = 3});
     std::vector<std::pair<std::uint16_t, std::uint16_t>> answers;
     while (const auto answer = queued.poll_answer(0)) {
-        answers.emplace_back(answer->lid.value, test::take_apart(answer->message).status);
+        EXPECT_EQ(answer->to.sl, 3);
+        answers.emplace_back(answer->to.lid.value, test::take_apart(answer->message).status);
     }
     ASSERT_EQ(answers.size(), 11U);
     const std::pair<std::uint16_t, std::uint16_t> busy{tree.lid_of_host(0).value, status::kBusy};
