@@ -7,6 +7,13 @@
 
 namespace softib::sm {
 
+namespace {
+
+constexpr std::uint64_t kAgainFirstNs = 500'000'000;
+constexpr std::uint64_t kAgainLastNs = 60'000'000'000;
+
+}  // namespace
+
 Manager::Manager(ManagerConfig config) : config_(std::move(config)), client_(config_.limits) {}
 
 void Manager::start(std::uint64_t now_ns) {
@@ -102,7 +109,11 @@ void Manager::enter(Phase phase, std::uint64_t now_ns) {
         case Phase::kIdle:
             if (state_ == wire::SmState::kStandby) {
                 next_sweep_ns_ = now_ns + config_.poll_period_ns;
+            } else if (again_) {
+                again_ns_ = std::clamp(again_ns_ * 2, kAgainFirstNs, kAgainLastNs);
+                next_sweep_ns_ = now_ns + again_ns_;
             } else {
+                again_ns_ = 0;
                 next_sweep_ns_ =
                     config_.sweep_period_ns == 0 ? UINT64_MAX : now_ns + config_.sweep_period_ns;
             }
@@ -295,6 +306,9 @@ void Manager::handle_timeout(std::uint64_t now_ns) {
     if (now_ns >= next_sweep_ns_ && phase_ == Phase::kIdle && queue_.empty() && client_.idle()) {
         if (state_ == wire::SmState::kStandby) {
             poll_master(now_ns);
+        } else if (again_) {
+            again_ = false;
+            full_wanted_ = true;
         } else if (state_ == wire::SmState::kMaster) {
             light_sweep_ = true;
             for (NodeIndex i = 0; i < subnet_.size(); ++i) {
@@ -346,6 +360,8 @@ void Manager::handle_trap(const wire::MadBytes& mad, Lid slid, std::uint64_t now
             queue(get(Purpose::kPortInfo, wire::SmAttribute::kPortInfo, node.path, from->node,
                       from->port, from->port));
         }
+    } else if (notice.trap_number == wire::trap::kLinkStateChanged) {
+        full_wanted_ = true;  // One that is just coming back: we do not know it by its LID yet.
     }
     event(std::move(seen));
     advance(now_ns);

@@ -188,6 +188,8 @@ class Manager {
     bool light_sweep_ = false;
     bool full_wanted_ = false;
     bool topology_changed_ = false;
+    bool again_ = false;             ///< Something could not be written: sweep again before long.
+    std::uint64_t again_ns_ = 0;     ///< How long to wait; longer every time.
     std::set<NodeIndex> dirty_;  ///< Switches to look at again.
     std::vector<bool> present_before_;  ///< By node, when the sweep began.
     std::deque<SmpRequest> queue_;

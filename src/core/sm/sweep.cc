@@ -235,6 +235,9 @@ void Manager::unreachable(const SmpAnswer& answer) {
         default:
             break;
     }
+    if (purpose.kind >= Purpose::kSetPortInfo) {
+        again_ = true;  // What it should hold it does not: look again, and write again.
+    }
     if (purpose.node != kNoNode) {
         ManagerEvent silent{.kind = ManagerEvent::kSilent};
         silent.node = purpose.node;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A fabric of agents with managers on some of its nodes. Time passes only when asked to.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/agent/from_fabric.h"
+#include "core/sm/manager.h"
+
+namespace softib::sm {
+
+class NoCounters : public agent::CounterSource {
+  public:
+    agent::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
+};
+
+class Rig {
+  public:
+    explicit Rig(const topo::Spec& spec) : fabric_(*topo::generate(spec)), mesh(agent::make_mesh(fabric_, counters_)) {}
+
+    std::uint32_t first_switch() const {
+        for (std::uint32_t i = 0; i < fabric_.nodes.size(); ++i) {
+            if (fabric_.nodes[i].kind == topo::NodeKind::kSwitch) {
+                return i;
+            }
+        }
+        return UINT32_MAX;
+    }
+    Manager& add_manager(std::uint32_t node, ManagerConfig config = {}) {
+        const bool is_switch = mesh.node(node).is_switch();
+        config.port = is_switch ? 0 : 1;
+        config.port_guid = mesh.node(node).spec().ports[config.port].guid;
+        managers_.push_back({node, config.port, std::make_unique<Manager>(config)});
+        mesh.node(node).set_capability(config.port, wire::port_capability::kIsSM, true);
+        return *managers_.back().manager;
+    }
+    /// At most so many packets of each manager, then it is stopped in the middle.
+    void run_some(std::uint32_t packets) {
+        mesh.advance(now_ns);
+        for (Entry& entry : managers_) {
+            for (std::uint32_t i = 0; i < packets; ++i) {
+                const auto out = entry.manager->poll_transmit(now_ns);
+                if (!out) {
+                    break;
+                }
+                agent::Packet packet;
+                packet.mad = out->mad;
+                packet.dlid = out->dlid;
+                mesh.send({entry.node, entry.port}, packet, now_ns);
+                deliver();
+            }
+        }
+    }
+    /// Until nobody has anything to say any more.
+    void run() {
+        for (bool busy = true; busy;) {
+            busy = false;
+            mesh.advance(now_ns);
+            for (Entry& entry : managers_) {
+                while (const auto out = entry.manager->poll_transmit(now_ns)) {
+                    busy = true;
+                    agent::Packet packet;
+                    packet.mad = out->mad;
+                    packet.dlid = out->dlid;
+                    mesh.send({entry.node, entry.port}, packet, now_ns);
+                    deliver();
+                }
+            }
+            busy = deliver() || busy;
+        }
+        while (mesh.poll_change()) {
+        }
+    }
+    /// Lets time pass in steps.
+    void wait(std::uint64_t ns) {
+        const std::uint64_t end = now_ns + ns;
+        while (now_ns < end) {
+            now_ns = std::min(end, now_ns + 50'000'000);
+            for (Entry& entry : managers_) {
+                entry.manager->handle_timeout(now_ns);
+            }
+            run();
+        }
+    }
+    /// Every pair of present adapters that the cables connect is connected by the tables.
+    void expect_all_pairs() const {
+        for (std::uint32_t a = 0; a < mesh.size(); ++a) {
+            for (std::uint32_t b = 0; b < mesh.size(); ++b) {
+                if (mesh.node(a).is_switch() || mesh.node(b).is_switch()) {
+                    continue;
+                }
+                const Lid lid = mesh.node(b).port(1).lid;
+                ASSERT_NE(lid, kLidUnassigned) << b;
+                const auto end = mesh.route({a, 1}, lid, false);
+                ASSERT_TRUE(end) << a << " to " << b;
+                EXPECT_EQ(end->node, b);
+            }
+        }
+    }
+
+  private:
+    struct Entry {
+        std::uint32_t node;
+        std::uint8_t port;
+        std::unique_ptr<Manager> manager;
+    };
+    bool deliver() {
+        bool any = false;
+        while (const auto delivery = mesh.poll_delivery()) {
+            any = true;
+            for (Entry& entry : managers_) {
+                if (entry.node == delivery->at.node) {
+                    entry.manager->handle(delivery->packet.mad, delivery->packet.slid, now_ns);
+                }
+            }
+        }
+        return any;
+    }
+
+    topo::Fabric fabric_;
+    NoCounters counters_;
+    std::vector<Entry> managers_;
+
+  public:
+    agent::Mesh mesh;
+    std::uint64_t now_ns = 1'000'000'000;
+};
+
+}  // namespace softib::sm
