@@ -165,13 +165,17 @@ void Manager::advance(std::uint64_t now_ns) {
 }
 
 /// Gives the request the way that leads to its node now, which may be another than when it was
-/// queued. False: none does.
-bool Manager::aim(SmpRequest& request) const {
+/// queued. False: none does; should one be found in this sweep, the node is read as if new.
+bool Manager::aim(SmpRequest& request) {
     const Purpose& purpose = request.purpose;
     if (purpose.node == kNoNode) {
         return true;
     }
-    const SubnetNode& node = subnet_.node(purpose.node);
+    SubnetNode& node = subnet_.node(purpose.node);
+    if (!node.present) {
+        node.seen = 0;
+        return false;
+    }
     request.path = node.path;
     if (purpose.kind == Purpose::kNodeInfo) {
         if (request.path.hops == kHopsMax) {
@@ -179,7 +183,7 @@ bool Manager::aim(SmpRequest& request) const {
         }
         request.path.ports[++request.path.hops] = purpose.port;
     }
-    return node.present;
+    return true;
 }
 
 std::optional<Manager::Transmit> Manager::poll_transmit(std::uint64_t now_ns) {

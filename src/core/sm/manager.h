@@ -132,7 +132,7 @@ class Manager {
     void enter(Phase phase, std::uint64_t now_ns);
     void advance(std::uint64_t now_ns);
     void answered(const SmpAnswer& answer, std::uint64_t now_ns);
-    bool aim(SmpRequest& request) const;
+    bool aim(SmpRequest& request);
     void queue(SmpRequest request) { queue_.push_back(std::move(request)); }
     SmpRequest get(Purpose::Kind kind, wire::SmAttribute attribute, const DirectedPath& path,
                    NodeIndex node, std::uint8_t port, std::uint32_t modifier) const;

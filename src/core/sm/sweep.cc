@@ -138,6 +138,9 @@ void Manager::found(const SmpAnswer& answer) {
     } else if (!is_root) {
         // A cable that trained anew reset both its ends.
         queue(get(Purpose::kPortInfo, SmAttribute::kPortInfo, node.path, index, arrival, arrival));
+        if (node.is_switch()) {
+            queue(get(Purpose::kPortInfo, SmAttribute::kPortInfo, node.path, index, 0, 0));
+        }
     }
 }
 
@@ -148,6 +151,14 @@ void Manager::got_port_info(const SmpAnswer& answer) {
     port.info = wire::parse<wire::PortInfo>(answer.data);
     port.known = true;
     if (phase_ != Phase::kDiscover || answer.purpose.kind != Purpose::kPortInfo) {
+        return;
+    }
+    if (node.is_switch() && end.port == 0 && node.tables_known &&
+        port.info.lid == kLidUnassigned) {
+        // It was without power for a moment, and is as new.
+        node.tables_known = false;
+        topology_changed_ = true;
+        read_switch_ports(end.node);
         return;
     }
     const std::uint64_t guid = port.guid.value;
@@ -235,8 +246,10 @@ void Manager::unreachable(const SmpAnswer& answer) {
         default:
             break;
     }
-    if (purpose.kind >= Purpose::kSetPortInfo) {
-        again_ = true;  // What it should hold it does not: look again, and write again.
+    if (purpose.kind != Purpose::kSmInfo) {
+        // The way there may have gone while we asked: what we know is old, what we wrote may not
+        // be there. Look again.
+        again_ = true;
     }
     if (purpose.node != kNoNode) {
         ManagerEvent silent{.kind = ManagerEvent::kSilent};
