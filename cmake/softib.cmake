@@ -10,6 +10,9 @@ target_compile_options(softib_options INTERFACE
     -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
     $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast -Wnon-virtual-dtor>
     -fno-semantic-interposition)
+# GCC 12's library uses within std::stable_sort what it has itself declared deprecated.
+target_compile_options(softib_options INTERFACE
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 if(SOFTIB_WERROR)
     target_compile_options(softib_options INTERFACE -Werror)
 endif()

@@ -34,9 +34,8 @@ std::size_t hash(const std::array<std::uint64_t, 4>& key) {
 
 }  // namespace
 
-HopSets::HopSets(const Neighbours& neighbours, std::uint32_t switches)
-    : neighbours_(neighbours),
-      switches_(switches),
+HopSets::HopSets(const Neighbours&, std::uint32_t switches)
+    : switches_(switches),
       sets_(switches),
       set_of_(std::size_t{switches} * switches, 0) {
     for (Sets& sets : sets_) {

@@ -57,7 +57,6 @@ class HopSets {
     std::uint16_t find_or_add(Sets& sets, const Key& key);
     static void grow(Sets& sets);
 
-    const Neighbours& neighbours_;
     std::uint32_t switches_;
     std::vector<Sets> sets_;
     std::vector<std::uint16_t> set_of_;
