@@ -172,11 +172,13 @@ bool AcyclicDependencies::add_for_good(std::uint32_t from, std::uint32_t to) {
     return added;
 }
 
-void AcyclicDependencies::load(const Dependencies& dependencies) {
+void AcyclicDependencies::load(const Dependencies& dependencies, std::uint8_t first_vl) {
     std::vector<std::uint32_t> waiting(place_.size());
     const auto for_each_edge = [&](std::uint32_t from, auto visit) {
-        dependencies.for_each_next({link_of(from), static_cast<std::uint8_t>(from % vls_)},
-                                   [&](Channel to) { visit(channel(to.link, to.vl)); });
+        dependencies.for_each_next(
+            {link_of(from), static_cast<std::uint8_t>(first_vl + from % vls_)}, [&](Channel to) {
+                visit(channel(to.link, static_cast<std::uint8_t>(to.vl - first_vl)));
+            });
     };
     for (std::uint32_t from = 0; from < place_.size(); ++from) {
         for_each_edge(from, [&](std::uint32_t to) {

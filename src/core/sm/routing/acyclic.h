@@ -28,8 +28,8 @@ class AcyclicDependencies {
     void remove(std::uint32_t from, std::uint32_t to);
     /// Like `add`, but remembers what was refused. For users that never remove anything.
     bool add_for_good(std::uint32_t from, std::uint32_t to);
-    /// Starts with all of these; they have no cycle.
-    void load(const Dependencies& dependencies);
+    /// Starts with all of these, taking lane `first_vl` for 0 and so on; they have no cycle.
+    void load(const Dependencies& dependencies, std::uint8_t first_vl);
 
   private:
     struct Bit {

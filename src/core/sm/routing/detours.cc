@@ -21,7 +21,7 @@ class Lanes {
     Lanes(const Graph& graph, const Tables& tables, std::uint8_t vls)
         : graph_(graph), mixed_(!tables.sl_to_vl.empty()), lanes_(mixed_ ? 1 : vls) {
         const PortMap ports(graph);
-        Dependencies dependencies(graph, ports, mixed_ ? vls : std::uint8_t{1});
+        Dependencies dependencies(graph, ports, mixed_ ? vls : tables.vls);
         RouteWalk walk(graph, tables.lfts, ports);
         DependencyCollector collector(graph, tables, ports, true);
         for (std::uint32_t lid = 1; lid <= graph.lid_max().value; ++lid) {
@@ -31,8 +31,10 @@ class Lanes {
                 collector.add(walk, graph.targets()[target], dependencies);
             }
         }
-        lanes_[0].emplace(graph, mixed_ ? vls : std::uint8_t{1});
-        lanes_[0]->load(dependencies);
+        for (std::uint8_t vl = 0; vl < (mixed_ ? 1 : tables.vls); ++vl) {
+            lanes_[vl].emplace(graph, mixed_ ? vls : std::uint8_t{1});
+            lanes_[vl]->load(dependencies, vl);
+        }
     }
 
     bool add(Channel from, Channel to) {
@@ -80,17 +82,16 @@ class Lanes {
     std::vector<Added> added_;
 };
 
+/// What keeps detours from closing a cycle: the dependencies of all routes, or a rule.
+struct Guard {
+    Lanes* lanes;
+    const MayFollow* may_follow;
+};
+
 class Detours {
   public:
-    Detours(const Graph& graph, std::span<const std::uint8_t> sls, const MayFollow& may_follow,
-            Tables& tables)
-        : graph_(graph),
-          sls_(sls),
-          may_follow_(may_follow),
-          tables_(tables),
-          lanes_(graph, tables, std::max(tables.vls, lanes_needed())),
-          hops_(graph.switch_count()),
-          decided_(graph.switch_count()) {}
+    Detours(const Graph& graph, std::span<const std::uint8_t> sls, Guard guard, Tables& tables)
+        : graph_(graph), sls_(sls), guard_(guard), tables_(tables), hops_(graph.switch_count()) {}
 
     /// Holes of one destination switch. Returns those left open.
     std::vector<Hole> fill(std::span<const Hole> holes) {
@@ -102,9 +103,13 @@ class Detours {
         list_lids();
         measure();
         filled_.clear();
-        search(wanted, find_helpers(wanted, false));
+        // Helpers that turn out to be of no use are taken back, but cost time.
+        search(wanted, {});
         if (!all_filled(wanted)) {
-            search(wanted, find_helpers(wanted, true));
+            search(wanted, find_near_helpers(wanted));
+        }
+        if (!all_filled(wanted)) {
+            search(wanted, find_all_helpers(wanted));
         }
         drop_unused(wanted);
         std::vector<Hole> open;
@@ -117,15 +122,6 @@ class Detours {
     }
 
   private:
-    std::uint8_t lanes_needed() const {
-        std::uint8_t highest = 0;
-        for (const std::uint8_t sl : sls_) {
-            highest =
-                std::max(highest, tables_.sl_to_vl.empty() ? sl : tables_.sl_to_vl.highest(sl));
-        }
-        return static_cast<std::uint8_t>(highest + 1);
-    }
-
     void list_lids() {
         lids_.clear();
         for (const std::uint32_t index : graph_.targets(to_)) {
@@ -140,28 +136,21 @@ class Detours {
         return std::ranges::none_of(wanted, [&](std::uint32_t sw) { return hops_[sw] == kNone; });
     }
 
-    /// Hops from where all LIDs are reached, and whose service level is settled because some are.
+    /// Hops from where the destination is reached.
     void measure() {
-        std::ranges::fill(hops_, 0U);
-        decided_.assign(graph_.switch_count(), false);
-        std::vector<std::uint32_t> hops(graph_.switch_count());
+        std::ranges::fill(hops_, kNone);
+        hops_[to_] = 0;
         std::vector<std::uint32_t> path;
-        for (const Lid lid : lids_) {
-            std::ranges::fill(hops, kNone);
-            hops[to_] = 0;
-            for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
-                path.clear();
-                std::uint32_t at = sw;
-                while (hops[at] == kNone && tables_.lfts.at(at, lid) != kNoPath) {
-                    path.push_back(at);
-                    at = next(at, lid).peer;
-                }
-                for (std::uint32_t far = 1; hops[at] != kNone && !path.empty(); ++far) {
-                    hops[path.back()] = hops[at] + far;
-                    path.pop_back();
-                }
-                hops_[sw] = std::max(hops_[sw], hops[sw]);  // kNone is the largest.
-                decided_[sw] = decided_[sw] || hops[sw] != kNone;
+        for (std::uint32_t sw = 0; sw < graph_.switch_count() && !lids_.empty(); ++sw) {
+            path.clear();
+            std::uint32_t at = sw;
+            while (hops_[at] == kNone && tables_.lfts.at(at, lids_[0]) != kNoPath) {
+                path.push_back(at);
+                at = next(at, lids_[0]).peer;
+            }
+            for (std::uint32_t far = 1; hops_[at] != kNone && !path.empty(); ++far) {
+                hops_[path.back()] = hops_[at] + far;
+                path.pop_back();
             }
         }
     }
@@ -170,20 +159,13 @@ class Detours {
         return graph_.links()[graph_.link_at(sw, tables_.lfts.at(sw, lid))];
     }
 
-    /// Switches without a route that may serve on the way: those on shortest ways from wanted ones
-    /// to where the LID is reached, or all.
-    std::vector<std::uint32_t> find_helpers(std::span<const std::uint32_t> wanted, bool all) const {
-        std::vector<std::uint32_t> helpers;
+    /// Switches without a route on shortest ways from wanted ones to where there are routes.
+    std::vector<std::uint32_t> find_near_helpers(std::span<const std::uint32_t> wanted) const {
         std::vector<std::uint32_t> routed;
         for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
             if (hops_[sw] != kNone) {
                 routed.push_back(sw);
-            } else if (all && std::ranges::find(wanted, sw) == wanted.end()) {
-                helpers.push_back(sw);
             }
-        }
-        if (all) {
-            return helpers;
         }
         const auto from_wanted = distances_in_hole(wanted);
         const auto from_routed = distances_in_hole(routed);
@@ -191,9 +173,20 @@ class Detours {
         for (const std::uint32_t sw : wanted) {
             longest = std::max(longest, from_routed[sw] == kNone ? 0 : from_routed[sw]);
         }
+        std::vector<std::uint32_t> helpers;
         for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
             if (hops_[sw] == kNone && from_wanted[sw] != kNone && from_wanted[sw] != 0 &&
                 from_routed[sw] != kNone && from_wanted[sw] + from_routed[sw] <= longest) {
+                helpers.push_back(sw);
+            }
+        }
+        return helpers;
+    }
+
+    std::vector<std::uint32_t> find_all_helpers(std::span<const std::uint32_t> wanted) const {
+        std::vector<std::uint32_t> helpers;
+        for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
+            if (hops_[sw] == kNone && std::ranges::find(wanted, sw) == wanted.end()) {
                 helpers.push_back(sw);
             }
         }
@@ -218,39 +211,55 @@ class Detours {
         return distance;
     }
 
-    /// Outwards from where the LID is reached, until the wanted ones have routes.
+    /// Outwards from where there are routes, ring by ring, until the wanted switches have some.
     void search(std::span<const std::uint32_t> wanted, std::span<const std::uint32_t> helpers) {
-        std::vector<std::uint32_t> left;
-        for (const std::uint32_t sw : wanted) {
-            if (hops_[sw] == kNone) {
-                left.push_back(sw);
+        std::vector<bool> eligible(graph_.switch_count());
+        for (const auto switches : {wanted, helpers}) {
+            for (const std::uint32_t sw : switches) {
+                eligible[sw] = hops_[sw] == kNone;
             }
         }
-        left.insert(left.end(), helpers.begin(), helpers.end());
-        std::uint32_t farthest = 0;
-        for (const std::uint32_t hops : hops_) {
-            farthest = std::max(farthest, hops == kNone ? 0 : hops);
+        std::vector<std::vector<std::uint32_t>> rings;
+        for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
+            if (hops_[sw] != kNone) {
+                rings.resize(std::max<std::size_t>(rings.size(), hops_[sw] + 1));
+                rings[hops_[sw]].push_back(sw);
+            }
         }
-        for (std::uint32_t hops = 0; hops <= farthest && !all_filled(wanted); ++hops) {
-            std::erase_if(left, [&](std::uint32_t sw) {
-                const bool done = fill_one(sw, hops);
-                farthest = done ? std::max(farthest, hops + 1) : farthest;
-                return done;
-            });
+        std::vector<std::uint32_t> around;
+        for (std::uint32_t hops = 0; hops < rings.size() && !all_filled(wanted); ++hops) {
+            around.clear();
+            for (const std::uint32_t sw : rings[hops]) {
+                for (const Link& link : graph_.links(sw)) {
+                    if (eligible[link.peer]) {
+                        eligible[link.peer] = false;
+                        around.push_back(link.peer);
+                    }
+                }
+            }
+            for (const std::uint32_t sw : around) {
+                if (fill_one(sw, hops)) {
+                    rings.resize(std::max<std::size_t>(rings.size(), hops + 2));
+                    rings[hops + 1].push_back(sw);
+                } else {
+                    eligible[sw] = true;  // Perhaps from farther away.
+                }
+            }
         }
     }
 
     /// All LIDs leave by the same link and on the same service level.
     bool fill_one(std::uint32_t sw, std::uint32_t hops) {
         for (std::uint32_t i = 0; i < graph_.degree(sw); ++i) {
-            if (hops_[graph_.links(sw)[i].peer] != hops) {
+            const std::uint32_t link = graph_.first_link(sw) + i;
+            if (hops_[graph_.links(sw)[i].peer] != hops || !may_go_on(link)) {
                 continue;
             }
-            const std::uint32_t link = graph_.first_link(sw) + i;
             for (const std::uint8_t sl : sls_) {
-                if ((!decided_[sw] || tables_.sls.at(sw, to_) == sl) && try_link(link, sl)) {
-                    filled_.push_back({sw, link, sl, take_lids(sw, link)});
+                if (try_link(link, sl)) {
+                    filled_.push_back({sw, link, sl});
                     hops_[sw] = hops + 1;
+                    set_ports(sw, graph_.links()[link].port);
                     return true;
                 }
             }
@@ -258,26 +267,38 @@ class Detours {
         return false;
     }
 
-    std::vector<Lid> take_lids(std::uint32_t sw, std::uint32_t link) {
-        std::vector<Lid> taken;
+    bool may_go_on(std::uint32_t first) const {
+        return guard_.may_follow == nullptr || std::ranges::all_of(lids_, [&](Lid lid) {
+                   std::uint32_t link = first;
+                   while (graph_.links()[link].peer != to_) {
+                       const std::uint32_t at = graph_.links()[link].peer;
+                       const std::uint32_t then = graph_.link_at(at, tables_.lfts.at(at, lid));
+                       if (!(*guard_.may_follow)(link, then)) {
+                           return false;
+                       }
+                       link = then;
+                   }
+                   return true;
+               });
+    }
+
+    void set_ports(std::uint32_t sw, std::uint8_t port) {
         for (const Lid lid : lids_) {
-            if (tables_.lfts.at(sw, lid) == kNoPath) {
-                tables_.lfts.at(sw, lid) = graph_.links()[link].port;
-                taken.push_back(lid);
-            }
+            tables_.lfts.at(sw, lid) = port;
         }
-        return taken;
     }
 
     bool try_link(std::uint32_t link, std::uint8_t sl) {
-        const std::size_t before = lanes_.added();
-        for (const Lid lid : lids_) {
-            if (tables_.lfts.at(graph_.source(link), lid) == kNoPath && !try_path(link, lid, sl)) {
-                lanes_.take_back(before);
-                return false;
-            }
+        if (guard_.lanes == nullptr) {
+            return true;
         }
-        return true;
+        const std::size_t before = guard_.lanes->added();
+        const bool good =
+            std::ranges::all_of(lids_, [&](Lid lid) { return try_path(link, lid, sl); });
+        if (!good) {
+            guard_.lanes->take_back(before);
+        }
+        return good;
     }
 
     /// From the first link on, as the tables say.
@@ -289,7 +310,7 @@ class Detours {
             const std::uint8_t port = tables_.lfts.at(link.peer, lid);
             const Channel then{graph_.link_at(link.peer, port),
                                tables_.vl(link.peer, link.peer_port, port, sl)};
-            if (!may_follow_(at.link, then.link) || !lanes_.add(at, then)) {
+            if (!guard_.lanes->add(at, then)) {
                 return false;
             }
             highest_vl_ = std::max(highest_vl_, then.vl);
@@ -309,11 +330,11 @@ class Detours {
                 }
             }
         }
-        lanes_.take_back(0);
+        if (guard_.lanes != nullptr) {
+            guard_.lanes->take_back(0);
+        }
         for (const Filled& route : filled_) {
-            for (const Lid lid : route.lids) {
-                tables_.lfts.at(route.sw, lid) = kNoPath;
-            }
+            set_ports(route.sw, kNoPath);
         }
         highest_vl_ = 0;
         for (const Filled& route : filled_) {
@@ -322,10 +343,12 @@ class Detours {
                 continue;
             }
             SOFTIB_CHECK(try_link(route.link, route.sl));
-            take_lids(route.sw, route.link);
+            set_ports(route.sw, graph_.links()[route.link].port);
             tables_.sls.set(route.sw, to_, route.sl, graph_.switch_count());
         }
-        lanes_.keep();
+        if (guard_.lanes != nullptr) {
+            guard_.lanes->keep();
+        }
         tables_.vls = std::max(tables_.vls, static_cast<std::uint8_t>(highest_vl_ + 1));
     }
 
@@ -333,21 +356,42 @@ class Detours {
         std::uint32_t sw;
         std::uint32_t link;
         std::uint8_t sl;
-        std::vector<Lid> lids;
     };
 
     const Graph& graph_;
     std::span<const std::uint8_t> sls_;
-    const MayFollow& may_follow_;
+    Guard guard_;
     Tables& tables_;
-    Lanes lanes_;
     std::uint32_t to_ = 0;
     std::vector<Lid> lids_;  ///< Of to_.
     std::vector<std::uint32_t> hops_;
-    std::vector<bool> decided_;   ///< By switch: its service level to `to_` is given out.
     std::vector<Filled> filled_;  ///< From the destination outwards.
     std::uint8_t highest_vl_ = 0;
 };
+
+std::uint8_t lanes_needed(std::span<const std::uint8_t> sls, const Tables& tables) {
+    std::uint8_t highest = 0;
+    for (const std::uint8_t sl : sls) {
+        highest = std::max(highest, tables.sl_to_vl.empty() ? sl : tables.sl_to_vl.highest(sl));
+    }
+    return static_cast<std::uint8_t>(highest + 1);
+}
+
+std::vector<Hole> fill_all(std::span<const Hole> holes, Detours detours) {
+    std::vector<Hole> open;
+    std::vector<Hole> sorted(holes.begin(), holes.end());
+    std::ranges::sort(sorted, {}, [](const Hole& hole) { return std::pair(hole.to, hole.from); });
+    for (std::size_t begin = 0; begin < sorted.size();) {
+        std::size_t end = begin;
+        while (end < sorted.size() && sorted[end].to == sorted[begin].to) {
+            ++end;
+        }
+        const auto left = detours.fill(std::span(sorted).subspan(begin, end - begin));
+        open.insert(open.end(), left.begin(), left.end());
+        begin = end;
+    }
+    return open;
+}
 
 }  // namespace
 
@@ -380,23 +424,19 @@ std::vector<Hole> erase_dead_ends(const Graph& graph, Tables& tables) {
 }
 
 std::vector<Hole> fill_holes(const Graph& graph, std::span<const Hole> holes,
-                             std::span<const std::uint8_t> sls, Tables& tables,
-                             const MayFollow& may_follow) {
-    std::vector<Hole> open;
+                             std::span<const std::uint8_t> sls, Tables& tables) {
     if (holes.empty()) {
-        return open;
+        return {};
     }
-    std::vector<Hole> sorted(holes.begin(), holes.end());
-    std::ranges::sort(sorted, {}, [](const Hole& hole) { return std::pair(hole.to, hole.from); });
-    Detours detours(graph, sls, may_follow, tables);
-    for (std::size_t begin = 0; begin < sorted.size();) {
-        std::size_t end = begin;
-        while (end < sorted.size() && sorted[end].to == sorted[begin].to) {
-            ++end;
-        }
-        const auto left = detours.fill(std::span(sorted).subspan(begin, end - begin));
-        open.insert(open.end(), left.begin(), left.end());
-        begin = end;
+    Lanes lanes(graph, tables, std::max(tables.vls, lanes_needed(sls, tables)));
+    return fill_all(holes, Detours(graph, sls, {&lanes, nullptr}, tables));
+}
+
+std::vector<Hole> fill_holes_by_rule(const Graph& graph, std::span<const Hole> holes,
+                                     std::uint8_t sl, const MayFollow& may_follow, Tables& tables) {
+    auto open = fill_all(holes, Detours(graph, std::span(&sl, 1), {nullptr, &may_follow}, tables));
+    if (open.size() < holes.size()) {
+        tables.vls = std::max(tables.vls, static_cast<std::uint8_t>(sl + 1));
     }
     return open;
 }

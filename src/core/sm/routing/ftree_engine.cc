@@ -283,7 +283,8 @@ std::expected<Tables, Error> route_with_ftree(const Graph& graph, const Options&
     Tables tables{.engine = "ftree", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
     TreeRouter router(graph, *levels);
     router.fill(tables.lfts);
-    if (!router.fill_holes(options.sls(), tables).empty()) {
+    const std::vector<Hole> open = router.fill_holes(options.sls(), tables);
+    if (std::ranges::any_of(open, [&](const Hole& h) { return between_hosts(graph, h); })) {
         return std::unexpected(
             Error{"too much of this fat tree is missing to route it without credit loops: take "
                   "engine nue instead of ftree"});

@@ -17,14 +17,6 @@ constexpr std::uint8_t kPortMax = 254;
 
 }  // namespace
 
-std::uint32_t Graph::link_at(std::uint32_t sw, std::uint8_t port) const {
-    const std::span<const Link> own = links(sw);
-    const auto found = std::ranges::lower_bound(own, port, {}, &Link::port);
-    return found != own.end() && found->port == port
-               ? first_link_[sw] + static_cast<std::uint32_t>(found - own.begin())
-               : kNone;
-}
-
 std::uint32_t GraphBuilder::add_switch(Guid guid) {
     guids_.push_back(guid);
     return static_cast<std::uint32_t>(guids_.size() - 1);
@@ -63,8 +55,10 @@ void GraphBuilder::place_links(Graph& graph) {
         return std::tuple(cable.from, cable.port, cable.to, cable.peer_port);
     });
     graph.first_link_.assign(guids_.size() + 1, 0);
+    graph.place_of_port_.assign(guids_.size() * 256, 0xFF);
     for (const Cable& cable : cables_) {
-        ++graph.first_link_[cable.from + 1];
+        graph.place_of_port_[std::size_t{cable.from} * 256 + cable.port] =
+            static_cast<std::uint8_t>(graph.first_link_[cable.from + 1]++);
         graph.links_.push_back({cable.to, cable.port, cable.peer_port});
     }
     for (std::size_t i = 1; i < graph.first_link_.size(); ++i) {

@@ -68,7 +68,10 @@ class Graph {
     std::uint32_t reverse(std::uint32_t link) const { return reverse_[link]; }
     std::uint32_t source(std::uint32_t link) const { return links_[reverse_[link]].peer; }
     /// The link behind a port; kNone where no other switch is behind it.
-    std::uint32_t link_at(std::uint32_t sw, std::uint8_t port) const;
+    std::uint32_t link_at(std::uint32_t sw, std::uint8_t port) const {
+        const std::uint8_t place = place_of_port_[std::size_t{sw} * 256 + port];
+        return place == 0xFF ? kNone : first_link_[sw] + place;
+    }
 
     std::span<const Target> targets() const { return targets_; }
     /// Indices of the targets of one switch: hosts by `order`, then the switch itself.
@@ -91,6 +94,7 @@ class Graph {
     std::vector<std::uint32_t> first_link_;  ///< By switch, one more at the end.
     std::vector<Link> links_;
     std::vector<std::uint32_t> reverse_;
+    std::vector<std::uint8_t> place_of_port_;  ///< By switch and port: place among its links.
     std::vector<Target> targets_;
     std::vector<std::uint32_t> first_target_;
     std::vector<std::uint32_t> by_switch_;

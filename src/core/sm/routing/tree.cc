@@ -16,6 +16,9 @@ namespace {
 // A fabric whose cables mostly join adjacent levels is a tree with some odd cables.
 constexpr std::uint32_t kOddCablesMaxPercent = 5;
 
+// Looking at all dependencies of a larger tree takes minutes.
+constexpr std::size_t kLinksSearchedMax = 60'000;
+
 /// Hops from the nearest of `sources`; kNone where none is near.
 std::vector<std::uint32_t> distances_from(const Graph& graph, const Neighbours& neighbours,
                                           std::span<const std::uint32_t> sources) {
@@ -249,22 +252,30 @@ void UpDownSearch::run(std::uint32_t first, HopSets& sets) {
 }
 
 /// From the top down, of each level's subtrees the one with the most cables within the one chosen
-/// before: its switches of that level, so in the end one leaf.
+/// before: its switches of that level, so in the end one leaf. Empty if every subtree of the
+/// highest kind is in `used`, to which the one chosen is added.
 std::vector<bool> find_best_branch(const Graph& graph,
                                    const std::vector<std::vector<std::uint32_t>>& subtrees,
-                                   const TreeLevels& levels) {
-    std::vector<bool> branch(graph.switch_count());
+                                   const TreeLevels& levels, std::vector<bool>& used) {
+    std::vector<bool> branch;
     std::vector<std::uint32_t> inside(graph.switch_count(), 0);  // Subtree chosen before.
     std::uint32_t chosen = 0;
     for (std::uint32_t level = levels.top; level-- > 0;) {
         std::vector<std::uint32_t> cables(graph.switch_count());
         std::uint32_t best = kNone;
         for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
-            if (levels.level[sw] <= level && inside[sw] == chosen) {
-                const std::uint32_t subtree = subtrees[level][sw];
+            const std::uint32_t subtree = subtrees[level][sw];
+            if (levels.level[sw] <= level && inside[sw] == chosen && !used[subtree]) {
                 cables[subtree] += graph.degree(sw);
                 best = best == kNone || cables[subtree] > cables[best] ? subtree : best;
             }
+        }
+        if (best == kNone) {
+            return {};
+        }
+        if (branch.empty()) {
+            branch.resize(graph.switch_count());
+            used[best] = true;
         }
         inside = subtrees[level];
         chosen = best;
@@ -273,6 +284,43 @@ std::vector<bool> find_best_branch(const Graph& graph,
         }
     }
     return branch;
+}
+
+bool leads_up(const Graph& graph, const Places& places, std::uint32_t link) {
+    return places[graph.links()[link].peer] < places[graph.source(link)];
+}
+
+/// Whether a packet that leaves the branch upwards can come back to it from above, going up and
+/// then down and nowhere straight back.
+bool comes_back(const Graph& graph, const Places& places, const std::vector<bool>& branch) {
+    std::vector<bool> seen(graph.links().size());
+    std::vector<std::uint32_t> queue;
+    const auto visit = [&](std::uint32_t link) {
+        if (!seen[link]) {
+            seen[link] = true;
+            queue.push_back(link);
+        }
+    };
+    for (std::uint32_t link = 0; link < graph.links().size(); ++link) {
+        if (branch[graph.source(link)] && leads_up(graph, places, link)) {
+            visit(link);
+        }
+    }
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        const std::uint32_t at = graph.links()[queue[i]].peer;
+        const bool up = leads_up(graph, places, queue[i]);
+        if (!up && branch[at]) {
+            return true;
+        }
+        for (std::uint32_t j = 0; j < graph.degree(at); ++j) {
+            const std::uint32_t next = graph.first_link(at) + j;
+            if (graph.links()[next].peer != graph.source(queue[i]) &&
+                (up || !leads_up(graph, places, next))) {
+                visit(next);
+            }
+        }
+    }
+    return false;
 }
 
 }  // namespace
@@ -389,17 +437,28 @@ std::vector<Hole> fill_tree_holes(const Graph& graph, const Neighbours& neighbou
     if (holes.empty()) {
         return {};
     }
-    const std::vector<bool> branch =
-        find_best_branch(graph, find_subtrees(neighbours, levels), levels);
+    const auto subtrees = find_subtrees(neighbours, levels);
     const Places places = places_by_level(levels);
-    const std::vector<Hole> open =
-        fill_holes(graph, holes, sls, tables, [&](std::uint32_t link, std::uint32_t next) {
-            const std::uint32_t at = graph.links()[link].peer;
-            const bool down = places[graph.source(link)] < places[at];
-            const bool up = places[graph.links()[next].peer] < places[at];
-            return branch[at] || !down || !up;
-        });
-    return fill_holes(graph, open, sls, tables);
+    std::vector<bool> used(graph.switch_count());
+    std::vector<Hole> open(holes.begin(), holes.end());
+    for (const std::uint8_t sl : sls) {
+        const std::vector<bool> branch = find_best_branch(graph, subtrees, levels, used);
+        if (open.empty() || branch.empty()) {
+            break;
+        }
+        if (!comes_back(graph, places, branch)) {
+            const auto may_follow = [&](std::uint32_t link, std::uint32_t next) {
+                return branch[graph.links()[link].peer] || leads_up(graph, places, link) ||
+                       !leads_up(graph, places, next);
+            };
+            open = fill_holes_by_rule(graph, open, sl, may_follow, tables);
+        }
+    }
+    return graph.links().size() <= kLinksSearchedMax ? fill_holes(graph, open, sls, tables) : open;
+}
+
+bool between_hosts(const Graph& graph, const Hole& hole) {
+    return graph.host_count(hole.from) != 0 && graph.host_count(hole.to) != 0;
 }
 
 }  // namespace softib::sm::routing

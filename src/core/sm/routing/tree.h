@@ -54,9 +54,12 @@ std::vector<Hole> find_holes(const Graph& graph, const HopSets& sets);
 
 /// Fills such holes with routes that turn from down to up, all of them in the least damaged branch
 /// of the tree as far as possible: what has left a branch upwards does not come back to it, so
-/// these turns close no cycle. Returns the holes left open.
+/// these turns close no cycle. Returns the holes left open; hosts miss only those between two
+/// switches that have hosts, the rest is for management.
 std::vector<Hole> fill_tree_holes(const Graph& graph, const Neighbours& neighbours,
                                   const TreeLevels& levels, std::span<const Hole> holes,
                                   std::span<const std::uint8_t> sls, Tables& tables);
+
+bool between_hosts(const Graph& graph, const Hole& hole);
 
 }  // namespace softib::sm::routing

@@ -3,7 +3,9 @@
 // roots, the whole top level; other graphs have one, their centre, from which all others are ranked
 // by distance. Among equally good next hops the number of the destination chooses.
 #include <algorithm>
+#include <optional>
 
+#include "core/base/check.h"
 #include "core/sm/routing/engine.h"
 #include "core/sm/routing/numbering.h"
 #include "core/sm/routing/tree.h"
@@ -39,26 +41,22 @@ struct Plan {
     const TreeLevels* levels;  ///< nullptr: one root.
 };
 
-std::expected<Tables, std::vector<Hole>> route(const Graph& graph, const Neighbours& neighbours,
-                                               const Plan& plan, const Options& options) {
+std::optional<Tables> route(const Graph& graph, const Neighbours& neighbours, const Plan& plan,
+                            const Options& options) {
     const HopSets sets = up_down_hops(graph, neighbours, plan.places);
     const std::vector<Hole> holes = find_holes(graph, sets);
     // Hosts must reach each other with one turn. Only packets from or to a switch, which are few
     // and for management, may take detours.
-    if (std::ranges::any_of(holes, [&](const Hole& hole) {
-            return plan.levels == nullptr ||
-                   (graph.host_count(hole.from) != 0 && graph.host_count(hole.to) != 0);
-        })) {
-        return std::unexpected(holes);
+    if (std::ranges::any_of(holes, [&](const Hole& h) { return between_hosts(graph, h); })) {
+        return std::nullopt;
     }
     Tables tables{.engine = "updn", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
     fill_in_turn(graph, neighbours, sets, Numbering(graph, order_by_hosts(graph)), plan.dividers,
                  tables.lfts);
     if (plan.levels != nullptr) {
-        auto open = fill_tree_holes(graph, neighbours, *plan.levels, holes, options.sls(), tables);
-        if (!open.empty()) {
-            return std::unexpected(std::move(open));
-        }
+        fill_tree_holes(graph, neighbours, *plan.levels, holes, options.sls(), tables);
+    } else {
+        fill_holes(graph, holes, options.sls(), tables);
     }
     tables.groups = sets.port_groups(graph, neighbours);
     return tables;
@@ -83,9 +81,7 @@ std::expected<Tables, Error> route_with_updn(const Graph& graph, const Options& 
         tables = route(graph, neighbours,
                        {places_by_distance(graph, neighbours, {}), ones, nullptr}, options);
     }
-    if (!tables) {
-        return std::unexpected(Error{"no up-down routes found: take engine nue instead of updn"});
-    }
+    SOFTIB_CHECK(tables);
     return *std::move(tables);
 }
 
