@@ -4,6 +4,7 @@
 // Routing engines: a graph in, tables out. An engine is a name and a pure function; the same graph
 // and options always give the same tables.
 
+#include <algorithm>
 #include <cstdint>
 #include <expected>
 #include <span>
@@ -17,14 +18,17 @@
 namespace softib::sm::routing {
 
 struct Options {
-    std::vector<Guid> roots;  ///< updn, ftree: switches of the top level; empty: found.
+    std::vector<Guid> roots = {};  ///< updn, ftree: switches of the top level; empty: found.
     /// Data VLs that every link of the subnet has (PortInfo.OperationalVLs), 1 to 15.
     std::uint8_t data_vls = 8;
     bool qos = true;  ///< False: nobody programs SL2VL tables, so all traffic shares VL 0.
-    std::vector<std::uint32_t> torus_dimensions;  ///< dor: what must be found; empty: anything.
+    std::vector<std::uint32_t> torus_dimensions =
+        {};  ///< dor: what must be found; empty: anything.
     std::uint64_t seed = 1;
 
-    std::uint8_t usable_vls() const { return qos && data_vls > 0 ? data_vls : std::uint8_t{1}; }
+    std::uint8_t usable_vls() const {
+        return qos ? std::clamp<std::uint8_t>(data_vls, 1, 15) : std::uint8_t{1};
+    }
     /// Service levels where SL = VL.
     std::vector<std::uint8_t> sls() const;
 };

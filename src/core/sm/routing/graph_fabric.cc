@@ -86,8 +86,9 @@ std::expected<Graph, Error> graph_of(const Fabric& fabric, std::uint8_t lmc) {
     std::vector<Lid> lids(fabric.nodes.size());
     std::uint32_t next = per_hca;
     const auto give = [&](std::uint32_t count, auto wanted) {
+        next = round_up(next, count);
         for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
-            if (wanted(fabric.nodes[i]) && next <= kLidUnicastMax.value) {
+            if (wanted(fabric.nodes[i])) {
                 lids[i] = Lid{static_cast<std::uint16_t>(next)};
                 next += count;
             }
@@ -95,7 +96,6 @@ std::expected<Graph, Error> graph_of(const Fabric& fabric, std::uint8_t lmc) {
     };
     give(per_hca, [](const Node& node) { return node.kind == NodeKind::kHca; });
     give(1, is_switch);
-    next = round_up(next, per_hca);
     give(per_hca, [](const Node& node) { return node.kind != NodeKind::kHca && !is_switch(node); });
     if (next > kLidUnicastMax.value + 1U) {
         return std::unexpected(

@@ -73,7 +73,10 @@ class Verifier {
             if (islands_[sw] != island || walk_.reaches(sw)) {
                 continue;
             }
-            const std::uint64_t lost = graph_.host_count(sw) + (target.is_switch() ? 0U : 1U);
+            // From its hosts, and from the switch unless both are switches; not from the host to
+            // itself.
+            const std::uint64_t lost =
+                graph_.host_count(sw) + (target.is_switch() || sw == target.at ? 0U : 1U);
             reach.switch_pairs_lost += target.is_switch() ? 1U : 0U;
             if (lost == 0) {
                 continue;

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/sm/routing/verifier.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/sm/routing/permutations.h"
+#include "core/sm/routing/test_graphs.h"
+
+namespace softib::sm::routing {
+namespace {
+
+std::string text_of(const Graph& graph, const Report& report) {
+    std::string text;
+    for (const std::string& line : render(graph, report)) {
+        text += line + "\n";
+    }
+    return text;
+}
+
+/// Leaves 0 and 1, spine 2; hosts have LIDs 1 and 2, switches 3 to 5.
+Graph tiny() {
+    return make_graph({.shape = topo::Shape::kFatTree, .hosts = 2});
+}
+
+TEST(Verifier, CountsWhatIsFineOnATinyTree) {
+    const Graph graph = tiny();
+    const Report report = verify(graph, route("minhop", graph));
+    EXPECT_TRUE(report.good());
+    // Each host to the other and to three switches, each switch to both hosts.
+    EXPECT_EQ(report.reach.pairs, 2U + 2 * 3 + 3 * 2);
+    EXPECT_EQ(report.reach.lost, 0U);
+    EXPECT_EQ(report.reach.hops_max, 2U);
+    EXPECT_EQ(report.load.links, 4U);
+    EXPECT_EQ(report.load.min, 1U);
+    EXPECT_EQ(report.load.max, 1U);
+    EXPECT_EQ(report.load.unused, 0U);
+    EXPECT_DOUBLE_EQ(report.load.balance, 1);
+    EXPECT_EQ(report.dependencies, 2U);
+    EXPECT_EQ(report.shifts.tried, 1U);
+    EXPECT_EQ(report.shifts.worst, 1U);
+    EXPECT_NE(text_of(graph, report).find("14 pairs of end ports reach each other, at most 2 hops"),
+              std::string::npos);
+}
+
+TEST(Verifier, FindsAHole) {
+    const Graph graph = tiny();
+    Tables tables = route("minhop", graph);
+    tables.lfts.at(2, Lid{2}) = kNoPath;
+    const Report report = check(graph, tables);
+    EXPECT_FALSE(report.arrives());
+    // From host 1, switch 0 and the spine itself to host 2.
+    EXPECT_EQ(report.reach.lost, 3U);
+    EXPECT_EQ(report.reach.looping, 0U);
+    EXPECT_EQ(report.reach.examples, (std::vector<Fault>{{0, Lid{2}, false}, {2, Lid{2}, false}}));
+    EXPECT_NE(text_of(graph, report).find("3 of 14 pairs"), std::string::npos);
+    EXPECT_NE(text_of(graph, report).find("to LID 2: no path"), std::string::npos);
+}
+
+TEST(Verifier, FindsAWrongDelivery) {
+    const Graph graph = tiny();
+    Tables tables = route("minhop", graph);
+    const Target& host = graph.targets()[graph.target_of(Lid{2})];
+    tables.lfts.at(host.at, Lid{2}) = 0;
+    EXPECT_EQ(check(graph, tables).reach.lost, 4U) << "all but the host itself send in vain";
+    tables.lfts.at(host.at, Lid{2}) = 77;
+    EXPECT_EQ(check(graph, tables).reach.lost, 4U) << "a port that does not exist";
+}
+
+TEST(Verifier, FindsALoop) {
+    const Graph graph = make_graph(torus({5}));
+    Tables tables = route("updn", graph);
+    const Lid lid{3};
+    // Two neighbours far from the destination send to each other.
+    const std::uint32_t a = 0;
+    const std::uint32_t b = graph.links(a)[0].peer == 4 ? 4 : graph.links(a)[1].peer;
+    ASSERT_EQ(b, 4U);
+    for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+        for (const Link& link : graph.links(from)) {
+            if (link.peer == to) {
+                tables.lfts.at(from, lid) = link.port;
+            }
+        }
+    }
+    const Report report = check(graph, tables);
+    EXPECT_GT(report.reach.looping, 0U);
+    EXPECT_EQ(report.reach.looping, report.reach.lost);
+    ASSERT_FALSE(report.reach.examples.empty());
+    EXPECT_TRUE(report.reach.examples[0].loop);
+    EXPECT_NE(text_of(graph, report).find("runs in a circle"), std::string::npos);
+}
+
+TEST(Verifier, FindsTheCreditLoopOfMinHopOnATorus) {
+    const Graph graph = make_graph(torus({4, 4}));
+    const Report report = check(graph, route("minhop", graph));
+    EXPECT_TRUE(report.arrives());
+    ASSERT_GE(report.cycle.size(), 3U);
+    for (std::size_t i = 0; i < report.cycle.size(); ++i) {
+        const Channel& next = report.cycle[(i + 1) % report.cycle.size()];
+        EXPECT_EQ(graph.links()[report.cycle[i].link].peer, graph.source(next.link))
+            << "each channel leads to where the next one starts";
+    }
+    EXPECT_NE(text_of(graph, report).find("credit loop of"), std::string::npos);
+}
+
+TEST(Verifier, CountsOnlyDependenciesOfRealTraffic) {
+    // Spines of a tree reach each other through leaves, which closes cycles; hosts never do that.
+    const Graph graph = make_graph(two_levels());
+    const Tables tables = route("minhop", graph);
+    EXPECT_FALSE(check(graph, tables).acyclic());
+    const Report hosts = verify(graph, tables, {.switches_send = false, .shifts_max = 0});
+    EXPECT_TRUE(hosts.acyclic());
+    EXPECT_LT(hosts.dependencies, check(graph, tables).dependencies);
+}
+
+TEST(Verifier, FollowsLanesByServiceLevelAndPort) {
+    // Dimension order on a ring has a cycle on one lane and none on two.
+    const Graph graph = make_graph(torus({8}));
+    Tables tables = route("dor", graph);
+    EXPECT_TRUE(holds(graph, tables));
+    tables.sl_to_vl = SlToVl(graph.switch_count(), 1, 1);
+    EXPECT_FALSE(check(graph, tables).acyclic());
+    tables.sl_to_vl = {};
+    EXPECT_TRUE(check(graph, tables).acyclic()) << "VL = SL serves as well here";
+    tables.sls = {};
+    EXPECT_FALSE(check(graph, tables).acyclic());
+}
+
+TEST(Verifier, IslandsAreNoFault) {
+    topo::Fabric fabric = make_fabric({.shape = topo::Shape::kFatTree, .hosts = 2});
+    unplug(fabric, 3, 2);  // leaf1 from the spine.
+    const Graph graph = graph_from(fabric);
+    const Report report = check(graph, route("minhop", graph));
+    EXPECT_TRUE(report.good());
+    // A host and its leaf on their own; a host, its leaf and the spine.
+    EXPECT_EQ(report.reach.pairs, 2U + 4);
+    EXPECT_EQ(report.reach.apart, 14U - 6);
+    EXPECT_NE(text_of(graph, report).find("8 pairs are not joined by cables"), std::string::npos);
+}
+
+TEST(Verifier, SwitchPairsCountApart) {
+    const Graph graph = make_graph(two_levels());
+    const Report report = check(graph, route("ftree", graph));
+    EXPECT_TRUE(report.good());
+    EXPECT_EQ(report.reach.switch_pairs_lost, 16U * 15) << "spine to spine";
+}
+
+TEST(Verifier, LoadIsThatOfAllPairs) {
+    const Graph graph = make_graph(two_levels());
+    const Report full = check(graph, route("ftree", graph));
+    EXPECT_EQ(full.load.min, 496U);
+    EXPECT_EQ(full.load.max, 496U);
+    EXPECT_DOUBLE_EQ(full.load.balance, 1);
+    const Graph deep = make_graph(three_levels());
+    const Report minhop = check(deep, route("minhop", deep));
+    EXPECT_EQ(minhop.load.unused, 720U);
+    EXPECT_EQ(minhop.load.max, 2376U);
+    EXPECT_NEAR(minhop.load.mean, 411, 0.1);
+    EXPECT_NEAR(minhop.load.balance, 0.173, 0.001);
+}
+
+TEST(Verifier, TellsOneWayServiceLevels) {
+    const Graph graph = make_graph(torus({5}));
+    Tables tables = route("dor", graph);
+    EXPECT_EQ(check(graph, tables).one_way_sls, 0U);
+    tables.sls.set(0, 1, 1, 5);
+    const Report report = check(graph, tables);
+    EXPECT_EQ(report.one_way_sls, 1U);
+    EXPECT_NE(text_of(graph, report).find("another service level each way"), std::string::npos);
+}
+
+TEST(Permutations, ShiftsOfManyHostsAreSampled) {
+    const Graph graph = make_graph(two_levels());
+    const Tables tables = route("ftree", graph);
+    const Report all = verify(graph, tables, {.shifts_max = 511, .random_samples = 3});
+    EXPECT_EQ(all.shifts.tried, 511U);
+    EXPECT_EQ(all.random.tried, 3U);
+    EXPECT_GT(all.random.mean, 2);
+    const Report some = verify(graph, tables, {.shifts_max = 510, .shift_samples = 5});
+    EXPECT_EQ(some.shifts.tried, 5U);
+}
+
+TEST(Permutations, ContentionIsCountedPerLink) {
+    // Three switches in a row; the shift by 2 of 6 hosts puts both hosts of a switch on one link.
+    GraphBuilder builder;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        builder.add_switch(Guid{i + 1});
+    }
+    builder.add_cable(0, 1, 1, 1);
+    builder.add_cable(1, 2, 2, 1);
+    for (std::uint16_t i = 0; i < 6; ++i) {
+        builder.add_target({.guid = Guid{10U + i},
+                            .lid = Lid{static_cast<std::uint16_t>(i + 1)},
+                            .port = static_cast<std::uint8_t>(10 + i),
+                            .at = i / 2U,
+                            .order = i});
+    }
+    const Graph graph = builder.build().value();
+    const Tables tables = route("minhop", graph);
+    EXPECT_EQ(shift_contention(graph, tables, 2), 2U);
+    EXPECT_EQ(shift_contention(graph, tables, 4), 2U);
+    EXPECT_EQ(shift_contention(graph, tables, 1), 1U);
+}
+
+}  // namespace
+}  // namespace softib::sm::routing
