@@ -24,13 +24,10 @@ class Lanes {
         Dependencies dependencies(graph, ports, mixed_ ? vls : tables.vls);
         RouteWalk walk(graph, tables.lfts, ports);
         DependencyCollector collector(graph, tables, ports, true);
-        for (std::uint32_t lid = 1; lid <= graph.lid_max().value; ++lid) {
-            const Lid dlid{static_cast<std::uint16_t>(lid)};
-            if (const std::uint32_t target = graph.target_of(dlid); target != kNone) {
-                walk.to(graph.targets()[target], dlid);
-                collector.add(walk, graph.targets()[target], dependencies);
-            }
-        }
+        graph.for_each_lid([&](const Target& target, Lid lid) {
+            walk.to(target, lid);
+            collector.add(walk, target, dependencies);
+        });
         for (std::uint8_t vl = 0; vl < (mixed_ ? 1 : tables.vls); ++vl) {
             lanes_[vl].emplace(graph, mixed_ ? vls : std::uint8_t{1});
             lanes_[vl]->load(dependencies, vl);
@@ -100,7 +97,7 @@ class Detours {
         for (const Hole& hole : holes) {
             wanted.push_back(hole.from);
         }
-        list_lids();
+        lids_ = graph_.lids(to_);
         measure();
         filled_.clear();
         // Helpers that turn out to be of no use are taken back, but cost time.
@@ -122,16 +119,6 @@ class Detours {
     }
 
   private:
-    void list_lids() {
-        lids_.clear();
-        for (const std::uint32_t index : graph_.targets(to_)) {
-            const Target& target = graph_.targets()[index];
-            for (std::uint32_t i = 0; i < target.lid_count(); ++i) {
-                lids_.push_back(Lid{static_cast<std::uint16_t>(target.lid.value + i)});
-            }
-        }
-    }
-
     bool all_filled(std::span<const std::uint32_t> wanted) const {
         return std::ranges::none_of(wanted, [&](std::uint32_t sw) { return hops_[sw] == kNone; });
     }
@@ -398,28 +385,28 @@ std::vector<Hole> fill_all(std::span<const Hole> holes, Detours detours) {
 std::vector<Hole> erase_dead_ends(const Graph& graph, Tables& tables) {
     const PortMap ports(graph);
     const std::vector<std::uint32_t> islands = find_islands(graph);
-    RouteWalk walk(graph, tables.lfts, ports);
     std::vector<Hole> holes;
-    for (std::uint32_t lid = 1; lid <= graph.lid_max().value; ++lid) {
-        const Lid dlid{static_cast<std::uint16_t>(lid)};
-        const std::uint32_t index = graph.target_of(dlid);
-        if (index == kNone) {
-            continue;
-        }
-        const std::uint32_t to = graph.targets()[index].at;
-        walk.to(graph.targets()[index], dlid);
-        for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
-            if (!walk.reaches(sw)) {
-                tables.lfts.at(sw, dlid) = kNoPath;
-                if (islands[sw] == islands[to]) {
-                    holes.push_back({sw, to});
+    // A switch that loses some LIDs of another one gives up the rest, which may cut off more.
+    for (std::size_t before = SIZE_MAX; before != holes.size();) {
+        before = holes.size();
+        RouteWalk walk(graph, tables.lfts, ports);
+        graph.for_each_lid([&](const Target& target, Lid lid) {
+            walk.to(target, lid);
+            for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+                if (!walk.reaches(sw) && islands[sw] == islands[target.at]) {
+                    holes.push_back({sw, target.at});
                 }
+            }
+        });
+        std::ranges::sort(holes);
+        const auto rest = std::ranges::unique(holes);
+        holes.erase(rest.begin(), rest.end());
+        for (const Hole& hole : holes) {
+            for (const Lid lid : graph.lids(hole.to)) {
+                tables.lfts.at(hole.from, lid) = kNoPath;
             }
         }
     }
-    std::ranges::sort(holes);
-    const auto rest = std::ranges::unique(holes);
-    holes.erase(rest.begin(), rest.end());
     return holes;
 }
 

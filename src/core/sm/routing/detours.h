@@ -23,7 +23,7 @@ struct Hole {
     friend auto operator<=>(const Hole&, const Hole&) = default;
 };
 
-/// Erases entries that lead nowhere, and returns every hole.
+/// Erases entries that lead nowhere, whole pairs of switches at a time, and returns every hole.
 std::vector<Hole> erase_dead_ends(const Graph& graph, Tables& tables);
 
 /// Fills the holes, and of those not named the ones on the way. `sls` are the service levels to

@@ -56,7 +56,7 @@ class DorRouter {
         tables.sls = datelines_ == 0 ? SlMap() : SlMap::by_pair(graph_.switch_count());
         tables.vls = datelines_ == 0 ? 1 : 2;
         for (std::uint32_t to = 0; to < graph_.switch_count(); ++to) {
-            fill_local(to, tables.lfts);
+            fill_local(graph_, to, tables.lfts);
             for (std::uint32_t from = 0; from < graph_.switch_count(); ++from) {
                 if (from != to && has_place(from) && has_place(to)) {
                     fill_pair(from, to, tables);
@@ -168,15 +168,6 @@ class DorRouter {
         return (from < to) != across;
     }
 
-    void fill_local(std::uint32_t sw, Lfts& lfts) const {
-        for (const std::uint32_t index : graph_.targets(sw)) {
-            const Target& target = graph_.targets()[index];
-            for (std::uint32_t i = 0; i < target.lid_count(); ++i) {
-                lfts.at(sw, Lid{static_cast<std::uint16_t>(target.lid.value + i)}) = target.port;
-            }
-        }
-    }
-
     void fill_pair(std::uint32_t from, std::uint32_t to, Tables& tables) const {
         std::uint32_t at = from;
         std::uint8_t sl = 0;
@@ -202,14 +193,10 @@ class DorRouter {
         }
         const auto next = std::ranges::find_if(
             neighbours_.of(from), [&](const auto& neighbour) { return neighbour.peer == first; });
+        const auto cables = neighbours_.links(*next);
         std::size_t turn = 0;
-        for (const std::uint32_t index : graph_.targets(to)) {
-            const Target& target = graph_.targets()[index];
-            for (std::uint32_t i = 0; i < target.lid_count(); ++i) {
-                const auto cables = neighbours_.links(*next);
-                tables.lfts.at(from, Lid{static_cast<std::uint16_t>(target.lid.value + i)}) =
-                    graph_.links()[cables[turn++ % cables.size()]].port;
-            }
+        for (const Lid lid : graph_.lids(to)) {
+            tables.lfts.at(from, lid) = graph_.links()[cables[turn++ % cables.size()]].port;
         }
     }
 

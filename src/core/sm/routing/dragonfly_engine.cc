@@ -50,8 +50,11 @@ class DragonflyRouter {
 
     void fill(Lfts& lfts) const {
         for (std::uint32_t to = 0; to < graph_.switch_count(); ++to) {
+            fill_local(graph_, to, lfts);
             for (std::uint32_t from = 0; from < graph_.switch_count(); ++from) {
-                fill_pair(from, to, lfts);
+                if (from != to) {
+                    fill_pair(from, to, lfts);
+                }
             }
         }
     }
@@ -108,14 +111,14 @@ class DragonflyRouter {
 
     /// Positions of good next hops among the neighbours.
     std::vector<std::uint32_t> next_hops(std::uint32_t from, std::uint32_t to) const {
-        std::vector<std::uint32_t> direct;
-        if (group_of_[from] == group_of_[to]) {
-            direct = crossings(from, to);
-            return joined(from, to) ? direct : std::vector<std::uint32_t>{};
+        if (joined(from, to)) {
+            return crossings(from, to);
         }
-        direct = crossings(from, to);
-        if (!direct.empty()) {
-            return direct;
+        if (group_of_[from] == group_of_[to]) {
+            return {};
+        }
+        if (std::vector<std::uint32_t> own = crossings(from, to); !own.empty()) {
+            return own;
         }
         std::vector<std::uint32_t> shortest;
         std::vector<std::uint32_t> others;
@@ -135,23 +138,17 @@ class DragonflyRouter {
     }
 
     void fill_pair(std::uint32_t from, std::uint32_t to, Lfts& lfts) const {
-        const std::vector<std::uint32_t> hops =
-            from == to ? std::vector<std::uint32_t>{} : next_hops(from, to);
+        const std::vector<std::uint32_t> hops = next_hops(from, to);
         // Destinations take the next hops in turn, not all sources starting with the same.
         std::size_t turn = std::size_t{from} + to;
-        for (const std::uint32_t index : graph_.targets(to)) {
-            const Target& target = graph_.targets()[index];
-            for (std::uint32_t i = 0; i < target.lid_count(); ++i, ++turn) {
-                std::uint8_t& entry =
-                    lfts.at(from, Lid{static_cast<std::uint16_t>(target.lid.value + i)});
-                if (from == to) {
-                    entry = target.port;
-                } else if (!hops.empty()) {
-                    const auto cables =
-                        neighbours_.links(neighbours_.of(from)[hops[turn % hops.size()]]);
-                    entry = graph_.links()[cables[turn / hops.size() % cables.size()]].port;
-                }
+        for (const Lid lid : graph_.lids(to)) {
+            if (!hops.empty()) {
+                const auto cables =
+                    neighbours_.links(neighbours_.of(from)[hops[turn % hops.size()]]);
+                lfts.at(from, lid) =
+                    graph_.links()[cables[turn / hops.size() % cables.size()]].port;
             }
+            ++turn;
         }
     }
 

@@ -24,7 +24,6 @@ struct Options {
     bool qos = true;  ///< False: nobody programs SL2VL tables, so all traffic shares VL 0.
     std::vector<std::uint32_t> torus_dimensions =
         {};  ///< dor: what must be found; empty: anything.
-    std::uint64_t seed = 1;
 
     std::uint8_t usable_vls() const {
         return qos ? std::clamp<std::uint8_t>(data_vls, 1, 15) : std::uint8_t{1};

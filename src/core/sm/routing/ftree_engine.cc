@@ -18,6 +18,7 @@
 #include "core/sm/routing/numbering.h"
 #include "core/sm/routing/tree.h"
 #include "core/sm/routing/tree_fill.h"
+#include "core/sm/routing/up_down.h"
 
 namespace softib::sm::routing {
 
@@ -139,6 +140,7 @@ class TreeRouter {
                 spares_ =
                     SpareChoice(graph_.host_count() / columns_.divider[levels_.level[sw]] + 1);
             }
+            fill_local(graph_, sw, lfts);
             fill_switch(sw, lfts.row(sw));
         }
     }
@@ -188,7 +190,6 @@ class TreeRouter {
         const std::uint32_t divider = columns_.divider[level];
         const std::uint32_t own = subtrees_[level][sw];
         spares_.start(columns_.count[level], std::max(1U, hosts_[level][own] / divider));
-        fill_local(numbering_, sw, row);
         for (const std::uint32_t to : order_) {
             const std::uint16_t set = sets_.of(sw, to);
             if (set == 0) {

@@ -167,6 +167,16 @@ Neighbours::Neighbours(const Graph& graph) {
     }
 }
 
+std::vector<Lid> Graph::lids(std::uint32_t sw) const {
+    std::vector<Lid> result;
+    for (const std::uint32_t index : targets(sw)) {
+        for (std::uint32_t i = 0; i < targets_[index].lid_count(); ++i) {
+            result.push_back(Lid{static_cast<std::uint16_t>(targets_[index].lid.value + i)});
+        }
+    }
+    return result;
+}
+
 std::vector<std::uint32_t> find_islands(const Graph& graph) {
     std::vector<std::uint32_t> island(graph.switch_count(), kNone);
     std::vector<std::uint32_t> queue;
@@ -186,6 +196,30 @@ std::vector<std::uint32_t> find_islands(const Graph& graph) {
         }
     }
     return island;
+}
+
+std::vector<std::uint32_t> hops_from(const Graph& graph, std::span<const std::uint32_t> starts) {
+    std::vector<std::uint32_t> hops(graph.switch_count(), kNone);
+    std::vector<std::uint32_t> queue;
+    for (const std::uint32_t sw : starts) {
+        if (hops[sw] == kNone) {
+            hops[sw] = 0;
+            queue.push_back(sw);
+        }
+    }
+    for (std::size_t head = 0; head < queue.size(); ++head) {
+        for (const Link& link : graph.links(queue[head])) {
+            if (hops[link.peer] == kNone) {
+                hops[link.peer] = hops[queue[head]] + 1;
+                queue.push_back(link.peer);
+            }
+        }
+    }
+    return hops;
+}
+
+std::vector<std::uint32_t> hops_from(const Graph& graph, std::uint32_t start) {
+    return hops_from(graph, std::span(&start, 1));
 }
 
 }  // namespace softib::sm::routing

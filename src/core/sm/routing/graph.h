@@ -86,6 +86,16 @@ class Graph {
     std::uint32_t target_of(Lid lid) const {
         return lid.value < target_of_lid_.size() ? target_of_lid_[lid.value] : kNone;
     }
+    /// All LIDs of a switch: those of its hosts by `order`, then its own.
+    std::vector<Lid> lids(std::uint32_t sw) const;
+    /// Calls visit(target, lid) for every LID of the subnet in ascending order.
+    void for_each_lid(auto visit) const {
+        for (std::uint32_t lid = 1; lid < target_of_lid_.size(); ++lid) {
+            if (target_of_lid_[lid] != kNone) {
+                visit(targets_[target_of_lid_[lid]], Lid{static_cast<std::uint16_t>(lid)});
+            }
+        }
+    }
 
   private:
     friend class GraphBuilder;
@@ -157,6 +167,10 @@ class Neighbours {
 
 /// By switch: the lowest switch of its island.
 std::vector<std::uint32_t> find_islands(const Graph& graph);
+
+/// By switch: hops from the nearest of some switches; kNone where none is near.
+std::vector<std::uint32_t> hops_from(const Graph& graph, std::span<const std::uint32_t> starts);
+std::vector<std::uint32_t> hops_from(const Graph& graph, std::uint32_t start);
 
 /// A fabric with LIDs by node index; what has no cable has no target. Hosts are ordered as the
 /// fabric lists its nodes.

@@ -34,10 +34,8 @@ std::size_t hash(const std::array<std::uint64_t, 4>& key) {
 
 }  // namespace
 
-HopSets::HopSets(const Neighbours&, std::uint32_t switches)
-    : switches_(switches),
-      sets_(switches),
-      set_of_(std::size_t{switches} * switches, 0) {
+HopSets::HopSets(std::uint32_t switches)
+    : switches_(switches), sets_(switches), set_of_(std::size_t{switches} * switches, 0) {
     for (Sets& sets : sets_) {
         sets.slots.assign(16, kFree);
         sets.keys.push_back({});
@@ -133,7 +131,7 @@ PortGroups HopSets::port_groups(const Graph& graph, const Neighbours& neighbours
 
 HopSets shortest_hops(const Graph& graph, const Neighbours& neighbours) {
     const std::uint32_t n = graph.switch_count();
-    HopSets sets(neighbours, n);
+    HopSets sets(n);
     std::vector<std::uint64_t> seen(n);
     std::vector<std::uint64_t> now(n);
     std::vector<std::uint64_t> next(n);

@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kBatch = 64;
 
 class HopSets {
   public:
-    explicit HopSets(const Neighbours& neighbours, std::uint32_t switches);
+    explicit HopSets(std::uint32_t switches);
 
     /// `masks[i]`: bit b is set if neighbour i of `sw` is a next hop towards switch first + b.
     void add(std::uint32_t sw, std::uint32_t first, std::span<const std::uint64_t> masks);

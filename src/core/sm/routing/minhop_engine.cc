@@ -39,21 +39,14 @@ void fill_row(const Graph& graph, const PortGroups& groups, std::uint32_t sw, Lf
     std::vector<Cursor> cursors(groups.count(sw));
     std::array<std::uint32_t, 256> uses{};
     const std::span<std::uint8_t> row = lfts.row(sw);
-    for (std::uint32_t lid = 1; lid <= graph.lid_max().value; ++lid) {
-        const std::uint32_t index = graph.target_of(Lid{static_cast<std::uint16_t>(lid)});
-        if (index == kNone) {
-            continue;
-        }
-        const Target& target = graph.targets()[index];
-        if (target.at == sw) {
-            row[lid] = target.port;
-            continue;
-        }
+    graph.for_each_lid([&](const Target& target, Lid lid) {
         const std::uint16_t group = groups.of(sw, target.at);
-        if (group != 0) {
-            row[lid] = cursors[group].take(groups.ports(sw, group), uses);
+        if (target.at == sw) {
+            row[lid.value] = target.port;
+        } else if (group != 0) {
+            row[lid.value] = cursors[group].take(groups.ports(sw, group), uses);
         }
-    }
+    });
 }
 
 }  // namespace

@@ -10,91 +10,14 @@
 #include <array>
 #include <iterator>
 
-#include "core/base/check.h"
 #include "core/sm/routing/acyclic.h"
 #include "core/sm/routing/engine.h"
+#include "core/sm/routing/escape_tree.h"
 #include "core/sm/routing/numbering.h"
 
 namespace softib::sm::routing {
 
 namespace {
-
-/// Spanning trees of all islands, as the link from each switch to its parent.
-struct EscapeTree {
-    std::vector<std::uint32_t> up;        ///< By switch; kNone at a root.
-    std::vector<std::uint32_t> top_down;  ///< Switches, parents first.
-};
-
-/// Hops from one switch to all others.
-std::vector<std::uint32_t> distances_from(const Graph& graph, std::uint32_t start) {
-    std::vector<std::uint32_t> distance(graph.switch_count(), kNone);
-    std::vector<std::uint32_t> queue{start};
-    distance[start] = 0;
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-        for (const Link& link : graph.links(queue[i])) {
-            if (distance[link.peer] == kNone) {
-                distance[link.peer] = distance[queue[i]] + 1;
-                queue.push_back(link.peer);
-            }
-        }
-    }
-    return distance;
-}
-
-/// Breadth first, but through switches with hosts only where there is no other way: on a fat tree
-/// the paths to hosts then go up and down, and all turns from down to up are at one leaf.
-void grow_tree(const Graph& graph, std::uint32_t root, std::vector<bool>& seen, EscapeTree& tree) {
-    std::vector<std::uint32_t> ready;
-    std::vector<std::uint32_t> gateways;
-    const auto join = [&](std::uint32_t sw) {
-        seen[sw] = true;
-        tree.top_down.push_back(sw);
-        (graph.host_count(sw) == 0 ? ready : gateways).push_back(sw);
-    };
-    join(root);
-    std::size_t next_ready = 0;
-    std::size_t next_gateway = 0;
-    while (next_ready < ready.size() || next_gateway < gateways.size()) {
-        const std::uint32_t at =
-            next_ready < ready.size() ? ready[next_ready++] : gateways[next_gateway++];
-        for (std::uint32_t i = 0; i < graph.degree(at); ++i) {
-            const std::uint32_t peer = graph.links(at)[i].peer;
-            if (!seen[peer]) {
-                tree.up[peer] = graph.reverse(graph.first_link(at) + i);
-                join(peer);
-            }
-        }
-    }
-}
-
-/// Rooted where hosts are near: of some switches the one with the shortest ways to all hosts.
-EscapeTree make_escape_tree(const Graph& graph, std::span<const std::uint32_t> destinations) {
-    constexpr std::uint32_t kTried = 64;
-    EscapeTree tree{std::vector<std::uint32_t>(graph.switch_count(), kNone), {}};
-    std::vector<bool> seen(graph.switch_count());
-    std::uint32_t best = destinations[0];
-    std::uint64_t best_sum = UINT64_MAX;
-    const std::uint32_t step = std::max(1U, graph.switch_count() / kTried);
-    for (std::uint32_t root = 0; root < graph.switch_count(); root += step) {
-        const auto distance = distances_from(graph, root);
-        std::uint64_t sum = 0;
-        for (const std::uint32_t to : destinations) {
-            sum += std::uint64_t{distance[to] == kNone ? graph.switch_count() : distance[to]} *
-                   (graph.host_count(to) + 1);
-        }
-        if (sum < best_sum) {
-            best = root;
-            best_sum = sum;
-        }
-    }
-    grow_tree(graph, best, seen, tree);
-    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
-        if (!seen[sw]) {
-            grow_tree(graph, sw, seen, tree);
-        }
-    }
-    return tree;
-}
 
 /// Routes to the destinations of one lane.
 class Lane {
@@ -365,15 +288,15 @@ void divide(const Graph& graph, std::span<std::uint32_t> switches, std::uint32_t
         return;
     }
     const auto farthest = [&](std::uint32_t from) {
-        const auto distance = distances_from(graph, from);
+        const auto distance = hops_from(graph, from);
         return *std::ranges::max_element(switches, {}, [&](std::uint32_t sw) {
             return distance[sw] == kNone ? 0 : distance[sw];
         });
     };
     const std::uint32_t a = farthest(switches[0]);
     const std::uint32_t b = farthest(a);
-    const auto from_a = distances_from(graph, a);
-    const auto from_b = distances_from(graph, b);
+    const auto from_a = hops_from(graph, a);
+    const auto from_b = hops_from(graph, b);
     std::ranges::stable_sort(switches, {}, [&](std::uint32_t sw) {
         return std::int64_t{from_a[sw]} - std::int64_t{from_b[sw]};
     });
@@ -386,13 +309,7 @@ void divide(const Graph& graph, std::span<std::uint32_t> switches, std::uint32_t
 
 /// The LIDs of a switch in as many parts as it has cables, so that each can come another way.
 std::vector<std::vector<Lid>> split_lids(const Graph& graph, std::uint32_t sw) {
-    std::vector<Lid> lids;
-    for (const std::uint32_t index : graph.targets(sw)) {
-        const Target& target = graph.targets()[index];
-        for (std::uint32_t i = 0; i < target.lid_count(); ++i) {
-            lids.push_back(Lid{static_cast<std::uint16_t>(target.lid.value + i)});
-        }
-    }
+    const std::vector<Lid> lids = graph.lids(sw);
     const std::size_t parts = std::clamp<std::size_t>(
         graph.host_count(sw) == 0 ? 1 : graph.degree(sw), 1, std::max<std::size_t>(lids.size(), 1));
     std::vector<std::vector<Lid>> result(parts);
@@ -402,8 +319,7 @@ std::vector<std::vector<Lid>> split_lids(const Graph& graph, std::uint32_t sw) {
     return result;
 }
 
-void fill_lids(const Graph& graph, const Lane& lane, std::uint32_t to, std::span<const Lid> lids,
-               Lfts& lfts) {
+void fill_lids(const Graph& graph, const Lane& lane, std::span<const Lid> lids, Lfts& lfts) {
     for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
         const std::uint32_t link = lane.out(sw);
         if (link == kNone) {
@@ -412,9 +328,6 @@ void fill_lids(const Graph& graph, const Lane& lane, std::uint32_t to, std::span
         for (const Lid lid : lids) {
             lfts.at(sw, lid) = graph.links()[link].port;
         }
-    }
-    for (const Lid lid : lids) {
-        lfts.at(to, lid) = graph.targets()[graph.target_of(lid)].port;
     }
 }
 
@@ -462,12 +375,13 @@ std::expected<Tables, Error> route_with_nue(const Graph& graph, const Options& o
         tables.vls = static_cast<std::uint8_t>(vl + 1);
         Lane lane(graph, destinations, load);
         for (const std::uint32_t to : destinations) {
+            fill_local(graph, to, tables.lfts);
             for (const std::vector<Lid>& lids : split_lids(graph, to)) {
                 const auto hosts = std::ranges::count_if(lids, [&](Lid lid) {
                     return !graph.targets()[graph.target_of(lid)].is_switch();
                 });
                 lane.route(to, static_cast<std::uint32_t>(hosts));
-                fill_lids(graph, lane, to, lids, tables.lfts);
+                fill_lids(graph, lane, lids, tables.lfts);
             }
         }
     }

@@ -11,7 +11,7 @@ Numbering::Numbering(const Graph& graph, std::span<const std::uint32_t> order)
     : begin_(graph.switch_count()), count_(graph.switch_count()), own_begin_{0} {
     const auto entry = [&](std::uint32_t index) {
         const Target& target = graph.targets()[index];
-        return Entry{target.lid.value, static_cast<std::uint8_t>(target.lid_count()), target.port};
+        return Entry{target.lid.value, static_cast<std::uint8_t>(target.lid_count())};
     };
     for (const std::uint32_t sw : order) {
         begin_[sw] = static_cast<std::uint32_t>(hosts_.size());

@@ -21,7 +21,6 @@ class Numbering {
     struct Entry {
         std::uint16_t lid;  ///< First LID.
         std::uint8_t lids;  ///< How many.
-        std::uint8_t port;  ///< Out port at its own switch.
     };
 
     /// Hosts of a switch; the number of the first is `first(sw)`, and so on.

@@ -18,6 +18,12 @@ Lfts::Lfts(std::uint32_t switches, Lid lid_max)
     : stride_((lid_max.value / kLftBlock + std::size_t{1}) * kLftBlock),
       ports_(switches * stride_, kNoPath) {}
 
+void fill_local(const Graph& graph, std::uint32_t sw, Lfts& lfts) {
+    for (const Lid lid : graph.lids(sw)) {
+        lfts.at(sw, lid) = graph.targets()[graph.target_of(lid)].port;
+    }
+}
+
 SlMap SlMap::by_destination(std::vector<std::uint8_t> sls) {
     SlMap map;
     map.sls_ = std::move(sls);

@@ -46,6 +46,9 @@ class Lfts {
     std::vector<std::uint8_t> ports_;
 };
 
+/// The entries of a switch for its own end ports.
+void fill_local(const Graph& graph, std::uint32_t sw, Lfts& lfts);
+
 /// The service level of a path depends on nothing, on its end, or on both ends (as switches).
 class SlMap {
   public:
@@ -84,6 +87,8 @@ class SlToVl {
     bool empty() const { return rows_.empty(); }
     const Row& row(std::uint32_t sw, std::uint8_t in_port, std::uint8_t out_port) const;
     std::uint8_t highest(std::uint8_t sl) const;  ///< VL to which it is mapped anywhere.
+    /// For the ports of hosts themselves.
+    const Row& host_row() const { return rows_[0]; }
     friend bool operator==(const SlToVl&, const SlToVl&) = default;
 
   private:

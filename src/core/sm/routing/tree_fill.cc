@@ -21,14 +21,6 @@ PortCycle take_turns(const Graph& graph, const Neighbours& neighbours, std::uint
     return cycle;
 }
 
-void fill_local(const Numbering& numbering, std::uint32_t sw, std::span<std::uint8_t> row) {
-    for (const auto entries : {numbering.hosts(sw), numbering.own(sw)}) {
-        for (const Numbering::Entry& entry : entries) {
-            std::fill_n(row.begin() + entry.lid, entry.lids, entry.port);
-        }
-    }
-}
-
 void fill_in_turn(const PortCycle& cycle, std::uint32_t divider,
                   std::span<const Numbering::Entry> entries, std::uint32_t first,
                   std::span<std::uint8_t> row) {
@@ -59,7 +51,7 @@ void fill_in_turn(const Graph& graph, const Neighbours& neighbours, const HopSet
                                         sets.positions(sw, static_cast<std::uint16_t>(set))));
         }
         const std::span<std::uint8_t> row = lfts.row(sw);
-        fill_local(numbering, sw, row);
+        fill_local(graph, sw, lfts);
         for (std::uint32_t to = 0; to < graph.switch_count(); ++to) {
             if (const std::uint16_t set = sets.of(sw, to); set != 0) {
                 fill_in_turn(cycles[set], divider[sw], numbering.hosts(to), numbering.first(to),

@@ -24,9 +24,6 @@ using PortCycle = std::vector<std::uint8_t>;
 PortCycle take_turns(const Graph& graph, const Neighbours& neighbours, std::uint32_t sw,
                      std::span<const std::uint8_t> positions);
 
-/// Entries of the switch's own end ports.
-void fill_local(const Numbering& numbering, std::uint32_t sw, std::span<std::uint8_t> row);
-
 /// Entries with consecutive numbers from `first` on. LIDs of one end port take the following
 /// places in the cycle, so that they leave through different ports.
 void fill_in_turn(const PortCycle& cycle, std::uint32_t divider,

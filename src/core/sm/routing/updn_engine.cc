@@ -10,6 +10,7 @@
 #include "core/sm/routing/numbering.h"
 #include "core/sm/routing/tree.h"
 #include "core/sm/routing/tree_fill.h"
+#include "core/sm/routing/up_down.h"
 
 namespace softib::sm::routing {
 
@@ -74,12 +75,11 @@ std::expected<Tables, Error> route_with_updn(const Graph& graph, const Options& 
     const auto levels = find_levels(graph, neighbours, *roots);
     const Plan plan =
         levels ? Plan{places_by_level(*levels), find_dividers(neighbours, *levels), &*levels}
-               : Plan{places_by_distance(graph, neighbours, *roots), ones, nullptr};
+               : Plan{places_by_distance(graph, *roots), ones, nullptr};
     auto tables = route(graph, neighbours, plan, options);
     if (!tables) {
         // Several roots can leave hosts without a common one; a single root cannot.
-        tables = route(graph, neighbours,
-                       {places_by_distance(graph, neighbours, {}), ones, nullptr}, options);
+        tables = route(graph, neighbours, {places_by_distance(graph, {}), ones, nullptr}, options);
     }
     SOFTIB_CHECK(tables);
     return *std::move(tables);

@@ -11,7 +11,7 @@ namespace {
 Places places_of(const Graph& graph) {
     const Neighbours neighbours(graph);
     const auto levels = find_levels(graph, neighbours, {});
-    return levels ? places_by_level(*levels) : places_by_distance(graph, neighbours, {});
+    return levels ? places_by_level(*levels) : places_by_distance(graph, {});
 }
 
 /// Times that a path goes up after it has gone down.
@@ -95,7 +95,7 @@ TEST(UpDown, GivenRootsAreUsed) {
     EXPECT_TRUE(holds(graph, tables));
     const Neighbours neighbours(graph);
     const std::vector<std::uint32_t> root{2};
-    expect_hosts_turn_once(graph, tables, places_by_distance(graph, neighbours, root));
+    expect_hosts_turn_once(graph, tables, places_by_distance(graph, root));
 }
 
 TEST(UpDown, RootsWithoutACommonOneDoNotSeparateHosts) {

@@ -34,12 +34,7 @@ class Verifier {
     }
 
     void check_all(Report& report) {
-        for (std::uint32_t lid = 1; lid <= graph_.lid_max().value; ++lid) {
-            const Lid dlid{static_cast<std::uint16_t>(lid)};
-            if (const std::uint32_t index = graph_.target_of(dlid); index != kNone) {
-                check(graph_.targets()[index], dlid, report);
-            }
-        }
+        graph_.for_each_lid([&](const Target& target, Lid lid) { check(target, lid, report); });
         report.dependencies = dependencies_.count();
         report.cycle = dependencies_.find_cycle();
         sum_up_load(report.load);

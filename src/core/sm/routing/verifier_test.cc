@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <tuple>
 
 #include "core/sm/routing/permutations.h"
 #include "core/sm/routing/test_graphs.h"
@@ -126,6 +128,48 @@ TEST(Verifier, FollowsLanesByServiceLevelAndPort) {
     EXPECT_TRUE(check(graph, tables).acyclic()) << "VL = SL serves as well here";
     tables.sls = {};
     EXPECT_FALSE(check(graph, tables).acyclic());
+}
+
+/// All dependencies, by following every path from every switch on its own.
+std::size_t count_by_walking(const Graph& graph, const Tables& tables) {
+    std::set<std::tuple<std::uint32_t, int, std::uint32_t, int>> found;
+    graph.for_each_lid([&](const Target& target, Lid lid) {
+        for (std::uint32_t from = 0; from < graph.switch_count(); ++from) {
+            const std::uint8_t sl = tables.sls.at(from, target.at);
+            std::uint8_t in_port = 0;
+            std::uint32_t last = kNone;
+            int last_vl = 0;
+            const auto path = path_to(graph, tables, from, lid);
+            for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+                const std::uint8_t out = tables.lfts.at(path[i], lid);
+                const std::uint32_t link = graph.link_at(path[i], out);
+                const int vl = tables.vl(path[i], in_port, out, sl);
+                if (last != kNone) {
+                    found.emplace(last, last_vl, link, vl);
+                }
+                last = link;
+                last_vl = vl;
+                in_port = graph.links()[link].peer_port;
+            }
+        }
+    });
+    return found.size();
+}
+
+TEST(Verifier, DependenciesAreThoseOfAllPaths) {
+    const std::pair<const char*, topo::Spec> cases[] = {
+        {"updn", torus({4, 5})},
+        {"dor", torus({5, 6})},
+        {"nue", torus({5, 5})},
+        {"nue", dragonfly(5, 4, 1)},
+        {"dragonfly", dragonfly(5, 4, 1)},
+        {"minhop", torus({3, 5})},
+        {"ftree", {.shape = topo::Shape::kFatTree, .hosts = 50, .radix = 8}}};
+    for (const auto& [engine, spec] : cases) {
+        const Graph graph = graph_from(damage(make_fabric(spec), 2, 0, 3));
+        const Tables tables = route(engine, graph);
+        EXPECT_EQ(check(graph, tables).dependencies, count_by_walking(graph, tables)) << engine;
+    }
 }
 
 TEST(Verifier, IslandsAreNoFault) {
