@@ -28,6 +28,11 @@ if(SOFTIB_SANITIZE)
     endif()
 endif()
 
+# What tests are made of: they run once for each time they are compiled.
+add_library(softib_test_options INTERFACE)
+target_link_libraries(softib_test_options INTERFACE softib_options)
+target_compile_options(softib_test_options INTERFACE $<$<CONFIG:RelWithDebInfo>:-O1 -g1>)
+
 add_library(softib_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_once.cc)
 target_include_directories(softib_fmt SYSTEM PUBLIC
     $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
@@ -53,7 +58,7 @@ function(softib_unit_test name)
     include(GoogleTest)
     add_executable(${name} ${ARG_SOURCES})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    target_link_libraries(${name} PRIVATE softib_options ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
+    target_link_libraries(${name} PRIVATE softib_test_options ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                          PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()
