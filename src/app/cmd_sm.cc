@@ -59,7 +59,8 @@ int cmd_sm(const SmOptions& options) {
         return fail("this fabric runs without our subnet manager (--sm none)");
     }
     if (error == EHOSTUNREACH) {
-        return fail("no other subnet manager stands by; start one first: softib exec HOST -- opensm");
+        return fail("no other subnet manager would keep the subnet: start one of a higher priority first, "
+                    "softib exec HOST -- softib-sm --priority 1 (or opensm -p 1)");
     }
     if (error != 0) {
         return fail(fmt::format("softibd refuses: {}", std::strerror(error)));

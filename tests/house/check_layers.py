@@ -12,7 +12,7 @@ ALLOWED = {
     "core/topo": ["core/base"],
     "core/hca": ["core/base"],
     "core/agent": ["core/base", "core/wire", "core/topo"],
-    "core/sm": ["core/base", "core/wire", "core/topo"],
+    "core/sm": ["core/base", "core/wire", "core/topo", "core/agent"],
     "runtime/live": ["core/base", "core/wire", "core/topo", "core/hca", "core/agent", "core/sm"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/live"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/live"],

@@ -10,7 +10,11 @@
 namespace softib::sm {
 namespace {
 
-constexpr std::uint32_t kSeedsDefault = 150;
+#ifdef SOFTIB_SANITIZED
+constexpr std::uint32_t kSeedsDefault = 100;
+#else
+constexpr std::uint32_t kSeedsDefault = 1000;
+#endif
 constexpr std::uint32_t kEvents = 12;
 constexpr std::uint64_t kQuietNs = 30'000'000'000;
 
@@ -95,32 +99,48 @@ void check(const Rig& rig, const Manager& manager, std::uint32_t root,
     }
 }
 
-TEST(Faults, AnyOrderOfFailuresEndsInASoundSubnet) {
-    const char* const wanted = std::getenv("SOFTIB_SEEDS");
-    const std::uint32_t seeds =
-        wanted == nullptr ? kSeedsDefault : static_cast<std::uint32_t>(std::atoi(wanted));
-    for (std::uint32_t seed = 1; seed <= seeds && !HasFatalFailure(); ++seed) {
-        SCOPED_TRACE("seed " + std::to_string(seed));
-        Prng random(seed);
-        Rig rig(spec_of(random));
-        const std::uint32_t root = rig.first_switch();
-        ManagerConfig config;
-        constexpr const char* kEngines[] = {"minhop", "updn", "nue"};
-        config.engine = kEngines[random.below(3)];
-        Manager& manager = rig.add_manager(root, config);
-        manager.start(rig.now_ns);
-        rig.run();
-        const auto lids = manager.lids();
-        for (std::uint32_t i = 0; i < kEvents; ++i) {
-            break_something(rig, random, root);
-            rig.run_some(static_cast<std::uint32_t>(random.below(60)));
-            if (random.below(3) == 0) {
-                rig.wait(50'000'000 * random.below(6));
-            }
+std::uint32_t number_in(const char* variable, std::uint32_t otherwise) {
+    const char* const text = std::getenv(variable);
+    return text == nullptr ? otherwise : static_cast<std::uint32_t>(std::atoi(text));
+}
+
+void run_seed(std::uint32_t seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Prng random(seed);
+    Rig rig(spec_of(random));
+    const std::uint32_t root = rig.first_switch();
+    ManagerConfig config;
+    constexpr const char* kEngines[] = {"minhop", "updn", "nue"};
+    config.engine = kEngines[random.below(3)];
+    Manager& manager = rig.add_manager(root, config);
+    manager.start(rig.now_ns);
+    rig.run();
+    const auto lids = manager.lids();
+    for (std::uint32_t i = 0; i < kEvents; ++i) {
+        break_something(rig, random, root);
+        rig.run_some(static_cast<std::uint32_t>(random.below(60)));
+        if (random.below(3) == 0) {
+            rig.wait(50'000'000 * random.below(6));
         }
-        rig.wait(kQuietNs);
-        ASSERT_TRUE(manager.settled());
-        check(rig, manager, root, lids);
+    }
+    rig.wait(kQuietNs);
+    ASSERT_TRUE(manager.settled());
+    check(rig, manager, root, lids);
+}
+
+TEST(Faults, SeedsThatFailedOnce) {
+    for (const std::uint32_t seed : {679, 1416, 4263, 5070}) {
+        run_seed(seed);
+    }
+}
+
+TEST(Faults, AnyOrderOfFailuresEndsInASoundSubnet) {
+    // SOFTIB_SEEDS=N: so many; SOFTIB_SEED=N: that one.
+    const std::uint32_t only = number_in("SOFTIB_SEED", 0);
+    const std::uint32_t first = only != 0 ? only : 1;
+    const std::uint32_t last = only != 0 ? only : number_in("SOFTIB_SEEDS", kSeedsDefault);
+    for (std::uint32_t seed = first; seed <= last && !HasFatalFailure(); ++seed) {
+        run_seed(seed);
     }
 }
 

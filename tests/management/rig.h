@@ -8,10 +8,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/agent/from_fabric.h"
-#include "core/sm/manager.h"
+#include "core/sm/service/subnet_service.h"
 
 namespace softib::sm {
 
@@ -36,23 +37,35 @@ class Rig {
         const bool is_switch = mesh.node(node).is_switch();
         config.port = is_switch ? 0 : 1;
         config.port_guid = mesh.node(node).spec().ports[config.port].guid;
-        managers_.push_back({node, config.port, std::make_unique<Manager>(config)});
-        mesh.node(node).set_capability(config.port, wire::port_capability::kIsSM, true);
-        return *managers_.back().manager;
+        managers_.push_back({{node, config.port}, std::make_unique<SubnetService>(config)});
+        mesh.set_capability({node, config.port}, wire::port_capability::kIsSM, true);
+        return managers_.back().service->manager();
+    }
+    SubnetService& service(std::size_t index) { return *managers_[index].service; }
+    /// Without a word to anybody.
+    void kill_manager(std::size_t index) {
+        mesh.set_capability(managers_[index].at, wire::port_capability::kIsSM, false);
+        managers_.erase(managers_.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+    /// What a program on a node asks, and what it is answered.
+    std::optional<agent::Packet> ask(agent::End from, agent::Packet packet) {
+        asker_ = from;
+        answer_.reset();
+        mesh.send(from, packet, now_ns);
+        run();
+        asker_.reset();
+        return answer_;
     }
     /// At most so many packets of each manager, then it is stopped in the middle.
     void run_some(std::uint32_t packets) {
         mesh.advance(now_ns);
         for (Entry& entry : managers_) {
             for (std::uint32_t i = 0; i < packets; ++i) {
-                const auto out = entry.manager->poll_transmit(now_ns);
+                const auto out = entry.service->poll_transmit(now_ns);
                 if (!out) {
                     break;
                 }
-                agent::Packet packet;
-                packet.mad = out->mad;
-                packet.dlid = out->dlid;
-                mesh.send({entry.node, entry.port}, packet, now_ns);
+                mesh.send(entry.at, *out, now_ns);
                 deliver();
             }
         }
@@ -63,12 +76,9 @@ class Rig {
             busy = false;
             mesh.advance(now_ns);
             for (Entry& entry : managers_) {
-                while (const auto out = entry.manager->poll_transmit(now_ns)) {
+                while (const auto out = entry.service->poll_transmit(now_ns)) {
                     busy = true;
-                    agent::Packet packet;
-                    packet.mad = out->mad;
-                    packet.dlid = out->dlid;
-                    mesh.send({entry.node, entry.port}, packet, now_ns);
+                    mesh.send(entry.at, *out, now_ns);
                     deliver();
                 }
             }
@@ -83,7 +93,7 @@ class Rig {
         while (now_ns < end) {
             now_ns = std::min(end, now_ns + 50'000'000);
             for (Entry& entry : managers_) {
-                entry.manager->handle_timeout(now_ns);
+                entry.service->handle_timeout(now_ns);
             }
             run();
         }
@@ -106,17 +116,20 @@ class Rig {
 
   private:
     struct Entry {
-        std::uint32_t node;
-        std::uint8_t port;
-        std::unique_ptr<Manager> manager;
+        agent::End at;
+        std::unique_ptr<SubnetService> service;
     };
     bool deliver() {
         bool any = false;
         while (const auto delivery = mesh.poll_delivery()) {
             any = true;
+            if (asker_ && asker_->node == delivery->at.node) {
+                answer_ = delivery->packet;
+                continue;
+            }
             for (Entry& entry : managers_) {
-                if (entry.node == delivery->at.node) {
-                    entry.manager->handle(delivery->packet.mad, delivery->packet.slid, now_ns);
+                if (entry.at.node == delivery->at.node) {
+                    entry.service->handle(delivery->packet, now_ns);
                 }
             }
         }
@@ -126,6 +139,8 @@ class Rig {
     topo::Fabric fabric_;
     NoCounters counters_;
     std::vector<Entry> managers_;
+    std::optional<agent::End> asker_;
+    std::optional<agent::Packet> answer_;
 
   public:
     agent::Mesh mesh;

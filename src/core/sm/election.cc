@@ -70,7 +70,7 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
     if (is_set) {
         switch (what) {
             case SmInfoControl::kHandover:
-                take_over = state_ == SmState::kStandby || state_ == SmState::kDiscovering;
+                take_over = state_ != SmState::kNotActive;
                 break;
             case SmInfoControl::kAcknowledge:
                 if (state_ == SmState::kMaster) {
@@ -122,7 +122,7 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
     advance(now_ns);
 }
 
-void Manager::got_sm_info(const SmpAnswer& answer, std::uint64_t) {
+void Manager::got_sm_info(const SmpAnswer& answer, std::uint64_t now_ns) {
     const auto info = wire::parse<SmInfo>(answer.data);
     if (info.guid == config_.port_guid) {
         return;
@@ -136,6 +136,9 @@ void Manager::got_sm_info(const SmpAnswer& answer, std::uint64_t) {
     other.at = {answer.purpose.node, answer.purpose.port};
     other.answered = true;
     silences_ = 0;
+    if (phase_ == Phase::kIdle && state_ == SmState::kMaster && answer.purpose.index == 0) {
+        elect(now_ns);  // It came after our last sweep.
+    }
 }
 
 /// After discovery: master, or in whose shadow.
@@ -156,10 +159,7 @@ void Manager::elect(std::uint64_t now_ns) {
         }
     }
     if (state_ == SmState::kMaster) {
-        if (best != nullptr) {
-            queue(control(own_info(), SmInfoControl::kHandover, subnet_.node(best->at.node).path,
-                          best->at));
-        }
+        heir_ = best != nullptr ? std::optional(best->info.guid) : std::nullopt;
         return;
     }
     const Other* const follow = master != nullptr ? master : best;
@@ -187,19 +187,31 @@ void Manager::poll_master(std::uint64_t now_ns) {
     next_sweep_ns_ = now_ns + config_.poll_period_ns;
 }
 
-bool Manager::hand_over(std::uint64_t now_ns) {
+bool Manager::hand_over() {
     if (state_ != SmState::kMaster) {
         return false;
     }
     for (const auto& [guid, other] : others_) {
-        if (other.info.sm_state == SmState::kStandby && subnet_.node(other.at.node).present) {
-            queue(control(own_info(), SmInfoControl::kHandover, subnet_.node(other.at.node).path,
-                          other.at));
-            advance(now_ns);
+        // One with a lesser claim would hand the subnet back at once.
+        const bool keeps = other.info.priority > 0 || other.info.guid < config_.port_guid;
+        if (keeps && other.info.sm_state != SmState::kNotActive &&
+            subnet_.node(other.at.node).present) {
+            config_.priority = 0;
+            heir_ = Guid{guid};
             return true;
         }
     }
     return false;
+}
+
+void Manager::hand_over_now(std::uint64_t now_ns) {
+    const auto heir = heir_ ? others_.find(heir_->value) : others_.end();
+    heir_.reset();
+    if (heir != others_.end() && state_ == SmState::kMaster) {
+        const EndPort at = heir->second.at;
+        queue(control(own_info(), SmInfoControl::kHandover, subnet_.node(at.node).path, at));
+        advance(now_ns);
+    }
 }
 
 }  // namespace softib::sm

@@ -109,16 +109,23 @@ void Manager::enter(Phase phase, std::uint64_t now_ns) {
         case Phase::kIdle:
             if (state_ == wire::SmState::kStandby) {
                 next_sweep_ns_ = now_ns + config_.poll_period_ns;
-            } else if (again_) {
-                again_ns_ = std::clamp(again_ns_ * 2, kAgainFirstNs, kAgainLastNs);
-                next_sweep_ns_ = now_ns + again_ns_;
-            } else {
-                again_ns_ = 0;
-                next_sweep_ns_ =
-                    config_.sweep_period_ns == 0 ? UINT64_MAX : now_ns + config_.sweep_period_ns;
+                break;
             }
+            if (!again_) {
+                again_ns_ = 0;
+                again_due_ns_ = UINT64_MAX;
+            } else if (again_due_ns_ == UINT64_MAX) {
+                again_ns_ = std::clamp(again_ns_ * 2, kAgainFirstNs, kAgainLastNs);
+                again_due_ns_ = now_ns + again_ns_;
+            }
+            schedule_sweep(now_ns);
             break;
     }
+}
+
+void Manager::schedule_sweep(std::uint64_t now_ns) {
+    next_sweep_ns_ = std::min(
+        config_.sweep_period_ns == 0 ? UINT64_MAX : now_ns + config_.sweep_period_ns, again_due_ns_);
 }
 
 /// Goes on to the next phase where nothing is left of this one.
@@ -131,7 +138,7 @@ void Manager::advance(std::uint64_t now_ns) {
                 }
                 if (light_sweep_) {
                     light_sweep_ = false;
-                    next_sweep_ns_ = now_ns + config_.sweep_period_ns;
+                    schedule_sweep(now_ns);
                 }
                 if (!full_wanted_ && dirty_.empty()) {
                     return;
@@ -310,8 +317,9 @@ void Manager::handle_timeout(std::uint64_t now_ns) {
     if (now_ns >= next_sweep_ns_ && phase_ == Phase::kIdle && queue_.empty() && client_.idle()) {
         if (state_ == wire::SmState::kStandby) {
             poll_master(now_ns);
-        } else if (again_) {
+        } else if (now_ns >= again_due_ns_) {
             again_ = false;
+            again_due_ns_ = UINT64_MAX;
             full_wanted_ = true;
         } else if (state_ == wire::SmState::kMaster) {
             light_sweep_ = true;
@@ -321,7 +329,7 @@ void Manager::handle_timeout(std::uint64_t now_ns) {
                     queue(get(Purpose::kLightSweep, wire::SmAttribute::kSwitchInfo, node.path, i, 0, 0));
                 }
             }
-            next_sweep_ns_ = config_.sweep_period_ns == 0 ? UINT64_MAX : now_ns + config_.sweep_period_ns;
+            schedule_sweep(now_ns);
         }
     }
     advance(now_ns);

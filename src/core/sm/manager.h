@@ -101,8 +101,11 @@ class Manager {
     void set_engine(const std::string& engine, std::uint64_t now_ns);
     /// Groups that exist from now on; their trees are written in the next sweep or at once.
     void set_groups(std::vector<McastTree> groups, std::uint64_t now_ns);
-    /// Hands the subnet to another manager, if one is there.
-    bool hand_over(std::uint64_t now_ns);
+    /// Gives up its own priority and hands the subnet to another manager, if one is there that has
+    /// the better claim then. It becomes the heir; once it has all it needs, hand_over_now() is due.
+    bool hand_over();
+    std::optional<Guid> heir() const { return heir_; }
+    void hand_over_now(std::uint64_t now_ns);
     void stop();
 
     wire::SmState state() const { return state_; }
@@ -130,6 +133,7 @@ class Manager {
 
     // manager.cc
     void enter(Phase phase, std::uint64_t now_ns);
+    void schedule_sweep(std::uint64_t now_ns);
     void advance(std::uint64_t now_ns);
     void answered(const SmpAnswer& answer, std::uint64_t now_ns);
     bool aim(SmpRequest& request);
@@ -189,7 +193,8 @@ class Manager {
     bool full_wanted_ = false;
     bool topology_changed_ = false;
     bool again_ = false;             ///< Something could not be written: sweep again before long.
-    std::uint64_t again_ns_ = 0;     ///< How long to wait; longer every time.
+    std::uint64_t again_ns_ = 0;     ///< How long to wait; longer every time in vain.
+    std::uint64_t again_due_ns_ = UINT64_MAX;
     std::set<NodeIndex> dirty_;  ///< Switches to look at again.
     std::vector<bool> present_before_;  ///< By node, when the sweep began.
     std::deque<SmpRequest> queue_;
@@ -208,6 +213,7 @@ class Manager {
 
     std::unordered_map<std::uint64_t, Other> others_;  ///< Managers by port GUID.
     std::uint64_t master_guid_ = 0;                    ///< Whom a standby follows.
+    std::optional<Guid> heir_;                         ///< To whom a master hands over.
     std::uint32_t silences_ = 0;
     std::uint32_t act_count_ = 0;
     bool stopped_ = true;

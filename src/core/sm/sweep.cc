@@ -95,7 +95,10 @@ void Manager::found(const SmpAnswer& answer) {
         return;
     }
     NodeIndex index = subnet_.find(info.node_guid);
-    const bool returned = index == kNoNode || !subnet_.node(index).present;
+    // One that was out of reach for a while is read as if new, whatever paths lead to it again.
+    const bool returned =
+        index == kNoNode || !subnet_.node(index).present ||
+        !subnet_.node(index).ports[subnet_.node(index).is_switch() ? 0 : arrival].known;
     if (index == kNoNode) {
         index = subnet_.add(info);
     }
@@ -150,7 +153,17 @@ void Manager::got_port_info(const SmpAnswer& answer) {
     SubnetPort& port = subnet_.port(end);
     port.info = wire::parse<wire::PortInfo>(answer.data);
     port.known = true;
-    if (phase_ != Phase::kDiscover || answer.purpose.kind != Purpose::kPortInfo) {
+    if (answer.purpose.kind != Purpose::kPortInfo) {
+        return;
+    }
+    if (port.guid.value != 0 && port.guid != config_.port_guid) {
+        if ((port.info.capability_mask & wire::port_capability::kIsSM) != 0) {
+            queue(ask_manager(end));
+        } else {
+            others_.erase(port.guid.value);
+        }
+    }
+    if (phase_ != Phase::kDiscover) {
         return;
     }
     if (node.is_switch() && end.port == 0 && node.tables_known &&
@@ -160,11 +173,6 @@ void Manager::got_port_info(const SmpAnswer& answer) {
         topology_changed_ = true;
         read_switch_ports(end.node);
         return;
-    }
-    const std::uint64_t guid = port.guid.value;
-    if ((port.info.capability_mask & wire::port_capability::kIsSM) != 0 &&
-        guid != config_.port_guid.value && guid != 0) {
-        queue(ask_manager(end));
     }
     const bool leads_on = node.is_switch() ? end.port != 0 : end.node == root_;
     if (!leads_on) {
@@ -183,6 +191,7 @@ void Manager::got_port_info(const SmpAnswer& answer) {
         return;
     }
     const bool same_as_before = !full_sweep_ && port.peer != kNoNode &&
+                                subnet_.port({port.peer, port.peer_port}).known &&
                                 port.info.port_state > PortState::kInit;
     if (port.seen != sweep_ && !same_as_before) {
         port.seen = sweep_;

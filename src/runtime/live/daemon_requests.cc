@@ -249,7 +249,7 @@ void Daemon::handle_manager(Message& message) {
             manager->resweep(monotonic_ns());
             break;
         case ManagerCommand::kHandOver:
-            if (!manager->hand_over(monotonic_ns())) {
+            if (!manager->hand_over()) {
                 message.status = EHOSTUNREACH;
                 return;
             }

@@ -13,9 +13,7 @@
 #include <vector>
 
 #include "core/agent/mesh.h"
-#include "core/agent/rmpp_endpoint.h"
-#include "core/sm/manager.h"
-#include "core/sm/sa/subnet_admin.h"
+#include "core/sm/service/subnet_service.h"
 #include "core/topo/fabric.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/arena_writer.h"
@@ -55,7 +53,7 @@ class Management final : public agent::CounterSource {
     bool set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns);
     void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
 
-    sm::Manager* manager() { return manager_ ? &*manager_ : nullptr; }
+    sm::Manager* manager() { return service_ ? &service_->manager() : nullptr; }
 
     agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
 
@@ -63,20 +61,15 @@ class Management final : public agent::CounterSource {
     agent::NodeId node_of(const NodeRef& place) const;
     void drive(std::uint64_t now_ns);
     void deliver(const agent::Delivery& delivery, std::uint64_t now_ns);
-    bool answer_admin(std::uint64_t now_ns);
-    bool follow_manager(std::uint64_t now_ns);
-    bool follow_groups(std::uint64_t now_ns);
+    void tell(const sm::ManagerEvent& event) const;
 
     const Arena& arena_;
     agent::Mesh mesh_;
     ArenaWriter writer_;  // After the mesh it reads.
     std::vector<agent::NodeId> hca_nodes_;
     std::vector<agent::NodeId> switch_nodes_;
-    std::optional<sm::Manager> manager_;
-    agent::End manager_at_;
-    std::optional<sm::SubnetAdmin> admin_;  ///< Of our manager.
-    agent::RmppEndpoint admin_rmpp_;
-    std::vector<sm::McastTree> trees_;
+    std::optional<sm::SubnetService> service_;
+    agent::End service_at_;
     std::deque<Delivery> deliveries_;
 };
 

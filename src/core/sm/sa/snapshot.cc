@@ -212,6 +212,7 @@ std::expected<void, std::string> SubnetAdmin::restore(std::span<const std::uint8
     if (!in.ok() || !in.at_end()) {
         return std::unexpected("the snapshot is cut short or has too much at its end");
     }
+    ++revision_;
     multicast_ = std::move(multicast);
     services_ = std::move(services);
     subscriptions_ = std::move(subscriptions);

@@ -159,6 +159,7 @@ std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std
             table.count() == 0 ? wire::sa_status::kNoRecords : wire::sa_status::kTooManyRecords;
     }
     if (mad.method == Method::kSet || mad.method == Method::kDelete) {
+        ++revision_;
         settle_groups(now_ns);
     }
     if (result != status::kOk) {

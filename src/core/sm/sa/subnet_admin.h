@@ -95,6 +95,9 @@ class SubnetAdmin {
     std::expected<void, std::string> restore(std::span<const std::uint8_t> snapshot,
                                              std::uint64_t now_ns);
 
+    /// Another number whenever a snapshot may be another.
+    std::uint64_t revision() const { return revision_; }
+
     /// All managers that there are, the own one too.
     void set_managers(std::vector<wire::SmInfoRecord> managers) { managers_ = std::move(managers); }
 
@@ -128,6 +131,7 @@ class SubnetAdmin {
     std::deque<SaOutgoing> refused_;
     std::set<Lid> changed_mlids_;
     std::vector<wire::SmInfoRecord> managers_;
+    std::uint64_t revision_ = 0;
 };
 
 }  // namespace softib::sm

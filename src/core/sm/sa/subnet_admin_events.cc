@@ -71,6 +71,7 @@ void SubnetAdmin::settle_groups(std::uint64_t now_ns) {
 
 void SubnetAdmin::forget_port(const Gid& gid, std::uint64_t now_ns) {
     const Guid guid = gid.interface_id();
+    ++revision_;
     multicast_.remove_port(gid);
     if (const auto aliases = guids_.all().find(guid); aliases != guids_.all().end()) {
         for (const Guid alias : aliases->second) {
@@ -85,6 +86,7 @@ void SubnetAdmin::forget_port(const Gid& gid, std::uint64_t now_ns) {
 
 std::expected<Lid, SaStatus> SubnetAdmin::add_group(const wire::McMemberRecord& group,
                                                     std::uint64_t now_ns) {
+    ++revision_;
     const auto mlid = multicast_.add_permanent(group);
     settle_groups(now_ns);
     return mlid;

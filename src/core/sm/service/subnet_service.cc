@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/sm/service/subnet_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/sm/sa/codes.h"
+#include "core/wire/bytes.h"
+#include "core/wire/rmpp.h"
+
+namespace softib::sm {
+
+namespace {
+
+using wire::Method;
+using wire::MgmtClass;
+using wire::SmState;
+
+constexpr std::uint64_t kReplicaPeriodNs = 20'000'000;
+/// Who is of another kind does not acknowledge, and a handover waits to know.
+constexpr agent::RmppTiming kReplicaTiming{.ack_timeout_ns = 200'000'000, .retries = 1};
+constexpr std::uint16_t kReplicaAttribute = 0x0010;
+constexpr std::size_t kOuiOffset = 37;      // After the RMPP header and a byte in reserve.
+constexpr std::size_t kReplicaOffset = 40;  // Data of a class with an OUI.
+
+bool is_subnet(MgmtClass mgmt_class) {
+    return mgmt_class == MgmtClass::kSubnLidRouted || mgmt_class == MgmtClass::kSubnDirectedRoute;
+}
+
+SaConfig admin_config(const Manager& manager) {
+    SaConfig admin;
+    if (manager.config().sm_key != 0) {
+        admin.sm_key = manager.config().sm_key;
+    }
+    admin.port_guid = manager.config().port_guid;
+    admin.paths.sl = [&manager](Lid from, Lid to) { return manager.sl(from, to); };
+    return admin;
+}
+
+}  // namespace
+
+SubnetService::SubnetService(ManagerConfig config)
+    : manager_(std::move(config)), admin_(manager_.subnet(), admin_config(manager_)) {
+    static_cast<void>(admin_.add_group(ipoib_broadcast_group(kPKeyDefaultFull), 0));
+    fresh_ = admin_.snapshot(0);
+}
+
+void SubnetService::start(std::uint64_t now_ns) {
+    manager_.start(now_ns);
+}
+
+bool SubnetService::wants(const wire::MadBytes& mad) {
+    const MgmtClass mgmt_class = wire::Mad<const std::uint8_t>(mad).mgmt_class();
+    return is_subnet(mgmt_class) || mgmt_class == MgmtClass::kSubnAdm ||
+           mgmt_class == kReplicaClass;
+}
+
+void SubnetService::handle(const agent::Packet& packet, std::uint64_t now_ns) {
+    const MgmtClass mgmt_class = wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
+    if (is_subnet(mgmt_class)) {
+        manager_.handle(packet.mad, packet.slid, now_ns);
+    } else {
+        rmpp_.handle_mad({packet.slid, packet.source, packet.pkey, packet.sl}, packet.mad, now_ns);
+    }
+}
+
+void SubnetService::handle_timeout(std::uint64_t now_ns) {
+    if (manager_.next_timeout_ns() <= now_ns) {
+        manager_.handle_timeout(now_ns);
+    }
+    rmpp_.handle_timeout(now_ns);
+    admin_.handle_timeout(now_ns);
+}
+
+std::uint64_t SubnetService::next_timeout_ns() const {
+    return std::min({manager_.next_timeout_ns(), rmpp_.next_timeout_ns(), admin_.next_timeout_ns(),
+                     replica_due_ns_ == 0 ? UINT64_MAX : replica_due_ns_});
+}
+
+std::optional<agent::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) {
+    agent::Packet packet;
+    if (const auto out = manager_.poll_transmit(now_ns)) {
+        packet.mad = out->mad;
+        packet.dlid = out->dlid;
+        return packet;
+    }
+    follow_manager(now_ns);
+    answer(now_ns);
+    follow_groups(now_ns);
+    replicate(now_ns);
+    const auto out = rmpp_.poll_transmit();
+    if (!out) {
+        // The groups' trees, and what else was just found to do.
+        const auto more = manager_.poll_transmit(now_ns);
+        if (!more) {
+            return std::nullopt;
+        }
+        packet.mad = more->mad;
+        packet.dlid = more->dlid;
+        return packet;
+    }
+    packet.mad = out->mad;
+    packet.dlid = out->peer.lid;
+    packet.source = agent::kQpnServices;
+    packet.destination = out->peer.qp;
+    packet.qkey = agent::kQKeyServices;
+    packet.pkey = out->peer.pkey;
+    packet.sl = out->peer.sl;
+    return packet;
+}
+
+std::optional<ManagerEvent> SubnetService::poll_event() {
+    if (events_.empty()) {
+        return std::nullopt;
+    }
+    ManagerEvent event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+}
+
+void SubnetService::follow_manager(std::uint64_t now_ns) {
+    while (auto event = manager_.poll_event()) {
+        follow(*event, now_ns);
+        events_.push_back(std::move(*event));
+    }
+}
+
+void SubnetService::follow(const ManagerEvent& event, std::uint64_t now_ns) {
+    const Subnet& subnet = manager_.subnet();
+    switch (event.kind) {
+        case ManagerEvent::kPortAppeared: {
+            const EndPort port{event.node, event.port};
+            admin_.report_port(gid_of(subnet, port), true, subnet.port(port).pkeys, now_ns);
+            break;
+        }
+        case ManagerEvent::kPortVanished: {
+            const Gid gid = Gid::from(manager_.config().gid_prefix, event.guid);
+            const auto port = subnet.by_port_guid(event.guid);
+            admin_.report_port(gid, false,
+                               port ? subnet.port(*port).pkeys : std::vector<PKey>{}, now_ns);
+            admin_.forget_port(gid, now_ns);
+            break;
+        }
+        case ManagerEvent::kTrap:
+            admin_.report_trap(event.notice, now_ns);
+            break;
+        case ManagerEvent::kSubnetUp: {
+            std::vector<wire::SmInfoRecord> managers;
+            managers.push_back({.lid = manager_.own_lid(), .sm_info = manager_.own_info()});
+            for (const auto& [guid, other] : manager_.others()) {
+                managers.push_back({.lid = subnet.port(other.at).info.lid, .sm_info = other.info});
+            }
+            admin_.set_managers(std::move(managers));
+            break;
+        }
+        case ManagerEvent::kStateChanged:
+            copies_.clear();
+            if (manager_.state() == SmState::kStandby && was_master_) {
+                // Of what happens under another master we know what it tells us, or nothing.
+                replica_ = fresh_;
+            } else if (manager_.state() == SmState::kMaster && !replica_.empty()) {
+                // What is malformed changes nothing: the ports register again in any case.
+                static_cast<void>(admin_.restore(replica_, now_ns));
+                replica_.clear();
+            }
+            was_master_ = manager_.state() == SmState::kMaster;
+            break;
+        default:
+            break;
+    }
+}
+
+void SubnetService::send(const SaPeer& to, std::vector<std::uint8_t> message,
+                         std::uint64_t now_ns) {
+    std::vector<std::uint8_t> busy = SubnetAdmin::busy_instead(message);
+    const agent::RmppPeer peer{to.lid, to.qp, to.pkey, to.sl};
+    const auto sent = rmpp_.send(peer, std::move(message), 0, now_ns);
+    // Who has too many answers on their way to him may ask again later.
+    if (!sent && sent.error() == agent::RmppRefusal::kBusy) {
+        static_cast<void>(rmpp_.send(peer, std::move(busy), 0, now_ns));
+    }
+}
+
+/// Requests to the administration, put together, and what it has to say.
+void SubnetService::answer(std::uint64_t now_ns) {
+    while (auto event = rmpp_.poll_event()) {
+        const agent::RmppPeer& peer = event->peer;
+        if (event->kind != agent::RmppEvent::kReceived) {
+            const auto copy = copies_.find(event->cookie);
+            if (copy != copies_.end()) {
+                copy->second.settled = true;
+            }
+            continue;
+        }
+        if (static_cast<MgmtClass>(event->message[1]) == kReplicaClass) {
+            take_replica(*event);
+        } else if (manager_.state() == SmState::kMaster) {
+            admin_.submit(std::move(event->message), {peer.lid, peer.qp, peer.pkey, peer.sl});
+        }
+    }
+    while (auto answer = admin_.poll_answer(now_ns)) {
+        send(answer->to, std::move(answer->message), now_ns);
+    }
+    while (auto report = admin_.poll_report()) {
+        send(report->to, std::move(report->message), now_ns);
+    }
+}
+
+/// Who joins or leaves a group changes its tree.
+void SubnetService::follow_groups(std::uint64_t now_ns) {
+    bool any = false;
+    while (const std::optional<Lid> mlid = admin_.poll_changed_mlid()) {
+        any = true;
+        std::erase_if(trees_, [&](const McastTree& tree) { return tree.mlid == *mlid; });
+        McastTree tree{*mlid, {}};
+        for (const auto& member : admin_.members_of(*mlid)) {
+            tree.members.push_back(member.port);
+        }
+        if (!tree.members.empty()) {
+            trees_.push_back(std::move(tree));
+        }
+    }
+    if (any) {
+        manager_.set_groups(trees_, now_ns);
+    }
+}
+
+void SubnetService::replicate(std::uint64_t now_ns) {
+    if (manager_.state() != SmState::kMaster || now_ns < replica_due_ns_) {
+        return;
+    }
+    replica_due_ns_ = 0;
+    std::vector<std::uint8_t> message;
+    for (const auto& [guid, other] : manager_.others()) {
+        const Lid lid = manager_.subnet().port(other.at).info.lid;
+        if (other.info.sm_state == SmState::kMaster || other.info.sm_state == SmState::kNotActive ||
+            lid == kLidUnassigned || !manager_.settled()) {
+            continue;
+        }
+        Copy& copy = copies_[guid];
+        if (copy.sent && copy.revision == admin_.revision()) {
+            continue;
+        }
+        if (message.empty()) {
+            const std::vector<std::uint8_t> snapshot = admin_.snapshot(now_ns);
+            message.resize(kReplicaOffset + 8);
+            const wire::MadRepr header{
+                .base_version = wire::kMadBaseVersion,
+                .mgmt_class = kReplicaClass,
+                .class_version = 1,
+                .method = Method::kSend,
+                .transaction_id = ++replicas_sent_,
+                .attribute_id = kReplicaAttribute,
+            };
+            wire::MadBytes first{};
+            header.emit(wire::Mad<std::uint8_t>(first));
+            wire::emit(wire::RmppHeader{.rmpp_version = wire::kRmppVersion,
+                                        .rmpp_type = wire::RmppType::kData,
+                                        .rmpp_flags = wire::rmpp_flag::kActive},
+                       std::span<std::uint8_t>(first).subspan<wire::kRmppOffset, wire::RmppHeader::kBytes>());
+            first[kOuiOffset] = kReplicaOui >> 16 & 0xFF;
+            first[kOuiOffset + 1] = kReplicaOui >> 8 & 0xFF;
+            first[kOuiOffset + 2] = kReplicaOui & 0xFF;
+            std::copy_n(first.begin(), kReplicaOffset, message.begin());
+            wire::store_be(message.data() + kReplicaOffset, manager_.config().sm_key);
+            message.insert(message.end(), snapshot.begin(), snapshot.end());
+        }
+        // A manager of another kind, or one that is gone, does not acknowledge it; it is not sent
+        // again before the next change.
+        const auto sent = rmpp_.send({.lid = lid}, message, guid, now_ns, kReplicaTiming);
+        copy = {.revision = admin_.revision(), .sent = true, .settled = !sent};
+    }
+    if (!message.empty()) {
+        replica_due_ns_ = now_ns + kReplicaPeriodNs;
+    }
+    if (const auto heir = manager_.heir()) {
+        const Copy& copy = copies_[heir->value];
+        if (copy.settled && copy.revision == admin_.revision()) {
+            manager_.hand_over_now(now_ns);
+        }
+    }
+}
+
+void SubnetService::take_replica(const agent::RmppEvent& event) {
+    const std::vector<std::uint8_t>& message = event.message;
+    if (message.size() < kReplicaOffset + 8 || manager_.state() == SmState::kMaster ||
+        wire::load_be<std::uint64_t>(message.data() + kReplicaOffset) != manager_.config().sm_key) {
+        return;
+    }
+    replica_.assign(message.begin() + kReplicaOffset + 8, message.end());
+}
+
+}  // namespace softib::sm
