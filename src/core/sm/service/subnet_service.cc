@@ -5,24 +5,16 @@
 #include <utility>
 
 #include "core/sm/sa/codes.h"
-#include "core/wire/bytes.h"
-#include "core/wire/rmpp.h"
 
 namespace softib::sm {
 
 namespace {
 
-using wire::Method;
 using wire::MgmtClass;
 using wire::SmState;
 
 constexpr std::uint64_t kReplicaPeriodNs = 20'000'000;
-/// Who is of another kind does not acknowledge, and a handover waits to know.
-constexpr agent::RmppTiming kReplicaTiming{.ack_timeout_ns = 200'000'000, .retries = 1};
-constexpr std::uint16_t kReplicaAttribute = 0x0010;
-constexpr std::size_t kOuiOffset = 37;      // After the RMPP header and a byte in reserve.
-constexpr std::size_t kReplicaOffset = 40;  // Data of a class with an OUI.
-
+constexpr std::size_t kRepliesMax = 1024;
 bool is_subnet(MgmtClass mgmt_class) {
     return mgmt_class == MgmtClass::kSubnLidRouted || mgmt_class == MgmtClass::kSubnDirectedRoute;
 }
@@ -59,6 +51,8 @@ void SubnetService::handle(const agent::Packet& packet, std::uint64_t now_ns) {
     const MgmtClass mgmt_class = wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
     if (is_subnet(mgmt_class)) {
         manager_.handle(packet.mad, packet.slid, now_ns);
+    } else if (mgmt_class == kReplicaClass) {
+        handle_replica(packet);
     } else {
         rmpp_.handle_mad({packet.slid, packet.source, packet.pkey, packet.sl}, packet.mad, now_ns);
     }
@@ -70,11 +64,19 @@ void SubnetService::handle_timeout(std::uint64_t now_ns) {
     }
     rmpp_.handle_timeout(now_ns);
     admin_.handle_timeout(now_ns);
+    for (auto& [guid, copy] : copies_) {
+        copy.sender.handle_timeout(now_ns);
+    }
 }
 
 std::uint64_t SubnetService::next_timeout_ns() const {
-    return std::min({manager_.next_timeout_ns(), rmpp_.next_timeout_ns(), admin_.next_timeout_ns(),
-                     replica_due_ns_ == 0 ? UINT64_MAX : replica_due_ns_});
+    std::uint64_t next =
+        std::min({manager_.next_timeout_ns(), rmpp_.next_timeout_ns(), admin_.next_timeout_ns(),
+                  replica_due_ns_ == 0 ? UINT64_MAX : replica_due_ns_});
+    for (const auto& [guid, copy] : copies_) {
+        next = std::min(next, copy.sender.next_timeout_ns());
+    }
+    return next;
 }
 
 std::optional<agent::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) {
@@ -88,6 +90,9 @@ std::optional<agent::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) 
     answer(now_ns);
     follow_groups(now_ns);
     replicate(now_ns);
+    if (auto piece = poll_replica(now_ns)) {
+        return piece;
+    }
     const auto out = rmpp_.poll_transmit();
     if (!out) {
         // The groups' trees, and what else was just found to do.
@@ -186,15 +191,9 @@ void SubnetService::answer(std::uint64_t now_ns) {
     while (auto event = rmpp_.poll_event()) {
         const agent::RmppPeer& peer = event->peer;
         if (event->kind != agent::RmppEvent::kReceived) {
-            const auto copy = copies_.find(event->cookie);
-            if (copy != copies_.end()) {
-                copy->second.settled = true;
-            }
             continue;
         }
-        if (static_cast<MgmtClass>(event->message[1]) == kReplicaClass) {
-            take_replica(*event);
-        } else if (manager_.state() == SmState::kMaster) {
+        if (manager_.state() == SmState::kMaster) {
             admin_.submit(std::move(event->message), {peer.lid, peer.qp, peer.pkey, peer.sl});
         }
     }
@@ -226,68 +225,79 @@ void SubnetService::follow_groups(std::uint64_t now_ns) {
 }
 
 void SubnetService::replicate(std::uint64_t now_ns) {
-    if (manager_.state() != SmState::kMaster || now_ns < replica_due_ns_) {
+    if (manager_.state() != SmState::kMaster || !manager_.settled() || now_ns < replica_due_ns_) {
         return;
     }
     replica_due_ns_ = 0;
-    std::vector<std::uint8_t> message;
+    std::vector<std::uint8_t> snapshot;
     for (const auto& [guid, other] : manager_.others()) {
         const Lid lid = manager_.subnet().port(other.at).info.lid;
+        const auto copy = copies_.find(guid);
         if (other.info.sm_state == SmState::kMaster || other.info.sm_state == SmState::kNotActive ||
-            lid == kLidUnassigned || !manager_.settled()) {
+            lid == kLidUnassigned ||
+            (copy != copies_.end() && copy->second.sender.revision() == admin_.revision())) {
             continue;
         }
-        Copy& copy = copies_[guid];
-        if (copy.sent && copy.revision == admin_.revision()) {
-            continue;
+        if (snapshot.empty()) {
+            snapshot = admin_.snapshot(now_ns);
         }
-        if (message.empty()) {
-            const std::vector<std::uint8_t> snapshot = admin_.snapshot(now_ns);
-            message.resize(kReplicaOffset + 8);
-            const wire::MadRepr header{
-                .base_version = wire::kMadBaseVersion,
-                .mgmt_class = kReplicaClass,
-                .class_version = 1,
-                .method = Method::kSend,
-                .transaction_id = ++replicas_sent_,
-                .attribute_id = kReplicaAttribute,
-            };
-            wire::MadBytes first{};
-            header.emit(wire::Mad<std::uint8_t>(first));
-            wire::emit(wire::RmppHeader{.rmpp_version = wire::kRmppVersion,
-                                        .rmpp_type = wire::RmppType::kData,
-                                        .rmpp_flags = wire::rmpp_flag::kActive},
-                       std::span<std::uint8_t>(first).subspan<wire::kRmppOffset, wire::RmppHeader::kBytes>());
-            first[kOuiOffset] = kReplicaOui >> 16 & 0xFF;
-            first[kOuiOffset + 1] = kReplicaOui >> 8 & 0xFF;
-            first[kOuiOffset + 2] = kReplicaOui & 0xFF;
-            std::copy_n(first.begin(), kReplicaOffset, message.begin());
-            wire::store_be(message.data() + kReplicaOffset, manager_.config().sm_key);
-            message.insert(message.end(), snapshot.begin(), snapshot.end());
-        }
-        // A manager of another kind, or one that is gone, does not acknowledge it; it is not sent
-        // again before the next change.
-        const auto sent = rmpp_.send({.lid = lid}, message, guid, now_ns, kReplicaTiming);
-        copy = {.revision = admin_.revision(), .sent = true, .settled = !sent};
-    }
-    if (!message.empty()) {
+        // A manager of another kind does not take it; it is not asked again before the next change.
+        copies_.insert_or_assign(
+            guid, Copy{{snapshot, admin_.revision(), manager_.config().sm_key, ++transfers_}, lid});
         replica_due_ns_ = now_ns + kReplicaPeriodNs;
     }
+    std::erase_if(copies_, [&](const auto& copy) { return !manager_.others().contains(copy.first); });
     if (const auto heir = manager_.heir()) {
-        const Copy& copy = copies_[heir->value];
-        if (copy.settled && copy.revision == admin_.revision()) {
+        const auto copy = copies_.find(heir->value);
+        if (copy != copies_.end() && copy->second.sender.over() &&
+            copy->second.sender.revision() == admin_.revision()) {
             manager_.hand_over_now(now_ns);
         }
     }
 }
 
-void SubnetService::take_replica(const agent::RmppEvent& event) {
-    const std::vector<std::uint8_t>& message = event.message;
-    if (message.size() < kReplicaOffset + 8 || manager_.state() == SmState::kMaster ||
-        wire::load_be<std::uint64_t>(message.data() + kReplicaOffset) != manager_.config().sm_key) {
+std::optional<agent::Packet> SubnetService::poll_replica(std::uint64_t now_ns) {
+    if (!replies_.empty()) {
+        const agent::Packet reply = replies_.front();
+        replies_.pop_front();
+        return reply;
+    }
+    for (auto& [guid, copy] : copies_) {
+        if (const auto mad = copy.sender.poll_transmit(now_ns)) {
+            agent::Packet packet;
+            packet.mad = *mad;
+            packet.dlid = copy.lid;
+            packet.source = packet.destination = agent::kQpnServices;
+            packet.qkey = agent::kQKeyServices;
+            return packet;
+        }
+    }
+    return std::nullopt;
+}
+
+void SubnetService::handle_replica(const agent::Packet& packet) {
+    if (wire::Mad<const std::uint8_t>(packet.mad).method() == wire::Method::kGetResp) {
+        for (auto& [guid, copy] : copies_) {
+            if (copy.lid == packet.slid) {
+                copy.sender.handle(packet.mad);
+            }
+        }
         return;
     }
-    replica_.assign(message.begin() + kReplicaOffset + 8, message.end());
+    if (manager_.state() == SmState::kMaster || replies_.size() >= kRepliesMax) {
+        return;
+    }
+    if (const auto answer =
+            receiver_.handle(packet.mad, packet.slid, manager_.config().sm_key)) {
+        agent::Packet reply = packet;
+        reply.mad = *answer;
+        std::swap(reply.slid, reply.dlid);
+        std::swap(reply.source, reply.destination);
+        replies_.push_back(reply);
+    }
+    if (auto whole = receiver_.take()) {
+        replica_ = std::move(*whole);
+    }
 }
 
 }  // namespace softib::sm

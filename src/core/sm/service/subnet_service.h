@@ -5,10 +5,9 @@
 // with its RMPP, and a copy of the administration's data at every manager that stands by. Somebody
 // else carries its packets and tells it the time.
 //
-// A master sends the others of its kind what they need to go on in its place: after every change,
-// but not more often than every 20 ms, a message of a vendor class, by RMPP, that holds
-// the SM_Key and a snapshot. A manager that stands by keeps the last one, and begins with it when
-// it becomes master.
+// A master sends the others of its kind what they need to go on in its place: a snapshot after
+// every change, but not more often than every 20 ms. A manager that stands by keeps the last one,
+// and begins with it when it becomes master.
 
 #include <cstdint>
 #include <deque>
@@ -21,12 +20,9 @@
 #include "core/agent/rmpp_endpoint.h"
 #include "core/sm/manager.h"
 #include "core/sm/sa/subnet_admin.h"
+#include "core/sm/service/replica.h"
 
 namespace softib::sm {
-
-/// The class of the messages between managers of our kind, in the range that has an OUI.
-inline constexpr auto kReplicaClass = static_cast<wire::MgmtClass>(0x4D);
-inline constexpr std::uint32_t kReplicaOui = 0x0250F7;
 
 class SubnetService {
   public:
@@ -56,7 +52,8 @@ class SubnetService {
     void send(const SaPeer& to, std::vector<std::uint8_t> message, std::uint64_t now_ns);
     void follow_groups(std::uint64_t now_ns);
     void replicate(std::uint64_t now_ns);
-    void take_replica(const agent::RmppEvent& event);
+    void handle_replica(const agent::Packet& packet);
+    std::optional<agent::Packet> poll_replica(std::uint64_t now_ns);
 
     Manager manager_;
     SubnetAdmin admin_;
@@ -65,18 +62,19 @@ class SubnetService {
     std::deque<ManagerEvent> events_;
 
     std::vector<std::uint8_t> fresh_;  ///< The administration's data before anybody came.
-    /// At a standby: the last that the master sent.
+    /// At a standby: what it begins with when it becomes master; empty: with what it has.
     std::vector<std::uint8_t> replica_;
+    ReplicaReceiver receiver_;
+    std::deque<agent::Packet> replies_;
+    bool was_master_ = false;
     /// At the master: what each of the others was sent, by port GUID.
     struct Copy {
-        std::uint64_t revision = 0;
-        bool sent = false;
-        bool settled = false;  ///< It has it, or does not want it.
+        ReplicaSender sender;
+        Lid lid;
     };
     std::map<std::uint64_t, Copy> copies_;
-    bool was_master_ = false;
     std::uint64_t replica_due_ns_ = 0;
-    std::uint32_t replicas_sent_ = 0;
+    std::uint32_t transfers_ = 0;
 };
 
 }  // namespace softib::sm

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Our subnet manager as a program of its own, on a port that libibumad opens: a virtual one under
+// `softib exec`, or one of an adapter.
+#include <arpa/inet.h>
+#include <endian.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <getopt.h>
+#include <infiniband/umad.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/sm/routing/engine.h"
+#include "core/sm/service/subnet_service.h"
+
+namespace softib::app {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: softib-sm [options]\n"
+    "Runs a subnet manager on a port, in the foreground.\n"
+    "  -C, --device NAME    the adapter; without it the first that is cabled\n"
+    "  -P, --port N         its port\n"
+    "  -p, --priority N     0 to 15: the highest is master (0)\n"
+    "  -k, --sm-key KEY     managers with another key do not count (1)\n"
+    "  -m, --m-key KEY      protects the ports of the subnet (0: does not)\n"
+    "  -l, --lmc N          2^N LIDs for each port of an adapter (0)\n"
+    "  -R, --engine NAME    how to route (minhop)\n"
+    "  -o, --once           ends when the subnet is up\n"
+    "SIGHUP: sweeps again. SIGUSR1: hands over to another manager.\n";
+
+constexpr unsigned kMadTimeoutMs = 1000;
+
+struct Options {
+    std::string device;
+    int port = 0;
+    bool once = false;
+    sm::ManagerConfig manager;
+};
+
+std::uint64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// Decimal, or hexadecimal after 0x.
+template <typename T>
+bool parse_number(const char* text, T& number, std::uint64_t most) {
+    std::uint64_t value = 0;
+    const bool hex = std::strncmp(text, "0x", 2) == 0;
+    const char* const begin = hex ? text + 2 : text;
+    const char* const end = text + std::strlen(text);
+    const auto [rest, error] = std::from_chars(begin, end, value, hex ? 16 : 10);
+    if (error != std::errc{} || rest != end || value > most) {
+        fmt::print(stderr, "softib-sm: '{}' is no number from 0 to {}\n", text, most);
+        return false;
+    }
+    number = static_cast<T>(value);
+    return true;
+}
+
+bool parse(int argc, char** argv, Options& options) {
+    constexpr option kLong[] = {{"device", required_argument, nullptr, 'C'},
+                                {"port", required_argument, nullptr, 'P'},
+                                {"priority", required_argument, nullptr, 'p'},
+                                {"sm-key", required_argument, nullptr, 'k'},
+                                {"m-key", required_argument, nullptr, 'm'},
+                                {"lmc", required_argument, nullptr, 'l'},
+                                {"engine", required_argument, nullptr, 'R'},
+                                {"once", no_argument, nullptr, 'o'},
+                                {"version", no_argument, nullptr, 'V'},
+                                {"help", no_argument, nullptr, 'h'},
+                                {nullptr, 0, nullptr, 0}};
+    sm::ManagerConfig& manager = options.manager;
+    int c = 0;
+    bool good = true;
+    while (good && (c = getopt_long(argc, argv, "C:P:p:k:m:l:R:oVh", kLong, nullptr)) != -1) {
+        switch (c) {
+            case 'C':
+                options.device = optarg;
+                break;
+            case 'P':
+                good = parse_number(optarg, options.port, 254);
+                break;
+            case 'p':
+                good = parse_number(optarg, manager.priority, 15);
+                break;
+            case 'k':
+                good = parse_number(optarg, manager.sm_key, UINT64_MAX);
+                break;
+            case 'm':
+                good = parse_number(optarg, manager.mkey, UINT64_MAX);
+                break;
+            case 'l':
+                good = parse_number(optarg, manager.lmc, 7);
+                break;
+            case 'R':
+                manager.engine = optarg;
+                if (sm::routing::find_engine(manager.engine) == nullptr) {
+                    fmt::print(stderr, "softib-sm: no routing engine '{}'\n", optarg);
+                    return false;
+                }
+                break;
+            case 'o':
+                options.once = true;
+                break;
+            case 'V':
+                fmt::print("softib-sm {}\n", SOFTIB_VERSION);
+                std::exit(0);
+            case 'h':
+                fmt::print("{}", kUsage);
+                std::exit(0);
+            default:
+                good = false;
+        }
+    }
+    if (good && optind != argc) {
+        fmt::print(stderr, "softib-sm: what is '{}'?\n", argv[optind]);
+        good = false;
+    }
+    return good;
+}
+
+/// The port, and the classes that we answer on it.
+class Port {
+  public:
+    Port() : buffer_(umad_size() + wire::kMadBytes) {}
+    Port(const Port&) = delete;
+    ~Port() {
+        if (issm_ >= 0) {
+            close(issm_);
+        }
+        if (id_ >= 0) {
+            umad_close_port(id_);
+        }
+        if (known_) {
+            umad_release_port(&port_);
+        }
+    }
+
+    std::expected<void, std::string> open(const Options& options) {
+        const char* const name = options.device.empty() ? nullptr : options.device.c_str();
+        if (umad_init() < 0 || umad_get_port(name, options.port, &port_) < 0) {
+            return std::unexpected(fmt::format(
+                "no InfiniBand port{}: see ibstat; on a softib fabric, run me by softib exec HOST --",
+                options.device.empty() ? "" : " on " + options.device));
+        }
+        known_ = true;
+        id_ = umad_open_port(port_.ca_name, port_.portnum);
+        if (id_ < 0) {
+            return std::unexpected(fmt::format("cannot open {} port {}: {}", port_.ca_name,
+                                               port_.portnum, std::strerror(errno)));
+        }
+        using enum wire::Method;
+        if (!add_agent(0x01, 1, {kGet, kSet, kTrap}) || !add_agent(0x81, 1, {kGet, kSet}) ||
+            !add_agent(0x03, wire::kSaClassVersion,
+                       {kGet, kSet, kReport, kGetTable, kGetTraceTable, kGetMulti, kDelete}) ||
+            !add_agent(static_cast<std::uint8_t>(sm::kReplicaClass), 1, {kSet}, sm::kReplicaOui)) {
+            return std::unexpected(
+                fmt::format("{} port {} has a subnet manager already", port_.ca_name, port_.portnum));
+        }
+        char path[256];
+        if (umad_get_issm_path(port_.ca_name, port_.portnum, path, sizeof path) == 0) {
+            issm_ = ::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        }
+        if (issm_ < 0) {
+            return std::unexpected(fmt::format("cannot tell the fabric that a manager is here: {}",
+                                               std::strerror(errno)));
+        }
+        return {};
+    }
+
+    Guid guid() const { return Guid{be64toh(port_.port_guid)}; }
+    std::uint8_t number() const { return static_cast<std::uint8_t>(port_.portnum); }
+    std::string name() const { return fmt::format("{} port {}", port_.ca_name, port_.portnum); }
+    int fd() const { return umad_get_fd(id_); }
+
+    void send(const agent::Packet& packet) {
+        const wire::Mad<const std::uint8_t> header(packet.mad);
+        const auto agent = agents_.find(static_cast<std::uint8_t>(header.mgmt_class()));
+        if (agent == agents_.end()) {
+            return;
+        }
+        std::ranges::fill(buffer_, std::uint8_t{0});
+        umad_set_addr(buffer_.data(), packet.dlid.value,
+                      static_cast<int>(packet.destination.value), packet.sl,
+                      static_cast<int>(packet.qkey.value));
+        umad_set_grh(buffer_.data(), nullptr);
+        umad_set_pkey(buffer_.data(), pkey_index(packet.pkey));
+        std::memcpy(umad_get_mad(buffer_.data()), packet.mad.data(), packet.mad.size());
+        // Who waits for an answer says so, or it is not handed on. How long, the manager knows
+        // better.
+        const int timeout = wire::wants_response(header.method()) ? int{kMadTimeoutMs} : 0;
+        umad_send(id_, static_cast<int>(agent->second), buffer_.data(), wire::kMadBytes, timeout,
+                  0);
+    }
+
+    /// Nothing: none is there now, or one of ours came back unanswered.
+    std::optional<agent::Packet> receive(bool& any) {
+        int length = wire::kMadBytes;
+        any = umad_recv(id_, buffer_.data(), &length, 0) >= 0;
+        if (!any || umad_status(buffer_.data()) != 0) {
+            return std::nullopt;
+        }
+        agent::Packet packet;
+        std::memcpy(packet.mad.data(), umad_get_mad(buffer_.data()), packet.mad.size());
+        const ib_mad_addr_t* const from = umad_get_mad_addr(buffer_.data());
+        packet.slid = Lid{ntohs(from->lid)};
+        packet.source = Qpn{ntohl(from->qpn)};
+        packet.sl = from->sl;
+        if (from->pkey_index < port_.pkeys_size && port_.pkeys != nullptr) {
+            packet.pkey = PKey{port_.pkeys[from->pkey_index]};
+        }
+        return packet;
+    }
+
+  private:
+    bool add_agent(std::uint8_t mgmt_class, std::uint8_t version,
+                   std::initializer_list<wire::Method> methods, std::uint32_t oui = 0) {
+        umad_reg_attr attr{};
+        attr.mgmt_class = mgmt_class;
+        attr.mgmt_class_version = version;
+        attr.flags = UMAD_USER_RMPP;
+        attr.oui = oui;
+        for (const wire::Method method : methods) {
+            const auto bit = static_cast<unsigned>(method);
+            attr.method_mask[bit / 64] |= std::uint64_t{1} << bit % 64;
+        }
+        return umad_register2(id_, &attr, &agents_[mgmt_class]) == 0;
+    }
+    int pkey_index(PKey pkey) const {
+        for (unsigned i = 0; port_.pkeys != nullptr && i < port_.pkeys_size; ++i) {
+            if (matches(PKey{port_.pkeys[i]}, pkey)) {
+                return static_cast<int>(i);
+            }
+        }
+        return 0;
+    }
+
+    umad_port_t port_{};
+    bool known_ = false;
+    int id_ = -1;
+    int issm_ = -1;
+    std::map<std::uint8_t, std::uint32_t> agents_;  ///< By class.
+    std::vector<std::uint8_t> buffer_;
+};
+
+const char* name_of(wire::SmState state) {
+    switch (state) {
+        case wire::SmState::kMaster:
+            return "MASTER";
+        case wire::SmState::kStandby:
+            return "STANDBY";
+        case wire::SmState::kDiscovering:
+            return "DISCOVERING";
+        default:
+            return "NOT ACTIVE";
+    }
+}
+
+int signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+        sigaddset(&set, number);
+    }
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+class Program {
+  public:
+    Program(const Options& options, Port& port) : port_(port), once_(options.once) {
+        sm::ManagerConfig config = options.manager;
+        config.port_guid = port.guid();
+        config.port = port.number();
+        service_ = std::make_unique<sm::SubnetService>(std::move(config));
+    }
+
+    void run() {
+        const int signal_fd = signals();
+        service_->start(now_ns());
+        while (!over_) {
+            step();
+            if (over_) {
+                break;
+            }
+            pollfd sources[] = {{.fd = port_.fd(), .events = POLLIN, .revents = 0},
+                                {.fd = signal_fd, .events = POLLIN, .revents = 0}};
+            poll(sources, 2, wait_ms());
+            if ((sources[0].revents & (POLLERR | POLLHUP)) != 0) {
+                fmt::print(stderr, "softib-sm: the port is gone\n");
+                over_ = true;
+            }
+            take_signal(signal_fd);
+        }
+        close(signal_fd);
+    }
+
+  private:
+    void step() {
+        for (bool busy = true; busy;) {
+            busy = false;
+            for (bool any = true; any;) {
+                const auto packet = port_.receive(any);
+                busy = busy || any;
+                if (packet) {
+                    service_->handle(*packet, now_ns());
+                }
+            }
+            if (service_->next_timeout_ns() <= now_ns()) {
+                service_->handle_timeout(now_ns());
+            }
+            while (const auto packet = service_->poll_transmit(now_ns())) {
+                busy = true;
+                port_.send(*packet);
+            }
+            while (const auto event = service_->poll_event()) {
+                tell(*event);
+            }
+        }
+    }
+    int wait_ms() const {
+        const std::uint64_t next = service_->next_timeout_ns();
+        const std::uint64_t now = now_ns();
+        if (next == UINT64_MAX) {
+            return -1;
+        }
+        return next <= now ? 0 : static_cast<int>((next - now) / 1'000'000 + 1);
+    }
+    void tell(const sm::ManagerEvent& event) {
+        switch (event.kind) {
+            case sm::ManagerEvent::kStateChanged:
+                fmt::print("{}\n", name_of(service_->manager().state()));
+                break;
+            case sm::ManagerEvent::kSubnetUp:
+                fmt::print("SUBNET UP: {} nodes, {} packets sent\n",
+                           service_->manager().subnet().size(),
+                           service_->manager().stats().smps_sent);
+                over_ = over_ || once_;
+                break;
+            case sm::ManagerEvent::kRoutingFailed:
+                fmt::print(stderr, "softib-sm: {}\n", event.text);
+                break;
+            default:
+                break;
+        }
+        std::fflush(stdout);
+    }
+    void take_signal(int signal_fd) {
+        signalfd_siginfo got{};
+        while (read(signal_fd, &got, sizeof got) == sizeof got) {
+            if (got.ssi_signo == SIGHUP) {
+                service_->manager().resweep(now_ns());
+            } else if (got.ssi_signo == SIGUSR1) {
+                if (!service_->manager().hand_over()) {
+                    fmt::print(stderr, "softib-sm: no other manager would keep the subnet\n");
+                }
+            } else {
+                over_ = true;
+            }
+        }
+    }
+
+    Port& port_;
+    std::unique_ptr<sm::SubnetService> service_;
+    bool once_;
+    bool over_ = false;
+};
+
+}  // namespace
+}  // namespace softib::app
+
+int main(int argc, char** argv) {
+    softib::app::Options options;
+    if (!softib::app::parse(argc, argv, options)) {
+        fmt::print(stderr, "{}", softib::app::kUsage);
+        return 2;
+    }
+    softib::app::Port port;
+    if (const auto opened = port.open(options); !opened) {
+        fmt::print(stderr, "softib-sm: {}\n", opened.error());
+        return 1;
+    }
+    fmt::print("softib-sm on {}, {}\n", port.name(), softib::to_string(port.guid()));
+    softib::app::Program(options, port).run();
+    return 0;
+}
