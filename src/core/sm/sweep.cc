@@ -133,6 +133,7 @@ void Manager::found(const SmpAnswer& answer) {
             node.tables_known = false;
             node.present = true;
             topology_changed_ = true;
+            forget_lanes(node);
         }
         read_node(index);
     } else if (!is_root) {
@@ -242,6 +243,16 @@ void Manager::unreachable(const SmpAnswer& answer) {
         case Purpose::kSetLft:
         case Purpose::kSetMft:
             subnet_.node(purpose.node).tables_known = false;
+            break;
+        case Purpose::kSetSlToVl:
+        case Purpose::kSetVlArb:
+            forget_lanes(subnet_.node(purpose.node));
+            break;
+        case Purpose::kSetPKeys:
+            // An end port's are read in every full sweep; a switch's other ports are only written.
+            if (subnet_.node(purpose.node).is_switch() && purpose.port != 0) {
+                subnet_.port({purpose.node, purpose.port}).pkeys.clear();
+            }
             break;
         default:
             break;
