@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/agent/from_fabric.h"
+#include "core/sm/sa/partition_groups.h"
 #include "runtime/live/builder.h"
 #include "runtime/live/counters.h"
 #include "runtime/live/log.h"
@@ -15,6 +16,7 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
                        const ManagementOptions& options)
     : arena_(arena),
       mesh_(agent::make_mesh(fabric, *this)),
+      lid_file_(options.lid_file),
       writer_(arena, events, place_nodes(fabric)),
       hca_nodes_(arena.header->hcas, agent::kNoNode),
       switch_nodes_(arena.header->switches, agent::kNoNode) {
@@ -49,7 +51,9 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
         admin.port_guid = config.port_guid;
         admin.paths.sl = [this](Lid from, Lid to) { return manager_->sl(from, to); };
         admin_.emplace(manager_->subnet(), std::move(admin));
-        static_cast<void>(admin_->add_group(sm::ipoib_broadcast_group(kPKeyDefaultFull), 0));
+        for (const wire::McMemberRecord& group : sm::partition_groups(config.partitions)) {
+            static_cast<void>(admin_->add_group(group, 0));
+        }
     }
 }
 
@@ -142,6 +146,7 @@ bool Management::follow_manager(std::uint64_t now_ns) {
         any = true;
         switch (event->kind) {
             case sm::ManagerEvent::kRoutingFailed:
+            case sm::ManagerEvent::kWarning:
                 log_warning("subnet manager: {}", event->text);
                 break;
             case sm::ManagerEvent::kPortAppeared: {
@@ -165,6 +170,7 @@ bool Management::follow_manager(std::uint64_t now_ns) {
             case sm::ManagerEvent::kSubnetUp: {
                 log_info("subnet manager: subnet is up, {} SMPs sent so far",
                          manager_->stats().smps_sent);
+                lid_file_.save(manager_->lid_ranges());
                 std::vector<wire::SmInfoRecord> managers;
                 managers.push_back({.lid = manager_->own_lid(), .sm_info = manager_->own_info()});
                 for (const auto& [guid, other] : manager_->others()) {
