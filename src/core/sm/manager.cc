@@ -111,8 +111,12 @@ void Manager::enter(Phase phase, std::uint64_t now_ns) {
             if (state_ == wire::SmState::kStandby) {
                 next_sweep_ns_ = now_ns + config_.poll_period_ns;
             } else if (again_) {
-                again_ns_ = std::clamp(again_ns_ * 2, kAgainFirstNs, kAgainLastNs);
-                next_sweep_ns_ = now_ns + again_ns_;
+                // Sweeps for traps come in between and do not put it off.
+                if (again_at_ns_ == UINT64_MAX) {
+                    again_ns_ = std::clamp(again_ns_ * 2, kAgainFirstNs, kAgainLastNs);
+                    again_at_ns_ = now_ns + again_ns_;
+                }
+                next_sweep_ns_ = again_at_ns_;
             } else {
                 again_ns_ = 0;
                 next_sweep_ns_ =
@@ -313,6 +317,7 @@ void Manager::handle_timeout(std::uint64_t now_ns) {
             poll_master(now_ns);
         } else if (again_) {
             again_ = false;
+            again_at_ns_ = UINT64_MAX;
             full_wanted_ = true;
         } else if (state_ == wire::SmState::kMaster) {
             light_sweep_ = true;

@@ -218,6 +218,7 @@ class Manager {
     bool topology_changed_ = false;
     bool again_ = false;             ///< Something could not be written: sweep again before long.
     std::uint64_t again_ns_ = 0;     ///< How long to wait; longer every time.
+    std::uint64_t again_at_ns_ = UINT64_MAX;  ///< When that is over.
     std::set<NodeIndex> dirty_;  ///< Switches to look at again.
     std::vector<bool> present_before_;  ///< By node, when the sweep began.
     std::deque<SmpRequest> queue_;

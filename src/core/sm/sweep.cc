@@ -95,11 +95,14 @@ void Manager::found(const SmpAnswer& answer) {
         return;
     }
     NodeIndex index = subnet_.find(info.node_guid);
-    const bool returned = index == kNoNode || !subnet_.node(index).present;
-    if (index == kNoNode) {
+    const bool is_new = index == kNoNode;
+    if (is_new) {
         index = subnet_.add(info);
     }
     SubnetNode& node = subnet_.node(index);
+    // A cable may lead to it again while nobody has asked it anything since it was gone.
+    const bool returned =
+        is_new || !node.present || !node.ports[node.is_switch() ? 0 : arrival].known;
     node.info = info;
     const bool first_time = node.seen != sweep_ && (full_sweep_ || returned);
     if (is_root) {
@@ -184,7 +187,8 @@ void Manager::got_port_info(const SmpAnswer& answer) {
         return;
     }
     const bool same_as_before = !full_sweep_ && port.peer != kNoNode &&
-                                port.info.port_state > PortState::kInit;
+                                port.info.port_state > PortState::kInit &&
+                                subnet_.port({port.peer, port.peer_port}).known;
     if (port.seen != sweep_ && !same_as_before) {
         port.seen = sweep_;
         probe(end);
