@@ -19,7 +19,8 @@ _softib() {
     local command=${COMP_WORDS[1]} fabric= words= i
     local shape="--config --from --topology --hosts --hcas --radix --levels --dimensions
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
-        --host-pattern --arena --sm --engine"
+        --host-pattern --arena --sm --engine --partitions --lid-file --qos --max-op-vls
+        --vlarb-high --vlarb-low --high-limit --sl2vl"
     COMPREPLY=()
 
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -37,7 +38,7 @@ _softib() {
         -f | --fabric) words=$(_softib_fabrics) ;;
         --topology) words="single-switch fat-tree torus dragonfly" ;;
         --generation) words="EDR HDR NDR XDR" ;;
-        -c | --config | --from | --dot | --svg | --ibnetdiscover | --ibsim)
+        -c | --config | --from | --partitions | --lid-file | --dot | --svg | --ibnetdiscover | --ibsim)
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             return
             ;;

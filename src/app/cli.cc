@@ -64,6 +64,12 @@ void add_fabric_flags(CLI::App& app, FabricFlags& flags) {
         const auto keep = [&flags, name = std::string(key.name)](const std::string& value) {
             flags.keys.emplace_back(name, value);
         };
+        if (key.operand.empty()) {
+            app.add_flag_callback(
+                   flag_name(key.name), [keep] { keep("true"); }, std::string(key.help))
+                ->group("Fabric");
+            continue;
+        }
         app.add_option_function<std::string>(flag_name(key.name), keep, std::string(key.help))
             ->type_name(std::string(key.operand))
             ->group("Fabric");

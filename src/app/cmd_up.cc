@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "app/commands.h"
 #include "app/json_text.h"
 #include "app/launch.h"
@@ -75,11 +77,23 @@ std::expected<Description, std::string> describe(const FabricFlags& flags) {
             return std::unexpected(applied.error());
         }
     }
-    if (const auto from = description.origins.find("from");
-        from != description.origins.end() && from->second == flag_name("from")) {
+    // Those that a file named were read with it.
+    const auto by_flag = [&](const char* key) {
+        const auto origin = description.origins.find(key);
+        return origin != description.origins.end() && origin->second == flag_name(key);
+    };
+    if (by_flag("from")) {
         if (auto loaded = load_netlist(description); !loaded) {
             return std::unexpected(loaded.error());
         }
+    }
+    if (by_flag("partitions")) {
+        if (auto loaded = load_partitions(description); !loaded) {
+            return std::unexpected(loaded.error());
+        }
+    }
+    if (by_flag("lid_file")) {
+        description.lid_file = std::filesystem::absolute(description.lid_file);
     }
     return description;
 }

@@ -25,7 +25,7 @@ namespace softib::app {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
-using Value = std::variant<std::int64_t, std::string, Numbers>;
+using Value = std::variant<std::int64_t, std::string, Numbers, bool>;
 using Setter = std::expected<void, std::string> (*)(Description&, const Value&);
 
 constexpr std::int64_t kHostsMax = kLidUnicastMax.value;
@@ -41,6 +41,9 @@ std::string shown(const Value& value) {
     }
     if (const auto* text = std::get_if<std::string>(&value)) {
         return fmt::format("\"{}\"", *text);
+    }
+    if (std::holds_alternative<bool>(value)) {
+        return "true or false";
     }
     return fmt::format("[{}]", fmt::join(std::get<Numbers>(value), ", "));
 }
@@ -69,12 +72,13 @@ std::expected<void, std::string> set_text(Description& description, const Value&
     return {};
 }
 
-std::expected<void, std::string> set_from(Description& description, const Value& value) {
+template <std::string Description::* kField>
+std::expected<void, std::string> set_file(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr || text->empty()) {
         return refuse("the name of a file", value);
     }
-    description.from = *text;
+    description.*kField = *text;
     return {};
 }
 
@@ -189,21 +193,58 @@ std::expected<void, std::string> set_engine(Description& description, const Valu
     return {};
 }
 
-enum class Form { kText, kNumber };
+std::expected<void, std::string> set_qos(Description& description, const Value& value) {
+    const auto* on = std::get_if<bool>(&value);
+    if (on == nullptr) {
+        return refuse("true or false", value);
+    }
+    description.qos.on = *on;
+    return {};
+}
+
+template <std::uint8_t sm::QosConfig::* kField, std::int64_t kMin, std::int64_t kMax>
+std::expected<void, std::string> set_qos_number(Description& description, const Value& value) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (number == nullptr || *number < kMin || *number > kMax) {
+        return refuse(fmt::format("a whole number from {} to {}", kMin, kMax), value);
+    }
+    description.qos.*kField = static_cast<std::uint8_t>(*number);
+    return {};
+}
+
+/// A field of QosConfig and the function that reads its text.
+template <auto kField, auto kParse>
+std::expected<void, std::string> set_qos_text(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    auto parsed = kParse(text == nullptr ? std::string_view() : std::string_view(*text));
+    if (!parsed) {
+        return std::unexpected(fmt::format("{}, not {}", parsed.error(), shown(value)));
+    }
+    description.qos.*kField = std::move(*parsed);
+    return {};
+}
+
+enum class Form { kText, kNumber, kSwitch };
+
+/// What a key is about: the fabric that is generated, our subnet manager, or neither.
+enum class About { kShape, kManager, kOther };
 
 struct KeyRule {
     ConfigKey key;
     Form form;  ///< How a flag's text is read.
     Setter set;
+    About about = About::kShape;
 };
 
+using sm::QosConfig;
 using topo::Spec;
 const std::vector<KeyRule>& rules() {
     static const std::vector<KeyRule> table{
-        {{"name", "NAME", "name of the fabric"}, Form::kText, set_name},
+        {{"name", "NAME", "name of the fabric"}, Form::kText, set_name, About::kOther},
         {{"from", "FILE", "take the fabric from a file of ibnetdiscover or ibsim"},
          Form::kText,
-         set_from},
+         set_file<&Description::from>,
+         About::kOther},
         {{"topology", "SHAPE", "single-switch, fat-tree, torus or dragonfly"},
          Form::kText,
          set_topology},
@@ -232,9 +273,48 @@ const std::vector<KeyRule>& rules() {
          set_text<&Spec::host_pattern>},
         {{"arena", "SIZE", "address space for programs' memory, used only where touched"},
          Form::kText,
-         set_arena},
-        {{"sm", "WHO", "subnet manager: softib (ours) or none"}, Form::kText, set_manager},
-        {{"engine", "NAME", "routing engine of our subnet manager"}, Form::kText, set_engine},
+         set_arena,
+         About::kOther},
+        {{"sm", "WHO", "subnet manager: softib (ours) or none"},
+         Form::kText,
+         set_manager,
+         About::kOther},
+        {{"engine", "NAME", "routing engine of our subnet manager"},
+         Form::kText,
+         set_engine,
+         About::kManager},
+        {{"partitions", "FILE", "who may talk to whom, as in OpenSM's partitions.conf"},
+         Form::kText,
+         set_file<&Description::partitions>,
+         About::kManager},
+        {{"lid_file", "FILE", "keeps LIDs from one run to the next"},
+         Form::kText,
+         set_file<&Description::lid_file>,
+         About::kManager},
+        {{"qos", "", "map service levels to lanes and arbitrate between them"},
+         Form::kSwitch,
+         set_qos,
+         About::kManager},
+        {{"max_op_vls", "N", "lanes: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14"},
+         Form::kNumber,
+         set_qos_number<&QosConfig::max_op_vls, 1, sm::kMaxOpVlsAll>,
+         About::kManager},
+        {{"high_limit", "N", "with --qos: what high priority may send at a time"},
+         Form::kNumber,
+         set_qos_number<&QosConfig::high_limit, 0, 255>,
+         About::kManager},
+        {{"vlarb_high", "LIST", "with --qos: lanes and weights of high priority, as 0:4,1:0"},
+         Form::kText,
+         set_qos_text<&QosConfig::vlarb_high, sm::parse_vlarb>,
+         About::kManager},
+        {{"vlarb_low", "LIST", "with --qos: the same of low priority"},
+         Form::kText,
+         set_qos_text<&QosConfig::vlarb_low, sm::parse_vlarb>,
+         About::kManager},
+        {{"sl2vl", "LIST", "with --qos: lane of each service level, as 0,1,2,3"},
+         Form::kText,
+         set_qos_text<&QosConfig::sl2vl, sm::parse_sl2vl>,
+         About::kManager},
     };
     return table;
 }
@@ -274,6 +354,17 @@ std::string unknown_key(std::string_view name) {
     return fmt::format("unknown key '{}'; the keys are {}", name, fmt::join(names, ", "));
 }
 
+std::string unknown_manager_key(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const KeyRule& rule : rules()) {
+        if (rule.about == About::kManager) {
+            names.push_back(rule.key.name);
+        }
+    }
+    return fmt::format("'{}' is no key of the subnet manager; they are {}", name,
+                       fmt::join(names, ", "));
+}
+
 std::string position(const std::string& file, const toml::source_region& region) {
     return fmt::format("{}:{}:{}", file, region.begin.line, region.begin.column);
 }
@@ -284,6 +375,9 @@ std::optional<Value> to_value(const toml::node& node) {
     }
     if (const auto text = node.value_exact<std::string>()) {
         return *text;
+    }
+    if (const auto on = node.value_exact<bool>()) {
+        return *on;
     }
     const toml::array* const array = node.as_array();
     if (array == nullptr) {
@@ -350,7 +444,8 @@ std::string key_at(const std::string& key, const std::string& origin) {
 
 std::expected<topo::Fabric, std::string> read_fabric(const Description& description) {
     for (const auto& [key, origin] : description.origins) {
-        if (key != "from" && key != "name" && key != "arena" && key != "sm" && key != "engine") {
+        const KeyRule* const rule = find_rule(key);
+        if (rule != nullptr && rule->about == About::kShape) {
             return std::unexpected(
                 fmt::format("{} is for a fabric that is generated, but {} has one already: leave "
                             "out one of the two",
@@ -363,6 +458,60 @@ std::expected<topo::Fabric, std::string> read_fabric(const Description& descript
     }
     fabric->name = description.spec.name;
     return std::move(*fabric);
+}
+
+/// One key of a file; `in_section`: it stands below [sm].
+Result take_entry(const toml::key& key, const toml::node& node, const std::string& file,
+                  bool in_section, Description& description) {
+    const KeyRule* const rule = find_rule(key.str());
+    const bool known = rule != nullptr && (!in_section || rule->about == About::kManager);
+    if (!known) {
+        return std::unexpected(
+            fmt::format("{}: {}", position(file, key.source()),
+                        in_section ? unknown_manager_key(key.str()) : unknown_key(key.str())));
+    }
+    const std::string where = position(file, node.source());
+    const auto value = to_value(node);
+    if (!value) {
+        return std::unexpected(fmt::format("{}: {}", where, wrong_type(*rule, node)));
+    }
+    if (const auto set = rule->set(description, *value); !set) {
+        return std::unexpected(fmt::format("{}: '{}' {}", where, rule->key.name, set.error()));
+    }
+    description.origins.insert_or_assign(std::string(rule->key.name), where);
+    return {};
+}
+
+/// What the user asked of our subnet manager.
+void write_manager_keys(const Description& description, toml::table& table) {
+    const sm::QosConfig& qos = description.qos;
+    const sm::QosConfig plain;
+    table.insert("sm", description.own_manager ? "softib" : "none");
+    table.insert("engine", description.engine);
+    if (!description.partitions.empty()) {
+        table.insert("partitions", description.partitions);
+    }
+    if (!description.lid_file.empty()) {
+        table.insert("lid_file", description.lid_file);
+    }
+    if (qos.on) {
+        table.insert("qos", true);
+    }
+    if (qos.max_op_vls != plain.max_op_vls) {
+        table.insert("max_op_vls", std::int64_t{qos.max_op_vls});
+    }
+    if (qos.high_limit != plain.high_limit) {
+        table.insert("high_limit", std::int64_t{qos.high_limit});
+    }
+    if (qos.vlarb_high != plain.vlarb_high) {
+        table.insert("vlarb_high", sm::to_string(qos.vlarb_high));
+    }
+    if (qos.vlarb_low != plain.vlarb_low) {
+        table.insert("vlarb_low", sm::to_string(qos.vlarb_low));
+    }
+    if (qos.sl2vl) {
+        table.insert("sl2vl", sm::to_string(*qos.sl2vl));
+    }
 }
 
 std::string written(const toml::table& table) {
@@ -400,20 +549,17 @@ Result parse_description(std::string_view text, const std::string& file, Descrip
             fmt::format("{}: {}", position(file, error.source()), error.description()));
     }
     for (auto&& [key, node] : table) {
-        const KeyRule* const rule = find_rule(key.str());
-        if (rule == nullptr) {
-            return std::unexpected(
-                fmt::format("{}: {}", position(file, key.source()), unknown_key(key.str())));
+        if (const toml::table* const section = key == "sm" ? node.as_table() : nullptr) {
+            for (auto&& [inner, value] : *section) {
+                if (auto taken = take_entry(inner, value, file, true, description); !taken) {
+                    return taken;
+                }
+            }
+            continue;
         }
-        const std::string where = position(file, node.source());
-        const auto value = to_value(node);
-        if (!value) {
-            return std::unexpected(fmt::format("{}: {}", where, wrong_type(*rule, node)));
+        if (auto taken = take_entry(key, node, file, false, description); !taken) {
+            return taken;
         }
-        if (const auto set = rule->set(description, *value); !set) {
-            return std::unexpected(fmt::format("{}: '{}' {}", where, rule->key.name, set.error()));
-        }
-        description.origins.insert_or_assign(std::string(rule->key.name), where);
     }
     return {};
 }
@@ -426,12 +572,37 @@ Result load_description(const std::string& file, Description& description) {
     if (auto parsed = parse_description(*text, file, description); !parsed) {
         return parsed;
     }
+    // An absolute path stays as it is.
+    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    if (!description.lid_file.empty()) {
+        description.lid_file = std::filesystem::absolute(folder / description.lid_file);
+    }
+    if (!description.partitions.empty()) {
+        description.partitions = folder / description.partitions;
+        if (auto loaded = load_partitions(description); !loaded) {
+            return loaded;
+        }
+    }
     if (description.from.empty()) {
         return {};
     }
-    // An absolute path stays as it is.
-    description.from = std::filesystem::path(file).parent_path() / description.from;
+    description.from = folder / description.from;
     return load_netlist(description);
+}
+
+Result load_partitions(Description& description) {
+    auto text = read_file(description.partitions);
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    auto parsed = sm::parse_partitions(*text);
+    if (!parsed) {
+        return std::unexpected(fmt::format("{}:{}: {}", description.partitions, parsed.error().line,
+                                           parsed.error().message));
+    }
+    description.partitions_text = std::move(*text);
+    description.partition_rules = std::move(*parsed);
+    return {};
 }
 
 Result load_netlist(Description& description) {
@@ -453,6 +624,8 @@ Result apply_flag(std::string_view key, const std::string& text, Description& de
         if (const auto number = parse_number(text)) {
             value = *number;
         }
+    } else if (rule->form == Form::kSwitch && (text == "true" || text == "false")) {
+        value = text == "true";
     }
     if (const auto set = rule->set(description, value); !set) {
         return std::unexpected(fmt::format("{} {}", flag_name(rule->key.name), set.error()));
@@ -462,6 +635,11 @@ Result apply_flag(std::string_view key, const std::string& text, Description& de
 }
 
 std::expected<topo::Fabric, std::string> generate(const Description& description) {
+    if (!description.partitions.empty() && !description.own_manager) {
+        return std::unexpected(
+            "partitions are for our subnet manager, and there is none: leave out --partitions, or "
+            "--sm none");
+    }
     if (!description.from.empty()) {
         return read_fabric(description);
     }
@@ -486,11 +664,10 @@ std::expected<topo::Fabric, std::string> generate(const Description& description
 std::string to_toml(const Description& description) {
     const topo::Spec& spec = description.spec;
     if (!description.from.empty()) {
-        const toml::table table{{"name", spec.name},
-                                {"from", description.from},
-                                {"sm", description.own_manager ? "softib" : "none"},
-                                {"engine", description.engine},
-                                {"arena", static_cast<std::int64_t>(description.arena_bytes)}};
+        toml::table table{{"name", spec.name},
+                          {"from", description.from},
+                          {"arena", static_cast<std::int64_t>(description.arena_bytes)}};
+        write_manager_keys(description, table);
         return written(table);
     }
     toml::table table{
@@ -501,10 +678,9 @@ std::string to_toml(const Description& description) {
         {"generation", topo::link_speed(spec.generation).name},
         {"device_pattern", spec.device_pattern},
         {"host_pattern", spec.host_pattern},
-        {"sm", description.own_manager ? "softib" : "none"},
-        {"engine", description.engine},
         {"arena", static_cast<std::int64_t>(description.arena_bytes)},
     };
+    write_manager_keys(description, table);
     const auto number = [&](const char* key, std::uint32_t value) {
         if (value != 0) {
             table.insert(key, std::int64_t{value});

@@ -10,16 +10,21 @@
 //   hosts = 16
 //   hcas = 2                 # per host
 //   generation = "NDR"
+//   [sm]                     # keys of the subnet manager may stand here or above
+//   partitions = "partitions.conf"
 //
 // Errors are complete sentences for the user; those of a file begin with FILE:LINE:COLUMN.
 
 #include <cstdint>
 #include <expected>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/sm/partitions.h"
+#include "core/sm/qos.h"
 #include "core/topo/fabric.h"
 #include "runtime/live/arena.h"
 
@@ -32,6 +37,11 @@ struct Description {
     std::uint64_t arena_bytes = live::arena_bytes_default();
     bool own_manager = true;         ///< False: no subnet manager is started.
     std::string engine = "minhop";  ///< Its routing engine.
+    std::string partitions;         ///< The file with its partitions; empty: none.
+    std::string partitions_text;    ///< The text of that file,
+    std::optional<std::vector<sm::Partition>> partition_rules;  ///< and what it says.
+    std::string lid_file;  ///< Where its LIDs outlive it; empty: nowhere.
+    sm::QosConfig qos;
     /// Where each key was given: "lab.toml:3:1" or "--hosts". For errors that show up only when
     /// the whole is looked at.
     std::map<std::string, std::string, std::less<>> origins;
@@ -40,7 +50,7 @@ struct Description {
 /// One key as the user may give it.
 struct ConfigKey {
     std::string_view name;     ///< As in the file: "hosts_per_switch".
-    std::string_view operand;  ///< As in the help: "N".
+    std::string_view operand;  ///< As in the help: "N"; empty: the flag alone says all.
     std::string_view help;
 };
 const std::vector<ConfigKey>& config_keys();
@@ -50,13 +60,15 @@ std::string flag_name(std::string_view key);
 
 using Result = std::expected<void, std::string>;
 
-/// Reads a description on top of `description`. Loading also reads the netlist that it names, from
+/// Reads a description on top of `description`. Loading also reads the files that it names, from
 /// where the description is.
 Result parse_description(std::string_view text, const std::string& file, Description& description);
 Result load_description(const std::string& file, Description& description);
 
 /// Reads the text of the file `from`.
 Result load_netlist(Description& description);
+/// Reads the file `partitions`.
+Result load_partitions(Description& description);
 
 /// Sets one key from a flag's text.
 Result apply_flag(std::string_view key, const std::string& value, Description& description);

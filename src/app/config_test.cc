@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "app/fabric_dir.h"
@@ -30,6 +34,16 @@ TEST(Config, EveryKeyIsRead) {
         device_pattern = "ib{}"
         host_pattern = "node{}"
         arena = "4GiB"
+        engine = "updn"
+        [sm]
+        partitions = "p.conf"
+        lid_file = "lids"
+        qos = true
+        max_op_vls = 3
+        high_limit = 10
+        vlarb_high = "0:1"
+        vlarb_low = "1:2,0:3"
+        sl2vl = "0,1"
     )",
                                           "lab.toml", description);
     ASSERT_TRUE(parsed) << parsed.error();
@@ -45,6 +59,16 @@ TEST(Config, EveryKeyIsRead) {
     EXPECT_EQ(spec.device_pattern, "ib{}");
     EXPECT_EQ(spec.host_pattern, "node{}");
     EXPECT_EQ(description.arena_bytes, std::uint64_t{4} << 30);
+    EXPECT_EQ(description.engine, "updn");
+    EXPECT_EQ(description.partitions, "p.conf");
+    EXPECT_EQ(description.lid_file, "lids");
+    EXPECT_TRUE(description.qos.on);
+    EXPECT_EQ(description.qos.max_op_vls, 3);
+    EXPECT_EQ(description.qos.high_limit, 10);
+    EXPECT_EQ(sm::to_string(description.qos.vlarb_high), "0:1");
+    EXPECT_EQ(sm::to_string(description.qos.vlarb_low), "1:2,0:3");
+    ASSERT_TRUE(description.qos.sl2vl);
+    EXPECT_EQ(description.qos.sl2vl->vl[15], 1);
 }
 
 TEST(Config, WrittenDescriptionReadsBackTheSame) {
@@ -58,12 +82,23 @@ TEST(Config, WrittenDescriptionReadsBackTheSame) {
     before.spec.device_pattern = "a\"b\\{}";
     before.spec.dimensions = {3, 3};
     before.arena_bytes = std::uint64_t{8} << 30;
+    before.partitions = "partitions.conf";
+    before.lid_file = "/var/lids";
+    before.qos.on = true;
+    before.qos.max_op_vls = 2;
+    before.qos.high_limit = 255;
+    before.qos.vlarb_high = {{3, 4}};
+    before.qos.vlarb_low = {{1, 2}, {0, 1}};
+    before.qos.sl2vl = *sm::parse_sl2vl("3,2,15");
     Description after;
     const auto parsed = parse_description(to_toml(before), "again", after);
     ASSERT_TRUE(parsed) << parsed.error();
     EXPECT_EQ(to_toml(after), to_toml(before));
     EXPECT_EQ(after.spec.device_pattern, before.spec.device_pattern);
     EXPECT_EQ(after.spec.dimensions, before.spec.dimensions);
+    EXPECT_EQ(after.partitions, before.partitions);
+    EXPECT_EQ(after.lid_file, before.lid_file);
+    EXPECT_EQ(after.qos, before.qos);
 }
 
 TEST(Config, FabricFromAFile) {
@@ -95,8 +130,11 @@ TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
         both.netlist = "Ca 1 \"h\"\n";
         both.origins["from"] = "--from";
         both.origins[std::string(key.name)] = flag_name(key.name);
-        const bool goes_together = key.name == "from" || key.name == "name" ||
-                                   key.name == "arena" || key.name == "sm" || key.name == "engine";
+        constexpr std::string_view kGoTogether[] = {
+            "from", "name",       "arena",      "sm",         "engine",    "partitions", "lid_file",
+            "qos",  "max_op_vls", "high_limit", "vlarb_high", "vlarb_low", "sl2vl"};
+        const bool goes_together =
+            std::ranges::find(kGoTogether, key.name) != std::end(kGoTogether);
         EXPECT_EQ(generate(both).has_value(), goes_together) << key.name;
     }
 }
@@ -109,6 +147,51 @@ TEST(Config, FileToTakeTheFabricFromMustBeReadable) {
     description.from = "/dev/zero";
     EXPECT_EQ(load_netlist(description).error(),
               "/dev/zero is larger than 256 MiB: is it the right file?");
+}
+
+class PartitionsFile : public testing::Test {
+  protected:
+    PartitionsFile() : path_(testing::TempDir() + "softib-config-test-partitions") {}
+    ~PartitionsFile() override { std::remove(path_.c_str()); }
+    void write(const char* text) { std::ofstream(path_) << text; }
+    std::string path_;
+};
+
+TEST_F(PartitionsFile, IsReadAndCheckedAtOnce) {
+    Description description;
+    ASSERT_TRUE(apply_flag("partitions", path_, description));
+    write("a=1 : ALL;\n");
+    ASSERT_TRUE(load_partitions(description));
+    EXPECT_EQ(description.partitions_text, "a=1 : ALL;\n");
+    ASSERT_TRUE(description.partition_rules);
+    EXPECT_EQ(description.partition_rules->size(), 1U);
+    EXPECT_TRUE(generate(description));
+    write("a=1 : ALL;\nb=0 : ALL;\n");
+    EXPECT_EQ(load_partitions(description).error(),
+              path_ + ":2: '0' is no P_Key: write 0x0001 to 0x7fff");
+    description.own_manager = false;
+    EXPECT_FALSE(generate(description)) << "nobody would write the tables";
+}
+
+TEST(Config, QosIsOnOrOff) {
+    Description description;
+    EXPECT_TRUE(apply_flag("qos", "true", description));
+    EXPECT_TRUE(description.qos.on);
+    EXPECT_EQ(error_of("qos = 1"), "lab.toml:1:7: 'qos' must be true or false, not 1");
+    EXPECT_EQ(
+        error_of("vlarb_low = \"15:1\""),
+        "lab.toml:1:13: 'vlarb_low' must be up to 64 pairs of a lane (0 to 14) and its weight "
+        "(0 to 255), as \"0:4,1:8\", not \"15:1\"");
+    EXPECT_EQ(error_of("sl2vl = 3").substr(0, 34), "lab.toml:1:9: 'sl2vl' must be the ");
+    EXPECT_EQ(error_of("max_op_vls = 6"),
+              "lab.toml:1:14: 'max_op_vls' must be a whole number from 1 to 5, not 6");
+}
+
+TEST(Config, OnlyKeysOfTheManagerStandInItsSection) {
+    EXPECT_TRUE(error_of("[sm]\nhosts = 3\n")
+                    .starts_with("lab.toml:2:1: 'hosts' is no key of the subnet manager; they are "
+                                 "engine, partitions, "));
+    EXPECT_EQ(error_of("sm = \"none\"\nqos = true\n"), "");
 }
 
 TEST(Config, UnknownKeyIsNamedWithItsPlaceAndTheNearestKey) {

@@ -25,6 +25,7 @@ namespace softib::app {
 
 inline constexpr char kDescriptionName[] = "fabric.toml";
 inline constexpr char kNetlistName[] = "fabric.net";
+inline constexpr char kPartitionsName[] = "partitions.conf";
 inline constexpr char kLogName[] = "softibd.log";
 inline constexpr char kHostsDirName[] = "hosts";
 inline constexpr std::size_t kFabricNameMax = 48;

@@ -137,6 +137,15 @@ std::expected<void, std::string> prepare_fabric(const FabricRef& fabric, Descrip
         }
         description.from = kNetlistName;
     }
+    if (!description.partitions.empty()) {
+        if (auto written =
+                write_file(fabric.dir + "/" + kPartitionsName, description.partitions_text);
+            !written) {
+            remove_fabric(fabric);
+            return written;
+        }
+        description.partitions = kPartitionsName;
+    }
     if (auto written = write_file(fabric.dir + "/" + kDescriptionName, to_toml(description));
         !written) {
         remove_fabric(fabric);

@@ -136,7 +136,14 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     }
     Built built{std::move(*graph), arena, {}};
     built.management.own_manager = description.own_manager;
-    built.management.manager.engine = description.engine;
+    sm::ManagerConfig& manager = built.management.manager;
+    manager.engine = description.engine;
+    manager.partitions = std::move(description.partition_rules);
+    manager.qos = description.qos;
+    built.management.lid_file = live::LidFile(description.lid_file);
+    if (auto loaded = built.management.lid_file.load(manager); !loaded) {
+        return std::unexpected(loaded.error());
+    }
     return built;
 }
 

@@ -230,7 +230,7 @@ void Mesh::carry(Travelling first, std::uint64_t now_ns) {
         } else if (is_subnet(t->packet)) {
             t = arrive_smp(std::move(*t), now_ns);
         } else {
-            t = arrive_service(*t);
+            t = arrive_service(std::move(*t));
         }
     }
 }
@@ -320,7 +320,9 @@ std::optional<Mesh::Travelling> Mesh::arrive_smp(Travelling t, std::uint64_t now
     return back;
 }
 
-bool Mesh::accepts(End at, const Packet& packet) {
+/// What the port takes it takes by an entry of its own table, and answers with that: two limited
+/// members' keys would not match.
+bool Mesh::accepts(End at, Packet& packet) {
     Node& node = nodes_[at.node].node;
     const std::uint8_t port = node.base_port(at.port);
     wire::BadKeyTrap seen;
@@ -339,6 +341,7 @@ bool Mesh::accepts(End at, const Packet& packet) {
     }
     for (std::uint16_t i = 0; i < node.spec().pkeys; ++i) {
         if (matches(node.pkey(port, i), packet.pkey)) {
+            packet.pkey = node.pkey(port, i);
             return true;
         }
     }
@@ -348,7 +351,7 @@ bool Mesh::accepts(End at, const Packet& packet) {
     return false;
 }
 
-std::optional<Mesh::Travelling> Mesh::arrive_service(const Travelling& t) {
+std::optional<Mesh::Travelling> Mesh::arrive_service(Travelling t) {
     if (t.packet.destination != kQpnServices || !accepts(t.at, t.packet)) {
         return std::nullopt;
     }

@@ -89,9 +89,9 @@ class Mesh {
     void carry(Travelling first, std::uint64_t now_ns);
     std::optional<Travelling> pass_directed(Travelling t, std::uint64_t now_ns);
     std::optional<Travelling> arrive_smp(Travelling t, std::uint64_t now_ns);
-    std::optional<Travelling> arrive_service(const Travelling& t);
+    std::optional<Travelling> arrive_service(Travelling t);
     std::optional<Travelling> carry_by_lid(Travelling t) const;
-    bool accepts(End at, const Packet& packet);
+    bool accepts(End at, Packet& packet);
     void settle(NodeId id);
     void train(End end);
 

@@ -58,6 +58,7 @@ void Manager::resweep(std::uint64_t now_ns) {
 
 void Manager::set_engine(const std::string& engine, std::uint64_t now_ns) {
     config_.engine = engine;
+    topology_changed_ = true;  // As good as: what was routed is old.
     resweep(now_ns);
 }
 

@@ -6,7 +6,8 @@
 // discover, give LIDs and arm, route and write what changed, activate. Then it waits for traps:
 // a trap is a sweep of the switch that sent it and of what hangs on its ports.
 //
-// Files: manager.cc drives the phases, sweep.cc discovers, setup.cc writes ports and tables,
+// Files: manager.cc drives the phases, sweep.cc discovers, setup.cc writes ports and forwarding
+// tables, lids.cc gives LIDs, keys.cc writes P_Keys, lanes.cc what concerns virtual lanes,
 // election.cc deals with other managers.
 
 #include <cstdint>
@@ -17,6 +18,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/sm/lid_map.h"
+#include "core/sm/partitions.h"
+#include "core/sm/qos.h"
 #include "core/sm/routing/engine.h"
 #include "core/sm/smp_client.h"
 #include "core/sm/subnet.h"
@@ -42,8 +46,11 @@ struct ManagerConfig {
     std::uint64_t sweep_period_ns = 10'000'000'000;   ///< Between light sweeps; 0: none.
     std::uint64_t poll_period_ns = 250'000'000;       ///< A standby looks for its master this often,
     std::uint8_t poll_retries = 3;                    ///< and takes over after so many silences.
-    /// Base LIDs of an earlier run, by port GUID.
+    /// Base LIDs of an earlier run, by port GUID. What does not fit this run is not kept.
     std::unordered_map<std::uint64_t, Lid> lids;
+    /// Nothing: P_Key tables stay as they are, which is all ports in the default partition.
+    std::optional<std::vector<Partition>> partitions;
+    QosConfig qos;
 };
 
 /// What a multicast group needs of the fabric: its LID and the ports that have joined.
@@ -62,6 +69,7 @@ struct ManagerEvent {
         kStateChanged,   ///< Master, standby, ...: see state().
         kRoutingFailed,  ///< `text`: the engine refused; another was taken.
         kSilent,         ///< `node` does not answer.
+        kWarning,        ///< `text`: something that was asked for cannot be.
     };
     Kind kind{};
     NodeIndex node = kNoNode;
@@ -121,6 +129,7 @@ class Manager {
     std::uint8_t sl(Lid source, Lid destination) const;
     /// Base LIDs by port GUID, for the next run.
     const std::unordered_map<std::uint64_t, Lid>& lids() const { return config_.lids; }
+    std::vector<LidRange> lid_ranges() const;  ///< The same by GUID.
     struct Other {
         wire::SmInfo info;
         EndPort at;
@@ -159,8 +168,10 @@ class Manager {
     void unreachable(const SmpAnswer& answer);
     void end_discovery();
 
-    // setup.cc
+    // lids.cc
     void assign_lids();
+
+    // setup.cc
     bool build_graph();
     void route();
     void begin_setup();
@@ -171,7 +182,24 @@ class Manager {
     std::optional<SmpRequest> next_lft_block();
     void compute_trees();
     void queue_mft(NodeIndex index);
+
+    // keys.cc
+    void setup_keys();
+    void setup_keys(EndPort end);
+    void enforce_keys(EndPort end, const std::vector<PKey>& keys);
+    void queue_keys(EndPort end, const std::vector<PKey>& table);
+
+    // lanes.cc
+    bool routing_needs_lanes() const;
+    std::uint8_t common_data_vls() const;
+    std::uint8_t data_vls(const SubnetPort& port) const;
+    wire::SlToVlMappingTable lanes_of(const SubnetPort& port) const;
+    static void forget_lanes(SubnetNode& node);
     void queue_sl_to_vl(NodeIndex index, std::uint32_t rank);
+    bool queue_uniform_sl_to_vl(NodeIndex index);
+    void queue_port_lanes();
+    void queue_host_sl_to_vl(EndPort end);
+    void queue_arbitration(EndPort end);
 
     // election.cc
     void handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns);
@@ -201,6 +229,8 @@ class Manager {
     std::deque<Transmit> replies_;
     std::deque<ManagerEvent> events_;
     std::uint64_t next_sweep_ns_ = UINT64_MAX;
+    /// By port GUID: its LIDs in config_.lids are its own, 2^value of them.
+    std::unordered_map<std::uint64_t, std::uint8_t> lid_lmcs_;
     std::unordered_map<std::uint64_t, bool> registered_;  ///< Port GUIDs told to register again.
 
     std::optional<routing::Graph> graph_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a sweep writes: LIDs and port attributes, forwarding tables, port states. Only what differs
-// from what the nodes hold is written.
+// What a sweep writes: port attributes, forwarding tables, port states. Only what differs from what
+// the nodes hold is written.
 #include <algorithm>
 
 #include "core/base/check.h"
 #include "core/sm/manager.h"
+#include "core/sm/set_request.h"
 #include "core/wire/linear_forwarding_table.h"
 #include "core/wire/multicast_forwarding_table.h"
 
@@ -21,19 +22,6 @@ constexpr std::size_t kMftBlock = 32;
 constexpr std::uint8_t kSwitchLifeTime = 18;
 constexpr std::uint8_t kHoqLife = 18;
 
-template <wire::Attribute T>
-SmpRequest set_request(Purpose purpose, const DirectedPath& path, SmAttribute attribute,
-                       std::uint32_t modifier, const T& value) {
-    SmpRequest request;
-    request.purpose = purpose;
-    request.path = path;
-    request.method = wire::Method::kSet;
-    request.attribute = attribute;
-    request.modifier = modifier;
-    wire::emit(value, request.data);
-    return request;
-}
-
 /// The fields of a Set in which zero means "as it is".
 void clear_wishes(PortInfo& info) {
     info.port_state = PortState::kNoChange;
@@ -46,70 +34,6 @@ void clear_wishes(PortInfo& info) {
 }
 
 }  // namespace
-
-/// Ports keep the LID they ever had; a port that brings one from another manager keeps that if it
-/// is free. New ones take the lowest, adapters before switches, by GUID.
-void Manager::assign_lids() {
-    std::vector<bool> used(kLidMulticastMin.value, false);
-    const auto take = [&](Lid base, std::uint8_t lmc) {
-        for (std::size_t i = 0; i < (std::size_t{1} << lmc); ++i) {
-            used[base.value + i] = true;
-        }
-    };
-    const auto lmc_of = [&](EndPort end) -> std::uint8_t {
-        return subnet_.node(end.node).is_switch() ? 0 : config_.lmc;
-    };
-    const auto is_free = [&](std::size_t base, std::uint8_t lmc) {
-        const std::size_t count = std::size_t{1} << lmc;
-        if (base == 0 || base % count != 0 || base + count > used.size()) {
-            return false;
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            if (used[base + i]) {
-                return false;
-            }
-        }
-        return true;
-    };
-    for (const auto& [guid, lid] : config_.lids) {
-        take(lid, config_.lmc);
-    }
-    std::vector<EndPort> fresh;
-    subnet_.for_each_end_port([&](EndPort end) {
-        if (!config_.lids.contains(subnet_.port(end).guid.value)) {
-            fresh.push_back(end);
-        }
-    });
-    std::ranges::sort(fresh, {}, [&](EndPort end) {
-        return std::pair(subnet_.node(end.node).is_switch(), subnet_.port(end).guid.value);
-    });
-    std::erase_if(fresh, [&](EndPort end) {
-        const PortInfo& info = subnet_.port(end).info;
-        if (!is_free(info.lid.value, lmc_of(end))) {
-            return false;
-        }
-        take(info.lid, lmc_of(end));
-        config_.lids[subnet_.port(end).guid.value] = info.lid;
-        return true;
-    });
-    std::size_t next = 1;
-    for (const EndPort end : fresh) {
-        const std::uint8_t lmc = lmc_of(end);
-        const std::size_t step = std::size_t{1} << lmc;
-        next = (next + step - 1) / step * step;
-        while (next + step <= used.size() && !is_free(next, lmc)) {
-            next += step;
-        }
-        if (next + step > used.size()) {
-            event({.kind = ManagerEvent::kRoutingFailed,
-                   .text = "the subnet has more ports than LIDs: lower the LMC or split it"});
-            return;
-        }
-        const Lid lid{static_cast<std::uint16_t>(next)};
-        take(lid, lmc);
-        config_.lids[subnet_.port(end).guid.value] = lid;
-    }
-}
 
 void Manager::setup_port(EndPort end, bool activate) {
     const SubnetNode& node = subnet_.node(end.node);
@@ -133,8 +57,19 @@ void Manager::setup_port(EndPort end, bool activate) {
     if (port.peer != kNoNode) {
         const PortInfo& other = subnet_.port({port.peer, port.peer_port}).info;
         wanted.neighbor_mtu = std::min(port.info.mtu_cap, other.mtu_cap);
-        wanted.operational_vls = std::min(port.info.vl_cap, other.vl_cap);
+        wanted.operational_vls =
+            std::min({port.info.vl_cap, other.vl_cap, config_.qos.max_op_vls});
         wanted.hoq_life = kHoqLife;
+        if (config_.qos.on) {
+            wanted.vl_high_limit = config_.qos.high_limit;
+        }
+        if (config_.partitions && node.is_switch()) {
+            const bool enforced = !subnet_.node(port.peer).is_switch() && !port.pkeys.empty();
+            wanted.partition_enforcement_inbound =
+                enforced && node.switch_info.inbound_enforcement_cap;
+            wanted.partition_enforcement_outbound =
+                enforced && node.switch_info.outbound_enforcement_cap;
+        }
     }
     const bool same = wanted == port.info;
     clear_wishes(wanted);
@@ -158,6 +93,7 @@ void Manager::setup_port(EndPort end, bool activate) {
 
 void Manager::begin_setup() {
     assign_lids();
+    setup_keys();  // Before their ports carry anything.
     subnet_.for_each_end_port([&](EndPort end) {
         SubnetPort& port = subnet_.port(end);
         const auto lid = config_.lids.find(port.guid.value);
@@ -252,14 +188,20 @@ bool Manager::build_graph() {
 }
 
 void Manager::route() {
+    routing::Options options = config_.routing;
+    options.data_vls = std::min(options.data_vls, common_data_vls());
     for (const std::string& name : {config_.engine, std::string("updn"), std::string("minhop")}) {
         const routing::Engine* engine = routing::find_engine(name);
         if (engine == nullptr) {
             continue;
         }
-        auto tables = engine->route(*graph_, config_.routing);
+        auto tables = engine->route(*graph_, options);
         if (tables) {
             tables_ = std::move(*tables);
+            if (routing_needs_lanes() && config_.qos.on && config_.qos.sl2vl) {
+                event({.kind = ManagerEvent::kWarning,
+                       .text = name + " needs the lanes for itself: sl2vl is not used"});
+            }
             return;
         }
         event({.kind = ManagerEvent::kRoutingFailed, .text = name + ": " + tables.error().message});
@@ -293,11 +235,12 @@ void Manager::begin_tables() {
                               SmAttribute::kSwitchInfo, 0, wanted));
         }
         if (!node.tables_known) {
-            node.sl2vl.clear();
+            forget_lanes(node);
         }
         queue_sl_to_vl(index, rank);
         queue_mft(index);
     }
+    queue_port_lanes();
 }
 
 std::optional<SmpRequest> Manager::next_lft_block() {
@@ -328,50 +271,6 @@ std::optional<SmpRequest> Manager::next_lft_block() {
         node.tables_known = true;
     }
     return std::nullopt;
-}
-
-/// Only for engines that need tables of their own; others live with VL = SL as at power-up.
-void Manager::queue_sl_to_vl(NodeIndex index, std::uint32_t rank) {
-    if (tables_.sl_to_vl.empty()) {
-        return;
-    }
-    SubnetNode& node = subnet_.node(index);
-    const std::size_t ports = node.ports.size();
-    if (node.sl2vl.size() != ports) {
-        node.sl2vl.assign(ports, std::vector<wire::SlToVlMappingTable>(ports));
-        for (auto& row : node.sl2vl) {
-            for (wire::SlToVlMappingTable& table : row) {
-                table.vl.fill(wire::kVlDrop);
-            }
-        }
-    }
-    for (std::size_t out = 0; out < ports; ++out) {
-        // All in ports of an out port at once, where they agree: one packet instead of many.
-        std::vector<wire::SlToVlMappingTable> wanted(ports);
-        for (std::size_t in = 0; in < ports; ++in) {
-            wanted[in].vl = tables_.sl_to_vl.row(rank, static_cast<std::uint8_t>(in),
-                                                 static_cast<std::uint8_t>(out));
-        }
-        if (wanted == node.sl2vl[out]) {
-            continue;
-        }
-        const bool uniform = std::ranges::all_of(wanted, [&](const auto& w) { return w == wanted[0]; });
-        if (uniform && node.switch_info.optimized_sl_to_vl_mapping_programming != 0) {
-            const auto modifier = static_cast<std::uint32_t>(1U << 17 | out);
-            queue(set_request({Purpose::kSetSlToVl, static_cast<std::uint8_t>(out), index, modifier},
-                              node.path, SmAttribute::kSlToVlMappingTable, modifier, wanted[0]));
-        } else {
-            for (std::size_t in = 0; in < ports; ++in) {
-                if (wanted[in] == node.sl2vl[out][in]) {
-                    continue;
-                }
-                const auto modifier = static_cast<std::uint32_t>(in << 8 | out);
-                queue(set_request({Purpose::kSetSlToVl, static_cast<std::uint8_t>(out), index, modifier},
-                                  node.path, SmAttribute::kSlToVlMappingTable, modifier, wanted[in]));
-            }
-        }
-        node.sl2vl[out] = std::move(wanted);
-    }
 }
 
 /// One tree per group: the shortest way from every member's switch to the first member's.

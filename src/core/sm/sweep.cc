@@ -95,14 +95,14 @@ void Manager::found(const SmpAnswer& answer) {
         return;
     }
     NodeIndex index = subnet_.find(info.node_guid);
-    // One that was out of reach for a while is read as if new, whatever paths lead to it again.
-    const bool returned =
-        index == kNoNode || !subnet_.node(index).present ||
-        !subnet_.node(index).ports[subnet_.node(index).is_switch() ? 0 : arrival].known;
-    if (index == kNoNode) {
+    const bool is_new = index == kNoNode;
+    if (is_new) {
         index = subnet_.add(info);
     }
     SubnetNode& node = subnet_.node(index);
+    // A cable may lead to it again while nobody has asked it anything since it was gone.
+    const bool returned =
+        is_new || !node.present || !node.ports[node.is_switch() ? 0 : arrival].known;
     node.info = info;
     const bool first_time = node.seen != sweep_ && (full_sweep_ || returned);
     if (is_root) {
@@ -136,6 +136,7 @@ void Manager::found(const SmpAnswer& answer) {
             node.tables_known = false;
             node.present = true;
             topology_changed_ = true;
+            forget_lanes(node);
         }
         read_node(index);
     } else if (!is_root) {
@@ -251,6 +252,16 @@ void Manager::unreachable(const SmpAnswer& answer) {
         case Purpose::kSetLft:
         case Purpose::kSetMft:
             subnet_.node(purpose.node).tables_known = false;
+            break;
+        case Purpose::kSetSlToVl:
+        case Purpose::kSetVlArb:
+            forget_lanes(subnet_.node(purpose.node));
+            break;
+        case Purpose::kSetPKeys:
+            // An end port's are read in every full sweep; a switch's other ports are only written.
+            if (subnet_.node(purpose.node).is_switch() && purpose.port != 0) {
+                subnet_.port({purpose.node, purpose.port}).pkeys.clear();
+            }
             break;
         default:
             break;

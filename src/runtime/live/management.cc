@@ -15,6 +15,7 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
                        const ManagementOptions& options)
     : arena_(arena),
       mesh_(agent::make_mesh(fabric, *this)),
+      lid_file_(options.lid_file),
       writer_(arena, events, place_nodes(fabric)),
       hca_nodes_(arena.header->hcas, agent::kNoNode),
       switch_nodes_(arena.header->switches, agent::kNoNode) {
@@ -116,12 +117,13 @@ void Management::deliver(const agent::Delivery& delivery, std::uint64_t now_ns) 
     }
 }
 
-void Management::tell(const sm::ManagerEvent& event) const {
-    if (event.kind == sm::ManagerEvent::kRoutingFailed) {
+void Management::tell(const sm::ManagerEvent& event) {
+    if (event.kind == sm::ManagerEvent::kRoutingFailed || event.kind == sm::ManagerEvent::kWarning) {
         log_warning("subnet manager: {}", event.text);
     } else if (event.kind == sm::ManagerEvent::kSubnetUp) {
         log_info("subnet manager: subnet is up, {} SMPs sent so far",
                  service_->manager().stats().smps_sent);
+        lid_file_.save(service_->manager().lid_ranges());
     }
 }
 

@@ -18,12 +18,14 @@
 #include "runtime/live/arena.h"
 #include "runtime/live/arena_writer.h"
 #include "runtime/live/channel.h"
+#include "runtime/live/lid_file.h"
 
 namespace softib::live {
 
 struct ManagementOptions {
     bool own_manager = true;  ///< False: another one, a program, does the work, or nobody.
     sm::ManagerConfig manager;
+    LidFile lid_file;  ///< Where its LIDs are kept for the next run.
 };
 
 class Management final : public agent::CounterSource {
@@ -61,10 +63,11 @@ class Management final : public agent::CounterSource {
     agent::NodeId node_of(const NodeRef& place) const;
     void drive(std::uint64_t now_ns);
     void deliver(const agent::Delivery& delivery, std::uint64_t now_ns);
-    void tell(const sm::ManagerEvent& event) const;
+    void tell(const sm::ManagerEvent& event);
 
     const Arena& arena_;
     agent::Mesh mesh_;
+    LidFile lid_file_;
     ArenaWriter writer_;  // After the mesh it reads.
     std::vector<agent::NodeId> hca_nodes_;
     std::vector<agent::NodeId> switch_nodes_;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/sm/sa/codes.h"
+#include "core/sm/sa/partition_groups.h"
 
 namespace softib::sm {
 
@@ -33,7 +33,9 @@ SaConfig admin_config(const Manager& manager) {
 
 SubnetService::SubnetService(ManagerConfig config)
     : manager_(std::move(config)), admin_(manager_.subnet(), admin_config(manager_)) {
-    static_cast<void>(admin_.add_group(ipoib_broadcast_group(kPKeyDefaultFull), 0));
+    for (const wire::McMemberRecord& group : partition_groups(manager_.config().partitions)) {
+        static_cast<void>(admin_.add_group(group, 0));
+    }
     fresh_ = admin_.snapshot(0);
 }
 
