@@ -31,6 +31,14 @@ bool link_up(const Node& node, std::uint8_t port, bool on_vl15) {
     return on_vl15 ? state >= PortState::kInit : state == PortState::kActive;
 }
 
+/// What our agents of general services answer or drop, and nobody else ever sees.
+bool is_for_agent(const Packet& packet) {
+    const wire::Method method = wire::Mad<const std::uint8_t>(packet.mad).method();
+    const MgmtClass c = class_of(packet);
+    return (c == MgmtClass::kPerf || c == MgmtClass::kCongestion) &&
+           (method == wire::Method::kGet || method == wire::Method::kSet);
+}
+
 void turn_round(Packet& packet) {
     std::swap(packet.slid, packet.dlid);
     std::swap(packet.source, packet.destination);
@@ -230,7 +238,7 @@ void Mesh::carry(Travelling first, std::uint64_t now_ns) {
         } else if (is_subnet(t->packet)) {
             t = arrive_smp(std::move(*t), now_ns);
         } else {
-            t = arrive_service(*t);
+            t = arrive_service(*t, now_ns);
         }
     }
 }
@@ -348,19 +356,30 @@ bool Mesh::accepts(End at, const Packet& packet) {
     return false;
 }
 
-std::optional<Mesh::Travelling> Mesh::arrive_service(const Travelling& t) {
+std::optional<wire::MadBytes> Mesh::ask_agents(End at, const wire::MadBytes& request,
+                                               std::uint64_t now_ns) {
+    Node& node = nodes_[at.node].node;
+    if (const auto answer = perf_.answer(node, at.node, request, counters_)) {
+        return answer;
+    }
+    return node.congestion(node.base_port(at.port)).answer(request, now_ns);
+}
+
+std::optional<Mesh::Travelling> Mesh::arrive_service(const Travelling& t, std::uint64_t now_ns) {
     if (t.packet.destination != kQpnServices || !accepts(t.at, t.packet)) {
         return std::nullopt;
     }
     const Node& node = nodes_[t.at.node].node;
-    if (const auto answer = perf_.answer(node, t.at.node, t.packet.mad, counters_)) {
+    if (const auto answer = ask_agents(t.at, t.packet.mad, now_ns)) {
         Travelling back = t;
         back.packet.mad = *answer;
         turn_round(back.packet);
         back.by_lid = true;
         return back;
     }
-    deliveries_.push_back({{t.at.node, node.base_port(t.at.port)}, t.packet});
+    if (!is_for_agent(t.packet)) {
+        deliveries_.push_back({{t.at.node, node.base_port(t.at.port)}, t.packet});
+    }
     return std::nullopt;
 }
 

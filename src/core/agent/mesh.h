@@ -89,8 +89,10 @@ class Mesh {
     void carry(Travelling first, std::uint64_t now_ns);
     std::optional<Travelling> pass_directed(Travelling t, std::uint64_t now_ns);
     std::optional<Travelling> arrive_smp(Travelling t, std::uint64_t now_ns);
-    std::optional<Travelling> arrive_service(const Travelling& t);
+    std::optional<Travelling> arrive_service(const Travelling& t, std::uint64_t now_ns);
     std::optional<Travelling> carry_by_lid(Travelling t) const;
+    std::optional<wire::MadBytes> ask_agents(End at, const wire::MadBytes& request,
+                                             std::uint64_t now_ns);
     bool accepts(End at, const Packet& packet);
     void settle(NodeId id);
     void train(End end);

@@ -123,6 +123,9 @@ Node::Node(NodeSpec spec) : spec_(std::move(spec)), ports_(spec_.ports.size()), 
         switch_.enhanced_port0 = spec_.enhanced_port0;
         switch_.optimized_sl_to_vl_mapping_programming = 1;
         switch_.multicast_fdb_top = kLidMulticastMin.value - 1;
+        congestion_.push_back(CongestionAgent::of_switch(port_count()));
+    } else {
+        congestion_.assign(port_count(), CongestionAgent::of_adapter());
     }
 }
 

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/agent/cc_agent.h"
 #include "core/agent/packet.h"
 #include "core/base/ids.h"
 #include "core/wire/node_info.h"
@@ -97,6 +98,10 @@ class Node {
     PKey pkey(std::uint8_t port, std::uint16_t index) const;
     std::uint8_t vl(std::uint8_t in, std::uint8_t out, std::uint8_t sl) const;
     std::uint32_t link_downed(std::uint8_t port) const { return downed_[port]; }
+    /// The congestion control agent that a packet to this port is for.
+    CongestionAgent& congestion(std::uint8_t port) {
+        return congestion_[is_switch() ? 0 : port - 1U];
+    }
 
     /// The answer to a subnet management packet that has arrived for this node by `in_port`, or
     /// nothing: it is not for the agent (a manager's business, see is_for_manager), or refused in
@@ -178,6 +183,7 @@ class Node {
     std::vector<std::uint8_t> lft_;
     std::vector<std::array<std::uint16_t, 16>> mft_;  ///< By MLID from 0xC000 on; port mask.
     std::vector<std::uint32_t> downed_;  ///< By port: how often its link went down.
+    std::vector<CongestionAgent> congestion_;  ///< A switch's, or one per port of an adapter.
     bool led_ = false;
     std::deque<Change> changes_;
     std::vector<Trap> traps_;
