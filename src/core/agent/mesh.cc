@@ -169,6 +169,13 @@ bool Mesh::can_send(End from, bool on_vl15) const {
 }
 
 std::optional<End> Mesh::route(End from, Lid dlid, bool on_vl15) const {
+    std::optional<Refusal> refused;
+    return walk(from, dlid, on_vl15, std::nullopt, refused);
+}
+
+/// Where there is a P_Key, switches that enforce partitions look at it.
+std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, std::optional<PKey> pkey,
+                              std::optional<Refusal>& refused) const {
     if (dlid == kLidUnassigned || dlid > kLidUnicastMax || !nodes_[from.node].powered) {
         return std::nullopt;
     }
@@ -190,11 +197,19 @@ std::optional<End> Mesh::route(End from, Lid dlid, bool on_vl15) const {
         if (!node.is_switch()) {
             return node.owns_lid(at.port, dlid) ? std::optional(at) : std::nullopt;
         }
+        if (pkey && !node.lets_pass(at.port, true, *pkey)) {
+            refused = {at, true};
+            return std::nullopt;
+        }
         const std::uint8_t out = node.forward(dlid);
         if (out == 0) {
             return node.owns_lid(0, dlid) ? std::optional(End{at.node, 0}) : std::nullopt;
         }
         if (out == kLftNoPath || !can_send({at.node, out}, on_vl15)) {
+            return std::nullopt;
+        }
+        if (pkey && !node.lets_pass(out, false, *pkey)) {
+            refused = {{at.node, out}, false};
             return std::nullopt;
         }
         at = peer({at.node, out});
@@ -243,8 +258,24 @@ void Mesh::carry(Travelling first, std::uint64_t now_ns) {
     }
 }
 
-std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) const {
-    const std::optional<End> end = route(t.at, t.packet.dlid, is_subnet(t.packet));
+std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) {
+    const bool subnet = is_subnet(t.packet);
+    std::optional<Refusal> refused;
+    const std::optional<End> end =
+        walk(t.at, t.packet.dlid, subnet, subnet ? std::nullopt : std::optional(t.packet.pkey), refused);
+    if (refused) {
+        constexpr std::uint16_t kWithoutGids = 0x3F;
+        wire::BadSwitchPKeyTrap seen;
+        seen.data_valid = kWithoutGids;
+        seen.lid1 = t.packet.slid;
+        seen.lid2 = t.packet.dlid;
+        seen.pkey = t.packet.pkey;
+        seen.sl = t.packet.sl;
+        seen.qp1 = t.packet.source;
+        seen.qp2 = t.packet.destination;
+        nodes_[refused->at.node].node.refuse_passage(refused->at.port, refused->inbound, seen);
+        settle(refused->at.node);
+    }
     if (!end) {
         return std::nullopt;
     }
@@ -295,7 +326,7 @@ std::optional<Mesh::Travelling> Mesh::arrive_smp(Travelling t, std::uint64_t now
     }
     const std::uint8_t in_port =
         entry.node.is_switch() ? t.at.port : std::max<std::uint8_t>(t.at.port, 1);
-    std::optional<wire::MadBytes> answer = entry.node.receive_smp(t.packet.mad, in_port, now_ns);
+    std::optional<wire::MadBytes> answer = entry.node.receive_smp(t.packet.mad, in_port, now_ns, t.packet.slid);
     // The answer leaves before the port it changed does.
     const bool directed = class_of(t.packet) == MgmtClass::kSubnDirectedRoute;
     std::optional<Travelling> back;

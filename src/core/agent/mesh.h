@@ -90,7 +90,14 @@ class Mesh {
     std::optional<Travelling> pass_directed(Travelling t, std::uint64_t now_ns);
     std::optional<Travelling> arrive_smp(Travelling t, std::uint64_t now_ns);
     std::optional<Travelling> arrive_service(const Travelling& t, std::uint64_t now_ns);
-    std::optional<Travelling> carry_by_lid(Travelling t) const;
+    std::optional<Travelling> carry_by_lid(Travelling t);
+    /// The switch port that let a packet not pass.
+    struct Refusal {
+        End at;
+        bool inbound = false;
+    };
+    std::optional<End> walk(End from, Lid dlid, bool on_vl15, std::optional<PKey> pkey,
+                            std::optional<Refusal>& refused) const;
     std::optional<wire::MadBytes> ask_agents(End at, const wire::MadBytes& request,
                                              std::uint64_t now_ns);
     bool accepts(End at, const Packet& packet);

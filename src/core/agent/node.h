@@ -105,9 +105,9 @@ class Node {
 
     /// The answer to a subnet management packet that has arrived for this node by `in_port`, or
     /// nothing: it is not for the agent (a manager's business, see is_for_manager), or refused in
-    /// silence. `now_ns` runs the M_Key lease.
+    /// silence. `now_ns` runs the M_Key lease; `slid` is who a trap accuses.
     std::optional<wire::MadBytes> receive_smp(const wire::MadBytes& request, std::uint8_t in_port,
-                                              std::uint64_t now_ns);
+                                              std::uint64_t now_ns, Lid slid = kLidPermissive);
     /// SMInfo, traps and reports are between managers; agents do not answer them.
     static bool is_for_manager(const wire::MadBytes& smp);
 
@@ -127,6 +127,18 @@ class Node {
     void announce_all();
     /// A violation seen by the data path: counted, and told to the manager.
     void bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey);
+    /// Of a switch: whether a packet of this partition may pass its external port (IBA vol. 1,
+    /// 18.2.4.2.1), and what it does about one that may not.
+    bool lets_pass(std::uint8_t port, bool inbound, PKey pkey) const;
+    void refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen);
+    /// By port: packets that were refused coming in and going out.
+    struct ConstraintErrors {
+        std::uint64_t rcv = 0;
+        std::uint64_t xmit = 0;
+    };
+    const ConstraintErrors& constraint_errors(std::uint8_t port) const {
+        return ports_[port].constraint_errors;
+    }
 
     std::optional<Change> poll_change();
     /// A trap that is due, to be sent from the base port; repeated until it is repressed.
@@ -142,6 +154,7 @@ class Node {
         std::vector<std::array<std::uint8_t, 16>> sl2vl;  ///< By in port; empty: as at power-up.
         std::vector<std::uint8_t> vlarb;                  ///< 4 blocks; empty: as at power-up.
         std::uint64_t lease_ends_ns = 0;                  ///< 0: the M_Key lease does not run.
+        ConstraintErrors constraint_errors;
         bool cable = false;
     };
     struct Trap {
@@ -153,7 +166,8 @@ class Node {
     using Data = std::span<std::uint8_t, wire::kSmpDataBytes>;
 
     // node.cc
-    bool key_allows(const wire::MadBytes& request, Port& base, bool is_set, std::uint64_t now_ns);
+    bool key_allows(const wire::MadBytes& request, Port& base, bool is_set, std::uint64_t now_ns,
+                    Lid slid);
     void changed(Change::Kind kind, std::uint8_t port, std::uint16_t index = 0);
     void raise(std::uint16_t trap, const wire::Notice& notice);
     void repress(const wire::MadBytes& request);
@@ -161,10 +175,10 @@ class Node {
     std::uint16_t node_description(bool set, Data data);
     std::uint16_t node_info(bool set, std::uint8_t in_port, Data data);
     std::uint16_t switch_info(bool set, Data data);
-    std::uint16_t guid_info(bool set, std::uint32_t modifier, Data data);
-    std::uint16_t pkey_table(bool set, std::uint32_t modifier, Data data);
-    std::uint16_t sl_to_vl(bool set, std::uint32_t modifier, Data data);
-    std::uint16_t vl_arbitration(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t guid_info(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data);
+    std::uint16_t pkey_table(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data);
+    std::uint16_t sl_to_vl(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data);
+    std::uint16_t vl_arbitration(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data);
     std::uint16_t linear_table(bool set, std::uint32_t modifier, Data data);
     std::uint16_t multicast_table(bool set, std::uint32_t modifier, Data data);
     std::uint16_t led_info(bool set, std::uint32_t modifier, Data data);

@@ -73,9 +73,11 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
                 take_over = state_ == SmState::kStandby || state_ == SmState::kDiscovering;
                 break;
             case SmInfoControl::kAcknowledge:
-                if (state_ == SmState::kMaster) {
+                if (const auto found = others_.find(theirs.guid.value);
+                    state_ == SmState::kMaster && found != others_.end() && found->second.offered) {
+                    found->second.offered = false;
+                    found->second.info = theirs;
                     master_guid_ = theirs.guid.value;
-                    others_[master_guid_].info = theirs;
                     set_state(SmState::kStandby);
                     next_sweep_ns_ = now_ns + config_.poll_period_ns;
                 }
@@ -157,6 +159,7 @@ void Manager::elect(std::uint64_t now_ns) {
     }
     if (state_ == SmState::kMaster) {
         if (best != nullptr) {
+            others_.at(best->info.guid.value).offered = true;
             queue(control(own_info(), SmInfoControl::kHandover, subnet_.node(best->at.node).path,
                           best->at));
         }
@@ -191,8 +194,9 @@ bool Manager::hand_over(std::uint64_t now_ns) {
     if (state_ != SmState::kMaster) {
         return false;
     }
-    for (const auto& [guid, other] : others_) {
+    for (auto& [guid, other] : others_) {
         if (other.info.sm_state == SmState::kStandby && subnet_.node(other.at.node).present) {
+            other.offered = true;
             queue(control(own_info(), SmInfoControl::kHandover, subnet_.node(other.at.node).path,
                           other.at));
             advance(now_ns);
