@@ -56,10 +56,10 @@ class Reader {
     std::span<const std::uint8_t> left_;
 };
 
-constexpr Method kMethods[] = {Method::kGet,      Method::kSet,           Method::kGetTable,
-                               Method::kGetResp,  Method::kGetTraceTable, Method::kGetMulti,
-                               Method::kDelete,   Method::kTrap,          Method::kTrapRepress,
-                               Method::kReport,   Method::kSend,          Method::kReportResp,
+constexpr Method kMethods[] = {Method::kGet,         Method::kSet,           Method::kGetTable,
+                               Method::kGetResp,     Method::kGetTraceTable, Method::kGetMulti,
+                               Method::kDelete,      Method::kTrap,          Method::kTrapRepress,
+                               Method::kReport,      Method::kSend,          Method::kReportResp,
                                Method::kGetTableResp};
 
 Method method(std::uint8_t choice) {
@@ -98,7 +98,8 @@ class NoCounters : public agent::CounterSource {
 void set_up(agent::Mesh& mesh) {
     for (agent::NodeId i = 0; i < mesh.size(); ++i) {
         agent::Node& node = mesh.node(i);
-        const auto set = [&](wire::SmAttribute attribute, std::uint32_t modifier, const auto& value) {
+        const auto set = [&](wire::SmAttribute attribute, std::uint32_t modifier,
+                             const auto& value) {
             MadBytes mad{};
             wire::MadRepr header;
             header.mgmt_class = MgmtClass::kSubnLidRouted;
@@ -257,7 +258,8 @@ bool subnet_admin_holds(std::span<const std::uint8_t> input) {
         header.emit(wire::Mad<std::uint8_t>(mad));
         wire::SaHeader sa;
         sa.sm_key = (what & 0x40) != 0 ? 1 : 0;
-        sa.component_mask = (what & 0x20) != 0 ? in.long_word() : std::uint64_t{1} << in.byte() % 64;
+        sa.component_mask =
+            (what & 0x20) != 0 ? in.long_word() : std::uint64_t{1} << in.byte() % 64;
         wire::Sa<std::uint8_t>(mad).set_header(sa);
         std::vector<std::uint8_t> request(mad.begin(), mad.end());
         request.resize((what & 0x10) != 0 ? in.byte() * std::size_t{2} : wire::kMadBytes);

@@ -111,10 +111,10 @@ class Generator {
         }
     }
     Method method() {
-        constexpr Method kMethods[] = {Method::kGet,    Method::kSet,         Method::kSet,
-                                       Method::kTrap,   Method::kTrapRepress, Method::kGetTable,
-                                       Method::kGetResp, Method::kReport,     Method::kDelete,
-                                       Method::kGetTraceTable, Method::kGetMulti};
+        constexpr Method kMethods[] = {
+            Method::kGet,         Method::kSet,           Method::kSet,     Method::kTrap,
+            Method::kTrapRepress, Method::kGetTable,      Method::kGetResp, Method::kReport,
+            Method::kDelete,      Method::kGetTraceTable, Method::kGetMulti};
         return chance(1, 20) ? static_cast<Method>(byte()) : kMethods[below(std::size(kMethods))];
     }
     std::uint32_t modifier() {
@@ -146,23 +146,32 @@ class Generator {
         repr.emit(wire::Mad<std::uint8_t>(mad));
     }
     void subnet(wire::MadBytes& mad, MgmtClass mgmt_class) {
-        constexpr SmAttribute kAttributes[] = {
-            SmAttribute::kNotice,      SmAttribute::kNodeDescription,
-            SmAttribute::kNodeInfo,    SmAttribute::kSwitchInfo,
-            SmAttribute::kGuidInfo,    SmAttribute::kPortInfo,
-            SmAttribute::kPortInfo,    SmAttribute::kPKeyTable,
-            SmAttribute::kSlToVlMappingTable, SmAttribute::kVlArbitrationTable,
-            SmAttribute::kLinearForwardingTable, SmAttribute::kRandomForwardingTable,
-            SmAttribute::kMulticastForwardingTable, SmAttribute::kSmInfo,
-            SmAttribute::kLedInfo,     SmAttribute::kPortInfoExtended,
-            SmAttribute::kMlnxExtendedPortInfo};
-        const auto attribute = static_cast<std::uint16_t>(kAttributes[below(std::size(kAttributes))]);
+        constexpr SmAttribute kAttributes[] = {SmAttribute::kNotice,
+                                               SmAttribute::kNodeDescription,
+                                               SmAttribute::kNodeInfo,
+                                               SmAttribute::kSwitchInfo,
+                                               SmAttribute::kGuidInfo,
+                                               SmAttribute::kPortInfo,
+                                               SmAttribute::kPortInfo,
+                                               SmAttribute::kPKeyTable,
+                                               SmAttribute::kSlToVlMappingTable,
+                                               SmAttribute::kVlArbitrationTable,
+                                               SmAttribute::kLinearForwardingTable,
+                                               SmAttribute::kRandomForwardingTable,
+                                               SmAttribute::kMulticastForwardingTable,
+                                               SmAttribute::kSmInfo,
+                                               SmAttribute::kLedInfo,
+                                               SmAttribute::kPortInfoExtended,
+                                               SmAttribute::kMlnxExtendedPortInfo};
+        const auto attribute =
+            static_cast<std::uint16_t>(kAttributes[below(std::size(kAttributes))]);
         // A trap is a sweep: few, or they are all that happens.
         Method m = method();
         if (m == Method::kTrap && !chance(1, 50)) {
             m = Method::kGet;
         }
-        header(mad, mgmt_class, 1, m, chance(1, 20) ? static_cast<std::uint16_t>(random_.next()) : attribute);
+        header(mad, mgmt_class, 1, m,
+               chance(1, 20) ? static_cast<std::uint16_t>(random_.next()) : attribute);
         const wire::Smp<std::uint8_t> smp(mad);
         fill(smp.data());
         smp.set_mkey(chance(1, 2) ? mkey_ : random_.next());
@@ -170,7 +179,8 @@ class Generator {
             // The node's own words, with a little of it changed.
             const agent::Node& node =
                 plane_.mesh.node(static_cast<std::uint32_t>(below(plane_.mesh.size())));
-            wire::emit(node.port(static_cast<std::uint8_t>(1 + below(node.port_count()))), smp.data());
+            wire::emit(node.port(static_cast<std::uint8_t>(1 + below(node.port_count()))),
+                       smp.data());
             smp.data()[below(wire::kSmpDataBytes)] = byte();
         }
     }
@@ -178,12 +188,15 @@ class Generator {
         subnet(mad, MgmtClass::kSubnDirectedRoute);
         const wire::Smp<std::uint8_t> smp(mad);
         smp.set_hop_count(static_cast<std::uint8_t>(chance(1, 4) ? below(256) : below(6)));
-        smp.set_hop_pointer(static_cast<std::uint8_t>(chance(1, 8) ? below(256) : chance(1, 4) ? below(6) : 0));
+        smp.set_hop_pointer(static_cast<std::uint8_t>(chance(1, 8)   ? below(256)
+                                                      : chance(1, 4) ? below(6)
+                                                                     : 0));
         smp.set_direction(chance(1, 6));
         smp.set_dr_slid(chance(1, 4) ? lid() : kLidPermissive);
         smp.set_dr_dlid(chance(1, 4) ? lid() : kLidPermissive);
         for (std::size_t i = 0; i < wire::kSmpPathBytes; ++i) {
-            smp.initial_path()[i] = chance(1, 16) ? byte() : static_cast<std::uint8_t>(1 + below(4));
+            smp.initial_path()[i] =
+                chance(1, 16) ? byte() : static_cast<std::uint8_t>(1 + below(4));
             smp.return_path()[i] = chance(1, 16) ? byte() : static_cast<std::uint8_t>(1 + below(4));
         }
     }
@@ -198,7 +211,7 @@ class Generator {
         wire::SaHeader repr;
         repr.sm_key = chance(1, 8) ? random_.next() : 0;
         repr.attribute_offset = static_cast<std::uint16_t>(chance(1, 4) ? random_.next() : 0);
-        repr.component_mask = chance(1, 3) ? 0
+        repr.component_mask = chance(1, 3)   ? 0
                               : chance(1, 2) ? random_.next() & random_.next() & random_.next()
                                              : std::uint64_t{1} << below(64);
         sa.set_header(repr);
@@ -228,7 +241,8 @@ class Generator {
     void service(wire::MadBytes& mad, MgmtClass mgmt_class, std::uint8_t version,
                  std::uint16_t first, std::uint16_t end) {
         header(mad, mgmt_class, version, method(),
-               static_cast<std::uint16_t>(chance(1, 10) ? random_.next() : first + below(end - first)));
+               static_cast<std::uint16_t>(chance(1, 10) ? random_.next()
+                                                        : first + below(end - first)));
         fill(std::span(mad).subspan(wire::kMadHeaderBytes));
         mad[64 + 1] = static_cast<std::uint8_t>(chance(1, 4) ? byte() : below(6));  // PortSelect
     }
@@ -241,7 +255,9 @@ class Generator {
         fill(notice.data_details);
         notice.is_generic = !chance(1, 8);
         notice.trap_number = kTraps[below(std::size(kTraps))];
-        notice.issuer_lid = chance(1, 50) ? lid() : plane_.lid(static_cast<std::uint32_t>(below(plane_.mesh.size())));
+        notice.issuer_lid = chance(1, 50)
+                                ? lid()
+                                : plane_.lid(static_cast<std::uint32_t>(below(plane_.mesh.size())));
         wire::emit(notice, wire::Smp<std::uint8_t>(mad).data());
     }
     /// What only another manager would say.
@@ -264,14 +280,13 @@ class Generator {
     }
     void address(agent::Packet& packet) {
         const auto mgmt_class = wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
-        const bool subnet_class = mgmt_class == MgmtClass::kSubnLidRouted ||
-                                  mgmt_class == MgmtClass::kSubnDirectedRoute;
+        const bool subnet_class =
+            mgmt_class == MgmtClass::kSubnLidRouted || mgmt_class == MgmtClass::kSubnDirectedRoute;
         packet.dlid = mgmt_class == MgmtClass::kSubnDirectedRoute && !chance(1, 8) ? kLidPermissive
                       : chance(1, 3) ? plane_.lid(plane_.root)
                                      : lid();
         packet.slid = chance(1, 16) ? lid() : kLidUnassigned;
-        packet.source = packet.destination =
-            subnet_class ? agent::kQpnSubnet : agent::kQpnServices;
+        packet.source = packet.destination = subnet_class ? agent::kQpnSubnet : agent::kQpnServices;
         packet.qkey = agent::kQKeyServices;
         if (chance(1, 30)) {
             packet.destination = Qpn{static_cast<std::uint32_t>(below(4))};

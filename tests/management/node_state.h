@@ -71,7 +71,8 @@ inline NodeState read_state(agent::Node& node, std::uint64_t mkey, std::uint64_t
             wire::emit(info, data);
         }
     };
-    for (const id attribute : {id::kNodeDescription, id::kNodeInfo, id::kSwitchInfo, id::kLedInfo}) {
+    for (const id attribute :
+         {id::kNodeDescription, id::kNodeInfo, id::kSwitchInfo, id::kLedInfo}) {
         read(attribute, 0);
     }
     for (std::uint32_t block = 0; block * agent::kGuidBlock < node.spec().guids; ++block) {

@@ -160,9 +160,10 @@ TEST(MKey, StrangersSetNothing) {
         std::uint16_t refused = 0;
         for (const std::uint64_t key : {std::uint64_t{0}, ~kMKey}) {
             for (const auto& [attribute, modifier] :
-                 {std::pair{SmAttribute::kNodeDescription, 0U}, std::pair{SmAttribute::kSwitchInfo, 0U},
-                  std::pair{SmAttribute::kGuidInfo, 0U}, std::pair{SmAttribute::kPortInfo, 0U},
-                  std::pair{SmAttribute::kPortInfo, 1U}, std::pair{SmAttribute::kPKeyTable, 0U},
+                 {std::pair{SmAttribute::kNodeDescription, 0U},
+                  std::pair{SmAttribute::kSwitchInfo, 0U}, std::pair{SmAttribute::kGuidInfo, 0U},
+                  std::pair{SmAttribute::kPortInfo, 0U}, std::pair{SmAttribute::kPortInfo, 1U},
+                  std::pair{SmAttribute::kPKeyTable, 0U},
                   std::pair{SmAttribute::kPKeyTable, 0x10000U},
                   std::pair{SmAttribute::kSlToVlMappingTable, 0x30000U},
                   std::pair{SmAttribute::kVlArbitrationTable, 0x10001U},
@@ -312,9 +313,9 @@ constexpr SmInfoControl kControls[] = {SmInfoControl::kHandover, SmInfoControl::
                                        SmInfoControl::kDisable, SmInfoControl::kStandby,
                                        SmInfoControl::kDiscover};
 
-wire::MadBytes sm_control(SmInfoControl what, std::uint64_t sm_key) {
+wire::MadBytes sm_control(SmInfoControl what, std::uint64_t sm_key, Guid guid = Guid{1}) {
     SmInfo rogue;
-    rogue.guid = Guid{1};
+    rogue.guid = guid;
     rogue.sm_key = sm_key;
     rogue.priority = 15;
     rogue.sm_state = SmState::kMaster;
@@ -330,8 +331,8 @@ bool is_answered(Subnet1& rig, Manager& manager, const wire::MadBytes& mad) {
     manager.handle(mad, rig.lid(kStranger), rig.now_ns);
     bool answered = false;
     while (const auto out = manager.poll_transmit(rig.now_ns)) {
-        answered = answered ||
-                   wire::Mad<const std::uint8_t>(out->mad).transaction_id() == kTransaction;
+        answered =
+            answered || wire::Mad<const std::uint8_t>(out->mad).transaction_id() == kTransaction;
     }
     return answered;
 }
@@ -357,9 +358,18 @@ TEST(RogueManager, WithoutTheSmKeyMovesNobody) {
 
 TEST(RogueManager, AMasterKeepsWhatItNeverOffered) {
     Subnet1 rig(with_key(2));
+    Manager& standby = rig.add_manager(kVictim, with_key(2));
+    standby.start(rig.now_ns);
+    rig.wait(kSecond);
+    rig.manager.resweep(rig.now_ns);
+    rig.wait(kSecond);
+    ASSERT_EQ(rig.manager.others().size(), 1U);
+    const std::uint64_t key = rig.manager.config().sm_key;
     for (const SmInfoControl what : kControls) {
-        EXPECT_TRUE(is_answered(rig, rig.manager, sm_control(what, rig.manager.config().sm_key)));
-        EXPECT_EQ(rig.manager.state(), SmState::kMaster);
+        for (const Guid guid : {Guid{1}, standby.config().port_guid}) {
+            EXPECT_TRUE(is_answered(rig, rig.manager, sm_control(what, key, guid)));
+            EXPECT_EQ(rig.manager.state(), SmState::kMaster);
+        }
     }
     rig.wait(kSecond);
     EXPECT_EQ(rig.manager.state(), SmState::kMaster);

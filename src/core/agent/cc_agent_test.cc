@@ -101,8 +101,11 @@ TEST(CongestionAgent, SwitchAndAdapterHaveEachTheirSettings) {
 
 TEST(CongestionAgent, SwitchSettingChangesWhatTheMapNames) {
     CongestionAgent sw = CongestionAgent::of_switch(8);
-    wire::SwitchCongestionSetting all{.control_map = 0x1F, .threshold = 9, .packet_size = 4,
-                                      .cs_threshold = 3, .cs_return_delay = 0x4001,
+    wire::SwitchCongestionSetting all{.control_map = 0x1F,
+                                      .threshold = 9,
+                                      .packet_size = 4,
+                                      .cs_threshold = 3,
+                                      .cs_return_delay = 0x4001,
                                       .marking_rate = 7};
     all.victim_mask[31] = 0xFE;
     all.credit_mask[30] = 1;
@@ -119,7 +122,10 @@ TEST(CongestionAgent, SwitchSettingChangesWhatTheMapNames) {
 TEST(CongestionAgent, SwitchPortsAreWrittenByBlock) {
     CongestionAgent sw = CongestionAgent::of_switch(64);
     wire::SwitchPortCongestionSetting wanted;
-    wanted.entry[16] = {.valid = true, .control_type = true, .threshold = 5, .packet_size = 6,
+    wanted.entry[16] = {.valid = true,
+                        .control_type = true,
+                        .threshold = 5,
+                        .packet_size = 6,
                         .cong_parm_marking_rate = 7};
     wanted.entry[17].valid = true;  // There is no port 65.
     ASSERT_EQ(write(sw, CcAttribute::kSwitchPortCongestionSetting, wanted, 0, 1), status::kOk);
