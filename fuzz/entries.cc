@@ -8,6 +8,7 @@
 #include "core/wire/cc.h"
 #include "core/wire/formats.h"
 #include "core/wire/smp.h"
+#include "management_entries.h"
 
 namespace softib::fuzz {
 
@@ -74,6 +75,10 @@ bool multi_path_gids_hold(Input input) {
 constexpr Entry kEntries[] = {
     {"MadViews", views_hold},
     {"MultiPathGids", multi_path_gids_hold},
+    {"RmppEndpoint", rmpp_endpoint_holds},
+    {"SubnetAdmin", subnet_admin_holds},
+    {"NodeAgents", node_agents_hold},
+    {"Netlist", netlist_holds},
 #define SOFTIB_WIRE_FORMAT(name) {#name, format_holds<name>},
 #include "core/wire/formats.inc"
 #undef SOFTIB_WIRE_FORMAT

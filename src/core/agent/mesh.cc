@@ -31,6 +31,14 @@ bool link_up(const Node& node, std::uint8_t port, bool on_vl15) {
     return on_vl15 ? state >= PortState::kInit : state == PortState::kActive;
 }
 
+/// What our agents of general services answer or drop, and nobody else ever sees.
+bool is_for_agent(const Packet& packet) {
+    const wire::Method method = wire::Mad<const std::uint8_t>(packet.mad).method();
+    const MgmtClass c = class_of(packet);
+    return (c == MgmtClass::kPerf || c == MgmtClass::kCongestion) &&
+           (method == wire::Method::kGet || method == wire::Method::kSet);
+}
+
 void turn_round(Packet& packet) {
     std::swap(packet.slid, packet.dlid);
     std::swap(packet.source, packet.destination);
@@ -161,6 +169,13 @@ bool Mesh::can_send(End from, bool on_vl15) const {
 }
 
 std::optional<End> Mesh::route(End from, Lid dlid, bool on_vl15) const {
+    std::optional<Refusal> refused;
+    return walk(from, dlid, on_vl15, std::nullopt, refused);
+}
+
+/// Where there is a P_Key, switches that enforce partitions look at it.
+std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, std::optional<PKey> pkey,
+                              std::optional<Refusal>& refused) const {
     if (dlid == kLidUnassigned || dlid > kLidUnicastMax || !nodes_[from.node].powered) {
         return std::nullopt;
     }
@@ -182,11 +197,19 @@ std::optional<End> Mesh::route(End from, Lid dlid, bool on_vl15) const {
         if (!node.is_switch()) {
             return node.owns_lid(at.port, dlid) ? std::optional(at) : std::nullopt;
         }
+        if (pkey && !node.lets_pass(at.port, true, *pkey)) {
+            refused = {at, true};
+            return std::nullopt;
+        }
         const std::uint8_t out = node.forward(dlid);
         if (out == 0) {
             return node.owns_lid(0, dlid) ? std::optional(End{at.node, 0}) : std::nullopt;
         }
         if (out == kLftNoPath || !can_send({at.node, out}, on_vl15)) {
+            return std::nullopt;
+        }
+        if (pkey && !node.lets_pass(out, false, *pkey)) {
+            refused = {{at.node, out}, false};
             return std::nullopt;
         }
         at = peer({at.node, out});
@@ -230,13 +253,29 @@ void Mesh::carry(Travelling first, std::uint64_t now_ns) {
         } else if (is_subnet(t->packet)) {
             t = arrive_smp(std::move(*t), now_ns);
         } else {
-            t = arrive_service(std::move(*t));
+            t = arrive_service(std::move(*t), now_ns);
         }
     }
 }
 
-std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) const {
-    const std::optional<End> end = route(t.at, t.packet.dlid, is_subnet(t.packet));
+std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) {
+    const bool subnet = is_subnet(t.packet);
+    std::optional<Refusal> refused;
+    const std::optional<End> end =
+        walk(t.at, t.packet.dlid, subnet, subnet ? std::nullopt : std::optional(t.packet.pkey), refused);
+    if (refused) {
+        constexpr std::uint16_t kWithoutGids = 0x3F;
+        wire::BadSwitchPKeyTrap seen;
+        seen.data_valid = kWithoutGids;
+        seen.lid1 = t.packet.slid;
+        seen.lid2 = t.packet.dlid;
+        seen.pkey = t.packet.pkey;
+        seen.sl = t.packet.sl;
+        seen.qp1 = t.packet.source;
+        seen.qp2 = t.packet.destination;
+        nodes_[refused->at.node].node.refuse_passage(refused->at.port, refused->inbound, seen);
+        settle(refused->at.node);
+    }
     if (!end) {
         return std::nullopt;
     }
@@ -287,7 +326,7 @@ std::optional<Mesh::Travelling> Mesh::arrive_smp(Travelling t, std::uint64_t now
     }
     const std::uint8_t in_port =
         entry.node.is_switch() ? t.at.port : std::max<std::uint8_t>(t.at.port, 1);
-    std::optional<wire::MadBytes> answer = entry.node.receive_smp(t.packet.mad, in_port, now_ns);
+    std::optional<wire::MadBytes> answer = entry.node.receive_smp(t.packet.mad, in_port, now_ns, t.packet.slid);
     // The answer leaves before the port it changed does.
     const bool directed = class_of(t.packet) == MgmtClass::kSubnDirectedRoute;
     std::optional<Travelling> back;
@@ -351,19 +390,30 @@ bool Mesh::accepts(End at, Packet& packet) {
     return false;
 }
 
-std::optional<Mesh::Travelling> Mesh::arrive_service(Travelling t) {
+std::optional<wire::MadBytes> Mesh::ask_agents(End at, const wire::MadBytes& request,
+                                               std::uint64_t now_ns) {
+    Node& node = nodes_[at.node].node;
+    if (const auto answer = perf_.answer(node, at.node, request, counters_)) {
+        return answer;
+    }
+    return node.congestion(node.base_port(at.port)).answer(request, now_ns);
+}
+
+std::optional<Mesh::Travelling> Mesh::arrive_service(Travelling t, std::uint64_t now_ns) {
     if (t.packet.destination != kQpnServices || !accepts(t.at, t.packet)) {
         return std::nullopt;
     }
     const Node& node = nodes_[t.at.node].node;
-    if (const auto answer = perf_.answer(node, t.at.node, t.packet.mad, counters_)) {
+    if (const auto answer = ask_agents(t.at, t.packet.mad, now_ns)) {
         Travelling back = t;
         back.packet.mad = *answer;
         turn_round(back.packet);
         back.by_lid = true;
         return back;
     }
-    deliveries_.push_back({{t.at.node, node.base_port(t.at.port)}, t.packet});
+    if (!is_for_agent(t.packet)) {
+        deliveries_.push_back({{t.at.node, node.base_port(t.at.port)}, t.packet});
+    }
     return std::nullopt;
 }
 

@@ -89,8 +89,17 @@ class Mesh {
     void carry(Travelling first, std::uint64_t now_ns);
     std::optional<Travelling> pass_directed(Travelling t, std::uint64_t now_ns);
     std::optional<Travelling> arrive_smp(Travelling t, std::uint64_t now_ns);
-    std::optional<Travelling> arrive_service(Travelling t);
-    std::optional<Travelling> carry_by_lid(Travelling t) const;
+    std::optional<Travelling> arrive_service(Travelling t, std::uint64_t now_ns);
+    std::optional<Travelling> carry_by_lid(Travelling t);
+    /// The switch port that let a packet not pass.
+    struct Refusal {
+        End at;
+        bool inbound = false;
+    };
+    std::optional<End> walk(End from, Lid dlid, bool on_vl15, std::optional<PKey> pkey,
+                            std::optional<Refusal>& refused) const;
+    std::optional<wire::MadBytes> ask_agents(End at, const wire::MadBytes& request,
+                                             std::uint64_t now_ns);
     bool accepts(End at, Packet& packet);
     void settle(NodeId id);
     void train(End end);

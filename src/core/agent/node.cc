@@ -123,6 +123,9 @@ Node::Node(NodeSpec spec) : spec_(std::move(spec)), ports_(spec_.ports.size()), 
         switch_.enhanced_port0 = spec_.enhanced_port0;
         switch_.optimized_sl_to_vl_mapping_programming = 1;
         switch_.multicast_fdb_top = kLidMulticastMin.value - 1;
+        congestion_.push_back(CongestionAgent::of_switch(port_count()));
+    } else {
+        congestion_.assign(port_count(), CongestionAgent::of_adapter());
     }
 }
 
@@ -200,7 +203,8 @@ bool Node::is_for_manager(const wire::MadBytes& smp) {
 
 /// M_Key protection (IBA vol. 1, 14.2.4). False: the packet is dropped, and nobody is told but
 /// the manager.
-bool Node::key_allows(const wire::MadBytes& request, Port& base, bool is_set, std::uint64_t now_ns) {
+bool Node::key_allows(const wire::MadBytes& request, Port& base, bool is_set, std::uint64_t now_ns,
+                      Lid slid) {
     wire::PortInfo& info = base.info;
     const wire::Smp<const std::uint8_t> smp(request);
     if (base.lease_ends_ns != 0 && now_ns >= base.lease_ends_ns) {
@@ -221,7 +225,7 @@ bool Node::key_allows(const wire::MadBytes& request, Port& base, bool is_set, st
     }
     const wire::Mad<const std::uint8_t> header(request);
     wire::BadMKeyTrap seen;
-    seen.lid = info.lid;
+    seen.lid = slid;
     seen.method = header.method();
     seen.attribute_id = header.attribute_id();
     seen.attribute_modifier = header.attribute_modifier();
@@ -243,14 +247,15 @@ bool Node::key_allows(const wire::MadBytes& request, Port& base, bool is_set, st
 }
 
 std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request,
-                                                std::uint8_t in_port, std::uint64_t now_ns) {
+                                                std::uint8_t in_port, std::uint64_t now_ns,
+                                                Lid slid) {
     const wire::Mad<const std::uint8_t> header(request);
     if (is_for_manager(request)) {
         return std::nullopt;
     }
     Port& base = ports_[base_port(in_port)];
     const bool is_set = header.method() != wire::Method::kGet;
-    if (!key_allows(request, base, is_set, now_ns)) {
+    if (!key_allows(request, base, is_set, now_ns, slid)) {
         return std::nullopt;
     }
     if (header.method() == wire::Method::kTrapRepress) {
@@ -277,19 +282,19 @@ std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request,
                 status = switch_info(is_set, data);
                 break;
             case id::kGuidInfo:
-                status = guid_info(is_set, modifier, data);
+                status = guid_info(is_set, in_port, modifier, data);
                 break;
             case id::kPortInfo:
                 status = port_info(is_set, modifier, in_port, data);
                 break;
             case id::kPKeyTable:
-                status = pkey_table(is_set, modifier, data);
+                status = pkey_table(is_set, in_port, modifier, data);
                 break;
             case id::kSlToVlMappingTable:
-                status = sl_to_vl(is_set, modifier, data);
+                status = sl_to_vl(is_set, in_port, modifier, data);
                 break;
             case id::kVlArbitrationTable:
-                status = vl_arbitration(is_set, modifier, data);
+                status = vl_arbitration(is_set, in_port, modifier, data);
                 break;
             case id::kLinearForwardingTable:
                 status = linear_table(is_set, modifier, data);
@@ -374,6 +379,29 @@ void Node::bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey
     notice.type = wire::NoticeType::kSecurity;
     notice.set_details(seen);
     raise(is_qkey ? wire::trap::kBadQKey : wire::trap::kBadPKey, notice);
+}
+
+bool Node::lets_pass(std::uint8_t port, bool inbound, PKey pkey) const {
+    const Port& at = ports_[port];
+    const bool enforced = inbound ? at.info.partition_enforcement_inbound
+                                  : at.info.partition_enforcement_outbound;
+    return !enforced || port == 0 ||
+           std::ranges::any_of(at.pkeys, [&](PKey own) {
+               // Whether a member is full or limited is between the ends: a limited one's port has
+               // its limited key, and it may send with that.
+               return (own.value & 0x7FFF) != 0 && ((own.value ^ pkey.value) & 0x7FFF) == 0;
+           });
+}
+
+void Node::refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen) {
+    ConstraintErrors& errors = ports_[port].constraint_errors;
+    ++(inbound ? errors.rcv : errors.xmit);
+    seen.switch_lid = ports_[0].info.lid;
+    seen.port_num = PortNum{port};
+    wire::Notice notice;
+    notice.type = wire::NoticeType::kSecurity;
+    notice.set_details(seen);
+    raise(wire::trap::kBadPKeyAtSwitch, notice);
 }
 
 void Node::raise(std::uint16_t trap, const wire::Notice& notice) {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/agent/cc_agent.h"
 #include "core/agent/packet.h"
 #include "core/base/ids.h"
 #include "core/wire/node_info.h"
@@ -97,12 +98,16 @@ class Node {
     PKey pkey(std::uint8_t port, std::uint16_t index) const;
     std::uint8_t vl(std::uint8_t in, std::uint8_t out, std::uint8_t sl) const;
     std::uint32_t link_downed(std::uint8_t port) const { return downed_[port]; }
+    /// The congestion control agent that a packet to this port is for.
+    CongestionAgent& congestion(std::uint8_t port) {
+        return congestion_[is_switch() ? 0 : port - 1U];
+    }
 
     /// The answer to a subnet management packet that has arrived for this node by `in_port`, or
     /// nothing: it is not for the agent (a manager's business, see is_for_manager), or refused in
-    /// silence. `now_ns` runs the M_Key lease.
+    /// silence. `now_ns` runs the M_Key lease; `slid` is who a trap accuses.
     std::optional<wire::MadBytes> receive_smp(const wire::MadBytes& request, std::uint8_t in_port,
-                                              std::uint64_t now_ns);
+                                              std::uint64_t now_ns, Lid slid = kLidPermissive);
     /// SMInfo, traps and reports are between managers; agents do not answer them.
     static bool is_for_manager(const wire::MadBytes& smp);
 
@@ -122,6 +127,18 @@ class Node {
     void announce_all();
     /// A violation seen by the data path: counted, and told to the manager.
     void bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey);
+    /// Of a switch: whether a packet of this partition may pass its external port (IBA vol. 1,
+    /// 18.2.4.2.1), and what it does about one that may not.
+    bool lets_pass(std::uint8_t port, bool inbound, PKey pkey) const;
+    void refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen);
+    /// By port: packets that were refused coming in and going out.
+    struct ConstraintErrors {
+        std::uint64_t rcv = 0;
+        std::uint64_t xmit = 0;
+    };
+    const ConstraintErrors& constraint_errors(std::uint8_t port) const {
+        return ports_[port].constraint_errors;
+    }
 
     std::optional<Change> poll_change();
     /// A trap that is due, to be sent from the base port; repeated until it is repressed.
@@ -137,6 +154,7 @@ class Node {
         std::vector<std::array<std::uint8_t, 16>> sl2vl;  ///< By in port; empty: as at power-up.
         std::vector<std::uint8_t> vlarb;                  ///< 4 blocks; empty: as at power-up.
         std::uint64_t lease_ends_ns = 0;                  ///< 0: the M_Key lease does not run.
+        ConstraintErrors constraint_errors;
         bool cable = false;
     };
     struct Trap {
@@ -148,7 +166,8 @@ class Node {
     using Data = std::span<std::uint8_t, wire::kSmpDataBytes>;
 
     // node.cc
-    bool key_allows(const wire::MadBytes& request, Port& base, bool is_set, std::uint64_t now_ns);
+    bool key_allows(const wire::MadBytes& request, Port& base, bool is_set, std::uint64_t now_ns,
+                    Lid slid);
     void changed(Change::Kind kind, std::uint8_t port, std::uint16_t index = 0);
     void raise(std::uint16_t trap, const wire::Notice& notice);
     void repress(const wire::MadBytes& request);
@@ -156,10 +175,10 @@ class Node {
     std::uint16_t node_description(bool set, Data data);
     std::uint16_t node_info(bool set, std::uint8_t in_port, Data data);
     std::uint16_t switch_info(bool set, Data data);
-    std::uint16_t guid_info(bool set, std::uint32_t modifier, Data data);
-    std::uint16_t pkey_table(bool set, std::uint32_t modifier, Data data);
-    std::uint16_t sl_to_vl(bool set, std::uint32_t modifier, Data data);
-    std::uint16_t vl_arbitration(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t guid_info(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data);
+    std::uint16_t pkey_table(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data);
+    std::uint16_t sl_to_vl(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data);
+    std::uint16_t vl_arbitration(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data);
     std::uint16_t linear_table(bool set, std::uint32_t modifier, Data data);
     std::uint16_t multicast_table(bool set, std::uint32_t modifier, Data data);
     std::uint16_t led_info(bool set, std::uint32_t modifier, Data data);
@@ -178,6 +197,7 @@ class Node {
     std::vector<std::uint8_t> lft_;
     std::vector<std::array<std::uint16_t, 16>> mft_;  ///< By MLID from 0xC000 on; port mask.
     std::vector<std::uint32_t> downed_;  ///< By port: how often its link went down.
+    std::vector<CongestionAgent> congestion_;  ///< A switch's, or one per port of an adapter.
     bool led_ = false;
     std::deque<Change> changes_;
     std::vector<Trap> traps_;

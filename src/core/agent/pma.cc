@@ -130,6 +130,8 @@ struct PerfAgent::Request {
     PortCounts count(std::uint8_t port) const {
         PortCounts counts = source.read(id, port);
         counts.link_downed = node.link_downed(port);
+        counts.rcv_constraint_errors += node.constraint_errors(port).rcv;
+        counts.xmit_constraint_errors += node.constraint_errors(port).xmit;
         return counts;
     }
 

@@ -87,8 +87,8 @@ std::uint16_t Node::switch_info(bool set, Data data) {
     return status::kOk;
 }
 
-std::uint16_t Node::guid_info(bool set, std::uint32_t modifier, Data data) {
-    const std::uint8_t port = is_switch() ? 0 : 1;
+std::uint16_t Node::guid_info(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data) {
+    const std::uint8_t port = base_port(in_port);
     std::vector<Guid>& guids = ports_[port].guids;
     const std::size_t first = std::size_t{modifier} * kGuidBlock;
     if (first >= guids.size()) {
@@ -112,8 +112,8 @@ std::uint16_t Node::guid_info(bool set, std::uint32_t modifier, Data data) {
     return status::kOk;
 }
 
-std::uint16_t Node::pkey_table(bool set, std::uint32_t modifier, Data data) {
-    std::uint32_t port = is_switch() ? modifier >> 16 : 1;
+std::uint16_t Node::pkey_table(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data) {
+    const std::uint32_t port = is_switch() ? modifier >> 16 : in_port;
     const std::size_t first = std::size_t{modifier & 0xFFFF} * kPKeyBlock;
     if (port >= ports_.size() || first >= ports_[port].pkeys.size()) {
         return status::kInvalidField;
@@ -137,9 +137,9 @@ std::uint16_t Node::pkey_table(bool set, std::uint32_t modifier, Data data) {
 
 /// The modifier names in and out port; the optimized form (bit 16 and 17: all in ports, all out
 /// ports) writes many at once, which spares a manager hundreds of packets per switch.
-std::uint16_t Node::sl_to_vl(bool set, std::uint32_t modifier, Data data) {
+std::uint16_t Node::sl_to_vl(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data) {
     const std::uint32_t in = is_switch() ? modifier >> 8 & 0xFF : 0;
-    const std::uint32_t out = is_switch() ? modifier & 0xFF : 1;
+    const std::uint32_t out = is_switch() ? modifier & 0xFF : in_port;
     const bool all_in = is_switch() && (modifier >> 17 & 1) != 0;
     const bool all_out = is_switch() && (modifier >> 16 & 1) != 0;
     if ((!all_in && in >= ports_.size()) || (!all_out && out >= ports_.size())) {
@@ -175,9 +175,10 @@ std::uint16_t Node::sl_to_vl(bool set, std::uint32_t modifier, Data data) {
     return status::kOk;
 }
 
-std::uint16_t Node::vl_arbitration(bool set, std::uint32_t modifier, Data data) {
+std::uint16_t Node::vl_arbitration(bool set, std::uint8_t in_port, std::uint32_t modifier,
+                                   Data data) {
     const std::uint32_t block = modifier >> 16;
-    const std::uint32_t port = is_switch() ? modifier & 0xFFFF : 1;
+    const std::uint32_t port = is_switch() ? modifier & 0xFFFF : in_port;
     if (port >= ports_.size() || block == 0 || block > kVlArbBlocks) {
         return status::kInvalidField;
     }

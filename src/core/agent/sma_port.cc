@@ -107,8 +107,10 @@ std::uint16_t Node::port_info(bool set, std::uint32_t modifier, std::uint8_t in_
         return status::kInvalidField;
     }
     const auto number = static_cast<std::uint8_t>(port);
-    std::uint16_t result = status::kOk;
-    if (set) {
+    // The key that was checked is that of the port by which the request came.
+    const bool foreign = !is_switch() && number != in_port;
+    std::uint16_t result = set && foreign ? status::kInvalidField : status::kOk;
+    if (set && !foreign) {
         const auto wanted = wire::parse<PortInfo>(data);
         result = check_port_info(wanted, number);
         if (result == status::kOk) {
@@ -126,6 +128,9 @@ std::uint16_t Node::port_info(bool set, std::uint32_t modifier, std::uint8_t in_
         answer.capability_mask = 0;
         answer.capability_mask2 = 0;
         answer.guid_cap = 0;
+    }
+    if (foreign) {
+        answer.mkey = 0;
     }
     std::ranges::fill(data, std::uint8_t{0});
     wire::emit(answer, data);
@@ -161,9 +166,16 @@ void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
         info.mkey_lease_period = wanted.mkey_lease_period;
         info.mkey_protect_bits = wanted.mkey_protect_bits;
         info.subnet_time_out = wanted.subnet_time_out;
-        info.mkey_violations = wanted.mkey_violations;
-        info.pkey_violations = wanted.pkey_violations;
-        info.qkey_violations = wanted.qkey_violations;
+        // Zero resets a counter; anything else leaves it (IBA vol. 1, 14.2.5.6).
+        if (wanted.mkey_violations == 0) {
+            info.mkey_violations = 0;
+        }
+        if (wanted.pkey_violations == 0) {
+            info.pkey_violations = 0;
+        }
+        if (wanted.qkey_violations == 0) {
+            info.qkey_violations = 0;
+        }
         info.multicast_pkey_trap_suppression_enabled =
             wanted.multicast_pkey_trap_suppression_enabled;
         if (wanted.client_reregister) {

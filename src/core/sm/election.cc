@@ -73,9 +73,11 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
                 take_over = state_ != SmState::kNotActive;
                 break;
             case SmInfoControl::kAcknowledge:
-                if (state_ == SmState::kMaster) {
+                if (const auto found = others_.find(theirs.guid.value);
+                    state_ == SmState::kMaster && found != others_.end() && found->second.offered) {
+                    found->second.offered = false;
+                    found->second.info = theirs;
                     master_guid_ = theirs.guid.value;
-                    others_[master_guid_].info = theirs;
                     set_state(SmState::kStandby);
                     next_sweep_ns_ = now_ns + config_.poll_period_ns;
                 }
@@ -209,6 +211,7 @@ void Manager::hand_over_now(std::uint64_t now_ns) {
     heir_.reset();
     if (heir != others_.end() && state_ == SmState::kMaster) {
         const EndPort at = heir->second.at;
+        heir->second.offered = true;
         queue(control(own_info(), SmInfoControl::kHandover, subnet_.node(at.node).path, at));
         advance(now_ns);
     }

@@ -228,7 +228,10 @@ std::optional<Manager::Transmit> Manager::poll_transmit(std::uint64_t now_ns) {
             continue;
         }
         ++stats_.smps_sent;
-        return Transmit{client_.start(*request, config_.mkey, now_ns), kLidPermissive};
+        // Who claims to be a manager is a program, and need not be one of ours: no key for it.
+        const std::uint64_t mkey =
+            request->attribute == wire::SmAttribute::kSmInfo ? 0 : config_.mkey;
+        return Transmit{client_.start(*request, mkey, now_ns), kLidPermissive};
     }
     return std::nullopt;
 }

@@ -134,6 +134,7 @@ class Manager {
         wire::SmInfo info;
         EndPort at;
         bool answered = false;
+        bool offered = false;  ///< The subnet, to take it over.
     };
     const std::unordered_map<std::uint64_t, Other>& others() const { return others_; }
 

@@ -53,13 +53,20 @@ std::optional<SmpAnswer> SmpClient::handle(const wire::MadBytes& mad) {
     Slot& slot = slots_[index];
     const wire::Mad<const std::uint8_t> sent(slot.mad);
     if (!slot.busy || transaction >> kSlotBits != slot.use ||
+        header.mgmt_class() != sent.mgmt_class() ||
         header.attribute_id() != sent.attribute_id() ||
         header.attribute_modifier() != sent.attribute_modifier()) {
         return std::nullopt;
     }
+    // An answer names the way that the request went: one that somebody makes up would have to know it.
+    const wire::Smp<const std::uint8_t> smp(mad);
+    const wire::Smp<const std::uint8_t> asked(slot.mad);
+    if (!smp.direction() || smp.hop_count() != asked.hop_count() ||
+        !std::ranges::equal(smp.initial_path(), asked.initial_path())) {
+        return std::nullopt;
+    }
     SmpAnswer answer;
     answer.purpose = slot.purpose;
-    const wire::Smp<const std::uint8_t> smp(mad);
     answer.status = smp.status();
     std::ranges::copy(smp.data(), answer.data.begin());
     slot.busy = false;

@@ -44,6 +44,8 @@ class SubnetService {
     Manager& manager() { return manager_; }
     const Manager& manager() const { return manager_; }
     SubnetAdmin& admin() { return admin_; }
+    /// Of several packets each, that are not over.
+    std::size_t transfers() const { return rmpp_.transfers(); }
 
   private:
     void follow_manager(std::uint64_t now_ns);
