@@ -14,6 +14,8 @@ using wire::SmInfo;
 using wire::SmInfoControl;
 using wire::SmState;
 
+constexpr std::uint64_t kOfferPeriodNs = 500'000'000;
+
 SmpRequest control(const SmInfo& own, SmInfoControl what, const DirectedPath& path, EndPort to) {
     SmpRequest request;
     request.purpose = {Purpose::kSmInfo, to.port, to.node, static_cast<std::uint32_t>(what)};
@@ -75,11 +77,8 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
             case SmInfoControl::kAcknowledge:
                 if (const auto found = others_.find(theirs.guid.value);
                     state_ == SmState::kMaster && found != others_.end() && found->second.offered) {
-                    found->second.offered = false;
                     found->second.info = theirs;
-                    master_guid_ = theirs.guid.value;
-                    set_state(SmState::kStandby);
-                    next_sweep_ns_ = now_ns + config_.poll_period_ns;
+                    follow(found->second, now_ns);
                 }
                 break;
             case SmInfoControl::kDisable:
@@ -138,7 +137,15 @@ void Manager::got_sm_info(const SmpAnswer& answer, std::uint64_t now_ns) {
     other.at = {answer.purpose.node, answer.purpose.port};
     other.answered = true;
     silences_ = 0;
-    if (phase_ == Phase::kIdle && state_ == SmState::kMaster && answer.purpose.index == 0) {
+    if (state_ != SmState::kMaster) {
+        return;
+    }
+    if (other.offered && info.sm_state == SmState::kMaster) {
+        // It has taken what it was offered. Not everybody says so by an acknowledgement.
+        follow(other, now_ns);
+    } else if (answer.purpose.index == static_cast<std::uint32_t>(SmInfoControl::kHandover)) {
+        queue(ask_manager(other.at));
+    } else if (answer.purpose.index == 0 && phase_ == Phase::kIdle) {
         elect(now_ns);  // It came after our last sweep.
     }
 }
@@ -164,13 +171,19 @@ void Manager::elect(std::uint64_t now_ns) {
         heir_ = best != nullptr ? std::optional(best->info.guid) : std::nullopt;
         return;
     }
-    const Other* const follow = master != nullptr ? master : best;
-    if (follow == nullptr) {
+    const Other* const better = master != nullptr ? master : best;
+    if (better == nullptr) {
         set_state(SmState::kMaster);
         registered_.clear();
         return;
     }
-    master_guid_ = follow->info.guid.value;
+    follow(others_.at(better->info.guid.value), now_ns);
+}
+
+/// In its shadow from now on.
+void Manager::follow(Other& master, std::uint64_t now_ns) {
+    master.offered = false;
+    master_guid_ = master.info.guid.value;
     silences_ = 0;
     set_state(SmState::kStandby);
     next_sweep_ns_ = now_ns + config_.poll_period_ns;
@@ -208,7 +221,7 @@ bool Manager::hand_over() {
 
 void Manager::hand_over_now(std::uint64_t now_ns) {
     const auto heir = heir_ ? others_.find(heir_->value) : others_.end();
-    heir_.reset();
+    heir_due_ns_ = now_ns + kOfferPeriodNs;
     if (heir != others_.end() && state_ == SmState::kMaster) {
         const EndPort at = heir->second.at;
         heir->second.offered = true;

@@ -36,6 +36,8 @@ void Manager::stop() {
 void Manager::set_state(wire::SmState state) {
     if (state_ != state) {
         state_ = state;
+        heir_.reset();
+        heir_due_ns_ = 0;
         event({.kind = ManagerEvent::kStateChanged});
     }
 }
@@ -343,8 +345,8 @@ std::uint64_t Manager::next_timeout_ns() const {
     if (stopped_) {
         return UINT64_MAX;
     }
-    return std::min(client_.next_timeout_ns(),
-                    phase_ == Phase::kIdle ? next_sweep_ns_ : UINT64_MAX);
+    return std::min({client_.next_timeout_ns(), heir_ ? heir_due_ns_ : UINT64_MAX,
+                     phase_ == Phase::kIdle ? next_sweep_ns_ : UINT64_MAX});
 }
 
 void Manager::handle_trap(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns) {

@@ -110,9 +110,12 @@ class Manager {
     /// Groups that exist from now on; their trees are written in the next sweep or at once.
     void set_groups(std::vector<McastTree> groups, std::uint64_t now_ns);
     /// Gives up its own priority and hands the subnet to another manager, if one is there that has
-    /// the better claim then. It becomes the heir; once it has all it needs, hand_over_now() is due.
+    /// the better claim then. It becomes the heir; once it has all it needs, hand_over_now() is due,
+    /// again and again, since one that is still discovering may not take it.
     bool hand_over();
-    std::optional<Guid> heir() const { return heir_; }
+    std::optional<Guid> heir(std::uint64_t now_ns) const {
+        return now_ns >= heir_due_ns_ ? heir_ : std::nullopt;
+    }
     void hand_over_now(std::uint64_t now_ns);
     void stop();
 
@@ -206,6 +209,7 @@ class Manager {
     void handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns);
     void got_sm_info(const SmpAnswer& answer, std::uint64_t now_ns);
     void elect(std::uint64_t now_ns);
+    void follow(Other& master, std::uint64_t now_ns);
     SmpRequest ask_manager(EndPort at) const;
     void poll_master(std::uint64_t now_ns);
     bool outranks(const wire::SmInfo& other) const;
@@ -244,7 +248,8 @@ class Manager {
 
     std::unordered_map<std::uint64_t, Other> others_;  ///< Managers by port GUID.
     std::uint64_t master_guid_ = 0;                    ///< Whom a standby follows.
-    std::optional<Guid> heir_;                         ///< To whom a master hands over.
+    std::optional<Guid> heir_;                         ///< To whom a master hands over,
+    std::uint64_t heir_due_ns_ = 0;                    ///< not before this.
     std::uint32_t silences_ = 0;
     std::uint32_t act_count_ = 0;
     bool stopped_ = true;

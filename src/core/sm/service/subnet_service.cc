@@ -249,7 +249,7 @@ void SubnetService::replicate(std::uint64_t now_ns) {
         replica_due_ns_ = now_ns + kReplicaPeriodNs;
     }
     std::erase_if(copies_, [&](const auto& copy) { return !manager_.others().contains(copy.first); });
-    if (const auto heir = manager_.heir()) {
+    if (const auto heir = manager_.heir(now_ns)) {
         const auto copy = copies_.find(heir->value);
         if (copy != copies_.end() && copy->second.sender.over() &&
             copy->second.sender.revision() == admin_.revision()) {
