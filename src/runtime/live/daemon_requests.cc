@@ -15,6 +15,7 @@
 #include "runtime/live/daemon.h"
 #include "runtime/live/log.h"
 #include "runtime/live/naming.h"
+#include "runtime/live/routes.h"
 #include "runtime/live/sysfs.h"
 
 namespace softib::live {
@@ -270,6 +271,14 @@ void Daemon::handle_manager(Message& message) {
     message.status = 0;
     message.text_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), kTextMax));
     std::memcpy(message.text, text.data(), message.text_bytes);
+}
+
+int Daemon::handle_routes(Message& message) {
+    message.text_bytes = 0;
+    const int fd = write_routes(
+        collect_routes(management_.mesh(), management_.switch_nodes(), management_.manager()));
+    message.status = fd < 0 ? errno : 0;
+    return fd;
 }
 
 void Daemon::handle_set_pkey(Message& message) {
