@@ -33,6 +33,10 @@ _softib() {
         [[ ${COMP_WORDS[i]} == -f || ${COMP_WORDS[i]} == --fabric ]] && fabric=${COMP_WORDS[i + 1]}
     done
 
+    if [[ $command == routes && $prev == dump ]]; then
+        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+        return
+    fi
     case $prev in
         -f | --fabric) words=$(_softib_fabrics) ;;
         --topology) words="single-switch fat-tree torus dragonfly" ;;
@@ -44,7 +48,7 @@ _softib() {
     esac
     if [[ -z $words ]]; then
         if ((COMP_CWORD == 1)); then
-            words="up down list status topo exec run env route link switch sm help --help --version"
+            words="up down list status topo exec run env route routes link switch sm help --help --version"
         else
             case $command in
                 up) words="$shape --foreground --json" ;;
@@ -56,10 +60,11 @@ _softib() {
                 env) words="-f $(_softib_hosts "$fabric")" ;;
                 run) words="$shape --ns --" ;;
                 route) words="-f show set clear $(_softib_switches "$fabric")" ;;
+                routes) words="-f check dump --all --json" ;;
                 link) words="-f up down $(_softib_switches "$fabric")" ;;
                 switch) words="-f kill revive $(_softib_switches "$fabric")" ;;
                 sm) words="-f status resweep handover --json" ;;
-                help) words="up down list status topo exec run env route link switch sm" ;;
+                help) words="up down list status topo exec run env route routes link switch sm" ;;
             esac
         fi
     fi
