@@ -19,7 +19,7 @@ _softib() {
     local command=${COMP_WORDS[1]} fabric= words= i
     local shape="--config --from --topology --hosts --hcas --radix --levels --dimensions
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
-        --host-pattern --arena --sm --engine"
+        --host-pattern --arena --sm --sm-args --engine"
     COMPREPLY=()
 
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -40,6 +40,7 @@ _softib() {
     case $prev in
         -f | --fabric) words=$(_softib_fabrics) ;;
         --topology) words="single-switch fat-tree torus dragonfly" ;;
+        --sm) words="softib opensm none" ;;
         --generation) words="EDR HDR NDR XDR" ;;
         -c | --config | --from | --dot | --svg | --ibnetdiscover | --ibsim)
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")

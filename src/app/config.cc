@@ -169,10 +169,19 @@ std::expected<void, std::string> set_arena(Description& description, const Value
 
 std::expected<void, std::string> set_manager(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
-    if (text == nullptr || (*text != "softib" && *text != "none")) {
-        return refuse("softib or none (then run one: softib exec HOST -- opensm)", value);
+    if (text == nullptr || (*text != "softib" && *text != "opensm" && *text != "none")) {
+        return refuse("softib, opensm or none (then run one: softib exec HOST -- opensm)", value);
     }
-    description.own_manager = *text == "softib";
+    description.manager = *text;
+    return {};
+}
+
+std::expected<void, std::string> set_manager_args(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) {
+        return refuse("a text", value);
+    }
+    description.manager_args = *text;
     return {};
 }
 
@@ -233,7 +242,10 @@ const std::vector<KeyRule>& rules() {
         {{"arena", "SIZE", "address space for programs' memory, used only where touched"},
          Form::kText,
          set_arena},
-        {{"sm", "WHO", "subnet manager: softib (ours) or none"}, Form::kText, set_manager},
+        {{"sm", "WHO", "subnet manager: softib (ours), opensm or none"}, Form::kText, set_manager},
+        {{"sm_args", "WORDS", "arguments of OpenSM, with --sm opensm"},
+         Form::kText,
+         set_manager_args},
         {{"engine", "NAME", "routing engine of our subnet manager"}, Form::kText, set_engine},
     };
     return table;
@@ -350,7 +362,8 @@ std::string key_at(const std::string& key, const std::string& origin) {
 
 std::expected<topo::Fabric, std::string> read_fabric(const Description& description) {
     for (const auto& [key, origin] : description.origins) {
-        if (key != "from" && key != "name" && key != "arena" && key != "sm" && key != "engine") {
+        if (key != "from" && key != "name" && key != "arena" && key != "sm" && key != "sm_args" &&
+            key != "engine") {
             return std::unexpected(
                 fmt::format("{} is for a fabric that is generated, but {} has one already: leave "
                             "out one of the two",
@@ -488,7 +501,8 @@ std::string to_toml(const Description& description) {
     if (!description.from.empty()) {
         const toml::table table{{"name", spec.name},
                                 {"from", description.from},
-                                {"sm", description.own_manager ? "softib" : "none"},
+                                {"sm", description.manager},
+                                {"sm_args", description.manager_args},
                                 {"engine", description.engine},
                                 {"arena", static_cast<std::int64_t>(description.arena_bytes)}};
         return written(table);
@@ -501,7 +515,8 @@ std::string to_toml(const Description& description) {
         {"generation", topo::link_speed(spec.generation).name},
         {"device_pattern", spec.device_pattern},
         {"host_pattern", spec.host_pattern},
-        {"sm", description.own_manager ? "softib" : "none"},
+        {"sm", description.manager},
+        {"sm_args", description.manager_args},
         {"engine", description.engine},
         {"arena", static_cast<std::int64_t>(description.arena_bytes)},
     };

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "app/fabric_dir.h"
+#include "app/manager_program.h"
+#include "app/manager_program.h"
 
 namespace softib::app {
 namespace {
@@ -96,7 +98,8 @@ TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
         both.origins["from"] = "--from";
         both.origins[std::string(key.name)] = flag_name(key.name);
         const bool goes_together = key.name == "from" || key.name == "name" ||
-                                   key.name == "arena" || key.name == "sm" || key.name == "engine";
+                                   key.name == "arena" || key.name == "sm" || key.name == "sm_args" ||
+                                   key.name == "engine";
         EXPECT_EQ(generate(both).has_value(), goes_together) << key.name;
     }
 }
@@ -179,6 +182,26 @@ TEST(FabricName, OnlyWhatIsSafeAsAFileName) {
         EXPECT_FALSE(check_fabric_name(bad)) << bad;
     }
     EXPECT_FALSE(check_fabric_name(std::string(49, 'a')));
+}
+
+TEST(Config, ManagerAndItsArgumentsAreKept) {
+    Description description;
+    ASSERT_TRUE(apply_flag("sm", "opensm", description));
+    ASSERT_TRUE(apply_flag("sm_args", "-R ftree -a 'my roots'", description));
+    Description again;
+    ASSERT_TRUE(parse_description(to_toml(description), "x.toml", again));
+    EXPECT_EQ(again.manager, "opensm");
+    EXPECT_EQ(again.manager_args, description.manager_args);
+    EXPECT_FALSE(apply_flag("sm", "me", description));
+}
+
+TEST(SplitWords, CutsAtSpacesOutsideOfQuotes) {
+    using Words = std::vector<std::string>;
+    EXPECT_EQ(split_words("").value(), Words{});
+    EXPECT_EQ(split_words(" -R  ftree\t-a\n'my roots' ").value(),
+              (Words{"-R", "ftree", "-a", "my roots"}));
+    EXPECT_EQ(split_words("a\"b 'c\"d '' e").value(), (Words{"ab 'cd", "", "e"}));
+    EXPECT_FALSE(split_words("-f \"x"));
 }
 
 }  // namespace

@@ -71,6 +71,12 @@ class Check(CliCase):
             self.ok("link", "down", "leaf1", port)
         self.assertRegex(self.check(status=0), r"islands +note +\d+ pairs are not joined by cables")
 
+    def test_status_of_the_manager_says_it_too(self):
+        self.ok("up", *TREE)
+        self.assertRegex(self.ok("sm"), r"master +softib on leaf0, LID 5\n(?s:.*)verified +yes\n")
+        self.ok("route", "clear", "leaf1", "1")
+        self.assertEqual(self.json("sm")["verified"], "no: 3 of 44 pairs lost (see softib routes check)")
+
     def test_no_fabric(self):
         self.assertIn("no fabric 'default' is up", self.refused("routes", "check"))
         self.refused("routes", status=2)

@@ -60,6 +60,7 @@ class Management final : public agent::CounterSource {
     /// By index into the arena's table.
     std::span<const agent::NodeId> switch_nodes() const { return switch_nodes_; }
     sm::Manager* manager() { return manager_ ? &*manager_ : nullptr; }
+    const sm::Manager* manager() const { return manager_ ? &*manager_ : nullptr; }
 
     agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
 
