@@ -130,6 +130,10 @@ void print_table(const Checked& checked) {
                           report.acyclic() ? "none"
                                            : fmt::format("one of {} channels", report.cycle.size()),
                           report.dependencies, lanes_text(checked)));
+    if (!report.acyclic() && !checked.routes.sls_known) {
+        table.note(
+            "", "another manager's paths may have other service levels, which keep to other lanes");
+    }
     table.note("links", load_text(report.load));
     fmt::print("{}", table.text());
     print_faults(checked);

@@ -14,7 +14,8 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from softib_test import Fabric, Failure, Report, free_port, listening, need_programs
+from softib_test import Fabric, Report, free_port, listening, need_programs
+from subnet import expect
 
 TREE = ("--topology", "fat-tree", "--hosts", "32", "--radix", "8")
 DEEP = ("--topology", "fat-tree", "--hosts", "16", "--radix", "4", "--levels", "3")
@@ -32,11 +33,6 @@ GOOD = [
     *[(f"degraded torus, {engine}", (*TORUS, "--engine", engine), 25, CUT_IN_TORUS) for engine in ("dor", "nue")],
     *[(f"dragonfly, {engine}", (*DRAGONFLY, "--engine", engine), 40, ()) for engine in ("dragonfly", "nue")],
 ]
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failure(text)
 
 
 def ibdmchk(fabric, directory):
