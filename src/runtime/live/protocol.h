@@ -15,24 +15,23 @@ inline constexpr char kSocketName[] = "softibd.sock";
 inline constexpr char kPidFileName[] = "softibd.pid";
 
 enum class Request : std::uint32_t {
-    kAttach = 1,       ///< text: host names, comma-separated. Reply: owner, arena fd.
-    kObserve = 2,      ///< Reply: arena fd, read-only.
-    kMcastAttach = 3,  ///< qpn, gid, lid.
+    kAttach = 1,      ///< text: host names, comma-separated. Reply: owner, arena fd.
+    kObserve = 2,     ///< Reply: arena fd, read-only.
+    kMcastAttach = 3, ///< qpn, gid, lid.
     kMcastDetach = 4,
-    kSysfsRead = 5,  ///< text: HOST '\0' path below the fake root. Reply: text.
-    kSetRoute = 6,   ///< index: switch, lid, port (0xFF: remove).
-    kSetLink = 7,    ///< text: node name; port; value: 0 down, 1 up.
-    kSetPKey = 8,    ///< index: HCA, port: table index, value: P_Key.
+    kSysfsRead = 5,   ///< text: HOST '\0' path below the fake root. Reply: text.
+    kSetRoute = 6,    ///< index: switch, lid, port (0xFF: remove).
+    kSetLink = 7,     ///< text: node name; port; value: 0 down, 1 up.
+    kSetPKey = 8,     ///< index: HCA, port: table index, value: P_Key.
     kShutdown = 9,
-    kMadOpen = 10,  ///< text: host names; index: HCA, one of theirs; port. Then kMad may follow.
-    kMad = 11,      ///< text: MadFrame, then a MAD. See MadFrame.
+    kMadOpen = 10,    ///< text: host names; index: HCA, one of theirs; port. Then kMad may follow.
+    kMad = 11,        ///< text: MadFrame, then a MAD. See MadFrame.
     kMadRegister = 12,    ///< text: MadAgent. No reply.
     kMadUnregister = 13,  ///< index: MadAgent::id. No reply.
-    kIsManager = 14,      ///< text: host names; index: of their devices. Its port has the IsSM bit
-                          ///< until we close.
-    kSetPower = 15,       ///< text: switch; value: 0 dead, 1 alive.
-    kManager = 16,        ///< value: ManagerCommand. Reply: text.
-    kRoutes = 17,         ///< Reply: a file with what routes.h reads.
+    kIsManager = 14,  ///< text: host names; index: of their devices. Its port has the IsSM bit until we close.
+    kSetPower = 15,   ///< text: switch; value: 0 dead, 1 alive.
+    kManager = 16,    ///< value: ManagerCommand. Reply: text.
+    kRoutes = 17,     ///< Reply: a file with what routes.h reads.
 };
 
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };
