@@ -19,7 +19,7 @@ _softib() {
     local command=${COMP_WORDS[1]} fabric= words= i
     local shape="--config --from --topology --hosts --hcas --radix --levels --dimensions
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
-        --host-pattern --arena --sm --engine --partitions --lid-file --qos --max-op-vls
+        --host-pattern --arena --sm --sm-args --engine --partitions --lid-file --qos --max-op-vls
         --vlarb-high --vlarb-low --high-limit --sl2vl"
     COMPREPLY=()
 
@@ -34,9 +34,14 @@ _softib() {
         [[ ${COMP_WORDS[i]} == -f || ${COMP_WORDS[i]} == --fabric ]] && fabric=${COMP_WORDS[i + 1]}
     done
 
+    if [[ $command == routes && $prev == dump ]]; then
+        mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+        return
+    fi
     case $prev in
         -f | --fabric) words=$(_softib_fabrics) ;;
         --topology) words="single-switch fat-tree torus dragonfly" ;;
+        --sm) words="softib opensm none" ;;
         --generation) words="EDR HDR NDR XDR" ;;
         -c | --config | --from | --partitions | --lid-file | --dot | --svg | --ibnetdiscover | --ibsim)
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -45,7 +50,7 @@ _softib() {
     esac
     if [[ -z $words ]]; then
         if ((COMP_CWORD == 1)); then
-            words="up down list status topo exec run env route link switch sm help --help --version"
+            words="up down list status topo exec run env route routes link switch sm help --help --version"
         else
             case $command in
                 up) words="$shape --foreground --json" ;;
@@ -57,10 +62,11 @@ _softib() {
                 env) words="-f $(_softib_hosts "$fabric")" ;;
                 run) words="$shape --ns --" ;;
                 route) words="-f show set clear $(_softib_switches "$fabric")" ;;
+                routes) words="-f check dump --all --json" ;;
                 link) words="-f up down $(_softib_switches "$fabric")" ;;
                 switch) words="-f kill revive $(_softib_switches "$fabric")" ;;
                 sm) words="-f status resweep handover --json" ;;
-                help) words="up down list status topo exec run env route link switch sm" ;;
+                help) words="up down list status topo exec run env route routes link switch sm" ;;
             esac
         fi
     fi

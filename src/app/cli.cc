@@ -41,6 +41,7 @@ struct Parsed {
     ExecOptions env;
     RunOptions run;
     RouteOptions route;
+    RoutesOptions routes;
     LinkOptions link;
     SwitchOptions power;
     SmOptions sm;
@@ -191,6 +192,27 @@ Command add_route(CLI::App& app, Parsed& parsed) {
     return {sub, [&route] { return cmd_route(route); }};
 }
 
+Command add_routes(CLI::App& app, Parsed& parsed) {
+    RoutesOptions& routes = parsed.routes;
+    CLI::App* const sub =
+        app.add_subcommand("routes", "Check the routes of all switches, or write them to files");
+    add_fabric_choice(*sub, routes.fabric);
+    sub->require_subcommand(1);
+    const auto action = [&](const char* name, const char* help) {
+        CLI::App* const one = sub->add_subcommand(name, help);
+        one->fallthrough();
+        one->parse_complete_callback([&routes, name] { routes.action = name; });
+        return one;
+    };
+    CLI::App* const check = action("check", "does everything arrive, can packets block each other");
+    check->add_flag("-a,--all", routes.all,
+                    "credit loops: count what switches send and receive too");
+    check->add_flag("--json", routes.json, "print JSON");
+    CLI::App* const dump = action("dump", "write them as OpenSM does, for ibdmchk");
+    dump->add_option("directory", routes.directory)->type_name("DIR")->required();
+    return {sub, [&routes] { return cmd_routes(routes); }};
+}
+
 Command add_switch(CLI::App& app, Parsed& parsed) {
     SwitchOptions& power = parsed.power;
     CLI::App* const sub = app.add_subcommand("switch", "Kill a switch, or wake it up again");
@@ -268,8 +290,8 @@ int run(int argc, char** argv) {
         add_up(app, parsed),     add_down(app, parsed), add_list(app, parsed),
         add_status(app, parsed), add_topo(app, parsed), add_exec(app, parsed),
         add_run(app, parsed),    add_env(app, parsed),  add_route(app, parsed),
-        add_link(app, parsed),   add_switch(app, parsed), add_sm(app, parsed),
-        add_help(app, parsed)};
+        add_routes(app, parsed), add_link(app, parsed), add_switch(app, parsed),
+        add_sm(app, parsed),     add_help(app, parsed)};
     app.footer(kFooter);  // After the subcommands, which would inherit it.
     std::vector<std::string> args = split(argc, argv, parsed);
     if (!args.empty() && !args.back().starts_with('-') && !is_command(commands, args.back())) {

@@ -16,6 +16,7 @@
 #include "app/commands.h"
 #include "app/enter_host.h"
 #include "app/launch.h"
+#include "app/manager_program.h"
 #include "app/teardown.h"
 #include "app/term.h"
 
@@ -105,6 +106,9 @@ int cmd_run(const RunOptions& options) {
         return fail(description.error());
     }
     description->spec.name = private_name();
+    if (auto checked = check_manager(*description); !checked) {
+        return fail(checked.error());
+    }
     const auto graph = generate_to_run(*description);
     if (!graph) {
         return fail(graph.error());
@@ -125,7 +129,10 @@ int cmd_run(const RunOptions& options) {
     if (!daemon) {
         return fail(daemon.error());
     }
-    const int status = run_on_host(*fabric, graph->hosts.front().name, options, waited);
+    const auto managed = description->manager == "opensm" ? wait_until_managed(*fabric)
+                                                          : std::expected<void, std::string>{};
+    const int status = managed ? run_on_host(*fabric, graph->hosts.front().name, options, waited)
+                               : fail(managed.error());
     close(lifeline[1]);
     int daemon_status = 0;
     if (waitpid(*daemon, &daemon_status, 0) != *daemon || daemon_status != 0) {

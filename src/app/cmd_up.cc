@@ -8,6 +8,7 @@
 #include "app/commands.h"
 #include "app/json_text.h"
 #include "app/launch.h"
+#include "app/manager_program.h"
 #include "app/term.h"
 
 namespace softib::app {
@@ -61,6 +62,18 @@ void report(const FabricRef& fabric, const topo::Fabric& graph, const Descriptio
                counted(hcas, "HCA"), counted(switches, "switch"), how);
     fmt::print("run a program on a host with: softib exec {}{} -- ibv_devinfo\n", name_flag,
                graph.hosts.front().name);
+}
+
+/// Whoever else manages the fabric needs a moment; if he does not succeed, it goes again.
+std::expected<void, std::string> bring_up(const FabricRef& fabric, const Description& description) {
+    if (description.manager != "opensm") {
+        return {};
+    }
+    auto managed = wait_until_managed(fabric);
+    if (!managed && !stop_daemon(fabric)) {
+        static_cast<void>(kill_daemon(fabric));
+    }
+    return managed;
 }
 
 }  // namespace
@@ -137,6 +150,9 @@ int cmd_up(const UpOptions& options) {
         return fail(description.error());
     }
     description->spec.name = fabric->name;
+    if (auto checked = check_manager(*description); !checked) {
+        return fail(checked.error());
+    }
     const auto graph = generate_to_run(*description);
     if (!graph) {
         return fail(graph.error());
@@ -151,6 +167,9 @@ int cmd_up(const UpOptions& options) {
     const auto pid = start_daemon(*fabric, -1);
     if (!pid) {
         return fail(pid.error());
+    }
+    if (auto managed = bring_up(*fabric, *description); !managed) {
+        return fail(managed.error());
     }
     report(*fabric, *graph, *description, *pid, options.json);
     return 0;

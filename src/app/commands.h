@@ -89,6 +89,15 @@ struct RouteOptions {
 };
 int cmd_route(const RouteOptions& options);
 
+struct RoutesOptions {
+    std::optional<std::string> fabric;
+    std::string action;     ///< "check" or "dump".
+    std::string directory;  ///< To dump to.
+    bool all = false;       ///< Traffic of switches themselves too.
+    bool json = false;
+};
+int cmd_routes(const RoutesOptions& options);
+
 struct LinkOptions {
     std::optional<std::string> fabric;
     std::string action;

@@ -173,10 +173,19 @@ std::expected<void, std::string> set_arena(Description& description, const Value
 
 std::expected<void, std::string> set_manager(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
-    if (text == nullptr || (*text != "softib" && *text != "none")) {
-        return refuse("softib or none (then run one: softib exec HOST -- opensm)", value);
+    if (text == nullptr || (*text != "softib" && *text != "opensm" && *text != "none")) {
+        return refuse("softib, opensm or none (then run one: softib exec HOST -- opensm)", value);
     }
-    description.own_manager = *text == "softib";
+    description.manager = *text;
+    return {};
+}
+
+std::expected<void, std::string> set_manager_args(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) {
+        return refuse("a text", value);
+    }
+    description.manager_args = *text;
     return {};
 }
 
@@ -275,9 +284,13 @@ const std::vector<KeyRule>& rules() {
          Form::kText,
          set_arena,
          About::kOther},
-        {{"sm", "WHO", "subnet manager: softib (ours) or none"},
+        {{"sm", "WHO", "subnet manager: softib (ours), opensm or none"},
          Form::kText,
          set_manager,
+         About::kOther},
+        {{"sm_args", "WORDS", "arguments of OpenSM, with --sm opensm"},
+         Form::kText,
+         set_manager_args,
          About::kOther},
         {{"engine", "NAME", "routing engine of our subnet manager"},
          Form::kText,
@@ -486,7 +499,10 @@ Result take_entry(const toml::key& key, const toml::node& node, const std::strin
 void write_manager_keys(const Description& description, toml::table& table) {
     const sm::QosConfig& qos = description.qos;
     const sm::QosConfig plain;
-    table.insert("sm", description.own_manager ? "softib" : "none");
+    table.insert("sm", description.manager);
+    if (!description.manager_args.empty()) {
+        table.insert("sm_args", description.manager_args);
+    }
     table.insert("engine", description.engine);
     if (!description.partitions.empty()) {
         table.insert("partitions", description.partitions);
@@ -635,7 +651,7 @@ Result apply_flag(std::string_view key, const std::string& text, Description& de
 }
 
 std::expected<topo::Fabric, std::string> generate(const Description& description) {
-    if (!description.partitions.empty() && !description.own_manager) {
+    if (!description.partitions.empty() && description.manager != "softib") {
         return std::unexpected(
             "partitions are for our subnet manager, and there is none: leave out --partitions, or "
             "--sm none");

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "app/fabric_dir.h"
+#include "app/manager_program.h"
+#include "app/manager_program.h"
 
 namespace softib::app {
 namespace {
@@ -131,8 +133,8 @@ TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
         both.origins["from"] = "--from";
         both.origins[std::string(key.name)] = flag_name(key.name);
         constexpr std::string_view kGoTogether[] = {
-            "from", "name",       "arena",      "sm",         "engine",    "partitions", "lid_file",
-            "qos",  "max_op_vls", "high_limit", "vlarb_high", "vlarb_low", "sl2vl"};
+            "from",       "name", "arena",      "sm",         "sm_args",    "engine",    "partitions",
+            "lid_file",   "qos",  "max_op_vls", "high_limit", "vlarb_high", "vlarb_low", "sl2vl"};
         const bool goes_together =
             std::ranges::find(kGoTogether, key.name) != std::end(kGoTogether);
         EXPECT_EQ(generate(both).has_value(), goes_together) << key.name;
@@ -169,7 +171,7 @@ TEST_F(PartitionsFile, IsReadAndCheckedAtOnce) {
     write("a=1 : ALL;\nb=0 : ALL;\n");
     EXPECT_EQ(load_partitions(description).error(),
               path_ + ":2: '0' is no P_Key: write 0x0001 to 0x7fff");
-    description.own_manager = false;
+    description.manager = "none";
     EXPECT_FALSE(generate(description)) << "nobody would write the tables";
 }
 
@@ -262,6 +264,26 @@ TEST(FabricName, OnlyWhatIsSafeAsAFileName) {
         EXPECT_FALSE(check_fabric_name(bad)) << bad;
     }
     EXPECT_FALSE(check_fabric_name(std::string(49, 'a')));
+}
+
+TEST(Config, ManagerAndItsArgumentsAreKept) {
+    Description description;
+    ASSERT_TRUE(apply_flag("sm", "opensm", description));
+    ASSERT_TRUE(apply_flag("sm_args", "-R ftree -a 'my roots'", description));
+    Description again;
+    ASSERT_TRUE(parse_description(to_toml(description), "x.toml", again));
+    EXPECT_EQ(again.manager, "opensm");
+    EXPECT_EQ(again.manager_args, description.manager_args);
+    EXPECT_FALSE(apply_flag("sm", "me", description));
+}
+
+TEST(SplitWords, CutsAtSpacesOutsideOfQuotes) {
+    using Words = std::vector<std::string>;
+    EXPECT_EQ(split_words("").value(), Words{});
+    EXPECT_EQ(split_words(" -R  ftree\t-a\n'my roots' ").value(),
+              (Words{"-R", "ftree", "-a", "my roots"}));
+    EXPECT_EQ(split_words("a\"b 'c\"d '' e").value(), (Words{"ab 'cd", "", "e"}));
+    EXPECT_FALSE(split_words("-f \"x"));
 }
 
 }  // namespace

@@ -200,8 +200,9 @@ pid_t daemon_pid(const FabricRef& fabric) {
 
 void remove_leftovers(const FabricRef& fabric) {
     std::error_code ignored;
-    for (const char* const name : {live::kSocketName, kHostsDirName, kDescriptionName, kNetlistName,
-                                   kPartitionsName, kLogName, live::kPidFileName}) {
+    for (const char* const name :
+         {live::kSocketName, kHostsDirName, kManagerDirName, kDescriptionName, kNetlistName,
+          kPartitionsName, kLogName, live::kPidFileName}) {
         fs::remove_all(fs::path(fabric.dir) / name, ignored);
     }
 }

@@ -11,6 +11,7 @@
 //   softibd.sock   where programs attach
 //   softibd.log    what the daemon did
 //   proc/          one directory per attached process, for its event channels
+//   sm/            the files of OpenSM, if it is the subnet manager (softib up --sm opensm)
 //   hosts/         the /sys and /dev of each host that was used
 
 #include <sys/types.h>
@@ -28,6 +29,7 @@ inline constexpr char kNetlistName[] = "fabric.net";
 inline constexpr char kPartitionsName[] = "partitions.conf";
 inline constexpr char kLogName[] = "softibd.log";
 inline constexpr char kHostsDirName[] = "hosts";
+inline constexpr char kManagerDirName[] = "sm";
 inline constexpr std::size_t kFabricNameMax = 48;
 
 struct FabricRef {

@@ -18,6 +18,7 @@ namespace softib::app {
 namespace {
 
 constexpr std::size_t kNamesShown = 8;
+constexpr std::uint32_t kRouteTriesMax = 5;
 
 std::string not_up(const FabricRef& fabric, int error) {
     if (error == EAGAIN) {
@@ -121,6 +122,10 @@ int Observer::ask(live::Message& message) const {
     return live::rpc_call(fd_, message, nullptr) ? message.status : errno;
 }
 
+int Observer::ask(live::Message& message, int& passed_fd) const {
+    return live::rpc_call(fd_, message, &passed_fd) ? message.status : errno;
+}
+
 std::vector<Program> programs(const live::Arena& arena) {
     std::vector<Program> found;
     for (std::uint32_t i = 0; i < live::kProcsMax; ++i) {
@@ -165,6 +170,47 @@ std::string node_name(const live::Arena& arena, const live::NodeRef& node) {
         return fmt::format("{}/{}", arena.hosts[hca.host].name, hca.name);
     }
     return "-";
+}
+
+std::string node_name(const live::Arena& arena, Lid lid) {
+    return lid.value < live::kLftEntries ? node_name(arena, arena.lid_owner[lid.value]) : "-";
+}
+
+std::expected<live::Routes, std::string> read_routes(const Observer& observer) {
+    const live::Arena& arena = observer.arena();
+    if (arena.header->switches == 0) {
+        return std::unexpected("this fabric has no switches: nothing is routed");
+    }
+    std::expected<live::Routes, std::string> routes;
+    for (std::uint32_t tries = 0; tries < kRouteTriesMax; ++tries) {
+        const std::uint64_t before = arena.header->route_generation.load();
+        live::Message message;
+        message.request = live::Request::kRoutes;
+        int fd = -1;
+        if (const int error = observer.ask(message, fd); error != 0 || fd < 0) {
+            return std::unexpected(
+                fmt::format("softibd does not tell its routes: {}", std::strerror(error)));
+        }
+        auto file = live::read_routes(fd);
+        close(fd);
+        if (!file) {
+            return std::unexpected(fmt::format("cannot read the routes: {}", file.error()));
+        }
+        routes = live::join_routes(arena, std::move(*file));
+        if (arena.header->route_generation.load() == before) {
+            break;  // Else half of what we have is of before a change.
+        }
+    }
+    return routes;
+}
+
+sm::routing::Report verify_now(const live::Routes& routes, bool all) {
+    return sm::routing::verify(routes.graph, routes.tables,
+                               {.switches_send = all,
+                                .switches_receive = all,
+                                .shifts_max = 0,
+                                .shift_samples = 0,
+                                .random_samples = 0});
 }
 
 std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,

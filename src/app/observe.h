@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "app/fabric_dir.h"
+#include "core/sm/routing/verifier.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/protocol.h"
+#include "runtime/live/routes.h"
 
 namespace softib::app {
 
@@ -28,6 +30,8 @@ class Observer {
 
     /// Sends a request; 0 or the errno value that came back.
     int ask(live::Message& message) const;
+    /// The same for an answer that comes with a descriptor.
+    int ask(live::Message& message, int& passed_fd) const;
 
   private:
     explicit Observer(FabricRef fabric) : fabric_(std::move(fabric)) {}
@@ -56,6 +60,16 @@ Holdings holdings(const live::Arena& arena, live::Owner owner);
 
 /// "leaf0 port 3", "h0/mlx5_0", or "-".
 std::string node_name(const live::Arena& arena, const live::NodeRef& node);
+
+/// The node that has a LID: "leaf0", "h0/mlx5_0", or "-".
+std::string node_name(const live::Arena& arena, Lid lid);
+
+/// How packets go now. The error is for the user.
+std::expected<live::Routes, std::string> read_routes(const Observer& observer);
+
+/// The routes as the verifier sees them. Without `all`, only what programs send makes packets wait:
+/// switches too reach each other, but by ways that nobody takes under load.
+sm::routing::Report verify_now(const live::Routes& routes, bool all);
 
 /// Index of a switch by its name; the error lists the switches.
 std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,

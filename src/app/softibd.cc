@@ -18,6 +18,7 @@
 
 #include "app/config.h"
 #include "app/fabric_dir.h"
+#include "app/manager_program.h"
 #include "app/teardown.h"
 #include "app/term.h"
 #include "runtime/live/builder.h"
@@ -116,6 +117,7 @@ struct Built {
     topo::Fabric graph;
     live::Arena arena;
     live::ManagementOptions management;
+    Description description;
 };
 
 std::expected<Built, std::string> build(const FabricRef& fabric) {
@@ -134,8 +136,8 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
             fmt::format("cannot make an arena of {} bytes: {}; try a smaller one with --arena",
                         description.arena_bytes, std::strerror(errno)));
     }
-    Built built{std::move(*graph), arena, {}};
-    built.management.own_manager = description.own_manager;
+    Built built{std::move(*graph), arena, {}, description};
+    built.management.own_manager = description.manager == "softib";
     sm::ManagerConfig& manager = built.management.manager;
     manager.engine = description.engine;
     manager.partitions = std::move(description.partition_rules);
@@ -161,6 +163,11 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
          .lifeline_fd = options.lifeline_fd,
          .management = built->management});
     if (auto started = daemon.start(); !started) {
+        return started;
+    }
+    ManagerProgram manager;  // Ends before the daemon does.
+    if (auto started = manager.start(fabric, built->description, built->graph.hosts.front().name);
+        !started) {
         return started;
     }
     live::log_info("fabric {} is up: {}, {}, {}", fabric.name,

@@ -7,11 +7,11 @@ import os
 import pathlib
 import re
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from softib_test import Fabric, Failure, Report, need_programs
+from softib_test import Fabric, Report, need_programs
+from subnet import expect, opensm, pingpong, wait_state
 
 # Two leaves with two hosts each, two spines. LIDs: hosts 1 to 4, then leaf0, leaf1, spine0, spine1.
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
@@ -52,11 +52,6 @@ SHOWS = {
 RECORDS = {"NR": NODES, "PIR": PORTS, "PR": 64, "LFTR": 4, "SWI": None, "SMIR": 1, "LR": None,
            "SL2VL": None, "VLAR": None, "GUIDInfoRecord": 8, "ClassPortInfo": None}
 ENGINES = ["minhop", "updn", "dnup", "ftree", "lash", "dfsssp", "nue"]
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failure(text)
 
 
 def works(fabric, command):
@@ -157,21 +152,6 @@ def balance(fabric):
     return str(fabric.run("h0", ["bash", "-c", script]).check())
 
 
-def pingpong(fabric, server, client):
-    fabric.pair(server, client, lambda port: ["ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "50", "-c"])
-
-
-def state_of(fabric, host):
-    return re.search(r"State: (\w+)", fabric.run(host, ["ibstat"]).check().output)[1]
-
-
-def wait_state(fabric, host, state):
-    end = time.monotonic() + 10
-    while state_of(fabric, host) != state:
-        expect(time.monotonic() < end, f"{host} never gets {state}")
-        time.sleep(0.05)
-
-
 def port_state(fabric):
     fabric.run("h0", ["ibportstate", str(LEAF0), "2", "disable"]).check()
     wait_state(fabric, "h1", "Down")
@@ -205,21 +185,6 @@ def ibping(fabric):
     server.wait()
     expect("5 packets transmitted, 5 received, 0% packet loss" in result.output, str(result))
     return str(result)
-
-
-def opensm(fabric, engine):
-    """A sweep of OpenSM brings every port up and leaves no error in its log."""
-    with tempfile.TemporaryDirectory() as scratch:
-        log = pathlib.Path(scratch, "opensm.log")
-        result = fabric.run("h0", ["env", f"OSM_CACHE_DIR={scratch}", f"OSM_TMP_DIR={scratch}", "opensm", "-o", "-R",
-                                   f"{engine},no_fallback", "-f", str(log), "-e", "-D", "0x03"], timeout_s=60).check()
-        text = log.read_text(errors="replace")
-    expect("SUBNET UP" in text, f"the subnet is not up\n{text[-3000:]}\n{result}")
-    errors = [line for line in text.splitlines() if " ERR " in line]
-    expect(not errors, "\n".join(errors[:20]))
-    expect(state_of(fabric, "h3") == "Active", "a port is not active")
-    pingpong(fabric, "h0", "h3")
-    return text[-1000:]
 
 
 def main():

@@ -97,6 +97,12 @@ class Node {
     bool forwards_multicast(Lid mlid, std::uint8_t port) const;
     PKey pkey(std::uint8_t port, std::uint16_t index) const;
     std::uint8_t vl(std::uint8_t in, std::uint8_t out, std::uint8_t sl) const;
+    /// SLtoVL tables of an out port by in port; empty: as at power-up.
+    std::span<const std::array<std::uint8_t, 16>> lanes(std::uint8_t out) const {
+        return ports_[out].sl2vl;
+    }
+    /// Port masks by MLID from 0xC000 on; what is beyond the end goes nowhere.
+    std::span<const std::array<std::uint16_t, 16>> mft() const { return mft_; }
     std::uint32_t link_downed(std::uint8_t port) const { return downed_[port]; }
     /// The congestion control agent that a packet to this port is for.
     CongestionAgent& congestion(std::uint8_t port) {

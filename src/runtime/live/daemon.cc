@@ -386,6 +386,8 @@ int Daemon::handle(Connection& connection, Message& message) {
         case Request::kManager:
             handle_manager(message);
             return -1;
+        case Request::kRoutes:
+            return handle_routes(message);
         case Request::kMadOpen:
             handle_mad_open(connection, message);
             break;

@@ -94,6 +94,8 @@ class Daemon {
     void handle_set_power(Message& message);
     void handle_set_pkey(Message& message);
     void handle_manager(Message& message);
+    std::string master_text() const;
+    int handle_routes(Message& message);
     void handle_mad_open(Connection& connection, Message& message);
     void handle_mad_agent(const Connection& connection, const Message& message);
     void handle_is_manager(Connection& connection, Message& message);

@@ -15,6 +15,7 @@
 #include "runtime/live/daemon.h"
 #include "runtime/live/log.h"
 #include "runtime/live/naming.h"
+#include "runtime/live/routes.h"
 #include "runtime/live/sysfs.h"
 
 namespace softib::live {
@@ -98,6 +99,12 @@ const char* state_name(wire::SmState state) {
             return "master";
     }
     return "unknown";
+}
+
+void answer(Message& message, const std::string& text) {
+    message.status = 0;
+    message.text_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), kTextMax));
+    std::memcpy(message.text, text.data(), message.text_bytes);
 }
 
 }  // namespace
@@ -234,12 +241,47 @@ void Daemon::handle_set_power(Message& message) {
     message.status = 0;
 }
 
+/// Whom the ports say to be their manager: "opensm (pid 12) on h0/mlx5_0, LID 1". Empty: nobody.
+std::string Daemon::master_text() const {
+    std::uint16_t lid = 0;
+    for (std::uint32_t i = 0; i < arena_.header->hcas && lid == 0; ++i) {
+        lid = arena_.hcas[i].state.load() == PortState::kActive ? arena_.hcas[i].sm_lid
+                                                                : std::uint16_t{0};
+    }
+    if (lid == 0 || lid >= kLftEntries) {
+        return "";
+    }
+    const NodeRef& node = arena_.lid_owner[lid];
+    if (node.kind != NodeRef::kHca) {
+        return fmt::format("softib on {}, LID {}",
+                           node.kind == NodeRef::kSwitch ? arena_.switches[node.index].name : "-",
+                           lid);
+    }
+    const HcaRecord& hca = arena_.hcas[node.index];
+    std::string who = "softib";
+    if (management_.manager() == nullptr || management_.manager()->own_lid() != Lid{lid}) {
+        who = "one that is gone";
+        for (const auto& [fd, connection] : connections_) {
+            if (connection->manager_hca == node.index) {
+                who = fmt::format("{} (pid {})", command_of(connection->pid), connection->pid);
+            }
+        }
+    }
+    return fmt::format("{} on {}/{}, LID {}", who, arena_.hosts[hca.host].name, hca.name, lid);
+}
+
 /// Answers with lines of "name value", for `softib sm`.
 void Daemon::handle_manager(Message& message) {
     message.text_bytes = 0;
     sm::Manager* const manager = management_.manager();
     if (manager == nullptr) {
-        message.status = ENOENT;
+        const std::string master = master_text();
+        if (master.empty() ||
+            static_cast<ManagerCommand>(message.value) != ManagerCommand::kStatus) {
+            message.status = ENOENT;
+            return;
+        }
+        answer(message, fmt::format("master {}\n", master));
         return;
     }
     switch (static_cast<ManagerCommand>(message.value)) {
@@ -259,17 +301,23 @@ void Daemon::handle_manager(Message& message) {
             return;
     }
     hand_out_mads();
-    std::string text = fmt::format(
-        "state {}\nlid {}\nguid {}\npriority {}\nengine {}\nnodes {}\nfull_sweeps {}\n"
+    const std::string text = fmt::format(
+        "master {}\nstate {}\nlid {}\nguid {}\npriority {}\nengine {}\nnodes {}\nfull_sweeps {}\n"
         "partial_sweeps {}\nsmps {}\nlft_blocks {}\nothers {}\n",
-        state_name(manager->state()), manager->own_lid().value,
+        master_text(), state_name(manager->state()), manager->own_lid().value,
         to_string(manager->config().port_guid), manager->config().priority,
         manager->tables().engine, manager->subnet().size(), manager->stats().sweeps_full,
         manager->stats().sweeps_partial, manager->stats().smps_sent, manager->stats().lft_blocks,
         manager->others().size());
-    message.status = 0;
-    message.text_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), kTextMax));
-    std::memcpy(message.text, text.data(), message.text_bytes);
+    answer(message, text);
+}
+
+int Daemon::handle_routes(Message& message) {
+    message.text_bytes = 0;
+    const int fd = write_routes(
+        collect_routes(management_.mesh(), management_.switch_nodes(), management_.manager()));
+    message.status = fd < 0 ? errno : 0;
+    return fd;
 }
 
 void Daemon::handle_set_pkey(Message& message) {

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,11 @@ class Management final : public agent::CounterSource {
     bool set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns);
     void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
 
+    const agent::Mesh& mesh() const { return mesh_; }
+    /// By index into the arena's table.
+    std::span<const agent::NodeId> switch_nodes() const { return switch_nodes_; }
     sm::Manager* manager() { return service_ ? &service_->manager() : nullptr; }
+    const sm::Manager* manager() const { return service_ ? &service_->manager() : nullptr; }
 
     agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
 

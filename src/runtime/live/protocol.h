@@ -31,6 +31,7 @@ enum class Request : std::uint32_t {
     kIsManager = 14,  ///< text: host names; index: of their devices. Its port has the IsSM bit until we close.
     kSetPower = 15,   ///< text: switch; value: 0 dead, 1 alive.
     kManager = 16,    ///< value: ManagerCommand. Reply: text.
+    kRoutes = 17,     ///< Reply: a file with what routes.h reads.
 };
 
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };

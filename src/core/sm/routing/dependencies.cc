@@ -77,7 +77,27 @@ DependencyCollector::DependencyCollector(const Graph& graph, const Tables& table
       from_switches_(from_switches),
       by_pair_(tables.sls.pairwise() || !tables.sl_to_vl.empty()),
       used_(graph.switch_count()),
-      on_lanes_(std::size_t{graph.switch_count()} * tables.vls) {}
+      on_lanes_(std::size_t{graph.switch_count()} * tables.vls) {
+    if (by_pair_) {
+        find_starts();
+    }
+}
+
+void DependencyCollector::find_starts() {
+    starts_.resize(graph_.switch_count());
+    for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
+        for (const std::uint32_t i : graph_.targets(sw)) {
+            const Target& target = graph_.targets()[i];
+            const auto same = [&](std::uint8_t port) {
+                return tables_.sl_to_vl.same_in(sw, port, target.port);
+            };
+            if ((from_switches_ || !target.is_switch()) &&
+                std::ranges::none_of(starts_[sw], same)) {
+                starts_[sw].push_back(target.port);
+            }
+        }
+    }
+}
 
 void DependencyCollector::add(const RouteWalk& walk, const Target& target,
                               Dependencies& dependencies) {
@@ -117,24 +137,34 @@ void DependencyCollector::add_by_pair(const RouteWalk& walk, const Target& targe
     const auto reached = walk.reached();
     for (const std::uint32_t sw : reached) {
         std::fill_n(on_lanes_.begin() + static_cast<std::ptrdiff_t>(sw * vls), vls, 0);
-        const bool starts = from_switches_ || graph_.host_count(sw) != 0;
-        if (sw != target.at && starts) {
-            const std::uint8_t sl = tables_.sls.at(sw, target.at);
-            on_lanes_[std::size_t{sw} * vls + tables_.vl(sw, 0, walk.out_port(sw), sl)] |=
-                static_cast<std::uint16_t>(1U << sl);
+        if (sw == target.at) {
+            continue;
+        }
+        const std::uint8_t sl = tables_.sls.at(sw, target.at);
+        for (const std::uint8_t in_port : starts_[sw]) {
+            const std::uint8_t vl = tables_.vl(sw, in_port, walk.out_port(sw), sl);
+            if (vl < vls) {
+                on_lanes_[std::size_t{sw} * vls + vl] |= static_cast<std::uint16_t>(1U << sl);
+            } else {
+                ++discarded_;
+            }
         }
     }
     for (std::size_t i = reached.size(); i-- > 1;) {
         const std::uint32_t sw = reached[i];
         const std::uint32_t next = walk.next(sw);
-        if (next == target.at) {
-            continue;
-        }
         const std::uint8_t in_port = ports_.peer_port(sw, walk.out_port(sw));
         for (std::uint8_t vl = 0; vl < vls; ++vl) {
             for (unsigned sls = on_lanes_[std::size_t{sw} * vls + vl]; sls != 0; sls &= sls - 1) {
                 const auto sl = static_cast<std::uint8_t>(std::countr_zero(sls));
                 const std::uint8_t out_vl = tables_.vl(next, in_port, walk.out_port(next), sl);
+                if (out_vl >= vls) {
+                    ++discarded_;
+                    continue;
+                }
+                if (next == target.at) {
+                    continue;  // To the host: its channel waits for nothing.
+                }
                 dependencies.add(next, in_port, vl, walk.out_port(next), out_vl);
                 on_lanes_[std::size_t{next} * vls + out_vl] |= static_cast<std::uint16_t>(1U << sl);
             }

@@ -61,8 +61,11 @@ class DependencyCollector {
                         bool from_switches);
     /// `walk` has followed the routes to a LID of `target`.
     void add(const RouteWalk& walk, const Target& target, Dependencies& dependencies);
+    /// Hops at which a service level of a route was mapped to no lane of data.
+    std::uint64_t discarded() const { return discarded_; }
 
   private:
+    void find_starts();
     void add_one_vl(const RouteWalk& walk, std::uint8_t vl, Dependencies& dependencies);
     void add_by_pair(const RouteWalk& walk, const Target& target, Dependencies& dependencies);
 
@@ -71,6 +74,9 @@ class DependencyCollector {
     const PortMap& ports_;
     bool from_switches_;
     bool by_pair_;
+    /// By switch: ports by which packets come to it first, one of each kind.
+    std::vector<std::vector<std::uint8_t>> starts_;
+    std::uint64_t discarded_ = 0;
     std::vector<std::uint8_t> used_;       ///< By switch: something is sent through it.
     std::vector<std::uint16_t> on_lanes_;  ///< By switch and out VL: service levels sent.
 };

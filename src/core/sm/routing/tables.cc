@@ -59,6 +59,10 @@ SlToVl::SlToVl(std::uint32_t switches, std::uint8_t in_classes, std::uint8_t out
       out_class_(switches * kPorts),
       rows_(std::size_t{in_classes} * out_classes) {}
 
+SlToVl::SlToVl(std::vector<Row> rows, std::vector<PortTables> tables,
+               std::vector<std::uint32_t> tables_of)
+    : rows_(std::move(rows)), tables_(std::move(tables)), tables_of_(std::move(tables_of)) {}
+
 void SlToVl::set_in_class(std::uint32_t sw, std::uint8_t port, std::uint8_t in_class) {
     in_class_[sw * kPorts + port] = in_class;
 }
@@ -74,8 +78,22 @@ void SlToVl::set_row(std::uint8_t in_class, std::uint8_t out_class, const Row& r
 
 const SlToVl::Row& SlToVl::row(std::uint32_t sw, std::uint8_t in_port,
                                std::uint8_t out_port) const {
+    if (!tables_.empty()) {
+        const PortTables& tables = tables_[tables_of_[sw]];
+        return rows_[tables.row_of[std::size_t{in_port} * tables.ports + out_port]];
+    }
     return rows_[std::size_t{in_class_[sw * kPorts + in_port]} * out_classes_ +
                  out_class_[sw * kPorts + out_port]];
+}
+
+bool SlToVl::same_in(std::uint32_t sw, std::uint8_t a, std::uint8_t b) const {
+    if (tables_.empty()) {
+        return rows_.empty() || in_class_[sw * kPorts + a] == in_class_[sw * kPorts + b];
+    }
+    const PortTables& tables = tables_[tables_of_[sw]];
+    const std::span<const std::uint16_t> row_of(tables.row_of);
+    return std::ranges::equal(row_of.subspan(std::size_t{a} * tables.ports, tables.ports),
+                              row_of.subspan(std::size_t{b} * tables.ports, tables.ports));
 }
 
 std::uint8_t SlToVl::highest(std::uint8_t sl) const {

@@ -20,6 +20,8 @@ namespace softib::sm::routing {
 inline constexpr std::uint8_t kNoPath = 0xFF;
 inline constexpr std::uint32_t kLftBlock = 64;  ///< LIDs in one LinearForwardingTable MAD.
 inline constexpr std::uint8_t kSlCount = 16;
+inline constexpr std::uint8_t kVlDiscard =
+    15;  ///< In an SLtoVLMappingTable: such packets go nowhere.
 
 /// The linear forwarding tables of all switches. Rows are padded with kNoPath to whole blocks.
 class Lfts {
@@ -76,8 +78,18 @@ class SlToVl {
   public:
     using Row = std::array<std::uint8_t, kSlCount>;
 
+    /// The tables of one switch as it holds them, whoever wrote them: numbers of rows.
+    struct PortTables {
+        std::uint32_t ports = 0;            ///< Port 0 included.
+        std::vector<std::uint16_t> row_of;  ///< In port by out port.
+        friend bool operator==(const PortTables&, const PortTables&) = default;
+    };
+
     SlToVl() = default;
     SlToVl(std::uint32_t switches, std::uint8_t in_classes, std::uint8_t out_classes);
+    /// Without classes: `tables_of` says which of `tables` a switch has.
+    SlToVl(std::vector<Row> rows, std::vector<PortTables> tables,
+           std::vector<std::uint32_t> tables_of);
 
     /// Port 0 and the ports of hosts are of class 0 unless said otherwise.
     void set_in_class(std::uint32_t sw, std::uint8_t port, std::uint8_t in_class);
@@ -86,6 +98,8 @@ class SlToVl {
 
     bool empty() const { return rows_.empty(); }
     const Row& row(std::uint32_t sw, std::uint8_t in_port, std::uint8_t out_port) const;
+    /// Whether packets that came by one port go on as those that came by the other.
+    bool same_in(std::uint32_t sw, std::uint8_t a, std::uint8_t b) const;
     std::uint8_t highest(std::uint8_t sl) const;  ///< VL to which it is mapped anywhere.
     /// For the ports of hosts themselves.
     const Row& host_row() const { return rows_[0]; }
@@ -96,6 +110,8 @@ class SlToVl {
     std::vector<std::uint8_t> in_class_;   ///< 256 per switch.
     std::vector<std::uint8_t> out_class_;  ///< 256 per switch.
     std::vector<Row> rows_;                ///< In class by out class.
+    std::vector<PortTables> tables_;       ///< Not empty: instead of classes.
+    std::vector<std::uint32_t> tables_of_;
 };
 
 /// Sets of equally good out ports, by switch and destination switch.

@@ -51,6 +51,18 @@ TEST(SlToVl, RowBelongsToTheClassesOfBothPorts) {
     EXPECT_EQ(map.highest(2), 0);
 }
 
+TEST(SlToVl, TablesOfSwitchesMayBeShared) {
+    SlToVl::Row row{};
+    row[3] = 5;
+    const SlToVl map({SlToVl::Row{}, row}, {{2, {0, 0, 0, 0}}, {2, {0, 1, 0, 0}}}, {0, 1, 1});
+    EXPECT_EQ(map.row(0, 0, 1)[3], 0);
+    EXPECT_EQ(map.row(1, 0, 1)[3], 5);
+    EXPECT_EQ(map.row(2, 0, 1)[3], 5);
+    EXPECT_EQ(map.row(2, 1, 0)[3], 0);
+    EXPECT_TRUE(map.same_in(0, 0, 1));
+    EXPECT_FALSE(map.same_in(1, 0, 1));
+}
+
 TEST(Tables, SlIsAskedForByLid) {
     const Graph graph = make_graph(torus({3}));
     Tables tables;

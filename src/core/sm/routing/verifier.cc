@@ -36,6 +36,7 @@ class Verifier {
     void check_all(Report& report) {
         graph_.for_each_lid([&](const Target& target, Lid lid) { check(target, lid, report); });
         report.dependencies = dependencies_.count();
+        report.discarded = collector_.discarded();
         report.cycle = dependencies_.find_cycle();
         sum_up_load(report.load);
     }
@@ -47,7 +48,9 @@ class Verifier {
         walk_.to(target, lid);
         report.reach.hops_max = std::max(report.reach.hops_max, walk_.longest());
         count_pairs(target, lid, report.reach);
-        collector_.add(walk_, target, dependencies_);
+        if (options_.switches_receive || !target.is_switch()) {
+            collector_.add(walk_, target, dependencies_);
+        }
         if (!target.is_switch()) {
             add_flows();
         }
@@ -205,6 +208,10 @@ std::uint32_t shift_contention(const Graph& graph, const Tables& tables, std::ui
 std::vector<std::string> render(const Graph& graph, const Report& report) {
     std::vector<std::string> lines;
     render_reach(graph, report.reach, lines);
+    if (report.discarded != 0) {
+        lines.push_back(
+            fmt::format("at {} hops a switch has no lane for the service level", report.discarded));
+    }
     if (report.acyclic()) {
         lines.push_back(
             fmt::format("no credit loop among {} channel dependencies", report.dependencies));

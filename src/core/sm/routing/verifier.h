@@ -17,6 +17,7 @@ namespace softib::sm::routing {
 
 struct VerifyOptions {
     bool switches_send = true;         ///< Port 0 of a switch is a source too.
+    bool switches_receive = true;      ///< And its LID a destination: for dependencies.
     std::uint32_t shifts_max = 2048;   ///< Up to this many shifts are all tried …
     std::uint32_t shift_samples = 32;  ///< … of more, so many.
     std::uint32_t random_samples = 8;  ///< Random permutations tried.
@@ -64,6 +65,8 @@ struct Report {
     Reachability reach;
     std::uint64_t dependencies = 0;
     std::vector<Channel> cycle;  ///< Empty: no credit loop.
+    /// Hops of routes at which the switch maps their service level to no lane.
+    std::uint64_t discarded = 0;
     /// Pairs of switches with hosts whose two directions have different service levels. Programs
     /// that answer on the service level of the request leave the engine's plan on these.
     std::uint64_t one_way_sls = 0;
@@ -71,7 +74,7 @@ struct Report {
     Contention shifts;
     Contention random;
 
-    bool arrives() const { return reach.lost == 0; }
+    bool arrives() const { return reach.lost == 0 && discarded == 0; }
     bool acyclic() const { return cycle.empty(); }
     bool good() const { return arrives() && acyclic(); }
 };

@@ -130,6 +130,95 @@ TEST(Verifier, FollowsLanesByServiceLevelAndPort) {
     EXPECT_FALSE(check(graph, tables).acyclic());
 }
 
+/// The lanes of some tables, as if they had been read from the switches.
+SlToVl as_written(const Graph& graph, const SlToVl& lanes) {
+    constexpr std::uint32_t kPorts = 16;
+    std::vector<SlToVl::Row> rows;
+    std::vector<SlToVl::PortTables> tables(graph.switch_count());
+    std::vector<std::uint32_t> tables_of;
+    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+        tables_of.push_back(sw);
+        tables[sw].ports = kPorts;
+        for (std::uint8_t in = 0; in < kPorts; ++in) {
+            for (std::uint8_t out = 0; out < kPorts; ++out) {
+                tables[sw].row_of.push_back(static_cast<std::uint16_t>(rows.size()));
+                rows.push_back(lanes.row(sw, in, out));
+            }
+        }
+    }
+    return SlToVl(rows, tables, tables_of);
+}
+
+TEST(Verifier, LanesReadFromSwitchesAreThoseOfTheEngine) {
+    const Graph graph = make_graph(torus({5, 6}));
+    Tables tables = route("dor", graph);
+    ASSERT_FALSE(tables.sl_to_vl.empty());
+    const Report planned = check(graph, tables);
+    tables.sl_to_vl = as_written(graph, tables.sl_to_vl);
+    const Report written = check(graph, tables);
+    EXPECT_TRUE(written.good());
+    EXPECT_EQ(written.dependencies, planned.dependencies);
+}
+
+TEST(Verifier, PacketsOfHostsComeInByTheirPorts) {
+    const Graph graph = make_graph(torus({8}));
+    Tables tables = route("dor", graph);
+    tables.sls = {};
+    SlToVl lanes(graph.switch_count(), 2, 1);
+    SlToVl::Row up{};
+    up.fill(1);
+    lanes.set_row(1, 0, up);
+    for (const Target& target : graph.targets()) {
+        if (!target.is_switch()) {
+            lanes.set_in_class(target.at, target.port, 1);
+        }
+    }
+    const VerifyOptions options{.switches_send = false, .shifts_max = 0, .random_samples = 0};
+    const Report one_lane = verify(graph, tables, options);
+    tables.sl_to_vl = lanes;
+    tables.vls = 2;
+    EXPECT_GT(verify(graph, tables, options).dependencies, one_lane.dependencies)
+        << "the first hop is on VL 1, all others on VL 0";
+}
+
+TEST(Verifier, ServiceLevelWithoutALaneIsDiscarded) {
+    const Graph graph = make_graph(torus({5, 6}));
+    Tables tables = route("dor", graph);
+    SlToVl::Row none{};
+    none.fill(kVlDiscard);
+    tables.sl_to_vl = SlToVl(graph.switch_count(), 1, 2);
+    tables.sl_to_vl.set_row(0, 1, none);
+    tables.sl_to_vl.set_out_class(0, graph.links(0)[0].port, 1);
+    const Report report = check(graph, tables);
+    EXPECT_GT(report.discarded, 0U);
+    EXPECT_FALSE(report.good());
+    EXPECT_NE(text_of(graph, report).find("no lane for the service level"), std::string::npos);
+}
+
+TEST(Verifier, WhatSwitchesReceiveCountsOnlyIfAsked) {
+    // Three switches in a row, of which the last has no host.
+    GraphBuilder builder;
+    for (std::uint16_t i = 0; i < 3; ++i) {
+        builder.add_switch(Guid{i + 1U});
+        builder.add_target(
+            {.guid = Guid{i + 1U}, .lid = Lid{static_cast<std::uint16_t>(i + 1)}, .at = i});
+    }
+    builder.add_cable(0, 1, 1, 1);
+    builder.add_cable(1, 2, 2, 1);
+    builder.add_target({.guid = Guid{9}, .lid = Lid{9}, .port = 3, .at = 0});
+    const Graph graph = builder.build().value();
+    const Tables tables = route("minhop", graph);
+    const VerifyOptions programs{.switches_send = false,
+                                 .switches_receive = false,
+                                 .shifts_max = 0,
+                                 .shift_samples = 0,
+                                 .random_samples = 0};
+    VerifyOptions all = programs;
+    all.switches_receive = true;
+    EXPECT_EQ(verify(graph, tables, programs).dependencies, 0U);
+    EXPECT_EQ(verify(graph, tables, all).dependencies, 1U);
+}
+
 /// All dependencies, by following every path from every switch on its own.
 std::size_t count_by_walking(const Graph& graph, const Tables& tables) {
     std::set<std::tuple<std::uint32_t, int, std::uint32_t, int>> found;

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The verifier runs here and not in the daemon, which has programs to serve.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/commands.h"
+#include "app/json_text.h"
+#include "app/observe.h"
+#include "app/routes_dump.h"
+#include "app/term.h"
+#include "core/sm/routing/verifier.h"
+
+namespace softib::app {
+
+namespace {
+
+using sm::routing::Channel;
+using sm::routing::Fault;
+using sm::routing::Report;
+
+constexpr std::size_t kChannelsShown = 16;
+constexpr std::size_t kHostsShown = 3;
+
+struct Checked {
+    const live::Arena& arena;
+    const live::Routes& routes;
+    const Report& report;
+
+    bool good() const { return report.good() && routes.not_active == 0 && routes.without_lid == 0; }
+    std::string switch_name(std::uint32_t sw) const { return arena.switches[sw].name; }
+    /// "leaf0 (h0/mlx5_0, h1/mlx5_0)"
+    std::string source(std::uint32_t sw) const {
+        std::vector<std::string> hosts;
+        for (const std::uint32_t i : routes.graph.targets(sw)) {
+            const sm::routing::Target& target = routes.graph.targets()[i];
+            if (!target.is_switch()) {
+                hosts.push_back(hosts.size() == kHostsShown ? "…" : node_name(arena, target.lid));
+            }
+            if (hosts.size() > kHostsShown) {
+                break;
+            }
+        }
+        return hosts.empty() ? switch_name(sw)
+                             : fmt::format("{} ({})", switch_name(sw), fmt::join(hosts, ", "));
+    }
+    std::string channel(Channel at) const {
+        return fmt::format("{} port {} VL {}", switch_name(routes.graph.source(at.link)),
+                           routes.graph.links()[at.link].port, at.vl);
+    }
+};
+
+class ResultTable {
+  public:
+    void row(const std::string& what, bool good, const std::string& detail) {
+        table_.row(
+            {what, good ? painted("ok", Colour::kGreen) : painted("FAULT", Colour::kRed), detail});
+    }
+    void note(const std::string& what, const std::string& detail) {
+        table_.row({what, painted("note", Colour::kYellow), detail});
+    }
+    std::string text() const { return table_.text(); }
+
+  private:
+    Table table_{{"CHECK", "RESULT", "DETAIL"}};
+};
+
+std::string lanes_text(const Checked& checked) {
+    return fmt::format("{}{}", counted(checked.routes.tables.vls, "lane"),
+                       checked.routes.sls_known ? "" : ", all paths taken to have service level 0");
+}
+
+std::string load_text(const sm::routing::LinkLoad& load) {
+    if (load.links == 0) {
+        return "no links between switches";
+    }
+    return fmt::format(
+        "balance {:.2f}: all to all, {} to {} flows a link, {:.1f} on average; {} of {} "
+        "links unused",
+        load.balance, load.min, load.max, load.mean, load.unused, load.links);
+}
+
+void print_faults(const Checked& checked) {
+    const auto& reach = checked.report.reach;
+    if (!reach.examples.empty()) {
+        fmt::print("\nlost, for example:\n");
+    }
+    for (const Fault& fault : reach.examples) {
+        fmt::print("  from {} to {} (LID {}): {}\n", checked.source(fault.sw),
+                   node_name(checked.arena, fault.lid), fault.lid.value,
+                   fault.loop ? "runs in a circle" : "no path");
+    }
+    const auto& cycle = checked.report.cycle;
+    if (!cycle.empty()) {
+        fmt::print("\ncredit loop, each waits for the next and the last for the first:\n");
+    }
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+        if (i == kChannelsShown) {
+            fmt::print("  … and {} more\n", cycle.size() - i);
+            break;
+        }
+        fmt::print("  {}\n", checked.channel(cycle[i]));
+    }
+}
+
+void print_table(const Checked& checked) {
+    const Report& report = checked.report;
+    const auto& reach = report.reach;
+    ResultTable table;
+    table.row("ports", checked.routes.not_active == 0 && checked.routes.without_lid == 0,
+              checked.routes.not_active + checked.routes.without_lid == 0
+                  ? "all with a cable are active and have a LID"
+                  : fmt::format("{} with a cable not active, {} without a LID",
+                                checked.routes.not_active, checked.routes.without_lid));
+    table.row("paths", reach.lost == 0,
+              reach.lost == 0
+                  ? fmt::format("{} pairs of end ports reach each other, at most {}", reach.pairs,
+                                counted(reach.hops_max, "hop"))
+                  : fmt::format("{} of {} pairs of end ports lost, {} of them in circles",
+                                reach.lost, reach.pairs, reach.looping));
+    if (reach.apart != 0) {
+        table.note("islands", fmt::format("{} pairs are not joined by cables", reach.apart));
+    }
+    if (report.discarded != 0) {
+        table.row("lanes", false,
+                  fmt::format("at {} a switch has no lane for the service level",
+                              counted(report.discarded, "hop")));
+    }
+    table.row("credit loops", report.acyclic(),
+              fmt::format("{} among {} channel dependencies on {}",
+                          report.acyclic() ? "none"
+                                           : fmt::format("one of {} channels", report.cycle.size()),
+                          report.dependencies, lanes_text(checked)));
+    if (!report.acyclic() && !checked.routes.sls_known) {
+        table.note(
+            "", "another manager's paths may have other service levels, which keep to other lanes");
+    }
+    table.note("links", load_text(report.load));
+    fmt::print("{}", table.text());
+    print_faults(checked);
+}
+
+nlohmann::ordered_json to_json(const Checked& checked) {
+    using Json = nlohmann::ordered_json;
+    const Report& report = checked.report;
+    Json examples = Json::array();
+    for (const Fault& fault : report.reach.examples) {
+        examples.push_back({{"from", checked.switch_name(fault.sw)},
+                            {"to", node_name(checked.arena, fault.lid)},
+                            {"lid", fault.lid.value},
+                            {"circle", fault.loop}});
+    }
+    Json cycle = Json::array();
+    for (const Channel& channel : report.cycle) {
+        cycle.push_back({{"switch", checked.switch_name(checked.routes.graph.source(channel.link))},
+                         {"port", checked.routes.graph.links()[channel.link].port},
+                         {"vl", channel.vl}});
+    }
+    return {{"ok", checked.good()},
+            {"engine",
+             checked.routes.tables.engine.empty() ? Json() : Json(checked.routes.tables.engine)},
+            {"ports_not_active", checked.routes.not_active},
+            {"ports_without_lid", checked.routes.without_lid},
+            {"pairs", report.reach.pairs},
+            {"lost", report.reach.lost},
+            {"circles", report.reach.looping},
+            {"apart", report.reach.apart},
+            {"examples", examples},
+            {"hops_max", report.reach.hops_max},
+            {"discarded", report.discarded},
+            {"lanes", checked.routes.tables.vls},
+            {"service_levels_known", checked.routes.sls_known},
+            {"dependencies", report.dependencies},
+            {"credit_loop", cycle},
+            {"links", report.load.links},
+            {"links_unused", report.load.unused},
+            {"flows_min", report.load.min},
+            {"flows_mean", report.load.mean},
+            {"flows_max", report.load.max},
+            {"balance", report.load.balance}};
+}
+
+int check(const Observer& observer, const live::Routes& routes, const RoutesOptions& options) {
+    const Report report = verify_now(routes, options.all);
+    const Checked checked{observer.arena(), routes, report};
+    if (options.json) {
+        fmt::print("{}", json_text(to_json(checked)));
+    } else {
+        print_table(checked);
+    }
+    return checked.good() ? 0 : 1;
+}
+
+}  // namespace
+
+int cmd_routes(const RoutesOptions& options) {
+    const auto fabric = resolve_fabric(options.fabric);
+    if (!fabric) {
+        return fail(fabric.error());
+    }
+    const auto observer = Observer::open(*fabric);
+    if (!observer) {
+        return fail(observer.error());
+    }
+    const auto routes = read_routes(*observer);
+    if (!routes) {
+        return fail(routes.error());
+    }
+    if (options.action == "check") {
+        return check(*observer, *routes, options);
+    }
+    const auto dumped = dump_routes(observer->arena(), *routes, options.directory);
+    return dumped ? 0 : fail(dumped.error());
+}
+
+}  // namespace softib::app

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// OpenSM as the subnet manager of a fabric (softib up --sm opensm): a program on the first host, as
+// if softib exec had started it, with its files in the fabric's directory below sm/. The daemon is
+// its parent: it ends with the daemon, however that ends.
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "app/config.h"
+#include "app/fabric_dir.h"
+
+namespace softib::app {
+
+/// Words of a command line: cut at spaces outside of '…' and "…".
+std::expected<std::vector<std::string>, std::string> split_words(const std::string& text);
+
+/// Whether a fabric of this description can be managed; the error says what to install or change.
+std::expected<void, std::string> check_manager(const Description& description);
+
+class ManagerProgram {
+  public:
+    ManagerProgram() = default;
+    /// Ends it: politely, after a second for good.
+    ~ManagerProgram();
+    ManagerProgram(const ManagerProgram&) = delete;
+    ManagerProgram& operator=(const ManagerProgram&) = delete;
+
+    /// Starts OpenSM if the description asks for it. The fabric's socket is open already, but
+    /// somebody must serve it before OpenSM gets anywhere.
+    std::expected<void, std::string> start(const FabricRef& fabric, const Description& description,
+                                           const std::string& host);
+
+  private:
+    int pid_fd_ = -1;
+};
+
+/// Waits until all ports with a cable are active. The error has the end of OpenSM's log.
+std::expected<void, std::string> wait_until_managed(const FabricRef& fabric);
+
+}  // namespace softib::app
