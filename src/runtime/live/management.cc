@@ -316,9 +316,12 @@ void Management::set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_
     drive(now_ns);
 }
 
-agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
-    // Everything that programs did until now is in the totals, then they are whole.
+/// Everything that programs did until now is in the totals, then they are whole.
+void Management::refresh() {
     settle_all(arena_, kDaemonOwner);
+}
+
+agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     const NodeRef& place = writer_.place(node);
     PortCounters seen;
     if (place.kind == NodeRef::kHca) {

@@ -57,6 +57,7 @@ class Management final : public agent::CounterSource {
 
     sm::Manager* manager() { return manager_ ? &*manager_ : nullptr; }
 
+    void refresh() override;
     agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
 
   private:
