@@ -338,6 +338,7 @@ agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     counts.multicast_xmit_packets = seen.multicast_xmit_packets;
     counts.multicast_rcv_packets = seen.multicast_rcv_packets;
     counts.xmit_discards = seen.xmit_discards;
+    counts.rcv_switch_relay_errors = seen.relay_errors;
     counts.rcv_constraint_errors = seen.pkey_violations;
     return counts;
 }
