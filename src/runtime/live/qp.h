@@ -202,7 +202,8 @@ class Qp {
     };
     static constexpr std::size_t kAudiencesMax = 64;
     const Audience& audience(const AddressVector& to);
-    std::vector<std::uint32_t> find_audience(const AddressVector& to) const;
+    /// False: a group was being written all the time, and is not in it.
+    bool find_audience(const AddressVector& to, std::vector<std::uint32_t>& found) const;
 
     // qp_state.cc: waiting, errors, flushing, attributes
     void run_or_wait(const WorkRequest& wr);

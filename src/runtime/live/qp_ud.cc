@@ -2,6 +2,7 @@
 // Datagrams: UD sends to one queue pair or to a multicast group.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "runtime/live/client.h"
 #include "runtime/live/flows.h"
@@ -56,10 +57,14 @@ bool is_group_of(const McastGroup& group, const AddressVector& to) {
                      : group.mlid == to.dlid.value;
 }
 
-/// Copies a group's members between two looks at its sequence number; none if it is another.
-std::uint32_t read_members(const McastGroup& group, const AddressVector& to,
-                           std::uint32_t (&qpns)[kMcastMembersMax]) {
-    for (;;) {
+/// A group is written in less. Longer: the daemon died while it wrote, and traffic goes on.
+constexpr int kGroupReadsMax = 10'000;
+
+/// Copies a group's members between two looks at its sequence number; none if it is another, and
+/// nothing if no whole one is seen.
+std::optional<std::uint32_t> read_members(const McastGroup& group, const AddressVector& to,
+                                          std::uint32_t (&qpns)[kMcastMembersMax]) {
+    for (int reads = 0; reads < kGroupReadsMax; ++reads) {
         const std::uint32_t seq = group.seq.load(std::memory_order_acquire);
         std::uint32_t members = group.members <= kMcastMembersMax ? group.members : 0;
         if (!is_group_of(group, to)) {
@@ -70,7 +75,9 @@ std::uint32_t read_members(const McastGroup& group, const AddressVector& to,
         if ((seq & 1) == 0 && group.seq.load(std::memory_order_relaxed) == seq) {
             return members;
         }
+        cpu_relax();
     }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -226,21 +233,23 @@ bool Qp::Audience::is_of(const AddressVector& to) const {
 
 /// The queue pairs that are attached to the group at the ports where the switches' tables lead,
 /// and at our own: an HCA gives its own queue pairs their copy itself.
-std::vector<std::uint32_t> Qp::find_audience(const AddressVector& to) const {
+bool Qp::find_audience(const AddressVector& to, std::vector<std::uint32_t>& found) const {
     const Arena& arena = process_->arena;
-    std::vector<std::uint32_t> found;
+    found.clear();
     if (!active(arena.hcas[init_.hca].state)) {
-        return found;
+        return true;
     }
     std::vector<std::uint32_t> reached{init_.hca};
     follow_multicast(
         arena, init_.hca, to.dlid, [](SwitchPortRecord&, Step) {},
         [&](std::uint32_t hca) { reached.push_back(hca); });
     std::ranges::sort(reached);
+    bool whole = true;
     for (std::uint32_t g = 0; g < kMcastGroupsMax; ++g) {
         std::uint32_t qpns[kMcastMembersMax];
-        const std::uint32_t members = read_members(arena.mcast[g], to, qpns);
-        for (std::uint32_t m = 0; m < members; ++m) {
+        const std::optional<std::uint32_t> members = read_members(arena.mcast[g], to, qpns);
+        whole = whole && members;
+        for (std::uint32_t m = 0; m < members.value_or(0); ++m) {
             // The fabric never returns a multicast packet to the queue pair that sent it.
             if (qpns[m] != shared_->qpn &&
                 std::ranges::binary_search(reached, arena.qps[qp_index(qpns[m])].hca)) {
@@ -251,7 +260,7 @@ std::vector<std::uint32_t> Qp::find_audience(const AddressVector& to) const {
     std::ranges::sort(found);
     const auto twice = std::ranges::unique(found);  // Attached by two LIDs.
     found.erase(twice.begin(), twice.end());
-    return found;
+    return whole;
 }
 
 const Qp::Audience& Qp::audience(const AddressVector& to) {
@@ -275,8 +284,8 @@ const Qp::Audience& Qp::audience(const AddressVector& to) {
     }
     Audience& audience = audiences_[audience_last_];
     if (audience.route_generation != route || audience.mcast_generation != mcast) {
-        audience.qpns = find_audience(to);
-        audience.route_generation = route;
+        const bool whole = find_audience(to, audience.qpns);
+        audience.route_generation = whole ? route : 0;  // Else it looks again next time.
         audience.mcast_generation = mcast;
     }
     return audience;
