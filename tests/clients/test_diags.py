@@ -6,11 +6,12 @@ is, what they change takes effect, and the counters they read are those of the p
 import os
 import pathlib
 import re
+import signal
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from softib_test import Fabric, Report, need_programs
+from softib_test import Fabric, Failure, Report, free_port, listening, need_programs
 from subnet import expect, opensm, pingpong, wait_state
 
 # Two leaves with two hosts each, two spines. LIDs: hosts 1 to 4, then leaf0, leaf1, spine0, spine1.
@@ -92,8 +93,7 @@ def discovered(fabric):
 
 def counters_of(fabric, lid, port):
     output = fabric.run("h0", ["perfquery", "-x", str(lid), str(port)]).check().output
-    return {name: int(value) for name, value in re.findall(r"^Port(XmitData|RcvData|XmitPkts|RcvPkts):\.+(\d+)$",
-                                                            output, re.MULTILINE)}
+    return {name: int(value) for name, value in re.findall(r"^Port(\w+):\.+(\d+)$", output, re.MULTILINE)}
 
 
 def path_ports(fabric, source, destination):
@@ -119,11 +119,22 @@ def exact_counters(fabric, size, iterations):
     ack_words = (8 + 12 + 4 + 4) // 4
     sent = (request_words * iterations, packets * iterations)
     acked = (ack_words * iterations, iterations)
+    return counted_on_the_way(fabric, sent, acked, ["ib_write_bw", "-n", str(iterations), "-s", str(size)])
+
+
+def datagram_counters(fabric, size, iterations):
+    """h3 sends to h0: LRH 8, BTH 12, DETH 8, ICRC 4, padded payload; nothing comes back."""
+    words = (8 + 12 + 8 + 4) // 4 + -(-size // 4)
+    return counted_on_the_way(fabric, (words * iterations, iterations), (0, 0), [
+        "ib_send_bw", "-c", "UD", "-n", str(iterations), "-s", str(size)])
+
+
+def counted_on_the_way(fabric, sent, acked, command):
+    """What a program of h3 sends to h0, and what comes back: words and packets, at every port."""
     forward, backward = path_ports(fabric, 4, 1), path_ports(fabric, 1, 4)
     places = {(4, 1), (1, 1), *((lid, p) for lid, a, b in forward + backward for p in (a, b))}
     before = {place: counters_of(fabric, *place) for place in places}
-    fabric.pair("h0", "h3", lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n", str(iterations),
-                                          "-s", str(size)])
+    fabric.pair("h0", "h3", lambda port: [*command, "-d", "mlx5_0", "-p", str(port)])
     expected = {place: [0, 0, 0, 0] for place in places}  # Words and packets sent, received.
 
     def add(place, at, counts):
@@ -142,6 +153,67 @@ def exact_counters(fabric, size, iterations):
         moved = [after[name] - before[place][name] for name in ("XmitData", "XmitPkts", "RcvData", "RcvPkts")]
         lines.append(f"lid {place[0]} port {place[1]}: {moved}")
         expect(moved == expected[place], f"{lines[-1]}, expected {expected[place]}")
+    return "\n".join(lines)
+
+
+def all_ports(fabric):
+    return {(lid, port): counters_of(fabric, lid, port)
+            for lid in range(1, 9) for port in (range(1, 5) if lid >= LEAF0 else [1])}
+
+
+def multicast_counters(fabric, size, iterations):
+    """A tree of three switches: every port of it has each packet once, as a multicast packet."""
+    words = (8 + 40 + 12 + 8 + 4) // 4 + -(-size // 4)
+    before = all_ports(fabric)
+    fabric.pair("h0", "h3", lambda port: ["ib_send_bw", "-c", "UD", "-g", "-d", "mlx5_0", "-p", str(port),
+                                          "-n", str(iterations), "-s", str(size)])
+    after = all_ports(fabric)
+    lines = []
+    places = {"Xmit": set(), "Rcv": set()}
+    for place in sorted(before):
+        for way in places:
+            moved = [after[place][way + name] - before[place][way + name] for name in ("Data", "Pkts")]
+            multicast = after[place][f"Multicast{way}Pkts"] - before[place][f"Multicast{way}Pkts"]
+            if [*moved, multicast] == [words * iterations, iterations, iterations]:
+                places[way].add(place)
+                lines.append(f"lid {place[0]} port {place[1]}: {way} {moved}")
+            else:
+                expect(moved == [0, 0] and multicast == 0, f"{place}: {way} {moved}, {multicast} of a group")
+    # h3 sends; leaf1, a spine and leaf0 receive and send on; h0 receives, and nobody else does.
+    for way, host, other in (("Xmit", 4, 1), ("Rcv", 1, 4)):
+        expect((host, 1) in places[way] and (other, 1) not in places[way] and len(places[way]) == 4,
+               f"{way} at {places[way]}")
+        expect(len({lid for lid, _ in places[way] if lid >= LEAF0}) == 3, f"{way} at {places[way]}")
+    return "\n".join(lines)
+
+
+def killed_sender(fabric):
+    """A sender that dies at any instruction leaves every port of the way with the same numbers."""
+    hops = path_ports(fabric, 4, 1)
+    reads = [((4, 1), "Xmit")]
+    for lid, in_port, out_port in hops:
+        reads += [((lid, in_port), "Rcv"), ((lid, out_port), "Xmit")]
+    reads.append(((1, 1), "Rcv"))
+
+    def numbers():
+        seen = {place: counters_of(fabric, *place) for place in {place for place, _ in reads}}
+        return [[seen[place][way + "Data"], seen[place][way + "Pkts"]] for place, way in reads]
+
+    lines = []
+    for _ in range(3):
+        before = numbers()
+        port = free_port()
+        command = ["ib_send_bw", "-c", "UD", "-d", "mlx5_0", "-p", str(port), "-n", "100000000", "-s", "64"]
+        server = fabric.start("h0", command)
+        server.wait_until(lambda: listening(port), "listening")
+        client = fabric.start("h3", [*command, "localhost"])
+        client.wait_until(lambda: numbers()[-1] != before[-1], "traffic")
+        for program in (client, server):
+            program.signal(signal.SIGKILL)
+            program.wait(0)
+        moved = [[b - a for a, b in zip(*pair)] for pair in zip(before, numbers())]
+        lines.append(str(moved))
+        expect(moved[0][1] > 0 and all(m == moved[0] for m in moved), f"not the same on the way: {moved}")
     return "\n".join(lines)
 
 
@@ -188,7 +260,7 @@ def ibping(fabric):
 
 
 def main():
-    need_programs("ibnetdiscover", "saquery", "perfquery", "opensm", "ib_write_bw", "ibv_rc_pingpong")
+    need_programs("ibnetdiscover", "saquery", "perfquery", "opensm", "ib_send_bw", "ib_write_bw", "ibv_rc_pingpong")
     # Tools in sbin; their scripts call one another.
     os.environ["PATH"] = "/usr/sbin:/sbin:" + os.environ["PATH"]
     report = Report("diags")
@@ -202,6 +274,12 @@ def main():
             report.case("saquery", kind, lambda: records(fabric, kind, count))
         for size, iterations in ((1, 100), (4096, 333), (65536, 1000), (100001, 50)):
             report.case("counters", f"ib_write_bw -s {size}", lambda: exact_counters(fabric, size, iterations))
+        for size, iterations in ((1, 100), (64, 1000), (4096, 333)):
+            report.case("counters", f"ib_send_bw -c UD -s {size}", lambda: datagram_counters(fabric, size, iterations))
+        for size, iterations in ((2, 100), (1000, 1000)):
+            report.case("counters", f"ib_send_bw -c UD -g -s {size}",
+                        lambda: multicast_counters(fabric, size, iterations))
+        report.case("counters", "ib_send_bw -c UD, killed", lambda: killed_sender(fabric))
         report.case("works", "check_lft_balance", lambda: balance(fabric))
         report.case("ibping", "from host to host", lambda: ibping(fabric))
         report.case("ibportstate", "disable, enable", lambda: port_state(fabric))

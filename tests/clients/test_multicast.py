@@ -54,6 +54,15 @@ def multicast(fabric, server, client, program, variant):
     return "\n".join(map(str, results))
 
 
+def around_a_dead_spine(fabric, server, client, spine):
+    """One of the two spines was in the tree; a group finds its way without it."""
+    fabric.command("switch", "kill", "-f", fabric.name, spine).check()
+    try:
+        return multicast(fabric, server, client, "ib_send_bw", "-g")
+    finally:
+        fabric.command("switch", "revive", "-f", fabric.name, spine).check()
+
+
 def ibstat(fabric, args, expected):
     result = fabric.run("h1", ["ibstat", *args]).check()
     if result.output.rstrip("\n") != expected.rstrip("\n"):
@@ -71,6 +80,10 @@ def main():
                 for variant in variants if name == ONE_HOP[0] else variants[:2]:
                     report.case(f"{program}, {name}", f"-c UD {variant}", lambda: multicast(
                         fabric, server, client, program, variant))
+            if name == THREE_HOPS[0]:
+                for spine in ("spine0", "spine1"):
+                    report.case(f"ib_send_bw, {name}", f"-c UD -g, {spine} is dead", lambda: around_a_dead_spine(
+                        fabric, server, client, spine))
     with Fabric("--hosts", "2") as fabric:
         report.case("ibstat", "all", lambda: ibstat(fabric, [], IBSTAT))
         report.case("ibstat", "-l", lambda: ibstat(fabric, ["-l"], "mlx5_0\n"))

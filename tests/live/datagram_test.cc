@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// UD: headers, Q_Keys, what is dropped and counted, multicast.
+// UD: headers, Q_Keys, what is dropped and counted.
 #include <arpa/inet.h>
 
 #include <cstring>
@@ -152,6 +152,35 @@ TEST(Ud, OnlySendsAreAllowed) {
     EXPECT_EQ(Send(IBV_WR_SEND).from(p.a.region(), 0, 8).post(p.a.qp.get()), EINVAL) << "no handle";
 }
 
+TEST(Ud, EveryDestinationIsCounted) {
+    DatagramPair p;
+    constexpr std::uint16_t kLids = 300;  // Most of them nobody's.
+    std::vector<Owned<ibv_ah>> handles;
+    for (std::uint16_t lid = 1; lid <= kLids; ++lid) {
+        ibv_ah_attr attr{};
+        attr.dlid = lid;
+        attr.port_num = 1;
+        handles.emplace_back(ibv_create_ah(p.a.pd.get(), &attr));
+        ASSERT_NE(handles.back(), nullptr);
+    }
+    const std::uint64_t sent = counter(0, "counters/port_xmit_packets");
+    const std::uint64_t words = counter(0, "counters/port_xmit_data");
+    const std::uint64_t arrived = counter(1, "counters/port_rcv_packets");
+    constexpr int kRounds = 3;
+    for (int round = 0; round < kRounds; ++round) {
+        for (const auto& ah : handles) {
+            Send s(IBV_WR_SEND);
+            s.from(p.a.region(), 0, 10).datagram(ah.get(), p.b.qp->qp_num, p.b.options.qkey);
+            ASSERT_EQ(s.post(p.a.qp.get()), 0);
+            ASSERT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+        }
+    }
+    // LRH 2, BTH 3, DETH 2, ICRC 1, 10 bytes padded to 3 words.
+    EXPECT_EQ(counter(0, "counters/port_xmit_packets") - sent, kLids * kRounds);
+    EXPECT_EQ(counter(0, "counters/port_xmit_data") - words, kLids * kRounds * (2 + 3 + 2 + 1 + 3));
+    EXPECT_EQ(counter(1, "counters/port_rcv_packets") - arrived, kRounds);
+}
+
 TEST(Ud, DatagramsGoThroughSharedQueues) {
     QpOptions o;
     o.with_srq = true;
@@ -171,78 +200,6 @@ TEST(Ud, TooSmallAReceiveGetsNoByte) {
     EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
     EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_LOC_LEN_ERR);
     EXPECT_TRUE(same(p.b.memory.copy(), before));
-}
-
-// --- Multicast
-// ------------------------------------------------------------------------------------
-
-struct Group {
-    ibv_gid gid{};
-    std::uint16_t lid = 0xC123;
-    Group() {
-        gid.raw[0] = 0xFF;
-        gid.raw[1] = 0x12;
-        gid.raw[15] = 0x42;
-    }
-    Owned<ibv_ah> handle(End& from) {
-        ibv_ah_attr attr{};
-        attr.dlid = lid;
-        attr.port_num = 1;
-        attr.is_global = 1;
-        attr.grh.dgid = gid;
-        return Owned<ibv_ah>(ibv_create_ah(from.pd.get(), &attr));
-    }
-};
-
-TEST(Multicast, EveryMemberGetsOneCopyAndTheSenderNone) {
-    DatagramPair p;
-    DatagramPair q;
-    Group g;
-    ibv_qp* members[] = {p.a.qp.get(), p.b.qp.get(), q.b.qp.get()};
-    for (ibv_qp* member : members) {
-        ASSERT_EQ(ibv_attach_mcast(member, &g.gid, g.lid), 0);
-    }
-    for (End* end : {&p.a, &p.b, &q.a, &q.b}) {
-        ASSERT_EQ(end->receive(1, 8192, 200), 0);
-    }
-    const auto ah = g.handle(p.a);
-    Send s(IBV_WR_SEND);
-    s.from(p.a.region(), 0, 50).datagram(ah.get(), 0xFFFFFF, p.a.options.qkey);
-    ASSERT_EQ(s.post(p.a.qp.get()), 0);
-    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
-    for (End* end : {&p.b, &q.b}) {
-        const ibv_wc got = next(end->recv_cq.get());
-        EXPECT_EQ(got.src_qp, p.a.qp->qp_num);
-        EXPECT_TRUE(same(end->memory.span(8192 + kGrh, 50), p.a.memory.span(0, 50)));
-        EXPECT_TRUE(empty(end->recv_cq.get()));
-    }
-    EXPECT_TRUE(empty(p.a.recv_cq.get()));
-    EXPECT_TRUE(empty(q.a.recv_cq.get()));
-    for (ibv_qp* member : members) {
-        EXPECT_EQ(ibv_detach_mcast(member, &g.gid, g.lid), 0);
-    }
-    ASSERT_EQ(s.post(p.a.qp.get()), 0);
-    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
-    EXPECT_TRUE(empty(p.b.recv_cq.get())) << "a former member hears nothing";
-}
-
-TEST(Multicast, AttachedQueuePairStays) {
-    DatagramPair p;
-    Group g;
-    ASSERT_EQ(ibv_attach_mcast(p.b.qp.get(), &g.gid, g.lid), 0);
-    EXPECT_EQ(ibv_destroy_qp(p.b.qp.get()), EBUSY);
-    EXPECT_EQ(ibv_detach_mcast(p.b.qp.get(), &g.gid, g.lid), 0);
-    EXPECT_NE(ibv_detach_mcast(p.b.qp.get(), &g.gid, g.lid), 0) << "not a member any more";
-}
-
-TEST(Multicast, OnlyDatagramQueuePairsAndMulticastAddresses) {
-    Pair rc;
-    Group g;
-    EXPECT_EQ(ibv_attach_mcast(rc.b.qp.get(), &g.gid, g.lid), EINVAL);
-    DatagramPair p;
-    ibv_gid unicast = gid_of(p.b.context.get());
-    EXPECT_EQ(ibv_attach_mcast(p.b.qp.get(), &unicast, g.lid), EINVAL);
-    EXPECT_EQ(ibv_attach_mcast(p.b.qp.get(), &g.gid, 5), EINVAL);
 }
 
 }  // namespace

@@ -348,6 +348,7 @@ std::optional<wire::MadBytes> PerfAgent::answer(const Node& node, std::uint32_t 
         (header.method() != wire::Method::kGet && header.method() != wire::Method::kSet)) {
         return std::nullopt;
     }
+    counters.refresh();
     wire::MadBytes answer = request;
     const Request r{node, id, counters, wire::pm_data(answer),
                     header.method() == wire::Method::kSet};

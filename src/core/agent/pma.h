@@ -44,6 +44,8 @@ struct PortCounts {
 class CounterSource {
   public:
     virtual ~CounterSource() = default;
+    /// Called before each request: all that was counted until now is in what read() returns next.
+    virtual void refresh() {}
     virtual PortCounts read(std::uint32_t node, std::uint8_t port) = 0;
 };
 

@@ -31,6 +31,7 @@ void lay_out(ArenaHeader& h) {
     h.switches_off = place(sizeof(SwitchRecord) * h.switches);
     h.switch_ports_off = place(sizeof(SwitchPortRecord) * h.switch_ports);
     h.lfts_off = place(std::uint64_t{kLftEntries} * h.switches);
+    h.mfts_off = place(sizeof(std::uint64_t) * kMftEntries * h.switches * h.mft_words);
     h.lid_owner_off = place(sizeof(NodeRef) * kLftEntries);
     h.mcast_off = place(sizeof(McastGroup) * kMcastGroupsMax);
     h.qps_off = place(sizeof(QpShared) * kQpsMax);
@@ -38,6 +39,7 @@ void lay_out(ArenaHeader& h) {
     h.cqs_off = place(sizeof(CqShared) * kCqsMax);
     h.srqs_off = place(sizeof(SrqShared) * kSrqsMax);
     h.qp_batches_off = place(sizeof(Owner) * kQpsMax / kBatchEntries);
+    h.qp_used_off = place(sizeof(std::uint64_t) * kQpsMax / kBatchEntries);
     h.mr_batches_off = place(sizeof(Owner) * kMrsMax / kBatchEntries);
     h.cq_batches_off = place(sizeof(Owner) * kCqsMax / kBatchEntries);
     h.srq_batches_off = place(sizeof(Owner) * kSrqsMax / kBatchEntries);
@@ -58,6 +60,7 @@ void bind(Arena& a) {
     a.switches = a.at<SwitchRecord>(h.switches_off);
     a.switch_ports = a.at<SwitchPortRecord>(h.switch_ports_off);
     a.lfts = a.at<std::atomic<std::uint8_t>>(h.lfts_off);
+    a.mfts = a.at<std::atomic<std::uint64_t>>(h.mfts_off);
     a.lid_owner = a.at<NodeRef>(h.lid_owner_off);
     a.mcast = a.at<McastGroup>(h.mcast_off);
     a.qps = a.at<QpShared>(h.qps_off);
@@ -65,6 +68,7 @@ void bind(Arena& a) {
     a.cqs = a.at<CqShared>(h.cqs_off);
     a.srqs = a.at<SrqShared>(h.srqs_off);
     a.qp_batches = a.at<std::atomic<Owner>>(h.qp_batches_off);
+    a.qp_used = a.at<std::atomic<std::uint64_t>>(h.qp_used_off);
     a.mr_batches = a.at<std::atomic<Owner>>(h.mr_batches_off);
     a.cq_batches = a.at<std::atomic<Owner>>(h.cq_batches_off);
     a.srq_batches = a.at<std::atomic<Owner>>(h.srq_batches_off);
@@ -112,6 +116,7 @@ Arena arena_create(const char* fabric_name, const ArenaSizes& sizes) {
     h->hcas = sizes.hcas;
     h->switches = sizes.switches;
     h->switch_ports = sizes.switch_ports;
+    h->mft_words = (sizes.ports_per_switch_max + 63) / 64;
     std::strncpy(h->fabric_name, fabric_name, sizeof h->fabric_name - 1);
     if (getrandom(&h->instance, sizeof h->instance, 0) != sizeof h->instance) {
         h->instance = static_cast<std::uint64_t>(getpid());

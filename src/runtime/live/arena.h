@@ -26,7 +26,7 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 1;
+inline constexpr std::uint32_t kArenaVersion = 2;
 
 inline constexpr std::uint32_t kProcsMax = 1024;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -37,6 +37,7 @@ inline constexpr std::uint32_t kSrqsMax = 1U << 16;
 inline constexpr std::uint32_t kBatchEntries = 64;  ///< Table entries are claimed by batches.
 inline constexpr std::uint64_t kChunkBytes = 64 * 1024;
 inline constexpr std::uint32_t kLftEntries = 0xC000;
+inline constexpr std::uint32_t kMftEntries = 0x3FFF;  ///< MLIDs 0xC000 to 0xFFFE.
 inline constexpr std::uint32_t kPKeysPerPort = 32;
 inline constexpr std::uint32_t kGidsPerPort = 8;
 inline constexpr std::uint32_t kMcastGroupsMax = 1024;
@@ -59,6 +60,8 @@ struct alignas(64) ArenaHeader {
     std::uint32_t switch_ports;
     std::uint32_t chunks;
     std::uint32_t daemon_pid;
+    std::uint32_t mft_words;  ///< Of 64 ports each, for the switch with the most ports.
+    std::uint32_t reserved;
 
     // Offsets of the tables below.
     std::uint64_t procs_off;
@@ -67,6 +70,7 @@ struct alignas(64) ArenaHeader {
     std::uint64_t switches_off;
     std::uint64_t switch_ports_off;
     std::uint64_t lfts_off;       ///< kLftEntries bytes per switch.
+    std::uint64_t mfts_off;       ///< kMftEntries x switches x mft_words.
     std::uint64_t lid_owner_off;  ///< kLftEntries x NodeRef.
     std::uint64_t mcast_off;
     std::uint64_t qps_off;
@@ -74,6 +78,7 @@ struct alignas(64) ArenaHeader {
     std::uint64_t cqs_off;
     std::uint64_t srqs_off;
     std::uint64_t qp_batches_off;
+    std::uint64_t qp_used_off;  ///< A bit per queue pair: one word per batch.
     std::uint64_t mr_batches_off;
     std::uint64_t cq_batches_off;
     std::uint64_t srq_batches_off;
@@ -85,6 +90,10 @@ struct alignas(64) ArenaHeader {
     alignas(64) std::atomic<std::uint64_t> route_generation;
     /// Bumped after every change of a multicast group.
     std::atomic<std::uint64_t> mcast_generation;
+    /// MLIDs from this entry on were never in any switch's table.
+    std::atomic<std::uint32_t> mft_top;
+    /// Batches of queue pairs from this one on were never used.
+    std::atomic<std::uint32_t> qp_batches_top;
 };
 
 struct HostRecord {
@@ -116,6 +125,7 @@ struct PortTotals {
     std::atomic<std::uint64_t> qkey_violations;
     std::atomic<std::uint64_t> access_violations;  ///< Remote key, bounds or right refused here.
     std::atomic<std::uint64_t> xmit_discards;
+    std::atomic<std::uint64_t> relay_errors;  ///< Arrived at a switch that had no entry for them.
 };
 
 struct alignas(64) HcaRecord {
@@ -356,6 +366,26 @@ struct DeliveryRecord {
     TakenRecv request;
 };
 
+/// What a datagram queue pair sent to one LID (flows.h).
+struct Flow {
+    std::atomic<std::uint32_t> dlid;  ///< 0: entry is free.
+    std::uint32_t reserved;
+    std::atomic<std::uint64_t> packets;
+    std::atomic<std::uint64_t> words;
+    std::atomic<std::uint64_t> settled[2];  ///< Of both, what the ports already have.
+};
+
+struct FlowTable {
+    std::atomic<std::uint32_t> capacity;  ///< A power of two.
+    std::uint32_t used;
+    // Flow flows[capacity];
+    Flow* flows() { return reinterpret_cast<Flow*>(this + 1); }
+    static constexpr std::uint64_t bytes(std::uint32_t capacity) {
+        return sizeof(FlowTable) + std::uint64_t{capacity} * sizeof(Flow);
+    }
+};
+inline constexpr std::uint32_t kFlowsMax = 1U << 17;  ///< All LIDs there are, and room to find one.
+
 using hca::QpState;
 using hca::QpType;
 
@@ -382,15 +412,15 @@ struct alignas(64) QpShared {
     RecvRing rq;
 
     /// Packets and words of this QP's own operations, written only by the thread that is its NIC:
-    /// requests it sent (xmit) and responses to them (rcv; for UD: datagrams delivered here). The
-    /// mirror image counts at the port of dest_lid. Folded into PortTotals when the QP goes.
+    /// requests it sent (xmit) and responses to them (rcv). The mirror image counts at the port of
+    /// dest_lid. Folded into PortTotals when the QP goes. UD: see first_flow.
     alignas(64) std::atomic<std::uint64_t> xmit_packets;
     std::atomic<std::uint64_t> xmit_words;
     std::atomic<std::uint64_t> rcv_packets;
     std::atomic<std::uint64_t> rcv_words;
     std::atomic<std::uint32_t> dest_qpn;
     std::atomic<std::uint16_t> dest_lid;
-    std::uint16_t reserved2;
+    std::atomic<std::uint16_t> has_flows;  ///< UD: 1 from its first datagram on.
     std::uint64_t cookie;    ///< Owner's object.
     std::uint64_t event_id;  ///< Names it in asynchronous events, also after it is gone.
     std::uint32_t async_channel;
@@ -398,6 +428,8 @@ struct alignas(64) QpShared {
     std::atomic<std::uint32_t> count_lock;
     /// Of the four counts above, what the ports already have; under count_lock.
     std::uint64_t settled[4];
+    std::atomic<std::uint64_t> flows_off;  ///< UD: its FlowTable; 0: none.
+    alignas(64) Flow first_flow;           ///< UD: most have one destination, and need no table.
 };
 static_assert(sizeof(QpShared) <= 512);
 
@@ -492,6 +524,7 @@ struct Arena {
     SwitchRecord* switches = nullptr;
     SwitchPortRecord* switch_ports = nullptr;
     std::atomic<std::uint8_t>* lfts = nullptr;
+    std::atomic<std::uint64_t>* mfts = nullptr;
     NodeRef* lid_owner = nullptr;
     McastGroup* mcast = nullptr;
     QpShared* qps = nullptr;
@@ -499,6 +532,7 @@ struct Arena {
     CqShared* cqs = nullptr;
     SrqShared* srqs = nullptr;
     std::atomic<Owner>* qp_batches = nullptr;
+    std::atomic<std::uint64_t>* qp_used = nullptr;
     std::atomic<Owner>* mr_batches = nullptr;
     std::atomic<Owner>* cq_batches = nullptr;
     std::atomic<Owner>* srq_batches = nullptr;
@@ -510,6 +544,19 @@ struct Arena {
     }
     std::atomic<std::uint8_t>& lft(std::uint32_t sw, Lid dlid) const {
         return lfts[std::size_t{sw} * kLftEntries + dlid.value];
+    }
+    /// By MLID first, so that a group takes memory only for itself: pages that nobody wrote are not
+    /// there, and mft_ports() does not make them by looking.
+    std::atomic<std::uint64_t>& mft(std::uint32_t sw, std::uint32_t entry,
+                                    std::uint32_t word) const {
+        return mfts[(std::size_t{entry} * header->switches + sw) * header->mft_words + word];
+    }
+    /// Ports 64 * word and up to which a switch forwards this MLID, a bit each.
+    std::uint64_t mft_ports(std::uint32_t sw, Lid mlid, std::uint32_t word) const {
+        const std::uint32_t entry = std::uint32_t{mlid.value} - kLidMulticastMin.value;
+        return entry < header->mft_top.load(std::memory_order_relaxed)
+                   ? mft(sw, entry, word).load(std::memory_order_relaxed)
+                   : 0;
     }
     ProcSlot& proc(Owner owner) const { return procs[owner - 1]; }
 };
@@ -524,6 +571,7 @@ struct ArenaSizes {
     std::uint32_t hcas = 0;
     std::uint32_t switches = 0;
     std::uint32_t switch_ports = 0;
+    std::uint32_t ports_per_switch_max = 255;  ///< Port 0 included.
 };
 
 /// Makes the memfd, maps it and lays the tables out; everything in them is zero. Returns an arena

@@ -80,8 +80,12 @@ void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry)
                 raise(place.index, AsyncKind::kClientReregister);
             }
             break;
-        case agent::Change::kGuids:
         case agent::Change::kMft:
+            if (place.kind == NodeRef::kSwitch) {
+                write_mft(node, place.index, change.index);
+            }
+            break;
+        case agent::Change::kGuids:
         case agent::Change::kVlMapping:
             break;
     }
@@ -122,6 +126,29 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     }
     if (prefix_moved) {
         raise(index, AsyncKind::kGidChange);
+    }
+}
+
+/// An entry without ports that was never written is left alone: it takes no memory.
+void ArenaWriter::write_mft(const agent::Node& node, std::uint32_t index, std::uint16_t block) {
+    const std::uint32_t first = std::uint32_t{block} * agent::kMftBlock;
+    for (std::uint32_t entry = first; entry < first + agent::kMftBlock && entry < kMftEntries;
+         ++entry) {
+        const Lid mlid{static_cast<std::uint16_t>(kLidMulticastMin.value + entry)};
+        for (std::uint32_t word = 0; word < arena_.header->mft_words; ++word) {
+            std::uint64_t mask = 0;
+            for (std::uint32_t bit = 0; bit < 64 && word * 64 + bit <= node.port_count(); ++bit) {
+                const auto port = static_cast<std::uint8_t>(word * 64 + bit);
+                mask |= std::uint64_t{node.forwards_multicast(mlid, port)} << bit;
+            }
+            if (mask == arena_.mft_ports(index, mlid, word)) {
+                continue;
+            }
+            arena_.mft(index, entry, word).store(mask, std::memory_order_relaxed);
+            if (entry >= arena_.header->mft_top.load(std::memory_order_relaxed)) {
+                arena_.header->mft_top.store(entry + 1, std::memory_order_release);
+            }
+        }
     }
 }
 

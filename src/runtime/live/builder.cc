@@ -23,6 +23,7 @@ Placement place(const topo::Fabric& fabric) {
     Placement placement;
     placement.by_node.resize(fabric.nodes.size(), NodeRef{NodeRef::kNone, 0});
     ArenaSizes& sizes = placement.sizes;
+    sizes.ports_per_switch_max = 1;
     sizes.hosts = static_cast<std::uint32_t>(fabric.hosts.size());
     for (const topo::Host& host : fabric.hosts) {
         for (const topo::NodeIndex hca : host.hcas) {
@@ -32,7 +33,9 @@ Placement place(const topo::Fabric& fabric) {
     for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
         if (fabric.nodes[i].kind == topo::NodeKind::kSwitch) {
             placement.by_node[i] = NodeRef{NodeRef::kSwitch, sizes.switches++};
-            sizes.switch_ports += static_cast<std::uint32_t>(fabric.nodes[i].ports.size());
+            const auto ports = static_cast<std::uint32_t>(fabric.nodes[i].ports.size());
+            sizes.switch_ports += ports;
+            sizes.ports_per_switch_max = std::max(sizes.ports_per_switch_max, ports);
         }
     }
     return placement;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/live/counters.h"
 
+#include <bit>
+
+#include "runtime/live/flows.h"
 #include "runtime/live/path.h"
 
 namespace softib::live {
@@ -80,16 +83,117 @@ void attribute(const Arena& arena, const QpShared& qp, const Counts& counts) {
          counts.rcv_words);
 }
 
+/// What a flow counted and the ports do not have yet.
+struct FlowCounts {
+    std::uint64_t packets;
+    std::uint64_t words;
+
+    bool none() const { return (packets | words) == 0; }
+};
+
+FlowCounts not_settled(const Flow& flow) {
+    return {load(flow.packets) - load(flow.settled[0]), load(flow.words) - load(flow.settled[1])};
+}
+
+/// Where the packets of one flow count, at switches and at their ends.
+class FlowPorts {
+  public:
+    FlowPorts(const Arena& arena, std::uint32_t from_hca, const Flow& flow)
+        : arena_(arena),
+          from_(from_hca),
+          dlid_{static_cast<std::uint16_t>(flow.dlid.load(std::memory_order_relaxed))} {}
+
+    bool multicast() const { return is_multicast(dlid_); }
+    bool leaves() const { return active(arena_.hcas[from_].state); }
+
+    template <typename Fn, typename End>
+    void visit(Fn&& fn, End&& end) const {
+        if (!leaves()) {
+            return;
+        }
+        multicast() ? follow_multicast(arena_, from_, dlid_, fn, end)
+                    : follow_datagram(arena_, from_, dlid_, fn, end);
+    }
+
+  private:
+    const Arena& arena_;
+    std::uint32_t from_;
+    Lid dlid_;
+};
+
+void attribute_flow(const Arena& arena, std::uint32_t from_hca, const Flow& flow,
+                    const FlowCounts& counts) {
+    const FlowPorts ports(arena, from_hca, flow);
+    const bool multicast = ports.multicast();
+    const auto out = [&](PortTotals& totals) {
+        sent(totals, counts.packets, counts.words);
+        if (multicast) {
+            totals.multicast_xmit_packets.fetch_add(counts.packets, std::memory_order_relaxed);
+        }
+    };
+    const auto in = [&](PortTotals& totals) {
+        received(totals, counts.packets, counts.words);
+        if (multicast) {
+            totals.multicast_rcv_packets.fetch_add(counts.packets, std::memory_order_relaxed);
+        }
+    };
+    PortTotals& near = arena.hcas[from_hca].totals;
+    if (!ports.leaves()) {
+        near.xmit_discards.fetch_add(counts.packets, std::memory_order_relaxed);
+        return;
+    }
+    out(near);
+    ports.visit(
+        [&](SwitchPortRecord& port, Step step) {
+            switch (step) {
+                case Step::kIn:
+                    in(port.totals);
+                    break;
+                case Step::kOut:
+                    out(port.totals);
+                    break;
+                case Step::kUnknown:
+                    port.totals.relay_errors.fetch_add(counts.packets, std::memory_order_relaxed);
+                    break;
+                case Step::kDiscarded:
+                    port.totals.xmit_discards.fetch_add(counts.packets, std::memory_order_relaxed);
+                    break;
+            }
+        },
+        [&](std::uint32_t hca) { in(arena.hcas[hca].totals); });
+}
+
+/// Adds to `sum` what this flow adds to the port of `hca`.
+void add_flow(const Arena& arena, std::uint32_t from_hca, const Flow& flow, std::uint32_t hca,
+              PortCounters& sum) {
+    const FlowCounts counts = not_settled(flow);
+    if (counts.none()) {
+        return;
+    }
+    const FlowPorts ports(arena, from_hca, flow);
+    if (from_hca == hca) {
+        (ports.leaves() ? sum.xmit_packets : sum.xmit_discards) += counts.packets;
+        sum.xmit_words += ports.leaves() ? counts.words : 0;
+        sum.multicast_xmit_packets += ports.multicast() && ports.leaves() ? counts.packets : 0;
+    }
+    ports.visit([](SwitchPortRecord&, Step) {},
+                [&](std::uint32_t end) {
+                    if (end == hca) {
+                        sum.rcv_packets += counts.packets;
+                        sum.rcv_words += counts.words;
+                        sum.multicast_rcv_packets += ports.multicast() ? counts.packets : 0;
+                    }
+                });
+}
+
 template <typename Fn>
 void for_each_qp(const Arena& arena, Fn&& fn) {
-    for (std::uint32_t batch = 0; batch < kQpsMax / kBatchEntries; ++batch) {
-        if (arena.qp_batches[batch].load(std::memory_order_relaxed) == 0) {
-            continue;
-        }
-        for (std::uint32_t i = batch * kBatchEntries; i < (batch + 1) * kBatchEntries; ++i) {
-            if (arena.qps[i].state.load(std::memory_order_acquire) != QpState::kReset) {
-                fn(arena.qps[i]);
-            }
+    const std::uint32_t top = arena.header->qp_batches_top.load(std::memory_order_acquire);
+    for (std::uint32_t batch = 0; batch < top; ++batch) {
+        for (std::uint64_t used = arena.qp_used[batch].load(std::memory_order_acquire); used != 0;
+             used &= used - 1) {
+            fn(arena.qps[batch * kBatchEntries +
+                         static_cast<std::uint32_t>(std::countr_zero(used))]);
         }
     }
 }
@@ -108,12 +212,24 @@ PortCounters read_totals(const PortTotals& totals) {
         .qkey_violations = load(totals.qkey_violations),
         .access_violations = load(totals.access_violations),
         .xmit_discards = load(totals.xmit_discards),
+        .relay_errors = load(totals.relay_errors),
     };
 }
 
 PortCounters read_port_counters(const Arena& arena, std::uint32_t hca) {
     PortCounters sum = read_totals(arena.hcas[hca].totals);
     for_each_qp(arena, [&](const QpShared& qp) {
+        if (qp.has_flows.load(std::memory_order_acquire) != 0) {
+            const std::uint64_t off = qp.flows_off.load(std::memory_order_acquire);
+            PortCounters with = sum;
+            for_each_flow(arena, qp,
+                          [&](const Flow& flow) { add_flow(arena, qp.hca, flow, hca, with); });
+            std::atomic_thread_fence(std::memory_order_acquire);
+            if (qp.flows_off.load(std::memory_order_relaxed) == off) {
+                sum = with;  // Else the table was replaced under our eyes.
+            }
+            return;
+        }
         const Counts counts = not_settled(qp);
         if (qp.hca == hca) {
             sum.xmit_packets += counts.xmit_packets;
@@ -132,8 +248,41 @@ PortCounters read_port_counters(const Arena& arena, std::uint32_t hca) {
     return sum;
 }
 
+void start_counting(const Arena& arena, std::uint32_t qp) {
+    const std::uint32_t batch = qp / kBatchEntries;
+    arena.qp_used[batch].fetch_or(std::uint64_t{1} << qp % kBatchEntries,
+                                  std::memory_order_release);
+    std::atomic<std::uint32_t>& top = arena.header->qp_batches_top;
+    std::uint32_t seen = top.load(std::memory_order_relaxed);
+    while (seen <= batch &&
+           !top.compare_exchange_weak(seen, batch + 1, std::memory_order_release)) {
+    }
+}
+
+void stop_counting(const Arena& arena, std::uint32_t qp) {
+    arena.qp_used[qp / kBatchEntries].fetch_and(~(std::uint64_t{1} << qp % kBatchEntries),
+                                                std::memory_order_release);
+}
+
+void settle_flows_locked(const Arena& arena, QpShared& qp) {
+    for_each_flow(arena, qp, [&](Flow& flow) {
+        const FlowCounts counts = not_settled(flow);
+        if (counts.none()) {
+            return;
+        }
+        flow.settled[0].fetch_add(counts.packets, std::memory_order_relaxed);
+        flow.settled[1].fetch_add(counts.words, std::memory_order_relaxed);
+        attribute_flow(arena, qp.hca, flow, counts);
+    });
+}
+
 void settle_counters(const Arena& arena, QpShared& qp, LockWord me) {
-    if (not_settled(qp).none() || !shm_lock(arena, qp.count_lock, me, kPatienceNs).taken) {
+    // Most have nothing new: that much is seen without the lock.
+    const bool none = qp.has_flows.load(std::memory_order_acquire) == 0
+                          ? not_settled(qp).none()
+                          : qp.flows_off.load(std::memory_order_relaxed) == 0 &&
+                                not_settled(qp.first_flow).none();
+    if (none || !shm_lock(arena, qp.count_lock, me, kPatienceNs).taken) {
         return;
     }
     const Counts counts = not_settled(qp);
@@ -142,6 +291,7 @@ void settle_counters(const Arena& arena, QpShared& qp, LockWord me) {
     qp.settled[2] += counts.rcv_packets;
     qp.settled[3] += counts.rcv_words;
     attribute(arena, qp, counts);
+    settle_flows_locked(arena, qp);
     shm_unlock(qp.count_lock);
 }
 
@@ -150,6 +300,7 @@ void fold_counters(const Arena& arena, QpShared& qp, LockWord me) {
         return;
     }
     attribute(arena, qp, not_settled(qp));
+    settle_flows_locked(arena, qp);
     qp.xmit_packets.store(0, std::memory_order_relaxed);
     qp.xmit_words.store(0, std::memory_order_relaxed);
     qp.rcv_packets.store(0, std::memory_order_relaxed);
@@ -162,6 +313,8 @@ void fold_counters(const Arena& arena, QpShared& qp, LockWord me) {
 }
 
 void settle_all(const Arena& arena, LockWord me) {
+    // The locks this takes would be nobody's if the daemon died inside; its life lock says whose.
+    hold_life_lock(arena, kDaemonOwner);
     for_each_qp(arena, [&](QpShared& qp) { settle_counters(arena, qp, me); });
 }
 

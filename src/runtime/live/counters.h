@@ -6,7 +6,12 @@
 // in every switch between them, by the routes in force. The daemon settles before a route changes
 // and before it answers about counters; a queue pair that ends settles itself. What a connected
 // queue pair sent is what the port at its other end received, and its responses go the other way
-// by the other end's routes.
+// by the other end's routes. A datagram queue pair counts by destination (flows.h), and its flows
+// count at every port up to their end or to where they were lost; those to a multicast LID at every
+// port of the tree.
+//
+// Settling costs what the queue pairs in use cost, not what the tables have room for. It is never
+// put off: who reads a counter after a completion sees what that completion counted.
 //
 // Management datagrams are not counted: the counters show what programs moved.
 //
@@ -32,6 +37,7 @@ struct PortCounters {
     std::uint64_t qkey_violations = 0;
     std::uint64_t access_violations = 0;
     std::uint64_t xmit_discards = 0;
+    std::uint64_t relay_errors = 0;
 };
 
 PortCounters read_totals(const PortTotals& totals);
@@ -40,10 +46,16 @@ PortCounters read_totals(const PortTotals& totals);
 /// queue pair that is settled meanwhile may be counted twice or not at all in that one reading.
 PortCounters read_port_counters(const Arena& arena, std::uint32_t hca);
 
+/// A queue pair of this table index counts from now on, or no more.
+void start_counting(const Arena& arena, std::uint32_t qp);
+void stop_counting(const Arena& arena, std::uint32_t qp);
+
 /// Settles what this queue pair counted. Where a stopped process keeps its lock, it is left out.
 void settle_counters(const Arena& arena, QpShared& qp, LockWord me);
 /// The same at its end, or before it connects elsewhere: the counts begin again at zero.
 void fold_counters(const Arena& arena, QpShared& qp, LockWord me);
+/// For who holds count_lock.
+void settle_flows_locked(const Arena& arena, QpShared& qp);
 /// Settles all queue pairs of the fabric; for the daemon.
 void settle_all(const Arena& arena, LockWord me);
 

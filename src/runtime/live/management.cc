@@ -198,9 +198,12 @@ void Management::set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_
     drive(now_ns);
 }
 
-agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
-    // Everything that programs did until now is in the totals, then they are whole.
+/// Everything that programs did until now is in the totals, then they are whole.
+void Management::refresh() {
     settle_all(arena_, kDaemonOwner);
+}
+
+agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     const NodeRef& place = writer_.place(node);
     PortCounters seen;
     if (place.kind == NodeRef::kHca) {
@@ -217,6 +220,7 @@ agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     counts.multicast_xmit_packets = seen.multicast_xmit_packets;
     counts.multicast_rcv_packets = seen.multicast_rcv_packets;
     counts.xmit_discards = seen.xmit_discards;
+    counts.rcv_switch_relay_errors = seen.relay_errors;
     counts.rcv_constraint_errors = seen.pkey_violations;
     return counts;
 }

@@ -62,6 +62,7 @@ class Management final : public agent::CounterSource {
     sm::Manager* manager() { return service_ ? &service_->manager() : nullptr; }
     const sm::Manager* manager() const { return service_ ? &service_->manager() : nullptr; }
 
+    void refresh() override;
     agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
 
   private:

@@ -54,18 +54,17 @@ TEST(Counters, SumOfTotalsAndLivingQueuePairsOfThatHca) {
     const Arena& arena = fabric.arena;
     arena.hcas[1].totals.xmit_words = 100;
     arena.hcas[1].totals.pkey_violations = 3;
-    arena.qp_batches[5] = 1;
-    const auto put = [&arena](std::uint32_t qp, std::uint16_t hca, QpState state) {
+    const auto put = [&arena](std::uint32_t qp, std::uint16_t hca) {
         arena.qps[qp].hca = hca;
-        arena.qps[qp].state = state;
         arena.qps[qp].xmit_words = 10;
         arena.qps[qp].rcv_packets = 1;
+        start_counting(arena, qp);
     };
-    put(5 * kBatchEntries, 1, QpState::kRts);
-    put(5 * kBatchEntries + 1, 1, QpState::kErr);
-    put(5 * kBatchEntries + 2, 0, QpState::kRts);    // another HCA
-    put(5 * kBatchEntries + 3, 1, QpState::kReset);  // free
-    put(6 * kBatchEntries, 1, QpState::kRts);        // nobody's batch
+    put(5 * kBatchEntries, 1);
+    put(7 * kBatchEntries - 1, 1);
+    put(5 * kBatchEntries + 2, 0);  // another HCA
+    put(5 * kBatchEntries + 3, 1);
+    stop_counting(arena, 5 * kBatchEntries + 3);
     const PortCounters c = read_port_counters(arena, 1);
     EXPECT_EQ(c.xmit_words, 120U);
     EXPECT_EQ(c.rcv_packets, 2U);
@@ -77,8 +76,7 @@ TEST(Counters, FarEndOfAConnectionCountsTheMirrorImage) {
     const TestArena fabric;
     const Arena& arena = fabric.arena;
     arena.lid_owner[4] = {.kind = NodeRef::kHca, .index = 3};
-    arena.qp_batches[0] = 1;
-    arena.qps[0].state = QpState::kRts;
+    start_counting(arena, 0);
     arena.qps[0].hca = 0;
     arena.qps[0].dest_lid = 4;
     arena.qps[0].xmit_words = 10;

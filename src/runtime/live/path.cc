@@ -3,16 +3,6 @@
 
 namespace softib::live {
 
-namespace {
-
-constexpr std::uint8_t kNoRoute = 0xFF;
-
-bool active(const std::atomic<PortState>& state) {
-    return state.load(std::memory_order_relaxed) == PortState::kActive;
-}
-
-}  // namespace
-
 std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dlid) {
     const HcaRecord& source = arena.hcas[from_hca];
     if (dlid == kLidUnassigned || dlid.value >= kLftEntries || !active(source.state)) {

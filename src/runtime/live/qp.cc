@@ -9,6 +9,7 @@
 #include "core/base/check.h"
 #include "runtime/live/client.h"
 #include "runtime/live/counters.h"
+#include "runtime/live/flows.h"
 #include "runtime/live/grace.h"
 #include "runtime/live/hooks.h"
 #include "runtime/live/path.h"
@@ -79,6 +80,9 @@ Qp* Qp::create(Process& process, const QpInit& init) {
         errno = ENOMEM;
         return nullptr;
     }
+    shared.flows_off.store(0);
+    shared.first_flow.dlid.store(0);
+    shared.has_flows.store(0);
     shared.rx.store(0);
     shared.type = init.type;
     // The high bits change with every use of the entry; they must not make the multicast QPN.
@@ -113,6 +117,7 @@ Qp* Qp::create(Process& process, const QpInit& init) {
     qp->hazard_fence_ = process.hazard_fence;
     qp->init_ = init;
     qp->index_ = index;
+    start_counting(process.arena, index);
     {
         const std::lock_guard guard(process.qps_mutex);
         process.qps.push_back(qp);
@@ -143,6 +148,8 @@ Qp::~Qp() {
         init_.recv_cq->purge(shared_->qpn);
     }
     fold_counters(process_->arena, *shared_, process_->lock_word);
+    stop_counting(process_->arena, index_);
+    flows_free(*process_, *shared_);
     if (quiet) {
         ring_free(*process_, shared_->rq);
         shared_->owner = 0;

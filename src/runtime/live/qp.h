@@ -171,6 +171,7 @@ class Qp {
     static void add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
         counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
     }
+    /// Connected queue pairs; datagrams count by destination.
     void count(const hca::WireCost& request, const hca::WireCost& response) {
         add(shared_->xmit_packets, request.packets);
         add(shared_->xmit_words, request.words);
@@ -185,6 +186,24 @@ class Qp {
     Verdict deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather);
     Verdict multicast(const WorkRequest& wr, const Gather& gather);
     bool datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca);
+    void count_datagram(const WorkRequest& wr, std::uint64_t payload);
+
+    /// Who hears what this port sends to a multicast address: worked out once per change of the
+    /// fabric or of any group.
+    struct Audience {
+        std::uint64_t route_generation;
+        std::uint64_t mcast_generation;
+        Lid dlid;
+        bool global;
+        std::uint8_t dgid[16];
+        std::vector<std::uint32_t> qpns;
+
+        bool is_of(const AddressVector& to) const;
+    };
+    static constexpr std::size_t kAudiencesMax = 64;
+    const Audience& audience(const AddressVector& to);
+    /// False: a group was being written all the time, and is not in it.
+    bool find_audience(const AddressVector& to, std::vector<std::uint32_t>& found) const;
 
     // qp_state.cc: waiting, errors, flushing, attributes
     void run_or_wait(const WorkRequest& wr);
@@ -223,6 +242,9 @@ class Qp {
 
     QpAttr attr_;
     std::uint32_t index_ = 0;
+    Flow* flow_ = nullptr;  ///< UD: where it last counted.
+    std::vector<Audience> audiences_;
+    std::size_t audience_last_ = 0;
     std::deque<Waiting> waiting_;
     Outcome wait_reason_ = Outcome::kDone;
     std::atomic<std::uint64_t> deadline_ns_{0};

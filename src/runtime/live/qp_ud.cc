@@ -2,8 +2,10 @@
 // Datagrams: UD sends to one queue pair or to a multicast group.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "runtime/live/client.h"
+#include "runtime/live/flows.h"
 #include "runtime/live/grace.h"
 #include "runtime/live/hooks.h"
 #include "runtime/live/path.h"
@@ -49,34 +51,33 @@ bool resolve(const Arena& arena, std::uint32_t from_hca, AddressHandle& ah, std:
     return static_cast<std::uint32_t>(cached) != 0;
 }
 
+/// A group's members are who attached to its GID; a packet without one has only its LID.
 bool is_group_of(const McastGroup& group, const AddressVector& to) {
-    return group.mlid == to.dlid.value &&
-           (!to.global || std::memcmp(group.mgid, to.dgid, sizeof group.mgid) == 0);
+    return to.global ? std::memcmp(group.mgid, to.dgid, sizeof group.mgid) == 0
+                     : group.mlid == to.dlid.value;
 }
 
-struct GroupRange {
-    std::uint32_t first;
-    std::uint32_t end;
-};
+/// A group is written in less. Longer: the daemon died while it wrote, and traffic goes on.
+constexpr int kGroupReadsMax = 10'000;
 
-/// Where in the table the groups of a multicast address stand, looked up once per change of any
-/// group. A group that is being written belongs: who delivers looks again.
-GroupRange group_range(const Arena& arena, AddressHandle& ah) {
-    const auto generation = static_cast<std::uint32_t>(
-        arena.header->mcast_generation.load(std::memory_order_acquire));
-    std::uint64_t cached = ah.path.load(std::memory_order_relaxed);
-    if (cached >> 32 != generation) {
-        GroupRange range{kMcastGroupsMax, 0};
-        for (std::uint32_t g = 0; g < kMcastGroupsMax; ++g) {
-            const McastGroup& group = arena.mcast[g];
-            if ((group.seq.load(std::memory_order_acquire) & 1) != 0 || is_group_of(group, ah.to)) {
-                range = {std::min(range.first, g), g + 1};
-            }
+/// Copies a group's members between two looks at its sequence number; none if it is another, and
+/// nothing if no whole one is seen.
+std::optional<std::uint32_t> read_members(const McastGroup& group, const AddressVector& to,
+                                          std::uint32_t (&qpns)[kMcastMembersMax]) {
+    for (int reads = 0; reads < kGroupReadsMax; ++reads) {
+        const std::uint32_t seq = group.seq.load(std::memory_order_acquire);
+        std::uint32_t members = group.members <= kMcastMembersMax ? group.members : 0;
+        if (!is_group_of(group, to)) {
+            members = 0;
         }
-        cached = std::uint64_t{generation} << 32 | range.end << 16 | range.first;
-        ah.path.store(cached, std::memory_order_relaxed);
+        std::memcpy(qpns, group.qpns, members * sizeof qpns[0]);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if ((seq & 1) == 0 && group.seq.load(std::memory_order_relaxed) == seq) {
+            return members;
+        }
+        cpu_relax();
     }
-    return {static_cast<std::uint16_t>(cached), static_cast<std::uint16_t>(cached >> 16)};
+    return std::nullopt;
 }
 
 }  // namespace
@@ -96,11 +97,8 @@ Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
     const AddressVector& to = wr.ah->to;
     const HcaRecord& source = arena.hcas[init_.hca];
     write_grh(grh, to, Gid::from(source.gid_prefix, Guid{source.port_guid}), payload);
-    const hca::WireCost cost = hca::request_cost(to.global ? format_grh_ : format_,
-                                                 static_cast<hca::WireOp>(wr.opcode), payload);
-    count(cost, {});
+    count_datagram(wr, payload);
     if (is_multicast(to.dlid)) {
-        arena.hcas[init_.hca].totals.multicast_xmit_packets.fetch_add(1, std::memory_order_relaxed);
         return multicast(wr, gather);
     }
     std::uint32_t hca = 0;
@@ -114,6 +112,22 @@ Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
         return deliver_datagram(wr, target, gather);
     }
     return {};
+}
+
+/// Before anybody can see that it arrived: who saw it finds it counted.
+void Qp::count_datagram(const WorkRequest& wr, std::uint64_t payload) {
+    const AddressVector& to = wr.ah->to;
+    const hca::WireCost cost = hca::request_cost(to.global ? format_grh_ : format_,
+                                                 static_cast<hca::WireOp>(wr.opcode), payload);
+    if (flow_ == nullptr || flow_->dlid.load(std::memory_order_relaxed) != to.dlid.value)
+        [[unlikely]] {
+        if (to.dlid == kLidUnassigned) {
+            return;  // No packet has such an address.
+        }
+        flow_ = &flow_to(*process_, *shared_, to.dlid);
+    }
+    add(flow_->packets, cost.packets);
+    add(flow_->words, cost.words);
 }
 
 bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca) {
@@ -195,11 +209,6 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
     cq_push(*process_, arena.cqs[target.recv_cq], e,
             (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess, {record, nullptr, 0});
     park_point(ParkPoint::kDatagramCompleted);
-    const hca::WireCost cost = hca::request_cost(wr.ah->to.global ? format_grh_ : format_,
-                                                 static_cast<hca::WireOp>(wr.opcode),
-                                                 gather.bytes - kGrhBytes);
-    target.rcv_packets.fetch_add(cost.packets, std::memory_order_relaxed);
-    target.rcv_words.fetch_add(cost.words, std::memory_order_relaxed);
     if (shared) {
         delivered(*record);
     } else {
@@ -217,37 +226,80 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
     return {};
 }
 
+bool Qp::Audience::is_of(const AddressVector& to) const {
+    return dlid == to.dlid && global == to.global &&
+           (!global || std::memcmp(dgid, to.dgid, sizeof dgid) == 0);
+}
+
+/// The queue pairs that are attached to the group at the ports where the switches' tables lead,
+/// and at our own: an HCA gives its own queue pairs their copy itself.
+bool Qp::find_audience(const AddressVector& to, std::vector<std::uint32_t>& found) const {
+    const Arena& arena = process_->arena;
+    found.clear();
+    if (!active(arena.hcas[init_.hca].state)) {
+        return true;
+    }
+    std::vector<std::uint32_t> reached{init_.hca};
+    follow_multicast(
+        arena, init_.hca, to.dlid, [](SwitchPortRecord&, Step) {},
+        [&](std::uint32_t hca) { reached.push_back(hca); });
+    std::ranges::sort(reached);
+    bool whole = true;
+    for (std::uint32_t g = 0; g < kMcastGroupsMax; ++g) {
+        std::uint32_t qpns[kMcastMembersMax];
+        const std::optional<std::uint32_t> members = read_members(arena.mcast[g], to, qpns);
+        whole = whole && members;
+        for (std::uint32_t m = 0; m < members.value_or(0); ++m) {
+            // The fabric never returns a multicast packet to the queue pair that sent it.
+            if (qpns[m] != shared_->qpn &&
+                std::ranges::binary_search(reached, arena.qps[qp_index(qpns[m])].hca)) {
+                found.push_back(qpns[m]);
+            }
+        }
+    }
+    std::ranges::sort(found);
+    const auto twice = std::ranges::unique(found);  // Attached by two LIDs.
+    found.erase(twice.begin(), twice.end());
+    return whole;
+}
+
+const Qp::Audience& Qp::audience(const AddressVector& to) {
+    const ArenaHeader& header = *process_->arena.header;
+    const std::uint64_t route = header.route_generation.load(std::memory_order_acquire);
+    const std::uint64_t mcast = header.mcast_generation.load(std::memory_order_acquire);
+    if (audience_last_ >= audiences_.size() || !audiences_[audience_last_].is_of(to)) {
+        const auto found =
+            std::ranges::find_if(audiences_, [&](const Audience& a) { return a.is_of(to); });
+        audience_last_ = static_cast<std::size_t>(found - audiences_.begin());
+        if (found == audiences_.end()) {
+            if (audiences_.size() == kAudiencesMax) {
+                audiences_.clear();
+            }
+            audience_last_ = audiences_.size();
+            Audience& added = audiences_.emplace_back();
+            added.dlid = to.dlid;
+            added.global = to.global;
+            std::memcpy(added.dgid, to.dgid, sizeof added.dgid);
+        }
+    }
+    Audience& audience = audiences_[audience_last_];
+    if (audience.route_generation != route || audience.mcast_generation != mcast) {
+        const bool whole = find_audience(to, audience.qpns);
+        audience.route_generation = whole ? route : 0;  // Else it looks again next time.
+        audience.mcast_generation = mcast;
+    }
+    return audience;
+}
+
 Qp::Verdict Qp::multicast(const WorkRequest& wr, const Gather& gather) {
     const Arena& arena = process_->arena;
-    const GroupRange range = group_range(arena, *wr.ah);
-    for (std::uint32_t g = range.first; g < range.end; ++g) {
-        const McastGroup& group = arena.mcast[g];
-        std::uint32_t qpns[kMcastMembersMax];
-        std::uint32_t members = 0;
-        std::uint32_t seq = 0;
-        do {
-            seq = group.seq.load(std::memory_order_acquire);
-            members = group.members <= kMcastMembersMax ? group.members : 0;
-            if (!is_group_of(group, wr.ah->to)) {
-                members = 0;
-            }
-            std::memcpy(qpns, group.qpns, members * sizeof qpns[0]);
-            std::atomic_thread_fence(std::memory_order_acquire);
-        } while ((seq & 1) != 0 || group.seq.load(std::memory_order_relaxed) != seq);
-        for (std::uint32_t m = 0; m < members; ++m) {
-            QpShared& target = arena.qps[qp_index(qpns[m])];
-            const HcaRecord& hca = arena.hcas[target.hca];
-            // The fabric never returns a multicast packet to the queue pair that sent it.
-            if (qpns[m] == shared_->qpn || target.qpn != qpns[m] ||
-                !walk_path(arena, init_.hca, Lid{hca.lid.load(std::memory_order_relaxed)})) {
-                continue;
-            }
-            const Owner owner = target.owner;
-            const Hazard hazard(*stripe_, owner, hazard_fence_);
-            if (datagram_accepted(wr, target, target.hca) && target.owner == owner) {
-                arena.hcas[target.hca].totals.multicast_rcv_packets.fetch_add(1, std::memory_order_relaxed);
-                deliver_datagram(wr, target, gather);
-            }
+    for (const std::uint32_t qpn : audience(wr.ah->to).qpns) {
+        QpShared& target = arena.qps[qp_index(qpn)];
+        const Owner owner = target.owner;
+        const Hazard hazard(*stripe_, owner, hazard_fence_);
+        if (target.qpn == qpn && datagram_accepted(wr, target, target.hca) &&
+            target.owner == owner) {
+            deliver_datagram(wr, target, gather);
         }
     }
     return {};

@@ -107,6 +107,10 @@ void reclaim(const Arena& arena, Owner owner) {
     quiet &= wait_grace(arena, owner, nullptr);
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
         fold_counters(arena, arena.qps[i], kDaemonOwner);
+        arena.qps[i].has_flows.store(0, std::memory_order_release);
+        arena.qps[i].first_flow.dlid.store(0, std::memory_order_release);
+        arena.qps[i].flows_off.store(0, std::memory_order_release);
+        stop_counting(arena, i);
         arena.qps[i].owner = 0;
     });
     if (!quiet) {

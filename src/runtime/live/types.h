@@ -98,7 +98,6 @@ struct AddressHandle {
     AddressVector to;
     // Path as last walked; guarded by the sender's stripe lock is not enough (handles are shared
     // between queue pairs), hence one word: generation << 32 | HCA + 1, low half 0: dead.
-    // Of a multicast LID: generation << 32 | end << 16 | first of its groups in the table.
     std::atomic<std::uint64_t> path{0};
 };
 
