@@ -17,6 +17,7 @@ ALLOWED = {
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/live"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/live"],
     "abi/sysfs": ["core/base", "runtime/live"],
+    "app/sm": ["core/base", "core/wire", "core/agent", "core/sm"],
     "app": ["core/base", "core/topo", "core/sm", "core/hca", "runtime/live"],
 }
 
@@ -26,11 +27,11 @@ RESTRICTED = {
     r"^toml\+\+|^toml\.hpp": ["app"],
     r"^CLI/": ["app"],
     r"^spdlog/": ["app", "runtime/live"],
-    r"^infiniband/": ["abi/verbs", "abi/umad"],
+    r"^infiniband/": ["abi/verbs", "abi/umad", "app/sm"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$":
-        ["runtime/live", "abi/verbs", "abi/umad", "abi/sysfs", "app"],
+        ["runtime/live", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/.*|linux/.*|netinet/.*|arpa/.*)$":
-        ["runtime/live", "abi/verbs", "abi/umad", "abi/sysfs", "app"],
+        ["runtime/live", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
