@@ -238,7 +238,9 @@ Command add_link(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub = app.add_subcommand("link", "Pull a cable, or put it back");
     add_fabric_choice(*sub, link.fabric);
     sub->add_option("action", link.action)->required()->check(CLI::IsMember({"up", "down"}));
-    sub->add_option("node", link.node, "a switch, or HOST/DEVICE")->type_name("NODE")->required();
+    sub->add_option("node", link.node, "a switch, a host, or HOST/DEVICE; with :PORT behind it")
+        ->type_name("NODE")
+        ->required();
     sub->add_option("port", link.port, "its port (default: 1)")->type_name("PORT");
     return {sub, [&link] { return cmd_link(link); }};
 }

@@ -102,7 +102,7 @@ struct LinkOptions {
     std::optional<std::string> fabric;
     std::string action;
     std::string node;
-    std::uint32_t port = 1;
+    std::optional<std::uint32_t> port;
 };
 int cmd_link(const LinkOptions& options);
 

@@ -371,6 +371,11 @@ void Manager::handle_trap(const wire::MadBytes& mad, Lid slid, std::uint64_t now
         if (notice.trap_number == wire::trap::kLinkStateChanged &&
             subnet_.node(from->node).is_switch()) {
             dirty_.insert(from->node);
+            // What stood in our way may be gone with this: no need to wait long.
+            again_ns_ = 0;
+            again_due_ns_ = again_due_ns_ == UINT64_MAX
+                                ? UINT64_MAX
+                                : std::min(again_due_ns_, now_ns + kAgainFirstNs);
         } else if (notice.trap_number == wire::trap::kLocalChanges) {
             const SubnetNode& node = subnet_.node(from->node);
             queue(get(Purpose::kNodeDescription, wire::SmAttribute::kNodeDescription, node.path,

@@ -66,19 +66,25 @@ void fill_slot(const Arena& arena, ProcSlot& slot, std::uint32_t pid, std::uint3
 }
 
 /// The node behind a name: a switch, or HOST/DEVICE.
-NodeRef find_node(const Arena& arena, std::string_view name) {
+NodeRef find_node(const Arena& arena, std::string_view name, std::uint16_t& port) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         if (name == arena.switches[i].name) {
             return {NodeRef::kSwitch, i};
         }
     }
-    const std::size_t slash = name.find('/');
-    const std::uint32_t host =
-        slash == std::string_view::npos ? UINT32_MAX : find_host(arena, name.substr(0, slash));
+    const std::size_t slash = std::min(name.find('/'), name.size());
+    const std::uint32_t host = find_host(arena, name.substr(0, slash));
     if (host == UINT32_MAX) {
         return {};
     }
     const HostRecord& record = arena.hosts[host];
+    if (slash == name.size()) {
+        // Ports of a host are those of its HCAs in order, and each of these has one.
+        if (port == 0 || port > record.hca_count) {
+            return {};
+        }
+        return {NodeRef::kHca, record.hca_first + std::exchange(port, std::uint16_t{1}) - 1};
+    }
     for (std::uint32_t i = 0; i < record.hca_count; ++i) {
         if (name.substr(slash + 1) == arena.hcas[record.hca_first + i].name) {
             return {NodeRef::kHca, record.hca_first + i};
@@ -218,8 +224,10 @@ void Daemon::handle_set_link(Message& message) {
         message.status = EINVAL;
         return;
     }
-    if (!management_.set_plugged(find_node(arena_, name), static_cast<std::uint8_t>(message.port),
-                                 message.value == 1, monotonic_ns())) {
+    std::uint16_t port = message.port;
+    const NodeRef node = find_node(arena_, name, port);
+    if (!management_.set_plugged(node, static_cast<std::uint8_t>(port), message.value == 1,
+                                 monotonic_ns())) {
         message.status = ENOENT;
         return;
     }
@@ -230,7 +238,8 @@ void Daemon::handle_set_link(Message& message) {
 
 void Daemon::handle_set_power(Message& message) {
     const std::string name(text_of(message));
-    const NodeRef node = find_node(arena_, name);
+    std::uint16_t port = 0;
+    const NodeRef node = find_node(arena_, name, port);
     if (node.kind != NodeRef::kSwitch || message.value > 1) {
         message.status = node.kind != NodeRef::kSwitch ? ENOENT : EINVAL;
         return;

@@ -168,6 +168,10 @@ bool Management::set_powered(std::uint32_t sw, bool powered, std::uint64_t now_n
         return false;
     }
     mesh_.set_powered(switch_nodes_[sw], powered);
+    if (service_ && powered && switch_nodes_[sw] == service_at_.node) {
+        mesh_.set_capability(service_at_, wire::port_capability::kIsSM, true);
+        service_->manager().resweep(now_ns);
+    }
     drive(now_ns);
     return true;
 }
