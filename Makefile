@@ -51,7 +51,7 @@ compat: build  ## run the third-party programs and write docs/compat.md
 	SOFTIB_BUILD=build /usr/bin/python3 tests/clients/test_pyverbs.py --write-docs
 
 .PHONY: bench
-bench: build  ## measure, and write docs/performance.md
+bench: build  ## measure, and write docs/performance*.md
 	cmake --build build --target bench
 
 .PHONY: install

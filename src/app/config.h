@@ -37,7 +37,7 @@ struct Description {
     std::uint64_t arena_bytes = live::arena_bytes_default();
     std::string manager = "softib";  ///< Or "opensm", or "none".
     std::string manager_args;        ///< For OpenSM.
-    std::string engine = "minhop";   ///< The routing engine of our manager.
+    std::string engine = "auto";     ///< The routing engine of our manager.
     std::string partitions;          ///< The file with its partitions; empty: none.
     std::string partitions_text;     ///< The text of that file,
     std::optional<std::vector<sm::Partition>> partition_rules;  ///< and what it says.

@@ -9,6 +9,7 @@ namespace softib::sm::routing {
 namespace {
 
 constexpr std::array kEngines{
+    Engine{"auto", "what suits the fabric's shape: ftree, dor, dragonfly or nue", route_by_shape},
     Engine{"minhop", "shortest paths, least used port; may have credit loops", route_with_minhop},
     Engine{"updn", "up then down from the roots; trees and anything near one", route_with_updn},
     Engine{"ftree", "fat trees: no contention for shift permutations", route_with_ftree},
@@ -18,6 +19,19 @@ constexpr std::array kEngines{
 };
 
 }  // namespace
+
+std::expected<Tables, Error> route_by_shape(const Graph& graph, const Options& options) {
+    // Those refuse what does not have their shape.
+    for (const auto route : {route_with_ftree, route_with_dor, route_with_dragonfly}) {
+        if (auto tables = route(graph, options)) {
+            return tables;
+        }
+    }
+    // The best for anything, but slow where there is much of it.
+    constexpr std::uint32_t kSwitchesMax = 800;
+    return graph.switch_count() <= kSwitchesMax ? route_with_nue(graph, options)
+                                                : route_with_updn(graph, options);
+}
 
 std::vector<std::uint8_t> Options::sls() const {
     std::vector<std::uint8_t> result;

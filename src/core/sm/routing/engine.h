@@ -42,6 +42,7 @@ std::span<const Engine> engines();
 /// nullptr if there is none of this name.
 const Engine* find_engine(std::string_view name);
 
+std::expected<Tables, Error> route_by_shape(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_minhop(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_updn(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_ftree(const Graph& graph, const Options& options);

@@ -36,7 +36,9 @@ TEST_P(EveryEngine, SameInputGivesSameTables) {
         const auto second = GetParam().route(graph_from(fabric), {});
         ASSERT_TRUE(first);
         EXPECT_EQ(*first, *second);
-        EXPECT_EQ(first->engine, GetParam().name);
+        if (GetParam().name != "auto") {
+            EXPECT_EQ(first->engine, GetParam().name);
+        }
     }
 }
 
@@ -114,6 +116,17 @@ INSTANTIATE_TEST_SUITE_P(Engines, EveryEngine,
                          testing::ValuesIn(engines().begin(), engines().end()),
                          [](const auto& test) { return std::string(test.param.name); });
 
+TEST(Auto, TakesWhatSuitsTheShape) {
+    const auto engine = [](const topo::Spec& spec) {
+        return route_by_shape(make_graph(spec), {})->engine;
+    };
+    EXPECT_EQ(engine({.shape = topo::Shape::kSingleSwitch, .hosts = 4}), "ftree");
+    EXPECT_EQ(engine({.shape = topo::Shape::kFatTree, .hosts = 32, .radix = 8}), "ftree");
+    EXPECT_EQ(engine(torus({5, 5})), "dor");
+    EXPECT_EQ(engine({.shape = topo::Shape::kDragonfly, .hosts = 36}), "dragonfly");
+    EXPECT_EQ(route_by_shape(random_graph(20, 45, 25, 1), {})->engine, "nue");
+}
+
 TEST(Registry, FindsEnginesByName) {
     std::set<std::string_view> names;
     for (const Engine& engine : engines()) {
@@ -122,7 +135,8 @@ TEST(Registry, FindsEnginesByName) {
         names.insert(engine.name);
     }
     EXPECT_EQ(names,
-              (std::set<std::string_view>{"minhop", "updn", "ftree", "dor", "dragonfly", "nue"}));
+              (std::set<std::string_view>{"auto", "minhop", "updn", "ftree", "dor", "dragonfly",
+                                          "nue"}));
     EXPECT_EQ(find_engine("lash"), nullptr);
 }
 
