@@ -202,6 +202,16 @@ std::expected<void, std::string> set_engine(Description& description, const Valu
     return {};
 }
 
+std::expected<void, std::string> set_lmc(Description& description, const Value& value) {
+    constexpr std::int64_t kLmcMax = 7;
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (number == nullptr || *number < 0 || *number > kLmcMax) {
+        return refuse("a number from 0 to 7", value);
+    }
+    description.lmc = static_cast<std::uint8_t>(*number);
+    return {};
+}
+
 std::expected<void, std::string> set_qos(Description& description, const Value& value) {
     const auto* on = std::get_if<bool>(&value);
     if (on == nullptr) {
@@ -303,6 +313,10 @@ const std::vector<KeyRule>& rules() {
         {{"lid_file", "FILE", "keeps LIDs from one run to the next"},
          Form::kText,
          set_file<&Description::lid_file>,
+         About::kManager},
+        {{"lmc", "N", "2^N LIDs for each port of an adapter, 0 to 7"},
+         Form::kNumber,
+         set_lmc,
          About::kManager},
         {{"qos", "", "map service levels to lanes and arbitrate between them"},
          Form::kSwitch,
@@ -509,6 +523,9 @@ void write_manager_keys(const Description& description, toml::table& table) {
     }
     if (!description.lid_file.empty()) {
         table.insert("lid_file", description.lid_file);
+    }
+    if (description.lmc != 0) {
+        table.insert("lmc", std::int64_t{description.lmc});
     }
     if (qos.on) {
         table.insert("qos", true);

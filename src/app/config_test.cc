@@ -133,8 +133,9 @@ TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
         both.origins["from"] = "--from";
         both.origins[std::string(key.name)] = flag_name(key.name);
         constexpr std::string_view kGoTogether[] = {
-            "from",       "name", "arena",      "sm",         "sm_args",    "engine",    "partitions",
-            "lid_file",   "qos",  "max_op_vls", "high_limit", "vlarb_high", "vlarb_low", "sl2vl"};
+            "from",     "name", "arena", "sm",         "sm_args",    "engine",     "partitions",
+            "lid_file", "lmc",  "qos",   "max_op_vls", "high_limit", "vlarb_high", "vlarb_low",
+            "sl2vl"};
         const bool goes_together =
             std::ranges::find(kGoTogether, key.name) != std::end(kGoTogether);
         EXPECT_EQ(generate(both).has_value(), goes_together) << key.name;

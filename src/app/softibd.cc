@@ -140,6 +140,7 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     built.management.own_manager = description.manager == "softib";
     sm::ManagerConfig& manager = built.management.manager;
     manager.engine = description.engine;
+    manager.lmc = description.lmc;
     manager.partitions = std::move(description.partition_rules);
     manager.qos = description.qos;
     built.management.lid_file = live::LidFile(description.lid_file);

@@ -259,6 +259,16 @@ def ibping(fabric):
     return str(result)
 
 
+def many_at_once(fabric):
+    """A hundred programs ask at the same time, by agents of their own; each gets all answers."""
+    programs = [fabric.start(f"h{i % 4}", ["saquery", "NR"]) for i in range(100)]
+    for program in programs:
+        result = program.wait().check()
+        fabric.programs.remove(program)
+        found = len(re.findall(r"Record dump:", result.output))
+        expect(found == NODES, f"{found} records, not {NODES}\n{result}")
+
+
 def main():
     need_programs("ibnetdiscover", "saquery", "perfquery", "opensm", "ib_send_bw", "ib_write_bw", "ibv_rc_pingpong")
     # Tools in sbin; their scripts call one another.
@@ -266,6 +276,7 @@ def main():
     report = Report("diags")
     # Of the engines only minhop has paths from spine to spine, and so all that can be.
     with Fabric(*TREE, "--engine", "minhop") as fabric:
+        report.case("saquery", "100 at once", lambda: many_at_once(fabric))
         report.case("ibnetdiscover", "as built", lambda: discovered(fabric))
         for command in PLAIN:
             report.case("works", command, lambda: works(fabric, command))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The manager and the agents of a whole fabric, joined by a mesh.
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "rig.h"
 
@@ -165,6 +167,39 @@ TEST(Manager, MulticastTreeReachesEveryMemberOnce) {
         }
     }
     EXPECT_EQ(arrived, (std::map<std::uint32_t, int>{{5, 1}, {9, 1}, {13, 1}, {16, 1}}));
+}
+
+TEST(Traps, LinkFaultsAndANewSystemImageAreHeard) {
+    Rig rig(fat_tree(16));
+    const std::uint32_t sw = rig.first_switch();
+    rig.add_manager(sw).start(rig.now_ns);
+    rig.run();
+    while (rig.service(0).poll_event()) {
+    }
+    rig.mesh.link_fault({sw + 1, 3}, wire::trap::kLocalLinkIntegrity);
+    rig.mesh.link_fault({sw + 1, 4}, wire::trap::kLocalLinkIntegrity);
+    rig.mesh.link_fault({sw + 1, 3}, wire::trap::kExcessiveBufferOverrun);
+    rig.mesh.link_fault({0, 1}, wire::trap::kFlowControlWatchdog);
+    rig.mesh.set_system_image_guid(2, Guid{0x77});
+    rig.run();
+    std::multiset<std::tuple<std::uint16_t, std::uint16_t, std::uint8_t>> heard;
+    std::optional<wire::SystemImageGuidTrap> image;
+    while (const auto event = rig.service(0).poll_event()) {
+        if (event->kind != ManagerEvent::kTrap) {
+            continue;
+        }
+        if (event->notice.trap_number == wire::trap::kSystemImageGuidChanged) {
+            image = event->notice.details<wire::SystemImageGuidTrap>();
+            continue;
+        }
+        const auto seen = event->notice.details<wire::PortThresholdTrap>();
+        heard.insert({event->notice.trap_number, seen.lid.value, seen.port_num.value});
+    }
+    const std::uint16_t lid = rig.mesh.node(sw + 1).port(0).lid.value;
+    const std::uint16_t host = rig.mesh.node(0).port(1).lid.value;
+    EXPECT_EQ(heard, (decltype(heard){{129, lid, 3}, {129, lid, 4}, {130, lid, 3}, {131, host, 1}}));
+    ASSERT_TRUE(image);
+    EXPECT_EQ(*image, (wire::SystemImageGuidTrap{rig.mesh.node(2).port(1).lid, Guid{0x77}}));
 }
 
 TEST(Election, HigherPriorityThenLowerGuidIsMaster) {

@@ -115,6 +115,16 @@ void Mesh::set_pkey(End end, std::uint16_t index, PKey pkey) {
     settle(end.node);
 }
 
+void Mesh::link_fault(End end, std::uint16_t trap) {
+    nodes_[end.node].node.link_fault(end.port, trap);
+    settle(end.node);
+}
+
+void Mesh::set_system_image_guid(NodeId id, Guid guid) {
+    nodes_[id].node.set_system_image_guid(guid);
+    settle(id);
+}
+
 void Mesh::set_capability(End end, std::uint32_t bit, bool on) {
     nodes_[end.node].node.set_capability(end.port, bit, on);
     settle(end.node);

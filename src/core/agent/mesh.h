@@ -59,6 +59,8 @@ class Mesh {
     /// Writes into a node's tables behind its manager's back.
     void set_route(NodeId id, Lid lid, std::uint8_t port);
     void set_pkey(End end, std::uint16_t index, PKey pkey);
+    void link_fault(End end, std::uint16_t trap);
+    void set_system_image_guid(NodeId id, Guid guid);
     void set_capability(End end, std::uint32_t bit, bool on);
 
     /// Sends from QP0 or QP1 of a port (of a switch: port 0).

@@ -381,6 +381,24 @@ void Node::bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey
     raise(is_qkey ? wire::trap::kBadQKey : wire::trap::kBadPKey, notice);
 }
 
+void Node::link_fault(std::uint8_t port, std::uint16_t trap) {
+    wire::Notice notice;
+    notice.type = wire::NoticeType::kUrgent;
+    notice.set_details(wire::PortThresholdTrap{ports_[base_port(port)].info.lid, PortNum{port}});
+    raise(trap, notice);
+}
+
+void Node::set_system_image_guid(Guid guid) {
+    if (guid == spec_.system_image_guid) {
+        return;
+    }
+    spec_.system_image_guid = guid;
+    wire::Notice notice;
+    notice.type = wire::NoticeType::kInformational;
+    notice.set_details(wire::SystemImageGuidTrap{ports_[base_port(1)].info.lid, guid});
+    raise(wire::trap::kSystemImageGuidChanged, notice);
+}
+
 bool Node::lets_pass(std::uint8_t port, bool inbound, PKey pkey) const {
     const Port& at = ports_[port];
     const bool enforced = inbound ? at.info.partition_enforcement_inbound
@@ -410,7 +428,12 @@ void Node::raise(std::uint16_t trap, const wire::Notice& notice) {
         return;  // Nobody to tell: the sweep that gives us a LID sees what is.
     }
     // One of a kind waits at a time: the manager that hears of it looks for itself.
-    const auto same = [&](const Trap& t) { return t.notice.trap_number == trap; };
+    // But each port has its own troubles.
+    const bool by_port =
+        trap >= wire::trap::kLocalLinkIntegrity && trap <= wire::trap::kFlowControlWatchdog;
+    const auto same = [&](const Trap& t) {
+        return t.notice.trap_number == trap && (!by_port || t.notice.data_details == notice.data_details);
+    };
     if (std::ranges::any_of(traps_, same) || traps_.size() >= kTrapsMax) {
         return;
     }

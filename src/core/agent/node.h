@@ -133,6 +133,10 @@ class Node {
     void announce_all();
     /// A violation seen by the data path: counted, and told to the manager.
     void bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey);
+    /// A link that makes too many errors: trap 129 (link integrity), 130 (buffer overrun) or 131
+    /// (no flow control packets).
+    void link_fault(std::uint8_t port, std::uint16_t trap);
+    void set_system_image_guid(Guid guid);
     /// Of a switch: whether a packet of this partition may pass its external port (IBA vol. 1,
     /// 18.2.4.2.1), and what it does about one that may not.
     bool lets_pass(std::uint8_t port, bool inbound, PKey pkey) const;
