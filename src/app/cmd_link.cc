@@ -13,11 +13,7 @@
 namespace softib::app {
 
 int cmd_link(const LinkOptions& options) {
-    const auto fabric = resolve_fabric(options.fabric);
-    if (!fabric) {
-        return fail(fabric.error());
-    }
-    const auto observer = Observer::open(*fabric);
+    const auto observer = Observer::open(options.fabric);
     if (!observer) {
         return fail(observer.error());
     }

@@ -91,11 +91,7 @@ int change(const Observer& observer, std::uint32_t sw, const RouteOptions& optio
 }  // namespace
 
 int cmd_route(const RouteOptions& options) {
-    const auto fabric = resolve_fabric(options.fabric);
-    if (!fabric) {
-        return fail(fabric.error());
-    }
-    const auto observer = Observer::open(*fabric);
+    const auto observer = Observer::open(options.fabric);
     if (!observer) {
         return fail(observer.error());
     }

@@ -193,11 +193,7 @@ int check(const Observer& observer, const live::Routes& routes, const RoutesOpti
 }  // namespace
 
 int cmd_routes(const RoutesOptions& options) {
-    const auto fabric = resolve_fabric(options.fabric);
-    if (!fabric) {
-        return fail(fabric.error());
-    }
-    const auto observer = Observer::open(*fabric);
+    const auto observer = Observer::open(options.fabric);
     if (!observer) {
         return fail(observer.error());
     }

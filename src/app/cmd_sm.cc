@@ -65,11 +65,7 @@ void print(const std::string& text, bool as_json) {
 }  // namespace
 
 int cmd_sm(const SmOptions& options) {
-    const auto fabric = resolve_fabric(options.fabric);
-    if (!fabric) {
-        return fail(fabric.error());
-    }
-    const auto observer = Observer::open(*fabric);
+    const auto observer = Observer::open(options.fabric);
     if (!observer) {
         return fail(observer.error());
     }

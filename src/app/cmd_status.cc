@@ -167,11 +167,7 @@ void print_programs(const live::Arena& arena, bool verbose) {
 }  // namespace
 
 int cmd_status(const StatusOptions& options) {
-    const auto fabric = resolve_fabric(options.fabric);
-    if (!fabric) {
-        return fail(fabric.error());
-    }
-    const auto observer = Observer::open(*fabric);
+    const auto observer = Observer::open(options.fabric);
     if (!observer) {
         return fail(observer.error());
     }
@@ -181,9 +177,9 @@ int cmd_status(const StatusOptions& options) {
     const live::Arena& arena = observer->arena();
     const live::ArenaHeader& header = *arena.header;
     fmt::print("fabric {} is {}: {}, {}, {} (softibd {}, {})\n\n",
-               painted(fabric->name, Colour::kBold), painted("up", Colour::kGreen),
+               painted(observer->fabric().name, Colour::kBold), painted("up", Colour::kGreen),
                counted(header.hosts, "host"), counted(header.hcas, "HCA"),
-               counted(header.switches, "switch"), header.daemon_pid, fabric->dir);
+               counted(header.switches, "switch"), header.daemon_pid, observer->fabric().dir);
     print_hosts(arena, options.verbose);
     print_programs(arena, options.verbose);
     return 0;

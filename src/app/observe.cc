@@ -72,6 +72,11 @@ std::uint32_t count_entries(const std::atomic<live::Owner>* batches, const Entry
 
 }  // namespace
 
+std::expected<Observer, std::string> Observer::open(const std::optional<std::string>& name) {
+    const auto fabric = resolve_fabric(name);
+    return fabric ? open(*fabric) : std::unexpected(fabric.error());
+}
+
 Observer::Observer(Observer&& other) noexcept
     : fabric_(std::move(other.fabric_)),
       arena_(std::exchange(other.arena_, live::Arena{})),

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ class Observer {
   public:
     /// The error says how to get the fabric up.
     static std::expected<Observer, std::string> open(const FabricRef& fabric);
+    /// The same by name, or the one that stands for no name.
+    static std::expected<Observer, std::string> open(const std::optional<std::string>& name);
 
     Observer(Observer&& other) noexcept;
     Observer& operator=(Observer&&) = delete;

@@ -95,15 +95,7 @@ class Plane {
         bool any = false;
         while (const auto out = program.poll_transmit()) {
             any = true;
-            agent::Packet packet;
-            packet.mad = out->mad;
-            packet.dlid = out->peer.lid;
-            packet.source = agent::kQpnServices;
-            packet.destination = out->peer.qp;
-            packet.qkey = agent::kQKeyServices;
-            packet.pkey = out->peer.pkey;
-            packet.sl = out->peer.sl;
-            mesh.send({0, 1}, packet, now_ns);
+            mesh.send({0, 1}, agent::to_packet(*out), now_ns);
             take_deliveries();
         }
         while (program.poll_event()) {

@@ -41,6 +41,18 @@ bool is_response(std::uint8_t method) {
 
 }  // namespace
 
+Packet to_packet(const RmppOutgoing& outgoing) {
+    Packet packet;
+    packet.mad = outgoing.mad;
+    packet.dlid = outgoing.peer.lid;
+    packet.source = kQpnServices;
+    packet.destination = outgoing.peer.qp;
+    packet.qkey = kQKeyServices;
+    packet.pkey = outgoing.peer.pkey;
+    packet.sl = outgoing.peer.sl;
+    return packet;
+}
+
 std::string_view to_string(RmppRefusal refusal) {
     switch (refusal) {
         case RmppRefusal::kMalformed:

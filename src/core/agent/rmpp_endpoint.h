@@ -22,6 +22,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/agent/packet.h"
 #include "core/agent/rmpp.h"
 #include "core/base/ids.h"
 
@@ -51,6 +52,9 @@ struct RmppOutgoing {
     RmppPeer peer;
     wire::MadBytes mad;
 };
+
+/// What goes on the wire: from QP1 to the peer.
+Packet to_packet(const RmppOutgoing& outgoing);
 
 struct RmppEvent {
     enum Kind : std::uint8_t {

@@ -215,15 +215,7 @@ bool MadClients::pump_rmpp(std::uint64_t now_ns) {
     for (auto& [hca, endpoint] : rmpp_) {
         while (const auto outgoing = endpoint.poll_transmit()) {
             any = true;
-            agent::Packet packet;
-            packet.mad = outgoing->mad;
-            packet.dlid = outgoing->peer.lid;
-            packet.source = agent::kQpnServices;
-            packet.destination = outgoing->peer.qp;
-            packet.qkey = agent::kQKeyServices;
-            packet.pkey = outgoing->peer.pkey;
-            packet.sl = outgoing->peer.sl;
-            management_.send(hca, packet, now_ns);
+            management_.send(hca, agent::to_packet(*outgoing), now_ns);
         }
         while (auto event = endpoint.poll_event()) {
             any = true;

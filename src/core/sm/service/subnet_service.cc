@@ -81,11 +81,19 @@ std::uint64_t SubnetService::next_timeout_ns() const {
     return next;
 }
 
-std::optional<agent::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) {
+std::optional<agent::Packet> SubnetService::poll_manager(std::uint64_t now_ns) {
+    const auto out = manager_.poll_transmit(now_ns);
+    if (!out) {
+        return std::nullopt;
+    }
     agent::Packet packet;
-    if (const auto out = manager_.poll_transmit(now_ns)) {
-        packet.mad = out->mad;
-        packet.dlid = out->dlid;
+    packet.mad = out->mad;
+    packet.dlid = out->dlid;
+    return packet;
+}
+
+std::optional<agent::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) {
+    if (auto packet = poll_manager(now_ns)) {
         return packet;
     }
     follow_manager(now_ns);
@@ -95,25 +103,10 @@ std::optional<agent::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) 
     if (auto piece = poll_replica(now_ns)) {
         return piece;
     }
-    const auto out = rmpp_.poll_transmit();
-    if (!out) {
-        // The groups' trees, and what else was just found to do.
-        const auto more = manager_.poll_transmit(now_ns);
-        if (!more) {
-            return std::nullopt;
-        }
-        packet.mad = more->mad;
-        packet.dlid = more->dlid;
-        return packet;
+    if (const auto out = rmpp_.poll_transmit()) {
+        return agent::to_packet(*out);
     }
-    packet.mad = out->mad;
-    packet.dlid = out->peer.lid;
-    packet.source = agent::kQpnServices;
-    packet.destination = out->peer.qp;
-    packet.qkey = agent::kQKeyServices;
-    packet.pkey = out->peer.pkey;
-    packet.sl = out->peer.sl;
-    return packet;
+    return poll_manager(now_ns);  // The groups' trees, and what else was just found to do.
 }
 
 std::optional<ManagerEvent> SubnetService::poll_event() {

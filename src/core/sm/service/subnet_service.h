@@ -48,6 +48,7 @@ class SubnetService {
     std::size_t transfers() const { return rmpp_.transfers(); }
 
   private:
+    std::optional<agent::Packet> poll_manager(std::uint64_t now_ns);
     void follow_manager(std::uint64_t now_ns);
     void follow(const ManagerEvent& event, std::uint64_t now_ns);
     void answer(std::uint64_t now_ns);
