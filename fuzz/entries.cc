@@ -5,8 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "core/wire/bytes.h"
 #include "core/wire/cc.h"
+#include "core/wire/crc.h"
 #include "core/wire/formats.h"
+#include "core/wire/packet.h"
 #include "core/wire/smp.h"
 #include "management_entries.h"
 
@@ -72,7 +75,51 @@ bool multi_path_gids_hold(Input input) {
     return gids ? enough && gids->size() == count : !enough;
 }
 
+/// What parses has its payload inside the input, and is the same after emit and parse.
+bool parsed_packet_holds(Input input) {
+    const auto packet = parse_packet(input);
+    if (!packet) {
+        return to_string(packet.error()) != "?";
+    }
+    std::vector<std::uint8_t> emitted(input.size());
+    if (emit_packet(packet->headers, packet->payload, emitted) != input.size()) {
+        return false;
+    }
+    const auto again = parse_packet(emitted);
+    return again && again->headers == packet->headers &&
+           std::ranges::equal(again->payload, packet->payload) &&
+           !to_string(packet->headers).empty();
+}
+
+/// As it is, and with the lengths, versions and check sums that random bytes never have.
+bool packets_hold(Input input) {
+    const auto flow_control = parse_flow_control(input);
+    const bool holds = parsed_packet_holds(input) && (!flow_control || input.size() == 6) &&
+                       icrc_of_datagram(input).has_value() <= (input.size() >= 40);
+    std::vector<std::uint8_t> bytes(input.begin(), input.end());
+    bytes.resize(bytes.size() - bytes.size() % 4 + kVcrcBytes);
+    constexpr std::size_t kLeast = Lrh::kBytes + Bth::kBytes + kIcrcBytes + kVcrcBytes;
+    if (!holds || bytes.size() < kLeast) {
+        return holds && parsed_packet_holds(bytes);
+    }
+    std::size_t bth = Lrh::kBytes;
+    bytes[0] &= 0xF0;
+    store_be(&bytes[4], static_cast<std::uint16_t>(bytes.size() / 4 & 0x7FF));
+    if ((bytes[1] & 3) == 3 && bytes.size() >= kLeast + Grh::kBytes) {
+        bytes[8] = static_cast<std::uint8_t>(0x60 | (bytes[8] & 0x0F));
+        store_be(&bytes[12], static_cast<std::uint16_t>(bytes.size() - 50));
+        bytes[14] = kGrhNextHeaderIba;
+        bth += Grh::kBytes;
+    }
+    bytes[bth + 1] &= 0xF0;
+    const std::size_t end = bytes.size() - kVcrcBytes - kIcrcBytes;
+    store_be(&bytes[end], icrc(std::span(bytes).first(end)));
+    store_be(&bytes[end + kIcrcBytes], vcrc(std::span(bytes).first(end + kIcrcBytes)));
+    return parsed_packet_holds(bytes);
+}
+
 constexpr Entry kEntries[] = {
+    {"Packets", packets_hold},
     {"MadViews", views_hold},
     {"MultiPathGids", multi_path_gids_hold},
     {"RmppEndpoint", rmpp_endpoint_holds},

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/wire/crc.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+
+#include "core/wire/link.h"
+#include "core/wire/network.h"
+#include "core/wire/transport.h"
+
+namespace softib::wire {
+
+namespace {
+
+/// A byte's lowest bit goes first, so the polynomial stands mirrored. Eight bytes a step: table k
+/// has what a byte leaves behind when k more follow it.
+template <std::unsigned_integral T, T kMirrored>
+class Crc {
+  public:
+    void add(std::span<const std::uint8_t> bytes) {
+        std::size_t i = 0;
+        for (; bytes.size() - i >= kStep; i += kStep) {
+            std::uint64_t word;
+            std::memcpy(&word, bytes.data() + i, kStep);
+            word ^= state_;
+            T next = 0;
+            for (std::size_t k = 0; k < kStep; ++k) {
+                next = static_cast<T>(next ^ kTables[kStep - 1 - k][word >> (8 * k) & 0xFF]);
+            }
+            state_ = next;
+        }
+        for (; i < bytes.size(); ++i) {
+            state_ = static_cast<T>(state_ >> 8 ^ kTables[0][(state_ ^ bytes[i]) & 0xFF]);
+        }
+    }
+    T on_the_wire() const { return std::byteswap(static_cast<T>(~state_)); }
+
+  private:
+    static constexpr std::size_t kStep = 8;
+    static constexpr auto kTables = [] {
+        std::array<std::array<T, 256>, kStep> tables{};
+        for (std::size_t byte = 0; byte < 256; ++byte) {
+            auto state = static_cast<T>(byte);
+            for (int bit = 0; bit < 8; ++bit) {
+                state = static_cast<T>(state >> 1 ^ ((state & 1) != 0 ? kMirrored : T{0}));
+            }
+            tables[0][byte] = state;
+        }
+        for (std::size_t k = 1; k < kStep; ++k) {
+            for (std::size_t byte = 0; byte < 256; ++byte) {
+                const T before = tables[k - 1][byte];
+                tables[k][byte] = static_cast<T>(before >> 8 ^ tables[0][before & 0xFF]);
+            }
+        }
+        return tables;
+    }();
+
+    T state_ = static_cast<T>(~T{0});
+};
+
+using Crc32 = Crc<std::uint32_t, 0xEDB88320>;  ///< 0x04C11DB7 mirrored.
+using Crc16 = Crc<std::uint16_t, 0xD008>;      ///< 0x100B mirrored.
+
+constexpr std::size_t kBthVariantByte = 4;
+constexpr std::size_t kUdpBytes = 8;
+constexpr std::size_t kIpv4BytesMax = 60;
+
+/// The headers with what may change set to ones.
+class Masked {
+  public:
+    explicit Masked(std::span<const std::uint8_t> packet)
+        : size_(std::min(packet.size(), bytes_.size())) {
+        std::ranges::copy(packet.first(size_), bytes_.begin());
+    }
+    void set(std::size_t at, std::uint8_t mask = 0xFF) {
+        bytes_[at] = static_cast<std::uint8_t>(bytes_[at] | mask);
+    }
+    void set_all(std::size_t at, std::size_t count) {
+        std::fill_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at), count, std::uint8_t{0xFF});
+    }
+    /// TClass, FlowLabel and HopLmt of a GRH, and of the IPv6 header that it looks like.
+    void set_route(std::size_t at) {
+        set(at, 0x0F);
+        set_all(at + 1, 3);
+        set(at + 7);
+    }
+    std::uint8_t operator[](std::size_t at) const { return bytes_[at]; }
+    std::span<const std::uint8_t> bytes() const { return std::span(bytes_).first(size_); }
+
+  private:
+    std::array<std::uint8_t, kIpv4BytesMax + kUdpBytes + Bth::kBytes> bytes_{};
+    std::size_t size_;
+};
+
+}  // namespace
+
+std::uint32_t icrc(std::span<const std::uint8_t> packet) {
+    Masked headers(packet);
+    std::size_t bth = Lrh::kBytes;
+    if ((headers[1] & 0x03) == static_cast<std::uint8_t>(LinkNextHeader::kGlobal)) {
+        headers.set_all(0, Lrh::kBytes);
+        headers.set_route(Lrh::kBytes);
+        bth += Grh::kBytes;
+    } else {
+        headers.set(0, 0xF0);
+    }
+    headers.set(bth + kBthVariantByte);
+    Crc32 crc;
+    crc.add(headers.bytes());
+    crc.add(packet.subspan(headers.bytes().size()));
+    return crc.on_the_wire();
+}
+
+std::optional<std::uint32_t> icrc_of_datagram(std::span<const std::uint8_t> datagram) {
+    constexpr std::size_t kIpv4BytesMin = 20;
+    constexpr std::size_t kIpv6Bytes = 40;
+    constexpr std::size_t kUdpChecksum = 6;
+    if (datagram.empty()) {
+        return std::nullopt;
+    }
+    const int version = datagram[0] >> 4;
+    const std::size_t ip_bytes = version == 4 ? std::size_t{4} * (datagram[0] & 0x0FU) : kIpv6Bytes;
+    if ((version != 4 && version != 6) || ip_bytes < kIpv4BytesMin ||
+        datagram.size() < ip_bytes + kUdpBytes + Bth::kBytes) {
+        return std::nullopt;
+    }
+    Masked headers(datagram);
+    if (version == 4) {
+        headers.set(1);          // Type of service.
+        headers.set(8);          // Time to live.
+        headers.set_all(10, 2);  // Check sum.
+    } else {
+        headers.set_route(0);
+    }
+    headers.set_all(ip_bytes + kUdpChecksum, 2);
+    headers.set(ip_bytes + kUdpBytes + kBthVariantByte);
+    constexpr auto kNoLrh = [] {
+        std::array<std::uint8_t, Lrh::kBytes> ones{};
+        ones.fill(0xFF);
+        return ones;
+    }();
+    Crc32 crc;
+    crc.add(kNoLrh);
+    crc.add(headers.bytes());
+    crc.add(datagram.subspan(headers.bytes().size()));
+    return crc.on_the_wire();
+}
+
+std::uint16_t vcrc(std::span<const std::uint8_t> bytes) {
+    Crc16 crc;
+    crc.add(bytes);
+    return crc.on_the_wire();
+}
+
+}  // namespace softib::wire

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/wire/opcode.h"
+
+#include <array>
+
+namespace softib::wire {
+
+namespace {
+
+struct Row {
+    std::string_view name;  ///< Empty: reserved.
+    std::uint8_t headers = 0;
+    bool has_payload = false;
+    bool is_request = false;
+};
+
+/// By the operation's number, as a reliable connection has them.
+constexpr std::array<Row, 32> kRows = [] {
+    using namespace extended;
+    std::array<Row, 32> rows{};
+    const auto row = [&](Operation operation) -> Row& {
+        return rows[static_cast<std::size_t>(operation)];
+    };
+    using O = Operation;
+    row(O::kSendFirst) = {"SEND First", 0, true, true};
+    row(O::kSendMiddle) = {"SEND Middle", 0, true, true};
+    row(O::kSendLast) = {"SEND Last", 0, true, true};
+    row(O::kSendLastImm) = {"SEND Last with Immediate", kImmDt, true, true};
+    row(O::kSendOnly) = {"SEND Only", 0, true, true};
+    row(O::kSendOnlyImm) = {"SEND Only with Immediate", kImmDt, true, true};
+    row(O::kWriteFirst) = {"RDMA WRITE First", kReth, true, true};
+    row(O::kWriteMiddle) = {"RDMA WRITE Middle", 0, true, true};
+    row(O::kWriteLast) = {"RDMA WRITE Last", 0, true, true};
+    row(O::kWriteLastImm) = {"RDMA WRITE Last with Immediate", kImmDt, true, true};
+    row(O::kWriteOnly) = {"RDMA WRITE Only", kReth, true, true};
+    row(O::kWriteOnlyImm) = {"RDMA WRITE Only with Immediate", kReth | kImmDt, true, true};
+    row(O::kReadRequest) = {"RDMA READ Request", kReth, false, true};
+    row(O::kReadResponseFirst) = {"RDMA READ response First", kAeth, true, false};
+    row(O::kReadResponseMiddle) = {"RDMA READ response Middle", 0, true, false};
+    row(O::kReadResponseLast) = {"RDMA READ response Last", kAeth, true, false};
+    row(O::kReadResponseOnly) = {"RDMA READ response Only", kAeth, true, false};
+    row(O::kAcknowledge) = {"Acknowledge", kAeth, false, false};
+    row(O::kAtomicAcknowledge) = {"ATOMIC Acknowledge", kAeth | kAtomicAckEth, false, false};
+    row(O::kCompareSwap) = {"CmpSwap", kAtomicEth, false, true};
+    row(O::kFetchAdd) = {"FetchAdd", kAtomicEth, false, true};
+    row(O::kSendLastInvalidate) = {"SEND Last with Invalidate", kIeth, true, true};
+    row(O::kSendOnlyInvalidate) = {"SEND Only with Invalidate", kIeth, true, true};
+    return rows;
+}();
+
+bool has_operation(Transport transport, Operation operation) {
+    switch (transport) {
+        case Transport::kRc:
+        case Transport::kXrc:
+            return !kRows[static_cast<std::size_t>(operation)].name.empty();
+        case Transport::kUc:
+            return operation <= Operation::kWriteOnlyImm;
+        case Transport::kUd:
+            return operation == Operation::kSendOnly || operation == Operation::kSendOnlyImm;
+    }
+    return false;  // Reliable datagrams, and the numbers that nobody has.
+}
+
+}  // namespace
+
+std::optional<OpcodeInfo> opcode_info(std::uint8_t opcode) {
+    OpcodeInfo info{.transport = static_cast<Transport>(opcode >> 5),
+                    .operation = static_cast<Operation>(opcode & 0x1F)};
+    if (!has_operation(info.transport, info.operation)) {
+        return std::nullopt;
+    }
+    const Row& row = kRows[opcode & 0x1F];
+    info.headers = row.headers;
+    info.has_payload = row.has_payload;
+    if (info.transport == Transport::kUd) {
+        info.headers |= extended::kDeth;
+    }
+    if (info.transport == Transport::kXrc && row.is_request) {
+        info.headers |= extended::kXrcEth;
+    }
+    return info;
+}
+
+std::size_t OpcodeInfo::header_bytes() const {
+    const auto bytes = [&](std::uint8_t bit, std::size_t size) {
+        return (headers & bit) != 0 ? size : 0;
+    };
+    return bytes(extended::kXrcEth, XrcEth::kBytes) + bytes(extended::kDeth, Deth::kBytes) +
+           bytes(extended::kReth, Reth::kBytes) + bytes(extended::kAtomicEth, AtomicEth::kBytes) +
+           bytes(extended::kAeth, Aeth::kBytes) +
+           bytes(extended::kAtomicAckEth, AtomicAckEth::kBytes) +
+           bytes(extended::kImmDt, ImmDt::kBytes) + bytes(extended::kIeth, Ieth::kBytes);
+}
+
+std::string_view to_string(Transport transport) {
+    switch (transport) {
+        case Transport::kRc:
+            return "RC";
+        case Transport::kUc:
+            return "UC";
+        case Transport::kUd:
+            return "UD";
+        case Transport::kXrc:
+            return "XRC";
+    }
+    return "?";
+}
+
+std::string_view to_string(Operation operation) {
+    const auto number = static_cast<std::size_t>(operation);
+    return number < kRows.size() && !kRows[number].name.empty() ? kRows[number].name : "?";
+}
+
+}  // namespace softib::wire
