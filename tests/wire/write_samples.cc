@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes packets with a random MAD of many kinds as a pcap file (its argument), and what is in them
-// to standard output: "FRAME STRUCT FIELD VALUE", a line each. test_tshark.py and test_libibmad.py
-// compare the two.
+// Writes packets with a random MAD of many kinds, then packets of every opcode, as a pcap file (its
+// argument), and what is in them to standard output: "FRAME STRUCT FIELD VALUE", a line each.
+// test_tshark.py and test_libibmad.py compare the two.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -18,6 +18,7 @@
 #include "core/wire/cc.h"
 #include "core/wire/cm.h"
 #include "core/wire/formats.h"
+#include "core/wire/packet.h"
 #include "core/wire/pm.h"
 #include "core/wire/smp.h"
 
@@ -29,8 +30,8 @@ constexpr int kSamplesEach = 20;
 // Wireshark 4.0 reads no bare InfiniBand packets (link type 247), but those of an Endace card.
 constexpr std::uint32_t kLinkTypeErf = 197;
 constexpr std::uint8_t kErfInfiniBand = 21;
+constexpr std::uint8_t kErfInfiniBandLink = 25;
 constexpr std::size_t kErfBytes = 16;
-constexpr std::size_t kPacketBytes = 8 + 12 + 8 + kMadBytes + 4 + 2;
 
 template <typename M>
 M random_value(Prng& prng, std::size_t width) {
@@ -127,30 +128,31 @@ class Samples {
                     static_cast<int>(field.size()), field.data(), value.c_str());
     }
 
-    /// One packet: LRH, BTH, DETH, the MAD, and check sums of zero.
     void write(const MadBytes& mad, bool subnet_management) {
-        std::array<std::uint8_t, kPacketBytes> packet{};
-        packet[0] = subnet_management ? 0xF0 : 0;
-        packet[1] = 2;  // Next comes a BTH.
-        store_be(&packet[2], std::uint16_t{1});
-        store_be(&packet[4], static_cast<std::uint16_t>((kPacketBytes - 2) / 4));
-        store_be(&packet[6], std::uint16_t{2});
-        packet[8] = 0x64;  // UD Send Only.
-        store_be(&packet[10], std::uint16_t{0xFFFF});
-        packet[15] = subnet_management ? 0 : 1;
-        store_be(&packet[20], subnet_management ? 0U : 0x80010000U);
-        packet[27] = packet[15];
-        std::ranges::copy(mad, packet.begin() + 28);
+        const std::uint32_t qp = subnet_management ? 0 : 1;
+        PacketHeaders headers;
+        headers.lrh.vl = subnet_management ? kVlManagement : 0;
+        headers.lrh.dlid = Lid{1};
+        headers.lrh.slid = Lid{2};
+        headers.bth.opcode = opcode(Transport::kUd, Operation::kSendOnly);
+        headers.bth.p_key = kPKeyDefaultFull;
+        headers.bth.dest_qp = Qpn{qp};
+        headers.deth = {.q_key = QKey{qp * 0x80010000}, .src_qp = Qpn{qp}};
+        std::array<std::uint8_t, kPacketBytesMax> bytes;
+        write_frame(kErfInfiniBand, std::span(bytes).first(*emit_packet(headers, mad, bytes)));
+    }
+
+    void write_frame(std::uint8_t erf_type, std::span<const std::uint8_t> bytes) {
         std::array<std::uint8_t, kErfBytes> erf{};
-        erf[8] = kErfInfiniBand;
-        store_be(&erf[10], static_cast<std::uint16_t>(kErfBytes + kPacketBytes));
-        store_be(&erf[14], static_cast<std::uint16_t>(kPacketBytes));
+        erf[8] = erf_type;
+        store_be(&erf[10], static_cast<std::uint16_t>(kErfBytes + bytes.size()));
+        store_be(&erf[14], static_cast<std::uint16_t>(bytes.size()));
         put_le(0);  // Nobody looks at the time.
         put_le(0);
-        put_le(kErfBytes + kPacketBytes);
-        put_le(kErfBytes + kPacketBytes);
+        put_le(static_cast<std::uint32_t>(kErfBytes + bytes.size()));
+        put_le(static_cast<std::uint32_t>(kErfBytes + bytes.size()));
         put(erf);
-        put(packet);
+        put(bytes);
         ++frame_;
     }
 
@@ -379,6 +381,75 @@ void write_congestion_control(Samples& out) {
     settings<Timestamp>(out, "Timestamp", A::kTimestamp);
 }
 
+/// A packet of the opcode, every second one with a GRH. They come last: their lengths differ.
+void packets(Samples& out, std::uint8_t opcode, const OpcodeInfo& info) {
+    Prng& prng = out.prng();
+    for (int i = 0; i < kSamplesEach; ++i) {
+        PacketHeaders headers;
+        headers.lrh = random_value<Lrh>(prng, 0);
+        if (i % 2 == 0) {
+            headers.grh = random_value<Grh>(prng, 0);
+        }
+        headers.bth = random_value<Bth>(prng, 0);
+        headers.bth.opcode = opcode;
+        headers.xrc_eth = random_value<XrcEth>(prng, 0);
+        headers.deth = random_value<Deth>(prng, 0);
+        headers.reth = random_value<Reth>(prng, 0);
+        headers.atomic_eth = random_value<AtomicEth>(prng, 0);
+        headers.aeth = random_value<Aeth>(prng, 0);
+        headers.atomic_ack_eth = random_value<AtomicAckEth>(prng, 0);
+        headers.imm_dt = random_value<ImmDt>(prng, 0);
+        headers.ieth = random_value<Ieth>(prng, 0);
+        std::vector<std::uint8_t> payload(info.has_payload ? 8 + prng.below(60) : 0);
+        std::ranges::generate(payload, [&] { return static_cast<std::uint8_t>(prng.next()); });
+        std::array<std::uint8_t, kPacketBytesMax> buffer;
+        const auto bytes = std::span(buffer).first(*emit_packet(headers, payload, buffer));
+        const PacketHeaders sent = parse_packet(bytes)->headers;
+        out.describe("LRH", sent.lrh);
+        if (sent.grh) {
+            out.describe("GRH", *sent.grh);
+        }
+        out.describe("BTH", sent.bth);
+        const auto describe = [&](std::uint8_t bit, std::string_view name, const auto& header) {
+            if ((info.headers & bit) != 0) {
+                out.describe(name, header);
+            }
+        };
+        // Of XRC Wireshark reads no further than the BTH.
+        if (info.transport != Transport::kXrc) {
+            describe(extended::kDeth, "DETH", sent.deth);
+            describe(extended::kReth, "RETH", sent.reth);
+            describe(extended::kAtomicEth, "AtomicETH", sent.atomic_eth);
+            describe(extended::kAeth, "AETH", sent.aeth);
+            describe(extended::kAtomicAckEth, "AtomicAckETH", sent.atomic_ack_eth);
+            describe(extended::kImmDt, "ImmDt", sent.imm_dt);
+            describe(extended::kIeth, "IETH", sent.ieth);
+            const std::uint8_t* crcs = &bytes[bytes.size() - kIcrcBytes - kVcrcBytes];
+            out.tell("CRC", "Invariant", std::to_string(load_be<std::uint32_t>(crcs)));
+            out.tell("CRC", "Variant", std::to_string(load_be<std::uint16_t>(crcs + kIcrcBytes)));
+        }
+        out.write_frame(kErfInfiniBand, bytes);
+    }
+}
+
+void write_packets(Samples& out) {
+    for (int opcode = 0; opcode < 256; ++opcode) {
+        if (const auto info = opcode_info(static_cast<std::uint8_t>(opcode))) {
+            packets(out, static_cast<std::uint8_t>(opcode), *info);
+        }
+    }
+    for (int i = 0; i < kSamplesEach; ++i) {
+        // Wireshark wants more bytes behind it, which it does not show.
+        std::array<std::uint8_t, 64> bytes{};
+        const auto head = std::span(bytes).first<FlowControlPacket::kBytes>();
+        auto packet = random_value<FlowControlPacket>(out.prng(), 0);
+        packet.op = static_cast<FlowControlOp>(i % 2);
+        emit_flow_control(packet, head);
+        out.describe("FlowControl", *parse_flow_control(head));
+        out.write_frame(kErfInfiniBandLink, bytes);
+    }
+}
+
 void write_all(Samples& out) {
     directed_smps(out);
     smps<NodeDescription>(out, "NodeDescription", SmAttribute::kNodeDescription);
@@ -435,6 +506,7 @@ void write_all(Samples& out) {
     messages<CmRtu>(out, "RTU", CmAttribute::kRtu);
     messages<CmDreq>(out, "DREQ", CmAttribute::kDreq);
     messages<CmDrep>(out, "DREP", CmAttribute::kDrep);
+    write_packets(out);
 }
 
 }  // namespace
