@@ -22,7 +22,7 @@ NODES, PORTS, LINKS_BOTH_WAYS = 8, 8 + 16, 16
 # Tools that only have to work: what they print depends on more than the fabric.
 PLAIN = [
     "ibstatus", "ibaddr", "ibidsverify", "ibqueryerrors --data",
-    "ibqueryerrors --details", "ibqueryerrors --counters", "smpdump 5 0x11", "dump_mfts",
+    "ibqueryerrors --details", "ibqueryerrors --counters", "smpdump 5 0x11", "dump_fts", "dump_mfts",
     "ibnetdiscover -p", "iblinkinfo", "ibccquery --version", "ibroute -M 5",
     *[f"perfquery {option}" for option in (
         "-x", "-a 5", "-l 5", "-R", "-X", "-S", "-D", "-E", "-T", "--oprcvcounters",
@@ -51,7 +51,8 @@ SHOWS = {
 }
 # saquery's record types: how many records of that kind.
 RECORDS = {"NR": NODES, "PIR": PORTS, "PR": 64, "LFTR": 4, "SWI": None, "SMIR": 1, "LR": None,
-           "SL2VL": None, "VLAR": None, "GUIDInfoRecord": 8, "ClassPortInfo": None}
+           "SL2VL": None, "VLAR": None, "GUIDInfoRecord": 8, "ClassPortInfo": None, "MCMR": 1, "MFTR": 0,
+           "SR": 0, "IIR": 0, "PKTR": None}
 ENGINES = ["minhop", "updn", "dnup", "ftree", "lash", "dfsssp", "nue"]
 
 
@@ -69,7 +70,8 @@ def shows(fabric, command, lines):
 
 
 def records(fabric, kind, count):
-    words = {"SWI": ["SwitchInfoRecord"]}.get(kind, [kind])
+    # Tables of P_Keys are for those who are trusted.
+    words = {"SWI": ["SwitchInfoRecord"], "PKTR": ["--smkey", "1", "PKTR"]}.get(kind, [kind])
     result = fabric.run("h0", ["saquery", *words]).check()
     found = len(re.findall(r"Record dump:", result.output))
     if count is not None:
