@@ -312,7 +312,7 @@ void set_lanes(RouteFile& file, std::uint32_t switches, Routes& routes) {
     tables.vls = 1;
     for (const SlToVl::Row& row : file.rows) {
         for (std::uint8_t sl = 0; sl < row.size(); ++sl) {
-            if ((used >> sl & 1U) == 0) {
+            if ((std::uint32_t{used} >> sl & 1U) == 0) {
                 continue;
             }
             identity = identity && row[sl] == sl;
