@@ -51,6 +51,7 @@ measure() {  # measure COMMAND...: server on h0, client on h1; shows the client'
 "$softib" up "$fabric" --hosts 2
 "$softib" topo -f "$fabric"
 show h0 ibstatus
+show h0 ibstat
 show h0 ibv_devinfo
 measure ib_write_bw -d mlx5_0
 measure ib_write_lat -d mlx5_0
