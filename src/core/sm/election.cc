@@ -135,7 +135,6 @@ void Manager::got_sm_info(const SmpAnswer& answer, std::uint64_t now_ns) {
     Other& other = others_[info.guid.value];
     other.info = info;
     other.at = {answer.purpose.node, answer.purpose.port};
-    other.answered = true;
     silences_ = 0;
     if (state_ != SmState::kMaster) {
         return;

@@ -320,7 +320,7 @@ void Manager::handle_timeout(std::uint64_t now_ns) {
     if (state_ == wire::SmState::kStandby && silences_ != 0) {
         next_sweep_ns_ = now_ns;
     }
-    if (now_ns >= next_sweep_ns_ && phase_ == Phase::kIdle && queue_.empty() && client_.idle()) {
+    if (now_ns >= next_sweep_ns_ && may_sweep()) {
         if (state_ == wire::SmState::kStandby) {
             poll_master(now_ns);
         } else if (now_ns >= again_due_ns_) {
@@ -345,8 +345,8 @@ std::uint64_t Manager::next_timeout_ns() const {
     if (stopped_) {
         return UINT64_MAX;
     }
-    return std::min({client_.next_timeout_ns(), heir_ ? heir_due_ns_ : UINT64_MAX,
-                     phase_ == Phase::kIdle ? next_sweep_ns_ : UINT64_MAX});
+    // A sweep waits until what was asked before is answered or lost.
+    return may_sweep() ? next_sweep_ns_ : client_.next_timeout_ns();
 }
 
 void Manager::handle_trap(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns) {

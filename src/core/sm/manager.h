@@ -44,8 +44,7 @@ struct ManagerConfig {
     std::uint8_t subnet_timeout = 18;
     SmpClient::Limits limits;
     std::uint64_t sweep_period_ns = 10'000'000'000;   ///< Between light sweeps; 0: none.
-    std::uint64_t poll_period_ns = 250'000'000;       ///< A standby looks for its master this often,
-    std::uint8_t poll_retries = 3;                    ///< and takes over after so many silences.
+    std::uint64_t poll_period_ns = 250'000'000;       ///< A standby looks for its master this often.
     /// Base LIDs of an earlier run, by port GUID. What does not fit this run is not kept.
     std::unordered_map<std::uint64_t, Lid> lids;
     /// Nothing: P_Key tables stay as they are, which is all ports in the default partition.
@@ -113,9 +112,8 @@ class Manager {
     /// the better claim then. It becomes the heir; once it has all it needs, hand_over_now() is due,
     /// again and again, since one that is still discovering may not take it.
     bool hand_over();
-    std::optional<Guid> heir(std::uint64_t now_ns) const {
-        return now_ns >= heir_due_ns_ ? heir_ : std::nullopt;
-    }
+    std::optional<Guid> heir() const { return heir_; }
+    std::uint64_t heir_due_ns() const { return heir_due_ns_; }  ///< Not before this.
     void hand_over_now(std::uint64_t now_ns);
     void stop();
 
@@ -136,7 +134,6 @@ class Manager {
     struct Other {
         wire::SmInfo info;
         EndPort at;
-        bool answered = false;
         bool offered = false;  ///< The subnet, to take it over.
     };
     const std::unordered_map<std::uint64_t, Other>& others() const { return others_; }
@@ -147,6 +144,7 @@ class Manager {
     // manager.cc
     void enter(Phase phase, std::uint64_t now_ns);
     void schedule_sweep(std::uint64_t now_ns);
+    bool may_sweep() const { return phase_ == Phase::kIdle && queue_.empty() && client_.idle(); }
     void advance(std::uint64_t now_ns);
     void answered(const SmpAnswer& answer, std::uint64_t now_ns);
     bool aim(SmpRequest& request);
@@ -248,8 +246,8 @@ class Manager {
 
     std::unordered_map<std::uint64_t, Other> others_;  ///< Managers by port GUID.
     std::uint64_t master_guid_ = 0;                    ///< Whom a standby follows.
-    std::optional<Guid> heir_;                         ///< To whom a master hands over,
-    std::uint64_t heir_due_ns_ = 0;                    ///< not before this.
+    std::optional<Guid> heir_;                         ///< To whom a master hands over.
+    std::uint64_t heir_due_ns_ = 0;
     std::uint32_t silences_ = 0;
     std::uint32_t act_count_ = 0;
     bool stopped_ = true;

@@ -73,8 +73,12 @@ void SubnetService::handle_timeout(std::uint64_t now_ns) {
 
 std::uint64_t SubnetService::next_timeout_ns() const {
     std::uint64_t next =
-        std::min({manager_.next_timeout_ns(), rmpp_.next_timeout_ns(), admin_.next_timeout_ns(),
-                  replica_due_ns_ == 0 ? UINT64_MAX : replica_due_ns_});
+        std::min({manager_.next_timeout_ns(), rmpp_.next_timeout_ns(), admin_.next_timeout_ns()});
+    if (may_replicate() && replica_due_ns_ != 0) {
+        next = std::min(next, replica_due_ns_);
+    } else if (may_replicate() && heir_is_ready()) {
+        next = std::min(next, manager_.heir_due_ns());
+    }
     for (const auto& [guid, copy] : copies_) {
         next = std::min(next, copy.sender.next_timeout_ns());
     }
@@ -185,10 +189,7 @@ void SubnetService::send(const SaPeer& to, std::vector<std::uint8_t> message,
 void SubnetService::answer(std::uint64_t now_ns) {
     while (auto event = rmpp_.poll_event()) {
         const agent::RmppPeer& peer = event->peer;
-        if (event->kind != agent::RmppEvent::kReceived) {
-            continue;
-        }
-        if (manager_.state() == SmState::kMaster) {
+        if (event->kind == agent::RmppEvent::kReceived && manager_.state() == SmState::kMaster) {
             admin_.submit(std::move(event->message), {peer.lid, peer.qp, peer.pkey, peer.sl});
         }
     }
@@ -219,8 +220,19 @@ void SubnetService::follow_groups(std::uint64_t now_ns) {
     }
 }
 
+bool SubnetService::may_replicate() const {
+    return manager_.state() == SmState::kMaster && manager_.settled();
+}
+
+/// Whether it has all there is to have, or has shown that it does not want it.
+bool SubnetService::heir_is_ready() const {
+    const auto copy = manager_.heir() ? copies_.find(manager_.heir()->value) : copies_.end();
+    return copy != copies_.end() && copy->second.sender.over() &&
+           copy->second.sender.revision() == admin_.revision();
+}
+
 void SubnetService::replicate(std::uint64_t now_ns) {
-    if (manager_.state() != SmState::kMaster || !manager_.settled() || now_ns < replica_due_ns_) {
+    if (!may_replicate() || now_ns < replica_due_ns_) {
         return;
     }
     replica_due_ns_ = 0;
@@ -242,12 +254,8 @@ void SubnetService::replicate(std::uint64_t now_ns) {
         replica_due_ns_ = now_ns + kReplicaPeriodNs;
     }
     std::erase_if(copies_, [&](const auto& copy) { return !manager_.others().contains(copy.first); });
-    if (const auto heir = manager_.heir(now_ns)) {
-        const auto copy = copies_.find(heir->value);
-        if (copy != copies_.end() && copy->second.sender.over() &&
-            copy->second.sender.revision() == admin_.revision()) {
-            manager_.hand_over_now(now_ns);
-        }
+    if (heir_is_ready() && now_ns >= manager_.heir_due_ns()) {
+        manager_.hand_over_now(now_ns);
     }
 }
 
@@ -259,12 +267,7 @@ std::optional<agent::Packet> SubnetService::poll_replica(std::uint64_t now_ns) {
     }
     for (auto& [guid, copy] : copies_) {
         if (const auto mad = copy.sender.poll_transmit(now_ns)) {
-            agent::Packet packet;
-            packet.mad = *mad;
-            packet.dlid = copy.lid;
-            packet.source = packet.destination = agent::kQpnServices;
-            packet.qkey = agent::kQKeyServices;
-            return packet;
+            return agent::to_packet({{.lid = copy.lid}, *mad});
         }
     }
     return std::nullopt;

@@ -55,6 +55,8 @@ class SubnetService {
     void send(const SaPeer& to, std::vector<std::uint8_t> message, std::uint64_t now_ns);
     void follow_groups(std::uint64_t now_ns);
     void replicate(std::uint64_t now_ns);
+    bool may_replicate() const;
+    bool heir_is_ready() const;
     void handle_replica(const agent::Packet& packet);
     std::optional<agent::Packet> poll_replica(std::uint64_t now_ns);
 
