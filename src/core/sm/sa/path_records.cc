@@ -192,8 +192,9 @@ std::optional<EndPort> find_port(const Subnet& subnet, const SaGuids& guids, con
     const Guid guid = gid.interface_id();
     std::optional<EndPort> port = subnet.by_port_guid(guid);
     if (!port) {
-        const std::optional<Guid> base = guids.find(guid);
-        port = base ? subnet.by_port_guid(*base) : std::nullopt;
+        if (const std::optional<Guid> base = guids.find(guid)) {
+            port = subnet.by_port_guid(*base);
+        }
     }
     // The default prefix is good in every subnet.
     if (port && gid.subnet_prefix() != kSubnetPrefixDefault &&
