@@ -46,9 +46,8 @@ test-long: build  ## the tests that take long
 
 .PHONY: compat
 compat: build  ## run the third-party programs and write docs/compat.md
-	-SOFTIB_BUILD=build /usr/bin/python3 tests/clients/test_ibv_utils.py
-	-SOFTIB_BUILD=build /usr/bin/python3 tests/clients/test_perftest.py
-	SOFTIB_BUILD=build /usr/bin/python3 tests/clients/test_pyverbs.py --write-docs
+	-$(CTEST) --test-dir build -R '^Clients\.' -E '^Clients\.perftest$$'
+	SOFTIB_BUILD=build /usr/bin/python3 tests/clients/compat_doc.py
 
 .PHONY: bench
 bench: build  ## measure, and write docs/performance*.md

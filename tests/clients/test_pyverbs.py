@@ -17,7 +17,6 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import compat_doc
 from softib_test import Fabric, skip, write_results
 
 SHIPPED = pathlib.Path("/usr/share/doc/rdma-core/tests")
@@ -99,8 +98,6 @@ def parse_args():
     parser.add_argument("-v", action="store_true", help="show the output of every case")
     parser.add_argument("--write-expected", action="store_true",
                         help="record the cases that pass in pyverbs_expected.txt")
-    parser.add_argument("--write-docs", action="store_true",
-                        help="write docs/compat.md from this run and the last of the other tests")
     return parser.parse_args()
 
 
@@ -125,8 +122,6 @@ def main():
     if args.write_expected:
         passing = sorted(case["name"] for case in cases if case["result"] == "pass")
         EXPECTED.write_text("# Written by: test_pyverbs.py --write-expected\n" + "\n".join(passing) + "\n")
-    if args.write_docs:
-        compat_doc.write()
     found = problems(cases)
     print("\n".join(found))
     return 1 if found else 0

@@ -265,6 +265,7 @@ class Report:
         parser = argparse.ArgumentParser()
         parser.add_argument("-k", metavar="TEXT", default="", help="only cases with TEXT in the name")
         parser.add_argument("-v", action="store_true", help="show the output of passing cases too")
+        parser.add_argument("--all", action="store_true", help="also what only 'make test-long' runs")
         self.args = parser.parse_args()
         self.name, self.cases = name, []
 
