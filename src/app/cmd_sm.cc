@@ -21,8 +21,8 @@ live::ManagerCommand command_of(const std::string& action) {
     return action == "handover" ? live::ManagerCommand::kHandOver : live::ManagerCommand::kStatus;
 }
 
-/// Looked at anew whenever somebody asks: a manager's work is not slowed down by the check, and
-/// what was written behind its back shows too.
+/// Looked at anew whenever somebody asks, in what the switches hold: what was written behind the
+/// manager's back shows too.
 std::string verified(const Observer& observer) {
     const auto routes = read_routes(observer);
     if (!routes) {

@@ -210,12 +210,9 @@ std::expected<live::Routes, std::string> read_routes(const Observer& observer) {
 }
 
 sm::routing::Report verify_now(const live::Routes& routes, bool all) {
-    return sm::routing::verify(routes.graph, routes.tables,
-                               {.switches_send = all,
-                                .switches_receive = all,
-                                .shifts_max = 0,
-                                .shift_samples = 0,
-                                .random_samples = 0});
+    sm::routing::VerifyOptions options = sm::routing::kSoundness;
+    options.switches_send = options.switches_receive = all;
+    return sm::routing::verify(routes.graph, routes.tables, options);
 }
 
 std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,

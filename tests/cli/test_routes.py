@@ -6,7 +6,7 @@ import os
 import pathlib
 import unittest
 
-from cli_case import CliCase
+from cli_case import CliCase, wait_until
 
 TREE = ("--topology", "fat-tree", "--hosts", "4", "--radix", "4")
 TORUS = ("--topology", "torus", "--dimensions", "5x5", "--hosts", "25")
@@ -55,6 +55,13 @@ class Check(CliCase):
         self.ok("down")
         self.ok("up", *TORUS)  # Which is dor.
         self.assertIn("on 2 lanes", self.check(status=0))
+
+    def test_manager_tells_of_routes_that_do_not_hold(self):
+        self.ok("up", *TORUS, "--engine", "minhop")
+        self.assertTrue(wait_until(lambda: self.json("sm")["routes"] != "not checked yet"))
+        told = self.json("sm")["routes"]
+        self.assertRegex(told, r"^minhop: \d+ pairs arrive, credit loop of \d+ channels, balance ")
+        self.assertIn(f"subnet manager: routes by {told}", self.log())
 
     def test_switches_among_themselves_only_if_asked(self):
         self.ok("up", "--topology", "fat-tree", "--hosts", "32", "--radix", "8", "--engine", "minhop")

@@ -354,6 +354,7 @@ class Program {
                 over_ = over_ || once_;
                 break;
             case sm::ManagerEvent::kRoutingFailed:
+            case sm::ManagerEvent::kWarning:
                 fmt::print(stderr, "softib-sm: {}\n", event.text);
                 break;
             default:

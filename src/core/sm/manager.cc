@@ -320,6 +320,9 @@ void Manager::handle_timeout(std::uint64_t now_ns) {
     if (state_ == wire::SmState::kStandby && silences_ != 0) {
         next_sweep_ns_ = now_ns;
     }
+    if (may_verify()) {
+        verify();
+    }
     if (now_ns >= next_sweep_ns_ && may_sweep()) {
         if (state_ == wire::SmState::kStandby) {
             poll_master(now_ns);
@@ -344,6 +347,9 @@ void Manager::handle_timeout(std::uint64_t now_ns) {
 std::uint64_t Manager::next_timeout_ns() const {
     if (stopped_) {
         return UINT64_MAX;
+    }
+    if (may_verify()) {
+        return 0;
     }
     // A sweep waits until what was asked before is answered or lost.
     return may_sweep() ? next_sweep_ns_ : client_.next_timeout_ns();

@@ -22,6 +22,7 @@
 #include "core/sm/partitions.h"
 #include "core/sm/qos.h"
 #include "core/sm/routing/engine.h"
+#include "core/sm/routing/verifier.h"
 #include "core/sm/smp_client.h"
 #include "core/sm/subnet.h"
 #include "core/wire/notice.h"
@@ -68,7 +69,7 @@ struct ManagerEvent {
         kStateChanged,   ///< Master, standby, ...: see state().
         kRoutingFailed,  ///< `text`: the engine refused; another was taken.
         kSilent,         ///< `node` does not answer.
-        kWarning,        ///< `text`: something that was asked for cannot be.
+        kWarning,        ///< `text`: something that was asked for cannot be, or routes do not hold.
     };
     Kind kind{};
     NodeIndex node = kNoNode;
@@ -127,6 +128,9 @@ class Manager {
     wire::SmInfo own_info() const;
     const routing::Graph* graph() const { return graph_ ? &*graph_ : nullptr; }
     const routing::Tables& tables() const { return tables_; }
+    /// What the verifier says of the tables. None until it has looked, which it does after each
+    /// routing as soon as the tables are written.
+    const routing::Report* report() const { return report_ && !verify_due_ ? &*report_ : nullptr; }
     std::uint8_t sl(Lid source, Lid destination) const;
     /// Base LIDs by port GUID, for the next run.
     const std::unordered_map<std::uint64_t, Lid>& lids() const { return config_.lids; }
@@ -144,6 +148,9 @@ class Manager {
     // manager.cc
     void enter(Phase phase, std::uint64_t now_ns);
     void schedule_sweep(std::uint64_t now_ns);
+    bool may_verify() const {
+        return verify_due_ && phase_ == Phase::kIdle && state_ == wire::SmState::kMaster;
+    }
     bool may_sweep() const { return phase_ == Phase::kIdle && queue_.empty() && client_.idle(); }
     void advance(std::uint64_t now_ns);
     void answered(const SmpAnswer& answer, std::uint64_t now_ns);
@@ -176,6 +183,7 @@ class Manager {
     // setup.cc
     bool build_graph();
     void route();
+    void verify();
     void begin_setup();
     void begin_tables();
     void begin_activate();
@@ -238,6 +246,8 @@ class Manager {
 
     std::optional<routing::Graph> graph_;
     routing::Tables tables_;
+    std::optional<routing::Report> report_;
+    bool verify_due_ = false;  ///< The report is of other tables.
     std::vector<NodeIndex> switch_of_rank_;
     std::vector<McastTree> groups_;
     std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< By node.

@@ -311,11 +311,14 @@ void Daemon::handle_manager(Message& message) {
     }
     hand_out_mads();
     const std::string text = fmt::format(
-        "master {}\nstate {}\nlid {}\nguid {}\npriority {}\nengine {}\nnodes {}\nfull_sweeps {}\n"
-        "partial_sweeps {}\nsmps {}\nlft_blocks {}\nothers {}\n",
+        "master {}\nstate {}\nlid {}\nguid {}\npriority {}\nengine {}\nroutes {}\n"
+        "adaptive_groups {}\nnodes {}\nfull_sweeps {}\npartial_sweeps {}\nsmps {}\nlft_blocks {}\n"
+        "others {}\n",
         master_text(), state_name(manager->state()), manager->own_lid().value,
         to_string(manager->config().port_guid), manager->config().priority,
-        manager->tables().engine, manager->subnet().size(), manager->stats().sweeps_full,
+        manager->tables().engine,
+        manager->report() ? summary(manager->tables(), *manager->report()) : "not checked yet",
+        manager->tables().groups.count(), manager->subnet().size(), manager->stats().sweeps_full,
         manager->stats().sweeps_partial, manager->stats().smps_sent, manager->stats().lft_blocks,
         manager->others().size());
     answer(message, text);

@@ -124,6 +124,7 @@ class PortGroups {
     bool empty() const { return group_of_.empty(); }
     /// Distinct sets of one switch.
     std::uint32_t count(std::uint32_t sw) const { return first_group_[sw + 1] - first_group_[sw]; }
+    std::uint32_t count() const { return first_group_.empty() ? 0 : first_group_.back(); }
     /// Number of the set for a destination, 0 to count(sw) - 1. Set 0 is empty: no path, or self.
     std::uint16_t of(std::uint32_t sw, std::uint32_t destination) const {
         return group_of_[sw * (first_group_.size() - 1) + destination];

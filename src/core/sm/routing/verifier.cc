@@ -205,6 +205,19 @@ std::uint32_t shift_contention(const Graph& graph, const Tables& tables, std::ui
     return Permutations(graph, tables, ports).shift(shift);
 }
 
+std::string summary(const Tables& tables, const Report& report) {
+    std::string text = tables.engine + ": ";
+    text += report.reach.lost == 0
+                ? fmt::format("{} pairs arrive", report.reach.pairs)
+                : fmt::format("{} of {} pairs lost", report.reach.lost, report.reach.pairs);
+    if (report.discarded != 0) {
+        text += fmt::format(", no lane at {} hops", report.discarded);
+    }
+    text += report.acyclic() ? ", no credit loop"
+                             : fmt::format(", credit loop of {} channels", report.cycle.size());
+    return text + fmt::format(", balance {:.2f}", report.load.balance);
+}
+
 std::vector<std::string> render(const Graph& graph, const Report& report) {
     std::vector<std::string> lines;
     render_reach(graph, report.reach, lines);

@@ -25,6 +25,13 @@ struct VerifyOptions {
     std::uint64_t seed = 1;
 };
 
+/// Whether packets between hosts arrive and cannot block each other; how good the paths are is left.
+inline constexpr VerifyOptions kSoundness{.switches_send = false,
+                                          .switches_receive = false,
+                                          .shifts_max = 0,
+                                          .shift_samples = 0,
+                                          .random_samples = 0};
+
 /// A switch from which a LID is not reached.
 struct Fault {
     std::uint32_t sw;
@@ -81,6 +88,8 @@ struct Report {
 
 Report verify(const Graph& graph, const Tables& tables, const VerifyOptions& options = {});
 
+/// "ftree: 240 pairs arrive, no credit loop, balance 0.98"
+std::string summary(const Tables& tables, const Report& report);
 /// One fact per line, for people.
 std::vector<std::string> render(const Graph& graph, const Report& report);
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// From what was discovered to forwarding tables, and whether these hold.
+#include <algorithm>
+
+#include "core/sm/manager.h"
+
+namespace softib::sm {
+
+bool Manager::build_graph() {
+    routing::GraphBuilder builder;
+    switch_of_rank_.clear();
+    std::vector<std::uint32_t> rank(subnet_.size(), routing::kNone);
+    for (NodeIndex i = 0; i < subnet_.size(); ++i) {
+        const SubnetNode& node = subnet_.node(i);
+        if (node.present && node.is_switch()) {
+            rank[i] = builder.add_switch(node.guid());
+            switch_of_rank_.push_back(i);
+        }
+    }
+    for (const NodeIndex i : switch_of_rank_) {
+        const SubnetNode& node = subnet_.node(i);
+        for (std::size_t p = 1; p < node.ports.size(); ++p) {
+            const SubnetPort& port = node.ports[p];
+            if (port.peer != kNoNode && rank[port.peer] != routing::kNone &&
+                std::pair(port.peer, std::size_t{port.peer_port}) > std::pair(i, p)) {
+                builder.add_cable(rank[i], static_cast<std::uint8_t>(p), rank[port.peer],
+                                  port.peer_port);
+            }
+        }
+    }
+    std::vector<EndPort> ends;
+    subnet_.for_each_end_port([&](EndPort end) { ends.push_back(end); });
+    std::ranges::sort(ends, {}, [&](EndPort end) { return subnet_.port(end).guid; });
+    std::uint32_t order = 0;
+    for (const EndPort end : ends) {
+        const SubnetNode& node = subnet_.node(end.node);
+        const SubnetPort& port = subnet_.port(end);
+        const auto lid = config_.lids.find(port.guid.value);
+        if (lid == config_.lids.end()) {
+            continue;
+        }
+        routing::Target target{.guid = port.guid, .lid = lid->second};
+        if (node.is_switch()) {
+            target.at = rank[end.node];
+        } else if (port.peer != kNoNode && rank[port.peer] != routing::kNone) {
+            target.at = rank[port.peer];
+            target.port = port.peer_port;
+            target.lmc = config_.lmc;
+            target.order = order++;
+        } else {
+            continue;
+        }
+        builder.add_target(target);
+    }
+    auto graph = builder.build();
+    if (!graph) {
+        event({.kind = ManagerEvent::kRoutingFailed, .text = graph.error().message});
+        return false;
+    }
+    graph_ = std::move(*graph);
+    return true;
+}
+
+void Manager::route() {
+    routing::Options options = config_.routing;
+    options.data_vls = std::min(options.data_vls, common_data_vls());
+    for (const std::string& name : {config_.engine, std::string("updn"), std::string("minhop")}) {
+        const routing::Engine* engine = routing::find_engine(name);
+        if (engine == nullptr) {
+            continue;
+        }
+        auto tables = engine->route(*graph_, options);
+        if (tables) {
+            tables_ = std::move(*tables);
+            verify_due_ = true;
+            if (routing_needs_lanes() && config_.qos.on && config_.qos.sl2vl) {
+                event({.kind = ManagerEvent::kWarning,
+                       .text = name + " needs the lanes for itself: sl2vl is not used"});
+            }
+            return;
+        }
+        event({.kind = ManagerEvent::kRoutingFailed, .text = name + ": " + tables.error().message});
+    }
+}
+
+/// After the tables are written: nobody waits for it then.
+void Manager::verify() {
+    verify_due_ = false;
+    report_ = routing::verify(*graph_, tables_, routing::kSoundness);
+    if (!report_->good()) {
+        event({.kind = ManagerEvent::kWarning, .text = "routes by " + summary(tables_, *report_)});
+    }
+}
+
+}  // namespace softib::sm
