@@ -5,6 +5,8 @@
 //   bench_routing             everything, about half a minute
 //   bench_routing speed       the first table only
 //   bench_routing quality     the second table only
+//   bench_routing net HOSTS RADIX LEVELS PERCENT SEED
+//                             a fat tree that lost so many of its cables, for ibsim or softib up --from
 
 #include <fmt/format.h>
 #include <time.h>
@@ -22,6 +24,7 @@
 #include "core/sm/routing/engine.h"
 #include "core/sm/routing/verifier.h"
 #include "core/topo/fabric.h"
+#include "core/topo/netlist.h"
 
 namespace {
 
@@ -194,6 +197,14 @@ void quality() {
 
 int main(int argc, char** argv) {
     const char* what = argc > 1 ? argv[1] : "all";
+    if (std::strcmp(what, "net") == 0 && argc == 7) {
+        const auto number = [&](int i) {
+            return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10));
+        };
+        fmt::print("{}", topo::write_ibsim(damaged(
+                             fabric_or_stop(tree(number(2), number(3), number(4))), number(5), number(6))));
+        return 0;
+    }
     if (std::strcmp(what, "quality") != 0) {
         speed();
     }

@@ -207,6 +207,11 @@ Command add_routes(CLI::App& app, Parsed& parsed) {
     CLI::App* const check = action("check", "does everything arrive, can packets block each other");
     check->add_flag("-a,--all", routes.all,
                     "credit loops: count what switches send and receive too");
+    check->add_flag("-p,--permutations", routes.permutations,
+                    "how many flows share the busiest link when all hosts send to others");
+    check->add_option("--ranks", routes.ranks, "in them, only these hosts and in this order, one a line")
+        ->type_name("FILE")
+        ->needs("--permutations");
     check->add_flag("--json", routes.json, "print JSON");
     CLI::App* const dump = action("dump", "write them as OpenSM does, for ibdmchk");
     dump->add_option("directory", routes.directory)->type_name("DIR")->required();

@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/json_text.h"
 #include "app/observe.h"
+#include "app/ranks.h"
 #include "app/routes_dump.h"
 #include "app/term.h"
 #include "core/sm/routing/verifier.h"
@@ -79,6 +80,12 @@ std::string load_text(const sm::routing::LinkLoad& load) {
         load.balance, load.min, load.max, load.mean, load.unused, load.links);
 }
 
+std::string contention_text(const sm::routing::Contention& contention) {
+    return fmt::format("{}: {:.2f} flows on the busiest link on average, {} at worst",
+                       counted(contention.tried, "permutation"), contention.mean,
+                       contention.worst);
+}
+
 void print_faults(const Checked& checked) {
     const auto& reach = checked.report.reach;
     if (!reach.examples.empty()) {
@@ -135,6 +142,12 @@ void print_table(const Checked& checked) {
             "", "another manager's paths may have other service levels, which keep to other lanes");
     }
     table.note("links", load_text(report.load));
+    for (const auto& [name, contention] :
+         {std::pair("shifts", report.shifts), std::pair("random", report.random)}) {
+        if (contention.tried != 0) {
+            table.note(name, contention_text(contention));
+        }
+    }
     fmt::print("{}", table.text());
     print_faults(checked);
 }
@@ -155,6 +168,10 @@ nlohmann::ordered_json to_json(const Checked& checked) {
                          {"port", checked.routes.graph.links()[channel.link].port},
                          {"vl", channel.vl}});
     }
+    const auto contention = [](const sm::routing::Contention& c) {
+        return c.tried == 0 ? Json()
+                            : Json{{"tried", c.tried}, {"flows_mean", c.mean}, {"flows_worst", c.worst}};
+    };
     return {{"ok", checked.good()},
             {"engine",
              checked.routes.tables.engine.empty() ? Json() : Json(checked.routes.tables.engine)},
@@ -176,11 +193,30 @@ nlohmann::ordered_json to_json(const Checked& checked) {
             {"flows_min", report.load.min},
             {"flows_mean", report.load.mean},
             {"flows_max", report.load.max},
-            {"balance", report.load.balance}};
+            {"balance", report.load.balance},
+            {"shifts", contention(report.shifts)},
+            {"random", contention(report.random)}};
 }
 
 int check(const Observer& observer, const live::Routes& routes, const RoutesOptions& options) {
-    const Report report = verify_now(routes, options.all);
+    sm::routing::VerifyOptions wanted = sm::routing::kSoundness;
+    wanted.switches_send = wanted.switches_receive = options.all;
+    std::vector<Lid> ranks;
+    if (options.permutations) {
+        constexpr sm::routing::VerifyOptions kAll;
+        wanted.shifts_max = kAll.shifts_max;
+        wanted.shift_samples = kAll.shift_samples;
+        wanted.random_samples = kAll.random_samples;
+        if (!options.ranks.empty()) {
+            auto read = read_ranks(options.ranks, observer.arena(), routes);
+            if (!read) {
+                return fail(read.error());
+            }
+            ranks = std::move(*read);
+        }
+        wanted.ranks = ranks;
+    }
+    const Report report = verify(routes.graph, routes.tables, wanted);
     const Checked checked{observer.arena(), routes, report};
     if (options.json) {
         fmt::print("{}", json_text(to_json(checked)));

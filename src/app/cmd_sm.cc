@@ -9,6 +9,7 @@
 #include "app/commands.h"
 #include "app/observe.h"
 #include "app/term.h"
+#include "core/sm/routing/verifier.h"
 
 namespace softib::app {
 
@@ -28,7 +29,7 @@ std::string verified(const Observer& observer) {
     if (!routes) {
         return "no: " + routes.error();
     }
-    const sm::routing::Report report = verify_now(*routes, false);
+    const sm::routing::Report report = verify(routes->graph, routes->tables, sm::routing::kSoundness);
     if (routes->not_active + routes->without_lid != 0) {
         return fmt::format("no: {} not active, {} without a LID",
                            counted(routes->not_active, "port"), routes->without_lid);

@@ -94,6 +94,8 @@ struct RoutesOptions {
     std::string action;     ///< "check" or "dump".
     std::string directory;  ///< To dump to.
     bool all = false;       ///< Traffic of switches themselves too.
+    bool permutations = false;
+    std::string ranks;  ///< File with the order of hosts in permutations.
     bool json = false;
 };
 int cmd_routes(const RoutesOptions& options);

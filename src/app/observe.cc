@@ -209,12 +209,6 @@ std::expected<live::Routes, std::string> read_routes(const Observer& observer) {
     return routes;
 }
 
-sm::routing::Report verify_now(const live::Routes& routes, bool all) {
-    sm::routing::VerifyOptions options = sm::routing::kSoundness;
-    options.switches_send = options.switches_receive = all;
-    return sm::routing::verify(routes.graph, routes.tables, options);
-}
-
 std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,
                                                       const std::string& name) {
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "app/fabric_dir.h"
-#include "core/sm/routing/verifier.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/protocol.h"
 #include "runtime/live/routes.h"
@@ -72,7 +71,6 @@ std::expected<live::Routes, std::string> read_routes(const Observer& observer);
 
 /// The routes as the verifier sees them. Without `all`, only what programs send makes packets wait:
 /// switches too reach each other, but by ways that nobody takes under load.
-sm::routing::Report verify_now(const live::Routes& routes, bool all);
 
 /// Index of a switch by its name; the error lists the switches.
 std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,

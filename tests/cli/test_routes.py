@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """routes check, routes dump, and what sm status says of routes."""
 
+import json
 import os
 import pathlib
+import tempfile
 import unittest
 
 from cli_case import CliCase, wait_until
@@ -67,6 +69,28 @@ class Check(CliCase):
         self.ok("up", "--topology", "fat-tree", "--hosts", "32", "--radix", "8", "--engine", "minhop")
         self.check(status=0)
         self.assertRegex(self.check("--all", status=1), r"credit loops +FAULT")
+
+    def test_permutations_in_the_order_of_ranks(self):
+        self.ok("up", "--topology", "fat-tree", "--hosts", "16", "--radix", "8", "--engine", "ftree")
+        said = json.loads(self.check("--permutations", "--json", status=0))
+        self.assertEqual(said["shifts"], {"tried": 15, "flows_mean": 1.0, "flows_worst": 1})
+        self.assertIsNone(json.loads(self.check("--json", status=0))["shifts"])
+        folder = tempfile.TemporaryDirectory(prefix="softib-ranks-")
+        self.addCleanup(folder.cleanup)
+        ranks = pathlib.Path(folder.name, "ranks")
+        shuffled = (9, 4, 15, 2, 0, 13, 6, 11, 7, 1, 14, 3, 8, 5, 12, 10)
+        ranks.write_text("# rank order\n" + "".join(f"h{i} slots=1\n" for i in shuffled))
+        mixed = json.loads(self.check("-p", "--ranks", str(ranks), "--json", status=0))["shifts"]
+        self.assertEqual(mixed["tried"], 15)
+        self.assertGreater(mixed["flows_worst"], 1)
+        ranks.write_text("h0\n0x6\nh9/mlx5_0\n")
+        few = self.check("-p", "--ranks", str(ranks), status=0)
+        self.assertRegex(few, r"shifts +note +2 permutations: 1\.00 flows")
+        ranks.write_text("h0\n\nh99\n")
+        self.assertIn(f"{ranks}:3: 'h99' is no host that the routes reach",
+                      self.refused("routes", "check", "-p", "--ranks", str(ranks)))
+        ranks.write_text("h0\n")
+        self.assertIn("two hosts at least", self.refused("routes", "check", "-p", "--ranks", str(ranks)))
 
     def test_fabric_that_nobody_manages(self):
         self.ok("up", *TREE, "--sm", "none")

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/check.h"
+
 namespace softib::sm::routing {
 
 namespace {
@@ -18,8 +20,17 @@ void note(Contention& contention, std::uint32_t flows) {
 
 }  // namespace
 
-Permutations::Permutations(const Graph& graph, const Tables& tables, const PortMap& ports)
+Permutations::Permutations(const Graph& graph, const Tables& tables, const PortMap& ports,
+                           std::span<const Lid> ranks)
     : lfts_(tables.lfts), ports_(ports), flows_(ports.size()) {
+    for (const Lid lid : ranks) {
+        const std::uint32_t target = graph.target_of(lid);
+        SOFTIB_CHECK(target != kNone);
+        hosts_.push_back({graph.targets()[target].at, lid});
+    }
+    if (!ranks.empty()) {
+        return;
+    }
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < graph.targets().size(); ++i) {
         if (!graph.targets()[i].is_switch()) {

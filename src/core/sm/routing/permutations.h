@@ -17,7 +17,9 @@ namespace softib::sm::routing {
 
 class Permutations {
   public:
-    Permutations(const Graph& graph, const Tables& tables, const PortMap& ports);
+    /// Among these hosts; none given: all, in the order of the graph.
+    Permutations(const Graph& graph, const Tables& tables, const PortMap& ports,
+                 std::span<const Lid> ranks = {});
 
     std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
     /// Flows on the busiest link if every host sends to the one `shift` places on.
@@ -39,7 +41,7 @@ class Permutations {
 
     const Lfts& lfts_;
     const PortMap& ports_;
-    std::vector<Host> hosts_;  ///< In host order.
+    std::vector<Host> hosts_;  ///< In order.
     std::vector<std::uint32_t> flows_;
     std::uint32_t busiest_ = 0;
 };

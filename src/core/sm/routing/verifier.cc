@@ -194,7 +194,7 @@ Report verify(const Graph& graph, const Tables& tables, const VerifyOptions& opt
     Verifier verifier(graph, tables, options);
     verifier.check_all(report);
     report.one_way_sls = count_one_way_sls(graph, tables.sls);
-    Permutations permutations(graph, tables, verifier.ports());
+    Permutations permutations(graph, tables, verifier.ports(), options.ranks);
     report.shifts = permutations.shifts(options);
     report.random = permutations.randoms(options);
     return report;

@@ -6,6 +6,7 @@
 // the tables themselves.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct VerifyOptions {
     std::uint32_t shifts_max = 2048;   ///< Up to this many shifts are all tried …
     std::uint32_t shift_samples = 32;  ///< … of more, so many.
     std::uint32_t random_samples = 8;  ///< Random permutations tried.
+    std::span<const Lid> ranks = {};   ///< Who takes part in them and in which order; empty: all
+                                       ///< hosts in the order of the graph.
     std::uint32_t examples_max = 8;    ///< Faults listed one by one.
     std::uint64_t seed = 1;
 };

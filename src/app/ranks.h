@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The order in which a job uses hosts, as a file: one host a line, first word HOST, HOST/DEVICE or
+// a LID (decimal, or hexadecimal as in OpenSM's opensm-ftree-ca-order.dump). What follows on a line,
+// empty lines and lines that begin with # are not looked at.
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "runtime/live/arena.h"
+#include "runtime/live/routes.h"
+
+namespace softib::app {
+
+std::expected<std::vector<Lid>, std::string> read_ranks(const std::string& file,
+                                                        const live::Arena& arena,
+                                                        const live::Routes& routes);
+
+}  // namespace softib::app
