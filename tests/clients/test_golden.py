@@ -105,8 +105,8 @@ def compare(command, result, update):
 
 
 def prepare(fabric):
-    """A fabric where something has happened: a cable was pulled, data and a group's packets passed, and two
-    ports are in the group of all IPoIB ports."""
+    """A fabric where something has happened: a cable was pulled, data and a group's packets passed, two ports
+    are in the group of all IPoIB ports, and one of them offers a service and wants to hear of everything."""
     fabric.command("link", "down", "-f", fabric.name, "leaf0", "3").check()
     fabric.command("link", "up", "-f", fabric.name, "leaf0", "3").check()
     wait_link(fabric, 5, 3, "Active")
@@ -114,7 +114,8 @@ def prepare(fabric):
     fabric.pair("h0", "h3", lambda port: ["ib_send_bw", "-c", "UD", "-g", "-d", "mlx5_0", "-p", str(port),
                                           "-n", "100", "-s", "1024"])
     for host in ("h0", "h3"):
-        fabric.run(host, ["python3", str(HERE / "join_group.py")]).check()
+        fabric.run(host, ["/usr/bin/python3", str(HERE / "join_group.py")]).check()
+    fabric.run("h3", ["/usr/bin/python3", str(HERE / "register.py")]).check()
 
 
 def wait_link(fabric, lid, port, state):
