@@ -148,7 +148,8 @@ std::uint8_t Node::forward(Lid dlid) const {
 
 bool Node::forwards_multicast(Lid mlid, std::uint8_t port) const {
     const std::size_t index = mlid.value - std::size_t{kLidMulticastMin.value};
-    return index < mft_.size() &&
+    // What is above the top is outside of the table (IBA vol. 1, 14.2.5.4).
+    return mlid.value <= switch_.multicast_fdb_top && index < mft_.size() &&
            (mft_[index][port / kMftPortsPerPosition] >> (port % kMftPortsPerPosition) & 1) != 0;
 }
 

@@ -73,7 +73,12 @@ std::uint16_t Node::switch_info(bool set, Data data) {
         switch_.default_multicast_primary_port = wanted.default_multicast_primary_port;
         switch_.default_multicast_not_primary_port = wanted.default_multicast_not_primary_port;
         switch_.life_time_value = std::min(wanted.life_time_value, kLifeTimeMax);
-        switch_.multicast_fdb_top = wanted.multicast_fdb_top;
+        if (wanted.multicast_fdb_top != switch_.multicast_fdb_top) {
+            switch_.multicast_fdb_top = wanted.multicast_fdb_top;
+            for (std::size_t block = 0; block * kMftBlock < mft_.size(); ++block) {
+                changed(Change::kMft, 0, static_cast<std::uint16_t>(block));
+            }
+        }
         if (wanted.port_state_change) {
             switch_.port_state_change = false;
         }
