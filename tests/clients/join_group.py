@@ -23,7 +23,8 @@ class Port(ctypes.Structure):
                 ("link_layer", ctypes.c_char * 20)]
 
 
-def main():
+def set_record(attribute, components, make):
+    """SubnAdmSet of make(own GID) to the port's administration."""
     umad = ctypes.CDLL("libibumad.so.3")
     umad.umad_get_mad.restype = ctypes.c_void_p
     umad.umad_size.restype = ctypes.c_size_t
@@ -34,10 +35,9 @@ def main():
     agent = umad.umad_register(portid, SA_CLASS, SA_VERSION, 0, None)
     # Both are in network order already.
     own_gid = struct.pack("=QQ", port.gid_prefix, port.port_guid)
-    record = MGID + own_gid + bytes(16) + bytes([FULL_MEMBER])
-    header = struct.pack(">BBBBHHQHHI", 1, SA_CLASS, SA_VERSION, SET, 0, 0, 0x1234, MC_MEMBER_RECORD, 0, 0)
-    sa = struct.pack(">QHHQ", 0, 0, 0, MGID_MASK | PORT_GID_MASK | JOIN_STATE_MASK)
-    mad = (header + bytes(12) + sa + record).ljust(256, b"\0")
+    header = struct.pack(">BBBBHHQHHI", 1, SA_CLASS, SA_VERSION, SET, 0, 0, 0x1234, attribute, 0, 0)
+    sa = struct.pack(">QHHQ", 0, 0, 0, components)
+    mad = (header + bytes(12) + sa + make(own_gid)).ljust(256, b"\0")
     buffer = ctypes.create_string_buffer(umad.umad_size() + 256)
     ctypes.memmove(umad.umad_get_mad(buffer), mad, len(mad))
     umad.umad_set_addr(buffer, port.sm_lid, 1, port.sm_sl, QKEY)
@@ -48,7 +48,12 @@ def main():
         sys.exit("no answer")
     status = struct.unpack(">H", ctypes.string_at(umad.umad_get_mad(buffer) + 4, 2))[0]
     if status != 0:
-        sys.exit(f"the join is refused with status {status:#x}")
+        sys.exit(f"refused with status {status:#x}")
+
+
+def main():
+    set_record(MC_MEMBER_RECORD, MGID_MASK | PORT_GID_MASK | JOIN_STATE_MASK,
+               lambda own_gid: MGID + own_gid + bytes(16) + bytes([FULL_MEMBER]))
 
 
 if __name__ == "__main__":

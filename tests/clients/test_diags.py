@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The distribution's InfiniBand diagnostics and OpenSM, unmodified: what they find is what the fabric
-is, what they change takes effect, and the counters they read are those of the packets that passed."""
+is, what they change takes effect, and the counters they read are those of the packets that passed.
+What each of them prints, to the letter, is in test_golden.py."""
 
 import os
 import pathlib
 import re
 import signal
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import Fabric, Failure, Report, free_port, listening, need_programs
@@ -16,67 +16,9 @@ from subnet import expect, opensm, pingpong, wait_state
 
 # Two leaves with two hosts each, two spines. LIDs: hosts 1 to 4, then leaf0, leaf1, spine0, spine1.
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
-LEAF0, LEAF1 = 5, 6
-NODES, PORTS, LINKS_BOTH_WAYS = 8, 8 + 16, 16
-
-# Tools that only have to work: what they print depends on more than the fabric.
-PLAIN = [
-    "ibstatus", "ibaddr", "ibidsverify", "ibqueryerrors --data",
-    "ibqueryerrors --details", "ibqueryerrors --counters", "smpdump 5 0x11", "dump_fts", "dump_mfts",
-    "ibnetdiscover -p", "iblinkinfo", "ibccquery --version", "ibroute -M 5",
-    *[f"perfquery {option}" for option in (
-        "-x", "-a 5", "-l 5", "-R", "-X", "-S", "-D", "-E", "-T", "--oprcvcounters",
-        "--flowctlcounters", "--vloppackets", "--vlopdata", "--vlxmitflowctlerrors",
-        "--vlxmitcounters", "--swportvlcong 5 1", "--rcvcc", "--slrcvfecn", "--slrcvbecn",
-        "--xmitcc", "--vlxmittimecc", "--smplctl")],
-    *[f"smpquery {query}" for query in (
-        "nodeinfo 5", "nodedesc 5", "portinfo 5 1", "switchinfo 5", "pkeys 1", "sl2vl 5 1",
-        "vlarb 5 1", "guidinfo 1", "mepi 5 1", "-D nodeinfo 0,1", "-c nodeinfo 5 0,3")],
-]
-# What is printed, as lines that must be there.
-SHOWS = {
-    "sminfo": [r"sm lid 5 sm guid 0x250f71b20000000, activity count \d+ priority 0 state 3 SMINFO_MASTER"],
-    "ibhosts": [r'"h0 mlx5_0"', r'"h1 mlx5_0"', r'"h2 mlx5_0"', r'"h3 mlx5_0"'],
-    "ibswitches": [r'"leaf0"', r'"leaf1"', r'"spine0"', r'"spine1"'],
-    "ibnodes": [r'"h3 mlx5_0"', r'"spine1"'],
-    "ibroute 5": [r"0x0001 001 : .*h0 mlx5_0", r"0x0002 002 : .*h1 mlx5_0", r"0x0005 000 : .*leaf0",
-                  r"8 valid lids dumped"],
-    "ibtracert 1 4": [r'From ca \{0x0250f71b10000000\} portnum 1 lid 1-1 "h0 mlx5_0"',
-                      r'To ca \{0x0250f71b10000300\} portnum 1 lid 4-4 "h3 mlx5_0"'],
-    "iblinkinfo -l": [r'leaf0" .*4X +106\.25 Gbps Active/ +LinkUp\).*"h0 mlx5_0"'],
-    "ibportstate 5 1 query": [r"LinkState:\.+Active", r"Peer PortInfo:"],
-    "smpquery -D nodedesc 0,1": [r"leaf0"],
-    "smpquery portinfo 1": [r"^Lid:\.+1$", r"SMLid:\.+5", r"LinkState:\.+Active", r"LMC:\.+0$"],
-    "vendstat -N 5": [r"failed"],
-}
-# saquery's record types: how many records of that kind.
-RECORDS = {"NR": NODES, "PIR": PORTS, "PR": 64, "LFTR": 4, "SWI": None, "SMIR": 1, "LR": None,
-           "SL2VL": None, "VLAR": None, "GUIDInfoRecord": 8, "ClassPortInfo": None, "MCMR": 1, "MFTR": 0,
-           "SR": 0, "IIR": 0, "PKTR": None}
+LEAF0 = 5
+NODES = 8
 ENGINES = ["minhop", "updn", "dnup", "ftree", "lash", "dfsssp", "nue"]
-
-
-def works(fabric, command):
-    result = fabric.run("h0", command.split())
-    expect(not result.timed_out and result.status == 0, str(result))
-    return str(result)
-
-
-def shows(fabric, command, lines):
-    result = fabric.run("h0", command.split())
-    for line in lines:
-        expect(re.search(line, result.output, re.MULTILINE), f"expected {line}\n{result}")
-    return str(result)
-
-
-def records(fabric, kind, count):
-    # Tables of P_Keys are for those who are trusted.
-    words = {"SWI": ["SwitchInfoRecord"], "PKTR": ["--smkey", "1", "PKTR"]}.get(kind, [kind])
-    result = fabric.run("h0", ["saquery", *words]).check()
-    found = len(re.findall(r"Record dump:", result.output))
-    if count is not None:
-        expect(found == count, f"{found} records, not {count}\n{result}")
-    return str(result)
 
 
 def blocks(text):
@@ -219,13 +161,6 @@ def killed_sender(fabric):
     return "\n".join(lines)
 
 
-def balance(fabric):
-    """check_lft_balance reads what two other tools wrote."""
-    script = (f"cd {fabric.dir} && dump_lfts > lfts && ibnetdiscover --cache cache > /dev/null && "
-              "check_lft_balance -l lfts -i cache -v; status=$?; rm -f lfts cache; exit $status")
-    return str(fabric.run("h0", ["bash", "-c", script]).check())
-
-
 def port_state(fabric):
     fabric.run("h0", ["ibportstate", str(LEAF0), "2", "disable"]).check()
     wait_state(fabric, "h1", "Down")
@@ -251,16 +186,6 @@ def broken_things(fabric):
     expect(lids() == at_first, f"LIDs moved: {at_first} to {lids()}")
 
 
-def ibping(fabric):
-    server = fabric.start("h3", ["ibping", "-S"])
-    time.sleep(0.3)
-    result = fabric.run("h0", ["ibping", "-c", "5", "4"]).check()
-    server.signal(15)
-    server.wait()
-    expect("5 packets transmitted, 5 received, 0% packet loss" in result.output, str(result))
-    return str(result)
-
-
 def many_at_once(fabric):
     """A hundred programs ask at the same time, by agents of their own; each gets all answers."""
     programs = [fabric.start(f"h{i % 4}", ["saquery", "NR"]) for i in range(100)]
@@ -280,12 +205,6 @@ def main():
     with Fabric(*TREE, "--engine", "minhop") as fabric:
         report.case("saquery", "100 at once", lambda: many_at_once(fabric))
         report.case("ibnetdiscover", "as built", lambda: discovered(fabric))
-        for command in PLAIN:
-            report.case("works", command, lambda: works(fabric, command))
-        for command, lines in SHOWS.items():
-            report.case("shows", command, lambda: shows(fabric, command, lines))
-        for kind, count in RECORDS.items():
-            report.case("saquery", kind, lambda: records(fabric, kind, count))
         for size, iterations in ((1, 100), (4096, 333), (65536, 1000), (100001, 50)):
             report.case("counters", f"ib_write_bw -s {size}", lambda: exact_counters(fabric, size, iterations))
         for size, iterations in ((1, 100), (64, 1000), (4096, 333)):
@@ -294,8 +213,6 @@ def main():
             report.case("counters", f"ib_send_bw -c UD -g -s {size}",
                         lambda: multicast_counters(fabric, size, iterations))
         report.case("counters", "ib_send_bw -c UD, killed", lambda: killed_sender(fabric))
-        report.case("works", "check_lft_balance", lambda: balance(fabric))
-        report.case("ibping", "from host to host", lambda: ibping(fabric))
         report.case("ibportstate", "disable, enable", lambda: port_state(fabric))
         report.case("softib", "link down, switch kill", lambda: broken_things(fabric))
         report.case("ibnetdiscover", "as built, after all that", lambda: discovered(fabric))

@@ -159,7 +159,7 @@ def perftest(fabric, server, client, program, options):
 
 
 def main():
-    report = Report("perftest")
+    report = Report("perftest", all="also the rarer options, across one switch")
     need_programs(*ALL)
     for hops, flags, server, client in (ONE_HOP, THREE_HOPS):
         with Fabric(*flags) as fabric:

@@ -261,11 +261,13 @@ THREE_HOPS = ("3 hops", ("--topology", "fat-tree", "--hosts", "4", "--radix", "4
 class Report:
     """Runs cases, prints a line for each, and keeps the results for docs/compat.md."""
 
-    def __init__(self, name):
+    def __init__(self, name, **switches):
+        """Switches of this test alone: their names, and what they do."""
         parser = argparse.ArgumentParser()
         parser.add_argument("-k", metavar="TEXT", default="", help="only cases with TEXT in the name")
         parser.add_argument("-v", action="store_true", help="show the output of passing cases too")
-        parser.add_argument("--all", action="store_true", help="also what only 'make test-long' runs")
+        for switch, what in switches.items():
+            parser.add_argument(f"--{switch}", action="store_true", help=what)
         self.args = parser.parse_args()
         self.name, self.cases = name, []
 

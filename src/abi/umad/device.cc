@@ -51,8 +51,11 @@ int fill_port(const Fabric& fabric, const live::DeviceEntry& device, umad_port_t
     port.sm_lid = hca.sm_lid;
     port.sm_sl = hca.sm_sl;
     port.state = static_cast<unsigned>(state);
-    port.phys_state = state >= live::PortState::kInit ? 5 : 2;  // LinkUp, Polling
-    port.rate = topo::link_speed(static_cast<topo::Generation>(hca.generation)).gbps;
+    const bool up = state >= live::PortState::kInit;
+    port.phys_state = up ? 5 : 2;  // LinkUp, Polling
+    port.rate = topo::link_speed(up ? static_cast<topo::Generation>(hca.generation)
+                                    : topo::Generation::kSdr)
+                    .gbps;
     port.capmask = htobe32(hca.capability_mask);
     port.gid_prefix = htobe64(hca.gid_prefix);
     port.port_guid = htobe64(hca.port_guid);

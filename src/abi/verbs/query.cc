@@ -96,7 +96,10 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
         return EINVAL;
     }
     const live::HcaRecord& hca = hca_of(context);
-    const topo::LinkSpeed speed = topo::link_speed(static_cast<topo::Generation>(hca.generation));
+    const topo::LinkSpeed best = topo::link_speed(static_cast<topo::Generation>(hca.generation));
+    // A link that does not run would train at the slowest speed first.
+    const bool down = hca.state.load() == live::PortState::kDown;
+    const topo::LinkSpeed speed = down ? topo::link_speed(topo::Generation::kSdr) : best;
     std::memset(&space, 0, sizeof space);
     ibv_port_attr& a = space.attr;
     a.state = static_cast<ibv_port_state>(hca.state.load());
@@ -116,9 +119,9 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     a.subnet_timeout = 18;
     a.active_width = speed.active_width;
     a.active_speed = static_cast<std::uint8_t>(std::min<std::uint32_t>(speed.active_speed, kSpeedNdr));
-    a.phys_state = hca.state.load() == live::PortState::kDown ? 2 : 5;
+    a.phys_state = down ? 2 : 5;
     a.link_layer = IBV_LINK_LAYER_INFINIBAND;
-    a.port_cap_flags2 = 0x3E | (speed.active_speed >= kSpeedXdr ? kPortLinkSpeedXdrSup : 0);
+    a.port_cap_flags2 = 0x3E | (best.active_speed >= kSpeedXdr ? kPortLinkSpeedXdrSup : 0);
     store_at(&space, kPortAttrActiveSpeedEx, speed.active_speed);
     return 0;
 }

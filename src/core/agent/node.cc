@@ -68,19 +68,23 @@ wire::PortInfo power_up(const NodeSpec& spec, std::uint8_t number) {
     info.capability_mask =
         spec.type == wire::NodeType::kSwitch ? kSwitchCapability : kAdapterCapability;
     info.capability_mask2 = kCapability2;
+    if (port.speed_ext2 != 0) {
+        info.capability_mask2 |= wire::port_capability2::kIsExtendedSpeeds2Supported |
+                                 wire::port_capability2::kIsLinkSpeedXDRSupported;
+    }
     info.local_port_num = PortNum{number};
     info.link_width_supported = port.width_supported;
     info.link_width_enabled = port.width_supported;
     info.link_width_active = port.width;
     info.link_speed_supported = speeds_up_to(port.speed);
     info.link_speed_enabled = info.link_speed_supported;
-    info.link_speed_active = port.speed;
+    info.link_speed_active = management_port ? port.speed : wire::link_speed::kSdr;
     info.link_speed_ext_supported = port.speed_ext_supported;
     info.link_speed_ext_enabled = port.speed_ext_supported;
-    info.link_speed_ext_active = port.speed_ext;
+    info.link_speed_ext_active = management_port ? port.speed_ext : std::uint8_t{0};
     info.link_speed_ext_supported2 = port.speed_ext2;
     info.link_speed_ext_enabled2 = port.speed_ext2;
-    info.link_speed_ext_active2 = port.speed_ext2;
+    info.link_speed_ext_active2 = management_port ? port.speed_ext2 : std::uint8_t{0};
     info.port_state = management_port ? PortState::kActive : PortState::kDown;
     info.port_physical_state =
         management_port ? PortPhysicalState::kLinkUp : PortPhysicalState::kPolling;
@@ -144,7 +148,8 @@ std::uint8_t Node::forward(Lid dlid) const {
 
 bool Node::forwards_multicast(Lid mlid, std::uint8_t port) const {
     const std::size_t index = mlid.value - std::size_t{kLidMulticastMin.value};
-    return index < mft_.size() &&
+    // What is above the top is outside of the table (IBA vol. 1, 14.2.5.4).
+    return mlid.value <= switch_.multicast_fdb_top && index < mft_.size() &&
            (mft_[index][port / kMftPortsPerPosition] >> (port % kMftPortsPerPosition) & 1) != 0;
 }
 
@@ -306,7 +311,7 @@ std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request,
                 status = led_info(is_set, modifier, data);
                 break;
             case id::kPortInfoExtended:
-                status = port_info_extended(is_set, modifier, data);
+                status = port_info_extended(is_set, in_port, modifier, data);
                 break;
             case id::kMlnxExtendedPortInfo:
                 status = mlnx_port_info(is_set, modifier, data);

@@ -192,7 +192,8 @@ class Node {
     std::uint16_t linear_table(bool set, std::uint32_t modifier, Data data);
     std::uint16_t multicast_table(bool set, std::uint32_t modifier, Data data);
     std::uint16_t led_info(bool set, std::uint32_t modifier, Data data);
-    std::uint16_t port_info_extended(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t port_info_extended(bool set, std::uint8_t in_port, std::uint32_t modifier,
+                                     Data data);
     std::uint16_t mlnx_port_info(bool set, std::uint32_t modifier, Data data);
     // sma_port.cc
     std::uint16_t port_info(bool set, std::uint32_t modifier, std::uint8_t in_port, Data data);

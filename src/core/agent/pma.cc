@@ -36,7 +36,7 @@ constexpr std::uint8_t kRespTimeValue = 16;
 constexpr std::uint16_t kCapability =
     wire::pm_capability::kAllPortSelect | wire::pm_capability::kIsExtendedWidthSupported |
     wire::pm_capability::kPortCountersXmitWaitSupported |
-    wire::pm_capability::kIsQP1DroppedSupported;
+    wire::pm_capability::kIsRSFECModeSupported | wire::pm_capability::kIsQP1DroppedSupported;
 
 /// A counter of a narrower attribute stops at its largest value.
 template <typename T>

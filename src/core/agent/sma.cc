@@ -73,7 +73,12 @@ std::uint16_t Node::switch_info(bool set, Data data) {
         switch_.default_multicast_primary_port = wanted.default_multicast_primary_port;
         switch_.default_multicast_not_primary_port = wanted.default_multicast_not_primary_port;
         switch_.life_time_value = std::min(wanted.life_time_value, kLifeTimeMax);
-        switch_.multicast_fdb_top = wanted.multicast_fdb_top;
+        if (wanted.multicast_fdb_top != switch_.multicast_fdb_top) {
+            switch_.multicast_fdb_top = wanted.multicast_fdb_top;
+            for (std::size_t block = 0; block * kMftBlock < mft_.size(); ++block) {
+                changed(Change::kMft, 0, static_cast<std::uint16_t>(block));
+            }
+        }
         if (wanted.port_state_change) {
             switch_.port_state_change = false;
         }
@@ -270,13 +275,27 @@ std::uint16_t Node::mlnx_port_info(bool set, std::uint32_t modifier, Data data) 
     return set ? status::kUnsupportedMethod : status::kOk;
 }
 
-std::uint16_t Node::port_info_extended(bool set, std::uint32_t modifier, Data data) {
-    if ((modifier & 0xFF) >= ports_.size()) {
+/// Links of EDR and faster correct errors by Reed-Solomon codes, slower ones do not.
+std::uint16_t Node::port_info_extended(bool set, std::uint8_t in_port, std::uint32_t modifier,
+                                       Data data) {
+    namespace ext = wire::link_speed_ext;
+    const std::uint32_t port = !is_switch() && (modifier & 0xFF) == 0 ? in_port : modifier & 0xFF;
+    if (port >= ports_.size()) {
         return status::kInvalidField;
     }
+    const wire::PortInfo& link = ports_[port].info;
+    const auto modes = [&](std::uint8_t speed) {
+        constexpr auto kReedSolomon =
+            std::uint16_t{1 << static_cast<unsigned>(wire::FecMode::kReedSolomon)};
+        return (link.link_speed_ext_supported & speed) != 0 ? kReedSolomon : std::uint16_t{0};
+    };
     wire::PortInfoExtended info;
     info.cap_mask = wire::kIsFecModeSupported;
-    info.fec_mode_active = wire::FecMode::kReedSolomon;
+    info.fec_mode_active = link.link_speed_ext_active >= ext::kEdr ? wire::FecMode::kReedSolomon
+                                                                   : wire::FecMode::kNone;
+    info.edr_fec_mode_supported = info.edr_fec_mode_enabled = modes(ext::kEdr);
+    info.hdr_fec_mode_supported = info.hdr_fec_mode_enabled = modes(ext::kHdr);
+    info.ndr_fec_mode_supported = info.ndr_fec_mode_enabled = modes(ext::kNdr);
     put(info, data);
     return set ? status::kUnsupportedMethod : status::kOk;
 }

@@ -70,6 +70,10 @@ void Node::link_down(std::uint8_t port, PortPhysicalState physical) {
     }
     if (was_up) {
         ++downed_[port];
+        // A link that does not run would train at the slowest speed first.
+        info.link_speed_active = wire::link_speed::kSdr;
+        info.link_speed_ext_active = 0;
+        info.link_speed_ext_active2 = 0;
     }
     set_state(port, PortState::kDown);
 }

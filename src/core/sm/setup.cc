@@ -20,7 +20,11 @@ using wire::SmAttribute;
 constexpr std::size_t kLftBlock = 64;
 constexpr std::size_t kMftBlock = 32;
 constexpr std::uint8_t kSwitchLifeTime = 18;
+// How long a packet may wait at a switch's port, and after how many that waited too long the lane
+// stalls: 1 s, or a quarter of it where the other end is a host, which may have stopped listening.
 constexpr std::uint8_t kHoqLife = 18;
+constexpr std::uint8_t kLeafHoqLife = 16;
+constexpr std::uint8_t kVlStallCount = 7;
 
 /// The fields of a Set in which zero means "as it is".
 void clear_wishes(PortInfo& info) {
@@ -59,7 +63,11 @@ void Manager::setup_port(EndPort end, bool activate) {
         wanted.neighbor_mtu = std::min(port.info.mtu_cap, other.mtu_cap);
         wanted.operational_vls =
             std::min({port.info.vl_cap, other.vl_cap, config_.qos.max_op_vls});
-        wanted.hoq_life = kHoqLife;
+        if (node.is_switch()) {
+            const bool leaf = !subnet_.node(port.peer).is_switch();
+            wanted.hoq_life = leaf ? kLeafHoqLife : kHoqLife;
+            wanted.vl_stall_count = kVlStallCount;
+        }
         if (config_.qos.on) {
             wanted.vl_high_limit = config_.qos.high_limit;
         }
@@ -152,6 +160,13 @@ void Manager::begin_tables() {
         wanted.linear_fdb_top = top;
         wanted.life_time_value = kSwitchLifeTime;
         wanted.port_state_change = false;
+        if ((node.ports[0].info.capability_mask &
+             wire::port_capability::kIsMulticastFDBTopSupported) != 0) {
+            // By blocks, as they are written: not every group that comes or goes moves it.
+            const std::size_t blocks = (wanted_mft_[index].size() + kMftBlock - 1) / kMftBlock;
+            wanted.multicast_fdb_top =
+                static_cast<std::uint16_t>(kLidMulticastMin.value + blocks * kMftBlock - 1);
+        }
         if (pending || !(wanted == node.switch_info)) {
             node.switch_info = wanted;
             wanted.port_state_change = true;  // Writing 1 clears it.

@@ -78,6 +78,8 @@ inline constexpr std::uint16_t kIsSwitchPortStateTableSupported = 1U << 3;
 inline constexpr std::uint16_t kIsLinkWidth2xSupported = 1U << 4;
 inline constexpr std::uint16_t kIsLinkSpeedHDRSupported = 1U << 5;
 inline constexpr std::uint16_t kIsLinkSpeedNDRSupported = 1U << 10;
+inline constexpr std::uint16_t kIsExtendedSpeeds2Supported = 1U << 11;
+inline constexpr std::uint16_t kIsLinkSpeedXDRSupported = 1U << 12;
 }  // namespace port_capability2
 
 /// Bits of LinkWidthSupported, LinkWidthEnabled and LinkWidthActive.

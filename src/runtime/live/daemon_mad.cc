@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/wire/rmpp.h"
 #include "runtime/live/clock.h"
 #include "runtime/live/daemon.h"
 #include "runtime/live/log.h"
@@ -113,6 +114,11 @@ void Daemon::serve_mad(Connection& connection, Message& message, int passed_fd) 
         message.status = EINVAL;
         send_mad(connection, message, -1);
         return;
+    }
+    // What RMPP carries ends where its sender says, before the end of a MAD too: whoever gets it
+    // takes the rest for records.
+    if (message.value >= wire::kRmppOffset + wire::RmppHeader::kBytes) {
+        mad.resize(std::min<std::size_t>(mad.size(), message.value));
     }
     clients_.send(connection.fd, frame, std::move(mad), monotonic_ns());
     hand_out_mads();

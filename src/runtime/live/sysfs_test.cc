@@ -63,6 +63,7 @@ TEST(SysfsRead, ContentIsLive) {
     EXPECT_EQ(read_or_errno(fabric.arena, "h0", port + "counters/port_xmit_data"), "42\n");
     EXPECT_EQ(read_or_errno(fabric.arena, "h0", port + "state"), "1: DOWN\n");
     EXPECT_EQ(read_or_errno(fabric.arena, "h0", port + "phys_state"), "2: Polling\n");
+    EXPECT_EQ(read_or_errno(fabric.arena, "h0", port + "rate"), "10 Gb/sec (4X SDR)\n");
 }
 
 TEST(SysfsRead, SeveralHostsAreEnumeratedAcross) {

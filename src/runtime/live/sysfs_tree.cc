@@ -152,7 +152,9 @@ std::string port_phys_state(const Device& d, unsigned) {
 }
 
 std::string port_rate(const Device& d, unsigned) {
-    const topo::LinkSpeed speed = topo::link_speed(generation_of(d));
+    // A link that does not run would train at the slowest speed first.
+    const bool up = d.record().state.load(std::memory_order_relaxed) >= PortState::kInit;
+    const topo::LinkSpeed speed = topo::link_speed(up ? generation_of(d) : topo::Generation::kSdr);
     return fmt::format("{} Gb/sec (4X {})\n", speed.gbps, speed.name);
 }
 

@@ -21,9 +21,8 @@ NodeRecord record_of(const Subnet& subnet, EndPort end) {
                       .node_info = node.info,
                       .node_description = {wire::Text<64>(node.description)}};
     record.node_info.port_guid = subnet.port(end).guid;
-    if (!node.is_switch()) {
-        record.node_info.local_port_num = PortNum{end.port};
-    }
+    // Not the port by which the manager happened to find the node.
+    record.node_info.local_port_num = PortNum{end.port};
     return record;
 }
 

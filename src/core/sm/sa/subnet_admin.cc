@@ -86,7 +86,8 @@ wire::ClassPortInfo class_port_info() {
             .capability_mask = wire::sa_capability::kIsUDMulticastSupported |
                                wire::sa_capability::kIsMultiPathSupported |
                                wire::sa_capability::kIsPortInfoCapabilityMaskMatchSupported,
-            .capability_mask2 = wire::sa_capability2::kIsAdditionalGUIDSupported |
+            .capability_mask2 = wire::sa_capability2::kIsMulticastFDBTopSupported |
+                                wire::sa_capability2::kIsAdditionalGUIDSupported |
                                 wire::sa_capability2::kIsFullPortInfoRecordSupported |
                                 wire::sa_capability2::kIsExtendedSpeedsSupported |
                                 wire::sa_capability2::kIsMulticastServiceRecordSupported |
