@@ -87,7 +87,9 @@ def pyverbs():
 def main():
     parts = [HEAD, pyverbs(), programs("ibverbs-utils", "ibv_utils"), programs("perftest", "perftest"),
              NOT_RUN, groups("perftest to multicast groups", "multicast"),
-             groups("infiniband-diags", "diags"), groups("Congestion control tools", "congestion"),
+             groups("infiniband-diags", "diags"),
+             groups("infiniband-diags, whole outputs as in tests/clients/golden", "golden"),
+             groups("Congestion control tools", "congestion"),
              groups("OpenSM and osmtest", "opensm"), groups("Several subnet managers", "managers"),
              groups("ibdmchk on our routes", "ibdmchk"), groups("Partitions and QoS", "partitions"),
              groups("M_Key protection", "mkey"), groups("ibsim on our netlists", "ibsim")]
