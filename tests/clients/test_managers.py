@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import Fabric, Failure, Report, need_programs
+from subnet import raw_mad
 
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
 GUIDS = {host: f"0x250f71b1000{index:02x}00" for index, host in enumerate(("h0", "h1", "h2", "h3"))}
@@ -93,8 +94,7 @@ def members(fabric):
 
 def join_and_stay(fabric):
     """A multicast group with one member, whose program has ended without leaving it."""
-    program = pathlib.Path(__file__).with_name("join_group.py")
-    fabric.run("h3", ["/usr/bin/python3", str(program)]).check()
+    raw_mad(fabric, "h3", "join")
     found = members(fabric)
     expect(any(word.startswith("fe80::") for word in found), f"no member has joined: {found}")
     return found
