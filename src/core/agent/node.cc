@@ -404,16 +404,15 @@ bool Node::lets_pass(std::uint8_t port, bool inbound, PKey pkey) const {
     const bool enforced = inbound ? at.info.partition_enforcement_inbound
                                   : at.info.partition_enforcement_outbound;
     return !enforced || port == 0 ||
-           std::ranges::any_of(at.pkeys, [&](PKey own) {
-               // Whether a member is full or limited is between the ends: a limited one's port has
-               // its limited key, and it may send with that.
-               return (own.value & 0x7FFF) != 0 && ((own.value ^ pkey.value) & 0x7FFF) == 0;
-           });
+           std::ranges::any_of(at.pkeys, [&](PKey own) { return same_partition(own, pkey); });
 }
 
-void Node::refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen) {
+void Node::refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen,
+                          std::uint64_t packets) {
+    constexpr std::uint16_t kWithoutGids = 0x3F;
     ConstraintErrors& errors = ports_[port].constraint_errors;
-    ++(inbound ? errors.rcv : errors.xmit);
+    (inbound ? errors.rcv : errors.xmit) += packets;
+    seen.data_valid = kWithoutGids;
     seen.switch_lid = ports_[0].info.lid;
     seen.port_num = PortNum{port};
     wire::Notice notice;

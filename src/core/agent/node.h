@@ -140,7 +140,8 @@ class Node {
     /// Of a switch: whether a packet of this partition may pass its external port (IBA vol. 1,
     /// 18.2.4.2.1), and what it does about one that may not.
     bool lets_pass(std::uint8_t port, bool inbound, PKey pkey) const;
-    void refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen);
+    void refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen,
+                        std::uint64_t packets);
     /// By port: packets that were refused coming in and going out.
     struct ConstraintErrors {
         std::uint64_t rcv = 0;

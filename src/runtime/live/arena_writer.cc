@@ -62,6 +62,8 @@ void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry)
                                                             std::memory_order_relaxed);
                 }
                 raise(place.index, AsyncKind::kPKeyChange);
+            } else if (place.kind == NodeRef::kSwitch) {
+                write_switch_port(node, place.index, change.port);
             }
             break;
         case agent::Change::kLft:
@@ -166,8 +168,15 @@ void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index
         return;
     }
     if (port < record.port_count) {
-        arena_.switch_ports[record.port_first + port].state.store(state_of(info),
-                                                                  std::memory_order_relaxed);
+        SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
+        at.state.store(state_of(info), std::memory_order_relaxed);
+        const auto enforcement =
+            static_cast<std::uint8_t>((info.partition_enforcement_inbound ? kEnforceInbound : 0) |
+                                      (info.partition_enforcement_outbound ? kEnforceOutbound : 0));
+        at.enforcement.store(enforcement, std::memory_order_relaxed);
+        for (std::uint16_t i = 0; i < kPKeysPerPort; ++i) {
+            at.pkeys[i].store(node.pkey(port, i).value, std::memory_order_relaxed);
+        }
     }
 }
 

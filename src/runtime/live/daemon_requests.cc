@@ -342,4 +342,14 @@ void Daemon::handle_set_pkey(Message& message) {
     message.status = 0;
 }
 
+void Daemon::handle_refused(const Message& message) {
+    RefusedPacket packet;
+    if (message.text_bytes != sizeof packet) {
+        return;
+    }
+    std::memcpy(&packet, message.text, sizeof packet);
+    management_.refuse_passage(packet, monotonic_ns());
+    hand_out_mads();
+}
+
 }  // namespace softib::live
