@@ -153,6 +153,11 @@ PKey Node::pkey(std::uint8_t port, std::uint16_t index) const {
     return index < table.size() ? table[index] : PKey{0};
 }
 
+Guid Node::guid(std::uint8_t port, std::uint16_t index) const {
+    const std::vector<Guid>& table = ports_[port].guids;
+    return index < table.size() ? table[index] : Guid{0};
+}
+
 std::uint8_t Node::vl(std::uint8_t in, std::uint8_t out, std::uint8_t sl) const {
     const auto& table = ports_[out].sl2vl;
     if (table.empty()) {
@@ -169,6 +174,7 @@ void Node::announce_all() {
     for (std::size_t port = is_switch() ? 0 : 1; port < ports_.size(); ++port) {
         changed(Change::kPort, static_cast<std::uint8_t>(port));
         changed(Change::kPKeys, static_cast<std::uint8_t>(port));
+        changed(Change::kGuids, static_cast<std::uint8_t>(port));
         changed(Change::kVlMapping, static_cast<std::uint8_t>(port));
     }
     for (std::size_t block = 0; is_switch() && block * kLftBlock < kLftCapacity; ++block) {
