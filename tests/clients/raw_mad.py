@@ -4,6 +4,7 @@
 
     raw_mad.py join               joins the IPoIB broadcast group and never leaves it
     raw_mad.py pkeys LID KEY...   writes the first P_Keys of an adapter's port, behind the manager's back
+    raw_mad.py alias METHOD INDEX GUID    asks for an alias GUID of the own port, or gives it back
 """
 
 import ctypes
@@ -12,8 +13,8 @@ import sys
 
 SMP_CLASS, SMP_VERSION = 1, 1
 SA_CLASS, SA_VERSION = 3, 2
-SET = 2
-PKEY_TABLE, MC_MEMBER_RECORD = 0x16, 0x38
+SET, DELETE = 2, 0x15
+PKEY_TABLE, GUID_INFO_RECORD, MC_MEMBER_RECORD = 0x16, 0x30, 0x38
 QKEY = 0x80010000
 
 
@@ -78,5 +79,13 @@ def pkeys(sender, lid, *keys):
     sender.smp(SET, PKEY_TABLE, 0, struct.pack(">32H", *table, *[0] * (32 - len(table))), int(lid))
 
 
+def alias(sender, method, index, guid):
+    components = 1 << 0 | 1 << 1 | 1 << 4 + int(index)  # LID, BlockNum, the GUID
+    guids = [int(guid, 16) if i == int(index) else 0 for i in range(8)]
+    record = struct.pack(">HBBI8Q", sender.port.base_lid, 0, 0, 0, *guids)
+    answer = sender.sa({"set": SET, "delete": DELETE}[method], GUID_INFO_RECORD, components, record)
+    print(*(f"0x{found:016x}" for found in struct.unpack_from(">8Q", answer, 56 + 8)))
+
+
 if __name__ == "__main__":
-    {"join": join, "pkeys": pkeys}[sys.argv[1]](Sender(), *sys.argv[2:])
+    {"join": join, "pkeys": pkeys, "alias": alias}[sys.argv[1]](Sender(), *sys.argv[2:])

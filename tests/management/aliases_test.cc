@@ -19,7 +19,9 @@ constexpr Guid kAlias{0xA11A5};
 constexpr std::uint64_t kBlockOfPort =
     component(&GuidInfoRecord::lid) | component(&GuidInfoRecord::block_num);
 
-constexpr std::uint64_t guid_component(int index) { return std::uint64_t{1} << (4 + index); }
+constexpr std::uint64_t guid_component(int index) {
+    return std::uint64_t{1} << (4 + index);
+}
 
 struct Aliases : testing::Test {
     Aliases() : rig({.shape = topo::Shape::kFatTree, .hosts = 16, .radix = 8}) {
@@ -61,14 +63,12 @@ TEST_F(Aliases, LeadToThePort) {
     using R = wire::PathRecord;
     ASSERT_TRUE(change(Method::kSet, 1, kAlias));
     R asked;
-    asked.sgid =
-        Gid::from(kSubnetPrefixDefault, rig.mesh.node(kOther).spec().ports[1].guid);
+    asked.sgid = Gid::from(kSubnetPrefixDefault, rig.mesh.node(kOther).spec().ports[1].guid);
     asked.dgid = Gid::from(kSubnetPrefixDefault, kAlias);
     asked.numb_path = 1;
-    const auto path = rig.ask_sa(kOther, Method::kGet, SaAttribute::kPathRecord,
-                                 component(&R::sgid) | component(&R::dgid) |
-                                     component(&R::numb_path),
-                                 asked);
+    const auto path =
+        rig.ask_sa(kOther, Method::kGet, SaAttribute::kPathRecord,
+                   component(&R::sgid) | component(&R::dgid) | component(&R::numb_path), asked);
     ASSERT_TRUE(path);
     EXPECT_EQ(path->dlid, rig.mesh.node(kOwner).port(1).lid);
     EXPECT_EQ(path->dgid, asked.dgid);

@@ -58,7 +58,8 @@ void Manager::setup_aliases(EndPort end) {
         }
         const auto number = static_cast<std::uint32_t>(first / kGuidBlock);
         queue(set_request({Purpose::kSetGuids, end.port, end.node, number},
-                          subnet_.node(end.node).path, wire::SmAttribute::kGuidInfo, number, block));
+                          subnet_.node(end.node).path, wire::SmAttribute::kGuidInfo, number,
+                          block));
     }
 }
 

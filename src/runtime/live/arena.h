@@ -148,9 +148,19 @@ struct alignas(64) HcaRecord {
     std::uint8_t reserved;
     std::atomic<std::uint16_t> pkeys[kPKeysPerPort];
     std::uint64_t gid_prefix;
-    std::uint32_t capability_mask;  ///< PortInfo's.
+    std::atomic<std::uint64_t> alias_guids[kGidsPerPort];  ///< 0: none. The first is not used.
+    std::uint32_t capability_mask;                         ///< PortInfo's.
     PortTotals totals;
 };
+
+/// All zero where the port has none at this index.
+inline Gid gid_at(const HcaRecord& hca, std::uint32_t index) {
+    const std::uint64_t guid = index == 0 ? hca.port_guid
+                               : index < kGidsPerPort
+                                   ? hca.alias_guids[index].load(std::memory_order_relaxed)
+                                   : 0;
+    return guid == 0 ? Gid{} : Gid::from(hca.gid_prefix, Guid{guid});
+}
 
 /// Which packets a switch port compares with its P_Keys.
 enum EnforcementBits : std::uint8_t { kEnforceInbound = 1, kEnforceOutbound = 2 };

@@ -88,6 +88,10 @@ void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry)
             }
             break;
         case agent::Change::kGuids:
+            if (place.kind == NodeRef::kHca) {
+                write_guids(node, place.index);
+            }
+            break;
         case agent::Change::kVlMapping:
             break;
     }
@@ -127,6 +131,18 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
         raise(index, AsyncKind::kSmChange);
     }
     if (prefix_moved) {
+        raise(index, AsyncKind::kGidChange);
+    }
+}
+
+void ArenaWriter::write_guids(const agent::Node& node, std::uint32_t index) {
+    HcaRecord& record = arena_.hcas[index];
+    bool moved = false;
+    for (std::uint16_t i = 1; i < kGidsPerPort; ++i) {
+        const std::uint64_t guid = node.guid(1, i).value;
+        moved = record.alias_guids[i].exchange(guid, std::memory_order_relaxed) != guid || moved;
+    }
+    if (moved) {
         raise(index, AsyncKind::kGidChange);
     }
 }

@@ -116,7 +116,8 @@ Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
     const AddressVector& to = wr.ah->to;
     const HcaRecord& source = arena.hcas[init_.hca];
-    write_grh(grh, to, Gid::from(source.gid_prefix, Guid{source.port_guid}), payload);
+    const Gid sgid = gid_at(source, to.sgid_index);
+    write_grh(grh, to, sgid == Gid{} ? gid_at(source, 0) : sgid, payload);
     count_datagram(wr, payload);
     if (is_multicast(to.dlid)) {
         return multicast(wr, gather);
