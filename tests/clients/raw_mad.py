@@ -4,6 +4,7 @@
 
     raw_mad.py join               joins the IPoIB broadcast group and never leaves it
     raw_mad.py pkeys LID KEY...   writes the first P_Keys of an adapter's port, behind the manager's back
+    raw_mad.py service NAME       registers a service of that name for an hour
     raw_mad.py alias METHOD INDEX GUID    asks for an alias GUID of the own port, or gives it back
 """
 
@@ -14,7 +15,7 @@ import sys
 SMP_CLASS, SMP_VERSION = 1, 1
 SA_CLASS, SA_VERSION = 3, 2
 SET, DELETE = 2, 0x15
-PKEY_TABLE, GUID_INFO_RECORD, MC_MEMBER_RECORD = 0x16, 0x30, 0x38
+PKEY_TABLE, GUID_INFO_RECORD, SERVICE_RECORD, MC_MEMBER_RECORD = 0x16, 0x30, 0x31, 0x38
 QKEY = 0x80010000
 
 
@@ -87,5 +88,11 @@ def alias(sender, method, index, guid):
     print(*(f"0x{found:016x}" for found in struct.unpack_from(">8Q", answer, 56 + 8)))
 
 
+def service(sender, name):
+    components = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7  # ID, GID, P_Key, lease, name, first byte of data
+    record = struct.pack(">Q16sHHI16s64sB", 0x5EED, sender.own_gid, 0xFFFF, 0, 3600, bytes(16), name.encode(), 42)
+    sender.sa(SET, SERVICE_RECORD, components, record)
+
+
 if __name__ == "__main__":
-    {"join": join, "pkeys": pkeys, "alias": alias}[sys.argv[1]](Sender(), *sys.argv[2:])
+    {"join": join, "pkeys": pkeys, "alias": alias, "service": service}[sys.argv[1]](Sender(), *sys.argv[2:])
