@@ -117,6 +117,8 @@ class Qp {
     void flush_if_failed();
     /// When a waiting request gives up; 0: never.
     std::uint64_t deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
+    /// Stops where completions would go to a queue that has overflowed. Takes the lock itself.
+    void stop_with_cq();
     /// Asks the receiver to ring us when it posts a request.
     void ask_for_wake();
 
@@ -265,6 +267,7 @@ class Qp {
     std::uint64_t liveness_checked_ns_ = 0;
     bool peer_silent_ = false;
     std::atomic<bool> flushed_{false};  ///< Written under the stripe lock; receivers look at it too.
+    bool stopped_with_cq_ = false;
     SpinLock receive_lock_;
     std::atomic<std::uint32_t> receive_polled_{0};
 };

@@ -101,6 +101,7 @@ void Qp::reset_locked() {
     waiting_.clear();
     waiting_any_ = false;
     flushed_ = false;
+    stopped_with_cq_ = false;
     if (shared_->rq.ring_off != 0) {
         shared_->rq.head.store(0);
         shared_->rq.tail.store(0);
