@@ -93,20 +93,6 @@ NodeRef find_node(const Arena& arena, std::string_view name, std::uint16_t& port
     return {};
 }
 
-const char* state_name(wire::SmState state) {
-    switch (state) {
-        case wire::SmState::kNotActive:
-            return "not active";
-        case wire::SmState::kDiscovering:
-            return "discovering";
-        case wire::SmState::kStandby:
-            return "standby";
-        case wire::SmState::kMaster:
-            return "master";
-    }
-    return "unknown";
-}
-
 void answer(Message& message, const std::string& text) {
     message.status = 0;
     message.text_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), kTextMax));
@@ -313,7 +299,7 @@ void Daemon::handle_manager(Message& message) {
     const std::string text = fmt::format(
         "master {}\nstate {}\nlid {}\nguid {}\npriority {}\nengine {}\nnodes {}\nfull_sweeps {}\n"
         "partial_sweeps {}\nsmps {}\nlft_blocks {}\nothers {}\n",
-        master_text(), state_name(manager->state()), manager->own_lid().value,
+        master_text(), wire::name_of(manager->state()), manager->own_lid().value,
         to_string(manager->config().port_guid), manager->config().priority,
         manager->tables().engine, manager->subnet().size(), manager->stats().sweeps_full,
         manager->stats().sweeps_partial, manager->stats().smps_sent, manager->stats().lft_blocks,
