@@ -24,7 +24,7 @@ constexpr std::uint64_t guid_component(int index) {
 }
 
 struct Aliases : testing::Test {
-    Aliases() : rig({.shape = topo::Shape::kFatTree, .hosts = 16, .radix = 8}) {
+    Aliases() : rig(fat_tree(16, 8)) {
         ManagerConfig high;
         high.priority = 5;
         rig.add_manager(0, high).start(rig.now_ns);

@@ -17,6 +17,10 @@
 
 namespace softib::sm {
 
+inline topo::Spec fat_tree(std::uint32_t hosts, std::uint32_t radix) {
+    return {.shape = topo::Shape::kFatTree, .hosts = hosts, .radix = radix};
+}
+
 class NoCounters : public agent::CounterSource {
   public:
     agent::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }

@@ -17,7 +17,7 @@ constexpr std::uint32_t kProgram = 5;  // The node of one that registers.
 constexpr std::uint64_t kId = 0x1234;
 
 struct Standby : testing::Test {
-    Standby() : rig({.shape = topo::Shape::kFatTree, .hosts = 16, .radix = 8}) {
+    Standby() : rig(fat_tree(16, 8)) {
         ManagerConfig high;
         high.priority = 5;
         rig.add_manager(0, high).start(rig.now_ns);
