@@ -92,6 +92,7 @@ def main():
              groups("Congestion control tools", "congestion"),
              groups("OpenSM and osmtest", "opensm"), groups("Several subnet managers", "managers"),
              groups("ibdmchk on our routes", "ibdmchk"), groups("Partitions and QoS", "partitions"),
+             groups("Alias GUIDs", "guids"),
              groups("M_Key protection", "mkey"), groups("ibsim on our netlists", "ibsim")]
     (SOURCE / "docs" / "compat.md").write_text("\n".join(parts))
     print("wrote docs/compat.md")

@@ -29,6 +29,11 @@ def wait_state(fabric, host, state):
         time.sleep(0.05)
 
 
+def raw_mad(fabric, host, *words):
+    program = pathlib.Path(__file__).with_name("raw_mad.py")
+    return fabric.run(host, ["/usr/bin/python3", str(program), *words]).check()
+
+
 def opensm(fabric, engine, *options):
     """A sweep of OpenSM brings every port up and leaves no error in its log."""
     with tempfile.TemporaryDirectory() as scratch:

@@ -16,7 +16,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import Fabric, Report, need_programs
-from subnet import expect, wait_state
+from subnet import expect, raw_mad, wait_state
 
 HERE = pathlib.Path(__file__).resolve().parent
 GOLDEN = HERE / "golden"
@@ -114,8 +114,9 @@ def prepare(fabric):
     fabric.pair("h0", "h3", lambda port: ["ib_send_bw", "-c", "UD", "-g", "-d", "mlx5_0", "-p", str(port),
                                           "-n", "100", "-s", "1024"])
     for host in ("h0", "h3"):
-        fabric.run(host, ["/usr/bin/python3", str(HERE / "join_group.py")]).check()
-    fabric.run("h3", ["/usr/bin/python3", str(HERE / "register.py")]).check()
+        raw_mad(fabric, host, "join")
+    raw_mad(fabric, "h3", "service", "a service")
+    raw_mad(fabric, "h3", "subscribe")
 
 
 def wait_link(fabric, lid, port, state):

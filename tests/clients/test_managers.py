@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import Fabric, Failure, Report, need_programs
+from subnet import raw_mad
 
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
 GUIDS = {host: f"0x250f71b1000{index:02x}00" for index, host in enumerate(("h0", "h1", "h2", "h3"))}
@@ -68,8 +69,9 @@ def two_of_ours(fabric):
     second = fabric.start("h2", ["softib-sm", "--priority", "1"])
     wait_for_line(second, "^STANDBY")
     expect(master(fabric) == GUIDS["h1"], f"{master(fabric)} is master")
-    before = fabric.run("h0", ["ibnetdiscover"]).check().output
     groups = join_and_stay(fabric)
+    registered = register(fabric)
+    before = fabric.run("h0", ["ibnetdiscover"]).check().output
     start = time.monotonic()
     first.signal(signal.SIGKILL)
     wait_for_line(second, "^SUBNET UP")
@@ -80,6 +82,8 @@ def two_of_ours(fabric):
     expect(strip(before) == strip(after), f"the fabric is another\n{before}\n{after}")
     now = members(fabric)
     expect(groups == now, f"groups were\n{groups}\nand are\n{now}")
+    now = services(fabric)
+    expect(registered == now, f"services were\n{registered}\nand are\n{now}")
     traffic(fabric)
     second.signal(signal.SIGKILL)
     return took
@@ -93,10 +97,25 @@ def members(fabric):
 
 def join_and_stay(fabric):
     """A multicast group with one member, whose program has ended without leaving it."""
-    program = pathlib.Path(__file__).with_name("join_group.py")
-    fabric.run("h3", ["/usr/bin/python3", str(program)]).check()
+    raw_mad(fabric, "h3", "join")
     found = members(fabric)
     expect(any(word.startswith("fe80::") for word in found), f"no member has joined: {found}")
+    return found
+
+
+def services(fabric):
+    """The records of all services; what is left of their leases is another every second."""
+    output = fabric.run("h0", ["saquery", "SR"]).check().output
+    leases = [int(lease, 16) for lease in re.findall(r"ServiceLease\W*0x(\w+)", output)]
+    expect(all(0 < lease <= 3600 for lease in leases), output)
+    return re.sub(r"ServiceLease.*\n", "", output)
+
+
+def register(fabric):
+    """A service whose program has ended without taking it back."""
+    raw_mad(fabric, "h3", "service", "the bakery")
+    found = services(fabric)
+    expect(found.count("ServiceRecord") == 1 and "the bakery" in found, found)
     return found
 
 

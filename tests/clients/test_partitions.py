@@ -11,6 +11,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import Fabric, Failure, Report, free_port, listening, need_programs
+from subnet import raw_mad
 
 # Two leaves with two hosts each, two spines. LIDs: hosts 1 to 4, then leaf0, leaf1, spine0, spine1.
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
@@ -82,6 +83,63 @@ def refused(fabric, server, client, index):
     expect(result.status != 0 and not result.timed_out, f"not refused\n{result}")
     expect("Failed status 12" in result.output, str(result))  # Retries exceeded: nobody answered.
     return str(result)
+
+
+def constraint_errors(fabric, lid, port):
+    output = fabric.run("h3", ["perfquery", str(lid), str(port)]).check().output
+    return tuple(int(re.search(rf"Port{way}ConstraintErrors:\.+(\d+)", output)[1]) for way in ("Rcv", "Xmit"))
+
+
+def switch_keeps_out(fabric, leaf, own, other, index):
+    """h0 has taken the key of h1 into its own table, as a tenant with root could: both adapters would
+    agree, and the switch still does not. `own` is what its manager gave to h0."""
+    before = constraint_errors(fabric, leaf, 1)
+    raw_mad(fabric, "h0", "pkeys", "1", *own[:index], other)
+    shown = fabric.run("h0", ["cat", f"/sys/class/infiniband/mlx5_0/ports/1/pkeys/{index}"]).check().output
+    expect(shown.strip() == other, shown)
+    refused(fabric, "h1", "h0", index)
+    after = constraint_errors(fabric, leaf, 1)
+    # perftest's seven retries, and the packet itself.
+    expect(1 <= after[0] - before[0] <= 8 and after[1] == before[1], f"{before}, {after}")
+    # What comes for it does not get out to it either: here h1 is in the right.
+    refused(fabric, "h0", "h1", index)
+    now = constraint_errors(fabric, leaf, 1)
+    expect(now[1] > after[1] and now[0] == after[0], f"{after}, {now}")
+    # Datagrams vanish, and are counted one by one.
+    port = free_port()
+    command = ["ib_send_bw", "-c", "UD", "-d", "mlx5_0", "-p", str(port), "-n", "100", "-s", "1024", "--pkey_index",
+               str(index)]
+    waiting = fabric.start("h1", command)
+    waiting.wait_until(lambda: listening(port), f"listening on port {port}")
+    sender = fabric.start("h0", [*command, "localhost"])
+    sender.wait_until(lambda: constraint_errors(fabric, leaf, 1)[0] >= now[0] + 100, "100 datagrams are refused")
+    expect(waiting.running(), "the server has what it waits for")
+    for program in (sender, waiting):
+        program.signal(9)
+        program.wait()
+    raw_mad(fabric, "h0", "pkeys", "1", *own)
+
+
+def opensm_hears(report_dir):
+    """The same where OpenSM manages: it has the switches enforce, and they tell it who tried."""
+    conf, log = pathlib.Path(report_dir, "tenants.conf"), pathlib.Path(report_dir, "trap.log")
+    options = pathlib.Path(report_dir, "options.conf")
+    options.write_text(f"force_log_flush TRUE\npartition_config_file {conf}\n")
+    with Fabric(*TREE, "--sm", "none") as fabric:
+        manager = fabric.start("h3", ["env", f"OSM_CACHE_DIR={report_dir}", f"OSM_TMP_DIR={report_dir}", "opensm",
+                                      "-F", str(options), "-f", str(log), "-e", "-D", "0x03"])
+        manager.wait_until(lambda: log.exists() and "SUBNET UP" in log.read_text(), "the subnet is up")
+        lids = dict(re.findall(r"^(0x\w+) (0x\w+) 0x\w+$", pathlib.Path(report_dir, "guid2lid").read_text(),
+                               re.MULTILINE))
+        own, leaf = int(lids[GUID[0]], 16), int(lids["0x0250f71b20000000"], 16)
+        raw_mad(fabric, "h0", "pkeys", str(own), "0x7fff", "0x8020")
+        before = constraint_errors(fabric, leaf, 1)
+        refused(fabric, "h1", "h0", 1)
+        expect(constraint_errors(fabric, leaf, 1)[0] > before[0], "the switch counts")
+        manager.wait_until(lambda: "num:259" in log.read_text(), "trap 259 arrives")
+        manager.signal(15)
+        manager.wait()
+    return "\n".join(line for line in log.read_text().splitlines() if "num:259" in line)
 
 
 def path(fabric, host, source, destination):
@@ -227,9 +285,13 @@ def main():
             report.case("ib_write_bw", "within red", lambda: write_bw(fabric, "h1", "h3", 1))
             report.case("ib_write_bw", "blue to red", lambda: refused(fabric, "h0", "h1", 1))
             report.case("ib_write_bw", "limited to limited", lambda: refused(fabric, "h0", "h2", 0))
+            report.case("perfquery", "a switch keeps a tenant out",
+                        lambda: switch_keeps_out(fabric, LEAF0, ("0x7fff", "0x8010"), "0x8020", 1))
+            report.case("ib_write_bw", "within blue again", lambda: write_bw(fabric, "h0", "h2", 1))
             report.case("saquery", "PathRecord", lambda: paths(fabric))
             report.case("saquery", "MCMemberRecord", lambda: groups(fabric))
         report.case("opensm", "same tables", lambda: same_as_opensm(scratch))
+        report.case("opensm", "hears of a tenant that tries", lambda: opensm_hears(scratch))
         report.case("softib", "bad partitions", lambda: bad_file(scratch))
         with Fabric(*TREE, "--qos", "--max-op-vls", "3", "--high-limit", "7", "--vlarb-low", "3:64,0:8",
                     "--vlarb-high", "2:0,1:4") as fabric:

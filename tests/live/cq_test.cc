@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "verbs_rig.h"
@@ -196,6 +197,77 @@ TEST(Cq, OverflowRaisesAnEventAndKeepsTheOldEntries) {
     for (std::uint64_t i = 0; i < room; ++i) {
         EXPECT_EQ(next(p.a.send_cq.get()).wr_id, i);
     }
+}
+
+/// All of them, also those that had nothing to complete.
+TEST(Cq, OverflowStopsItsQueuePairs) {
+    QpOptions o;
+    o.cqe = 3;
+    o.send_wr = 64;
+    Pair p(o);
+    ibv_qp_init_attr init{};
+    init.send_cq = init.recv_cq = p.a.send_cq.get();
+    init.cap = {1, 1, 1, 1, 0};
+    init.qp_type = IBV_QPT_RC;
+    const Owned<ibv_qp> idle(ibv_create_qp(p.a.pd.get(), &init));
+    const Owned<ibv_qp> unborn(ibv_create_qp(p.a.pd.get(), &init));
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_INIT;
+    attr.port_num = 1;
+    ASSERT_EQ(ibv_modify_qp(idle.get(), &attr,
+                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+              0);
+    const auto write = [&](std::uint64_t id) {
+        Send s(IBV_WR_RDMA_WRITE);
+        s.id(id).from(p.a.region(), 0, 8).to(p.b.region(), 0);
+        EXPECT_EQ(s.post(p.a.qp.get()), 0);
+    };
+    const auto room = static_cast<std::uint64_t>(p.a.send_cq->cqe);
+    for (std::uint64_t i = 0; i <= room; ++i) {
+        write(i);
+    }
+    std::set<const void*> fatal;
+    while (fatal.size() < 2) {
+        const auto event = next_async(p.a.context.get());
+        ASSERT_TRUE(event);
+        if (event->type == IBV_EVENT_QP_FATAL) {
+            EXPECT_TRUE(fatal.insert(event->object).second) << "told twice";
+        }
+    }
+    EXPECT_EQ(fatal, (std::set<const void*>{p.a.qp.get(), idle.get()}));
+    EXPECT_EQ(state_of(p.a.qp.get()), IBV_QPS_ERR);
+    EXPECT_EQ(state_of(idle.get()), IBV_QPS_ERR);
+    EXPECT_EQ(state_of(unborn.get()), IBV_QPS_RESET);
+    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_RTS);
+    EXPECT_EQ(poll_many(p.a.send_cq.get(), room).back().status, IBV_WC_SUCCESS);
+    write(room + 1);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_WR_FLUSH_ERR);
+}
+
+TEST(Cq, OverflowOfAReceiverIsNoAnswerToTheSender) {
+    QpOptions o;
+    o.cqe = 3;
+    o.recv_wr = 64;
+    o.send_wr = 64;
+    Pair p(o);
+    const auto room = static_cast<std::uint64_t>(p.b.recv_cq->cqe);
+    for (std::uint64_t i = 0; i < room + 2; ++i) {
+        ASSERT_EQ(p.b.receive(i, 0, 64), 0);
+    }
+    const auto send = [&] {
+        Send s(IBV_WR_SEND);
+        s.from(p.a.region(), 0, 8);
+        EXPECT_EQ(s.post(p.a.qp.get()), 0);
+        return next(p.a.send_cq.get()).status;
+    };
+    for (std::uint64_t i = 0; i < room; ++i) {
+        ASSERT_EQ(send(), IBV_WC_SUCCESS);
+    }
+    send();
+    EXPECT_TRUE(wait_async(p.b.context.get(), IBV_EVENT_CQ_ERR, p.b.recv_cq.get()));
+    EXPECT_TRUE(wait_async(p.b.context.get(), IBV_EVENT_QP_FATAL, p.b.qp.get()));
+    EXPECT_NE(send(), IBV_WC_SUCCESS);
+    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_ERR);
 }
 
 TEST(Cq, ImpossibleSizesAreRefused) {

@@ -6,14 +6,6 @@
 namespace softib::sm {
 namespace {
 
-topo::Spec tree() {
-    topo::Spec spec;
-    spec.shape = topo::Shape::kFatTree;
-    spec.hosts = 4;
-    spec.radix = 4;
-    return spec;
-}
-
 topo::Spec ring() {
     topo::Spec spec;
     spec.shape = topo::Shape::kTorus;
@@ -59,7 +51,7 @@ Manager& bring_up(Rig& rig, ManagerConfig config) {
 }
 
 TEST(Lanes, WithoutQosNothingIsWritten) {
-    Rig rig(tree());
+    Rig rig(fat_tree(4, 4));
     const Manager& manager = bring_up(rig, {});
     for (NodeIndex i = 0; i < manager.subnet().size(); ++i) {
         EXPECT_TRUE(manager.subnet().node(i).sl2vl.empty());
@@ -69,7 +61,7 @@ TEST(Lanes, WithoutQosNothingIsWritten) {
 }
 
 TEST(Lanes, QosSpreadsLevelsAndArbitratesOnAllPorts) {
-    Rig rig(tree());
+    Rig rig(fat_tree(4, 4));
     ManagerConfig config;
     config.qos.on = true;
     config.qos.high_limit = 9;
@@ -99,7 +91,7 @@ TEST(Lanes, QosSpreadsLevelsAndArbitratesOnAllPorts) {
 }
 
 TEST(Lanes, UsersTablesAreFoldedOntoTheLanesThereAre) {
-    Rig rig(tree());
+    Rig rig(fat_tree(4, 4));
     ManagerConfig config;
     config.qos.on = true;
     config.qos.sl2vl = *parse_sl2vl("0,1,9,15,14");
@@ -116,10 +108,10 @@ TEST(Lanes, UsersTablesAreFoldedOntoTheLanesThereAre) {
 }
 
 TEST(Lanes, SecondSweepWritesNothingAndOnePacketServesASwitch) {
-    Rig rig(tree());
+    Rig rig(fat_tree(4, 4));
     Manager& plain = bring_up(rig, {});
     const std::uint64_t without = plain.stats().smps_sent;
-    Rig again(tree());
+    Rig again(fat_tree(4, 4));
     ManagerConfig config;
     config.qos.on = true;
     Manager& manager = bring_up(again, config);

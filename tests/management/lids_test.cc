@@ -7,19 +7,11 @@
 namespace softib::sm {
 namespace {
 
-topo::Spec tree(std::uint32_t hosts) {
-    topo::Spec spec;
-    spec.shape = topo::Shape::kFatTree;
-    spec.hosts = hosts;
-    spec.radix = 8;
-    return spec;
-}
-
 /// Brings a fabric of so many hosts up with the LIDs of another run; all that are there have LIDs
 /// of their own, and reach each other.
 std::unordered_map<std::uint64_t, Lid> bring_up(std::uint32_t hosts, std::uint8_t lmc,
                                                 std::unordered_map<std::uint64_t, Lid> lids) {
-    Rig rig(tree(hosts));
+    Rig rig(fat_tree(hosts, 8));
     ManagerConfig config;
     config.lmc = lmc;
     config.lids = std::move(lids);
@@ -84,7 +76,7 @@ TEST(Lids, NonsenseIsNotKept) {
 
 TEST(Lids, ReturningPortDoesNotPushAnotherFromItsLid) {
     // The map gives an adapter the LIDs of a switch that is there: the adapter comes later.
-    Rig rig(tree(16));
+    Rig rig(fat_tree(16, 8));
     rig.mesh.set_plugged({5, 1}, false);
     ManagerConfig config;
     config.lmc = 1;

@@ -32,14 +32,6 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
     return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
 }
 
-topo::Spec fat_tree() {
-    topo::Spec spec;
-    spec.shape = topo::Shape::kFatTree;
-    spec.hosts = 4;
-    spec.radix = 4;
-    return spec;
-}
-
 /// Makes packets that are wrong in many ways, or only in one.
 class Generator {
   public:
@@ -367,7 +359,7 @@ TEST(MalformedMads, ChangeNothingWithoutAKey) {
     config.mkey = kMKey;
     config.mkey_protect_bits = 1;
     config.sm_key = kSmKey;
-    Plane plane(fat_tree(), config);
+    Plane plane(fat_tree(4, 4), config);
     ASSERT_TRUE(plane.manager.settled());
     for (std::uint32_t i = 0; i < plane.mesh.size(); ++i) {
         wire::MadBytes mad = make_cc(Method::kSet, wire::CcAttribute::kCongestionKeyInfo, 0, 0);
@@ -399,7 +391,7 @@ TEST(MalformedMads, ChangeNothingWithoutAKey) {
 /// Where no key protects them nodes do as they are told, however odd it is: still nothing breaks,
 /// and nodes that are switched off and on are as good as new.
 TEST(MalformedMads, BreakNothingWhereNothingIsProtected) {
-    Plane plane(fat_tree(), {});
+    Plane plane(fat_tree(4, 4), {});
     const std::uint64_t seed = from_environment("SOFTIB_SEED", kSeedDefault);
     Generator generator(plane, seed, 0);
     const std::uint64_t mads = from_environment("SOFTIB_MADS", kMadsDefault) / 5;

@@ -9,16 +9,8 @@
 namespace softib::sm {
 namespace {
 
-topo::Spec fat_tree(std::uint32_t hosts) {
-    topo::Spec spec;
-    spec.shape = topo::Shape::kFatTree;
-    spec.hosts = hosts;
-    spec.radix = 8;
-    return spec;
-}
-
 TEST(Manager, BringsASubnetUp) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     Manager& manager = rig.add_manager(rig.first_switch());
     manager.start(rig.now_ns);
     rig.run();
@@ -37,7 +29,7 @@ TEST(Manager, BringsASubnetUp) {
 }
 
 TEST(Manager, RunsOnAHostToo) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     Manager& manager = rig.add_manager(3);
     manager.start(rig.now_ns);
     rig.run();
@@ -46,7 +38,7 @@ TEST(Manager, RunsOnAHostToo) {
 }
 
 TEST(Manager, AdaptersGetTheLowLidsInOrder) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     Manager& manager = rig.add_manager(rig.first_switch());
     manager.start(rig.now_ns);
     rig.run();
@@ -59,7 +51,7 @@ TEST(Manager, AdaptersGetTheLowLidsInOrder) {
 }
 
 TEST(Manager, ASecondSweepWritesNothing) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     Manager& manager = rig.add_manager(rig.first_switch());
     manager.start(rig.now_ns);
     rig.run();
@@ -71,7 +63,7 @@ TEST(Manager, ASecondSweepWritesNothing) {
 }
 
 TEST(Manager, LostCableIsRoutedAroundAndComesBack) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     const std::uint32_t sw = rig.first_switch();
     Manager& manager = rig.add_manager(sw);
     manager.start(rig.now_ns);
@@ -101,7 +93,7 @@ TEST(Manager, LostCableIsRoutedAroundAndComesBack) {
 }
 
 TEST(Manager, DeadSwitchIsForgottenAndFoundAgain) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     Manager& manager = rig.add_manager(rig.first_switch());
     manager.start(rig.now_ns);
     rig.run();
@@ -136,7 +128,7 @@ TEST(Manager, DeadSwitchIsForgottenAndFoundAgain) {
 }
 
 TEST(Manager, MulticastTreeReachesEveryMemberOnce) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     Manager& manager = rig.add_manager(rig.first_switch());
     manager.start(rig.now_ns);
     rig.run();
@@ -170,7 +162,7 @@ TEST(Manager, MulticastTreeReachesEveryMemberOnce) {
 }
 
 TEST(Traps, LinkFaultsAndANewSystemImageAreHeard) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     const std::uint32_t sw = rig.first_switch();
     rig.add_manager(sw).start(rig.now_ns);
     rig.run();
@@ -203,7 +195,7 @@ TEST(Traps, LinkFaultsAndANewSystemImageAreHeard) {
 }
 
 TEST(Election, HigherPriorityThenLowerGuidIsMaster) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     ManagerConfig low;
     ManagerConfig high;
     high.priority = 5;
@@ -220,7 +212,7 @@ TEST(Election, HigherPriorityThenLowerGuidIsMaster) {
 }
 
 TEST(Election, StandbyTakesOverWhenTheMasterIsSilent) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     ManagerConfig high;
     high.priority = 5;
     Manager& a = rig.add_manager(0);
@@ -240,7 +232,7 @@ TEST(Election, StandbyTakesOverWhenTheMasterIsSilent) {
 }
 
 TEST(Election, MasterHandsOverToAHigherPriority) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     ManagerConfig high;
     high.priority = 5;
     Manager& a = rig.add_manager(0);
@@ -256,7 +248,7 @@ TEST(Election, MasterHandsOverToAHigherPriority) {
 }
 
 TEST(Election, AnotherSmKeyDoesNotCount) {
-    Rig rig(fat_tree(16));
+    Rig rig(fat_tree(16, 8));
     ManagerConfig rogue;
     rogue.priority = 15;
     rogue.sm_key = 99;

@@ -7,14 +7,6 @@ namespace {
 
 using Keys = std::vector<PKey>;
 
-topo::Spec small_tree() {
-    topo::Spec spec;
-    spec.shape = topo::Shape::kFatTree;
-    spec.hosts = 4;
-    spec.radix = 4;
-    return spec;
-}
-
 std::string guid_text(const Rig& rig, std::uint32_t node) {
     return std::to_string(rig.mesh.node(node).spec().ports[1].guid.value);
 }
@@ -46,7 +38,7 @@ std::string tenants(const Rig& rig) {
 }
 
 TEST(ManagerPartitions, TablesAreWhatTheTextSays) {
-    Rig rig(small_tree());
+    Rig rig(fat_tree(4, 4));
     const std::uint32_t root = rig.first_switch();
     Manager& manager = rig.add_manager(root, with(tenants(rig)));
     manager.start(rig.now_ns);
@@ -63,7 +55,7 @@ TEST(ManagerPartitions, TablesAreWhatTheTextSays) {
 }
 
 TEST(ManagerPartitions, SwitchesEnforceThemAtAdaptersOnly) {
-    Rig rig(small_tree());
+    Rig rig(fat_tree(4, 4));
     Manager& manager = rig.add_manager(rig.first_switch(), with(tenants(rig)));
     manager.start(rig.now_ns);
     rig.run();
@@ -86,7 +78,7 @@ TEST(ManagerPartitions, SwitchesEnforceThemAtAdaptersOnly) {
 }
 
 TEST(ManagerPartitions, WithoutThemNothingIsTouched) {
-    Rig rig(small_tree());
+    Rig rig(fat_tree(4, 4));
     rig.mesh.set_pkey({2, 1}, 3, PKey{0x8123});
     Manager& manager = rig.add_manager(rig.first_switch());
     manager.start(rig.now_ns);
@@ -98,7 +90,7 @@ TEST(ManagerPartitions, WithoutThemNothingIsTouched) {
 }
 
 TEST(ManagerPartitions, SabotageIsUndoneAndTheRestNotWrittenAgain) {
-    Rig rig(small_tree());
+    Rig rig(fat_tree(4, 4));
     Manager& manager = rig.add_manager(rig.first_switch(), with(tenants(rig)));
     manager.start(rig.now_ns);
     rig.run();
@@ -116,7 +108,7 @@ TEST(ManagerPartitions, SabotageIsUndoneAndTheRestNotWrittenAgain) {
 }
 
 TEST(ManagerPartitions, SwitchThatComesBackGetsItsTablesAgain) {
-    Rig rig(small_tree());
+    Rig rig(fat_tree(4, 4));
     const std::uint32_t root = rig.first_switch();
     Manager& manager = rig.add_manager(root, with(tenants(rig)));
     manager.start(rig.now_ns);
@@ -134,7 +126,7 @@ TEST(ManagerPartitions, SwitchThatComesBackGetsItsTablesAgain) {
 }
 
 TEST(ManagerPartitions, MorePartitionsThanATableHoldsAreTold) {
-    Rig rig(small_tree());
+    Rig rig(fat_tree(4, 4));
     std::string text;
     for (int i = 1; i <= 40; ++i) {
         text += "p" + std::to_string(i) + ": " + guid_text(rig, 0) + "=full;\n";
@@ -155,7 +147,7 @@ TEST(ManagerPartitions, MorePartitionsThanATableHoldsAreTold) {
 }
 
 TEST(MeshServices, LimitedMemberGetsItsAnswer) {
-    Rig rig(small_tree());
+    Rig rig(fat_tree(4, 4));
     Manager& manager = rig.add_manager(rig.first_switch(), with(tenants(rig)));
     manager.start(rig.now_ns);
     rig.run();

@@ -13,8 +13,13 @@
 
 #include "core/agent/from_fabric.h"
 #include "core/sm/service/subnet_service.h"
+#include "core/wire/sa.h"
 
 namespace softib::sm {
+
+inline topo::Spec fat_tree(std::uint32_t hosts, std::uint32_t radix) {
+    return {.shape = topo::Shape::kFatTree, .hosts = hosts, .radix = radix};
+}
 
 class NoCounters : public agent::CounterSource {
   public:
@@ -55,6 +60,30 @@ class Rig {
         run();
         asker_.reset();
         return answer_;
+    }
+    /// The same of the administration that the host's port names; nothing: it refuses.
+    template <wire::Attribute T>
+    std::optional<T> ask_sa(std::uint32_t host, wire::Method method, wire::SaAttribute attribute,
+                            std::uint64_t components, const T& record) {
+        agent::Packet packet;
+        wire::MadRepr{.mgmt_class = wire::MgmtClass::kSubnAdm,
+                      .class_version = wire::kSaClassVersion,
+                      .method = method,
+                      .transaction_id = 7,
+                      .attribute_id = static_cast<std::uint16_t>(attribute)}
+            .emit(wire::Mad<std::uint8_t>(packet.mad));
+        const wire::Sa<std::uint8_t> sa(packet.mad);
+        sa.set_header({.component_mask = components});
+        wire::emit(record, sa.data().template first<T::kBytes>());
+        packet.dlid = mesh.node(host).port(1).master_sm_lid;
+        packet.source = packet.destination = agent::kQpnServices;
+        packet.qkey = agent::kQKeyServices;
+        const auto answer = ask({host, 1}, packet);
+        if (!answer || wire::Mad<const std::uint8_t>(answer->mad).status() != 0) {
+            return std::nullopt;
+        }
+        return wire::parse<T>(
+            wire::Sa<const std::uint8_t>(answer->mad).data().template first<T::kBytes>());
     }
     /// At most so many packets of each manager, then it is stopped in the middle.
     void run_some(std::uint32_t packets) {

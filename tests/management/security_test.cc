@@ -26,14 +26,6 @@ constexpr std::uint32_t kStranger = 3;  ///< A host.
 constexpr std::uint32_t kVictim = 0;    ///< Another.
 constexpr std::uint64_t kTransaction = 0x7700'0000'0000'0001;
 
-topo::Spec fat_tree() {
-    topo::Spec spec;
-    spec.shape = topo::Shape::kFatTree;
-    spec.hosts = 4;
-    spec.radix = 4;
-    return spec;
-}
-
 ManagerConfig with_key(std::uint8_t protect_bits, std::uint16_t lease = 0) {
     ManagerConfig config;
     config.mkey = kMKey;
@@ -45,7 +37,7 @@ ManagerConfig with_key(std::uint8_t protect_bits, std::uint16_t lease = 0) {
 /// A subnet under a manager with a key.
 struct Subnet1 : Rig {
     explicit Subnet1(const ManagerConfig& config)
-        : Rig(fat_tree()), sw(first_switch()), manager(add_manager(sw, config)) {
+        : Rig(fat_tree(4, 4)), sw(first_switch()), manager(add_manager(sw, config)) {
         manager.start(now_ns);
         run();
         EXPECT_EQ(manager.state(), SmState::kMaster);

@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "core/wire/mc_member_record.h"
-#include "core/wire/sa.h"
 #include "core/wire/service_record.h"
 #include "rig.h"
 
@@ -18,7 +17,7 @@ constexpr std::uint32_t kProgram = 5;  // The node of one that registers.
 constexpr std::uint64_t kId = 0x1234;
 
 struct Standby : testing::Test {
-    Standby() : rig({.shape = topo::Shape::kFatTree, .hosts = 16, .radix = 8}) {
+    Standby() : rig(fat_tree(16, 8)) {
         ManagerConfig high;
         high.priority = 5;
         rig.add_manager(0, high).start(rig.now_ns);
@@ -30,25 +29,7 @@ struct Standby : testing::Test {
     template <wire::Attribute T>
     std::optional<T> ask(Method method, SaAttribute attribute, std::uint64_t components,
                          const T& record) {
-        agent::Packet packet;
-        wire::MadRepr{.mgmt_class = wire::MgmtClass::kSubnAdm,
-                      .class_version = wire::kSaClassVersion,
-                      .method = method,
-                      .transaction_id = 7,
-                      .attribute_id = static_cast<std::uint16_t>(attribute)}
-            .emit(wire::Mad<std::uint8_t>(packet.mad));
-        const wire::Sa<std::uint8_t> sa(packet.mad);
-        sa.set_header({.component_mask = components});
-        wire::emit(record, sa.data().template first<T::kBytes>());
-        packet.dlid = rig.mesh.node(kProgram).port(1).master_sm_lid;
-        packet.source = packet.destination = agent::kQpnServices;
-        packet.qkey = agent::kQKeyServices;
-        const auto answer = rig.ask({kProgram, 1}, packet);
-        if (!answer || wire::Mad<const std::uint8_t>(answer->mad).status() != 0) {
-            return std::nullopt;
-        }
-        return wire::parse<T>(
-            wire::Sa<const std::uint8_t>(answer->mad).data().template first<T::kBytes>());
+        return rig.ask_sa(kProgram, method, attribute, components, record);
     }
     Gid program_gid() const {
         return Gid::from(kSubnetPrefixDefault, rig.mesh.node(kProgram).spec().ports[1].guid);

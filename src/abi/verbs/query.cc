@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a device says of itself: attributes, ports, GIDs, P_Keys, clocks.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -160,12 +161,8 @@ bool read_gid(ibv_context* context, std::uint32_t port, int index, ibv_gid& gid)
     if (port != 1 || index < 0 || index >= static_cast<int>(live::kGidsPerPort)) {
         return false;
     }
-    std::memset(&gid, 0, sizeof gid);
-    if (index == 0) {
-        const live::HcaRecord& hca = hca_of(context);
-        const Gid g = Gid::from(hca.gid_prefix, Guid{hca.port_guid});
-        std::memcpy(gid.raw, g.bytes.data(), sizeof gid.raw);
-    }
+    const Gid g = live::gid_at(hca_of(context), static_cast<std::uint32_t>(index));
+    std::memcpy(gid.raw, g.bytes.data(), sizeof gid.raw);
     return true;
 }
 
@@ -214,7 +211,7 @@ int softib__ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint
     if (flags != 0 || !read_gid(context, port, static_cast<int>(index), full.gid)) {
         return EINVAL;
     }
-    if (index != 0) {
+    if (std::ranges::all_of(full.gid.raw, [](std::uint8_t byte) { return byte == 0; })) {
         return ENODATA;
     }
     full.gid_index = index;
@@ -232,7 +229,12 @@ ssize_t softib__ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries
     if (max_entries == 0) {
         return -EINVAL;
     }
-    return softib__ibv_query_gid_ex(context, 1, 0, entries, 0, entry_size) == 0 ? 1 : 0;
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i < live::kGidsPerPort && count < max_entries; ++i) {
+        auto* const at = reinterpret_cast<ibv_gid_entry*>(reinterpret_cast<char*>(entries) + count * entry_size);
+        count += softib__ibv_query_gid_ex(context, 1, i, at, 0, entry_size) == 0;
+    }
+    return static_cast<ssize_t>(count);
 }
 
 int softib_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned int index,

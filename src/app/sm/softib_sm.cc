@@ -12,6 +12,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -259,17 +261,9 @@ class Port {
     std::vector<std::uint8_t> buffer_;
 };
 
-const char* name_of(wire::SmState state) {
-    switch (state) {
-        case wire::SmState::kMaster:
-            return "MASTER";
-        case wire::SmState::kStandby:
-            return "STANDBY";
-        case wire::SmState::kDiscovering:
-            return "DISCOVERING";
-        default:
-            return "NOT ACTIVE";
-    }
+std::string upper_case(std::string text) {
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
+    return text;
 }
 
 int signals() {
@@ -345,7 +339,7 @@ class Program {
     void tell(const sm::ManagerEvent& event) {
         switch (event.kind) {
             case sm::ManagerEvent::kStateChanged:
-                fmt::print("{}\n", name_of(service_->manager().state()));
+                fmt::print("{}\n", upper_case(wire::name_of(service_->manager().state())));
                 break;
             case sm::ManagerEvent::kSubnetUp:
                 fmt::print("SUBNET UP: {} nodes, {} packets sent\n",

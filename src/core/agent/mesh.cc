@@ -125,6 +125,12 @@ void Mesh::set_system_image_guid(NodeId id, Guid guid) {
     settle(id);
 }
 
+void Mesh::refuse_passage(End at, bool inbound, const wire::BadSwitchPKeyTrap& seen,
+                          std::uint64_t packets) {
+    nodes_[at.node].node.refuse_passage(at.port, inbound, seen, packets);
+    settle(at.node);
+}
+
 void Mesh::set_capability(End end, std::uint32_t bit, bool on) {
     nodes_[end.node].node.set_capability(end.port, bit, on);
     settle(end.node);
@@ -274,17 +280,14 @@ std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) {
     const std::optional<End> end =
         walk(t.at, t.packet.dlid, subnet, subnet ? std::nullopt : std::optional(t.packet.pkey), refused);
     if (refused) {
-        constexpr std::uint16_t kWithoutGids = 0x3F;
         wire::BadSwitchPKeyTrap seen;
-        seen.data_valid = kWithoutGids;
         seen.lid1 = t.packet.slid;
         seen.lid2 = t.packet.dlid;
         seen.pkey = t.packet.pkey;
         seen.sl = t.packet.sl;
         seen.qp1 = t.packet.source;
         seen.qp2 = t.packet.destination;
-        nodes_[refused->at.node].node.refuse_passage(refused->at.port, refused->inbound, seen);
-        settle(refused->at.node);
+        refuse_passage(refused->at, refused->inbound, seen, 1);
     }
     if (!end) {
         return std::nullopt;

@@ -62,6 +62,10 @@ class Mesh {
     void link_fault(End end, std::uint16_t trap);
     void set_system_image_guid(NodeId id, Guid guid);
     void set_capability(End end, std::uint32_t bit, bool on);
+    /// What a switch does about packets whose partition may not pass its port. 0 packets: whoever
+    /// moves them has counted them.
+    void refuse_passage(End at, bool inbound, const wire::BadSwitchPKeyTrap& seen,
+                        std::uint64_t packets);
 
     /// Sends from QP0 or QP1 of a port (of a switch: port 0).
     void send(End from, const Packet& packet, std::uint64_t now_ns);

@@ -158,6 +158,11 @@ PKey Node::pkey(std::uint8_t port, std::uint16_t index) const {
     return index < table.size() ? table[index] : PKey{0};
 }
 
+Guid Node::guid(std::uint8_t port, std::uint16_t index) const {
+    const std::vector<Guid>& table = ports_[port].guids;
+    return index < table.size() ? table[index] : Guid{0};
+}
+
 std::uint8_t Node::vl(std::uint8_t in, std::uint8_t out, std::uint8_t sl) const {
     const auto& table = ports_[out].sl2vl;
     if (table.empty()) {
@@ -174,6 +179,7 @@ void Node::announce_all() {
     for (std::size_t port = is_switch() ? 0 : 1; port < ports_.size(); ++port) {
         changed(Change::kPort, static_cast<std::uint8_t>(port));
         changed(Change::kPKeys, static_cast<std::uint8_t>(port));
+        changed(Change::kGuids, static_cast<std::uint8_t>(port));
         changed(Change::kVlMapping, static_cast<std::uint8_t>(port));
     }
     for (std::size_t block = 0; is_switch() && block * kLftBlock < kLftCapacity; ++block) {
@@ -409,16 +415,15 @@ bool Node::lets_pass(std::uint8_t port, bool inbound, PKey pkey) const {
     const bool enforced = inbound ? at.info.partition_enforcement_inbound
                                   : at.info.partition_enforcement_outbound;
     return !enforced || port == 0 ||
-           std::ranges::any_of(at.pkeys, [&](PKey own) {
-               // Whether a member is full or limited is between the ends: a limited one's port has
-               // its limited key, and it may send with that.
-               return (own.value & 0x7FFF) != 0 && ((own.value ^ pkey.value) & 0x7FFF) == 0;
-           });
+           std::ranges::any_of(at.pkeys, [&](PKey own) { return same_partition(own, pkey); });
 }
 
-void Node::refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen) {
+void Node::refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen,
+                          std::uint64_t packets) {
+    constexpr std::uint16_t kWithoutGids = 0x3F;
     ConstraintErrors& errors = ports_[port].constraint_errors;
-    ++(inbound ? errors.rcv : errors.xmit);
+    (inbound ? errors.rcv : errors.xmit) += packets;
+    seen.data_valid = kWithoutGids;
     seen.switch_lid = ports_[0].info.lid;
     seen.port_num = PortNum{port};
     wire::Notice notice;

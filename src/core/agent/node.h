@@ -96,6 +96,7 @@ class Node {
     std::uint8_t forward(Lid dlid) const;  ///< Out port, kLftNoPath where there is none.
     bool forwards_multicast(Lid mlid, std::uint8_t port) const;
     PKey pkey(std::uint8_t port, std::uint16_t index) const;
+    Guid guid(std::uint8_t port, std::uint16_t index) const;  ///< The first is the port's own.
     std::uint8_t vl(std::uint8_t in, std::uint8_t out, std::uint8_t sl) const;
     /// SLtoVL tables of an out port by in port; empty: as at power-up.
     std::span<const std::array<std::uint8_t, 16>> lanes(std::uint8_t out) const {
@@ -140,7 +141,8 @@ class Node {
     /// Of a switch: whether a packet of this partition may pass its external port (IBA vol. 1,
     /// 18.2.4.2.1), and what it does about one that may not.
     bool lets_pass(std::uint8_t port, bool inbound, PKey pkey) const;
-    void refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen);
+    void refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen,
+                        std::uint64_t packets);
     /// By port: packets that were refused coming in and going out.
     struct ConstraintErrors {
         std::uint64_t rcv = 0;

@@ -46,6 +46,12 @@ constexpr bool matches(PKey a, PKey b) {
            ((a.value | b.value) & 0x8000) != 0;
 }
 
+/// What a switch port looks for in its table (IBA vol. 1, 18.2.4.2.1). Whether a member is full or
+/// limited is between the ends: a limited one's port has its limited key, and may send with it.
+constexpr bool same_partition(PKey a, PKey b) {
+    return ((a.value ^ b.value) & 0x7FFF) == 0 && (a.value & 0x7FFF) != 0;
+}
+
 /// A GID in network byte order, as it stands on the wire and in `union ibv_gid`.
 struct Gid {
     std::array<std::uint8_t, 16> bytes{};

@@ -169,6 +169,9 @@ void Manager::advance(std::uint64_t now_ns) {
             case Phase::kActivate:
                 enter(Phase::kIdle, now_ns);
                 event({.kind = ManagerEvent::kSubnetUp});
+                if (aliases_due_) {
+                    enter(Phase::kSetup, now_ns);
+                }
                 break;
         }
     }
@@ -192,6 +195,18 @@ bool Manager::aim(SmpRequest& request) {
             return false;
         }
         request.path.ports[++request.path.hops] = purpose.port;
+    }
+    // GUIDs are those of the port by which the packet arrives.
+    if (purpose.kind == Purpose::kSetGuids && !node.is_switch() &&
+        purpose.port != node.entry_port) {
+        SubnetPort& port = node.ports[purpose.port];
+        if (port.peer == kNoNode || !subnet_.node(port.peer).present ||
+            subnet_.node(port.peer).path.hops == kHopsMax) {
+            port.guids.clear();
+            return false;
+        }
+        request.path = subnet_.node(port.peer).path;
+        request.path.ports[++request.path.hops] = port.peer_port;
     }
     return true;
 }

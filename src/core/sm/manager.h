@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -109,6 +110,8 @@ class Manager {
     void set_engine(const std::string& engine, std::uint64_t now_ns);
     /// Groups that exist from now on; their trees are written in the next sweep or at once.
     void set_groups(std::vector<McastTree> groups, std::uint64_t now_ns);
+    /// Alias GUIDs by the ports' own, entry 0 unused; ports that are not named have none.
+    void set_aliases(std::map<Guid, std::vector<Guid>> aliases, std::uint64_t now_ns);
     /// Gives up its own priority and hands the subnet to another manager, if one is there that has
     /// the better claim then. It becomes the heir; once it has all it needs, hand_over_now() is due,
     /// again and again, since one that is still discovering may not take it.
@@ -199,6 +202,10 @@ class Manager {
     void enforce_keys(EndPort end, const std::vector<PKey>& keys);
     void queue_keys(EndPort end, const std::vector<PKey>& table);
 
+    // aliases.cc
+    void setup_aliases();
+    void setup_aliases(EndPort end);
+
     // lanes.cc
     bool routing_needs_lanes() const;
     std::uint8_t common_data_vls() const;
@@ -250,6 +257,8 @@ class Manager {
     bool verify_due_ = false;  ///< The report is of other tables.
     std::vector<NodeIndex> switch_of_rank_;
     std::vector<McastTree> groups_;
+    std::map<Guid, std::vector<Guid>> aliases_;
+    bool aliases_due_ = false;  ///< They changed since they were last written.
     std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< By node.
     std::uint32_t lft_rank_ = 0;   ///< Cursor over what is to be written.
     std::uint32_t lft_block_ = 0;

@@ -117,6 +117,7 @@ void Manager::begin_setup() {
             event({.kind = ManagerEvent::kPortAppeared, .node = end.node, .port = end.port, .guid = port.guid});
         }
     });
+    setup_aliases();
     begin_activate_or_setup(false);
 }
 

@@ -31,6 +31,7 @@ struct Purpose {
         kSetLft,
         kSetMft,
         kSetPKeys,
+        kSetGuids,
         kSetSlToVl,
         kSetVlArb,
     };

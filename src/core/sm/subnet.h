@@ -41,7 +41,7 @@ struct SubnetPort {
     std::uint32_t seen = 0;    ///< The last sweep that found its cable,
     std::uint32_t asked = 0;   ///< and that asked for it out of doubt.
     std::vector<PKey> pkeys;   ///< As written; empty: not yet.
-    std::vector<Guid> guids;   ///< GUIDInfo beyond the first; empty: not read.
+    std::vector<Guid> guids;   ///< Aliases as written, the first unused; empty: not yet.
     /// As written, by block - 1; empty: as at power-up.
     std::vector<wire::VlArbitrationTable> vl_arbitration;
 };

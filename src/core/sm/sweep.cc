@@ -263,6 +263,9 @@ void Manager::unreachable(const SmpAnswer& answer) {
                 subnet_.port({purpose.node, purpose.port}).pkeys.clear();
             }
             break;
+        case Purpose::kSetGuids:
+            subnet_.port({purpose.node, purpose.port}).guids.clear();
+            break;
         default:
             break;
     }
@@ -307,6 +310,7 @@ void Manager::end_discovery() {
                     others_.erase(port.guid.value);
                 }
                 port.info.lid = kLidUnassigned;
+                port.guids.clear();
                 port.known = false;
             }
             node.tables_known = false;

@@ -14,6 +14,20 @@ namespace softib::wire {
 
 enum class SmState : std::uint8_t { kNotActive = 0, kDiscovering = 1, kStandby = 2, kMaster = 3 };
 
+constexpr const char* name_of(SmState state) {
+    switch (state) {
+        case SmState::kNotActive:
+            return "not active";
+        case SmState::kDiscovering:
+            return "discovering";
+        case SmState::kStandby:
+            return "standby";
+        case SmState::kMaster:
+            return "master";
+    }
+    return "unknown";
+}
+
 /// The AttributeModifier of SubnSet(SMInfo) (IBA vol. 1, 14.4.1).
 enum class SmInfoControl : std::uint32_t {
     kHandover = 1,

@@ -26,7 +26,7 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 2;
+inline constexpr std::uint32_t kArenaVersion = 3;
 
 inline constexpr std::uint32_t kProcsMax = 1024;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -126,6 +126,8 @@ struct PortTotals {
     std::atomic<std::uint64_t> access_violations;  ///< Remote key, bounds or right refused here.
     std::atomic<std::uint64_t> xmit_discards;
     std::atomic<std::uint64_t> relay_errors;  ///< Arrived at a switch that had no entry for them.
+    std::atomic<std::uint64_t> rcv_constraint_errors;   ///< Came in at a switch port, and their
+    std::atomic<std::uint64_t> xmit_constraint_errors;  ///< partition was not to; were to go out.
 };
 
 struct alignas(64) HcaRecord {
@@ -146,16 +148,30 @@ struct alignas(64) HcaRecord {
     std::uint8_t reserved;
     std::atomic<std::uint16_t> pkeys[kPKeysPerPort];
     std::uint64_t gid_prefix;
-    std::uint32_t capability_mask;  ///< PortInfo's.
+    std::atomic<std::uint64_t> alias_guids[kGidsPerPort];  ///< 0: none. The first is not used.
+    std::uint32_t capability_mask;                         ///< PortInfo's.
     PortTotals totals;
 };
+
+/// All zero where the port has none at this index.
+inline Gid gid_at(const HcaRecord& hca, std::uint32_t index) {
+    const std::uint64_t guid = index == 0 ? hca.port_guid
+                               : index < kGidsPerPort
+                                   ? hca.alias_guids[index].load(std::memory_order_relaxed)
+                                   : 0;
+    return guid == 0 ? Gid{} : Gid::from(hca.gid_prefix, Guid{guid});
+}
+
+/// Which packets a switch port compares with its P_Keys.
+enum EnforcementBits : std::uint8_t { kEnforceInbound = 1, kEnforceOutbound = 2 };
 
 struct SwitchPortRecord {
     NodeRef peer;
     std::uint8_t peer_port;
     std::uint8_t generation;
     std::atomic<PortState> state;
-    std::uint8_t reserved;
+    std::atomic<std::uint8_t> enforcement;  ///< EnforcementBits.
+    std::atomic<std::uint16_t> pkeys[kPKeysPerPort];
     PortTotals totals;
 };
 

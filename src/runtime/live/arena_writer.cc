@@ -62,6 +62,8 @@ void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry)
                                                             std::memory_order_relaxed);
                 }
                 raise(place.index, AsyncKind::kPKeyChange);
+            } else if (place.kind == NodeRef::kSwitch) {
+                write_switch_port(node, place.index, change.port);
             }
             break;
         case agent::Change::kLft:
@@ -86,6 +88,10 @@ void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry)
             }
             break;
         case agent::Change::kGuids:
+            if (place.kind == NodeRef::kHca) {
+                write_guids(node, place.index);
+            }
+            break;
         case agent::Change::kVlMapping:
             break;
     }
@@ -129,6 +135,18 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     }
 }
 
+void ArenaWriter::write_guids(const agent::Node& node, std::uint32_t index) {
+    HcaRecord& record = arena_.hcas[index];
+    bool moved = false;
+    for (std::uint16_t i = 1; i < kGidsPerPort; ++i) {
+        const std::uint64_t guid = node.guid(1, i).value;
+        moved = record.alias_guids[i].exchange(guid, std::memory_order_relaxed) != guid || moved;
+    }
+    if (moved) {
+        raise(index, AsyncKind::kGidChange);
+    }
+}
+
 /// An entry without ports that was never written is left alone: it takes no memory.
 void ArenaWriter::write_mft(const agent::Node& node, std::uint32_t index, std::uint16_t block) {
     const std::uint32_t first = std::uint32_t{block} * agent::kMftBlock;
@@ -166,8 +184,15 @@ void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index
         return;
     }
     if (port < record.port_count) {
-        arena_.switch_ports[record.port_first + port].state.store(state_of(info),
-                                                                  std::memory_order_relaxed);
+        SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
+        at.state.store(state_of(info), std::memory_order_relaxed);
+        const auto enforcement =
+            static_cast<std::uint8_t>((info.partition_enforcement_inbound ? kEnforceInbound : 0) |
+                                      (info.partition_enforcement_outbound ? kEnforceOutbound : 0));
+        at.enforcement.store(enforcement, std::memory_order_relaxed);
+        for (std::uint16_t i = 0; i < kPKeysPerPort; ++i) {
+            at.pkeys[i].store(node.pkey(port, i).value, std::memory_order_relaxed);
+        }
     }
 }
 

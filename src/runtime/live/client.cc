@@ -184,4 +184,11 @@ int Process::call(Message& message, int* received_fd) {
     return message.status;
 }
 
+void Process::tell(const Message& message) {
+    const std::unique_lock guard(socket_mutex_, std::try_to_lock);
+    if (guard && socket_ >= 0 && usable()) {
+        rpc_tell(socket_, message);
+    }
+}
+
 }  // namespace softib::live

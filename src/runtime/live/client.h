@@ -56,6 +56,8 @@ class Process {
 
     /// One request to the daemon. Returns 0 or an errno value.
     int call(Message& message, int* received_fd);
+    /// Says something that has no reply; lost when the daemon is busy with us, stopped or dead.
+    void tell(const Message& message);
 
     /// False in a forked child, where this object belongs to the parent.
     bool usable() const { return !inherited_.load(std::memory_order_relaxed); }

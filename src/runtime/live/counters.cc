@@ -98,9 +98,10 @@ FlowCounts not_settled(const Flow& flow) {
 /// Where the packets of one flow count, at switches and at their ends.
 class FlowPorts {
   public:
-    FlowPorts(const Arena& arena, std::uint32_t from_hca, const Flow& flow)
+    FlowPorts(const Arena& arena, const QpShared& qp, const Flow& flow)
         : arena_(arena),
-          from_(from_hca),
+          from_(qp.hca),
+          pkey_(pkey_at(arena, qp.hca, qp.pkey_index)),
           dlid_{static_cast<std::uint16_t>(flow.dlid.load(std::memory_order_relaxed))} {}
 
     bool multicast() const { return is_multicast(dlid_); }
@@ -111,19 +112,20 @@ class FlowPorts {
         if (!leaves()) {
             return;
         }
-        multicast() ? follow_multicast(arena_, from_, dlid_, fn, end)
-                    : follow_datagram(arena_, from_, dlid_, fn, end);
+        multicast() ? follow_multicast(arena_, from_, dlid_, pkey_, fn, end)
+                    : follow_datagram(arena_, from_, dlid_, pkey_, fn, end);
     }
 
   private:
     const Arena& arena_;
     std::uint32_t from_;
+    PKey pkey_;
     Lid dlid_;
 };
 
-void attribute_flow(const Arena& arena, std::uint32_t from_hca, const Flow& flow,
+void attribute_flow(const Arena& arena, const QpShared& qp, const Flow& flow,
                     const FlowCounts& counts) {
-    const FlowPorts ports(arena, from_hca, flow);
+    const FlowPorts ports(arena, qp, flow);
     const bool multicast = ports.multicast();
     const auto out = [&](PortTotals& totals) {
         sent(totals, counts.packets, counts.words);
@@ -137,7 +139,7 @@ void attribute_flow(const Arena& arena, std::uint32_t from_hca, const Flow& flow
             totals.multicast_rcv_packets.fetch_add(counts.packets, std::memory_order_relaxed);
         }
     };
-    PortTotals& near = arena.hcas[from_hca].totals;
+    PortTotals& near = arena.hcas[qp.hca].totals;
     if (!ports.leaves()) {
         near.xmit_discards.fetch_add(counts.packets, std::memory_order_relaxed);
         return;
@@ -158,20 +160,28 @@ void attribute_flow(const Arena& arena, std::uint32_t from_hca, const Flow& flow
                 case Step::kDiscarded:
                     port.totals.xmit_discards.fetch_add(counts.packets, std::memory_order_relaxed);
                     break;
+                case Step::kRefusedIn:
+                    port.totals.rcv_constraint_errors.fetch_add(counts.packets,
+                                                                std::memory_order_relaxed);
+                    break;
+                case Step::kRefusedOut:
+                    port.totals.xmit_constraint_errors.fetch_add(counts.packets,
+                                                                 std::memory_order_relaxed);
+                    break;
             }
         },
         [&](std::uint32_t hca) { in(arena.hcas[hca].totals); });
 }
 
 /// Adds to `sum` what this flow adds to the port of `hca`.
-void add_flow(const Arena& arena, std::uint32_t from_hca, const Flow& flow, std::uint32_t hca,
+void add_flow(const Arena& arena, const QpShared& qp, const Flow& flow, std::uint32_t hca,
               PortCounters& sum) {
     const FlowCounts counts = not_settled(flow);
     if (counts.none()) {
         return;
     }
-    const FlowPorts ports(arena, from_hca, flow);
-    if (from_hca == hca) {
+    const FlowPorts ports(arena, qp, flow);
+    if (qp.hca == hca) {
         (ports.leaves() ? sum.xmit_packets : sum.xmit_discards) += counts.packets;
         sum.xmit_words += ports.leaves() ? counts.words : 0;
         sum.multicast_xmit_packets += ports.multicast() && ports.leaves() ? counts.packets : 0;
@@ -213,6 +223,8 @@ PortCounters read_totals(const PortTotals& totals) {
         .access_violations = load(totals.access_violations),
         .xmit_discards = load(totals.xmit_discards),
         .relay_errors = load(totals.relay_errors),
+        .rcv_constraint_errors = load(totals.rcv_constraint_errors),
+        .xmit_constraint_errors = load(totals.xmit_constraint_errors),
     };
 }
 
@@ -223,7 +235,7 @@ PortCounters read_port_counters(const Arena& arena, std::uint32_t hca) {
             const std::uint64_t off = qp.flows_off.load(std::memory_order_acquire);
             PortCounters with = sum;
             for_each_flow(arena, qp,
-                          [&](const Flow& flow) { add_flow(arena, qp.hca, flow, hca, with); });
+                          [&](const Flow& flow) { add_flow(arena, qp, flow, hca, with); });
             std::atomic_thread_fence(std::memory_order_acquire);
             if (qp.flows_off.load(std::memory_order_relaxed) == off) {
                 sum = with;  // Else the table was replaced under our eyes.
@@ -272,7 +284,7 @@ void settle_flows_locked(const Arena& arena, QpShared& qp) {
         }
         flow.settled[0].fetch_add(counts.packets, std::memory_order_relaxed);
         flow.settled[1].fetch_add(counts.words, std::memory_order_relaxed);
-        attribute_flow(arena, qp.hca, flow, counts);
+        attribute_flow(arena, qp, flow, counts);
     });
 }
 

@@ -38,6 +38,8 @@ struct PortCounters {
     std::uint64_t access_violations = 0;
     std::uint64_t xmit_discards = 0;
     std::uint64_t relay_errors = 0;
+    std::uint64_t rcv_constraint_errors = 0;
+    std::uint64_t xmit_constraint_errors = 0;
 };
 
 PortCounters read_totals(const PortTotals& totals);

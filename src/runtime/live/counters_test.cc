@@ -97,7 +97,7 @@ class Counting : public testing::Test {
     std::set<std::uint32_t> ends_of(std::uint32_t hca, Lid mlid) const {
         std::set<std::uint32_t> ends;
         follow_multicast(
-            arena, hca, mlid, [](SwitchPortRecord&, Step) {},
+            arena, hca, mlid, kPKeyDefaultFull, [](SwitchPortRecord&, Step) {},
             [&](std::uint32_t end) { EXPECT_TRUE(ends.insert(end).second) << "twice at " << end; });
         return ends;
     }
@@ -245,9 +245,57 @@ TEST_F(Counting, ALoopInTheTablesEnds) {
     arena.header->mft_top = 6;
     std::uint32_t passed = 0;
     follow_multicast(
-        arena, 0, Lid{0xC005}, [&](SwitchPortRecord&, Step step) { passed += step == Step::kIn; },
+        arena, 0, Lid{0xC005}, kPKeyDefaultFull,
+        [&](SwitchPortRecord&, Step step) { passed += step == Step::kIn; },
         [](std::uint32_t) {});
     EXPECT_EQ(passed, arena.header->switches);
+}
+
+TEST_F(Counting, WhatASwitchPortKeepsOutIsCountedThereAndGoesNoFurther) {
+    SwitchPortRecord& entry =
+        arena.switch_ports[arena.switches[arena.hcas[0].peer_switch].port_first +
+                           arena.hcas[0].peer_port];
+    entry.pkeys[0] = 0x8010;
+    entry.enforcement = kEnforceOutbound;
+    send(0, lid_of(3));
+    settle_all(arena, kDaemonOwner);
+    EXPECT_EQ(hca(3).rcv_packets, kPackets) << "only what goes out there is looked at";
+
+    entry.enforcement = kEnforceInbound;
+    const std::vector<PortCounters> before = all_switch_ports();
+    send(0, lid_of(3));
+    settle_all(arena, kDaemonOwner);
+    EXPECT_EQ(hca(3).rcv_packets, kPackets);
+    EXPECT_EQ(entry.totals.rcv_constraint_errors, kPackets);
+    std::vector<PortCounters> after = all_switch_ports();
+    std::uint32_t touched = 0;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        touched += after[i].rcv_packets != before[i].rcv_packets;
+        touched += after[i].xmit_packets != before[i].xmit_packets;
+    }
+    EXPECT_EQ(touched, 1U) << "it came in and went nowhere";
+
+    arena.hcas[0].pkeys[0] = 0x0010;  // A limited member's.
+    send(0, lid_of(3));
+    settle_all(arena, kDaemonOwner);
+    EXPECT_EQ(hca(3).rcv_packets, 2 * kPackets);
+}
+
+TEST_F(Counting, WhatASwitchPortKeepsInDoesNotReachThatMemberOfAGroup) {
+    const Lid mlid = join(1);
+    join(2);
+    join(3);
+    SwitchPortRecord& last =
+        arena.switch_ports[arena.switches[arena.hcas[3].peer_switch].port_first +
+                           arena.hcas[3].peer_port];
+    last.pkeys[0] = 0x8010;
+    last.enforcement = kEnforceOutbound;
+    EXPECT_EQ(ends_of(0, mlid), (std::set<std::uint32_t>{1, 2}));
+    send(0, mlid);
+    settle_all(arena, kDaemonOwner);
+    EXPECT_EQ(last.totals.xmit_constraint_errors, kPackets);
+    EXPECT_EQ(hca(2).rcv_packets, kPackets);
+    EXPECT_EQ(hca(3).rcv_packets, 0U);
 }
 
 TEST_F(Counting, WhatAKilledProcessSentIsCounted) {

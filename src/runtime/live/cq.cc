@@ -60,11 +60,20 @@ void fill(Cqe& slot, const Cqe& entry) {
     slot.tag = entry.tag;
 }
 
-void overflow(Process& process, CqShared& cq) {
+/// The queue pair whose completion is lost takes nothing more. Its process does the rest, and stops
+/// the others of this queue too (IBA vol. 1, 11.6.3: CQ error, local work queue catastrophic error).
+void overflow(Process& process, CqShared& cq, std::uint32_t qpn) {
     if (cq.overflowed.exchange(1) == 0) {
         process.channels.signal(cq.owner, cq.async_channel,
                                 {cq.cookie, static_cast<std::uint32_t>(AsyncKind::kCqErr), 0});
     }
+    QpShared& qp = process.arena.qps[qp_index(qpn)];
+    QpState state = qp.state.load(std::memory_order_relaxed);
+    if (qp.qpn == qpn && state != QpState::kReset && state != QpState::kErr) {
+        qp.rx.store(0, std::memory_order_release);
+        qp.state.compare_exchange_strong(state, QpState::kErr);
+    }
+    process.ring(cq.owner);
 }
 
 void notify(Process& process, CqShared& cq, std::uint32_t armed) {
@@ -104,7 +113,7 @@ bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
                 completing.ring->head.store(completing.index + 1, std::memory_order_release);
             }
             shm_unlock(cq.lock);
-            overflow(process, cq);
+            overflow(process, cq, entry.qpn);
             return true;
         }
     }

@@ -41,6 +41,7 @@ class Cq {
     std::uint32_t index() const { return index_; }
     std::uint32_t entries() const { return shared_->entries; }
     CqShared& shared() { return *shared_; }
+    bool overflowed() const { return shared_->overflowed.load(std::memory_order_relaxed) != 0; }
 
     /// Takes up to `max` completions; calls fn(const Cqe&) for each.
     template <typename Fn>

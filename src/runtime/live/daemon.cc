@@ -258,6 +258,10 @@ void Daemon::serve(Connection& connection) {
         handle_mad_agent(connection, message);
         return;
     }
+    if (message.request == Request::kRefused) {
+        handle_refused(message);
+        return;
+    }
     const int passed_fd = handle(connection, message);
     const bool sent = rpc_send(connection.fd, message, passed_fd);
     const int error = errno;

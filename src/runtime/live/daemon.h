@@ -93,6 +93,7 @@ class Daemon {
     void handle_set_link(Message& message);
     void handle_set_power(Message& message);
     void handle_set_pkey(Message& message);
+    void handle_refused(const Message& message);
     void handle_manager(Message& message);
     std::string master_text() const;
     int handle_routes(Message& message);

@@ -93,20 +93,6 @@ NodeRef find_node(const Arena& arena, std::string_view name, std::uint16_t& port
     return {};
 }
 
-const char* state_name(wire::SmState state) {
-    switch (state) {
-        case wire::SmState::kNotActive:
-            return "not active";
-        case wire::SmState::kDiscovering:
-            return "discovering";
-        case wire::SmState::kStandby:
-            return "standby";
-        case wire::SmState::kMaster:
-            return "master";
-    }
-    return "unknown";
-}
-
 void answer(Message& message, const std::string& text) {
     message.status = 0;
     message.text_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), kTextMax));
@@ -314,7 +300,7 @@ void Daemon::handle_manager(Message& message) {
         "master {}\nstate {}\nlid {}\nguid {}\npriority {}\nengine {}\nroutes {}\n"
         "adaptive_groups {}\nnodes {}\nfull_sweeps {}\npartial_sweeps {}\nsmps {}\nlft_blocks {}\n"
         "others {}\n",
-        master_text(), state_name(manager->state()), manager->own_lid().value,
+        master_text(), wire::name_of(manager->state()), manager->own_lid().value,
         to_string(manager->config().port_guid), manager->config().priority,
         manager->tables().engine,
         manager->report() ? summary(manager->tables(), *manager->report()) : "not checked yet",
@@ -343,6 +329,16 @@ void Daemon::handle_set_pkey(Message& message) {
     hand_out_mads();
     log_info("P_Key {} of HCA {} is {:#06x}", message.port, message.index, message.value);
     message.status = 0;
+}
+
+void Daemon::handle_refused(const Message& message) {
+    RefusedPacket packet;
+    if (message.text_bytes != sizeof packet) {
+        return;
+    }
+    std::memcpy(&packet, message.text, sizeof packet);
+    management_.refuse_passage(packet, monotonic_ns());
+    hand_out_mads();
 }
 
 }  // namespace softib::live

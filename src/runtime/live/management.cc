@@ -197,6 +197,32 @@ bool Management::set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std
     return true;
 }
 
+void Management::refuse_passage(const RefusedPacket& packet, std::uint64_t now_ns) {
+    const std::span<const SwitchRecord> switches(arena_.switches, arena_.header->switches);
+    const auto next =
+        std::ranges::upper_bound(switches, packet.port, {}, &SwitchRecord::port_first);
+    if (next == switches.begin() || packet.port >= arena_.header->switch_ports) {
+        return;
+    }
+    const auto sw = static_cast<std::size_t>(next - switches.begin()) - 1;
+    const agent::End at{switch_nodes_[sw],
+                        static_cast<std::uint8_t>(packet.port - switches[sw].port_first)};
+    const bool inbound = packet.inbound != 0;
+    // The program's word is not enough.
+    if (mesh_.node(at.node).lets_pass(at.port, inbound, PKey{packet.pkey})) {
+        return;
+    }
+    wire::BadSwitchPKeyTrap seen;
+    seen.lid1 = Lid{packet.slid};
+    seen.lid2 = Lid{packet.dlid};
+    seen.pkey = PKey{packet.pkey};
+    seen.sl = packet.sl & 0xF;
+    seen.qp1 = Qpn{packet.source_qpn & 0xFFFFFF};
+    seen.qp2 = Qpn{packet.dest_qpn & 0xFFFFFF};
+    mesh_.refuse_passage(at, inbound, seen, 0);
+    drive(now_ns);
+}
+
 void Management::set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns) {
     mesh_.set_capability({hca_nodes_[hca], 1}, wire::port_capability::kIsSM, is_manager);
     drive(now_ns);
@@ -225,7 +251,8 @@ agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     counts.multicast_rcv_packets = seen.multicast_rcv_packets;
     counts.xmit_discards = seen.xmit_discards;
     counts.rcv_switch_relay_errors = seen.relay_errors;
-    counts.rcv_constraint_errors = seen.pkey_violations;
+    counts.rcv_constraint_errors = seen.pkey_violations + seen.rcv_constraint_errors;
+    counts.xmit_constraint_errors = seen.xmit_constraint_errors;
     return counts;
 }
 

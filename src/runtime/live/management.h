@@ -20,6 +20,7 @@
 #include "runtime/live/arena_writer.h"
 #include "runtime/live/channel.h"
 #include "runtime/live/lid_file.h"
+#include "runtime/live/protocol.h"
 
 namespace softib::live {
 
@@ -54,6 +55,8 @@ class Management final : public agent::CounterSource {
     bool set_powered(std::uint32_t sw, bool powered, std::uint64_t now_ns);
     bool set_route(std::uint32_t sw, Lid lid, std::uint8_t port, std::uint64_t now_ns);
     bool set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns);
+    /// A program's packet that a switch port did not let pass; the program has counted it.
+    void refuse_passage(const RefusedPacket& packet, std::uint64_t now_ns);
     void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
 
     const agent::Mesh& mesh() const { return mesh_; }

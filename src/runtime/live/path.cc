@@ -3,7 +3,8 @@
 
 namespace softib::live {
 
-std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dlid) {
+std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dlid,
+                              std::optional<PKey> pkey, std::optional<Refusal>& refused) {
     const HcaRecord& source = arena.hcas[from_hca];
     if (dlid == kLidUnassigned || dlid.value >= kLftEntries || !active(source.state)) {
         return std::nullopt;
@@ -19,13 +20,24 @@ std::optional<Path> walk_path(const Arena& arena, std::uint32_t from_hca, Lid dl
             return std::nullopt;
         }
         const SwitchRecord& sw = arena.switches[at.index];
-        const std::uint8_t out = arena.lft(at.index, dlid).load(std::memory_order_relaxed);
-        if (out == kNoRoute || out == 0 || out >= sw.port_count ||
-            !active(arena.switch_ports[sw.port_first + in].state)) {
+        SwitchPortRecord& entry = arena.switch_ports[sw.port_first + in];
+        if (!active(entry.state)) {
             return std::nullopt;
         }
-        const SwitchPortRecord& port = arena.switch_ports[sw.port_first + out];
+        if (pkey && !lets_pass(entry, true, *pkey)) {
+            refused = Refusal{&entry, true};
+            return std::nullopt;
+        }
+        const std::uint8_t out = arena.lft(at.index, dlid).load(std::memory_order_relaxed);
+        if (out == kNoRoute || out == 0 || out >= sw.port_count) {
+            return std::nullopt;
+        }
+        SwitchPortRecord& port = arena.switch_ports[sw.port_first + out];
         if (!active(port.state)) {
+            return std::nullopt;
+        }
+        if (pkey && !lets_pass(port, false, *pkey)) {
+            refused = Refusal{&port, false};
             return std::nullopt;
         }
         at = port.peer;

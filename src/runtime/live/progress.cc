@@ -82,6 +82,7 @@ void Process::progress() {
         }
         const std::lock_guard guard(qps_mutex);
         for (Qp* qp : qps) {
+            qp->stop_with_cq();
             qp->flush_if_failed();
         }
     }

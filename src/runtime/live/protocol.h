@@ -32,6 +32,7 @@ enum class Request : std::uint32_t {
     kSetPower = 15,   ///< text: switch; value: 0 dead, 1 alive.
     kManager = 16,    ///< value: ManagerCommand. Reply: text.
     kRoutes = 17,     ///< Reply: a file with what routes.h reads.
+    kRefused = 18,    ///< text: RefusedPacket. No reply.
 };
 
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };
@@ -87,5 +88,18 @@ struct MadAgent {
     std::uint64_t method_mask[2]{};
 };
 static_assert(sizeof(MadAgent) == 32);
+
+/// A packet that a switch port did not let pass, for the trap that tells of it.
+struct RefusedPacket {
+    std::uint32_t port = 0;  ///< Into the arena's table of switch ports.
+    std::uint16_t slid = 0;
+    std::uint16_t dlid = 0;
+    std::uint32_t source_qpn = 0;
+    std::uint32_t dest_qpn = 0;
+    std::uint16_t pkey = 0;
+    std::uint8_t sl = 0;
+    std::uint8_t inbound = 0;
+};
+static_assert(sizeof(RefusedPacket) == 20);
 
 }  // namespace softib::live

@@ -259,10 +259,10 @@ bool Qp::check_peer_slow() {
     if (peer_rx_ == 0) {
         return false;
     }
-    const auto path = walk_path(arena, init_.hca, attr_.av.dlid);
-    const HcaRecord& source = arena.hcas[init_.hca];
-    const Lid slid{static_cast<std::uint16_t>(source.lid.load() + attr_.av.path_bits)};
-    if (!path || path->hca != peer_->hca || !walk_path(arena, path->hca, slid)) {
+    const Lid slid{
+        static_cast<std::uint16_t>(arena.hcas[init_.hca].lid.load() + attr_.av.path_bits)};
+    const std::optional<Path> path = walk_both_ways(slid);
+    if (!path) {
         return false;
     }
     peer_rx_ = rx_word(peer_->type, Qpn{shared_->qpn}, slid);
@@ -271,11 +271,7 @@ bool Qp::check_peer_slow() {
     if ((rx & ~kRxFirst) != peer_rx_ || peer_->qpn != peer_qpn_ || peer_->owner != peer_owner_) {
         return false;
     }
-    const HcaRecord& target = arena.hcas[path->hca];
-    const PKey mine{source.pkeys[attr_.pkey_index].load(std::memory_order_relaxed)};
-    const PKey theirs{target.pkeys[peer_->pkey_index % kPKeysPerPort].load(std::memory_order_relaxed)};
-    if (!matches(mine, theirs)) {
-        arena.hcas[path->hca].totals.pkey_violations.fetch_add(1, std::memory_order_relaxed);
+    if (!partitions_match(path->hca)) {
         return false;
     }
     if ((rx & kRxFirst) != 0 && peer_->rx.compare_exchange_strong(rx, peer_rx_)) {
@@ -283,6 +279,7 @@ bool Qp::check_peer_slow() {
                                   {peer_->event_id, static_cast<std::uint32_t>(AsyncKind::kCommEst), 1});
     }
     path_generation_ = generation;
+    resend_ns_ = 0;
     return true;
 }
 

@@ -11,11 +11,14 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "core/hca/packets.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/cq.h"
+#include "runtime/live/path.h"
+#include "runtime/live/protocol.h"
 #include "runtime/live/recv_queue.h"
 #include "runtime/live/scatter.h"
 #include "runtime/live/shm_lock.h"
@@ -114,6 +117,8 @@ class Qp {
     void flush_if_failed();
     /// When a waiting request gives up; 0: never.
     std::uint64_t deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
+    /// Stops where completions would go to a queue that has overflowed. Takes the lock itself.
+    void stop_with_cq();
     /// Asks the receiver to ring us when it posts a request.
     void ask_for_wake();
 
@@ -149,6 +154,12 @@ class Qp {
     Verdict execute_connected(const WorkRequest& wr);
     bool check_peer();
     bool check_peer_slow();
+    // qp_refused.cc: partitions that do not match, or that a switch keeps out
+    bool sends_again();
+    void count_refused(const Refusal& refusal);
+    void tell_refused(const Refusal& refusal, RefusedPacket packet);
+    std::optional<Path> walk_both_ways(Lid slid);
+    bool partitions_match(std::uint32_t peer_hca);
     Verdict do_write(const WorkRequest& wr);
     Verdict do_read(const WorkRequest& wr);
     Verdict do_atomic(const WorkRequest& wr);
@@ -183,6 +194,8 @@ class Qp {
 
     // qp_ud.cc: datagrams
     Verdict execute_datagram(const WorkRequest& wr);
+    bool resolve(const WorkRequest& wr, std::uint32_t& hca);
+    RefusedPacket refused_datagram(const AddressVector& to, std::uint32_t dest, PKey pkey) const;
     Verdict deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather);
     Verdict multicast(const WorkRequest& wr, const Gather& gather);
     bool datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca);
@@ -194,16 +207,17 @@ class Qp {
         std::uint64_t route_generation;
         std::uint64_t mcast_generation;
         Lid dlid;
+        PKey pkey;
         bool global;
         std::uint8_t dgid[16];
         std::vector<std::uint32_t> qpns;
 
-        bool is_of(const AddressVector& to) const;
+        bool is_of(const AddressVector& to, PKey key) const;
     };
     static constexpr std::size_t kAudiencesMax = 64;
     const Audience& audience(const AddressVector& to);
     /// False: a group was being written all the time, and is not in it.
-    bool find_audience(const AddressVector& to, std::vector<std::uint32_t>& found) const;
+    bool find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found);
 
     // qp_state.cc: waiting, errors, flushing, attributes
     void run_or_wait(const WorkRequest& wr);
@@ -248,9 +262,12 @@ class Qp {
     std::deque<Waiting> waiting_;
     Outcome wait_reason_ = Outcome::kDone;
     std::atomic<std::uint64_t> deadline_ns_{0};
+    std::uint64_t resend_ns_ = 0;        ///< Before this, a refused packet is not sent again.
+    std::uint64_t told_generation_ = 0;  ///< Of the routes, when the daemon last heard of one.
     std::uint64_t liveness_checked_ns_ = 0;
     bool peer_silent_ = false;
     std::atomic<bool> flushed_{false};  ///< Written under the stripe lock; receivers look at it too.
+    bool stopped_with_cq_ = false;
     SpinLock receive_lock_;
     std::atomic<std::uint32_t> receive_polled_{0};
 };

@@ -80,11 +80,17 @@ void Qp::apply(const QpAttr& attr, std::uint32_t mask) {
     take(qa::kPathMigState, &QpAttr::path_mig_state);
     take(qa::kDestQpn, &QpAttr::dest_qpn);
     shared_->access = attr_.access;
+    if (shared_->pkey_index != attr_.pkey_index) {
+        // What datagrams counted until now was of the other partition.
+        settle_counters(process_->arena, *shared_, process_->lock_word);
+    }
     shared_->pkey_index = attr_.pkey_index;
     shared_->qkey = attr_.qkey;
     shared_->min_rnr_timer = attr_.min_rnr_timer;
     shared_->path_mtu_code = attr_.path_mtu;
     path_generation_ = 0;
+    resend_ns_ = 0;
+    told_generation_ = 0;
 }
 
 void Qp::reset_locked() {
@@ -95,6 +101,7 @@ void Qp::reset_locked() {
     waiting_.clear();
     waiting_any_ = false;
     flushed_ = false;
+    stopped_with_cq_ = false;
     if (shared_->rq.ring_off != 0) {
         shared_->rq.head.store(0);
         shared_->rq.tail.store(0);

@@ -254,6 +254,22 @@ void Qp::flush_if_failed() {
     unlock();
 }
 
+void Qp::stop_with_cq() {
+    const auto lost = [](Cq* cq) { return cq != nullptr && cq->overflowed(); };
+    if (!lost(init_.send_cq) && !lost(init_.recv_cq)) {
+        return;
+    }
+    lock();
+    if (!stopped_with_cq_ && shared_->state.load(std::memory_order_acquire) != QpState::kReset) {
+        stopped_with_cq_ = true;
+        raise(AsyncKind::kQpFatal);
+        shared_->rx.store(0, std::memory_order_release);
+        shared_->state.store(QpState::kErr, std::memory_order_release);
+        flush_locked();
+    }
+    unlock();
+}
+
 void Qp::flush_locked() {
     if (flushed_) {
         return;

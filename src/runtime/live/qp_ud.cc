@@ -37,20 +37,6 @@ void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_
     std::memcpy(out + 24, to.dgid, 16);
 }
 
-/// The HCA behind an address handle, walked once per change of the fabric.
-bool resolve(const Arena& arena, std::uint32_t from_hca, AddressHandle& ah, std::uint32_t& hca) {
-    const auto generation = static_cast<std::uint32_t>(
-        arena.header->route_generation.load(std::memory_order_acquire));
-    std::uint64_t cached = ah.path.load(std::memory_order_relaxed);
-    if (cached >> 32 != generation) {
-        const auto path = walk_path(arena, from_hca, ah.to.dlid);
-        cached = std::uint64_t{generation} << 32 | (path ? path->hca + 1 : 0);
-        ah.path.store(cached, std::memory_order_relaxed);
-    }
-    hca = static_cast<std::uint32_t>(cached) - 1;
-    return static_cast<std::uint32_t>(cached) != 0;
-}
-
 /// A group's members are who attached to its GID; a packet without one has only its LID.
 bool is_group_of(const McastGroup& group, const AddressVector& to) {
     return to.global ? std::memcmp(group.mgid, to.dgid, sizeof group.mgid) == 0
@@ -82,6 +68,40 @@ std::optional<std::uint32_t> read_members(const McastGroup& group, const Address
 
 }  // namespace
 
+RefusedPacket Qp::refused_datagram(const AddressVector& to, std::uint32_t dest, PKey pkey) const {
+    const std::uint16_t lid = process_->arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+    return {.slid = static_cast<std::uint16_t>(lid + to.path_bits),
+            .dlid = to.dlid.value,
+            .source_qpn = shared_->qpn,
+            .dest_qpn = dest,
+            .pkey = pkey.value,
+            .sl = to.sl};
+}
+
+/// The HCA behind an address handle, walked once per change of the fabric. What a switch refuses
+/// is counted with the flow, up to there.
+bool Qp::resolve(const WorkRequest& wr, std::uint32_t& hca) {
+    constexpr std::uint64_t kHcaMask = 0xFFFF;
+    const Arena& arena = process_->arena;
+    AddressHandle& ah = *wr.ah;
+    const PKey pkey = pkey_at(arena, init_.hca, attr_.pkey_index);
+    const std::uint64_t generation = arena.header->route_generation.load(std::memory_order_acquire);
+    const std::uint64_t key = generation << 32 | std::uint64_t{pkey.value} << 16;
+    std::uint64_t cached = ah.path.load(std::memory_order_relaxed);
+    if ((cached & ~kHcaMask) != key) {
+        std::optional<Refusal> refusal;
+        const auto path = walk_path(arena, init_.hca, ah.to.dlid, pkey, refusal);
+        if (refusal) {
+            tell_refused(*refusal, refused_datagram(ah.to, wr.remote_qpn, pkey));
+        }
+        cached = key | (path ? path->hca + 1 : 0);
+        ah.path.store(cached, std::memory_order_relaxed);
+    }
+    const auto found = static_cast<std::uint32_t>(cached & kHcaMask);
+    hca = found - 1;
+    return found != 0;
+}
+
 Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
     char grh[kGrhBytes];
     Gather gather;
@@ -96,13 +116,14 @@ Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
     const AddressVector& to = wr.ah->to;
     const HcaRecord& source = arena.hcas[init_.hca];
-    write_grh(grh, to, Gid::from(source.gid_prefix, Guid{source.port_guid}), payload);
+    const Gid sgid = gid_at(source, to.sgid_index);
+    write_grh(grh, to, sgid == Gid{} ? gid_at(source, 0) : sgid, payload);
     count_datagram(wr, payload);
     if (is_multicast(to.dlid)) {
         return multicast(wr, gather);
     }
     std::uint32_t hca = 0;
-    if (!resolve(arena, init_.hca, *wr.ah, hca)) {
+    if (!resolve(wr, hca)) {
         return {};
     }
     QpShared& target = arena.qps[qp_index(wr.remote_qpn)];
@@ -136,9 +157,8 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
         return false;
     }
     PortTotals& totals = arena.hcas[hca].totals;
-    const PKey mine{arena.hcas[init_.hca].pkeys[attr_.pkey_index].load(std::memory_order_relaxed)};
-    const PKey theirs{arena.hcas[hca].pkeys[target.pkey_index % kPKeysPerPort].load(std::memory_order_relaxed)};
-    if (!matches(mine, theirs)) {
+    if (!matches(pkey_at(arena, init_.hca, attr_.pkey_index),
+                 pkey_at(arena, hca, target.pkey_index))) {
         totals.pkey_violations.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
@@ -226,14 +246,14 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
     return {};
 }
 
-bool Qp::Audience::is_of(const AddressVector& to) const {
-    return dlid == to.dlid && global == to.global &&
+bool Qp::Audience::is_of(const AddressVector& to, PKey key) const {
+    return dlid == to.dlid && pkey == key && global == to.global &&
            (!global || std::memcmp(dgid, to.dgid, sizeof dgid) == 0);
 }
 
 /// The queue pairs that are attached to the group at the ports where the switches' tables lead,
 /// and at our own: an HCA gives its own queue pairs their copy itself.
-bool Qp::find_audience(const AddressVector& to, std::vector<std::uint32_t>& found) const {
+bool Qp::find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found) {
     const Arena& arena = process_->arena;
     found.clear();
     if (!active(arena.hcas[init_.hca].state)) {
@@ -241,7 +261,13 @@ bool Qp::find_audience(const AddressVector& to, std::vector<std::uint32_t>& foun
     }
     std::vector<std::uint32_t> reached{init_.hca};
     follow_multicast(
-        arena, init_.hca, to.dlid, [](SwitchPortRecord&, Step) {},
+        arena, init_.hca, to.dlid, pkey,
+        [&](SwitchPortRecord& port, Step step) {
+            if (step == Step::kRefusedIn || step == Step::kRefusedOut) {
+                tell_refused({&port, step == Step::kRefusedIn},
+                             refused_datagram(to, kQpnMulticast.value, pkey));
+            }
+        },
         [&](std::uint32_t hca) { reached.push_back(hca); });
     std::ranges::sort(reached);
     bool whole = true;
@@ -267,9 +293,10 @@ const Qp::Audience& Qp::audience(const AddressVector& to) {
     const ArenaHeader& header = *process_->arena.header;
     const std::uint64_t route = header.route_generation.load(std::memory_order_acquire);
     const std::uint64_t mcast = header.mcast_generation.load(std::memory_order_acquire);
-    if (audience_last_ >= audiences_.size() || !audiences_[audience_last_].is_of(to)) {
+    const PKey pkey = pkey_at(process_->arena, init_.hca, attr_.pkey_index);
+    if (audience_last_ >= audiences_.size() || !audiences_[audience_last_].is_of(to, pkey)) {
         const auto found =
-            std::ranges::find_if(audiences_, [&](const Audience& a) { return a.is_of(to); });
+            std::ranges::find_if(audiences_, [&](const Audience& a) { return a.is_of(to, pkey); });
         audience_last_ = static_cast<std::size_t>(found - audiences_.begin());
         if (found == audiences_.end()) {
             if (audiences_.size() == kAudiencesMax) {
@@ -278,13 +305,14 @@ const Qp::Audience& Qp::audience(const AddressVector& to) {
             audience_last_ = audiences_.size();
             Audience& added = audiences_.emplace_back();
             added.dlid = to.dlid;
+            added.pkey = pkey;
             added.global = to.global;
             std::memcpy(added.dgid, to.dgid, sizeof added.dgid);
         }
     }
     Audience& audience = audiences_[audience_last_];
     if (audience.route_generation != route || audience.mcast_generation != mcast) {
-        const bool whole = find_audience(to, audience.qpns);
+        const bool whole = find_audience(to, pkey, audience.qpns);
         audience.route_generation = whole ? route : 0;  // Else it looks again next time.
         audience.mcast_generation = mcast;
     }

@@ -117,6 +117,12 @@ bool rpc_send(int fd, const Message& message, int passed_fd) {
     return n >= 0;
 }
 
+bool rpc_tell(int fd, const Message& message) {
+    const std::size_t bytes = kHeadBytes + message.text_bytes;
+    return message.text_bytes <= kTextMax &&
+           send(fd, &message, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(bytes);
+}
+
 bool rpc_receive(int fd, Message& message, int* received_fd) {
     if (received_fd != nullptr) {
         *received_fd = -1;

@@ -18,6 +18,9 @@ int rpc_connect(const char* fabric_dir);
 /// Sends a message; passed_fd < 0 passes none.
 bool rpc_send(int fd, const Message& message, int passed_fd);
 
+/// The same, but never waits: false where the other side does not read.
+bool rpc_tell(int fd, const Message& message);
+
 /// Waits for a message. *received_fd is the descriptor that came along or -1; with a null
 /// received_fd a descriptor that came is closed. errno: EPROTO for anything that is not one whole
 /// Message of our version, ECONNRESET when the other side has closed.

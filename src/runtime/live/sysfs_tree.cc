@@ -159,9 +159,7 @@ std::string port_rate(const Device& d, unsigned) {
 }
 
 std::string port_gid(const Device& d, unsigned index) {
-    const HcaRecord& r = d.record();
-    const Gid gid = index == 0 ? Gid::from(r.gid_prefix, Guid{r.port_guid}) : Gid{};
-    return to_string(gid) + "\n";
+    return to_string(gid_at(d.record(), index)) + "\n";
 }
 
 std::string port_pkey(const Device& d, unsigned index) {

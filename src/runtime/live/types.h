@@ -97,7 +97,8 @@ struct AddressVector {
 struct AddressHandle {
     AddressVector to;
     // Path as last walked; guarded by the sender's stripe lock is not enough (handles are shared
-    // between queue pairs), hence one word: generation << 32 | HCA + 1, low half 0: dead.
+    // between queue pairs), hence one word: generation << 32 | P_Key << 16 | HCA + 1, which is 0
+    // where packets of this partition do not arrive.
     std::atomic<std::uint64_t> path{0};
 };
 

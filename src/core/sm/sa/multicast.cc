@@ -71,10 +71,6 @@ bool valid_mgid(const Gid& mgid) {
            !(signature == kSignatureOfSa && (mgid.bytes[1] & 0xF) == kScopeLinkLocal);
 }
 
-bool same_partition(PKey a, PKey b) {
-    return ((a.value ^ b.value) & 0x7FFF) == 0 && ((a.value | b.value) & 0x8000) != 0;
-}
-
 /// Whether what the request says of the group is so.
 bool agrees(const wire::McMemberRecord& group, const wire::McMemberRecord& asked,
             std::uint64_t components) {
@@ -82,7 +78,7 @@ bool agrees(const wire::McMemberRecord& group, const wire::McMemberRecord& asked
         return (components & bit) == 0 || a == b;
     };
     return same(mc::kQKey, group.qkey, asked.qkey) &&
-           ((components & mc::kPKey) == 0 || same_partition(group.pkey, asked.pkey)) &&
+           ((components & mc::kPKey) == 0 || matches(group.pkey, asked.pkey)) &&
            same(mc::kTClass, group.tclass, asked.tclass) && same(mc::kSl, group.sl, asked.sl) &&
            same(mc::kFlowLabel, group.flow_label, asked.flow_label) &&
            same(mc::kHopLimit, group.hop_limit, asked.hop_limit) &&

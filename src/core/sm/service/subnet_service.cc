@@ -103,6 +103,7 @@ std::optional<agent::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) 
     follow_manager(now_ns);
     answer(now_ns);
     follow_groups(now_ns);
+    follow_guids(now_ns);
     replicate(now_ns);
     if (auto piece = poll_replica(now_ns)) {
         return piece;
@@ -166,6 +167,7 @@ void SubnetService::follow(const ManagerEvent& event, std::uint64_t now_ns) {
                 // What is malformed changes nothing: the ports register again in any case.
                 static_cast<void>(admin_.restore(replica_, now_ns));
                 replica_.clear();
+                manager_.set_aliases(admin_.guids().all(), now_ns);
             }
             was_master_ = manager_.state() == SmState::kMaster;
             break;
@@ -217,6 +219,17 @@ void SubnetService::follow_groups(std::uint64_t now_ns) {
     }
     if (any) {
         manager_.set_groups(trees_, now_ns);
+    }
+}
+
+/// What a port is given it has to know.
+void SubnetService::follow_guids(std::uint64_t now_ns) {
+    bool any = false;
+    while (admin_.guids().poll_change()) {
+        any = true;
+    }
+    if (any) {
+        manager_.set_aliases(admin_.guids().all(), now_ns);
     }
 }
 

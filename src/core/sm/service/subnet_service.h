@@ -54,6 +54,7 @@ class SubnetService {
     void answer(std::uint64_t now_ns);
     void send(const SaPeer& to, std::vector<std::uint8_t> message, std::uint64_t now_ns);
     void follow_groups(std::uint64_t now_ns);
+    void follow_guids(std::uint64_t now_ns);
     void replicate(std::uint64_t now_ns);
     bool may_replicate() const;
     bool heir_is_ready() const;

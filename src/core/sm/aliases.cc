@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Alias GUIDs, which the administration gives to ports: they are written into the ports, again when
+// one comes back without them.
+#include <algorithm>
+
+#include "core/sm/manager.h"
+#include "core/sm/set_request.h"
+#include "core/wire/guid_info.h"
+
+namespace softib::sm {
+
+namespace {
+
+constexpr std::size_t kGuidBlock = 8;
+
+}  // namespace
+
+void Manager::set_aliases(std::map<Guid, std::vector<Guid>> aliases, std::uint64_t now_ns) {
+    aliases_ = std::move(aliases);
+    aliases_due_ = true;
+    if (phase_ == Phase::kIdle && state_ == wire::SmState::kMaster && graph_) {
+        enter(Phase::kSetup, now_ns);
+        advance(now_ns);
+    }
+}
+
+void Manager::setup_aliases() {
+    aliases_due_ = false;
+    subnet_.for_each_end_port([&](EndPort end) { setup_aliases(end); });
+}
+
+/// Writes the blocks in which they differ from what the port has.
+void Manager::setup_aliases(EndPort end) {
+    SubnetPort& port = subnet_.port(end);
+    const auto found = aliases_.find(port.guid);
+    if (port.info.port_state == wire::PortState::kInit) {
+        port.guids.clear();  // Its link is new, and perhaps the adapter too.
+    }
+    if (found == aliases_.end() && port.guids.empty()) {
+        return;
+    }
+    const std::size_t entries = port.info.guid_cap;
+    std::vector<Guid> wanted = found == aliases_.end() ? std::vector<Guid>{} : found->second;
+    wanted.resize((entries + kGuidBlock - 1) / kGuidBlock * kGuidBlock);
+    const bool known = port.guids.size() == wanted.size();
+    port.guids.resize(wanted.size());
+    for (std::size_t first = 0; first < wanted.size(); first += kGuidBlock) {
+        const auto from = wanted.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto before = port.guids.begin() + static_cast<std::ptrdiff_t>(first);
+        if (known && std::equal(from, from + kGuidBlock, before)) {
+            continue;
+        }
+        std::copy_n(from, kGuidBlock, before);
+        wire::GuidInfo block;
+        std::copy_n(from, kGuidBlock, block.guid.begin());
+        if (first == 0) {
+            block.guid[0] = port.guid;
+        }
+        const auto number = static_cast<std::uint32_t>(first / kGuidBlock);
+        queue(set_request({Purpose::kSetGuids, end.port, end.node, number},
+                          subnet_.node(end.node).path, wire::SmAttribute::kGuidInfo, number,
+                          block));
+    }
+}
+
+}  // namespace softib::sm

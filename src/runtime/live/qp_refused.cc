@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Packets that do not arrive because of their partition: a switch port keeps them out, or the HCA
+// at the end does.
+#include <cstring>
+
+#include "core/hca/timers.h"
+#include "runtime/live/client.h"
+#include "runtime/live/qp.h"
+
+namespace softib::live {
+
+/// A request that waits is tried with every poll, but sent again only when no ACK came in time.
+bool Qp::sends_again() {
+    if (init_.type == QpType::kUc) {
+        return true;
+    }
+    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t deadline = deadline_ns_.load(std::memory_order_relaxed);
+    if (now < resend_ns_ || (resend_ns_ != 0 && deadline != 0 && now >= deadline)) {
+        return false;
+    }
+    const std::uint64_t once = hca::ack_timeout_ns(attr_.timeout);
+    resend_ns_ = once == hca::kTimeoutInfiniteNs ? UINT64_MAX : now + once;
+    return true;
+}
+
+void Qp::count_refused(const Refusal& refusal) {
+    if (sends_again()) {
+        PortTotals& totals = refusal.port->totals;
+        (refusal.inbound ? totals.rcv_constraint_errors : totals.xmit_constraint_errors)
+            .fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+/// Once per change of the fabric: the trap is repeated until a manager has heard of it.
+void Qp::tell_refused(const Refusal& refusal, RefusedPacket packet) {
+    const std::uint64_t generation =
+        process_->arena.header->route_generation.load(std::memory_order_relaxed);
+    if (told_generation_ == generation) {
+        return;
+    }
+    told_generation_ = generation;
+    packet.port = static_cast<std::uint32_t>(refusal.port - process_->arena.switch_ports);
+    packet.inbound = refusal.inbound ? 1 : 0;
+    Message message;
+    message.request = Request::kRefused;
+    message.text_bytes = sizeof packet;
+    std::memcpy(message.text, &packet, sizeof packet);
+    process_->tell(message);
+}
+
+/// The way to the peer, and for its ACKs the way back.
+std::optional<Path> Qp::walk_both_ways(Lid slid) {
+    const Arena& arena = process_->arena;
+    const PKey mine = pkey_at(arena, init_.hca, attr_.pkey_index);
+    const Lid dlid = attr_.av.dlid;
+    std::optional<Refusal> refusal;
+    const auto path = walk_path(arena, init_.hca, dlid, mine, refusal);
+    if (refusal) {
+        count_refused(*refusal);
+        tell_refused(*refusal, {.slid = slid.value,
+                                .dlid = dlid.value,
+                                .source_qpn = shared_->qpn,
+                                .dest_qpn = peer_qpn_,
+                                .pkey = mine.value,
+                                .sl = attr_.av.sl});
+    }
+    if (!path || path->hca != peer_->hca) {
+        return std::nullopt;
+    }
+    const PKey theirs = pkey_at(arena, path->hca, peer_->pkey_index);
+    const bool answers = init_.type != QpType::kUc;
+    const auto back =
+        walk_path(arena, path->hca, slid, answers ? std::optional(theirs) : std::nullopt, refusal);
+    if (refusal) {
+        count_refused(*refusal);
+        tell_refused(*refusal, {.slid = dlid.value,
+                                .dlid = slid.value,
+                                .source_qpn = peer_qpn_,
+                                .dest_qpn = shared_->qpn,
+                                .pkey = theirs.value,
+                                .sl = attr_.av.sl});
+    }
+    return back ? path : std::nullopt;
+}
+
+bool Qp::partitions_match(std::uint32_t peer_hca) {
+    const Arena& arena = process_->arena;
+    if (matches(pkey_at(arena, init_.hca, attr_.pkey_index),
+                pkey_at(arena, peer_hca, peer_->pkey_index))) {
+        return true;
+    }
+    if (sends_again()) {
+        arena.hcas[peer_hca].totals.pkey_violations.fetch_add(1, std::memory_order_relaxed);
+    }
+    return false;
+}
+
+}  // namespace softib::live
