@@ -4,7 +4,7 @@
 
     raw_mad.py join               joins the IPoIB broadcast group and never leaves it
     raw_mad.py pkeys LID KEY...   writes the first P_Keys of an adapter's port, behind the manager's back
-    raw_mad.py service NAME       registers a service of that name for ever
+    raw_mad.py service NAME [SECONDS]     registers a service of that name, for ever or so long
     raw_mad.py subscribe          wants to hear of all that the manager reports
     raw_mad.py alias METHOD INDEX GUID    asks for an alias GUID of the own port, or gives it back
 """
@@ -90,9 +90,9 @@ def alias(sender, method, index, guid):
     print(*(f"0x{found:016x}" for found in struct.unpack_from(">8Q", answer, 56 + 8)))
 
 
-def service(sender, name):
+def service(sender, name, lease=FOR_EVER):
     components = 0x7F  # All but the data.
-    record = struct.pack(">Q16sHHI16s64s", 0x1000000000000042, sender.own_gid, 0xFFFF, 0, FOR_EVER, bytes(16),
+    record = struct.pack(">Q16sHHI16s64s", 0x1000000000000042, sender.own_gid, 0xFFFF, 0, int(lease), bytes(16),
                          name.encode()) + bytes(range(64))
     sender.sa(SET, SERVICE_RECORD, components, record)
 

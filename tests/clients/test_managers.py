@@ -113,7 +113,7 @@ def services(fabric):
 
 def register(fabric):
     """A service whose program has ended without taking it back."""
-    raw_mad(fabric, "h3", "service", "the bakery")
+    raw_mad(fabric, "h3", "service", "the bakery", "3600")
     found = services(fabric)
     expect(found.count("ServiceRecord") == 1 and "the bakery" in found, found)
     return found

@@ -66,10 +66,8 @@ void Manager::set_engine(const std::string& engine, std::uint64_t now_ns) {
 
 void Manager::set_groups(std::vector<McastTree> groups, std::uint64_t now_ns) {
     groups_ = std::move(groups);
-    if (phase_ == Phase::kIdle && state_ == wire::SmState::kMaster && graph_) {
-        enter(Phase::kTables, now_ns);
-        advance(now_ns);
-    }
+    groups_changed_ = true;
+    advance(now_ns);
 }
 
 SmpRequest Manager::get(Purpose::Kind kind, wire::SmAttribute attribute, const DirectedPath& path,
@@ -143,10 +141,13 @@ void Manager::advance(std::uint64_t now_ns) {
                     light_sweep_ = false;
                     schedule_sweep(now_ns);
                 }
-                if (!full_wanted_ && dirty_.empty()) {
+                if (full_wanted_ || !dirty_.empty()) {
+                    enter(Phase::kDiscover, now_ns);
+                } else if (groups_changed_ && state_ == wire::SmState::kMaster && graph_) {
+                    enter(Phase::kTables, now_ns);
+                } else {
                     return;
                 }
-                enter(Phase::kDiscover, now_ns);
                 break;
             case Phase::kDiscover:
                 end_discovery();

@@ -257,6 +257,7 @@ class Manager {
     bool verify_due_ = false;  ///< The report is of other tables.
     std::vector<NodeIndex> switch_of_rank_;
     std::vector<McastTree> groups_;
+    bool groups_changed_ = false;  ///< Since their trees were computed.
     std::map<Guid, std::vector<Guid>> aliases_;
     bool aliases_due_ = false;  ///< They changed since they were last written.
     std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< By node.

@@ -150,6 +150,7 @@ void Manager::begin_tables() {
         route();
     }
     compute_trees();
+    groups_changed_ = false;
     lft_rank_ = 0;
     lft_block_ = 0;
     const std::uint16_t top = graph_->lid_max().value;
