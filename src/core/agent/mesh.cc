@@ -131,6 +131,15 @@ void Mesh::refuse_passage(End at, bool inbound, const wire::BadSwitchPKeyTrap& s
     settle(at.node);
 }
 
+void Mesh::bad_key(End at, const wire::BadKeyTrap& seen, bool is_qkey, std::uint16_t packets) {
+    nodes_[at.node].node.bad_key(at.port, seen, is_qkey, packets);
+    settle(at.node);
+}
+
+void Mesh::add_violations(End at, std::uint64_t pkeys, std::uint64_t qkeys) {
+    nodes_[at.node].node.add_violations(at.port, pkeys, qkeys);
+}
+
 void Mesh::set_capability(End end, std::uint32_t bit, bool on) {
     nodes_[end.node].node.set_capability(end.port, bit, on);
     settle(end.node);
@@ -387,8 +396,7 @@ bool Mesh::accepts(End at, Packet& packet) {
     seen.gid2 = Gid::from(node.port(port).gid_prefix, node.spec().ports[port].guid);
     if (packet.qkey != kQKeyServices) {
         seen.key = packet.qkey.value;
-        node.bad_key(port, seen, true);
-        settle(at.node);
+        bad_key({at.node, port}, seen, true, 1);
         return false;
     }
     for (std::uint16_t i = 0; i < node.spec().pkeys; ++i) {
@@ -398,8 +406,7 @@ bool Mesh::accepts(End at, Packet& packet) {
         }
     }
     seen.key = packet.pkey.value;
-    node.bad_key(port, seen, false);
-    settle(at.node);
+    bad_key({at.node, port}, seen, false, 1);
     return false;
 }
 

@@ -62,6 +62,8 @@ class Mesh {
     void link_fault(End end, std::uint16_t trap);
     void set_system_image_guid(NodeId id, Guid guid);
     void set_capability(End end, std::uint32_t bit, bool on);
+    void bad_key(End at, const wire::BadKeyTrap& seen, bool is_qkey, std::uint16_t packets);
+    void add_violations(End at, std::uint64_t pkeys, std::uint64_t qkeys);
     /// What a switch does about packets whose partition may not pass its port. 0 packets: whoever
     /// moves them has counted them.
     void refuse_passage(End at, bool inbound, const wire::BadSwitchPKeyTrap& seen,

@@ -382,10 +382,18 @@ void Node::set_description(const std::string& description) {
     raise(wire::trap::kLocalChanges, notice);
 }
 
-void Node::bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey) {
+void Node::add_violations(std::uint8_t port, std::uint64_t pkeys, std::uint64_t qkeys) {
     wire::PortInfo& info = ports_[port].info;
-    std::uint16_t& count = is_qkey ? info.qkey_violations : info.pkey_violations;
-    count = static_cast<std::uint16_t>(std::min<std::uint32_t>(count + 1U, UINT16_MAX));
+    const auto sum = [](std::uint16_t count, std::uint64_t more) {
+        return static_cast<std::uint16_t>(count + std::min<std::uint64_t>(more, UINT16_MAX - count));
+    };
+    info.pkey_violations = sum(info.pkey_violations, pkeys);
+    info.qkey_violations = sum(info.qkey_violations, qkeys);
+}
+
+void Node::bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey,
+                   std::uint16_t packets) {
+    add_violations(port, is_qkey ? 0 : packets, is_qkey ? packets : 0);
     wire::Notice notice;
     notice.type = wire::NoticeType::kSecurity;
     notice.set_details(seen);

@@ -132,8 +132,11 @@ class Node {
     void set_pkey(std::uint8_t port, std::uint16_t index, PKey pkey);
     /// Every table counts as changed: for a node that has come back empty.
     void announce_all();
-    /// A violation seen by the data path: counted, and told to the manager.
-    void bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey);
+    /// What a port does about packets with a key that is not its own: they are counted, and the
+    /// manager is told. 0 packets: add_violations() counts them.
+    void bad_key(std::uint8_t port, const wire::BadKeyTrap& seen, bool is_qkey,
+                 std::uint16_t packets);
+    void add_violations(std::uint8_t port, std::uint64_t pkeys, std::uint64_t qkeys);
     /// A link that makes too many errors: trap 129 (link integrity), 130 (buffer overrun) or 131
     /// (no flow control packets).
     void link_fault(std::uint8_t port, std::uint16_t trap);

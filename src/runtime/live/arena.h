@@ -88,6 +88,7 @@ struct alignas(64) ArenaHeader {
     /// Bumped after every change of a forwarding table, port state, LID or P_Key: cached paths
     /// older than this are walked anew.
     alignas(64) std::atomic<std::uint64_t> route_generation;
+    std::atomic<std::uint64_t> key_violations;  ///< At all HCAs together.
     /// Bumped after every change of a multicast group.
     std::atomic<std::uint64_t> mcast_generation;
     /// MLIDs from this entry on were never in any switch's table.

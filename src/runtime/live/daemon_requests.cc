@@ -337,7 +337,7 @@ void Daemon::handle_refused(const Message& message) {
         return;
     }
     std::memcpy(&packet, message.text, sizeof packet);
-    management_.refuse_passage(packet, monotonic_ns());
+    management_.refuse(packet, monotonic_ns());
     hand_out_mads();
 }
 

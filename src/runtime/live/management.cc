@@ -128,6 +128,7 @@ void Management::tell(const sm::ManagerEvent& event) {
 }
 
 void Management::send(std::uint32_t hca, const agent::Packet& packet, std::uint64_t now_ns) {
+    take_violations();
     mesh_.send({hca_nodes_[hca], 1}, packet, now_ns);
     drive(now_ns);
 }
@@ -197,30 +198,77 @@ bool Management::set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std
     return true;
 }
 
-void Management::refuse_passage(const RefusedPacket& packet, std::uint64_t now_ns) {
+void Management::refuse(const RefusedPacket& packet, std::uint64_t now_ns) {
+    switch (packet.where) {
+        case RefusedPacket::kSwitchOut:
+        case RefusedPacket::kSwitchIn:
+            refuse_passage(packet);
+            break;
+        case RefusedPacket::kAdapterPKey:
+        case RefusedPacket::kAdapterQKey:
+            refuse_at_end(packet);
+            break;
+    }
+    drive(now_ns);
+}
+
+void Management::refuse_at_end(const RefusedPacket& packet) {
+    if (packet.place >= hca_nodes_.size()) {
+        return;
+    }
+    const bool is_qkey = packet.where == RefusedPacket::kAdapterQKey;
+    wire::BadKeyTrap seen;
+    seen.lid1 = Lid{packet.slid};
+    seen.lid2 = Lid{packet.dlid};
+    seen.key = is_qkey ? packet.key : packet.key & 0xFFFF;
+    seen.sl = packet.sl & 0xF;
+    seen.qp1 = Qpn{packet.source_qpn & 0xFFFFFF};
+    seen.qp2 = Qpn{packet.dest_qpn & 0xFFFFFF};
+    mesh_.bad_key({hca_nodes_[packet.place], 1}, seen, is_qkey, 0);
+}
+
+/// What programs counted: a port's violations stand in its PortInfo too.
+void Management::take_violations() {
+    const std::uint64_t now = arena_.header->key_violations.load(std::memory_order_acquire);
+    if (now == violations_) {
+        return;
+    }
+    violations_ = now;
+    violations_of_.resize(hca_nodes_.size());
+    for (std::size_t i = 0; i < hca_nodes_.size(); ++i) {
+        const PortTotals& totals = arena_.hcas[i].totals;
+        const Violations found{totals.pkey_violations.load(std::memory_order_relaxed),
+                               totals.qkey_violations.load(std::memory_order_relaxed)};
+        mesh_.add_violations({hca_nodes_[i], 1}, found.pkeys - violations_of_[i].pkeys,
+                             found.qkeys - violations_of_[i].qkeys);
+        violations_of_[i] = found;
+    }
+}
+
+void Management::refuse_passage(const RefusedPacket& packet) {
     const std::span<const SwitchRecord> switches(arena_.switches, arena_.header->switches);
     const auto next =
-        std::ranges::upper_bound(switches, packet.port, {}, &SwitchRecord::port_first);
-    if (next == switches.begin() || packet.port >= arena_.header->switch_ports) {
+        std::ranges::upper_bound(switches, packet.place, {}, &SwitchRecord::port_first);
+    if (next == switches.begin() || packet.place >= arena_.header->switch_ports) {
         return;
     }
     const auto sw = static_cast<std::size_t>(next - switches.begin()) - 1;
     const agent::End at{switch_nodes_[sw],
-                        static_cast<std::uint8_t>(packet.port - switches[sw].port_first)};
-    const bool inbound = packet.inbound != 0;
+                        static_cast<std::uint8_t>(packet.place - switches[sw].port_first)};
+    const bool inbound = packet.where == RefusedPacket::kSwitchIn;
+    const PKey pkey{static_cast<std::uint16_t>(packet.key)};
     // The program's word is not enough.
-    if (mesh_.node(at.node).lets_pass(at.port, inbound, PKey{packet.pkey})) {
+    if (mesh_.node(at.node).lets_pass(at.port, inbound, pkey)) {
         return;
     }
     wire::BadSwitchPKeyTrap seen;
     seen.lid1 = Lid{packet.slid};
     seen.lid2 = Lid{packet.dlid};
-    seen.pkey = PKey{packet.pkey};
+    seen.pkey = pkey;
     seen.sl = packet.sl & 0xF;
     seen.qp1 = Qpn{packet.source_qpn & 0xFFFFFF};
     seen.qp2 = Qpn{packet.dest_qpn & 0xFFFFFF};
     mesh_.refuse_passage(at, inbound, seen, 0);
-    drive(now_ns);
 }
 
 void Management::set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns) {

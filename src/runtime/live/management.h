@@ -55,8 +55,8 @@ class Management final : public agent::CounterSource {
     bool set_powered(std::uint32_t sw, bool powered, std::uint64_t now_ns);
     bool set_route(std::uint32_t sw, Lid lid, std::uint8_t port, std::uint64_t now_ns);
     bool set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns);
-    /// A program's packet that a switch port did not let pass; the program has counted it.
-    void refuse_passage(const RefusedPacket& packet, std::uint64_t now_ns);
+    /// A program's packet that a switch port or an adapter did not take; the program has counted it.
+    void refuse(const RefusedPacket& packet, std::uint64_t now_ns);
     void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
 
     const agent::Mesh& mesh() const { return mesh_; }
@@ -73,12 +73,21 @@ class Management final : public agent::CounterSource {
     void drive(std::uint64_t now_ns);
     void deliver(const agent::Delivery& delivery, std::uint64_t now_ns);
     void tell(const sm::ManagerEvent& event);
+    void refuse_passage(const RefusedPacket& packet);
+    void refuse_at_end(const RefusedPacket& packet);
+    void take_violations();
 
     const Arena& arena_;
     agent::Mesh mesh_;
     LidFile lid_file_;
     ArenaWriter writer_;  // After the mesh it reads.
     std::vector<agent::NodeId> hca_nodes_;
+    struct Violations {
+        std::uint64_t pkeys = 0;
+        std::uint64_t qkeys = 0;
+    };
+    std::uint64_t violations_ = 0;            ///< As the arena counted them when last looked at,
+    std::vector<Violations> violations_of_;  ///< and those of each HCA.
     std::vector<agent::NodeId> switch_nodes_;
     std::optional<sm::SubnetService> service_;
     agent::End service_at_;

@@ -89,17 +89,21 @@ struct MadAgent {
 };
 static_assert(sizeof(MadAgent) == 32);
 
-/// A packet that a switch port did not let pass, for the trap that tells of it.
+/// A packet that a switch port did not let pass or that an adapter did not take for its key, for
+/// the trap that tells of it.
 struct RefusedPacket {
-    std::uint32_t port = 0;  ///< Into the arena's table of switch ports.
+    enum Where : std::uint8_t { kSwitchOut, kSwitchIn, kAdapterPKey, kAdapterQKey };
+
+    std::uint32_t place = 0;  ///< Into the arena's table of switch ports, or of HCAs.
     std::uint16_t slid = 0;
     std::uint16_t dlid = 0;
     std::uint32_t source_qpn = 0;
     std::uint32_t dest_qpn = 0;
-    std::uint16_t pkey = 0;
+    std::uint32_t key = 0;
     std::uint8_t sl = 0;
-    std::uint8_t inbound = 0;
+    Where where = kSwitchOut;
+    std::uint16_t reserved = 0;
 };
-static_assert(sizeof(RefusedPacket) == 20);
+static_assert(sizeof(RefusedPacket) == 24);
 
 }  // namespace softib::live

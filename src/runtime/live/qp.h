@@ -157,7 +157,9 @@ class Qp {
     // qp_refused.cc: partitions that do not match, or that a switch keeps out
     bool sends_again();
     void count_refused(const Refusal& refusal);
+    void tell_refused(const RefusedPacket& packet);
     void tell_refused(const Refusal& refusal, RefusedPacket packet);
+    void bad_key(std::uint32_t hca, RefusedPacket packet);
     std::optional<Path> walk_both_ways(Lid slid);
     bool partitions_match(std::uint32_t peer_hca);
     Verdict do_write(const WorkRequest& wr);

@@ -33,20 +33,34 @@ void Qp::count_refused(const Refusal& refusal) {
 }
 
 /// Once per change of the fabric: the trap is repeated until a manager has heard of it.
-void Qp::tell_refused(const Refusal& refusal, RefusedPacket packet) {
+void Qp::tell_refused(const RefusedPacket& packet) {
     const std::uint64_t generation =
         process_->arena.header->route_generation.load(std::memory_order_relaxed);
     if (told_generation_ == generation) {
         return;
     }
     told_generation_ = generation;
-    packet.port = static_cast<std::uint32_t>(refusal.port - process_->arena.switch_ports);
-    packet.inbound = refusal.inbound ? 1 : 0;
     Message message;
     message.request = Request::kRefused;
     message.text_bytes = sizeof packet;
     std::memcpy(message.text, &packet, sizeof packet);
     process_->tell(message);
+}
+
+void Qp::tell_refused(const Refusal& refusal, RefusedPacket packet) {
+    packet.place = static_cast<std::uint32_t>(refusal.port - process_->arena.switch_ports);
+    packet.where = refusal.inbound ? RefusedPacket::kSwitchIn : RefusedPacket::kSwitchOut;
+    tell_refused(packet);
+}
+
+/// An adapter did not take the packet.
+void Qp::bad_key(std::uint32_t hca, RefusedPacket packet) {
+    PortTotals& totals = process_->arena.hcas[hca].totals;
+    (packet.where == RefusedPacket::kAdapterPKey ? totals.pkey_violations : totals.qkey_violations)
+        .fetch_add(1, std::memory_order_relaxed);
+    process_->arena.header->key_violations.fetch_add(1, std::memory_order_release);
+    packet.place = hca;
+    tell_refused(packet);
 }
 
 /// The way to the peer, and for its ACKs the way back.
@@ -62,7 +76,7 @@ std::optional<Path> Qp::walk_both_ways(Lid slid) {
                                 .dlid = dlid.value,
                                 .source_qpn = shared_->qpn,
                                 .dest_qpn = peer_qpn_,
-                                .pkey = mine.value,
+                                .key = mine.value,
                                 .sl = attr_.av.sl});
     }
     if (!path || path->hca != peer_->hca) {
@@ -78,7 +92,7 @@ std::optional<Path> Qp::walk_both_ways(Lid slid) {
                                 .dlid = slid.value,
                                 .source_qpn = peer_qpn_,
                                 .dest_qpn = shared_->qpn,
-                                .pkey = theirs.value,
+                                .key = theirs.value,
                                 .sl = attr_.av.sl});
     }
     return back ? path : std::nullopt;
@@ -86,12 +100,19 @@ std::optional<Path> Qp::walk_both_ways(Lid slid) {
 
 bool Qp::partitions_match(std::uint32_t peer_hca) {
     const Arena& arena = process_->arena;
-    if (matches(pkey_at(arena, init_.hca, attr_.pkey_index),
-                pkey_at(arena, peer_hca, peer_->pkey_index))) {
+    const PKey mine = pkey_at(arena, init_.hca, attr_.pkey_index);
+    if (matches(mine, pkey_at(arena, peer_hca, peer_->pkey_index))) {
         return true;
     }
     if (sends_again()) {
-        arena.hcas[peer_hca].totals.pkey_violations.fetch_add(1, std::memory_order_relaxed);
+        const std::uint16_t lid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+        bad_key(peer_hca, {.slid = static_cast<std::uint16_t>(lid + attr_.av.path_bits),
+                           .dlid = attr_.av.dlid.value,
+                           .source_qpn = shared_->qpn,
+                           .dest_qpn = peer_qpn_,
+                           .key = mine.value,
+                           .sl = attr_.av.sl,
+                           .where = RefusedPacket::kAdapterPKey});
     }
     return false;
 }

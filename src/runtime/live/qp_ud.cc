@@ -74,7 +74,7 @@ RefusedPacket Qp::refused_datagram(const AddressVector& to, std::uint32_t dest, 
             .dlid = to.dlid.value,
             .source_qpn = shared_->qpn,
             .dest_qpn = dest,
-            .pkey = pkey.value,
+            .key = pkey.value,
             .sl = to.sl};
 }
 
@@ -156,16 +156,20 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
     if (target.rx.load(std::memory_order_acquire) != rx_word(QpType::kUd, Qpn{0}, Lid{0}) || target.hca != hca) {
         return false;
     }
-    PortTotals& totals = arena.hcas[hca].totals;
-    if (!matches(pkey_at(arena, init_.hca, attr_.pkey_index),
-                 pkey_at(arena, hca, target.pkey_index))) {
-        totals.pkey_violations.fetch_add(1, std::memory_order_relaxed);
+    const PKey pkey = pkey_at(arena, init_.hca, attr_.pkey_index);
+    if (!matches(pkey, pkey_at(arena, hca, target.pkey_index))) {
+        RefusedPacket packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
+        packet.where = RefusedPacket::kAdapterPKey;
+        bad_key(hca, packet);
         return false;
     }
     // The high bit asks for the sender's own Q_Key (IBA vol. 1, 10.2.5).
     const std::uint32_t qkey = (wr.remote_qkey & kQKeyControlled) != 0 ? attr_.qkey : wr.remote_qkey;
     if (qkey != target.qkey) {
-        totals.qkey_violations.fetch_add(1, std::memory_order_relaxed);
+        RefusedPacket packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
+        packet.key = qkey;
+        packet.where = RefusedPacket::kAdapterQKey;
+        bad_key(hca, packet);
         return false;
     }
     return true;
