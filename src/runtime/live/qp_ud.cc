@@ -16,7 +16,6 @@ namespace softib::live {
 namespace {
 
 constexpr std::uint32_t kGrhBytes = 40;
-constexpr std::uint32_t kQKeyControlled = 0x80000000;
 
 /// The 40 bytes in front of every datagram's payload: the global route header, or space.
 void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_t payload) {
@@ -34,7 +33,7 @@ void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_
     out[6] = 0x1B;  // IBA transport
     out[7] = static_cast<char>(to.hop_limit);
     std::memcpy(out + 8, sgid.bytes.data(), 16);
-    std::memcpy(out + 24, to.dgid, 16);
+    std::memcpy(out + 24, to.dgid.bytes.data(), to.dgid.bytes.size());
 }
 
 /// The HCA behind an address handle, walked once per change of the fabric.
@@ -53,7 +52,7 @@ bool resolve(const Arena& arena, std::uint32_t from_hca, AddressHandle& ah, std:
 
 /// A group's members are who attached to its GID; a packet without one has only its LID.
 bool is_group_of(const McastGroup& group, const AddressVector& to) {
-    return to.global ? std::memcmp(group.mgid, to.dgid, sizeof group.mgid) == 0
+    return to.global ? std::memcmp(group.mgid, to.dgid.bytes.data(), sizeof group.mgid) == 0
                      : group.mlid == to.dlid.value;
 }
 
@@ -142,8 +141,7 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
         totals.pkey_violations.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
-    // The high bit asks for the sender's own Q_Key (IBA vol. 1, 10.2.5).
-    const std::uint32_t qkey = (wr.remote_qkey & kQKeyControlled) != 0 ? attr_.qkey : wr.remote_qkey;
+    const std::uint32_t qkey = (wr.remote_qkey & hca::kQKeyControlled) != 0 ? attr_.qkey : wr.remote_qkey;
     if (qkey != target.qkey) {
         totals.qkey_violations.fetch_add(1, std::memory_order_relaxed);
         return false;
@@ -227,8 +225,7 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
 }
 
 bool Qp::Audience::is_of(const AddressVector& to) const {
-    return dlid == to.dlid && global == to.global &&
-           (!global || std::memcmp(dgid, to.dgid, sizeof dgid) == 0);
+    return dlid == to.dlid && global == to.global && (!global || dgid == to.dgid);
 }
 
 /// The queue pairs that are attached to the group at the ports where the switches' tables lead,
@@ -279,7 +276,7 @@ const Qp::Audience& Qp::audience(const AddressVector& to) {
             Audience& added = audiences_.emplace_back();
             added.dlid = to.dlid;
             added.global = to.global;
-            std::memcpy(added.dgid, to.dgid, sizeof added.dgid);
+            added.dgid = to.dgid;
         }
     }
     Audience& audience = audiences_[audience_last_];
