@@ -120,7 +120,7 @@ inline constexpr std::uint32_t kQKeyControlled = 0x80000000;
 
 /// Where a packet goes.
 struct AddressVector {
-    Lid dlid;
+    Lid dlid{};
     std::uint8_t sl = 0;
     std::uint8_t path_bits = 0;
     bool global = false;
@@ -128,7 +128,7 @@ struct AddressVector {
     std::uint8_t traffic_class = 0;
     std::uint8_t sgid_index = 0;
     std::uint32_t flow_label = 0;
-    Gid dgid;
+    Gid dgid{};
 };
 
 /// What a finished request says in its completion.
