@@ -46,7 +46,7 @@ struct PairOptions {
     bool global = false;
     bool credits = true;
     bool without_bytes = false;  ///< Memory has no contents, packets carry lengths.
-    Knobs knobs;
+    Knobs knobs{};
     std::uint64_t seed = 1;
 };
 

@@ -60,8 +60,8 @@ bool Context::take(SrqId id, TakenReceive& out) {
     return true;
 }
 
-wire::Transport QpCore::transport() const {
-    switch (init.type) {
+wire::Transport transport_of(QpType type) {
+    switch (type) {
         case QpType::kUc:
             return wire::Transport::kUc;
         case QpType::kUd:

@@ -78,7 +78,7 @@ struct QpInit {
     Pd pd{};
     CqId send_cq{};
     CqId recv_cq{};
-    std::optional<SrqId> srq;
+    std::optional<SrqId> srq{};
     std::uint32_t max_send_wr = 0;
     std::uint32_t max_recv_wr = 0;
     std::uint32_t max_send_sge = 1;
@@ -115,6 +115,8 @@ struct Context {
     std::array<std::uint64_t, kCountedKinds> counters{};
 };
 
+wire::Transport transport_of(QpType type);
+
 struct QpCore {
     Context& context;
     QpInit init;
@@ -125,7 +127,7 @@ struct QpCore {
     bool failed = false;  ///< To be brought to the error state as soon as the call ends.
     std::optional<AsyncKind> failure_event{};
 
-    wire::Transport transport() const;
+    wire::Transport transport() const { return transport_of(init.type); }
     void fail(std::optional<AsyncKind> event = std::nullopt) {
         failed = true;
         failure_event = event;

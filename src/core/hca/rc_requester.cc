@@ -148,6 +148,8 @@ bool RcRequester::poll_transmit(Transmit& out, std::uint64_t now_ns) {
                 retire();
                 continue;
             }
+        } else if (has_response(wqe.opcode) && core_.attr.max_rd_atomic == 0) {
+            wqe.local_error = WcStatus::kLocQpOpErr;  // Its turn would never come.
         } else if (wqe.local_error == WcStatus::kSuccess) {
             if (!ready(wqe)) {
                 return false;

@@ -107,7 +107,7 @@ void receive_datagram(QpCore& core, ReceiveQueue* own, const wire::PacketHeaders
     core.context.complete(core.init.recv_cq, done, headers.bth.se);
     if (status != WcStatus::kSuccess) {
         // The receiver's own request was bad: its queue pair stops.
-        core.fail(AsyncKind::kQpReqErr);
+        core.fail();
     }
 }
 
