@@ -154,7 +154,10 @@ void RcResponder::accept_atomic(const wire::PacketHeaders& headers, wire::Operat
     resource.original = core_.context.memory.execute(*word, resource.operands);
     advance(1);
     finish_message();
-    say({.kind = Response::Kind::kAtomic, .psn = resource.psn, .original = resource.original});
+    say({.kind = Response::Kind::kAtomic,
+         .psn = resource.psn,
+         .psns = 1,
+         .original = resource.original});
 }
 
 /// Not ready is no error; all else is, and ends the connection (IBA vol. 1, 9.9.3).

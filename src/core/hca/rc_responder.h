@@ -79,10 +79,13 @@ class RcResponder {
     void repeat_read(const wire::PacketHeaders& headers);
     void repeat_atomic(const wire::PacketHeaders& headers, wire::Operation operation);
     Resource* find_resource(Psn psn, bool atomic);
+    Response* find_response(Psn behind, Response::Kind kind);
+    void say_in_order(const Response& response);
 
     // rc_responder_transmit.cc
     void acknowledge();
     void say(const Response& response);
+    Response& response_at(std::size_t i) { return responses_[(head_ + i) % responses_.size()]; }
     Response& front() { return responses_[head_]; }
     void pop();
     bool transmit_read(Transmit& out);

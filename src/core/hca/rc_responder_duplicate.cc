@@ -3,6 +3,7 @@
 // executed again, atomics answered again from memory. Nothing takes effect twice.
 #include <algorithm>
 
+#include "core/base/check.h"
 #include "core/hca/rc_responder.h"
 
 namespace softib::hca {
@@ -30,6 +31,31 @@ RcResponder::Resource* RcResponder::find_resource(Psn psn, bool atomic) {
     return found != resources_.end() ? &*found : nullptr;
 }
 
+/// One that waits to be sent; no two requests end at the same PSN.
+RcResponder::Response* RcResponder::find_response(Psn behind, Response::Kind kind) {
+    for (std::size_t i = 0; i < count_; ++i) {
+        Response& response = response_at(i);
+        if (response.kind == kind && response.psn + response.psns == behind) {
+            return &response;
+        }
+    }
+    return nullptr;
+}
+
+/// Before what answers later requests: the requester drops that until it has this.
+void RcResponder::say_in_order(const Response& response) {
+    if (stopped_) {
+        return;
+    }
+    SOFTIB_CHECK(count_ < responses_.size());
+    std::size_t at = count_++;
+    for (; at != 0 && before(response.psn, response_at(at - 1).psn); --at) {
+        response_at(at) = response_at(at - 1);
+    }
+    response_at(at) = response;
+    ++repeated_;
+}
+
 /// The requester may have some of the response and ask for the rest only; it must be the rest of
 /// what it asked for then.
 void RcResponder::repeat_read(const wire::PacketHeaders& headers) {
@@ -51,14 +77,26 @@ void RcResponder::repeat_read(const wire::PacketHeaders& headers) {
         refuse(Fault::kRemoteAccess, headers.bth.psn);
         return;
     }
-    say({.kind = Response::Kind::kRead,
-         .repeated = true,
-         .psn = headers.bth.psn,
-         .psns = packets_of(reth.dma_len, core_.mtu),
-         .addr = reth.va,
-         .rkey = reth.r_key,
-         .length = reth.dma_len,
-         .srq = headers.xrc_eth.xrcsrq});
+    const std::uint32_t psns = packets_of(reth.dma_len, core_.mtu);
+    if (Response* waiting = find_response(headers.bth.psn + psns, Response::Kind::kRead)) {
+        // It is being answered, or will be. What the requester asks for again it has not got.
+        if (before(headers.bth.psn, waiting->psn + waiting->sent)) {
+            waiting->psn = headers.bth.psn;
+            waiting->psns = psns;
+            waiting->addr = reth.va;
+            waiting->length = reth.dma_len;
+            waiting->sent = 0;
+        }
+        return;
+    }
+    say_in_order({.kind = Response::Kind::kRead,
+                  .repeated = true,
+                  .psn = headers.bth.psn,
+                  .psns = psns,
+                  .addr = reth.va,
+                  .rkey = reth.r_key,
+                  .length = reth.dma_len,
+                  .srq = headers.xrc_eth.xrcsrq});
 }
 
 void RcResponder::repeat_atomic(const wire::PacketHeaders& headers, wire::Operation operation) {
@@ -73,10 +111,14 @@ void RcResponder::repeat_atomic(const wire::PacketHeaders& headers, wire::Operat
         core_.context.count(Counted::kDuplicateUnknown);
         return;
     }
-    say({.kind = Response::Kind::kAtomic,
-         .repeated = true,
-         .psn = resource->psn,
-         .original = resource->original});
+    if (find_response(headers.bth.psn + 1, Response::Kind::kAtomic) != nullptr) {
+        return;
+    }
+    say_in_order({.kind = Response::Kind::kAtomic,
+                  .repeated = true,
+                  .psn = resource->psn,
+                  .psns = 1,
+                  .original = resource->original});
 }
 
 }  // namespace softib::hca

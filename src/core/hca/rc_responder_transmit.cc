@@ -20,7 +20,7 @@ bool carries_data(const auto& response) {
 /// So does a NAK that still waits to be sent.
 void RcResponder::acknowledge() {
     if (count_ != 0) {
-        const Response& newest = responses_[(head_ + count_ - 1) % responses_.size()];
+        const Response& newest = response_at(count_ - 1);
         if (newest.kind == Response::Kind::kNak && newest.psn == expected_) {
             return;
         }
@@ -33,16 +33,16 @@ void RcResponder::say(const Response& response) {
         return;
     }
     if (carries_data(response)) {
-        ++(response.repeated ? repeated_ : fresh_);
+        ++fresh_;
     } else if (count_ != 0) {
-        Response& newest = responses_[(head_ + count_ - 1) % responses_.size()];
+        Response& newest = response_at(count_ - 1);
         if (!carries_data(newest)) {
             newest = response;
             return;
         }
     }
     SOFTIB_CHECK(count_ < responses_.size());
-    responses_[(head_ + count_++) % responses_.size()] = response;
+    response_at(count_++) = response;
 }
 
 void RcResponder::pop() {
@@ -55,8 +55,7 @@ void RcResponder::pop() {
 
 void RcResponder::stop(bool say_last_words) {
     // What the NAK that ends it follows goes out before it, in its order.
-    const bool wait = say_last_words && count_ != 0 &&
-                      responses_[(head_ + count_ - 1) % responses_.size()].last_words;
+    const bool wait = say_last_words && count_ != 0 && response_at(count_ - 1).last_words;
     stopped_ = true;
     if (!wait) {
         head_ = count_ = 0;
