@@ -112,6 +112,48 @@ TEST(RcResponder, DuplicateReadNeedsItsKeyStill) {
     EXPECT_EQ(r.last_syndrome(0), kNakAccess);
 }
 
+// The requester drops what follows a loss until it has what was lost: that goes out first, once.
+TEST(RcResponder, ReadThatIsBeingAnsweredGoesBack) {
+    Responder r;
+    r.inject(1, r.rdma(kReadRequest, 0, 0, 1024));
+    r.inject(1, r.rdma(kReadRequest, 4, 2048, 512));
+    r.drive_while([&] { return r.sent.size() < 3; });
+    r.inject(1, r.rdma(kReadRequest, 1, 256, 768));
+    r.inject(1, r.rdma(kReadRequest, 4, 2048, 512));  // Its turn has not come yet.
+    r.drive();
+    EXPECT_EQ(r.psns_to(0), (std::vector<std::uint32_t>{0, 1, 2, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(r.operation(r.sent[3]), kReadResponseFirst);
+    EXPECT_EQ(r.operation(r.sent[5]), kReadResponseLast);
+}
+
+TEST(RcResponder, AnsweredReadIsRepeatedBeforeLaterOnes) {
+    Responder r;
+    r.inject(1, r.rdma(kReadRequest, 0, 0, 256));
+    r.inject(1, r.add(1, 64, 1));
+    r.inject(1, r.rdma(kReadRequest, 2, 0, 1024));
+    r.inject(1, r.rdma(kWriteOnly, 6, 0, 8), Bytes(8));
+    r.drive_while([&] { return r.sent.size() < 4; });
+    r.inject(1, r.rdma(kReadRequest, 0, 0, 256));
+    r.inject(1, r.add(1, 64, 1));
+    r.drive();
+    EXPECT_EQ(r.psns_to(0), (std::vector<std::uint32_t>{0, 1, 2, 3, 0, 1, 4, 5, 6}));
+}
+
+TEST(RcResponder, AcknowledgementTakesThePlaceOfANakThatIsMended) {
+    Responder r;
+    r.inject(1, r.rdma(kWriteOnly, 1, 0, 8), Bytes(8));
+    r.inject(1, r.rdma(kWriteOnly, 0, 0, 8), Bytes(8));
+    r.drive();
+    ASSERT_EQ(r.sent.size(), 1U);
+    EXPECT_EQ(r.last_syndrome(0).kind, AckKind::kAck);
+    r.sent.clear();
+    r.inject(1, r.rdma(kWriteOnly, 3, 0, 8), Bytes(8));
+    r.inject(1, r.rdma(kWriteOnly, 0, 0, 8), Bytes(8));  // A duplicate mends nothing.
+    r.drive();
+    ASSERT_EQ(r.sent.size(), 1U);
+    EXPECT_EQ(r.last_syndrome(0), kNakSequence);
+}
+
 TEST(RcResponder, DuplicateAtomicIsAnsweredFromMemory) {
     Responder r;
     const std::uint64_t before = word_at(r, 1, 64);

@@ -20,8 +20,8 @@ struct WorkRequest {
     WrOpcode opcode = WrOpcode::kSend;
     std::uint8_t flags = 0;  ///< SendFlags
     std::uint32_t imm_or_rkey = 0;
-    std::span<const Sge> sges;                  ///< Copied when posted.
-    std::span<const std::uint8_t> inline_data;  ///< Instead of them with kSendInline.
+    std::span<const Sge> sges{};                  ///< Copied when posted.
+    std::span<const std::uint8_t> inline_data{};  ///< Instead of them with kSendInline.
     std::uint64_t remote_addr = 0;
     std::uint32_t rkey = 0;
     SrqId remote_srq{};  ///< XRC
