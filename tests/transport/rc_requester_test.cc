@@ -96,6 +96,35 @@ TEST(RcRequester, SequenceNakGoesBackToItsPsn) {
     EXPECT_TRUE(p.same(0, 0, 1, 0, 1280));
 }
 
+TEST(RcRequester, EveryGapIsMendedByItsOwnNak) {
+    Probe p;
+    p.lose = [lost = 0](const Flight& f) mutable {
+        const bool now =
+            f.to == 1 && (f.headers.bth.psn.value == 1 || f.headers.bth.psn.value == 3);
+        lost += now ? 1 : 0;
+        return now && (lost == 1 || lost == 4);  // 3 is sent in the first and in the second round.
+    };
+    p.post(0, p.request(0, WrOpcode::kWrite, 0, 1536));
+    p.drive();
+    EXPECT_EQ(p.psns_to(1), (Psns{0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 3, 4, 5}));
+    EXPECT_EQ(p.count(0, Counted::kTimeout), 0U);
+    EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
+}
+
+// 9.7.6: a late acknowledgement still counts.
+TEST(RcRequester, LateAcknowledgementSavesSendingAgain) {
+    Probe p({.timeout = 1});
+    p.options.knobs.latency_ns = 100'000;
+    p.lose = [](const Flight& f) { return f.to == 0; };
+    p.post(0, p.request(0, WrOpcode::kWrite, 0, 1024));
+    p.drive_while([&] { return p.count(0, Counted::kTimeout) == 0; });
+    ASSERT_EQ(p.sent.size(), 4U);
+    p.inject(0, p.headers(0, kAcknowledge, 1));
+    p.drive_while([&] { return p.sent.size() < 6; });
+    EXPECT_EQ(p.psns_to(1), (Psns{0, 1, 2, 3, 2, 3}));
+    EXPECT_EQ(p.count(0, Counted::kTimeout), 1U);
+}
+
 // 9.7.6.1.3: 4.096 us times 2^n, then again, as often as the retry count says.
 TEST(RcRequester, SilenceIsRetriedThenFails) {
     Probe p({.timeout = 10, .retry_cnt = 3});
@@ -167,6 +196,19 @@ TEST(RcRequester, SevenRnrRetriesNeverEnd) {
     p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
     p.drive_while([&] { return p.count(1, Counted::kNotReady) < 100; });
     EXPECT_TRUE(p.completions(0).empty());
+    p.ends[1].receive(1, 100, 8);
+    p.drive();
+    EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
+}
+
+TEST(RcRequester, LossesBetweenRnrNaksDoNotAddUp) {
+    Probe p({.retry_cnt = 1, .rnr_retry = 7});
+    int n = 0;
+    p.lose = [&](const Flight& f) { return f.to == 1 && n++ % 2 == 0; };
+    p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
+    p.drive_while([&] { return p.count(1, Counted::kNotReady) < 20; });
+    EXPECT_TRUE(p.completions(0).empty());
+    EXPECT_GE(p.count(0, Counted::kTimeout), 19U);
     p.ends[1].receive(1, 100, 8);
     p.drive();
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
@@ -297,6 +339,25 @@ TEST(RcRequester, ResponseOfTheWrongLengthIsBad) {
     p.inject(0, p.headers(0, kReadResponseOnly, 0), std::vector<std::uint8_t>(99));
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kBadRespErr);
     EXPECT_EQ(p.ends[0].state(), QpState::kErr);
+}
+
+TEST(RcRequester, ResponseThatEndsTooEarlyOrTooLateIsBad) {
+    for (const Operation op : {kReadResponseOnly, kReadResponseLast}) {
+        Probe p;
+        p.lose = [](const Flight& f) { return f.to == 0; };
+        p.post(0, p.request(0, WrOpcode::kRead, 0, 512));
+        p.drive_while([&] { return p.sent.empty(); });
+        p.inject(0, p.headers(0, op, 0), std::vector<std::uint8_t>(256));
+        EXPECT_EQ(p.only_completion(0).status, WcStatus::kBadRespErr);
+    }
+    for (const Operation op : {kReadResponseFirst, kReadResponseMiddle}) {
+        Probe p;
+        p.lose = [](const Flight& f) { return f.to == 0; };
+        p.post(0, p.request(0, WrOpcode::kRead, 0, 256));
+        p.drive_while([&] { return p.sent.empty(); });
+        p.inject(0, p.headers(0, op, 0), std::vector<std::uint8_t>(256));
+        EXPECT_EQ(p.only_completion(0).status, WcStatus::kBadRespErr);
+    }
 }
 
 TEST(RcRequester, ResponseToAnotherKindOfRequestIsDropped) {

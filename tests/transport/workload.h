@@ -21,6 +21,8 @@ struct Outcome {
     std::uint64_t retransmits = 0;
     std::uint64_t not_ready = 0;
     std::uint64_t ended_ns = 0;
+    bool exhausted = false;  ///< Retries were used up.
+    bool ended_badly = false;
 };
 
 /// Where things are in the memory of each end.
@@ -41,7 +43,8 @@ inline constexpr std::uint32_t kReceiveSlotBytes = kLengthMax + 64;
 inline constexpr std::uint32_t kBytes = kReceive + kSlots * kReceiveSlotBytes;
 }  // namespace zone
 
-/// RC or XRC, both directions at once. Some end with a request that must fail.
+/// RC or XRC, both directions at once. Some end with a request that must fail, some, where most is
+/// lost, when retries are used up.
 class ReliableWorkload {
   public:
     ReliableWorkload(const PairOptions& options, std::uint64_t seed, std::uint32_t operations);
@@ -72,6 +75,7 @@ class ReliableWorkload {
         std::uint64_t receives_posted = 0;
         std::uint32_t next_landing = 0;
         bool must_fence = false;
+        bool exhausted = false;  ///< Its connection has ended: what it sent last may have arrived.
     };
 
     void fail(const std::string& what);
@@ -93,6 +97,7 @@ class ReliableWorkload {
     void end_badly();
     void post_bad(int side);
     bool idle() const;
+    bool ended() const { return sides_[0].exhausted || sides_[1].exhausted; }
 
     Prng prng_;
     Pair pair_;

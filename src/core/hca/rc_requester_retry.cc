@@ -59,6 +59,8 @@ void RcRequester::not_ready(Psn psn, std::uint8_t code, std::uint64_t now_ns) {
         }
         --rnr_retries_left_;
     }
+    // Who says that it is not ready is not silent: the other counter counts silences in a row.
+    retries_left_ = core_.attr.retry_cnt;
     went_back_ = false;
     go_back();
     deadline(Timer::kRnr) = now_ns + rnr_timer_ns(code);
