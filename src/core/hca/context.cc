@@ -82,6 +82,7 @@ void QpCore::begin(wire::PacketHeaders& headers, wire::Operation operation, Psn 
     headers.bth.p_key = context.pkey(attr.pkey_index);
     headers.bth.dest_qp = Qpn{attr.dest_qpn};
     headers.bth.psn = psn;
+    headers.bth.m = attr.path_mig_state == 0;  // Migrated, as long as nobody arms another path.
 }
 
 void set_address(wire::PacketHeaders& headers, const AddressVector& to, const Port& port) {
