@@ -34,14 +34,6 @@ std::optional<Place> remote_place(QpCore& core, const wire::PacketHeaders& heade
     return core.context.memory.remote(rkey, domain->rdma, core.qpn, addr, length, access);
 }
 
-InboundMessage& InboundMessage::operator=(const InboundMessage& other) {
-    kind_ = other.kind_;
-    held_ = other.held_;
-    received_ = other.received_;
-    write_ = other.write_;
-    return *this;
-}
-
 /// A message begins with First or Only and goes on in its own kind (IBA vol. 1, 9.7.4).
 bool InboundMessage::in_sequence(const PacketRole& role, const wire::PacketHeaders& headers) const {
     if (role.first) {

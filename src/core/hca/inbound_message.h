@@ -53,9 +53,10 @@ class InboundMessage {
     void abandon() { kind_ = Kind::kNone; }
     /// The receive request of an unfinished message is flushed.
     void flush();
-    void reset() { *this = InboundMessage(core_, own_); }
-    InboundMessage& operator=(const InboundMessage& other);
-    InboundMessage(const InboundMessage&) = default;
+    void reset() {
+        kind_ = Kind::kNone;
+        held_ = false;
+    }
 
   private:
     enum class Kind : std::uint8_t { kNone, kSend, kWrite };
