@@ -463,6 +463,24 @@ TEST(RcResponder, TooManyReadsAreRefused) {
     EXPECT_EQ(r.last_syndrome(0), kNakInvalid);
 }
 
+TEST(RcResponder, MoreReadsMayBeAgreedOnLater) {
+    Responder r({.rd_atomic = 1});
+    r.inject(1, r.rdma(kReadRequest, 0, 0, 512));
+    QpAttr attr;
+    attr.state = QpState::kSqd;
+    ASSERT_TRUE(r.ends[1].hca.modify_qp(r.ends[1].qpn, attr, qp_attr::kState));
+    attr.max_dest_rd_atomic = 16;
+    ASSERT_TRUE(r.ends[1].hca.modify_qp(r.ends[1].qpn, attr, qp_attr::kMaxDestRdAtomic));
+    std::vector<std::uint32_t> psns{0, 1};
+    for (std::uint32_t psn = 2; psn < 17; ++psn) {
+        r.inject(1, r.rdma(kReadRequest, psn, 0, 8));
+        psns.push_back(psn);
+    }
+    r.drive();
+    EXPECT_EQ(r.psns_to(0), psns);
+    EXPECT_FALSE(r.stopped());
+}
+
 // 9.9.3: who posted too little or wrong memory gets its own error; the peer is told.
 TEST(RcResponder, MessageLongerThanItsReceive) {
     Responder r;

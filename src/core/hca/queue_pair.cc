@@ -53,6 +53,9 @@ bool QueuePair::modify(const QpAttr& attr, std::uint32_t mask) {
         return false;
     }
     apply_attributes(core_.attr, attr, mask);
+    if (responder_ && (mask & qp_attr::kMaxDestRdAtomic) != 0) {
+        responder_->reserve();
+    }
     if ((mask & qp_attr::kState) != 0) {
         enter(to);
     }

@@ -2,6 +2,8 @@
 // Requests that come in sequence, and those that come too early.
 #include "core/hca/rc_responder.h"
 
+#include <algorithm>
+
 namespace softib::hca {
 
 namespace {
@@ -20,21 +22,34 @@ AtomicOperands operands_of(const wire::PacketHeaders& headers, wire::Operation o
 }
 
 RcResponder::RcResponder(QpCore& core, ReceiveQueue* own)
-    : core_(core),
-      own_(own),
-      inbound_(core, own),
-      resources_(kRdAtomicMax),
-      // Fresh and repeated ones, and between any two of them one acknowledgement.
-      responses_(4 * kRdAtomicMax + 2) {}
+    : core_(core), own_(own), inbound_(core, own) {
+    reserve();
+}
+
+/// READs and atomics, fresh and repeated, and between any two of them one acknowledgement.
+void RcResponder::reserve() {
+    const std::size_t agreed = core_.attr.max_dest_rd_atomic;
+    const std::size_t slots = agreed == 0 ? 1 : 2 * (agreed + kRepeatedMax) + 1;
+    resources_.resize(std::max(resources_.size(), agreed));
+    if (responses_.size() < slots) {
+        std::vector<Response> wider(slots);
+        for (std::size_t i = 0; i < count_; ++i) {
+            wider[i] = response_at(i);
+        }
+        responses_.swap(wider);
+        head_ = 0;
+    }
+}
 
 void RcResponder::start() {
     expected_ = Psn{core_.attr.rq_psn & kPsnMask};
     msn_ = 0;
     nak_sent_ = false;
     stopped_ = false;
+    head_ = count_ = 0;
+    reserve();
     resources_.assign(resources_.size(), {});
     resource_next_ = 0;
-    head_ = count_ = 0;
     fresh_ = repeated_ = 0;
     inbound_.reset();
 }

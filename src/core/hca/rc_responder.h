@@ -21,6 +21,8 @@ class RcResponder {
 
     /// On the way to RTR, with the attributes set.
     void start();
+    /// Room for as many READs and atomics as the attributes say.
+    void reserve();
     void handle_request(const wire::PacketHeaders& headers, wire::Operation operation,
                         const Payload& payload);
     /// False: nothing to answer.
@@ -35,6 +37,9 @@ class RcResponder {
     std::uint32_t msn() const { return msn_; }
 
   private:
+    /// More than any number that is agreed on: the requester may have got some of them meanwhile.
+    static constexpr std::uint32_t kRepeatedMax = kRdAtomicMax;
+
     /// A READ or atomic that may be asked for again.
     struct Resource {
         bool used = false;

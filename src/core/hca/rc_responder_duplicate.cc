@@ -61,7 +61,7 @@ void RcResponder::say_in_order(const Response& response) {
 void RcResponder::repeat_read(const wire::PacketHeaders& headers) {
     const wire::Reth& reth = headers.reth;
     const Resource* resource = find_resource(headers.bth.psn, false);
-    if (resource == nullptr || repeated_ == kRdAtomicMax) {
+    if (resource == nullptr || repeated_ == kRepeatedMax) {
         core_.context.count(Counted::kDuplicateUnknown);
         return;
     }
@@ -107,7 +107,7 @@ void RcResponder::repeat_atomic(const wire::PacketHeaders& headers, wire::Operat
                       resource->operands.compare_swap == operands.compare_swap &&
                       resource->operands.compare_add == operands.compare_add &&
                       resource->operands.swap == operands.swap;
-    if (!same || repeated_ == kRdAtomicMax) {
+    if (!same || repeated_ == kRepeatedMax) {
         core_.context.count(Counted::kDuplicateUnknown);
         return;
     }
