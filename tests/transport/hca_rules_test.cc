@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which packets reach a queue pair at all; XRC; whose turn it is. Clauses are of IBA vol. 1.
+// Which packets reach a queue pair at all; XRC; whose turn it is.
+// Clauses are of IBA vol. 1; a test without one is about a choice of ours.
 #include "probe.h"
 
 namespace softib::transport {
@@ -56,6 +57,7 @@ TEST(Hca, SpoiledPacketReachesNobody) {
     }
 }
 
+// 9.6: the GIDs are those that were agreed on.
 TEST(Hca, ConnectionWithAGrhWantsItsOwn) {
     Probe p({.global = true});
     auto h = p.headers(1, kWriteOnly, 0);
@@ -88,6 +90,7 @@ TEST(Hca, LimitedMembersDoNotHearEachOther) {
     EXPECT_EQ(p.count(1, Counted::kBadPKey), 1U);
 }
 
+// Chapter 4: a port has 2^LMC LIDs.
 TEST(Hca, PortHasAllLidsOfItsLmc) {
     Probe p;
     Port port = p.ends[1].hca.port();
@@ -208,7 +211,7 @@ TEST(Hca, LimitsHold) {
     EXPECT_FALSE(hca.create_qp({}));
 }
 
-// 11.6.3: a completion queue that is full says so.
+// 11.6: a completion queue that is full says so.
 TEST(Hca, FullCompletionQueueRaisesAnEvent) {
     Probe p;
     End& a = p.ends[0];
@@ -259,6 +262,7 @@ TEST(Xrc, RequestNamesItsReceiveQueue) {
     EXPECT_EQ(p.sent_to(1)[1].headers.xrc_eth.xrcsrq, other.value);
 }
 
+// Annex A14: a queue of the same XRC domain.
 TEST(Xrc, QueueOfAnotherDomainIsInvalid) {
     for (const std::uint32_t xrcd : {0U, kXrcd + 1}) {
         Probe p({.type = QpType::kXrcSend});
@@ -276,6 +280,7 @@ TEST(Xrc, QueueOfAnotherDomainIsInvalid) {
     }
 }
 
+// Annex A14: the target has no domain of its own for keys.
 TEST(Xrc, KeysAreOfTheQueuesDomain) {
     Probe p({.type = QpType::kXrcSend});
     End& b = p.ends[1];
@@ -292,6 +297,7 @@ TEST(Xrc, KeysAreOfTheQueuesDomain) {
     EXPECT_EQ(done[1].status, WcStatus::kRemAccessErr);
 }
 
+// Annex A14: in all its packets.
 TEST(Xrc, MessageKeepsToOneQueue) {
     Probe p({.type = QpType::kXrcSend});
     p.ends[1].receive(1, 0, 4096);
@@ -303,6 +309,7 @@ TEST(Xrc, MessageKeepsToOneQueue) {
     EXPECT_EQ(p.last_syndrome(0), nak(NakCode::kInvalidRequest));
 }
 
+// Annex A14: an initiator sends, a target receives.
 TEST(Xrc, InitiatorTakesNoRequests) {
     Probe p({.type = QpType::kXrcSend});
     auto h = p.headers(1, kWriteOnly, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a requester must do, rule by rule. Clauses are of IBA vol. 1.
+// What a requester must do, rule by rule.
+// Clauses are of IBA vol. 1; a test without one is about a choice of ours.
 #include "probe.h"
 
 namespace softib::transport {
@@ -33,6 +34,7 @@ TEST(RcRequester, PadsToAWord) {
     EXPECT_EQ(p.sent_to(1)[0].headers.lrh.pkt_len, (8U + 12 + 16 + 8 + 4) / 4);
 }
 
+// 9.4: a message may have no payload, and is one packet then.
 TEST(RcRequester, EmptyMessageIsOnePacket) {
     Probe p;
     p.ends[1].receive(1, 0, 16);
@@ -96,6 +98,7 @@ TEST(RcRequester, SequenceNakGoesBackToItsPsn) {
     EXPECT_TRUE(p.same(0, 0, 1, 0, 1280));
 }
 
+// 9.7.5: as often as something is lost.
 TEST(RcRequester, EveryGapIsMendedByItsOwnNak) {
     Probe p;
     p.lose = [lost = 0](const Flight& f) mutable {
@@ -181,6 +184,7 @@ TEST(RcRequester, RnrNakWaitsItsTime) {
     EXPECT_EQ(p.count(0, Counted::kTimeout), 0U);
 }
 
+// 9.7.5.2.8: as often as rnr_retry says.
 TEST(RcRequester, RnrRetriesAreCounted) {
     Probe p({.rnr_retry = 2});
     p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
@@ -191,6 +195,7 @@ TEST(RcRequester, RnrRetriesAreCounted) {
     EXPECT_EQ(p.ends[1].state(), QpState::kRts);  // It did nothing wrong.
 }
 
+// 9.7.5.2.8: seven is for ever.
 TEST(RcRequester, SevenRnrRetriesNeverEnd) {
     Probe p({.rnr_retry = 7});
     p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
@@ -201,6 +206,7 @@ TEST(RcRequester, SevenRnrRetriesNeverEnd) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
 }
 
+// 9.9.2: the two counters are two.
 TEST(RcRequester, LossesBetweenRnrNaksDoNotAddUp) {
     Probe p({.retry_cnt = 1, .rnr_retry = 7});
     int n = 0;
@@ -256,6 +262,7 @@ TEST(RcRequester, FenceWaitsForReads) {
     EXPECT_EQ(p.operation(p.sent[2]), kWriteOnly);
 }
 
+// 9.4.4: no more at once than the responder has resources for.
 TEST(RcRequester, KeepsToTheNumberOfReadsThatWasAgreedOn) {
     Probe p({.rd_atomic = 2});
     for (int i = 0; i < 6; ++i) {
@@ -298,6 +305,7 @@ TEST(RcRequester, WithoutCreditsOnlyOnePacketGoesOut) {
     EXPECT_TRUE(p.same(0, 0, 1, 4096, 1024));
 }
 
+// 9.7.7.2: as many as there are credits.
 TEST(RcRequester, CreditsLetMessagesGoTogether) {
     Probe p;
     for (std::uint64_t i = 0; i < 4; ++i) {
@@ -341,6 +349,7 @@ TEST(RcRequester, ResponseOfTheWrongLengthIsBad) {
     EXPECT_EQ(p.ends[0].state(), QpState::kErr);
 }
 
+// 9.9.2: nor may it end where it does not.
 TEST(RcRequester, ResponseThatEndsTooEarlyOrTooLateIsBad) {
     for (const Operation op : {kReadResponseOnly, kReadResponseLast}) {
         Probe p;
@@ -360,6 +369,7 @@ TEST(RcRequester, ResponseThatEndsTooEarlyOrTooLateIsBad) {
     }
 }
 
+// 9.7.6: only the answer that a request asks for answers it.
 TEST(RcRequester, ResponseToAnotherKindOfRequestIsDropped) {
     Probe p;
     p.lose = [](const Flight& f) { return f.to == 0; };
@@ -392,6 +402,7 @@ TEST(RcRequester, ReservedSyndromesAreDropped) {
     EXPECT_EQ(p.ends[0].state(), QpState::kRts);
 }
 
+// 10.8: errors are always completed.
 TEST(RcRequester, SuccessWithoutSignalIsSilentFailureIsNot) {
     Probe p;
     WorkRequest quiet = p.request(0, WrOpcode::kWrite, 0, 8);
@@ -434,6 +445,7 @@ TEST(RcRequester, FailureFlushesTheRestInOrder) {
     EXPECT_EQ(p.only_completion(0, true).status, WcStatus::kWrFlushErr);
 }
 
+// 9.9.2: completions keep the order of the requests, also of those that fail.
 TEST(RcRequester, LocalErrorWaitsForThoseBefore) {
     Probe p;
     p.post(0, p.request(0, WrOpcode::kRead, 0, 2000));
@@ -449,6 +461,7 @@ TEST(RcRequester, LocalErrorWaitsForThoseBefore) {
     EXPECT_EQ(p.sent_to(1).size(), 1U);
 }
 
+// 9.9.2: what is wrong on our own side is found there.
 TEST(RcRequester, MemoryThatMayNotBeWrittenTakesNoRead) {
     Probe p;
     End& a = p.ends[0];
@@ -523,6 +536,7 @@ TEST(RcRequester, ResetForgetsEverything) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
 }
 
+// 10.3.1: the send queue works from RTS on.
 TEST(RcRequester, NothingIsPostedBeforeRts) {
     Probe p;
     QpAttr reset;

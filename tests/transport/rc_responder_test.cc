@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a responder must do, rule by rule. Clauses are of IBA vol. 1.
+// What a responder must do, rule by rule.
+// Clauses are of IBA vol. 1; a test without one is about a choice of ours.
 #include <cstring>
 
 #include "probe.h"
@@ -60,6 +61,7 @@ TEST(RcResponder, DuplicateSendIsAcknowledgedOnce) {
     EXPECT_EQ(r.count(1, Counted::kDuplicate), 1U);
 }
 
+// 9.7.5: nor does it write again.
 TEST(RcResponder, DuplicateWriteDoesNotWrite) {
     Responder r;
     r.take(r.rdma(kWriteOnly, 0, 0, 8), Bytes(8, 1));
@@ -69,6 +71,7 @@ TEST(RcResponder, DuplicateWriteDoesNotWrite) {
     EXPECT_EQ(r.sent.back().headers.bth.psn, Psn{1});  // Of all that has arrived.
 }
 
+// 9.7.5: a READ is executed again, with what is there now.
 TEST(RcResponder, DuplicateReadIsReexecuted) {
     Responder r;
     r.take(r.rdma(kReadRequest, 0, 0, 600));
@@ -81,6 +84,7 @@ TEST(RcResponder, DuplicateReadIsReexecuted) {
     EXPECT_EQ(r.sent[5].headers.aeth.msn, 1U);
 }
 
+// 9.7.5: also a part of it.
 TEST(RcResponder, RestOfAReadIsReexecuted) {
     Responder r;
     r.take(r.rdma(kReadRequest, 0, 0, 600));
@@ -92,6 +96,7 @@ TEST(RcResponder, RestOfAReadIsReexecuted) {
     EXPECT_EQ(r.operation(r.sent[1]), kReadResponseLast);
 }
 
+// 9.7.5: but nothing else.
 TEST(RcResponder, DuplicateReadOfOtherMemoryIsDropped) {
     Responder r;
     r.take(r.rdma(kReadRequest, 0, 0, 600));
@@ -104,6 +109,7 @@ TEST(RcResponder, DuplicateReadOfOtherMemoryIsDropped) {
     EXPECT_FALSE(r.stopped());
 }
 
+// 9.7.4: a duplicate is checked as the first was.
 TEST(RcResponder, DuplicateReadNeedsItsKeyStill) {
     Responder r;
     r.take(r.rdma(kReadRequest, 0, 0, 600));
@@ -154,6 +160,7 @@ TEST(RcResponder, AcknowledgementTakesThePlaceOfANakThatIsMended) {
     EXPECT_EQ(r.last_syndrome(0), kNakSequence);
 }
 
+// 9.4.5: an atomic is executed once and answered as often as it is asked for.
 TEST(RcResponder, DuplicateAtomicIsAnsweredFromMemory) {
     Responder r;
     const std::uint64_t before = word_at(r, 1, 64);
@@ -167,6 +174,7 @@ TEST(RcResponder, DuplicateAtomicIsAnsweredFromMemory) {
     EXPECT_EQ(word_at(r, 1, 64), before + 12);
 }
 
+// 9.4.5: if it is the same.
 TEST(RcResponder, DuplicateAtomicMustBeTheSame) {
     Responder r;
     r.take(r.add(0, 64, 5));
@@ -233,6 +241,7 @@ TEST(RcResponder, WithoutAReceiveItIsNotReady) {
     EXPECT_FALSE(r.stopped());
 }
 
+// 9.4.3: the receive request is needed with the immediate, not before.
 TEST(RcResponder, WriteWithImmediateWaitsForAReceiveAtItsEnd) {
     Responder r;
     r.take(r.rdma(kWriteFirst, 0, 0, 260), Bytes(256, 9));
@@ -311,6 +320,7 @@ TEST(RcResponder, PacketsOfTheWrongLengthAreInvalid) {
     }
 }
 
+// 9.6: no packet is longer than the path takes.
 TEST(RcResponder, PacketLongerThanTheMtuIsDropped) {
     Responder r;
     r.ends[1].receive(1, 0, 4096);
@@ -320,6 +330,7 @@ TEST(RcResponder, PacketLongerThanTheMtuIsDropped) {
     EXPECT_FALSE(r.stopped());
 }
 
+// 9.7.4: the bytes must be as many as the RETH says.
 TEST(RcResponder, WriteLongerThanAnnouncedIsInvalid) {
     Responder r;
     const Bytes before = r.ends[1].bytes;
@@ -381,6 +392,7 @@ TEST(RcResponder, NoByteMovesWithoutARight) {
     }
 }
 
+// 9.7.4: before its first byte is written.
 TEST(RcResponder, WholeWriteIsCheckedWhenItBegins) {
     Responder r;
     const Bytes before = r.ends[1].bytes;
@@ -389,6 +401,7 @@ TEST(RcResponder, WholeWriteIsCheckedWhenItBegins) {
     EXPECT_EQ(r.ends[1].bytes, before);
 }
 
+// 9.7.4: and no byte after the right has gone.
 TEST(RcResponder, KeyMayGoInTheMiddleOfAWrite) {
     Responder r;
     r.take(r.rdma(kWriteFirst, 0, 0, 512), Bytes(256, 1));
@@ -399,6 +412,7 @@ TEST(RcResponder, KeyMayGoInTheMiddleOfAWrite) {
     EXPECT_EQ(r.ends[1].bytes, before);
 }
 
+// 9.7.4: likewise.
 TEST(RcResponder, KeyMayGoInTheMiddleOfARead) {
     Responder r;
     r.inject(1, r.rdma(kReadRequest, 0, 0, 1024));
@@ -410,6 +424,7 @@ TEST(RcResponder, KeyMayGoInTheMiddleOfARead) {
     EXPECT_TRUE(r.stopped());
 }
 
+// 9.7.4: what touches nothing needs no right.
 TEST(RcResponder, EmptyWriteAndReadNeedNoKey) {
     Responder r;
     auto write = r.rdma(kWriteOnly, 0, 0, 0);
@@ -432,6 +447,7 @@ TEST(RcResponder, CrookedAtomicIsInvalid) {
     EXPECT_EQ(r.ends[1].bytes, before);
 }
 
+// 9.4.5: the value from before comes back either way.
 TEST(RcResponder, CompareSwapSwapsOnlyWhatIsEqual) {
     Probe p;
     const std::uint64_t before = word_at(p, 1, 64);
@@ -492,6 +508,7 @@ TEST(RcResponder, MessageLongerThanItsReceive) {
     EXPECT_TRUE(r.stopped());
 }
 
+// 9.9.3: likewise, as an operational error.
 TEST(RcResponder, ReceiveIntoForeignMemory) {
     Responder r;
     const Sge wrong{r.ends[1].addr(0), 300, r.ends[1].key + 1};
@@ -501,6 +518,7 @@ TEST(RcResponder, ReceiveIntoForeignMemory) {
     EXPECT_EQ(r.only_completion(1, true).status, WcStatus::kLocProtErr);
 }
 
+// 10.3.1: every receive request is completed.
 TEST(RcResponder, UnfinishedMessageIsFlushed) {
     Responder r;
     r.ends[1].receive(1, 0, 4096);
@@ -528,6 +546,7 @@ TEST(RcResponder, AcknowledgementsMelt) {
     EXPECT_EQ(r.sent[0].headers.aeth.msn, 5U);
 }
 
+// 9.7.5: the A bit asks.
 TEST(RcResponder, AcknowledgesOnlyWhenAsked) {
     Responder r;
     auto h = r.rdma(kWriteOnly, 0, 0, 8);
@@ -578,6 +597,7 @@ TEST(RcResponder, CreditsAreReceiveRequests) {
     EXPECT_EQ(shared.last_syndrome(0).value, kCreditsUncounted);
 }
 
+// 10.2: the limit of a shared queue.
 TEST(RcResponder, SharedReceivesRunLowOnce) {
     Probe p({.srq = true});
     for (std::uint64_t i = 0; i < 4; ++i) {
@@ -641,6 +661,7 @@ TEST(RcResponder, SendWithInvalidateEndsABinding) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kRemAccessErr);
 }
 
+// 9.4.1: and only of a window that is bound here.
 TEST(RcResponder, InvalidatingWhatIsNoWindowIsInvalid) {
     Probe p;
     p.ends[1].receive(1, 0, 8);
@@ -652,6 +673,7 @@ TEST(RcResponder, InvalidatingWhatIsNoWindowIsInvalid) {
     EXPECT_EQ(p.only_completion(1, true).status, WcStatus::kLocAccessErr);
 }
 
+// 11.4.2: who waits for solicited messages only is woken by them only.
 TEST(RcResponder, ImmediateAndSolicitedArrive) {
     Probe p;
     for (const bool solicited : {false, true}) {
@@ -667,7 +689,7 @@ TEST(RcResponder, ImmediateAndSolicitedArrive) {
     }
 }
 
-// 11.6.3: the first packet tells a program that is not ready to send yet.
+// 11.6: the first packet tells a program that is not ready to send yet.
 TEST(RcResponder, FirstPacketEstablishesTheConnection) {
     Probe p;
     QpAttr reset;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Unreliable connections and datagrams, multicast. Clauses are of IBA vol. 1.
+// Unreliable connections and datagrams, multicast.
+// Clauses are of IBA vol. 1; a test without one is about a choice of ours.
 #include "probe.h"
 
 namespace softib::transport {
@@ -35,6 +36,7 @@ TEST(UcSender, IsDoneWhenItHasLeft) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
 }
 
+// 9.8.2: which operations there are.
 TEST(UcSender, KnowsNoReadsNorAtomics) {
     Probe p(connection());
     for (const WrOpcode opcode :
@@ -60,6 +62,7 @@ TEST(UcReceiver, GapGivesTheMessageUp) {
     EXPECT_TRUE(p.sent_to(0).empty());
 }
 
+// 9.8.2: also if its last packet is missing.
 TEST(UcReceiver, LostEndIsNoticedByTheNextMessage) {
     Probe p(connection());
     p.ends[1].receive(1, 0, 1024);
@@ -70,6 +73,7 @@ TEST(UcReceiver, LostEndIsNoticedByTheNextMessage) {
     EXPECT_EQ(p.only_completion(1, true).byte_len, 8U);
 }
 
+// 9.8.2: there is no RNR NAK.
 TEST(UcReceiver, WithoutAReceiveTheMessageIsLost) {
     Probe p(connection());
     p.post(0, p.request(0, WrOpcode::kSend, 0, 600));
@@ -82,6 +86,7 @@ TEST(UcReceiver, WithoutAReceiveTheMessageIsLost) {
     EXPECT_EQ(p.ends[1].state(), QpState::kRts);
 }
 
+// 9.8.2: nor any other.
 TEST(UcReceiver, ForbiddenWriteIsLostSilently) {
     Probe p(connection());
     const Bytes before = p.ends[1].bytes;
@@ -96,6 +101,7 @@ TEST(UcReceiver, ForbiddenWriteIsLostSilently) {
     EXPECT_TRUE(p.sent_to(0).empty());
 }
 
+// 9.9.3: the receiver has an error of its own.
 TEST(UcReceiver, ReceiveTooShortStopsTheReceiverOnly) {
     Probe p(connection());
     p.ends[1].receive(1, 0, 10);
@@ -150,6 +156,7 @@ TEST(Ud, DatagramLeavesRoomForTheGrh) {
     EXPECT_TRUE(p.same(0, 0, 1, 1000 + kGrhBytes, 100));
 }
 
+// 9.8.3: which the receiver sees.
 TEST(Ud, GrhArrivesAsItWasSent) {
     Probe p(datagram(true));
     p.ends[1].receive(1, 1000, 200);
@@ -188,6 +195,7 @@ TEST(Ud, QKeyMustBeTheReceivers) {
     EXPECT_EQ(p.completions(0).size(), 2U);
 }
 
+// 9.8.3: one packet, no more.
 TEST(Ud, DatagramLongerThanThePortsMtuIsALocalError) {
     Probe p(datagram());
     p.post(0, p.request(0, WrOpcode::kSend, 0, 4097));
@@ -197,6 +205,7 @@ TEST(Ud, DatagramLongerThanThePortsMtuIsALocalError) {
     EXPECT_TRUE(p.sent.empty());
 }
 
+// 9.8.3: without a receive request it is dropped.
 TEST(Ud, WithoutAReceiveItIsLost) {
     Probe p(datagram());
     p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
@@ -206,6 +215,7 @@ TEST(Ud, WithoutAReceiveItIsLost) {
     EXPECT_EQ(p.ends[1].state(), QpState::kRts);
 }
 
+// 9.8.3: 40 bytes more than the payload.
 TEST(Ud, ReceiveMustHoldTheGrhToo) {
     Probe p(datagram());
     const Bytes before = p.ends[1].bytes;
@@ -217,6 +227,7 @@ TEST(Ud, ReceiveMustHoldTheGrhToo) {
     EXPECT_EQ(p.ends[1].bytes, before);
 }
 
+// 9.8.3: which operations there are.
 TEST(Ud, OnlySends) {
     Probe p(datagram());
     EXPECT_EQ(p.post(0, p.request(0, WrOpcode::kWrite, 0, 8)), PostError::kInvalid);
@@ -283,6 +294,7 @@ TEST(Multicast, ReachesEveryMemberButTheSender) {
     EXPECT_EQ(p.sent.size(), 1U);
 }
 
+// 10.5: by the GID.
 TEST(Multicast, OtherGroupsDoNotHear) {
     MulticastPair p;
     p.ends[1].receive(1, 4096, 64);
@@ -298,6 +310,7 @@ TEST(Multicast, OtherGroupsDoNotHear) {
     EXPECT_TRUE(p.completions(1, true).empty());
 }
 
+// 10.5: one copy each.
 TEST(Multicast, AttachedTwiceHearsOnce) {
     MulticastPair p;
     p.ends[1].receive(1, 4096, 64);
@@ -309,6 +322,7 @@ TEST(Multicast, AttachedTwiceHearsOnce) {
     EXPECT_EQ(p.completions(1, true).size(), 1U);
 }
 
+// 9.6: keys are checked for every copy.
 TEST(Multicast, QKeyAndPKeyCountHereToo) {
     MulticastPair p;
     p.ends[1].receive(1, 4096, 64);
