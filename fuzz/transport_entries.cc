@@ -138,14 +138,8 @@ wire::PacketHeaders Rig::headers(Input in) const {
 bool Rig::outputs_hold(std::uint64_t now_ns) {
     Transmit out;
     for (int i = 0; i < 8 && hca.poll_transmit(out, now_ns); ++i) {
-        std::array<std::uint8_t, wire::kPayloadBytesMax> payload{};
-        if (out.payload.length() > payload.size()) {
-            return false;
-        }
-        out.payload.copy_to(payload);
         std::vector<std::uint8_t> wire_bytes(wire::kPacketBytesMax);
-        const auto size = wire::emit_packet(
-            out.headers, std::span(payload).first(out.payload.length()), wire_bytes);
+        const auto size = emit_packet(out, wire_bytes);
         if (!size) {
             return false;
         }

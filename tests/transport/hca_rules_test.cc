@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which packets reach a queue pair at all; XRC; whose turn it is.
 // Clauses are of IBA vol. 1; a test without one is about a choice of ours.
+#include <array>
+
 #include "probe.h"
 
 namespace softib::transport {
@@ -132,6 +134,76 @@ TEST(Hca, WorksWithoutBytes) {
     p.drive();
     EXPECT_EQ(p.completions(0).size(), 3U);
     EXPECT_EQ(p.only_completion(1, true).byte_len, 5000U);
+}
+
+TEST(Hca, WithoutBytesTheSamePacketsTravel) {
+    std::uint64_t packets[2]{};
+    std::uint64_t ended_ns[2]{};
+    for (const bool without : {false, true}) {
+        PairOptions o{.window = 8, .without_bytes = without, .seed = 5};
+        o.knobs.drop = 300;
+        Probe p(o);
+        for (int i = 0; i < 20; ++i) {
+            p.post(0, p.request(0, i % 2 == 0 ? WrOpcode::kRead : WrOpcode::kWrite, 0, 5000));
+        }
+        p.drive();
+        EXPECT_EQ(p.completions(0).size(), 20U);
+        packets[without ? 1 : 0] = p.packets;
+        ended_ns[without ? 1 : 0] = p.now_ns;
+    }
+    EXPECT_EQ(packets[0], packets[1]);
+    EXPECT_EQ(ended_ns[0], ended_ns[1]);
+    EXPECT_GT(packets[0], 300U);
+}
+
+TEST(Hca, PayloadOfManyPlacesIsOnePacket) {
+    Probe p({.global = true});
+    End& a = p.ends[0];
+    const std::array<Sge, 4> sges{a.sge(10, 7), a.sge(500, 0), a.sge(90, 100), a.sge(3, 50)};
+    WorkRequest wr = p.request(0, WrOpcode::kSend, 0, 0);
+    wr.sges = sges;
+    p.post(0, wr);
+    Transmit out;
+    ASSERT_TRUE(a.hca.poll_transmit(out, 0));
+    Bytes bytes(wire::kPacketBytesMax);
+    EXPECT_FALSE(emit_packet(out, std::span(bytes).first(200)));
+    const auto size = emit_packet(out, bytes);
+    ASSERT_TRUE(size);
+    const auto packet = wire::parse_packet(std::span(bytes).first(*size));
+    ASSERT_TRUE(packet);
+    EXPECT_EQ(packet->headers, out.headers);
+    Bytes expected(a.at(10), a.at(17));
+    expected.insert(expected.end(), a.at(90), a.at(190));
+    expected.insert(expected.end(), a.at(3), a.at(53));
+    EXPECT_TRUE(std::ranges::equal(packet->payload, expected));
+}
+
+// A packet to ourselves comes back through whoever drives us.
+TEST(Hca, TalksToItself) {
+    Probe p;
+    End& a = p.ends[0];
+    QpAttr attr;
+    a.hca.modify_qp(a.qpn, attr, qp_attr::kState);
+    p.to_init(0);
+    attr.state = QpState::kRtr;
+    attr.av.dlid = a.lid;
+    attr.path_mtu = 1;
+    attr.dest_qpn = a.qpn.value;
+    attr.max_dest_rd_atomic = 1;
+    using namespace qp_attr;
+    ASSERT_TRUE(a.hca.modify_qp(
+        a.qpn, attr,
+        kState | kAv | kPathMtu | kDestQpn | kRqPsn | kMaxDestRdAtomic | kMinRnrTimer));
+    p.to_rts(0);
+    a.receive(1, 2000, 600);
+    p.post(0, p.request(0, WrOpcode::kSend, 0, 600));
+    Transmit out;
+    while (a.hca.poll_transmit(out, 0)) {
+        a.hca.handle_packet(out.headers, out.payload, 0);
+    }
+    EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
+    EXPECT_EQ(p.only_completion(0, true).byte_len, 600U);
+    EXPECT_TRUE(p.same(0, 0, 0, 2000, 600));
 }
 
 TEST(Hca, QueuePairsTakeTurns) {

@@ -85,6 +85,20 @@ void QpCore::begin(wire::PacketHeaders& headers, wire::Operation operation, Psn 
     headers.bth.m = attr.path_mig_state == 0;  // Migrated, as long as nobody arms another path.
 }
 
+std::expected<std::size_t, wire::PacketError> emit_packet(const Transmit& transmit,
+                                                          std::span<std::uint8_t> out) {
+    const wire::PacketHeaders& headers = transmit.headers;
+    const auto info = wire::opcode_info(headers.bth.opcode);
+    const std::size_t payload_at = wire::Lrh::kBytes + (headers.grh ? wire::Grh::kBytes : 0) +
+                                   wire::Bth::kBytes + (info ? info->header_bytes() : 0);
+    if (out.size() < payload_at + transmit.payload.length()) {
+        return std::unexpected(wire::PacketError::kTooShort);
+    }
+    const auto payload = out.subspan(payload_at, transmit.payload.length());
+    transmit.payload.copy_to(payload);
+    return wire::emit_packet(headers, payload, out);
+}
+
 void set_address(wire::PacketHeaders& headers, const AddressVector& to, const Port& port) {
     headers.lrh.sl = to.sl;
     headers.lrh.dlid = to.dlid;

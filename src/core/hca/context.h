@@ -6,7 +6,9 @@
 
 #include <array>
 #include <cstdint>
+#include <expected>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -72,6 +74,10 @@ struct Transmit {
     wire::PacketHeaders headers;
     Payload payload;
 };
+
+/// The packet's bytes, with check sums; its payload is gathered into place. Says how many.
+std::expected<std::size_t, wire::PacketError> emit_packet(const Transmit& transmit,
+                                                          std::span<std::uint8_t> out);
 
 struct QpInit {
     QpType type = QpType::kRc;
