@@ -12,6 +12,7 @@
 #include "core/wire/packet.h"
 #include "core/wire/smp.h"
 #include "management_entries.h"
+#include "transport_entries.h"
 
 namespace softib::fuzz {
 
@@ -126,6 +127,7 @@ constexpr Entry kEntries[] = {
     {"SubnetAdmin", subnet_admin_holds},
     {"NodeAgents", node_agents_hold},
     {"Netlist", netlist_holds},
+    {"Transport", transport_holds},
 #define SOFTIB_WIRE_FORMAT(name) {#name, format_holds<name>},
 #include "core/wire/formats.inc"
 #undef SOFTIB_WIRE_FORMAT

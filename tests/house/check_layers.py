@@ -10,7 +10,7 @@ ALLOWED = {
     "core/base": [],
     "core/wire": ["core/base"],
     "core/topo": ["core/base"],
-    "core/hca": ["core/base"],
+    "core/hca": ["core/base", "core/wire"],
     "core/agent": ["core/base", "core/wire", "core/topo"],
     "core/sm": ["core/base", "core/wire", "core/topo", "core/agent"],
     "runtime/live": ["core/base", "core/wire", "core/topo", "core/hca", "core/agent", "core/sm"],

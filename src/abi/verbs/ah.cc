@@ -23,7 +23,7 @@ live::AddressVector to_core(const ibv_ah_attr& attr) {
     av.traffic_class = attr.grh.traffic_class;
     av.sgid_index = attr.grh.sgid_index;
     av.flow_label = attr.grh.flow_label;
-    std::memcpy(av.dgid, attr.grh.dgid.raw, sizeof av.dgid);
+    std::memcpy(av.dgid.bytes.data(), attr.grh.dgid.raw, sizeof av.dgid);
     return av;
 }
 
@@ -37,7 +37,7 @@ ibv_ah_attr from_core(const live::AddressVector& av, std::uint8_t port, std::uin
     attr.grh.traffic_class = av.traffic_class;
     attr.grh.sgid_index = av.sgid_index;
     attr.grh.flow_label = av.flow_label;
-    std::memcpy(attr.grh.dgid.raw, av.dgid, sizeof av.dgid);
+    std::memcpy(attr.grh.dgid.raw, av.dgid.bytes.data(), sizeof av.dgid);
     attr.port_num = port;
     attr.static_rate = static_rate;
     return attr;

@@ -208,7 +208,9 @@ std::expected<std::size_t, PacketError> emit_packet(const PacketHeaders& headers
     put(bth, left);
     for_each_extended(headers, info->headers,
                       [&](std::string_view, const auto& header) { put(header, left); });
-    std::ranges::copy(payload, left.begin());
+    if (payload.data() != left.data()) {
+        std::ranges::copy(payload, left.begin());
+    }
     std::ranges::fill(left.subspan(payload.size(), pad), std::uint8_t{0});
     store_be(&out[before_vcrc - kIcrcBytes], icrc(out.first(before_vcrc - kIcrcBytes)));
     store_be(&out[before_vcrc], vcrc(out.first(before_vcrc)));

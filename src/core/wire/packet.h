@@ -71,8 +71,9 @@ struct Packet {
 /// Of exactly one packet's bytes, VCRC included; both check sums must be right.
 std::expected<Packet, PacketError> parse_packet(std::span<const std::uint8_t> bytes);
 
-/// Writes the packet and says how many bytes it took. Follows from the rest, whatever is given:
-/// LNH, PktLen, PayLen, PadCnt, both check sums, and the three versions and NxtHdr.
+/// Writes the packet and says how many bytes it took; its payload may be in its place already.
+/// Follows from the rest, whatever is given: LNH, PktLen, PayLen, PadCnt, both check sums, and the
+/// three versions and NxtHdr.
 std::expected<std::size_t, PacketError> emit_packet(const PacketHeaders& headers,
                                                     std::span<const std::uint8_t> payload,
                                                     std::span<std::uint8_t> out);

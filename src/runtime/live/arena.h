@@ -22,6 +22,7 @@
 
 #include "core/base/ids.h"
 #include "core/hca/qp_state.h"
+#include "core/hca/vocabulary.h"
 
 namespace softib::live {
 
@@ -323,11 +324,7 @@ inline std::uint32_t with_kind(std::uint32_t word, ArmKind kind) {
     return (word & ~kArmKindMask) | kind;
 }
 
-struct Sge {
-    std::uint64_t addr;
-    std::uint32_t length;
-    std::uint32_t lkey;
-};
+using hca::Sge;
 
 /// A receive request in a ring; `sges` follow it (stride is in the queue).
 struct RecvWqe {
@@ -354,7 +351,7 @@ struct RecvRing {
     std::atomic<std::uint32_t> rnr_waiter;
 };
 
-inline constexpr std::uint32_t kSgesMax = 32;
+using hca::kSgesMax;
 
 /// A receive request copied out of a ring.
 struct TakenRecv {
@@ -473,17 +470,10 @@ struct alignas(64) SrqShared {
     std::uint32_t use;  ///< Counts uses of this entry.
 };
 
-enum AccessFlags : std::uint32_t {  // ibv_access_flags values
-    kLocalWrite = 1,
-    kRemoteWrite = 2,
-    kRemoteRead = 4,
-    kRemoteAtomic = 8,
-    kMwBind = 16,
-    kZeroBased = 32,
-};
-
-enum class KeyKind : std::uint8_t { kRegion = 0, kNull = 1, kWindow1 = 2, kWindow2 = 3, kDeviceMemory = 4 };
-constexpr bool is_window(KeyKind kind) { return kind == KeyKind::kWindow1 || kind == KeyKind::kWindow2; }
+using hca::AccessFlags;
+using hca::KeyKind;
+using hca::is_window;
+using enum hca::AccessFlags;
 
 /// A stretch of a region that is not covered by its main extent.
 struct Extent {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/hca/packets.h"
+#include "core/hca/qp_attr.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/cq.h"
 #include "runtime/live/path.h"
@@ -52,33 +53,7 @@ struct QpInit {
     void* user = nullptr;  ///< The ABI's object.
 };
 
-/// What modify sets and query returns; numbers as in ibv_qp_attr.
-struct QpAttr {
-    QpState state = QpState::kReset;
-    std::uint8_t path_mtu = 0;
-    std::uint8_t path_mig_state = 0;
-    std::uint32_t qkey = 0;
-    std::uint32_t rq_psn = 0;
-    std::uint32_t sq_psn = 0;
-    std::uint32_t dest_qpn = 0;
-    std::uint32_t access = 0;
-    AddressVector av;
-    std::uint8_t av_port = 0;
-    std::uint8_t av_static_rate = 0;
-    AddressVector alt_av;
-    std::uint8_t alt_port = 0;
-    std::uint16_t alt_pkey_index = 0;
-    std::uint8_t alt_timeout = 0;
-    std::uint16_t pkey_index = 0;
-    std::uint8_t sq_async_notify = 0;
-    std::uint8_t max_rd_atomic = 0;
-    std::uint8_t max_dest_rd_atomic = 0;
-    std::uint8_t min_rnr_timer = 0;
-    std::uint8_t port = 0;
-    std::uint8_t timeout = 0;
-    std::uint8_t retry_cnt = 0;
-    std::uint8_t rnr_retry = 0;
-};
+using hca::QpAttr;
 
 class Qp {
   public:
@@ -211,7 +186,7 @@ class Qp {
         Lid dlid;
         PKey pkey;
         bool global;
-        std::uint8_t dgid[16];
+        Gid dgid;
         std::vector<std::uint32_t> qpns;
 
         bool is_of(const AddressVector& to, PKey key) const;
@@ -234,7 +209,6 @@ class Qp {
     void apply(const QpAttr& attr, std::uint32_t mask);
     int enter_state(QpState to, std::uint32_t mask);
     void reset_locked();
-    int check_values(const QpAttr& attr, std::uint32_t mask) const;
     void raise(AsyncKind kind);
 
     // The hot part: what a small write reads, side by side.

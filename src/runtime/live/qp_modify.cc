@@ -9,76 +9,10 @@
 
 namespace softib::live {
 
-namespace {
-
 namespace qa = hca::qp_attr;
 
-constexpr std::uint8_t kMtuCodeMin = 1;  // IBV_MTU_256
-constexpr std::uint8_t kMtuCodeMax = 5;  // IBV_MTU_4096
-constexpr std::uint8_t kRdAtomicMax = 16;
-
-std::uint32_t mtu_bytes(std::uint8_t code) { return 128U << code; }
-
-/// Programs set both ends of an XRC connection up alike; what the half at hand has no use for is
-/// dropped, as the kernel does.
-std::uint32_t ignored_attributes(QpType type) {
-    switch (type) {
-        case QpType::kXrcSend:
-            return qa::kMaxDestRdAtomic | qa::kMinRnrTimer;
-        case QpType::kXrcRecv:
-            return qa::kMaxQpRdAtomic | qa::kRetryCnt | qa::kRnrRetry;
-        default:
-            return 0;
-    }
-}
-
-}  // namespace
-
-int Qp::check_values(const QpAttr& attr, std::uint32_t mask) const {
-    const bool bad = ((mask & qa::kPort) != 0 && attr.port != 1) ||
-                     ((mask & qa::kPkeyIndex) != 0 && attr.pkey_index >= kPKeysPerPort) ||
-                     ((mask & qa::kPathMtu) != 0 &&
-                      (attr.path_mtu < kMtuCodeMin || attr.path_mtu > kMtuCodeMax)) ||
-                     ((mask & qa::kMaxQpRdAtomic) != 0 && attr.max_rd_atomic > kRdAtomicMax) ||
-                     ((mask & qa::kMaxDestRdAtomic) != 0 && attr.max_dest_rd_atomic > kRdAtomicMax) ||
-                     ((mask & qa::kRetryCnt) != 0 && attr.retry_cnt > 7) ||
-                     ((mask & qa::kRnrRetry) != 0 && attr.rnr_retry > 7) ||
-                     ((mask & qa::kTimeout) != 0 && attr.timeout > 31) ||
-                     ((mask & qa::kMinRnrTimer) != 0 && attr.min_rnr_timer > 31) ||
-                     ((mask & qa::kDestQpn) != 0 && attr.dest_qpn > 0xFFFFFF) ||
-                     ((mask & qa::kAv) != 0 && attr.av_port > 1);
-    return bad ? EINVAL : 0;
-}
-
 void Qp::apply(const QpAttr& attr, std::uint32_t mask) {
-    const auto take = [&](std::uint32_t bit, auto member) {
-        if ((mask & bit) != 0) {
-            attr_.*member = attr.*member;
-        }
-    };
-    take(qa::kEnSqdAsyncNotify, &QpAttr::sq_async_notify);
-    take(qa::kAccessFlags, &QpAttr::access);
-    take(qa::kPkeyIndex, &QpAttr::pkey_index);
-    take(qa::kPort, &QpAttr::port);
-    take(qa::kQkey, &QpAttr::qkey);
-    take(qa::kAv, &QpAttr::av);
-    take(qa::kAv, &QpAttr::av_port);
-    take(qa::kAv, &QpAttr::av_static_rate);
-    take(qa::kPathMtu, &QpAttr::path_mtu);
-    take(qa::kTimeout, &QpAttr::timeout);
-    take(qa::kRetryCnt, &QpAttr::retry_cnt);
-    take(qa::kRnrRetry, &QpAttr::rnr_retry);
-    take(qa::kRqPsn, &QpAttr::rq_psn);
-    take(qa::kSqPsn, &QpAttr::sq_psn);
-    take(qa::kMaxQpRdAtomic, &QpAttr::max_rd_atomic);
-    take(qa::kMaxDestRdAtomic, &QpAttr::max_dest_rd_atomic);
-    take(qa::kAltPath, &QpAttr::alt_av);
-    take(qa::kAltPath, &QpAttr::alt_port);
-    take(qa::kAltPath, &QpAttr::alt_pkey_index);
-    take(qa::kAltPath, &QpAttr::alt_timeout);
-    take(qa::kMinRnrTimer, &QpAttr::min_rnr_timer);
-    take(qa::kPathMigState, &QpAttr::path_mig_state);
-    take(qa::kDestQpn, &QpAttr::dest_qpn);
+    hca::apply_attributes(attr_, attr, mask);
     shared_->access = attr_.access;
     if (shared_->pkey_index != attr_.pkey_index) {
         // What datagrams counted until now was of the other partition.
@@ -139,7 +73,7 @@ int Qp::enter_state(QpState to, std::uint32_t mask) {
     }
     if (to == QpState::kRtr) {
         const bool datagram = init_.type == QpType::kUd;
-        const std::uint32_t mtu = datagram ? 4096 : mtu_bytes(attr_.path_mtu);
+        const std::uint32_t mtu = datagram ? 4096 : hca::mtu_bytes(attr_.path_mtu);
         format_ = hca::make_wire_format(init_.type, !datagram && attr_.av.global, mtu);
         format_grh_ = hca::make_wire_format(init_.type, true, mtu);
         if (!datagram) {
@@ -185,12 +119,12 @@ int Qp::modify(const QpAttr& attr, std::uint32_t mask) {
     }
     const QpState to = (mask & qa::kState) != 0 ? attr.state : state_;
     int error = 0;
-    mask &= ~ignored_attributes(init_.type);
+    mask &= ~hca::ignored_attributes(init_.type);
     if (!hca::check_transition(init_.type, state_, to, mask).ok()) {
         error = EINVAL;
     }
-    if (error == 0) {
-        error = check_values(attr, mask);
+    if (error == 0 && !hca::values_are_valid(attr, mask, kPKeysPerPort)) {
+        error = EINVAL;
     }
     if (error == 0) {
         apply(attr, mask);

@@ -11,32 +11,9 @@ namespace softib::live {
 
 namespace {
 
-constexpr std::uint8_t kRnrRetryForever = 7;
 /// A peer that is gone and a timeout of "never": the program still gets its error.
 constexpr std::uint64_t kDeadPeerNs = 2'000'000'000;
 constexpr std::uint64_t kLivenessPeriodNs = 20'000'000;
-
-WcOpcode completion_opcode(WrOpcode opcode) {
-    switch (opcode) {
-        case WrOpcode::kWrite:
-        case WrOpcode::kWriteImm:
-            return WcOpcode::kRdmaWrite;
-        case WrOpcode::kRead:
-            return WcOpcode::kRdmaRead;
-        case WrOpcode::kCompareSwap:
-            return WcOpcode::kCompSwap;
-        case WrOpcode::kFetchAdd:
-            return WcOpcode::kFetchAdd;
-        case WrOpcode::kLocalInv:
-            return WcOpcode::kLocalInv;
-        case WrOpcode::kBindMw:
-            return WcOpcode::kBindMw;
-        case WrOpcode::kAtomicWrite:
-            return WcOpcode::kAtomicWrite;
-        default:
-            return WcOpcode::kSend;
-    }
-}
 
 std::uint32_t completion_bytes(const WorkRequest& wr) {
     if (wr.opcode == WrOpcode::kCompareSwap || wr.opcode == WrOpcode::kFetchAdd) {
@@ -89,7 +66,7 @@ void Qp::complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status) 
     e.qpn = shared_->qpn;
     e.wqe_index = posted;
     e.status = static_cast<std::uint8_t>(status);
-    e.opcode = static_cast<std::uint8_t>(completion_opcode(wr.opcode));
+    e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(wr.opcode));
     e.byte_len = completion_bytes(wr);
     cq_push(*process_, init_.send_cq->shared(), e, status != WcStatus::kSuccess);
 }
@@ -115,7 +92,7 @@ void Qp::start_wait(const Verdict& verdict) {
     wait_reason_ = verdict.outcome;
     std::uint64_t limit = 0;
     if (verdict.outcome == Outcome::kNotReady) {
-        if (attr_.rnr_retry != kRnrRetryForever) {
+        if (attr_.rnr_retry != hca::kRnrRetryForever) {
             limit = attr_.rnr_retry * hca::rnr_timer_ns(peer_->min_rnr_timer);
         }
     } else {

@@ -16,7 +16,6 @@ namespace softib::live {
 namespace {
 
 constexpr std::uint32_t kGrhBytes = 40;
-constexpr std::uint32_t kQKeyControlled = 0x80000000;
 
 /// The 40 bytes in front of every datagram's payload: the global route header, or space.
 void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_t payload) {
@@ -34,12 +33,12 @@ void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_
     out[6] = 0x1B;  // IBA transport
     out[7] = static_cast<char>(to.hop_limit);
     std::memcpy(out + 8, sgid.bytes.data(), 16);
-    std::memcpy(out + 24, to.dgid, 16);
+    std::memcpy(out + 24, to.dgid.bytes.data(), to.dgid.bytes.size());
 }
 
 /// A group's members are who attached to its GID; a packet without one has only its LID.
 bool is_group_of(const McastGroup& group, const AddressVector& to) {
-    return to.global ? std::memcmp(group.mgid, to.dgid, sizeof group.mgid) == 0
+    return to.global ? std::memcmp(group.mgid, to.dgid.bytes.data(), sizeof group.mgid) == 0
                      : group.mlid == to.dlid.value;
 }
 
@@ -163,8 +162,7 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
         bad_key(hca, packet);
         return false;
     }
-    // The high bit asks for the sender's own Q_Key (IBA vol. 1, 10.2.5).
-    const std::uint32_t qkey = (wr.remote_qkey & kQKeyControlled) != 0 ? attr_.qkey : wr.remote_qkey;
+    const std::uint32_t qkey = (wr.remote_qkey & hca::kQKeyControlled) != 0 ? attr_.qkey : wr.remote_qkey;
     if (qkey != target.qkey) {
         RefusedPacket packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
         packet.key = qkey;
@@ -251,8 +249,7 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
 }
 
 bool Qp::Audience::is_of(const AddressVector& to, PKey key) const {
-    return dlid == to.dlid && pkey == key && global == to.global &&
-           (!global || std::memcmp(dgid, to.dgid, sizeof dgid) == 0);
+    return dlid == to.dlid && pkey == key && global == to.global && (!global || dgid == to.dgid);
 }
 
 /// The queue pairs that are attached to the group at the ports where the switches' tables lead,
@@ -311,7 +308,7 @@ const Qp::Audience& Qp::audience(const AddressVector& to) {
             added.dlid = to.dlid;
             added.pkey = pkey;
             added.global = to.global;
-            std::memcpy(added.dgid, to.dgid, sizeof added.dgid);
+            added.dgid = to.dgid;
         }
     }
     Audience& audience = audiences_[audience_last_];

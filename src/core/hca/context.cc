@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/hca/context.h"
+
+namespace softib::hca {
+
+namespace {
+
+constexpr std::uint32_t kWordBytes = 4;
+
+}  // namespace
+
+std::string_view to_string(Counted counted) {
+    constexpr std::array<std::string_view, kCountedKinds> kNames{
+        "bad LID",           "bad GRH",    "no QP",          "wrong service",   "wrong state",
+        "bad P_Key",         "bad Q_Key",  "bad length",     "out of sequence", "duplicate",
+        "unknown duplicate", "ghost",      "bad response",   "invalid request", "access violation",
+        "operational error", "not ready",  "nobody listens", "lost message",    "timeout",
+        "retransmit",        "CQ overrun", "event lost"};
+    const auto index = static_cast<std::size_t>(counted);
+    return index < kNames.size() ? kNames[index] : "?";
+}
+
+void Context::complete(CqId cq, const Completion& completion, bool solicited) {
+    switch (cqs[cq.value].push(completion, solicited)) {
+        case CompletionQueue::Pushed::kQuietly:
+            return;
+        case CompletionQueue::Pushed::kNotify:
+            if (events_count == events.size()) {
+                count(Counted::kEventLost);
+                return;
+            }
+            events[(events_head + events_count++) % events.size()] = {
+                .kind = Event::Kind::kCompletion, .id = cq.value};
+            return;
+        case CompletionQueue::Pushed::kOverrun:
+            count(Counted::kCqOverrun);
+            raise(AsyncKind::kCqErr, cq.value);
+            return;
+    }
+}
+
+void Context::raise(AsyncKind kind, std::uint32_t id) {
+    if (events_count == events.size()) {
+        count(Counted::kEventLost);
+        return;
+    }
+    events[(events_head + events_count++) % events.size()] = {
+        .kind = Event::Kind::kAsync, .async = kind, .id = id};
+}
+
+bool Context::take(SrqId id, TakenReceive& out) {
+    SharedReceiveQueue* shared = srq(id);
+    if (shared == nullptr || !shared->queue.take(out)) {
+        return false;
+    }
+    if (shared->queue.size() < shared->limit) {
+        shared->limit = 0;
+        raise(AsyncKind::kSrqLimitReached, id.value);
+    }
+    return true;
+}
+
+wire::Transport transport_of(QpType type) {
+    switch (type) {
+        case QpType::kUc:
+            return wire::Transport::kUc;
+        case QpType::kUd:
+            return wire::Transport::kUd;
+        case QpType::kXrcSend:
+        case QpType::kXrcRecv:
+            return wire::Transport::kXrc;
+        case QpType::kRc:
+            break;
+    }
+    return wire::Transport::kRc;
+}
+
+void QpCore::begin(wire::PacketHeaders& headers, wire::Operation operation, Psn psn) const {
+    headers = {};
+    set_address(headers, attr.av, context.port);
+    headers.bth.opcode = wire::opcode(transport(), operation);
+    headers.bth.p_key = context.pkey(attr.pkey_index);
+    headers.bth.dest_qp = Qpn{attr.dest_qpn};
+    headers.bth.psn = psn;
+    headers.bth.m = attr.path_mig_state == 0;  // Migrated, as long as nobody arms another path.
+}
+
+std::expected<std::size_t, wire::PacketError> emit_packet(const Transmit& transmit,
+                                                          std::span<std::uint8_t> out) {
+    const wire::PacketHeaders& headers = transmit.headers;
+    const auto info = wire::opcode_info(headers.bth.opcode);
+    const std::size_t payload_at = wire::Lrh::kBytes + (headers.grh ? wire::Grh::kBytes : 0) +
+                                   wire::Bth::kBytes + (info ? info->header_bytes() : 0);
+    if (out.size() < payload_at + transmit.payload.length()) {
+        return std::unexpected(wire::PacketError::kTooShort);
+    }
+    const auto payload = out.subspan(payload_at, transmit.payload.length());
+    transmit.payload.copy_to(payload);
+    return wire::emit_packet(headers, payload, out);
+}
+
+void set_address(wire::PacketHeaders& headers, const AddressVector& to, const Port& port) {
+    headers.lrh.sl = to.sl;
+    headers.lrh.dlid = to.dlid;
+    const unsigned bits = to.path_bits & ((1U << port.lmc) - 1);
+    headers.lrh.slid = Lid{static_cast<std::uint16_t>(port.lid.value | bits)};
+    if (to.global) {
+        wire::Grh& grh = headers.grh.emplace();
+        grh.tclass = to.traffic_class;
+        grh.flow_label = to.flow_label & 0xFFFFF;
+        grh.hop_lmt = to.hop_limit;
+        grh.sgid = to.sgid_index < port.gids.size() ? port.gids[to.sgid_index] : Gid{};
+        grh.dgid = to.dgid;
+        headers.lrh.lnh = wire::LinkNextHeader::kGlobal;
+    }
+}
+
+void set_lengths(wire::PacketHeaders& headers, std::uint32_t payload_bytes) {
+    const auto info = wire::opcode_info(headers.bth.opcode);
+    const std::uint32_t pad = (kWordBytes - payload_bytes % kWordBytes) % kWordBytes;
+    const std::uint32_t behind_grh =
+        static_cast<std::uint32_t>(wire::Bth::kBytes + (info ? info->header_bytes() : 0) +
+                                   wire::kIcrcBytes) +
+        payload_bytes + pad;
+    headers.bth.pad_cnt = static_cast<std::uint8_t>(pad);
+    std::uint32_t bytes = static_cast<std::uint32_t>(wire::Lrh::kBytes) + behind_grh;
+    if (headers.grh) {
+        headers.grh->pay_len = static_cast<std::uint16_t>(behind_grh);
+        bytes += static_cast<std::uint32_t>(wire::Grh::kBytes);
+    }
+    headers.lrh.pkt_len = static_cast<std::uint16_t>(bytes / kWordBytes);
+}
+
+}  // namespace softib::hca

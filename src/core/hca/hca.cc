@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Objects, commands, and whose turn it is to send.
+#include "core/hca/hca.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace softib::hca {
+
+namespace {
+
+constexpr std::uint32_t kIndexBits = 20;
+constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
+/// Of 16, so that no number is that of multicasts.
+constexpr std::uint32_t kUses = 15;
+constexpr std::uint32_t kSpecialQps = 2;
+
+}  // namespace
+
+Hca::Hca(Memory& memory, const Port& port, const HcaLimits& limits)
+    : context_(memory),
+      limits_(limits),
+      slots_(limits.qps + kSpecialQps),
+      ready_(limits.qps),
+      timers_(limits.qps + kSpecialQps) {
+    SOFTIB_CHECK(limits.qps + kSpecialQps <= kIndexMask);
+    context_.port = port;
+    context_.cqs.reserve(limits.cqs);
+    context_.srqs.reserve(limits.srqs);
+    context_.events.resize(limits.events);
+    members_.reserve(limits.group_members);
+    free_slots_.reserve(limits.qps);
+    for (std::uint32_t i = limits.qps; i != 0; --i) {
+        free_slots_.push_back(i + kSpecialQps - 1);
+    }
+}
+
+QueuePair* Hca::find(Qpn qpn) const {
+    const std::uint32_t index = qpn.value & kIndexMask;
+    QueuePair* qp = index < slots_.size() ? slots_[index].qp.get() : nullptr;
+    return qp != nullptr && qp->core().qpn == qpn ? qp : nullptr;
+}
+
+std::optional<QpAttr> Hca::query_qp(Qpn qpn) const {
+    const QueuePair* qp = find(qpn);
+    return qp != nullptr ? std::optional(qp->attributes()) : std::nullopt;
+}
+
+std::optional<CqId> Hca::create_cq(std::uint32_t entries) {
+    if (entries == 0 || context_.cqs.size() == limits_.cqs) {
+        return std::nullopt;
+    }
+    context_.cqs.emplace_back(entries);
+    return CqId{static_cast<std::uint32_t>(context_.cqs.size() - 1)};
+}
+
+std::optional<SrqId> Hca::create_srq(const SrqInit& init) {
+    if (context_.srqs.size() == limits_.srqs || init.max_sge > kSgesMax || init.max_wr == 0 ||
+        (init.xrcd != 0 && init.cq.value >= context_.cqs.size())) {
+        return std::nullopt;
+    }
+    context_.srqs.emplace_back(
+        SharedReceiveQueue{.queue = ReceiveQueue(init.max_wr, std::max(init.max_sge, 1U)),
+                           .pd = init.pd,
+                           .limit = init.limit,
+                           .xrcd = init.xrcd,
+                           .cq = init.cq});
+    return SrqId{static_cast<std::uint32_t>(context_.srqs.size() - 1)};
+}
+
+bool Hca::set_srq_limit(SrqId srq, std::uint32_t limit) {
+    SharedReceiveQueue* found = context_.srq(srq);
+    if (found != nullptr) {
+        found->limit = limit;
+    }
+    return found != nullptr;
+}
+
+std::optional<Qpn> Hca::create_qp(const QpInit& init) {
+    const std::size_t cqs = context_.cqs.size();
+    if (free_slots_.empty() || init.send_cq.value >= cqs || init.recv_cq.value >= cqs ||
+        init.max_send_sge > kSgesMax || init.max_recv_sge > kSgesMax ||
+        init.max_inline > kInlineBytesMax || init.window_packets == 0 ||
+        init.window_packets >= kPsnHalf || (init.srq && context_.srq(*init.srq) == nullptr)) {
+        return std::nullopt;
+    }
+    const std::uint32_t index = free_slots_.back();
+    free_slots_.pop_back();
+    Slot& slot = slots_[index];
+    const Qpn qpn{index | (slot.use++ % kUses) << kIndexBits};
+    slot.qp = std::make_unique<QueuePair>(context_, init, qpn);
+    return qpn;
+}
+
+bool Hca::destroy_qp(Qpn qpn) {
+    QueuePair* qp = find(qpn);
+    if (qp == nullptr) {
+        return false;
+    }
+    QpAttr to_reset;
+    qp->modify(to_reset, qp_attr::kState);
+    std::erase_if(members_, [&](const Member& m) { return m.qpn == qpn; });
+    const std::uint32_t index = qpn.value & kIndexMask;
+    slots_[index].qp.reset();
+    free_slots_.push_back(index);
+    return true;
+}
+
+bool Hca::modify_qp(Qpn qpn, const QpAttr& attr, std::uint32_t mask) {
+    QueuePair* qp = find(qpn);
+    const bool modified = qp != nullptr && qp->modify(attr, mask);
+    touch(qpn);
+    return modified;
+}
+
+PostError Hca::post_send(Qpn qpn, const WorkRequest& wr) {
+    QueuePair* qp = find(qpn);
+    if (qp == nullptr) {
+        return PostError::kInvalid;
+    }
+    const PostError error = qp->post_send(wr);
+    touch(qpn);
+    return error;
+}
+
+PostError Hca::post_receive(Qpn qpn, std::uint64_t wr_id, std::span<const Sge> sges) {
+    QueuePair* qp = find(qpn);
+    return qp != nullptr ? qp->post_receive(wr_id, sges) : PostError::kInvalid;
+}
+
+PostError Hca::post_receive(SrqId srq, std::uint64_t wr_id, std::span<const Sge> sges) {
+    SharedReceiveQueue* found = context_.srq(srq);
+    return found != nullptr ? found->queue.post(wr_id, sges) : PostError::kInvalid;
+}
+
+bool Hca::attach(Qpn qpn, const Gid& group, Lid lid) {
+    const QueuePair* qp = find(qpn);
+    const Member member{qpn, group, lid};
+    if (qp == nullptr || qp->core().init.type != QpType::kUd || !group.is_multicast() ||
+        members_.size() == limits_.group_members) {
+        return false;
+    }
+    if (std::ranges::find(members_, member) == members_.end()) {
+        members_.push_back(member);
+    }
+    return true;
+}
+
+bool Hca::detach(Qpn qpn, const Gid& group, Lid lid) {
+    return std::erase(members_, Member{qpn, group, lid}) != 0;
+}
+
+bool Hca::arm(CqId cq, Arm arm) {
+    if (cq.value >= context_.cqs.size()) {
+        return false;
+    }
+    context_.cqs[cq.value].arm(arm);
+    return true;
+}
+
+void Hca::set_timer(std::uint32_t index) {
+    const std::uint64_t deadline = slots_[index].qp->deadline_ns();
+    if (deadline != kNever) {
+        timers_.set(index, deadline);
+    }
+}
+
+void Hca::touch(Qpn qpn) {
+    const std::uint32_t index = qpn.value & kIndexMask;
+    if (find(qpn) == nullptr) {
+        return;
+    }
+    set_timer(index);
+    if (!slots_[index].queued) {
+        slots_[index].queued = true;
+        ready_[(ready_head_ + ready_count_++) % ready_.size()] = index;
+    }
+}
+
+void Hca::handle_timeout(std::uint64_t now_ns) {
+    while (!timers_.empty() && timers_.first_ns() <= now_ns) {
+        const std::uint32_t index = timers_.pop();
+        QueuePair* qp = slots_[index].qp.get();
+        if (qp == nullptr) {
+            continue;
+        }
+        if (qp->deadline_ns() > now_ns) {
+            set_timer(index);
+            continue;
+        }
+        qp->handle_timeout(now_ns);
+        touch(qp->core().qpn);
+    }
+}
+
+bool Hca::poll_transmit(Transmit& out, std::uint64_t now_ns) {
+    while (ready_count_ != 0) {
+        const std::uint32_t index = ready_[ready_head_];
+        ready_head_ = (ready_head_ + 1) % ready_.size();
+        --ready_count_;
+        Slot& slot = slots_[index];
+        slot.queued = false;
+        if (slot.qp == nullptr || !slot.qp->poll_transmit(out, now_ns)) {
+            continue;
+        }
+        touch(slot.qp->core().qpn);
+        if (is_multicast(out.headers.lrh.dlid)) {
+            if (const auto info = wire::opcode_info(out.headers.bth.opcode)) {
+                deliver_multicast(out.headers, *info, out.payload, now_ns);
+            }
+        }
+        return true;
+    }
+    return false;
+}
+
+std::optional<Completion> Hca::poll_completion(CqId cq) {
+    return cq.value < context_.cqs.size() ? context_.cqs[cq.value].poll() : std::nullopt;
+}
+
+std::optional<Event> Hca::poll_event() {
+    if (context_.events_count == 0) {
+        return std::nullopt;
+    }
+    const Event event = context_.events[context_.events_head];
+    context_.events_head = (context_.events_head + 1) % context_.events.size();
+    --context_.events_count;
+    return event;
+}
+
+}  // namespace softib::hca

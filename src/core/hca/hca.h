@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// An HCA with one port: queue pairs by number, completion queues, shared receive queues, multicast
+// groups. It does no input or output: packets and time come in by handle_*, packets, completions,
+// events and the next deadline go out by poll_*. Time is nanoseconds on any clock that does not go
+// back. Nothing is allocated once queue pairs exist.
+//
+// Who drives it sends what poll_transmit() gives as soon as the link has room, also to itself when
+// the DLID is its own port's; multicast copies for its own queue pairs it makes itself. Packets to
+// QP0 and QP1 belong to the node's agents and are not given to it. Not there yet: automatic path
+// migration, reliable datagrams, ATOMIC WRITE.
+//
+// Thread rule: one caller at a time.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/hca/context.h"
+#include "core/hca/queue_pair.h"
+#include "core/hca/timer_heap.h"
+
+namespace softib::hca {
+
+struct HcaLimits {
+    std::uint32_t qps = 1024;
+    std::uint32_t cqs = 1024;
+    std::uint32_t srqs = 256;
+    std::uint32_t events = 1024;
+    std::uint32_t group_members = 1024;  ///< Over all multicast groups.
+};
+
+class Hca {
+  public:
+    Hca(Memory& memory, const Port& port, const HcaLimits& limits = {});
+
+    // Getters
+    const Port& port() const { return context_.port; }
+    std::uint64_t counter(Counted what) const {
+        return context_.counters[static_cast<std::size_t>(what)];
+    }
+    std::optional<QpAttr> query_qp(Qpn qpn) const;
+    /// When handle_timeout() is due at the latest; kNever: no timer runs.
+    std::uint64_t next_timeout_ns() const { return timers_.empty() ? kNever : timers_.first_ns(); }
+
+    // Commands. Nothing or false: a limit is reached or an argument is wrong.
+    void set_port(const Port& port) { context_.port = port; }
+    std::optional<CqId> create_cq(std::uint32_t entries);
+    struct SrqInit {
+        std::uint32_t max_wr = 0;
+        std::uint32_t max_sge = 1;
+        Pd pd{};
+        std::uint32_t limit = 0;
+        std::uint32_t xrcd = 0;  ///< 0: not of extended reliable connections.
+        CqId cq{};               ///< XRC only.
+    };
+    std::optional<SrqId> create_srq(const SrqInit& init);
+    bool set_srq_limit(SrqId srq, std::uint32_t limit);
+    std::optional<Qpn> create_qp(const QpInit& init);
+    bool destroy_qp(Qpn qpn);
+    bool modify_qp(Qpn qpn, const QpAttr& attr, std::uint32_t mask);
+    PostError post_send(Qpn qpn, const WorkRequest& wr);
+    PostError post_receive(Qpn qpn, std::uint64_t wr_id, std::span<const Sge> sges);
+    PostError post_receive(SrqId srq, std::uint64_t wr_id, std::span<const Sge> sges);
+    bool attach(Qpn qpn, const Gid& group, Lid lid);
+    bool detach(Qpn qpn, const Gid& group, Lid lid);
+    bool arm(CqId cq, Arm arm);
+
+    // Inputs
+    void handle_packet(const wire::PacketHeaders& headers, const Payload& payload,
+                       std::uint64_t now_ns);
+    void handle_packet(const wire::Packet& packet, std::uint64_t now_ns) {
+        handle_packet(packet.headers, Payload(packet.payload), now_ns);
+    }
+    void handle_timeout(std::uint64_t now_ns);
+
+    // Outputs
+    /// The next packet, queue pairs in turn; false: none now. Its payload lies in registered memory
+    /// and is valid until the next call.
+    bool poll_transmit(Transmit& out, std::uint64_t now_ns);
+    std::optional<Completion> poll_completion(CqId cq);
+    std::optional<Event> poll_event();
+
+  private:
+    struct Slot {
+        std::unique_ptr<QueuePair> qp;
+        std::uint32_t use = 0;
+        bool queued = false;  ///< In ready_.
+    };
+    struct Member {
+        Qpn qpn{};
+        Gid group{};
+        Lid lid{};
+        friend bool operator==(const Member&, const Member&) = default;
+    };
+
+    QueuePair* find(Qpn qpn) const;
+    /// After anything that may let a queue pair send, or wait.
+    void touch(Qpn qpn);
+    void set_timer(std::uint32_t index);
+
+    // hca_receive.cc
+    bool is_for_us(const wire::PacketHeaders& headers) const;
+    bool address_matches(const QpCore& core, const wire::PacketHeaders& headers);
+    bool keys_match(const QpCore& core, const wire::PacketHeaders& headers);
+    void deliver(QueuePair& qp, const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,
+                 const Payload& payload, std::uint64_t now_ns);
+    void deliver_multicast(const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,
+                           const Payload& payload, std::uint64_t now_ns);
+
+    Context context_;
+    HcaLimits limits_;
+    std::vector<Slot> slots_;
+    std::vector<std::uint32_t> free_slots_;
+    std::vector<std::uint32_t> ready_;  ///< A ring of slots.
+    std::size_t ready_head_ = 0;
+    std::size_t ready_count_ = 0;
+    TimerHeap timers_;
+    std::vector<Member> members_;
+};
+
+}  // namespace softib::hca

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which queue pair a packet is for, and whether it may have it (IBA vol. 1, 9.6).
+#include <algorithm>
+
+#include "core/hca/hca.h"
+
+namespace softib::hca {
+
+bool Hca::is_for_us(const wire::PacketHeaders& headers) const {
+    const unsigned own = context_.port.lid.value;
+    const unsigned dlid = headers.lrh.dlid.value;
+    return dlid >= own && dlid < own + (1U << context_.port.lmc);
+}
+
+/// A connection hears its peer only, on the path that was agreed on (IBA vol. 1, 9.6).
+bool Hca::address_matches(const QpCore& core, const wire::PacketHeaders& headers) {
+    const std::optional<wire::Grh>& grh = headers.grh;
+    if (core.init.type == QpType::kUd) {
+        const bool good =
+            !grh || is_multicast(headers.lrh.dlid) ||
+            std::ranges::find(context_.port.gids, grh->dgid) != context_.port.gids.end();
+        if (!good) {
+            context_.count(Counted::kBadGrh);
+        }
+        return good;
+    }
+    const AddressVector& av = core.attr.av;
+    if (headers.lrh.slid != av.dlid) {
+        context_.count(Counted::kBadLid);
+        return false;
+    }
+    const bool good = av.global == grh.has_value() &&
+                      (!grh || (grh->sgid == av.dgid && av.sgid_index < context_.port.gids.size() &&
+                                grh->dgid == context_.port.gids[av.sgid_index]));
+    if (!good) {
+        context_.count(Counted::kBadGrh);
+    }
+    return good;
+}
+
+bool Hca::keys_match(const QpCore& core, const wire::PacketHeaders& headers) {
+    if (!matches(headers.bth.p_key, context_.pkey(core.attr.pkey_index))) {
+        context_.count(Counted::kBadPKey);
+        return false;
+    }
+    if (core.init.type == QpType::kUd && headers.deth.q_key.value != core.attr.qkey) {
+        context_.count(Counted::kBadQKey);
+        return false;
+    }
+    return true;
+}
+
+void Hca::deliver(QueuePair& qp, const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,
+                  const Payload& payload, std::uint64_t now_ns) {
+    const QpCore& core = qp.core();
+    if (core.state < QpState::kRtr || core.state == QpState::kErr) {
+        context_.count(Counted::kWrongState);
+        return;
+    }
+    if (info.transport != core.transport()) {
+        context_.count(Counted::kWrongService);
+        return;
+    }
+    if (keys_match(core, headers) && address_matches(core, headers)) {
+        qp.handle_packet(headers, info.operation, payload, now_ns);
+        touch(core.qpn);
+    }
+}
+
+void Hca::deliver_multicast(const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,
+                            const Payload& payload, std::uint64_t now_ns) {
+    if (info.transport != wire::Transport::kUd || headers.bth.dest_qp != kQpnMulticast) {
+        context_.count(Counted::kWrongService);
+        return;
+    }
+    const auto is_hearer = [&](const Member& member) {
+        return headers.grh ? member.group == headers.grh->dgid : member.lid == headers.lrh.dlid;
+    };
+    const bool ours =
+        headers.lrh.slid.value >> context_.port.lmc == context_.port.lid.value >> context_.port.lmc;
+    bool heard = false;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        const Qpn qpn = members_[i].qpn;
+        // Never back to the queue pair that sent it, and once to one that is attached twice.
+        const bool before_too =
+            std::any_of(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(i),
+                        [&](const Member& other) { return other.qpn == qpn && is_hearer(other); });
+        if (!is_hearer(members_[i]) || before_too || (ours && qpn == headers.deth.src_qp)) {
+            continue;
+        }
+        if (QueuePair* qp = find(qpn)) {
+            heard = true;
+            deliver(*qp, headers, info, payload, now_ns);
+        }
+    }
+    if (!heard) {
+        context_.count(Counted::kNobodyListens);
+    }
+}
+
+void Hca::handle_packet(const wire::PacketHeaders& headers, const Payload& payload,
+                        std::uint64_t now_ns) {
+    const auto info = wire::opcode_info(headers.bth.opcode);
+    if (!info) {
+        context_.count(Counted::kWrongService);
+        return;
+    }
+    if (payload.length() != 0 && !info->has_payload) {
+        context_.count(Counted::kBadLength);
+        return;
+    }
+    if (is_multicast(headers.lrh.dlid)) {
+        // Our own, sent round: its hearers here have it already.
+        const bool ours = headers.lrh.slid.value >> context_.port.lmc ==
+                          context_.port.lid.value >> context_.port.lmc;
+        if (!ours) {
+            deliver_multicast(headers, *info, payload, now_ns);
+        }
+        return;
+    }
+    if (!is_for_us(headers)) {
+        context_.count(Counted::kBadLid);
+        return;
+    }
+    QueuePair* qp = find(headers.bth.dest_qp);
+    if (qp == nullptr) {
+        context_.count(Counted::kNoQp);
+        return;
+    }
+    deliver(*qp, headers, *info, payload, now_ns);
+}
+
+}  // namespace softib::hca

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The message that a connected queue pair is receiving: the packets of a SEND or RDMA WRITE in
+// their order, checked and placed one by one. Reliable and unreliable connections share it; who
+// calls has looked at the PSN, and decides what a fault means.
+
+#include <cstdint>
+#include <optional>
+
+#include "core/hca/context.h"
+#include "core/hca/message_packet.h"
+
+namespace softib::hca {
+
+enum class Fault : std::uint8_t {
+    kNone,
+    kNotReady,  ///< No receive request: nothing has changed.
+    kInvalidRequest,
+    kRemoteAccess,
+    kRemoteOperational,
+};
+
+struct Accepted {
+    Fault fault = Fault::kNone;
+    bool finished = false;        ///< The message is whole.
+    bool receive_failed = false;  ///< Its receive request was completed with an error.
+};
+
+/// Whose keys and receive requests a packet uses.
+struct Domain {
+    Pd rdma{};
+    Pd receive{};
+    std::optional<SrqId> srq;
+    CqId cq{};
+};
+/// Nothing: an XRC request that names no shared queue of this domain (IBA vol. 1, annex A14).
+std::optional<Domain> domain_of(QpCore& core, const wire::PacketHeaders& headers);
+
+/// The memory that a request wants, if the queue pair and the key allow it.
+std::optional<Place> remote_place(QpCore& core, const wire::PacketHeaders& headers,
+                                  std::uint32_t rkey, std::uint64_t addr, std::uint32_t length,
+                                  std::uint32_t access);
+
+class InboundMessage {
+  public:
+    InboundMessage(QpCore& core, ReceiveQueue* own) : core_(core), own_(own) {}
+
+    bool active() const { return kind_ != Kind::kNone; }
+    Accepted accept(const wire::PacketHeaders& headers, wire::Operation operation,
+                    const Payload& payload);
+    /// A packet is missing and never comes: the receive request waits for the next message.
+    void abandon() { kind_ = Kind::kNone; }
+    /// The receive request of an unfinished message is flushed.
+    void flush();
+    void reset() {
+        kind_ = Kind::kNone;
+        held_ = false;
+    }
+
+  private:
+    enum class Kind : std::uint8_t { kNone, kSend, kWrite };
+    struct Write {
+        std::uint64_t addr = 0;
+        std::uint32_t rkey = 0;
+        std::uint32_t left = 0;
+        std::uint32_t length = 0;
+    };
+
+    bool in_sequence(const PacketRole& role, const wire::PacketHeaders& headers) const;
+    Fault check_write(const wire::PacketHeaders& headers, const PacketRole& role, Write& write,
+                      std::uint32_t bytes);
+    bool hold_receive(const Domain& domain);
+    WcStatus place_send(const Domain& domain, const Payload& payload);
+    void place_write(const wire::PacketHeaders& headers, Write& write, const Payload& payload);
+    void complete_receive(const wire::PacketHeaders& headers, const PacketRole& role,
+                          const Domain& domain, WcStatus status);
+    Accepted finish(const wire::PacketHeaders& headers, const PacketRole& role,
+                    const Domain& domain);
+
+    QpCore& core_;
+    ReceiveQueue* own_;
+    Kind kind_ = Kind::kNone;
+    bool held_ = false;
+    CqId held_cq_;
+    std::uint32_t srq_ = 0;       ///< XRC: that of the message's first packet.
+    std::uint32_t received_ = 0;  ///< SEND: bytes so far.
+    Write write_;
+    TakenReceive receive_{};
+};
+
+}  // namespace softib::hca

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The packets of a SEND or RDMA WRITE, as both ends see them (IBA vol. 1, 9.4).
+
+#include "core/hca/send_queue.h"
+#include "core/wire/packet.h"
+
+namespace softib::hca {
+
+/// What an operation's name says about the packet.
+struct PacketRole {
+    bool send = false;
+    bool write = false;
+    bool first = false;  ///< "Only" is both.
+    bool last = false;
+    bool immediate = false;
+    bool invalidate = false;
+};
+PacketRole role_of(wire::Operation operation);
+
+wire::Operation message_operation(WrOpcode opcode, bool first, bool last);
+/// RETH, immediate, invalidated key and the solicited event, where the packet has them.
+void set_message_headers(wire::PacketHeaders& headers, const SendWqe& wqe, const PacketRole& role);
+
+}  // namespace softib::hca

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// One queue pair: its halves by its type, its state, and what a change of state does to them.
+
+#include <cstdint>
+#include <optional>
+
+#include "core/hca/context.h"
+#include "core/hca/rc_requester.h"
+#include "core/hca/rc_responder.h"
+#include "core/hca/unreliable_receiver.h"
+#include "core/hca/unreliable_sender.h"
+
+namespace softib::hca {
+
+class QueuePair {
+  public:
+    QueuePair(Context& context, const QpInit& init, Qpn qpn);
+    QueuePair(const QueuePair&) = delete;
+    QueuePair& operator=(const QueuePair&) = delete;
+
+    const QpCore& core() const { return core_; }
+    QpAttr attributes() const;
+    std::uint64_t deadline_ns() const;
+
+    // Commands. `mask`: bits of qp_attr; false: not allowed, and nothing has changed.
+    bool modify(const QpAttr& attr, std::uint32_t mask);
+    PostError post_send(const WorkRequest& wr);
+    PostError post_receive(std::uint64_t wr_id, std::span<const Sge> sges);
+
+    // Inputs. The packet is for this queue pair, of its service, from its peer.
+    void handle_packet(const wire::PacketHeaders& headers, wire::Operation operation,
+                       const Payload& payload, std::uint64_t now_ns);
+    void handle_timeout(std::uint64_t now_ns);
+
+    /// False: nothing to send until an input changes that.
+    bool poll_transmit(Transmit& out, std::uint64_t now_ns);
+
+  private:
+    void enter(QpState to);
+    void enter_error(bool say_last_words);
+    void reset();
+    void flush_receives();
+    bool transmit_request(Transmit& out, std::uint64_t now_ns);
+    /// Ends the connection if one of its halves said so.
+    void settle();
+    void established();
+
+    QpCore core_;
+    std::optional<ReceiveQueue> receives_;
+    std::optional<RcRequester> requester_;
+    std::optional<RcResponder> responder_;
+    std::optional<UnreliableSender> sender_;
+    std::optional<UcReceiver> receiver_;
+    bool request_next_ = false;  ///< Requests and responses take turns.
+    bool established_ = false;
+};
+
+}  // namespace softib::hca

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Requests that come in sequence, and those that come too early.
+#include "core/hca/rc_responder.h"
+
+#include <algorithm>
+
+namespace softib::hca {
+
+namespace {
+
+constexpr std::uint32_t kAtomicBytes = 8;
+
+}  // namespace
+
+AtomicOperands operands_of(const wire::PacketHeaders& headers, wire::Operation operation) {
+    const bool swap = operation == wire::Operation::kCompareSwap;
+    const wire::AtomicEth& eth = headers.atomic_eth;
+    // Of FetchAdd the swap field is what to add.
+    return {.compare_swap = swap,
+            .compare_add = swap ? eth.cmp_dt : eth.swap_dt,
+            .swap = swap ? eth.swap_dt : 0};
+}
+
+RcResponder::RcResponder(QpCore& core, ReceiveQueue* own)
+    : core_(core), own_(own), inbound_(core, own) {
+    reserve();
+}
+
+/// READs and atomics, fresh and repeated, and between any two of them one acknowledgement.
+void RcResponder::reserve() {
+    const std::size_t agreed = core_.attr.max_dest_rd_atomic;
+    const std::size_t slots = agreed == 0 ? 1 : 2 * (agreed + kRepeatedMax) + 1;
+    resources_.resize(std::max(resources_.size(), agreed));
+    if (responses_.size() < slots) {
+        std::vector<Response> wider(slots);
+        for (std::size_t i = 0; i < count_; ++i) {
+            wider[i] = response_at(i);
+        }
+        responses_.swap(wider);
+        head_ = 0;
+    }
+}
+
+void RcResponder::start() {
+    expected_ = Psn{core_.attr.rq_psn & kPsnMask};
+    msn_ = 0;
+    nak_sent_ = false;
+    stopped_ = false;
+    head_ = count_ = 0;
+    reserve();
+    resources_.assign(resources_.size(), {});
+    resource_next_ = 0;
+    fresh_ = repeated_ = 0;
+    inbound_.reset();
+}
+
+void RcResponder::handle_request(const wire::PacketHeaders& headers, wire::Operation operation,
+                                 const Payload& payload) {
+    const std::int32_t ahead = diff(headers.bth.psn, expected_);
+    if (ahead > 0) {
+        out_of_sequence();
+        return;
+    }
+    if (ahead < 0) {
+        handle_duplicate(headers, operation);
+        return;
+    }
+    nak_sent_ = false;
+    switch (operation) {
+        case wire::Operation::kReadRequest:
+            accept_read(headers);
+            return;
+        case wire::Operation::kCompareSwap:
+        case wire::Operation::kFetchAdd:
+            accept_atomic(headers, operation);
+            return;
+        default:
+            accept_message(headers, operation, payload);
+            return;
+    }
+}
+
+/// One NAK for each gap; the requester goes back to where it begins (IBA vol. 1, 9.7.5). After
+/// an RNR NAK the gap is known already.
+void RcResponder::out_of_sequence() {
+    core_.context.count(Counted::kOutOfSequence);
+    if (!nak_sent_) {
+        nak_sent_ = true;
+        say({.kind = Response::Kind::kNak,
+             .syndrome = nak(NakCode::kSequenceError),
+             .psn = expected_});
+    }
+}
+
+void RcResponder::advance(std::uint32_t psns) {
+    expected_ = expected_ + psns;
+}
+
+void RcResponder::accept_message(const wire::PacketHeaders& headers, wire::Operation operation,
+                                 const Payload& payload) {
+    const Accepted accepted = inbound_.accept(headers, operation, payload);
+    if (accepted.fault != Fault::kNone) {
+        refuse(accepted.fault, headers.bth.psn);
+        return;
+    }
+    advance(1);
+    if (accepted.finished) {
+        finish_message();
+    }
+    if (headers.bth.a) {
+        acknowledge();
+    }
+}
+
+RcResponder::Resource& RcResponder::next_resource() {
+    Resource& resource = resources_[resource_next_];
+    resource_next_ = (resource_next_ + 1) % core_.attr.max_dest_rd_atomic;
+    resource = {};
+    resource.used = true;
+    return resource;
+}
+
+void RcResponder::accept_read(const wire::PacketHeaders& headers) {
+    const wire::Reth& reth = headers.reth;
+    if (inbound_.active() || too_many_outstanding() || reth.dma_len > kMessageBytesMax) {
+        refuse(Fault::kInvalidRequest, headers.bth.psn);
+        return;
+    }
+    if (reth.dma_len != 0 &&
+        !remote_place(core_, headers, reth.r_key, reth.va, reth.dma_len, kRemoteRead)) {
+        refuse(Fault::kRemoteAccess, headers.bth.psn);
+        return;
+    }
+    Resource& resource = next_resource();
+    resource.psn = headers.bth.psn;
+    resource.psns = packets_of(reth.dma_len, core_.mtu);
+    resource.addr = reth.va;
+    resource.rkey = reth.r_key;
+    resource.length = reth.dma_len;
+    advance(resource.psns);
+    finish_message();
+    say({.kind = Response::Kind::kRead,
+         .psn = resource.psn,
+         .psns = resource.psns,
+         .addr = reth.va,
+         .rkey = reth.r_key,
+         .length = reth.dma_len,
+         .srq = headers.xrc_eth.xrcsrq});
+}
+
+void RcResponder::accept_atomic(const wire::PacketHeaders& headers, wire::Operation operation) {
+    const wire::AtomicEth& eth = headers.atomic_eth;
+    if (inbound_.active() || too_many_outstanding() || eth.va % kAtomicBytes != 0) {
+        refuse(Fault::kInvalidRequest, headers.bth.psn);
+        return;
+    }
+    const auto word = remote_place(core_, headers, eth.r_key, eth.va, kAtomicBytes, kRemoteAtomic);
+    if (!word) {
+        refuse(Fault::kRemoteAccess, headers.bth.psn);
+        return;
+    }
+    Resource& resource = next_resource();
+    resource.atomic = true;
+    resource.psn = headers.bth.psn;
+    resource.psns = 1;
+    resource.addr = eth.va;
+    resource.rkey = eth.r_key;
+    resource.operands = operands_of(headers, operation);
+    resource.original = core_.context.memory.execute(*word, resource.operands);
+    advance(1);
+    finish_message();
+    say({.kind = Response::Kind::kAtomic,
+         .psn = resource.psn,
+         .psns = 1,
+         .original = resource.original});
+}
+
+/// Not ready is no error; all else is, and ends the connection (IBA vol. 1, 9.9.3).
+void RcResponder::refuse(Fault fault, Psn psn) {
+    Response no{.kind = Response::Kind::kNak, .last_words = true, .psn = psn};
+    AsyncKind event = AsyncKind::kQpReqErr;
+    switch (fault) {
+        case Fault::kNotReady:
+            core_.context.count(Counted::kNotReady);
+            nak_sent_ = true;
+            no.last_words = false;
+            no.syndrome = {.kind = AckKind::kRnrNak, .value = core_.attr.min_rnr_timer};
+            say(no);
+            return;
+        case Fault::kRemoteAccess:
+            core_.context.count(Counted::kAccessViolation);
+            no.syndrome = nak(NakCode::kRemoteAccessError);
+            event = AsyncKind::kQpAccessErr;
+            break;
+        case Fault::kRemoteOperational:
+            core_.context.count(Counted::kOperationalError);
+            no.syndrome = nak(NakCode::kRemoteOperationalError);
+            break;
+        default:
+            core_.context.count(Counted::kInvalidRequest);
+            no.syndrome = nak(NakCode::kInvalidRequest);
+            break;
+    }
+    say(no);
+    core_.fail(event);
+}
+
+}  // namespace softib::hca

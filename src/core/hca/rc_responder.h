@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The responder of a reliable connection (IBA vol. 1, 9.7.4 and 9.7.5), also of an extended one.
+// Requests are executed as they arrive; what is to be answered waits in a ring until the port has
+// room. Adjacent acknowledgements melt into one, since each covers all before it. READ responses
+// are read when they are sent, not when they are asked for.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/hca/aeth.h"
+#include "core/hca/inbound_message.h"
+#include "core/hca/psn.h"
+
+namespace softib::hca {
+
+class RcResponder {
+  public:
+    RcResponder(QpCore& core, ReceiveQueue* own);
+
+    /// On the way to RTR, with the attributes set.
+    void start();
+    /// Room for as many READs and atomics as the attributes say.
+    void reserve();
+    void handle_request(const wire::PacketHeaders& headers, wire::Operation operation,
+                        const Payload& payload);
+    /// False: nothing to answer.
+    bool poll_transmit(Transmit& out);
+    bool has_responses() const { return count_ != 0; }
+
+    /// Stops: what must still be said is said, the rest is silence.
+    void stop(bool say_last_words);
+    InboundMessage& inbound() { return inbound_; }
+
+    Psn expected_psn() const { return expected_; }
+    std::uint32_t msn() const { return msn_; }
+
+  private:
+    /// More than any number that is agreed on: the requester may have got some of them meanwhile.
+    static constexpr std::uint32_t kRepeatedMax = kRdAtomicMax;
+
+    /// A READ or atomic that may be asked for again.
+    struct Resource {
+        bool used = false;
+        bool atomic = false;
+        Psn psn{};
+        std::uint32_t psns = 0;
+        std::uint64_t addr = 0;
+        std::uint32_t rkey = 0;
+        std::uint32_t length = 0;
+        AtomicOperands operands{};
+        std::uint64_t original = 0;
+    };
+    struct Response {
+        enum class Kind : std::uint8_t { kAck, kNak, kRead, kAtomic } kind{};
+        bool repeated = false;  ///< Of a duplicate request.
+        bool last_words = false;
+        Syndrome syndrome{};  ///< kNak
+        Psn psn{};
+        std::uint32_t sent = 0;  ///< kRead: packets.
+        std::uint32_t psns = 0;
+        std::uint64_t addr = 0;
+        std::uint32_t rkey = 0;
+        std::uint32_t length = 0;
+        std::uint32_t srq = 0;  ///< XRC: whose keys count.
+        std::uint64_t original = 0;
+    };
+
+    // rc_responder.cc: requests in sequence
+    void accept_read(const wire::PacketHeaders& headers);
+    void accept_atomic(const wire::PacketHeaders& headers, wire::Operation operation);
+    void accept_message(const wire::PacketHeaders& headers, wire::Operation operation,
+                        const Payload& payload);
+    bool too_many_outstanding() const { return fresh_ >= core_.attr.max_dest_rd_atomic; }
+    void advance(std::uint32_t psns);
+    void finish_message() { msn_ = add24(msn_, 1); }
+    void refuse(Fault fault, Psn psn);
+    void out_of_sequence();
+    Resource& next_resource();
+
+    // rc_responder_duplicate.cc
+    void handle_duplicate(const wire::PacketHeaders& headers, wire::Operation operation);
+    void repeat_read(const wire::PacketHeaders& headers);
+    void repeat_atomic(const wire::PacketHeaders& headers, wire::Operation operation);
+    Resource* find_resource(Psn psn, bool atomic);
+    Response* find_response(Psn behind, Response::Kind kind);
+    void say_in_order(const Response& response);
+
+    // rc_responder_transmit.cc
+    void acknowledge();
+    void say(const Response& response);
+    Response& response_at(std::size_t i) { return responses_[(head_ + i) % responses_.size()]; }
+    Response& front() { return responses_[head_]; }
+    void pop();
+    bool transmit_read(Transmit& out);
+    void transmit_short(Transmit& out);
+    Syndrome credits() const;
+
+    QpCore& core_;
+    ReceiveQueue* own_;
+    InboundMessage inbound_;
+    Psn expected_;
+    std::uint32_t msn_ = 0;
+    bool nak_sent_ = false;  ///< Once per loss: until the expected packet comes.
+    bool stopped_ = false;
+    std::vector<Resource> resources_;
+    std::size_t resource_next_ = 0;
+    std::vector<Response> responses_;
+    std::size_t head_ = 0;
+    std::size_t count_ = 0;
+    std::uint32_t fresh_ = 0;  ///< READs and atomics waiting to be answered.
+    std::uint32_t repeated_ = 0;
+};
+
+AtomicOperands operands_of(const wire::PacketHeaders& headers, wire::Operation operation);
+
+}  // namespace softib::hca

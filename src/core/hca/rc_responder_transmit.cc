@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a responder says.
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/hca/rc_responder.h"
+
+namespace softib::hca {
+
+namespace {
+
+bool carries_data(const auto& response) {
+    using Kind = std::remove_cvref_t<decltype(response.kind)>;
+    return response.kind == Kind::kRead || response.kind == Kind::kAtomic;
+}
+
+}  // namespace
+
+/// Of everything so far: each acknowledgement covers all before it (IBA vol. 1, 9.7.5).
+/// So does a NAK that still waits to be sent.
+void RcResponder::acknowledge() {
+    if (count_ != 0) {
+        const Response& newest = response_at(count_ - 1);
+        if (newest.kind == Response::Kind::kNak && newest.psn == expected_) {
+            return;
+        }
+    }
+    say({.kind = Response::Kind::kAck, .psn = expected_ + kPsnMask});
+}
+
+void RcResponder::say(const Response& response) {
+    if (stopped_) {
+        return;
+    }
+    if (carries_data(response)) {
+        ++fresh_;
+    } else if (count_ != 0) {
+        Response& newest = response_at(count_ - 1);
+        if (!carries_data(newest)) {
+            newest = response;
+            return;
+        }
+    }
+    SOFTIB_CHECK(count_ < responses_.size());
+    response_at(count_++) = response;
+}
+
+void RcResponder::pop() {
+    if (carries_data(front())) {
+        --(front().repeated ? repeated_ : fresh_);
+    }
+    head_ = (head_ + 1) % responses_.size();
+    --count_;
+}
+
+void RcResponder::stop(bool say_last_words) {
+    // What the NAK that ends it follows goes out before it, in its order.
+    const bool wait = say_last_words && count_ != 0 && response_at(count_ - 1).last_words;
+    stopped_ = true;
+    if (!wait) {
+        head_ = count_ = 0;
+        fresh_ = repeated_ = 0;
+    }
+}
+
+/// Receive requests of a shared queue belong to nobody yet and are not promised.
+Syndrome RcResponder::credits() const {
+    return {.kind = AckKind::kAck,
+            .value = own_ != nullptr ? credit_code(own_->size()) : kCreditsUncounted};
+}
+
+bool RcResponder::poll_transmit(Transmit& out) {
+    while (count_ != 0) {
+        if (front().kind != Response::Kind::kRead) {
+            transmit_short(out);
+            return true;
+        }
+        if (transmit_read(out)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void RcResponder::transmit_short(Transmit& out) {
+    const Response& response = front();
+    const bool atomic = response.kind == Response::Kind::kAtomic;
+    core_.begin(out.headers,
+                atomic ? wire::Operation::kAtomicAcknowledge : wire::Operation::kAcknowledge,
+                response.psn);
+    out.headers.aeth.syndrome =
+        (response.kind == Response::Kind::kNak ? response.syndrome : credits()).emit();
+    out.headers.aeth.msn = msn_;
+    out.headers.atomic_ack_eth.orig_rem_dt = atomic ? response.original : 0;
+    out.payload.clear();
+    set_lengths(out.headers, 0);
+    pop();
+}
+
+/// One packet of it. False: the key has gone since, and a NAK took its place.
+bool RcResponder::transmit_read(Transmit& out) {
+    Response& response = front();
+    const std::uint32_t offset = response.sent * core_.mtu;
+    const std::uint32_t bytes = std::min(core_.mtu, response.length - offset);
+    const Psn psn = response.psn + response.sent;
+    wire::PacketHeaders asked;
+    asked.xrc_eth.xrcsrq = response.srq;
+    Place place;
+    if (bytes != 0) {
+        const auto found =
+            remote_place(core_, asked, response.rkey, response.addr + offset, bytes, kRemoteRead);
+        if (!found) {
+            head_ = count_ = 0;
+            fresh_ = repeated_ = 0;
+            if (!stopped_) {
+                refuse(Fault::kRemoteAccess, psn);
+            }
+            return false;
+        }
+        place = *found;
+    }
+    const bool first = response.sent == 0;
+    const bool last = response.sent + 1 == response.psns;
+    using O = wire::Operation;
+    core_.begin(out.headers,
+                first ? (last ? O::kReadResponseOnly : O::kReadResponseFirst)
+                      : (last ? O::kReadResponseLast : O::kReadResponseMiddle),
+                psn);
+    out.headers.aeth = {.syndrome = first || last ? credits().emit() : std::uint8_t{0},
+                        .msn = first || last ? msn_ : 0};
+    out.payload.clear();
+    out.payload.add(place.bytes, bytes);
+    set_lengths(out.headers, bytes);
+    ++response.sent;
+    if (last) {
+        pop();
+    }
+    return true;
+}
+
+}  // namespace softib::hca

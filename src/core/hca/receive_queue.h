@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Receive requests wait in a ring, of one queue pair or shared by many.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/hca/memory_table.h"
+#include "core/hca/work_request.h"
+
+namespace softib::hca {
+
+/// A request that a message is being received into.
+struct TakenReceive {
+    std::uint64_t wr_id;
+    std::uint32_t num_sge;
+    std::array<Sge, kSgesMax> sges;
+};
+
+class ReceiveQueue {
+  public:
+    ReceiveQueue(std::uint32_t requests_max, std::uint32_t sges_max)
+        : requests_(requests_max),
+          sges_(std::size_t{requests_max} * sges_max),
+          sges_max_(sges_max) {}
+
+    PostError post(std::uint64_t wr_id, std::span<const Sge> sges) {
+        if (sges.size() > sges_max_) {
+            return PostError::kInvalid;
+        }
+        if (count_ == requests_.size()) {
+            return PostError::kFull;
+        }
+        const std::size_t slot = (head_ + count_++) % requests_.size();
+        requests_[slot] = {wr_id, static_cast<std::uint32_t>(sges.size())};
+        std::ranges::copy(sges, sges_.begin() + static_cast<std::ptrdiff_t>(slot * sges_max_));
+        return PostError::kOk;
+    }
+    bool take(TakenReceive& out) {
+        if (count_ == 0) {
+            return false;
+        }
+        const Request& request = requests_[head_];
+        out.wr_id = request.wr_id;
+        out.num_sge = request.num_sge;
+        std::copy_n(sges_.begin() + static_cast<std::ptrdiff_t>(head_ * sges_max_), request.num_sge,
+                    out.sges.begin());
+        head_ = (head_ + 1) % requests_.size();
+        --count_;
+        return true;
+    }
+    void clear() { head_ = count_ = 0; }
+    std::uint32_t size() const { return static_cast<std::uint32_t>(count_); }
+
+  private:
+    struct Request {
+        std::uint64_t wr_id;
+        std::uint32_t num_sge;
+    };
+    std::vector<Request> requests_;
+    std::vector<Sge> sges_;
+    std::size_t sges_max_;
+    std::size_t head_ = 0;
+    std::size_t count_ = 0;
+};
+
+struct SharedReceiveQueue {
+    ReceiveQueue queue;
+    Pd pd{};
+    std::uint32_t limit = 0;  ///< Below it an event is raised, once; 0: disarmed.
+    std::uint32_t xrcd = 0;   ///< 0: not of extended reliable connections.
+    CqId cq{};                ///< XRC only.
+};
+
+}  // namespace softib::hca

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/hca/send_queue.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace softib::hca {
+
+SendQueue::SendQueue(const QpInit& init)
+    : max_wr_(init.max_send_wr),
+      sges_max_(std::max(init.max_send_sge, 1U)),
+      inline_max_(init.max_inline) {
+    const std::uint32_t slots = std::bit_ceil(std::max(max_wr_, 1U));
+    mask_ = slots - 1;
+    wqes_.resize(slots);
+    sges_.resize(std::size_t{slots} * sges_max_);
+    inline_bytes_.resize(std::size_t{slots} * inline_max_);
+    if (init.type == QpType::kUd) {
+        addresses_.resize(slots);
+    } else {
+        binds_.resize(slots);
+    }
+}
+
+PostError SendQueue::check(const WorkRequest& wr) const {
+    const bool is_inline = (wr.flags & kSendInline) != 0;
+    if (wr.sges.size() > sges_max_) {
+        return PostError::kInvalid;
+    }
+    if (is_inline && (wr.inline_data.size() > inline_max_ || has_response(wr.opcode))) {
+        return PostError::kInvalid;
+    }
+    return tail_ - head_ >= max_wr_ ? PostError::kFull : PostError::kOk;
+}
+
+SendWqe& SendQueue::push(const WorkRequest& wr) {
+    const std::size_t slot = tail_ & mask_;
+    SendWqe& wqe = wqes_[slot];
+    wqe = {};
+    wqe.wr_id = wr.wr_id;
+    wqe.opcode = wr.opcode;
+    wqe.flags = wr.flags;
+    wqe.imm_or_rkey = wr.imm_or_rkey;
+    wqe.remote_addr = wr.remote_addr;
+    wqe.rkey = wr.rkey;
+    wqe.remote_srq = wr.remote_srq;
+    wqe.compare_add = wr.compare_add;
+    wqe.swap = wr.swap;
+    std::uint64_t length = 0;
+    if ((wr.flags & kSendInline) != 0) {
+        length = wr.inline_data.size();
+        std::ranges::copy(wr.inline_data,
+                          inline_bytes_.begin() + static_cast<std::ptrdiff_t>(slot * inline_max_));
+    } else {
+        wqe.num_sge = static_cast<std::uint32_t>(wr.sges.size());
+        std::ranges::copy(wr.sges, sges_.begin() + static_cast<std::ptrdiff_t>(slot * sges_max_));
+        for (const Sge& sge : wr.sges) {
+            length += sge.length;
+        }
+    }
+    wqe.too_long = length > kMessageBytesMax;
+    wqe.length = wqe.too_long ? 0 : static_cast<std::uint32_t>(length);
+    if (!addresses_.empty()) {
+        addresses_[slot] = {wr.av, wr.remote_qpn, wr.remote_qkey};
+    } else if (wr.opcode == WrOpcode::kBindMw) {
+        binds_[slot] = wr.bind;
+    }
+    ++tail_;
+    return wqe;
+}
+
+bool SendQueue::places_are_valid(const Context& context, Pd pd, std::uint32_t index,
+                                 std::uint32_t access) const {
+    return std::ranges::all_of(sges(index), [&](const Sge& sge) {
+        return sge.length == 0 ||
+               context.memory.local(sge.lkey, pd, sge.addr, sge.length, access).has_value();
+    });
+}
+
+bool SendQueue::gather(const Context& context, Pd pd, std::uint32_t index, std::uint32_t offset,
+                       std::uint32_t length, Payload& out) const {
+    if ((at(index).flags & kSendInline) != 0) {
+        if (length != 0) {
+            out.add(&inline_bytes_[std::size_t{index & mask_} * inline_max_ + offset], length);
+        }
+        return true;
+    }
+    for (const Sge& sge : sges(index)) {
+        if (length == 0) {
+            break;
+        }
+        if (offset >= sge.length) {
+            offset -= sge.length;
+            continue;
+        }
+        const std::uint32_t n = std::min(length, sge.length - offset);
+        const auto place = context.memory.local(sge.lkey, pd, sge.addr + offset, n, 0);
+        if (!place) {
+            return false;
+        }
+        out.add(place->bytes, n);
+        length -= n;
+        offset = 0;
+    }
+    return length == 0;
+}
+
+bool SendQueue::scatter(Context& context, Pd pd, std::uint32_t index, std::uint32_t offset,
+                        const Payload& payload) const {
+    return scatter_into(context, pd, sges(index), offset, payload) == Scattered::kAll;
+}
+
+Scattered scatter_into(Context& context, Pd pd, std::span<const Sge> sges, std::uint32_t skip,
+                       const Payload& payload) {
+    std::size_t s = 0;
+    for (const PayloadPart& part : payload.parts()) {
+        std::uint32_t done = 0;
+        while (done != part.length) {
+            while (s < sges.size() && skip >= sges[s].length) {
+                skip -= sges[s++].length;
+            }
+            if (s == sges.size()) {
+                return Scattered::kTooShort;
+            }
+            const std::uint32_t n = std::min(part.length - done, sges[s].length - skip);
+            const auto place =
+                context.memory.local(sges[s].lkey, pd, sges[s].addr + skip, n, kLocalWrite);
+            if (!place) {
+                return Scattered::kNotAllowed;
+            }
+            context.memory.write(*place, part.bytes != nullptr ? part.bytes + done : nullptr, n);
+            done += n;
+            skip += n;
+        }
+    }
+    return Scattered::kAll;
+}
+
+void complete_send(QpCore& core, const SendWqe& wqe, WcStatus status) {
+    if (status == WcStatus::kSuccess && (wqe.flags & kSendSignaled) == 0 && !core.init.signal_all) {
+        return;
+    }
+    core.context.complete(core.init.send_cq,
+                          {.wr_id = wqe.wr_id,
+                           .qpn = core.qpn,
+                           .status = status,
+                           .opcode = completion_opcode(wqe.opcode),
+                           .byte_len = wqe.length},
+                          false);
+}
+
+}  // namespace softib::hca

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The send queue of an unreliable connection or datagram (IBA vol. 1, 9.8): a request is done when
+// its last packet has left. An error stops only the send queue (10.3.1.6).
+
+#include <cstdint>
+
+#include "core/hca/psn.h"
+#include "core/hca/send_queue.h"
+
+namespace softib::hca {
+
+class UnreliableSender {
+  public:
+    explicit UnreliableSender(QpCore& core) : core_(core), queue_(core.init) {}
+
+    void start() { psn_ = Psn{core_.attr.sq_psn & kPsnMask}; }
+    PostError post(const WorkRequest& wr);
+    bool poll_transmit(Transmit& out);
+    void drain();
+    void flush();
+    void reset();
+
+  private:
+    bool allowed(const WorkRequest& wr) const;
+    WcStatus check(const SendWqe& wqe) const;
+    WcStatus execute_local(const SendWqe& wqe);
+    bool build_datagram(const SendWqe& wqe, Transmit& out) const;
+    bool build_message(const SendWqe& wqe, Transmit& out) const;
+    void conclude(WcStatus status);
+
+    QpCore& core_;
+    SendQueue queue_;
+    Psn psn_;
+    std::uint32_t packet_ = 0;  ///< Of the oldest request.
+};
+
+}  // namespace softib::hca

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The vocabulary of work requests, completions and keys. Numbers equal those of the verbs ABI, so
+// that the ABI layer casts instead of translating (it asserts the equality).
+
+#include <cstdint>
+
+#include "core/base/ids.h"
+
+namespace softib::hca {
+
+enum class WrOpcode : std::uint8_t {
+    kWrite = 0,
+    kWriteImm = 1,
+    kSend = 2,
+    kSendImm = 3,
+    kRead = 4,
+    kCompareSwap = 5,
+    kFetchAdd = 6,
+    kLocalInv = 7,
+    kBindMw = 8,
+    kSendInv = 9,
+    kAtomicWrite = 15,
+};
+
+enum class WcStatus : std::uint8_t {
+    kSuccess = 0,
+    kLocLenErr = 1,
+    kLocQpOpErr = 2,
+    kLocProtErr = 4,
+    kWrFlushErr = 5,
+    kMwBindErr = 6,
+    kBadRespErr = 7,
+    kLocAccessErr = 8,
+    kRemInvReqErr = 9,
+    kRemAccessErr = 10,
+    kRemOpErr = 11,
+    kRetryExcErr = 12,
+    kRnrRetryExcErr = 13,
+};
+
+enum class WcOpcode : std::uint8_t {
+    kSend = 0,
+    kRdmaWrite = 1,
+    kRdmaRead = 2,
+    kCompSwap = 3,
+    kFetchAdd = 4,
+    kBindMw = 5,
+    kLocalInv = 6,
+    kAtomicWrite = 9,
+    kRecv = 128,
+    kRecvRdmaWithImm = 129,
+};
+
+enum WcFlags : std::uint8_t { kWcGrh = 1, kWcWithImm = 2, kWcWithInv = 8 };
+
+enum SendFlags : std::uint8_t {
+    kSendFence = 1,
+    kSendSignaled = 2,
+    kSendSolicited = 4,
+    kSendInline = 8,
+};
+
+enum class AsyncKind : std::uint32_t {
+    kCqErr = 0,
+    kQpFatal = 1,
+    kQpReqErr = 2,
+    kQpAccessErr = 3,
+    kCommEst = 4,
+    kSqDrained = 5,
+    kDeviceFatal = 8,
+    kPortActive = 9,
+    kPortErr = 10,
+    kLidChange = 11,
+    kPKeyChange = 12,
+    kSmChange = 13,
+    kSrqErr = 14,
+    kSrqLimitReached = 15,
+    kQpLastWqeReached = 16,
+    kClientReregister = 17,
+    kGidChange = 18,
+};
+
+enum AccessFlags : std::uint32_t {
+    kLocalWrite = 1,
+    kRemoteWrite = 2,
+    kRemoteRead = 4,
+    kRemoteAtomic = 8,
+    kMwBind = 16,
+    kZeroBased = 32,
+};
+
+enum class KeyKind : std::uint8_t {
+    kRegion = 0,
+    kNull = 1,
+    kWindow1 = 2,
+    kWindow2 = 3,
+    kDeviceMemory = 4,
+};
+
+constexpr bool is_window(KeyKind kind) {
+    return kind == KeyKind::kWindow1 || kind == KeyKind::kWindow2;
+}
+
+struct Sge {
+    std::uint64_t addr;
+    std::uint32_t length;
+    std::uint32_t lkey;
+};
+
+inline constexpr std::uint32_t kSgesMax = 32;
+inline constexpr std::uint32_t kInlineBytesMax = 1024;
+inline constexpr std::uint32_t kMessageBytesMax = 1U << 31;
+
+/// An rnr_retry of seven never ends (IBA vol. 1, 9.7.5.2.8).
+inline constexpr std::uint8_t kRnrRetryForever = 7;
+/// A Q_Key with this bit asks for the sender's own (IBA vol. 1, 10.2.5).
+inline constexpr std::uint32_t kQKeyControlled = 0x80000000;
+
+/// Where a packet goes.
+struct AddressVector {
+    Lid dlid{};
+    std::uint8_t sl = 0;
+    std::uint8_t path_bits = 0;
+    bool global = false;
+    std::uint8_t hop_limit = 0;
+    std::uint8_t traffic_class = 0;
+    std::uint8_t sgid_index = 0;
+    std::uint32_t flow_label = 0;
+    Gid dgid{};
+};
+
+/// What a finished request says in its completion.
+constexpr WcOpcode completion_opcode(WrOpcode opcode) {
+    switch (opcode) {
+        case WrOpcode::kWrite:
+        case WrOpcode::kWriteImm:
+            return WcOpcode::kRdmaWrite;
+        case WrOpcode::kRead:
+            return WcOpcode::kRdmaRead;
+        case WrOpcode::kCompareSwap:
+            return WcOpcode::kCompSwap;
+        case WrOpcode::kFetchAdd:
+            return WcOpcode::kFetchAdd;
+        case WrOpcode::kLocalInv:
+            return WcOpcode::kLocalInv;
+        case WrOpcode::kBindMw:
+            return WcOpcode::kBindMw;
+        case WrOpcode::kAtomicWrite:
+            return WcOpcode::kAtomicWrite;
+        default:
+            return WcOpcode::kSend;
+    }
+}
+
+}  // namespace softib::hca

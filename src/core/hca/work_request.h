@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What is posted to a queue pair, and what comes back.
+
+#include <cstdint>
+#include <span>
+
+#include "core/base/ids.h"
+#include "core/hca/memory_table.h"
+#include "core/hca/vocabulary.h"
+
+namespace softib::hca {
+
+using CqId = Id<struct CqIdTag, std::uint32_t>;
+using SrqId = Id<struct SrqIdTag, std::uint32_t>;
+
+struct WorkRequest {
+    std::uint64_t wr_id = 0;
+    WrOpcode opcode = WrOpcode::kSend;
+    std::uint8_t flags = 0;  ///< SendFlags
+    std::uint32_t imm_or_rkey = 0;
+    std::span<const Sge> sges{};                  ///< Copied when posted.
+    std::span<const std::uint8_t> inline_data{};  ///< Instead of them with kSendInline.
+    std::uint64_t remote_addr = 0;
+    std::uint32_t rkey = 0;
+    SrqId remote_srq{};  ///< XRC
+    std::uint64_t compare_add = 0;
+    std::uint64_t swap = 0;
+    AddressVector av{};  ///< UD, as are the two below.
+    Qpn remote_qpn{};
+    QKey remote_qkey{};
+    BindRequest bind{};
+};
+
+enum class PostError : std::uint8_t {
+    kOk,
+    kInvalid,  ///< Not on this queue pair, or not in this state.
+    kFull,
+};
+
+struct Completion {
+    std::uint64_t wr_id = 0;
+    Qpn qpn{};
+    WcStatus status = WcStatus::kSuccess;
+    WcOpcode opcode = WcOpcode::kSend;
+    std::uint8_t flags = 0;  ///< WcFlags
+    bool is_receive = false;
+    std::uint32_t byte_len = 0;
+    std::uint32_t imm_or_rkey = 0;
+    Qpn src_qp{};  ///< From here on: of received messages.
+    Lid slid{};
+    std::uint8_t sl = 0;
+    std::uint8_t dlid_path_bits = 0;
+    std::uint16_t pkey_index = 0;
+};
+
+}  // namespace softib::hca

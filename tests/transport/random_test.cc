@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A million random operations with faults, checked against a model. A failure prints its seed; one
+// that was a bug of ours stays below.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "workload.h"
+
+namespace softib::transport {
+namespace {
+
+#ifdef SOFTIB_SANITIZED
+constexpr std::uint64_t kShare = 5;
+#else
+constexpr std::uint64_t kShare = 1;
+#endif
+constexpr std::uint32_t kPerSeed = 500;
+
+Outcome run_one(QpType type, std::uint64_t seed) {
+    const PairOptions options = random_options(seed, type);
+    if (type == QpType::kUc || type == QpType::kUd) {
+        return run_unreliable(options, seed, kPerSeed);
+    }
+    return ReliableWorkload(options, seed, kPerSeed).run();
+}
+
+/// SOFTIB_SEED runs one seed alone, SOFTIB_TIMES that many times the operations.
+void run_many(QpType type, std::uint64_t first_seed, std::uint64_t operations) {
+    const char* only = std::getenv("SOFTIB_SEED");
+    const char* times = std::getenv("SOFTIB_TIMES");
+    const std::uint64_t factor = times != nullptr ? std::strtoull(times, nullptr, 10) : 1;
+    const std::uint64_t wanted = only != nullptr ? 1 : factor * operations / kShare;
+    std::uint64_t seed = only != nullptr ? std::strtoull(only, nullptr, 10) : first_seed;
+    Outcome sum;
+    std::uint64_t lost = 0;
+    std::uint64_t ended_badly = 0;
+    for (; sum.operations < wanted; ++seed) {
+        const Outcome outcome = run_one(type, seed);
+        ASSERT_EQ(outcome.error, "") << "seed " << seed;
+        sum.operations += outcome.operations;
+        sum.packets += outcome.packets;
+        sum.retransmits += outcome.retransmits;
+        sum.not_ready += outcome.not_ready;
+        lost += outcome.exhausted ? 1 : 0;
+        ended_badly += outcome.ended_badly ? 1 : 0;
+    }
+    fmt::print(
+        "{} operations, {} packets, {} again, {} not ready, {} connections lost, {} ended by a bad "
+        "request\n",
+        sum.operations, sum.packets, sum.retransmits, sum.not_ready, lost, ended_badly);
+}
+
+TEST(RandomOperations, ReliableConnection1) {
+    run_many(QpType::kRc, 1, 350'000);
+}
+TEST(RandomOperations, ReliableConnection2) {
+    run_many(QpType::kRc, 1'000'001, 350'000);
+}
+TEST(RandomOperations, ExtendedReliableConnection) {
+    run_many(QpType::kXrcSend, 2'000'001, 150'000);
+}
+TEST(RandomOperations, UnreliableConnection) {
+    run_many(QpType::kUc, 3'000'001, 75'000);
+}
+TEST(RandomOperations, UnreliableDatagram) {
+    run_many(QpType::kUd, 4'000'001, 75'000);
+}
+
+/// One HCA each, many connections: turns and timers.
+TEST(RandomOperations, ManyConnectionsOfOneHca) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        EXPECT_EQ(run_many_connections(seed), "") << "seed " << seed;
+    }
+}
+
+/// Each found a bug once.
+TEST(RandomOperations, SeedsThatFoundBugs) {
+    struct Found {
+        QpType type;
+        std::uint64_t seed;
+    };
+    constexpr Found kFound[]{
+        // Timeouts between RNR NAKs added up to a failure.
+        {QpType::kXrcSend, 2'001'997},
+    };
+    for (const Found& found : kFound) {
+        EXPECT_EQ(run_one(found.type, found.seed).error, "") << found.seed;
+    }
+}
+
+TEST(RandomOperations, SameSeedIsTheSameRun) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const Outcome a = run_one(QpType::kRc, seed);
+        const Outcome b = run_one(QpType::kRc, seed);
+        EXPECT_EQ(a.packets, b.packets);
+        EXPECT_EQ(a.ended_ns, b.ended_ns);
+        EXPECT_EQ(a.retransmits, b.retransmits);
+        EXPECT_NE(a.ended_ns, run_one(QpType::kRc, seed + 10).ended_ns);
+    }
+}
+
+}  // namespace
+}  // namespace softib::transport

@@ -1,0 +1,709 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a responder must do, rule by rule.
+// Clauses are of IBA vol. 1; a test without one is about a choice of ours.
+#include <cstring>
+
+#include "probe.h"
+
+namespace softib::transport {
+namespace {
+
+using enum Operation;
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr Syndrome kNakSequence = nak(NakCode::kSequenceError);
+constexpr Syndrome kNakInvalid = nak(NakCode::kInvalidRequest);
+constexpr Syndrome kNakAccess = nak(NakCode::kRemoteAccessError);
+constexpr Syndrome kNakOperational = nak(NakCode::kRemoteOperationalError);
+
+std::uint64_t word_at(Probe& p, int end, std::uint64_t offset) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, p.ends[end].at(offset), 8);
+    return word;
+}
+
+/// The responder is end 1; its requester says nothing that we do not write.
+struct Responder : Probe {
+    explicit Responder(const PairOptions& o = {}) : Probe(o) {
+        lose = [](const Flight&) { return true; };
+    }
+    wire::PacketHeaders request(Operation op, std::uint32_t psn) { return headers(1, op, psn); }
+    void take(const wire::PacketHeaders& h, const Bytes& payload = {}) {
+        inject(1, h, payload);
+        drive();
+    }
+    wire::PacketHeaders rdma(Operation op, std::uint32_t psn, std::uint64_t at,
+                             std::uint32_t length) {
+        auto h = request(op, psn);
+        h.reth = {.va = ends[1].addr(at), .r_key = ends[1].key, .dma_len = length};
+        return h;
+    }
+    wire::PacketHeaders add(std::uint32_t psn, std::uint64_t at, std::uint64_t value) {
+        auto h = request(kFetchAdd, psn);
+        h.atomic_eth = {
+            .va = ends[1].addr(at), .r_key = ends[1].key, .swap_dt = value, .cmp_dt = 0};
+        return h;
+    }
+    bool stopped() { return ends[1].hca.query_qp(ends[1].recv_qpn)->state == QpState::kErr; }
+};
+
+// 9.7.5: a duplicate is acknowledged and has no other effect.
+TEST(RcResponder, DuplicateSendIsAcknowledgedOnce) {
+    Responder r;
+    r.ends[1].receive(1, 0, 16);
+    r.ends[1].receive(2, 16, 16);
+    r.take(r.request(kSendOnly, 0), Bytes(8, 1));
+    r.take(r.request(kSendOnly, 0), Bytes(8, 1));
+    EXPECT_EQ(r.sent_to(0).size(), 2U);
+    EXPECT_EQ(r.sent[1].headers.bth.psn, Psn{0});
+    EXPECT_EQ(r.sent[1].headers.aeth.msn, 1U);
+    EXPECT_EQ(r.only_completion(1, true).wr_id, 1U);
+    EXPECT_EQ(r.count(1, Counted::kDuplicate), 1U);
+}
+
+// 9.7.5: nor does it write again.
+TEST(RcResponder, DuplicateWriteDoesNotWrite) {
+    Responder r;
+    r.take(r.rdma(kWriteOnly, 0, 0, 8), Bytes(8, 1));
+    r.take(r.rdma(kWriteOnly, 1, 0, 8), Bytes(8, 2));
+    r.take(r.rdma(kWriteOnly, 0, 0, 8), Bytes(8, 1));
+    EXPECT_EQ(*r.ends[1].at(0), 2);
+    EXPECT_EQ(r.sent.back().headers.bth.psn, Psn{1});  // Of all that has arrived.
+}
+
+// 9.7.5: a READ is executed again, with what is there now.
+TEST(RcResponder, DuplicateReadIsReexecuted) {
+    Responder r;
+    r.take(r.rdma(kReadRequest, 0, 0, 600));
+    *r.ends[1].at(300) ^= 0xFF;
+    r.take(r.rdma(kReadRequest, 0, 0, 600));
+    ASSERT_EQ(r.sent.size(), 6U);
+    EXPECT_EQ(r.operation(r.sent[3]), kReadResponseFirst);
+    EXPECT_EQ(r.sent[4].payload[300 - 256], *r.ends[1].at(300));
+    EXPECT_NE(r.sent[1].payload[300 - 256], *r.ends[1].at(300));
+    EXPECT_EQ(r.sent[5].headers.aeth.msn, 1U);
+}
+
+// 9.7.5: also a part of it.
+TEST(RcResponder, RestOfAReadIsReexecuted) {
+    Responder r;
+    r.take(r.rdma(kReadRequest, 0, 0, 600));
+    r.sent.clear();
+    r.take(r.rdma(kReadRequest, 1, 256, 600 - 256));
+    ASSERT_EQ(r.sent.size(), 2U);
+    EXPECT_EQ(r.operation(r.sent[0]), kReadResponseFirst);
+    EXPECT_EQ(r.sent[0].headers.bth.psn, Psn{1});
+    EXPECT_EQ(r.operation(r.sent[1]), kReadResponseLast);
+}
+
+// 9.7.5: but nothing else.
+TEST(RcResponder, DuplicateReadOfOtherMemoryIsDropped) {
+    Responder r;
+    r.take(r.rdma(kReadRequest, 0, 0, 600));
+    r.sent.clear();
+    r.take(r.rdma(kReadRequest, 1, 300, 600 - 256));
+    r.take(r.rdma(kReadRequest, 0, 0, 601));
+    r.take(r.rdma(kReadRequest, 0xFFFFFF, 0, 600));
+    EXPECT_TRUE(r.sent.empty());
+    EXPECT_EQ(r.count(1, Counted::kDuplicateUnknown), 3U);
+    EXPECT_FALSE(r.stopped());
+}
+
+// 9.7.4: a duplicate is checked as the first was.
+TEST(RcResponder, DuplicateReadNeedsItsKeyStill) {
+    Responder r;
+    r.take(r.rdma(kReadRequest, 0, 0, 600));
+    r.ends[1].memory.remove(r.ends[1].key);
+    r.take(r.rdma(kReadRequest, 0, 0, 600));
+    EXPECT_EQ(r.last_syndrome(0), kNakAccess);
+}
+
+// The requester drops what follows a loss until it has what was lost: that goes out first, once.
+TEST(RcResponder, ReadThatIsBeingAnsweredGoesBack) {
+    Responder r;
+    r.inject(1, r.rdma(kReadRequest, 0, 0, 1024));
+    r.inject(1, r.rdma(kReadRequest, 4, 2048, 512));
+    r.drive_while([&] { return r.sent.size() < 3; });
+    r.inject(1, r.rdma(kReadRequest, 1, 256, 768));
+    r.inject(1, r.rdma(kReadRequest, 4, 2048, 512));  // Its turn has not come yet.
+    r.drive();
+    EXPECT_EQ(r.psns_to(0), (std::vector<std::uint32_t>{0, 1, 2, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(r.operation(r.sent[3]), kReadResponseFirst);
+    EXPECT_EQ(r.operation(r.sent[5]), kReadResponseLast);
+}
+
+TEST(RcResponder, AnsweredReadIsRepeatedBeforeLaterOnes) {
+    Responder r;
+    r.inject(1, r.rdma(kReadRequest, 0, 0, 256));
+    r.inject(1, r.add(1, 64, 1));
+    r.inject(1, r.rdma(kReadRequest, 2, 0, 1024));
+    r.inject(1, r.rdma(kWriteOnly, 6, 0, 8), Bytes(8));
+    r.drive_while([&] { return r.sent.size() < 4; });
+    r.inject(1, r.rdma(kReadRequest, 0, 0, 256));
+    r.inject(1, r.add(1, 64, 1));
+    r.drive();
+    EXPECT_EQ(r.psns_to(0), (std::vector<std::uint32_t>{0, 1, 2, 3, 0, 1, 4, 5, 6}));
+}
+
+TEST(RcResponder, AcknowledgementTakesThePlaceOfANakThatIsMended) {
+    Responder r;
+    r.inject(1, r.rdma(kWriteOnly, 1, 0, 8), Bytes(8));
+    r.inject(1, r.rdma(kWriteOnly, 0, 0, 8), Bytes(8));
+    r.drive();
+    ASSERT_EQ(r.sent.size(), 1U);
+    EXPECT_EQ(r.last_syndrome(0).kind, AckKind::kAck);
+    r.sent.clear();
+    r.inject(1, r.rdma(kWriteOnly, 3, 0, 8), Bytes(8));
+    r.inject(1, r.rdma(kWriteOnly, 0, 0, 8), Bytes(8));  // A duplicate mends nothing.
+    r.drive();
+    ASSERT_EQ(r.sent.size(), 1U);
+    EXPECT_EQ(r.last_syndrome(0), kNakSequence);
+}
+
+// 9.4.5: an atomic is executed once and answered as often as it is asked for.
+TEST(RcResponder, DuplicateAtomicIsAnsweredFromMemory) {
+    Responder r;
+    const std::uint64_t before = word_at(r, 1, 64);
+    r.take(r.add(0, 64, 5));
+    r.take(r.add(1, 64, 7));
+    r.take(r.add(0, 64, 5));
+    ASSERT_EQ(r.sent.size(), 3U);
+    EXPECT_EQ(r.sent[0].headers.atomic_ack_eth.orig_rem_dt, before);
+    EXPECT_EQ(r.sent[1].headers.atomic_ack_eth.orig_rem_dt, before + 5);
+    EXPECT_EQ(r.sent[2].headers.atomic_ack_eth.orig_rem_dt, before);
+    EXPECT_EQ(word_at(r, 1, 64), before + 12);
+}
+
+// 9.4.5: if it is the same.
+TEST(RcResponder, DuplicateAtomicMustBeTheSame) {
+    Responder r;
+    r.take(r.add(0, 64, 5));
+    r.sent.clear();
+    r.take(r.add(0, 64, 6));
+    r.take(r.add(0, 72, 5));
+    auto swap = r.add(0, 64, 5);
+    swap.bth.opcode = wire::opcode(wire::Transport::kRc, kCompareSwap);
+    r.take(swap);
+    EXPECT_TRUE(r.sent.empty());
+    EXPECT_EQ(r.count(1, Counted::kDuplicateUnknown), 3U);
+}
+
+// 9.4.5: as many as were agreed on are kept.
+TEST(RcResponder, ForgottenAtomicIsDropped) {
+    Responder r({.rd_atomic = 2});
+    for (std::uint32_t psn = 0; psn < 3; ++psn) {
+        r.take(r.add(psn, 64, 1));
+    }
+    r.sent.clear();
+    r.take(r.add(0, 64, 1));
+    EXPECT_TRUE(r.sent.empty());
+    r.take(r.add(1, 64, 1));
+    EXPECT_EQ(r.sent.size(), 1U);
+}
+
+// 9.7.5: one NAK for one gap.
+TEST(RcResponder, GapIsNakedOnce) {
+    Responder r;
+    r.take(r.rdma(kWriteOnly, 2, 0, 8), Bytes(8));
+    r.take(r.rdma(kWriteOnly, 3, 0, 8), Bytes(8));
+    ASSERT_EQ(r.sent.size(), 1U);
+    EXPECT_EQ(r.last_syndrome(0), kNakSequence);
+    EXPECT_EQ(r.sent[0].headers.bth.psn, Psn{0});
+    r.take(r.rdma(kWriteOnly, 0, 0, 8), Bytes(8));
+    r.take(r.rdma(kWriteOnly, 2, 0, 8), Bytes(8));
+    ASSERT_EQ(r.sent.size(), 3U);
+    EXPECT_EQ(r.sent[2].headers.bth.psn, Psn{1});
+    EXPECT_EQ(r.count(1, Counted::kOutOfSequence), 3U);
+}
+
+// 9.7.1: half of all numbers lie behind the expected one.
+TEST(RcResponder, HalfTheNumbersAreOld) {
+    Responder r({.psn = 0x10});
+    r.take(r.request(kSendOnly, 0x0F));
+    EXPECT_EQ(r.count(1, Counted::kDuplicate), 1U);
+    r.take(r.request(kSendOnly, 0x800010));
+    EXPECT_EQ(r.count(1, Counted::kDuplicate), 2U);
+    r.take(r.request(kSendOnly, 0x80000F));
+    EXPECT_EQ(r.count(1, Counted::kOutOfSequence), 1U);
+}
+
+// 9.7.5.2.8: not ready is said with the timer, and changes nothing.
+TEST(RcResponder, WithoutAReceiveItIsNotReady) {
+    Responder r({.min_rnr_timer = 9});
+    r.take(r.request(kSendFirst, 0), Bytes(256));
+    EXPECT_EQ(r.last_syndrome(0), (Syndrome{.kind = AckKind::kRnrNak, .value = 9}));
+    r.take(r.request(kSendLast, 1), Bytes(8));
+    EXPECT_EQ(r.sent.size(), 1U);  // The requester knows of the gap already.
+    r.ends[1].receive(1, 0, 512);
+    r.take(r.request(kSendFirst, 0), Bytes(256));
+    r.take(r.request(kSendLast, 1), Bytes(8));
+    EXPECT_EQ(r.only_completion(1, true).byte_len, 264U);
+    EXPECT_FALSE(r.stopped());
+}
+
+// 9.4.3: the receive request is needed with the immediate, not before.
+TEST(RcResponder, WriteWithImmediateWaitsForAReceiveAtItsEnd) {
+    Responder r;
+    r.take(r.rdma(kWriteFirst, 0, 0, 260), Bytes(256, 9));
+    auto last = r.request(kWriteLastImm, 1);
+    last.imm_dt.imm_dt = 77;
+    r.take(last, Bytes(4, 9));
+    EXPECT_EQ(r.last_syndrome(0).kind, AckKind::kRnrNak);
+    r.ends[1].receive(1, 0, 0);
+    r.take(last, Bytes(4, 9));
+    const Completion done = r.only_completion(1, true);
+    EXPECT_EQ(done.opcode, WcOpcode::kRecvRdmaWithImm);
+    EXPECT_EQ(done.imm_or_rkey, 77U);
+    EXPECT_EQ(done.byte_len, 260U);
+    EXPECT_EQ(*r.ends[1].at(259), 9);
+}
+
+// 9.7.4: opcodes follow each other as a message does.
+TEST(RcResponder, OpcodesOutOfOrderAreInvalid) {
+    const std::vector<std::vector<Operation>> wrong{
+        {kSendMiddle},
+        {kSendLast},
+        {kSendLastImm},
+        {kWriteMiddle},
+        {kWriteLast},
+        {kSendFirst, kSendFirst},
+        {kSendFirst, kSendOnly},
+        {kSendFirst, kWriteMiddle},
+        {kSendFirst, kReadRequest},
+        {kSendFirst, kFetchAdd},
+        {kWriteFirst, kSendMiddle},
+        {kWriteFirst, kSendLast},
+        {kWriteFirst, kWriteOnly},
+        {kSendFirst, kSendLast, kSendLast},
+    };
+    for (const auto& packets : wrong) {
+        Responder r;
+        r.ends[1].receive(1, 0, 4096);
+        std::uint32_t psn = 0;
+        for (const Operation op : packets) {
+            EXPECT_FALSE(r.stopped());
+            auto h = r.rdma(op, psn++, 0, 600);
+            h.atomic_eth = {
+                .va = r.ends[1].addr(0), .r_key = r.ends[1].key, .swap_dt = 0, .cmp_dt = 0};
+            const bool payload = wire::opcode_info(h.bth.opcode)->has_payload;
+            r.take(h, Bytes(payload ? 256 : 0));
+        }
+        const std::string name(wire::to_string(packets.back()));
+        EXPECT_EQ(r.last_syndrome(0), kNakInvalid) << name;
+        EXPECT_TRUE(r.stopped()) << name;
+        EXPECT_TRUE(r.has_event(1, AsyncKind::kQpReqErr)) << name;
+        EXPECT_EQ(r.count(1, Counted::kInvalidRequest), 1U);
+    }
+}
+
+// 9.7.4: only the last packet may be shorter than the MTU.
+TEST(RcResponder, PacketsOfTheWrongLengthAreInvalid) {
+    struct Case {
+        Operation first;
+        std::uint32_t bytes;
+        std::optional<Operation> second;
+        std::uint32_t second_bytes;
+    };
+    for (const Case& c :
+         {Case{kSendFirst, 255, {}, 0}, Case{kSendFirst, 0, {}, 0}, Case{kWriteFirst, 252, {}, 0},
+          Case{kSendFirst, 256, kSendMiddle, 255}, Case{kSendFirst, 256, kSendLast, 0},
+          Case{kWriteFirst, 256, kWriteLast, 255},  // 600 were announced.
+          Case{kWriteOnly, 256, {}, 0}}) {
+        Responder r;
+        r.ends[1].receive(1, 0, 4096);
+        r.take(r.rdma(c.first, 0, 0, 600), Bytes(c.bytes));
+        if (c.second) {
+            r.take(r.request(*c.second, 1), Bytes(c.second_bytes));
+        }
+        EXPECT_EQ(r.last_syndrome(0), kNakInvalid);
+        EXPECT_TRUE(r.stopped());
+    }
+}
+
+// 9.6: no packet is longer than the path takes.
+TEST(RcResponder, PacketLongerThanTheMtuIsDropped) {
+    Responder r;
+    r.ends[1].receive(1, 0, 4096);
+    r.take(r.request(kSendOnly, 0), Bytes(257));
+    EXPECT_TRUE(r.sent.empty());
+    EXPECT_EQ(r.count(1, Counted::kBadLength), 1U);
+    EXPECT_FALSE(r.stopped());
+}
+
+// 9.7.4: the bytes must be as many as the RETH says.
+TEST(RcResponder, WriteLongerThanAnnouncedIsInvalid) {
+    Responder r;
+    const Bytes before = r.ends[1].bytes;
+    r.take(r.rdma(kWriteOnly, 0, 0, 8), Bytes(12));
+    EXPECT_EQ(r.last_syndrome(0), kNakInvalid);
+    EXPECT_EQ(r.ends[1].bytes, before);
+}
+
+// 9.7.4: nothing is touched without a key for it.
+TEST(RcResponder, NoByteMovesWithoutARight) {
+    struct Case {
+        const char* what;
+        std::function<void(Responder&, wire::PacketHeaders&)> spoil;
+    };
+    const std::vector<Case> cases{
+        {"key", [](Responder&, auto& h) { h.reth.r_key ^= 1; }},
+        {"key of nothing", [](Responder&, auto& h) { h.reth.r_key = 0; }},
+        {"key far away", [](Responder&, auto& h) { h.reth.r_key = 0xFFFFFFFF; }},
+        {"before", [](Responder& r, auto& h) { h.reth.va = r.ends[1].addr(0) - 1; }},
+        {"behind",
+         [](Responder& r, auto& h) { h.reth.va = r.ends[1].addr(r.options.memory_bytes) - 7; }},
+        {"round the end of memory", [](Responder&, auto& h) { h.reth.va = ~std::uint64_t{0}; }},
+        {"domain",
+         [](Responder& r, auto& h) {
+             h.reth.r_key =
+                 r.ends[1].memory.add_region({.pd = Pd{8},
+                                              .addr = r.ends[1].addr(0),
+                                              .length = 64,
+                                              .access = kLocalWrite | kRemoteWrite | kRemoteRead,
+                                              .bytes = r.ends[1].at(0)});
+         }},
+        {"rights of the key",
+         [](Responder& r, auto& h) {
+             h.reth.r_key = r.ends[1].memory.add_region({.pd = kPd,
+                                                         .addr = r.ends[1].addr(0),
+                                                         .length = 64,
+                                                         .access = kLocalWrite | kRemoteAtomic,
+                                                         .bytes = r.ends[1].at(0)});
+         }},
+        {"rights of the QP",
+         [](Responder& r, auto&) {
+             QpAttr attr;
+             attr.access = kRemoteAtomic;
+             EXPECT_TRUE(r.ends[1].hca.modify_qp(r.ends[1].qpn, attr, qp_attr::kAccessFlags));
+         }},
+    };
+    for (const Case& c : cases) {
+        for (const Operation op : {kWriteOnly, kReadRequest}) {
+            Responder r;
+            const Bytes before = r.ends[1].bytes;
+            auto h = r.rdma(op, 0, 0, 8);
+            c.spoil(r, h);
+            r.take(h, Bytes(op == kWriteOnly ? 8 : 0, 0xEE));
+            EXPECT_EQ(r.last_syndrome(0), kNakAccess) << c.what;
+            EXPECT_EQ(r.ends[1].bytes, before) << c.what;
+            EXPECT_TRUE(r.stopped()) << c.what;
+            EXPECT_TRUE(r.has_event(1, AsyncKind::kQpAccessErr)) << c.what;
+        }
+    }
+}
+
+// 9.7.4: before its first byte is written.
+TEST(RcResponder, WholeWriteIsCheckedWhenItBegins) {
+    Responder r;
+    const Bytes before = r.ends[1].bytes;
+    r.take(r.rdma(kWriteFirst, 0, r.options.memory_bytes - 512, 513), Bytes(256));
+    EXPECT_EQ(r.last_syndrome(0), kNakAccess);
+    EXPECT_EQ(r.ends[1].bytes, before);
+}
+
+// 9.7.4: and no byte after the right has gone.
+TEST(RcResponder, KeyMayGoInTheMiddleOfAWrite) {
+    Responder r;
+    r.take(r.rdma(kWriteFirst, 0, 0, 512), Bytes(256, 1));
+    r.ends[1].memory.remove(r.ends[1].key);
+    const Bytes before = r.ends[1].bytes;
+    r.take(r.request(kWriteLast, 1), Bytes(256, 1));
+    EXPECT_EQ(r.last_syndrome(0), kNakAccess);
+    EXPECT_EQ(r.ends[1].bytes, before);
+}
+
+// 9.7.4: likewise.
+TEST(RcResponder, KeyMayGoInTheMiddleOfARead) {
+    Responder r;
+    r.inject(1, r.rdma(kReadRequest, 0, 0, 1024));
+    r.drive_while([&] { return r.sent.size() < 2; });
+    r.ends[1].memory.remove(r.ends[1].key);
+    r.drive();
+    EXPECT_EQ(r.last_syndrome(0), kNakAccess);
+    EXPECT_EQ(r.sent.back().headers.bth.psn, Psn{2});
+    EXPECT_TRUE(r.stopped());
+}
+
+// 9.7.4: what touches nothing needs no right.
+TEST(RcResponder, EmptyWriteAndReadNeedNoKey) {
+    Responder r;
+    auto write = r.rdma(kWriteOnly, 0, 0, 0);
+    write.reth.r_key = 12345;
+    r.take(write);
+    EXPECT_EQ(r.last_syndrome(0).kind, AckKind::kAck);
+    auto read = r.rdma(kReadRequest, 1, 0, 0);
+    read.reth.r_key = 12345;
+    r.take(read);
+    EXPECT_EQ(r.operation(r.sent.back()), kReadResponseOnly);
+    EXPECT_FALSE(r.stopped());
+}
+
+// 9.4.5: the address of an atomic is a multiple of eight.
+TEST(RcResponder, CrookedAtomicIsInvalid) {
+    Responder r;
+    const Bytes before = r.ends[1].bytes;
+    r.take(r.add(0, 61, 1));
+    EXPECT_EQ(r.last_syndrome(0), kNakInvalid);
+    EXPECT_EQ(r.ends[1].bytes, before);
+}
+
+// 9.4.5: the value from before comes back either way.
+TEST(RcResponder, CompareSwapSwapsOnlyWhatIsEqual) {
+    Probe p;
+    const std::uint64_t before = word_at(p, 1, 64);
+    WorkRequest wr = p.request(0, WrOpcode::kCompareSwap, 64, 8);
+    wr.compare_add = before + 1;
+    wr.swap = 42;
+    p.post(0, wr);
+    p.drive();
+    EXPECT_EQ(word_at(p, 1, 64), before);
+    EXPECT_EQ(word_at(p, 0, 64), before);
+    wr = p.request(0, WrOpcode::kCompareSwap, 64, 8);
+    wr.compare_add = before;
+    wr.swap = 42;
+    p.post(0, wr);
+    p.drive();
+    EXPECT_EQ(word_at(p, 1, 64), 42U);
+    EXPECT_EQ(p.completions(0).size(), 2U);
+}
+
+// 9.4.4: more READs than were agreed on are an invalid request.
+TEST(RcResponder, TooManyReadsAreRefused) {
+    Responder r({.rd_atomic = 2});
+    for (std::uint32_t psn = 0; psn < 3; ++psn) {
+        r.inject(1, r.rdma(kReadRequest, psn, 0, 8));
+    }
+    r.drive();
+    EXPECT_EQ(r.operations_to(0),
+              (std::vector{kReadResponseOnly, kReadResponseOnly, kAcknowledge}));
+    EXPECT_EQ(r.last_syndrome(0), kNakInvalid);
+}
+
+TEST(RcResponder, MoreReadsMayBeAgreedOnLater) {
+    Responder r({.rd_atomic = 1});
+    r.inject(1, r.rdma(kReadRequest, 0, 0, 512));
+    QpAttr attr;
+    attr.state = QpState::kSqd;
+    ASSERT_TRUE(r.ends[1].hca.modify_qp(r.ends[1].qpn, attr, qp_attr::kState));
+    attr.max_dest_rd_atomic = 16;
+    ASSERT_TRUE(r.ends[1].hca.modify_qp(r.ends[1].qpn, attr, qp_attr::kMaxDestRdAtomic));
+    std::vector<std::uint32_t> psns{0, 1};
+    for (std::uint32_t psn = 2; psn < 17; ++psn) {
+        r.inject(1, r.rdma(kReadRequest, psn, 0, 8));
+        psns.push_back(psn);
+    }
+    r.drive();
+    EXPECT_EQ(r.psns_to(0), psns);
+    EXPECT_FALSE(r.stopped());
+}
+
+// 9.9.3: who posted too little or wrong memory gets its own error; the peer is told.
+TEST(RcResponder, MessageLongerThanItsReceive) {
+    Responder r;
+    r.ends[1].receive(1, 0, 300);
+    r.take(r.request(kSendFirst, 0), Bytes(256));
+    r.take(r.request(kSendLast, 1), Bytes(45));
+    EXPECT_EQ(r.last_syndrome(0), kNakInvalid);
+    EXPECT_EQ(r.only_completion(1, true).status, WcStatus::kLocLenErr);
+    EXPECT_TRUE(r.stopped());
+}
+
+// 9.9.3: likewise, as an operational error.
+TEST(RcResponder, ReceiveIntoForeignMemory) {
+    Responder r;
+    const Sge wrong{r.ends[1].addr(0), 300, r.ends[1].key + 1};
+    r.ends[1].hca.post_receive(r.ends[1].qpn, 1, std::span(&wrong, 1));
+    r.take(r.request(kSendOnly, 0), Bytes(8));
+    EXPECT_EQ(r.last_syndrome(0), kNakOperational);
+    EXPECT_EQ(r.only_completion(1, true).status, WcStatus::kLocProtErr);
+}
+
+// 10.3.1: every receive request is completed.
+TEST(RcResponder, UnfinishedMessageIsFlushed) {
+    Responder r;
+    r.ends[1].receive(1, 0, 4096);
+    r.ends[1].receive(2, 0, 4096);
+    r.take(r.request(kSendFirst, 0), Bytes(256));
+    QpAttr attr;
+    attr.state = QpState::kErr;
+    r.ends[1].hca.modify_qp(r.ends[1].qpn, attr, qp_attr::kState);
+    const auto done = r.completions(1, true);
+    ASSERT_EQ(done.size(), 2U);
+    EXPECT_EQ(done[0].wr_id, 1U);
+    EXPECT_EQ(done[0].status, WcStatus::kWrFlushErr);
+    EXPECT_EQ(done[1].wr_id, 2U);
+}
+
+// 9.7.5: an acknowledgement covers all before it, so one may stand for many.
+TEST(RcResponder, AcknowledgementsMelt) {
+    Responder r;
+    for (std::uint32_t psn = 0; psn < 5; ++psn) {
+        r.inject(1, r.rdma(kWriteOnly, psn, 0, 8), Bytes(8));
+    }
+    r.drive();
+    ASSERT_EQ(r.sent.size(), 1U);
+    EXPECT_EQ(r.sent[0].headers.bth.psn, Psn{4});
+    EXPECT_EQ(r.sent[0].headers.aeth.msn, 5U);
+}
+
+// 9.7.5: the A bit asks.
+TEST(RcResponder, AcknowledgesOnlyWhenAsked) {
+    Responder r;
+    auto h = r.rdma(kWriteOnly, 0, 0, 8);
+    h.bth.a = false;
+    r.take(h, Bytes(8));
+    EXPECT_TRUE(r.sent.empty());
+}
+
+// 9.5: answers keep the order of the requests.
+TEST(RcResponder, AnswersKeepTheirOrder) {
+    Responder r;
+    r.inject(1, r.rdma(kWriteOnly, 0, 0, 8), Bytes(8));
+    r.inject(1, r.rdma(kReadRequest, 1, 0, 300));
+    r.inject(1, r.rdma(kWriteOnly, 3, 0, 8), Bytes(8));
+    r.inject(1, r.add(4, 64, 1));
+    r.inject(1, r.rdma(kWriteOnly, 5, 0, 8), Bytes(8));
+    r.drive();
+    EXPECT_EQ(r.psns_to(0), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5}));
+}
+
+// 9.7.7: MSN counts messages, not packets.
+TEST(RcResponder, MsnCountsMessages) {
+    Responder r;
+    r.take(r.rdma(kWriteFirst, 0, 0, 512), Bytes(256));
+    EXPECT_EQ(r.sent.back().headers.aeth.msn, 0U);
+    r.take(r.request(kWriteLast, 1), Bytes(256));
+    EXPECT_EQ(r.sent.back().headers.aeth.msn, 1U);
+    r.take(r.rdma(kReadRequest, 2, 0, 8));
+    EXPECT_EQ(r.sent.back().headers.aeth.msn, 2U);
+    r.take(r.add(3, 64, 1));
+    EXPECT_EQ(r.sent.back().headers.aeth.msn, 3U);
+}
+
+// 9.7.7.2: credits are receive requests; those of a shared queue are not counted.
+TEST(RcResponder, CreditsAreReceiveRequests) {
+    Responder r;
+    for (std::uint64_t i = 0; i < 7; ++i) {
+        r.ends[1].receive(i, 0, 8);
+    }
+    r.take(r.rdma(kWriteOnly, 0, 0, 8), Bytes(8));
+    EXPECT_EQ(r.last_syndrome(0), (Syndrome{.kind = AckKind::kAck, .value = 5}));  // Six.
+    r.take(r.request(kSendOnly, 1));
+    r.take(r.request(kSendOnly, 2));
+    r.take(r.request(kSendOnly, 3));
+    EXPECT_EQ(r.last_syndrome(0), (Syndrome{.kind = AckKind::kAck, .value = 4}));
+    Responder shared({.srq = true});
+    shared.take(shared.rdma(kWriteOnly, 0, 0, 8), Bytes(8));
+    EXPECT_EQ(shared.last_syndrome(0).value, kCreditsUncounted);
+}
+
+// 10.2: the limit of a shared queue.
+TEST(RcResponder, SharedReceivesRunLowOnce) {
+    Probe p({.srq = true});
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        p.ends[1].receive(i, 0, 8);
+    }
+    ASSERT_TRUE(p.ends[1].hca.set_srq_limit(*p.ends[1].srq, 3));
+    p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
+    p.drive();
+    EXPECT_FALSE(p.has_event(1, AsyncKind::kSrqLimitReached));
+    p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
+    p.drive();
+    EXPECT_TRUE(p.has_event(1, AsyncKind::kSrqLimitReached));
+    p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
+    p.drive();
+    EXPECT_FALSE(p.has_event(1, AsyncKind::kSrqLimitReached));
+    EXPECT_EQ(p.completions(1, true).size(), 3U);
+}
+
+// 9.9.3: after the NAK that ends it, silence.
+TEST(RcResponder, StoppedResponderIsSilent) {
+    Responder r;
+    r.inject(1, r.rdma(kReadRequest, 0, 0, 600));
+    r.take(r.request(kSendMiddle, 3), Bytes(256));
+    ASSERT_EQ(r.sent.size(), 4U);  // What was asked for before is still answered.
+    EXPECT_EQ(r.last_syndrome(0), kNakInvalid);
+    r.take(r.rdma(kWriteOnly, 3, 0, 8), Bytes(8));
+    r.take(r.rdma(kReadRequest, 0, 0, 600));
+    EXPECT_EQ(r.sent.size(), 4U);
+    EXPECT_EQ(r.count(1, Counted::kWrongState), 2U);
+}
+
+// 9.4.1: a SEND may take a window's rights back.
+TEST(RcResponder, SendWithInvalidateEndsABinding) {
+    Probe p;
+    End& b = p.ends[1];
+    const std::uint32_t window = b.memory.add_window(kPd, KeyKind::kWindow2);
+    WorkRequest bind = p.request(1, WrOpcode::kBindMw, 0, 0);
+    bind.bind = {.mw_key = window,
+                 .new_key = window + 1,
+                 .mr_lkey = b.key,
+                 .access = kRemoteWrite,
+                 .addr = b.addr(0),
+                 .length = 64};
+    p.post(1, bind);
+    p.drive();
+    EXPECT_EQ(p.only_completion(1).status, WcStatus::kSuccess);
+    WorkRequest write = p.request(0, WrOpcode::kWrite, 0, 64);
+    write.rkey = window + 1;
+    p.post(0, write);
+    b.receive(1, 128, 8);
+    WorkRequest send = p.request(0, WrOpcode::kSendInv, 0, 8);
+    send.imm_or_rkey = window + 1;
+    p.post(0, send);
+    p.drive();
+    EXPECT_EQ(p.completions(0).size(), 2U);
+    const Completion done = p.only_completion(1, true);
+    EXPECT_EQ(done.flags, kWcWithInv);
+    EXPECT_EQ(done.imm_or_rkey, window + 1);
+    p.post(0, write);
+    p.drive();
+    EXPECT_EQ(p.only_completion(0).status, WcStatus::kRemAccessErr);
+}
+
+// 9.4.1: and only of a window that is bound here.
+TEST(RcResponder, InvalidatingWhatIsNoWindowIsInvalid) {
+    Probe p;
+    p.ends[1].receive(1, 0, 8);
+    WorkRequest send = p.request(0, WrOpcode::kSendInv, 0, 8);
+    send.imm_or_rkey = p.ends[1].key;
+    p.post(0, send);
+    p.drive();
+    EXPECT_EQ(p.only_completion(0).status, WcStatus::kRemInvReqErr);
+    EXPECT_EQ(p.only_completion(1, true).status, WcStatus::kLocAccessErr);
+}
+
+// 11.4.2: who waits for solicited messages only is woken by them only.
+TEST(RcResponder, ImmediateAndSolicitedArrive) {
+    Probe p;
+    for (const bool solicited : {false, true}) {
+        p.ends[1].receive(1, 0, 8);
+        ASSERT_TRUE(p.ends[1].hca.arm(p.ends[1].recv_cq, Arm::kSolicited));
+        WorkRequest send = p.request(0, WrOpcode::kSendImm, 0, 8);
+        send.imm_or_rkey = 0xABCD;
+        send.flags |= solicited ? kSendSolicited : kSendSignaled;
+        p.post(0, send);
+        p.drive();
+        EXPECT_EQ(p.only_completion(1, true).imm_or_rkey, 0xABCDU);
+        EXPECT_EQ(p.events(1).size(), solicited ? 1U : 0U);
+    }
+}
+
+// 11.6: the first packet tells a program that is not ready to send yet.
+TEST(RcResponder, FirstPacketEstablishesTheConnection) {
+    Probe p;
+    QpAttr reset;
+    p.ends[1].hca.modify_qp(p.ends[1].qpn, reset, qp_attr::kState);
+    p.to_init(1);
+    p.to_rtr(1);
+    p.post(0, p.request(0, WrOpcode::kWrite, 0, 8));
+    p.post(0, p.request(0, WrOpcode::kWrite, 0, 8));
+    p.drive();
+    EXPECT_EQ(p.completions(0).size(), 2U);
+    EXPECT_EQ(p.events(1), std::vector{(Event{.kind = Event::Kind::kAsync,
+                                              .async = AsyncKind::kCommEst,
+                                              .id = p.ends[1].qpn.value})});
+}
+
+}  // namespace
+}  // namespace softib::transport
