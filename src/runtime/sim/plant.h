@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The cables, buffers and tables of a fabric in virtual time: everything that packets run over, in
+// the layout in which they run fastest. A Network moves packets over it, checkers and counters look
+// at it, the harness builds and changes it.
+//
+// Ports are numbered through; the number of a port is also the number of the link that leaves it.
+// Of a link, `Tx` is the sender's end, `Rx` the receiver's, and a Lane per virtual lane both: that
+// its two ends stand in one record is how credits cost nothing, see lane.h.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/agent/pma.h"
+#include "core/link/arbiter.h"
+#include "core/link/rate.h"
+#include "core/topo/fabric.h"
+#include "runtime/sim/event_queue.h"
+#include "runtime/sim/lane.h"
+#include "runtime/sim/packet.h"
+#include "runtime/sim/pages.h"
+
+namespace softib::sim {
+
+inline constexpr std::uint8_t kNoPath = 0xFF;
+
+/// Where a figure comes from stands in latency.h.
+struct PlantConfig {
+    std::uint8_t data_vls = 2;           ///< 1 to 15; and VL15.
+    std::uint32_t buffer_bytes = 65536;  ///< Per lane at a receiver; at most 128 KiB.
+    TimePs cable_ps = 25'000;            ///< Of every cable: 5 m.
+    TimePs switch_ps = 200'000;          ///< First bit in to first bit out.
+    TimePs hca_ps = 0;                   ///< Last bit in until its adapter handles a packet.
+    std::uint16_t packet_bytes_max = 4224;
+    std::uint16_t lid_max = 0;  ///< 0: one for every node.
+};
+
+/// The sender's end of a link.
+struct alignas(64) Tx {
+    TimePs free_at = 0;          ///< Sends a packet until then.
+    TimePs wake_at = kNever;     ///< The wake event that counts.
+    TimePs blocked_at = kNever;  ///< Has packets but cannot send any, since then.
+    TimePs wait_ps = 0;          ///< Sum of such times.
+    std::uint64_t words = 0;
+    std::uint64_t packets = 0;
+    std::uint32_t block_ps = 0;    ///< For 64 bytes.
+    std::uint32_t delay_ps = 0;    ///< From the first bit sent until the other end can act on it.
+    std::uint16_t waiting = 0;     ///< Bit n: lane n has packets.
+    std::uint8_t to_adapter = 0;   ///< The other end takes packets whole.
+    std::uint8_t special = 0;      ///< Something is out of the ordinary, see `odd`.
+    std::uint32_t sl_row = kNone;  ///< Of packets that start here; kNone: VL = SL.
+};
+static_assert(sizeof(Tx) == 64);
+
+/// The receiver's end of a link.
+struct alignas(64) Rx {
+    std::uint64_t words = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t lft = 0;          ///< Where the switch's forwarding table begins.
+    std::uint32_t first_out = 0;    ///< The switch's port 0. Of an adapter: its port.
+    std::uint32_t sl_rows = kNone;  ///< Into sl_rows_ by out port; kNone: VL = SL.
+    std::uint32_t node = kNone;
+    std::uint32_t self = kNone;  ///< The port here.
+    std::uint32_t cable_ps = 0;
+    std::uint32_t block_ps = 0;   ///< For 64 bytes.
+    std::uint8_t port = 0;        ///< Number of the port on its node.
+    std::uint8_t to_adapter = 0;  ///< Takes packets whole.
+    std::uint8_t special = 0;
+};
+static_assert(sizeof(Rx) == 64);
+
+/// Rare counts of a port.
+struct Odd {
+    std::uint64_t multicast_xmit = 0;
+    std::uint64_t multicast_rcv = 0;
+    std::uint64_t rcv_errors = 0;
+    std::uint64_t rcv_remote_physical = 0;
+    std::uint64_t rcv_relay = 0;
+    std::uint64_t inactive_discards = 0;
+    std::uint64_t mtu_discards = 0;
+    std::uint64_t lifetime_discards = 0;
+    std::uint64_t hoq_discards = 0;
+    std::uint64_t symbol_errors = 0;
+    std::uint64_t buffer_overruns = 0;
+    std::uint64_t vl15_dropped = 0;
+    std::uint64_t link_downed = 0;
+    std::uint64_t lost = 0;  ///< On the cable behind this port: for checkers, no counter has it.
+    std::uint64_t lost_words = 0;
+};
+
+class Plant {
+    friend class Inspector;  ///< Reads all, changes nothing.
+
+  public:
+    Plant(const topo::Fabric& fabric, const PlantConfig& config);
+
+    const PlantConfig& config() const { return config_; }
+    std::uint32_t port_count() const { return static_cast<std::uint32_t>(tx_.size()); }
+    std::uint32_t node_count() const { return static_cast<std::uint32_t>(first_port_.size()); }
+    std::uint32_t port_of(std::uint32_t node, std::uint8_t port) const {
+        return first_port_[node] + port;
+    }
+    std::uint32_t node_of(std::uint32_t port) const { return rx_[peer_[port]].node; }
+    std::uint32_t peer(std::uint32_t port) const { return peer_[port]; }
+    bool connected(std::uint32_t port) const { return peer_[port] != kNone; }
+    std::string name(std::uint32_t port) const;
+    bool is_switch(std::uint32_t node) const { return is_switch_[node] != 0; }
+
+    void set_route(std::uint32_t node, Lid lid, std::uint8_t port);
+    void set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
+                   const std::array<std::uint8_t, 16>& row);
+    void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
+
+    /// As the node's performance agent reads it.
+    agent::PortCounts counts(std::uint32_t port) const;
+
+    std::size_t bytes() const;
+
+  protected:
+    std::uint32_t lane_index(std::uint32_t link, std::uint8_t vl) const {
+        return (vl == link::kVl15 ? config_.data_vls : vl) * port_count() + link;
+    }
+    Lane& lane(std::uint32_t link, std::uint8_t vl) { return lanes_[lane_index(link, vl)]; }
+    const Lane& lane(std::uint32_t link, std::uint8_t vl) const {
+        return lanes_[lane_index(link, vl)];
+    }
+    /// Blocks that wait in events of kind kRelease.
+    std::uint32_t& deferred(std::uint32_t link, std::uint8_t vl) {
+        if (deferred_.empty()) {
+            deferred_.resize(lanes_.size());
+        }
+        return deferred_[lane_index(link, vl)];
+    }
+    Odd& odd(std::uint32_t port) {
+        if (odd_.empty()) {
+            odd_.resize(port_count());
+        }
+        return odd_[port];
+    }
+
+    PlantConfig config_;
+    Table<Tx> tx_;
+    Table<Rx> rx_;
+    Table<Lane> lanes_;  ///< By lane, then by link: the used ones stand together.
+    Table<std::uint8_t> lfts_;
+    std::vector<link::Arbiter> arbiters_;
+    std::vector<std::uint16_t> table_of_;  ///< By port: its arbitration table.
+    std::vector<link::ArbitrationTable> tables_;
+    std::vector<std::uint16_t> sl_rows_;
+    std::vector<std::array<std::uint8_t, 16>> rows_;
+    std::vector<Odd> odd_;                 ///< By port; empty until something odd happens.
+    std::vector<std::uint32_t> deferred_;  ///< By lane; empty until needed.
+    PacketPool packets_;
+    std::size_t lft_stride_ = 0;
+
+  private:
+    void join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t number);
+
+    std::vector<std::uint32_t> first_port_;  ///< By node: its port 0.
+    std::vector<std::uint32_t> peer_;
+    std::vector<std::uint32_t> lft_of_;
+    std::vector<std::uint8_t> is_switch_;
+    std::vector<std::uint8_t> ports_of_;
+    std::vector<std::string> names_;
+};
+
+}  // namespace softib::sim
