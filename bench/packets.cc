@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     if (ends.unfinished() != 0) {
         stop(fmt::format("{} messages did not arrive", ends.unfinished()));
     }
-    const sim::NetworkStats& stats = net.stats();
+    const sim::EngineStats& stats = net.stats();
     sim::TimePs last = 0;
     for (const auto& flow : ends.flows()) {
         last = std::max(last, flow.done_at);

@@ -36,7 +36,7 @@ enum class EventKind : std::uint8_t {
     kRelease,  ///< Room in a buffer is given back that is too far off for the lane's slots.
     kWake,     ///< A port may have something to send.
     kTimer,    ///< Of an adapter.
-    kControl,  ///< Whoever runs the fabric: a fault, a check.
+    kLimit,    ///< Of a port: packets may have waited too long.
 };
 
 struct Event {

@@ -55,6 +55,22 @@ class Fabric {
     Network<Ends>& net() { return net_; }
     Ends& ends() { return ends_; }
 
+    /// Lets switches choose among the ports that the engine found equally good; false if it found
+    /// none.
+    bool use_adaptive_routing() {
+        std::vector<std::uint32_t> switches;
+        for (std::uint32_t i = 0; i < net_.node_count(); ++i) {
+            if (net_.is_switch(i)) {
+                switches.push_back(i);
+            }
+        }
+        if (routed_.tables.groups.empty()) {
+            return false;
+        }
+        net_.set_adaptive(routed_.graph, routed_.tables.groups, switches);
+        return true;
+    }
+
     // Adapters by number, in the order of hosts.
     std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
     std::uint32_t node(std::uint32_t host) const { return hosts_[host]; }

@@ -23,12 +23,12 @@ std::vector<std::string> Inspector::check_credits() const {
             const std::uint32_t deferred = plant_.deferred_.empty() ? 0 : plant_.deferred_[index];
             const std::uint32_t sum =
                 link::credits(lane.fctbs, lane.fccl) + lane.pending + held[index] + deferred;
-            if (sum != lane.capacity) {
+            if (sum != plant_.buffer_blocks()) {
                 found.push_back(
                     fmt::format("{} VL {}: {} credits, {} on their way back, {} under "
                                 "packets, of {}",
                                 plant_.name(port), vl, link::credits(lane.fctbs, lane.fccl),
-                                lane.pending + deferred, held[index], lane.capacity));
+                                lane.pending + deferred, held[index], plant_.buffer_blocks()));
             }
         }
     }
@@ -89,10 +89,11 @@ Deadlock Inspector::find_deadlock() const {
         std::uint32_t by;
     };
     std::vector<Takes> takes;
-    std::vector<std::uint32_t> moving;
+    std::vector<std::uint8_t> queued(plant_.packets_.size());
     for (std::uint32_t by = 0; by < lanes; ++by) {
         for (std::uint32_t p = plant_.lanes_[by].head; p != kNone; p = plant_.packets_[p].next) {
             const Packet& packet = plant_.packets_[p];
+            queued[p] = 1;
             std::uint32_t in = packet.in_link;
             std::uint8_t vl = packet.in_vl;
             if ((packet.flags & packet_flag::kCopy) != 0) {
@@ -104,8 +105,10 @@ Deadlock Inspector::find_deadlock() const {
             }
         }
     }
-    plant_.packets_.for_each([&](std::uint32_t, const Packet& packet) {
-        if ((packet.flags & packet_flag::kOnCable) != 0 && packet.in_vl != link::kVl15) {
+    plant_.packets_.for_each([&](std::uint32_t p, const Packet& packet) {
+        // On a cable, or being looked at: an event will come to it.
+        const bool moves = queued[p] == 0 && packet.copies == 0 && packet.in_link != kNone;
+        if (moves && packet.in_vl != link::kVl15) {
             suspect[plant_.lane_index(packet.in_link, packet.in_vl)] = 0;
         }
     });

@@ -22,16 +22,15 @@ struct alignas(64) Lane {
     static constexpr unsigned kUnitShift = 10;  ///< 1,024 ps.
 
     std::uint16_t fctbs = 0;
-    std::uint16_t fccl = 0;      ///< As the sender knows it.
-    std::uint16_t capacity = 0;  ///< Blocks of the receiver's buffer.
-    std::uint16_t pending = 0;   ///< Sum of the slots.
-    std::uint32_t base = 0;      ///< The grid point of the first slot not yet taken in.
+    std::uint16_t fccl = 0;        ///< As the sender knows it.
+    std::uint16_t pending = 0;     ///< Sum of the slots.
+    std::uint8_t head_blocks = 0;  ///< Of the first packet in the queue.
+    std::uint8_t starved = 0;      ///< The sender waits for credits: whoever returns some wakes it.
+    std::uint32_t base = 0;        ///< The grid point of the first slot not yet taken in.
     std::uint16_t slots[kSlots] = {};
     std::uint32_t head = kNone;
     std::uint32_t tail = kNone;
-    std::uint16_t queued_blocks = 0;
-    std::uint8_t head_blocks = 0;
-    std::uint8_t starved = 0;         ///< The sender waits, and no credits are on their way.
+    std::uint32_t queued_blocks = 0;
     std::uint32_t head_since_ns = 0;  ///< In units of 1,024 ps.
     std::uint32_t return_delay = 0;   ///< Cable, in picoseconds; shift in the upper 5 bits.
 

@@ -21,8 +21,7 @@ inline constexpr std::uint8_t kBad = 1U << 2;       ///< Broken on a cable it ha
 inline constexpr std::uint8_t kCopy = 1U << 3;      ///< Of a multicast packet, see Packet::in_link.
 inline constexpr std::uint8_t kAdaptive = 1U << 4;  ///< Switches may choose its way.
 inline constexpr std::uint8_t kOnCable = 1U << 5;   ///< Between two nodes.
-/// What a receiver may know; the rest is the fabric's own business.
-inline constexpr std::uint8_t kVisible = kFecn | kBecn;
+inline constexpr std::uint8_t kBrokenHere = 1U << 6;  ///< Bad since the cable it is on.
 }  // namespace packet_flag
 
 struct Packet {
@@ -75,6 +74,7 @@ class PacketPool {
             }
         }
     }
+    std::size_t size() const { return packets_.size(); }
     std::uint64_t live() const { return live_; }
     std::size_t bytes() const { return packets_.capacity() * sizeof(Packet); }
 

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "core/base/check.h"
+#include "core/switch/lifetime.h"
 
 namespace softib::sim {
 
@@ -46,8 +47,9 @@ Plant::Plant(const topo::Fabric& fabric, const PlantConfig& config) : config_(co
     }
     const std::size_t lids =
         config.lid_max != 0 ? config.lid_max + std::size_t{1} : fabric.nodes.size() + 1;
-    lft_stride_ = (lids + kLftRowUnit - 1) / kLftRowUnit * kLftRowUnit;
-    lfts_.assign(lft_stride_ * switches, kNoPath);
+    lft_stride_ = static_cast<std::uint32_t>((lids + kLftRowUnit - 1) / kLftRowUnit * kLftRowUnit);
+    lfts_.assign(std::size_t{lft_stride_} * switches, kNoPath);
+    mfts_.resize(std::size_t{config.multicast_lids} * switches);
     tx_.resize(ports);
     rx_.resize(ports);
     peer_.assign(ports, kNone);
@@ -88,15 +90,18 @@ void Plant::join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t nu
     rx.self = peer_[port];
     rx.to_adapter = tx.to_adapter;
     rx.block_ps = tx.block_ps;
+    if (is_switch_[node] != 0 &&
+        (config_.lifetime <= sw::kLifetimeCodeMax || config_.hoq_life <= sw::kLifetimeCodeMax)) {
+        tx.special |= tx_special::kLimited;
+    }
     rx.port = other_port;
     rx.first_out = tx.to_adapter != 0 ? peer_[port] : first_port_[other];
-    rx.lft = is_switch_[other] != 0 ? lft_of_[other] * lft_stride_ : 0;
+    rx.lft = is_switch_[other] != 0 ? std::uint64_t{lft_of_[other]} * lft_stride_ : 0;
     const TimePs longest = link::transmit_time(config_.packet_bytes_max, tx.block_ps);
     const std::uint32_t shift = grid_shift(rx.cable_ps + longest);
     for (std::uint8_t vl = 0; vl <= config_.data_vls; ++vl) {
         Lane& lane = lanes_[std::size_t{vl} * port_count() + port];
-        lane.capacity = static_cast<std::uint16_t>(config_.buffer_bytes / link::kBlockBytes);
-        lane.fccl = vl == config_.data_vls ? std::uint16_t{0} : lane.capacity;
+        lane.fccl = vl == config_.data_vls ? std::uint16_t{0} : buffer_blocks();
         lane.return_delay = shift << 27 | rx.cable_ps;
     }
 }
@@ -112,7 +117,7 @@ std::string Plant::name(std::uint32_t port) const {
 void Plant::set_route(std::uint32_t node, Lid lid, std::uint8_t port) {
     SOFTIB_CHECK(is_switch(node) && lid.value < lft_stride_);
     SOFTIB_CHECK(port == kNoPath || port < ports_of_[node]);
-    lfts_[lft_of_[node] * lft_stride_ + lid.value] = port;
+    lfts_[std::size_t{lft_of_[node]} * lft_stride_ + lid.value] = port;
 }
 
 void Plant::set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
@@ -160,6 +165,49 @@ void Plant::set_arbitration(std::uint32_t port, const link::ArbitrationTable& ta
     }
 }
 
+void Plant::set_multicast(std::uint32_t node, Lid mlid, const std::array<std::uint64_t, 4>& ports) {
+    SOFTIB_CHECK(is_switch(node) && is_multicast(mlid));
+    const std::uint32_t group = mlid.value - kLidMulticastMin.value;
+    SOFTIB_CHECK(group < config_.multicast_lids);
+    mfts_[std::size_t{lft_of_[node]} * config_.multicast_lids + group] = ports;
+}
+
+void Plant::set_adaptive(const sm::routing::Graph& graph, const sm::routing::PortGroups& groups,
+                         std::span<const std::uint32_t> switch_nodes) {
+    groups_ = groups;
+    home_of_.assign(lft_stride_, kNone);
+    graph.for_each_lid(
+        [this](const sm::routing::Target& target, Lid lid) { home_of_[lid.value] = target.at; });
+    std::size_t switches = 0;
+    for (const std::uint32_t lft : lft_of_) {
+        switches += lft != kNone ? 1 : 0;
+    }
+    group_row_.assign(switches, kNone);
+    turns_.assign(switches, 0);
+    for (std::uint32_t i = 0; i < switch_nodes.size(); ++i) {
+        const std::uint32_t node = switch_nodes[i];
+        group_row_[lft_of_[node]] = i;
+        for (std::uint8_t port = 0; port < ports_of_[node]; ++port) {
+            if (const std::uint32_t self = port_of(node, port); peer_[self] != kNone) {
+                rx_[peer_[self]].special |= rx_special::kAdaptive;
+            }
+        }
+    }
+}
+
+void Plant::set_marking(std::uint32_t node, const sw::MarkingRule& rule) {
+    SOFTIB_CHECK(is_switch(node));
+    marking_.resize(port_count());
+    markers_.resize(port_count());
+    for (std::uint8_t port = 0; port < ports_of_[node]; ++port) {
+        const std::uint32_t self = port_of(node, port);
+        marking_[self] = rule;
+        tx_[self].special = static_cast<std::uint8_t>(
+            rule.threshold != 0 ? tx_[self].special | tx_special::kMarks
+                                : tx_[self].special & ~tx_special::kMarks);
+    }
+}
+
 agent::PortCounts Plant::counts(std::uint32_t port) const {
     agent::PortCounts counts;
     counts.xmit_words = tx_[port].words;
@@ -175,8 +223,7 @@ agent::PortCounts Plant::counts(std::uint32_t port) const {
         counts.rcv_errors = odd.rcv_errors;
         counts.rcv_remote_physical_errors = odd.rcv_remote_physical;
         counts.rcv_switch_relay_errors = odd.rcv_relay;
-        counts.xmit_discards =
-            odd.inactive_discards + odd.mtu_discards + odd.lifetime_discards + odd.hoq_discards;
+        counts.xmit_discards = odd.inactive_discards + odd.lifetime_discards + odd.hoq_discards;
         counts.symbol_errors = odd.symbol_errors;
         counts.buffer_overruns = odd.buffer_overruns;
         counts.vl15_dropped = odd.vl15_dropped;

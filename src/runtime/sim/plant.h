@@ -19,6 +19,9 @@
 #include "core/agent/pma.h"
 #include "core/link/arbiter.h"
 #include "core/link/rate.h"
+#include "core/sm/routing/graph.h"
+#include "core/sm/routing/tables.h"
+#include "core/switch/congestion.h"
 #include "core/topo/fabric.h"
 #include "runtime/sim/event_queue.h"
 #include "runtime/sim/lane.h"
@@ -37,8 +40,29 @@ struct PlantConfig {
     TimePs switch_ps = 200'000;          ///< First bit in to first bit out.
     TimePs hca_ps = 0;                   ///< Last bit in until its adapter handles a packet.
     std::uint16_t packet_bytes_max = 4224;
-    std::uint16_t lid_max = 0;  ///< 0: one for every node.
+    std::uint8_t lifetime = 20;        ///< SwitchInfo.LifeTimeValue; above 19: for ever.
+    std::uint8_t hoq_life = 20;        ///< PortInfo.HOQLife of switches' ports; the same codes.
+    std::uint8_t vl_stall_count = 0;   ///< PortInfo.VLStallCount; 0: lanes never stall.
+    std::uint16_t multicast_lids = 0;  ///< Groups that switches have room for, from 0xC000 on.
+    std::uint16_t lid_max = 0;         ///< 0: one for every node.
 };
+
+/// What is out of the ordinary at a sender. All zero: the quick way.
+namespace tx_special {
+inline constexpr std::uint8_t kClosed = 1U << 0;   ///< Does not send data: not active.
+inline constexpr std::uint8_t kFaulty = 1U << 1;   ///< Loses or breaks packets.
+inline constexpr std::uint8_t kLimited = 1U << 2;  ///< Packets wait no longer than a limit.
+inline constexpr std::uint8_t kWatched = 1U << 3;  ///< An event will look at the limit.
+inline constexpr std::uint8_t kMarks = 1U << 4;    ///< Marks packets when congested.
+inline constexpr std::uint8_t kDown = 1U << 5;     ///< Sends nothing at all.
+}  // namespace tx_special
+
+/// The same at a receiver.
+namespace rx_special {
+inline constexpr std::uint8_t kAdaptive = 1U << 0;  ///< The switch may choose among ports.
+inline constexpr std::uint8_t kFlapped = 1U << 1;   ///< The cable is or was down.
+inline constexpr std::uint8_t kSlow = 1U << 2;      ///< An adapter that takes its time.
+}  // namespace rx_special
 
 /// The sender's end of a link.
 struct alignas(64) Tx {
@@ -52,7 +76,7 @@ struct alignas(64) Tx {
     std::uint32_t delay_ps = 0;    ///< From the first bit sent until the other end can act on it.
     std::uint16_t waiting = 0;     ///< Bit n: lane n has packets.
     std::uint8_t to_adapter = 0;   ///< The other end takes packets whole.
-    std::uint8_t special = 0;      ///< Something is out of the ordinary, see `odd`.
+    std::uint8_t special = 0;      ///< Bits of tx_special.
     std::uint32_t sl_row = kNone;  ///< Of packets that start here; kNone: VL = SL.
 };
 static_assert(sizeof(Tx) == 64);
@@ -70,7 +94,7 @@ struct alignas(64) Rx {
     std::uint32_t block_ps = 0;   ///< For 64 bytes.
     std::uint8_t port = 0;        ///< Number of the port on its node.
     std::uint8_t to_adapter = 0;  ///< Takes packets whole.
-    std::uint8_t special = 0;
+    std::uint8_t special = 0;     ///< Bits of rx_special.
 };
 static_assert(sizeof(Rx) == 64);
 
@@ -82,13 +106,14 @@ struct Odd {
     std::uint64_t rcv_remote_physical = 0;
     std::uint64_t rcv_relay = 0;
     std::uint64_t inactive_discards = 0;
-    std::uint64_t mtu_discards = 0;
     std::uint64_t lifetime_discards = 0;
     std::uint64_t hoq_discards = 0;
     std::uint64_t symbol_errors = 0;
     std::uint64_t buffer_overruns = 0;
     std::uint64_t vl15_dropped = 0;
     std::uint64_t link_downed = 0;
+    std::uint64_t marked = 0;          ///< With FECN.
+    std::uint64_t xmit_time_cong = 0;  ///< Packets that lined up behind too many.
     std::uint64_t lost = 0;  ///< On the cable behind this port: for checkers, no counter has it.
     std::uint64_t lost_words = 0;
 };
@@ -109,6 +134,10 @@ class Plant {
     std::uint32_t peer(std::uint32_t port) const { return peer_[port]; }
     bool connected(std::uint32_t port) const { return peer_[port] != kNone; }
     std::string name(std::uint32_t port) const;
+    std::uint8_t ports_of(std::uint32_t node) const { return ports_of_[node]; }  ///< With port 0.
+    std::uint16_t buffer_blocks() const {
+        return static_cast<std::uint16_t>(config_.buffer_bytes / link::kBlockBytes);
+    }
     bool is_switch(std::uint32_t node) const { return is_switch_[node] != 0; }
 
     void set_route(std::uint32_t node, Lid lid, std::uint8_t port);
@@ -116,6 +145,17 @@ class Plant {
                    const std::array<std::uint8_t, 16>& row);
     void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
 
+    /// Ports of a switch (bit n: port n) to which it sends copies of packets to a multicast LID.
+    void set_multicast(std::uint32_t node, Lid mlid, const std::array<std::uint64_t, 4>& ports);
+    /// A switch may send packets that allow it (packet_flag::kAdaptive) by any of a group's ports.
+    /// `home` is the switch that a LID hangs on; groups are by switch and home.
+    void set_adaptive(const sm::routing::Graph& graph, const sm::routing::PortGroups& groups,
+                      std::span<const std::uint32_t> switch_nodes);
+    /// When the ports of a switch mark packets; threshold 0: never.
+    void set_marking(std::uint32_t node, const sw::MarkingRule& rule);
+
+    /// What is rare, by cause.
+    Odd odd_counts(std::uint32_t port) const { return odd_.empty() ? Odd{} : odd_[port]; }
     /// As the node's performance agent reads it.
     agent::PortCounts counts(std::uint32_t port) const;
 
@@ -156,7 +196,14 @@ class Plant {
     std::vector<Odd> odd_;                 ///< By port; empty until something odd happens.
     std::vector<std::uint32_t> deferred_;  ///< By lane; empty until needed.
     PacketPool packets_;
-    std::size_t lft_stride_ = 0;
+    std::uint32_t lft_stride_ = 0;
+    std::vector<std::array<std::uint64_t, 4>> mfts_;  ///< By switch, then by group.
+    std::vector<std::uint32_t> home_of_;              ///< By LID: the switch, as routing counts.
+    sm::routing::PortGroups groups_;
+    std::vector<std::uint32_t> group_row_;  ///< By switch of ours: as routing counts.
+    std::vector<std::uint32_t> turns_;      ///< By switch: where to begin among equals.
+    std::vector<sw::MarkingRule> marking_;  ///< By port; empty: nobody marks.
+    std::vector<sw::Marker> markers_;
 
   private:
     void join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t number);

@@ -15,6 +15,7 @@ namespace softib::sim {
 struct ScaleConfig {
     std::uint16_t packet_bytes = 4096;
     std::uint16_t ack_bytes = 64;  ///< 0: nothing is acknowledged.
+    std::uint8_t flags = 0;        ///< Of packet_flag, for every packet: kAdaptive, or none.
 };
 
 class ScaleHosts {
@@ -62,8 +63,9 @@ class ScaleHosts {
                               .dlid = packet.slid,
                               .slid = packet.dlid,
                               .bytes = config_.ack_bytes,
-                              .sl = packet.sl});
-        } else if (--flow.unacked == 0) {
+                              .sl = packet.sl,
+                              .flags = config_.flags});
+        } else if (flow.unacked != 0 && --flow.unacked == 0) {
             flow.done_at = net.now();
             ++finished_;
         }
@@ -86,7 +88,8 @@ class ScaleHosts {
                                    .dlid = flow.destination.value,
                                    .slid = flow.source.value,
                                    .bytes = config_.packet_bytes,
-                                   .sl = flow.sl});
+                                   .sl = flow.sl,
+                                   .flags = config_.flags});
         }
     }
 
