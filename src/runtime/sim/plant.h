@@ -133,6 +133,9 @@ class Plant {
     std::uint32_t node_of(std::uint32_t port) const { return rx_[peer_[port]].node; }
     std::uint32_t peer(std::uint32_t port) const { return peer_[port]; }
     bool connected(std::uint32_t port) const { return peer_[port] != kNone; }
+    TimePs transmit_time(std::uint32_t port, std::uint32_t packet_bytes) const {
+        return link::transmit_time(packet_bytes, tx_[port].block_ps);
+    }
     std::string name(std::uint32_t port) const;
     std::uint8_t ports_of(std::uint32_t node) const { return ports_of_[node]; }  ///< With port 0.
     std::uint16_t buffer_blocks() const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/link/injection.h"
 #include "runtime/sim/network.h"
 
 namespace softib::sim {
@@ -31,6 +32,8 @@ class ScaleHosts {
         std::uint32_t unacked = 0;  ///< Packets.
         std::uint32_t received = 0;
         TimePs done_at = kNever;  ///< All are acknowledged, or received if nothing is acknowledged.
+        std::uint32_t becns = 0;
+        link::Injection injection = {};
     };
 
     explicit ScaleHosts(const ScaleConfig& config) : config_(config) {}
@@ -40,8 +43,18 @@ class ScaleHosts {
                std::uint8_t sl = 0) {
         const auto packets =
             static_cast<std::uint32_t>((bytes + config_.packet_bytes - 1) / config_.packet_bytes);
-        flows_.push_back({port, source, destination, sl, packets, packets, 0, kNever});
+        flows_.push_back({.port = port,
+                          .source = source,
+                          .destination = destination,
+                          .sl = sl,
+                          .unsent = packets,
+                          .unacked = packets});
         send(net, static_cast<std::uint32_t>(flows_.size() - 1));
+    }
+    void control_congestion(const link::InjectionRule& rule, const link::DelayTable& table) {
+        controls_ = true;
+        rule_ = rule;
+        table_ = table;
     }
     const std::vector<Flow>& flows() const { return flows_; }
     std::uint32_t unfinished() const {
@@ -51,6 +64,10 @@ class ScaleHosts {
     void deliver(Net& net, std::uint32_t port, const Packet& packet) {
         Flow& flow = flows_[packet.body & ~kAck];
         if ((packet.body & kAck) != 0) {
+            if ((packet.flags & packet_flag::kBecn) != 0 && controls_) {
+                ++flow.becns;
+                flow.injection.handle_becn(rule_, table_, net.now());
+            }
             if (--flow.unacked == 0) {
                 flow.done_at = net.now();
                 ++finished_;
@@ -59,23 +76,35 @@ class ScaleHosts {
         }
         ++flow.received;
         if (config_.ack_bytes != 0) {
+            const bool told = (packet.flags & packet_flag::kFecn) != 0;
             net.inject(port, {.body = packet.body | kAck,
                               .dlid = packet.slid,
                               .slid = packet.dlid,
                               .bytes = config_.ack_bytes,
                               .sl = packet.sl,
-                              .flags = config_.flags});
+                              .flags = static_cast<std::uint8_t>(config_.flags |
+                                                                 (told ? packet_flag::kBecn : 0))});
         } else if (flow.unacked != 0 && --flow.unacked == 0) {
             flow.done_at = net.now();
             ++finished_;
         }
     }
-    void sent(Net& net, std::uint32_t, const Packet& packet) {
-        if ((packet.body & kAck) == 0) {
-            send(net, packet.body);
+    void sent(Net& net, std::uint32_t port, const Packet& packet) {
+        if ((packet.body & kAck) != 0) {
+            return;
         }
+        if (controls_) {
+            const TimePs takes = net.transmit_time(port, packet.bytes);
+            const TimePs delay =
+                flows_[packet.body].injection.delay(rule_, table_, takes, net.now());
+            if (delay != 0) {
+                net.set_timer(port, net.now() + takes + delay, packet.body);
+                return;
+            }
+        }
+        send(net, packet.body);
     }
-    void timer(Net&, std::uint32_t, std::uint32_t) {}
+    void timer(Net& net, std::uint32_t, std::uint32_t flow) { send(net, flow); }
 
   private:
     static constexpr std::uint32_t kAck = 1U << 31;
@@ -94,6 +123,9 @@ class ScaleHosts {
     }
 
     ScaleConfig config_;
+    bool controls_ = false;
+    link::InjectionRule rule_;
+    link::DelayTable table_;
     std::vector<Flow> flows_;
     std::uint32_t finished_ = 0;
 };
