@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -35,6 +36,17 @@ double cpu_seconds() {
     getrusage(RUSAGE_SELF, &usage);
     return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
            static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+/// The most that was resident at once. Not rusage's, which begins with what the parent had.
+double peak_mib() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:")) {
+            return std::atof(line.c_str() + 6) / 1024;
+        }
+    }
+    return 0;
 }
 
 [[noreturn]] void stop(const std::string& message) {
@@ -97,12 +109,10 @@ int main(int argc, char** argv) {
     for (const auto& flow : ends.flows()) {
         last = std::max(last, flow.done_at);
     }
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
     fmt::print("{} {} {} {:.3f} {:.3f} {:.3f} {} {:.1f} {:.1f} {:016x}\n", hosts, lanes, stats.hops,
                cpu, static_cast<double>(stats.hops) / cpu * 1e-6,
                static_cast<double>(stats.events) / static_cast<double>(stats.hops),
-               net.bytes() / net.port_count(), static_cast<double>(usage.ru_maxrss) / 1024,
-               static_cast<double>(last) * 1e-6, stats.log_hash);
+               net.bytes() / net.port_count(), peak_mib(), static_cast<double>(last) * 1e-6,
+               stats.log_hash);
     return 0;
 }

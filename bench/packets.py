@@ -48,8 +48,8 @@ def main():
     parser.add_argument("--write")
     arguments = parser.parse_args()
     lines = ["# Performance of packets in virtual time", "",
-             "Written by `make bench` (`bench/packets.py`). One thread, CPU seconds, the best of "
-             f"{arguments.runs} runs that all gave the same result. Every host of a full 3-level fat tree sends 2 MB",
+             f"Written by `make bench` (`bench/packets.py`). One thread, CPU seconds, the best of {arguments.runs} runs that",
+             "all gave the same result. Every host of a full 3-level fat tree sends 2 MB",
              "to a random partner in packets of 4,096 bytes, each is acknowledged: 400 Gb/s, cables of 500 ns, switches",
              "of 200 ns, buffers of 96 KiB. Credits, lanes, arbitration and counters are on. A hop is one packet on one",
              "cable. Bytes per port are those of the simulation: ports, lanes, tables, packets and events.", "",

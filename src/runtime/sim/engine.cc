@@ -12,13 +12,21 @@ namespace softib::sim {
 namespace {
 
 // How many events ahead of their turn their memory is fetched.
-constexpr std::size_t kFar = 10;
-constexpr std::size_t kNear = 4;
+constexpr std::size_t kFirst = 24;
+constexpr std::size_t kSecond = 14;
+constexpr std::size_t kThird = 6;
 
-/// So that a bucket of a busy fabric holds some ten events.
+/// Without the empty statement GCC takes a function that only fetches for one without effect, and
+/// leaves its calls out.
+void fetch(const void* at) {
+    __builtin_prefetch(at);
+    asm volatile("");
+}
+
+/// So that a bucket of a busy fabric holds some tens of events.
 unsigned bucket_width(std::uint32_t ports) {
     const auto bits = static_cast<unsigned>(std::bit_width(ports));
-    return bits >= 20 ? 4 : bits <= 12 ? 12 : 24 - bits;
+    return bits <= 13 ? 12 : bits >= 20 ? 6 : 25 - bits;
 }
 
 /// Calls visit(lane number) for every bit.
@@ -343,55 +351,86 @@ void Engine::log(std::uint32_t link, const Packet& packet) {
 }
 
 // What an event will touch is fetched in three steps, each of which reads what the one before has
-// fetched: a bucket ahead the records of link and packet, then the forwarding table and the lane it
-// came by, then the port it goes to. Of a wake: the lane, its first packet, and the lane that
-// packet came by. It only has to be right mostly: lane 0 stands for all.
+// fetched: the records of link and packet, then the forwarding table and the lane it came by, then
+// the port it goes to. Of a wake: the lane, its first packet, and the lane that packet came by. It
+// only has to be right mostly, and lane 0 is the most frequent.
 
 void Engine::look_ahead() {
-    queue_.prefetch_bucket(2);
-    queue_.peek(1, [this](const Event& event) {
-        if (event.kind() == EventKind::kArrival) {
-            __builtin_prefetch(&rx_[event.link()]);
-            __builtin_prefetch(packets_.data() + event.packet);
-        } else {
-            __builtin_prefetch(&tx_[event.link()]);
-            __builtin_prefetch(&lanes_[event.link()]);
-        }
-    });
+    // The first ones of a bucket have no others before them.
+    const std::span<const Event> bucket = queue_.rest();
+    for (const Event& event : bucket.first(std::min(bucket.size(), kFirst))) {
+        look_first(event);
+    }
+    for (const Event& event : bucket.first(std::min(bucket.size(), kSecond))) {
+        look_second(event);
+    }
+    for (const Event& event : bucket.first(std::min(bucket.size(), kThird))) {
+        look_third(event);
+    }
 }
 
 void Engine::look_near() {
     const std::span<const Event> rest = queue_.rest();
-    if (rest.size() > kFar) {
-        look_second(rest[kFar]);
+    if (rest.size() > kFirst) {
+        look_first(rest[kFirst]);
     }
-    if (rest.size() > kNear) {
-        look_third(rest[kNear]);
+    if (rest.size() > kSecond) {
+        look_second(rest[kSecond]);
+    }
+    if (rest.size() > kThird) {
+        look_third(rest[kThird]);
+    }
+}
+
+void Engine::look_first(const Event& event) {
+    if (event.kind() == EventKind::kArrival) {
+        fetch(&rx_[event.link()]);
+        fetch(packets_.data() + event.packet);
+    } else {
+        fetch(&tx_[event.link()]);
+        fetch(&lanes_[event.link()]);
     }
 }
 
 void Engine::look_second(const Event& event) {
     if (event.kind() == EventKind::kArrival) {
-        __builtin_prefetch(lfts_.data() + rx_[event.link()].lft + packets_[event.packet].dlid);
-        __builtin_prefetch(&lane(event.link(), static_cast<std::uint8_t>(event.extra)));
-    } else if (const std::uint32_t head = lanes_[event.link()].head; head != kNone) {
-        __builtin_prefetch(packets_.data() + head);
+        fetch(lfts_.data() + rx_[event.link()].lft + packets_[event.packet].dlid);
+        fetch(&lane(event.link(), static_cast<std::uint8_t>(event.extra)));
+        return;
+    }
+    const Lane& first = first_waiting(event.link());
+    fetch(&first);
+    if (&first < lanes_.data() + port_count() && first.head != kNone) {
+        fetch(packets_.data() + first.head);
     }
 }
 
 void Engine::look_third(const Event& event) {
     if (event.kind() == EventKind::kArrival) {
         const Rx& rx = rx_[event.link()];
-        const std::uint16_t dlid = packets_[event.packet].dlid;
-        if (dlid < lft_stride_) {
-            const std::uint32_t out = rx.first_out + lfts_[rx.lft + dlid];
-            __builtin_prefetch(tx_.data() + out);
-            __builtin_prefetch(lanes_.data() + out);
+        const Packet& packet = packets_[event.packet];
+        if (packet.dlid < lft_stride_) {
+            const std::uint8_t number = lfts_[rx.lft + packet.dlid];
+            const std::uint8_t vl =
+                rx.sl_rows == kNone ? lane_of(packet.sl) : rows_[sl_rows_[rx.sl_rows]][packet.sl];
+            fetch(tx_.data() + rx.first_out + number);
+            fetch(lanes_.data() + lane_index(rx.first_out + number, vl));
         }
-    } else if (const std::uint32_t head = lanes_[event.link()].head; head != kNone) {
-        __builtin_prefetch(lanes_.data() + packets_[head].in_link);
-        __builtin_prefetch(packets_.data() + packets_[head].next);
+        return;
     }
+    const Lane& first = first_waiting(event.link());
+    if (first.head != kNone) {
+        const Packet& packet = packets_[first.head];
+        fetch(&packet);
+        fetch(lanes_.data() + lane_index(packet.in_link, packet.in_vl));
+        fetch(packets_.data() + packet.next);
+    }
+}
+
+/// The lowest lane that waits at a port, or lane 0.
+const Lane& Engine::first_waiting(std::uint32_t port) const {
+    const std::uint16_t waiting = tx_[port].waiting;
+    return lane(port, static_cast<std::uint8_t>(waiting == 0 ? 0 : std::countr_zero(waiting)));
 }
 
 }  // namespace softib::sim

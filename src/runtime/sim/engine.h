@@ -126,6 +126,8 @@ class Engine : public Plant {
         return static_cast<std::uint32_t>(at >> Lane::kUnitShift);
     }
     void look_near();
+    const Lane& first_waiting(std::uint32_t port) const;
+    void look_first(const Event& event);
     void look_second(const Event& event);
     void look_third(const Event& event);
 

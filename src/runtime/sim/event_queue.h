@@ -93,22 +93,6 @@ class EventQueue {
     std::span<const Event> rest() const { return std::span(current_).subspan(place_); }
     /// True once after a bucket was begun.
     bool begins_bucket() const { return place_ == 1; }
-    /// Calls visit(event) for events of a bucket that comes later, in any order.
-    void peek(std::uint32_t buckets_ahead, auto visit) const {
-        const std::uint32_t slot = static_cast<std::uint32_t>(bucket_ + buckets_ahead) & mask_;
-        for (std::uint32_t c = heads_[slot]; c != kNone; c = chunks_[c].next) {
-            for (std::uint32_t i = 0; i < chunks_[c].count; ++i) {
-                visit(chunks_[c].events[i]);
-            }
-        }
-    }
-    void prefetch_bucket(std::uint32_t buckets_ahead) const {
-        const std::uint32_t c = heads_[static_cast<std::uint32_t>(bucket_ + buckets_ahead) & mask_];
-        if (c != kNone) {
-            __builtin_prefetch(&chunks_[c]);
-            __builtin_prefetch(&chunks_[c].events[4]);
-        }
-    }
     std::size_t bytes() const;
 
   private:

@@ -32,7 +32,8 @@ namespace softib::sim {
 
 inline constexpr std::uint8_t kNoPath = 0xFF;
 
-/// Where a figure comes from stands in latency.h.
+/// What all links and nodes have in common. Defaults are NDR with short cables; latency.h has
+/// figures.
 struct PlantConfig {
     std::uint8_t data_vls = 2;           ///< 1 to 15; and VL15.
     std::uint32_t buffer_bytes = 65536;  ///< Per lane at a receiver; at most 128 KiB.
