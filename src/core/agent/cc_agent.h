@@ -32,6 +32,9 @@ class CongestionAgent {
     /// the key, and is the clock of the log.
     std::optional<wire::MadBytes> answer(const wire::MadBytes& request, std::uint64_t now_ns);
 
+    /// Of a switch: what its manager wrote.
+    const wire::SwitchCongestionSetting& marking() const { return switch_; }
+
     friend bool operator==(const CongestionAgent&, const CongestionAgent&) = default;
 
   private:

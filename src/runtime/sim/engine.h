@@ -86,7 +86,8 @@ class Engine : public Plant {
     bool taken_ = false;  ///< The event has brought an adapter a packet:
     std::uint32_t taken_port_ = kNone;
     Packet taken_packet_;
-    std::vector<Left> left_;  ///< Injected here and on their way since the last event.
+    std::vector<Left> left_;       ///< Injected here and on their way since the last event.
+    std::vector<Packet> dropped_;  ///< With a tag, and gone since the last event.
 
   private:
     struct Errors {
@@ -141,6 +142,7 @@ class Engine : public Plant {
     void copy_out(const Rx& rx, std::uint32_t index);
     void leave_buffer(const Packet& packet, TimePs at);
     void discard(std::uint32_t index);
+    void drop(std::uint32_t index);
     std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
     void watch(std::uint32_t port, Tx& tx);
     void enforce_limits(std::uint32_t port);

@@ -49,7 +49,7 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
             count();
             ++odd(rx.self).vl15_dropped;
             ++stats_.discarded;
-            packets_.free(index);
+            drop(index);
             return true;
         }
         lane15.fccl = static_cast<std::uint16_t>(lane15.fccl + blocks);
@@ -100,6 +100,15 @@ void Engine::lose(std::uint32_t link, std::uint32_t index) {
     if (packet.in_vl != link::kVl15) {
         release(link, packet.in_vl, link::blocks_of(packet.bytes), now());
     }
+    drop(index);
+}
+
+/// It will not arrive.
+void Engine::drop(std::uint32_t index) {
+    const Packet& packet = packets_[index];
+    if (packet.tag != 0 && (packet.flags & packet_flag::kCopy) == 0) {
+        dropped_.push_back(packet);
+    }
     packets_.free(index);
 }
 
@@ -112,6 +121,7 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
     std::uint32_t count = 0;
     if (original.dlid == kLidPermissive.value) {
         numbers[count++] = 0;
+        packets_[index].in_port = rx.port;
     } else if (is_multicast(Lid{original.dlid}) &&
                original.dlid - kLidMulticastMin.value < config_.multicast_lids) {
         ++odd(rx.self).multicast_rcv;
@@ -174,7 +184,7 @@ void Engine::leave_buffer(const Packet& packet, TimePs at) {
 void Engine::discard(std::uint32_t index) {
     leave_buffer(packets_[index], now());
     ++stats_.discarded;
-    packets_.free(index);
+    drop(index);
 }
 
 std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table) {
@@ -349,7 +359,7 @@ bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
                         std::uint32_t{packet.in_vl} << 16 | blocks);
             deferred(port, packet.in_vl) += blocks;
         }
-        packets_.free(index);
+        drop(index);
         return true;
     }
     if (chance < std::uint64_t{errors.lost_ppm} + errors.broken_ppm) {

@@ -6,6 +6,7 @@
 //   void deliver(Network&, port, const Packet&)   a packet has come in whole; it is gone after this
 //   void sent(Network&, port, const Packet&)      a packet injected here has begun to leave
 //   void timer(Network&, port, what)              as asked for by set_timer
+//   void dropped(Network&, const Packet&)         a packet with a tag will not arrive (optional)
 // They may call inject() and set_timer().
 
 #include <cstdint>
@@ -24,14 +25,14 @@ class Network : public Engine {
     /// Handles all events up to a time; now() is that time afterwards. Without one: until nothing
     /// is left to happen.
     void run(TimePs until = kNever) {
-        tell_left();
+        tell_ends();
         while (queue_.due(until)) {
             const Event event = queue_.pop();
             if (queue_.begins_bucket()) {
                 look_ahead();
             }
             handle_one(event);
-            tell_left();
+            tell_ends();
         }
         if (until != kNever) {
             queue_.set_now(until);
@@ -51,12 +52,19 @@ class Network : public Engine {
             ends_.deliver(*this, taken_port_, taken_packet_);
         }
     }
-    void tell_left() {
+    void tell_ends() {
         // What they do now may make others leave.
         while (!left_.empty()) {
             const Left left = left_.back();
             left_.pop_back();
             ends_.sent(*this, left.port, left.packet);
+        }
+        while (!dropped_.empty()) {
+            const Packet packet = dropped_.back();
+            dropped_.pop_back();
+            if constexpr (requires { ends_.dropped(*this, packet); }) {
+                ends_.dropped(*this, packet);
+            }
         }
     }
 

@@ -36,9 +36,10 @@ struct Packet {
     std::uint16_t bytes = 0;  ///< From the LRH to the VCRC; 0: a free record.
     std::uint8_t sl = 0;
     std::uint8_t flags = 0;
-    std::uint8_t in_vl = 0;  ///< Lane of in_link.
-    std::uint8_t vl = 0;     ///< Lane on which it waits or travels.
-    std::uint16_t spare = 0;
+    std::uint8_t in_vl = 0;    ///< Lane of in_link.
+    std::uint8_t vl = 0;       ///< Lane on which it waits or travels.
+    std::uint8_t tag = 0;      ///< The adapters' own: whose the body is.
+    std::uint8_t in_port = 0;  ///< At a switch's agent, of a packet to the permissive LID.
     std::uint16_t copies = 0;  ///< Of one that stands for copies: how many are still here.
 };
 static_assert(sizeof(Packet) == 32);

@@ -132,7 +132,9 @@ class Plant {
         return first_port_[node] + port;
     }
     std::uint32_t node_of(std::uint32_t port) const { return rx_[peer_[port]].node; }
+    std::uint8_t number_of(std::uint32_t port) const { return rx_[peer_[port]].port; }
     std::uint32_t peer(std::uint32_t port) const { return peer_[port]; }
+    std::uint32_t lid_count() const { return lft_stride_; }  ///< That switches have room for.
     bool connected(std::uint32_t port) const { return peer_[port] != kNone; }
     TimePs transmit_time(std::uint32_t port, std::uint32_t packet_bytes) const {
         return link::transmit_time(packet_bytes, tx_[port].block_ps);

@@ -39,7 +39,7 @@ class ScaleHosts {
     explicit ScaleHosts(const ScaleConfig& config) : config_(config) {}
 
     /// One flow at a time per port; the last packet is as long as the others.
-    void start(Net& net, std::uint32_t port, Lid source, Lid destination, std::uint64_t bytes,
+    void start(Engine& net, std::uint32_t port, Lid source, Lid destination, std::uint64_t bytes,
                std::uint8_t sl = 0) {
         const auto packets =
             static_cast<std::uint32_t>((bytes + config_.packet_bytes - 1) / config_.packet_bytes);
@@ -61,7 +61,7 @@ class ScaleHosts {
         return static_cast<std::uint32_t>(flows_.size()) - finished_;
     }
 
-    void deliver(Net& net, std::uint32_t port, const Packet& packet) {
+    void deliver(Engine& net, std::uint32_t port, const Packet& packet) {
         Flow& flow = flows_[packet.body & ~kAck];
         if ((packet.body & kAck) != 0) {
             if ((packet.flags & packet_flag::kBecn) != 0 && controls_) {
@@ -89,7 +89,7 @@ class ScaleHosts {
             ++finished_;
         }
     }
-    void sent(Net& net, std::uint32_t port, const Packet& packet) {
+    void sent(Engine& net, std::uint32_t port, const Packet& packet) {
         if ((packet.body & kAck) != 0) {
             return;
         }
@@ -104,12 +104,12 @@ class ScaleHosts {
         }
         send(net, packet.body);
     }
-    void timer(Net& net, std::uint32_t, std::uint32_t flow) { send(net, flow); }
+    void timer(Engine& net, std::uint32_t, std::uint32_t flow) { send(net, flow); }
 
   private:
     static constexpr std::uint32_t kAck = 1U << 31;
 
-    void send(Net& net, std::uint32_t index) {
+    void send(Engine& net, std::uint32_t index) {
         Flow& flow = flows_[index];
         if (flow.unsent != 0) {
             --flow.unsent;
