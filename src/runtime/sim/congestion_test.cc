@@ -59,6 +59,8 @@ Result run(bool control, bool with_incast = true) {
         result.marked += net.odd_counts(port).marked;
         result.discarded += net.counts(port).xmit_discards;
     }
+    EXPECT_EQ(net.counts(fabric->port(kTarget)).rcv_fecn > 0, control && with_incast);
+    EXPECT_EQ(net.counts(fabric->port(17)).rcv_becn > 0, control && with_incast);
     for (std::uint32_t from = 17; from <= 48; ++from) {
         result.waited += net.counts(fabric->port(from)).xmit_wait;
     }

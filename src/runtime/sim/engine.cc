@@ -100,7 +100,7 @@ void Engine::arrive(const Event& event) {
     Rx& rx = rx_[in];
     Packet& packet = packets_[event.packet];
     if (((rx.special & (rx_special::kFlapped | rx_special::kSlow)) |
-         (packet.flags & packet_flag::kBad) | (packet.in_vl == link::kVl15)) != 0) [[unlikely]] {
+         (packet.flags & packet_flag::kSeen) | (packet.in_vl == link::kVl15)) != 0) [[unlikely]] {
         if (arrive_odd(in, rx, event.packet, packet)) {
             return;
         }

@@ -41,6 +41,11 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
         packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
         log(in, packet);
     };
+    if ((packet.flags & (packet_flag::kFecn | packet_flag::kBecn)) != 0) {
+        Odd& seen = odd(rx.self);
+        seen.rcv_fecn += (packet.flags & packet_flag::kFecn) != 0 ? 1 : 0;
+        seen.rcv_becn += (packet.flags & packet_flag::kBecn) != 0 ? 1 : 0;
+    }
     if (packet.in_vl == link::kVl15) {
         // No credits here: what finds no room is dropped. `fccl` counts the blocks in the buffer.
         Lane& lane15 = lane(in, link::kVl15);
@@ -239,13 +244,11 @@ bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
         Lane& to = lane(port, vl);
         const std::uint16_t blocks = link::blocks_of(packet.bytes);
         const sw::MarkingRule& rule = marking_[port];
-        if (to.queued_blocks >= sw::congested_from(rule, buffer_blocks())) {
-            ++odd(port).xmit_time_cong;
-            if (markers_[port].marks(rule, to.queued_blocks, buffer_blocks(), blocks,
-                                     to.may_send(blocks, now()))) {
-                packet.flags |= packet_flag::kFecn;
-                ++odd(port).marked;
-            }
+        if (to.queued_blocks >= sw::congested_from(rule, buffer_blocks()) &&
+            markers_[port].marks(rule, to.queued_blocks, buffer_blocks(), blocks,
+                                 to.may_send(blocks, now()))) {
+            packet.flags |= packet_flag::kFecn;
+            ++odd(port).marked;
         }
     }
     return false;

@@ -22,6 +22,8 @@ inline constexpr std::uint8_t kCopy = 1U << 3;      ///< Of a multicast packet, 
 inline constexpr std::uint8_t kAdaptive = 1U << 4;  ///< Switches may choose its way.
 inline constexpr std::uint8_t kOnCable = 1U << 5;   ///< Between two nodes.
 inline constexpr std::uint8_t kBrokenHere = 1U << 6;  ///< Bad since the cable it is on.
+/// What a receiving port counts.
+inline constexpr std::uint8_t kSeen = kFecn | kBecn | kBad;
 }  // namespace packet_flag
 
 struct Packet {

@@ -8,6 +8,7 @@
 
 #include "core/base/check.h"
 #include "core/switch/lifetime.h"
+#include "runtime/sim/latency.h"
 
 namespace softib::sim {
 
@@ -32,7 +33,6 @@ std::uint32_t grid_shift(TimePs span_ps) {
 Plant::Plant(const topo::Fabric& fabric, const PlantConfig& config) : config_(config) {
     SOFTIB_CHECK(config.data_vls >= 1 && config.data_vls <= 15);
     SOFTIB_CHECK(config.buffer_bytes <= link::kGrantMax * link::kBlockBytes);
-    SOFTIB_CHECK(config.cable_ps < (1U << 27));
     std::uint32_t ports = 0;
     std::uint32_t switches = 0;
     for (const topo::Node& node : fabric.nodes) {
@@ -83,9 +83,10 @@ void Plant::join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t nu
     peer_[port] = port_of(other, other_port);
     tx.to_adapter = self || is_switch_[other] == 0 ? 1 : 0;
     tx.block_ps = self ? kManagementBlockPs : link::ps_per_block(cable.generation, cable.width);
-    rx.cable_ps = self ? 0 : static_cast<std::uint32_t>(config_.cable_ps);
-    tx.delay_ps = static_cast<std::uint32_t>(
-        rx.cable_ps + (tx.to_adapter != 0 ? config_.hca_ps : config_.switch_ps));
+    const TimePs in_switch =
+        config_.switch_ps != 0 ? config_.switch_ps : switch_latency(cable.generation);
+    rx.silicon_ps =
+        self ? 0 : static_cast<std::uint32_t>(tx.to_adapter != 0 ? config_.hca_ps : in_switch);
     rx.node = other;
     rx.self = peer_[port];
     rx.to_adapter = tx.to_adapter;
@@ -97,12 +98,25 @@ void Plant::join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t nu
     rx.port = other_port;
     rx.first_out = tx.to_adapter != 0 ? peer_[port] : first_port_[other];
     rx.lft = is_switch_[other] != 0 ? std::uint64_t{lft_of_[other]} * lft_stride_ : 0;
+    for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
+        lane(port, vl).fccl = buffer_blocks();
+    }
+    set_length(port, self ? 0 : config_.cable_ps);
+}
+
+void Plant::set_cable(std::uint32_t port, TimePs cable_ps) {
+    set_length(port, cable_ps);
+    set_length(peer_[port], cable_ps);
+}
+
+void Plant::set_length(std::uint32_t link, TimePs cable_ps) {
+    SOFTIB_CHECK(cable_ps < (1U << 27) && tx_[link].packets == 0);
+    Tx& tx = tx_[link];
+    tx.delay_ps = static_cast<std::uint32_t>(cable_ps) + rx_[link].silicon_ps;
     const TimePs longest = link::transmit_time(config_.packet_bytes_max, tx.block_ps);
-    const std::uint32_t shift = grid_shift(rx.cable_ps + longest);
     for (std::uint8_t vl = 0; vl <= config_.data_vls; ++vl) {
-        Lane& lane = lanes_[std::size_t{vl} * port_count() + port];
-        lane.fccl = vl == config_.data_vls ? std::uint16_t{0} : buffer_blocks();
-        lane.return_delay = shift << 27 | rx.cable_ps;
+        lanes_[std::size_t{vl} * port_count() + link].return_delay =
+            grid_shift(cable_ps + longest) << 27 | static_cast<std::uint32_t>(cable_ps);
     }
 }
 
@@ -224,6 +238,10 @@ agent::PortCounts Plant::counts(std::uint32_t port) const {
         counts.rcv_remote_physical_errors = odd.rcv_remote_physical;
         counts.rcv_switch_relay_errors = odd.rcv_relay;
         counts.xmit_discards = odd.inactive_discards + odd.lifetime_discards + odd.hoq_discards;
+        counts.lifetime_discards = odd.lifetime_discards;
+        counts.hoq_lifetime_discards = odd.hoq_discards;
+        counts.rcv_fecn = odd.rcv_fecn;
+        counts.rcv_becn = odd.rcv_becn;
         counts.symbol_errors = odd.symbol_errors;
         counts.buffer_overruns = odd.buffer_overruns;
         counts.vl15_dropped = odd.vl15_dropped;
