@@ -89,5 +89,46 @@ TEST(Congestion, WithControlTheVictimKeepsItsShare) {
     EXPECT_EQ(result.discarded, 0U);
 }
 
+/// Three hosts along a line send to one at its end: received packets by sender.
+std::vector<double> parking_lot(bool control) {
+    const auto fabric = make_fabric(ring(8), "minhop", {.data_vls = 1});
+    auto& net = fabric->net();
+    if (control) {
+        for (std::uint32_t node = 0; node < net.node_count(); ++node) {
+            if (net.is_switch(node)) {
+                net.set_marking(node, {.threshold = 12, .packet_blocks = 8});
+            }
+        }
+        fabric->ends().control_congestion({.timer = 10}, link::DelayTable::geometric(31, 32, 127));
+    }
+    for (std::uint32_t from = 1; from <= 3; ++from) {
+        send(*fabric, from, 0, 1ULL << 40);
+    }
+    net.run(5'000'000'000);
+    std::vector<double> received;
+    double sum = 0;
+    for (const auto& flow : fabric->ends().flows()) {
+        received.push_back(flow.received);
+        sum += flow.received;
+    }
+    for (double& share : received) {
+        share /= sum;
+    }
+    return received;
+}
+
+TEST(Congestion, OnALineEachSwitchHalvesTheShareOfThoseFurtherOff) {
+    const std::vector<double> shares = parking_lot(false);
+    EXPECT_NEAR(shares[0], 0.5, 0.01);
+    EXPECT_NEAR(shares[1], 0.25, 0.01);
+    EXPECT_NEAR(shares[2], 0.25, 0.01);
+}
+
+TEST(Congestion, ControlMakesTheSharesEqual) {
+    for (const double share : parking_lot(true)) {
+        EXPECT_NEAR(share, 1.0 / 3, 0.05);
+    }
+}
+
 }  // namespace
 }  // namespace softib::sim

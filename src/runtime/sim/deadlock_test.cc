@@ -63,8 +63,8 @@ TEST(Deadlock, MinhopOnATorusStopsAndAcyclicEnginesDoNot) {
     }
 }
 
-/// Whatever the routes: where the verifier finds no loop nothing stops, and where something stops it
-/// has found one.
+/// Whatever the routes: where the verifier finds no loop nothing stops, and where something stops
+/// it has found one.
 TEST(Deadlock, HappensOnlyWhereTheVerifierFindsALoop) {
     std::uint32_t stopped = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {

@@ -39,7 +39,7 @@ struct PlantConfig {
     std::uint32_t buffer_bytes = 65536;  ///< Per lane at a receiver; at most 128 KiB.
     TimePs cable_ps = 25'000;            ///< Of every cable: 5 m.
     TimePs switch_ps = 0;  ///< First bit in to first bit out; 0: by generation, see latency.h.
-    TimePs hca_ps = 0;                   ///< Last bit in until its adapter handles a packet.
+    TimePs hca_ps = 0;     ///< Last bit in until its adapter handles a packet.
     std::uint16_t packet_bytes_max = 4224;
     std::uint8_t lifetime = 20;        ///< SwitchInfo.LifeTimeValue; above 19: for ever.
     std::uint8_t hoq_life = 20;        ///< PortInfo.HOQLife of switches' ports; the same codes.
@@ -90,12 +90,12 @@ struct alignas(64) Rx {
     std::uint32_t first_out = 0;    ///< The switch's port 0. Of an adapter: its port.
     std::uint32_t sl_rows = kNone;  ///< Into sl_rows_ by out port; kNone: VL = SL.
     std::uint32_t node = kNone;
-    std::uint32_t self = kNone;  ///< The port here.
+    std::uint32_t self = kNone;    ///< The port here.
     std::uint32_t silicon_ps = 0;  ///< From the first or last bit in until it can act.
-    std::uint32_t block_ps = 0;   ///< For 64 bytes.
-    std::uint8_t port = 0;        ///< Number of the port on its node.
-    std::uint8_t to_adapter = 0;  ///< Takes packets whole.
-    std::uint8_t special = 0;     ///< Bits of rx_special.
+    std::uint32_t block_ps = 0;    ///< For 64 bytes.
+    std::uint8_t port = 0;         ///< Number of the port on its node.
+    std::uint8_t to_adapter = 0;   ///< Takes packets whole.
+    std::uint8_t special = 0;      ///< Bits of rx_special.
 };
 static_assert(sizeof(Rx) == 64);
 
@@ -113,7 +113,7 @@ struct Odd {
     std::uint64_t buffer_overruns = 0;
     std::uint64_t vl15_dropped = 0;
     std::uint64_t link_downed = 0;
-    std::uint64_t marked = 0;          ///< With FECN.
+    std::uint64_t marked = 0;  ///< With FECN.
     std::uint64_t rcv_fecn = 0;
     std::uint64_t rcv_becn = 0;
     std::uint64_t lost = 0;  ///< On the cable behind this port: for checkers, no counter has it.
@@ -152,8 +152,8 @@ class Plant {
                    const std::array<std::uint8_t, 16>& row);
     void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
 
-    /// How long both directions of a cable take: link::kPsPerMetre times its length. Before anything
-    /// was sent on it.
+    /// How long both directions of a cable take: link::kPsPerMetre times its length. Before
+    /// anything was sent on it.
     void set_cable(std::uint32_t port, TimePs cable_ps);
     /// Ports of a switch (bit n: port n) to which it sends copies of packets to a multicast LID.
     void set_multicast(std::uint32_t node, Lid mlid, const std::array<std::uint64_t, 4>& ports);
