@@ -18,6 +18,17 @@ ArbitrationTable ArbitrationTable::equal(std::uint8_t data_vls) {
     return table;
 }
 
+std::uint16_t ArbitrationTable::lanes() const {
+    std::uint32_t mask = 1U << kVl15;
+    for (std::uint8_t i = 0; i < high_count; ++i) {
+        mask |= (high[i].weight != 0 ? 1U : 0U) << high[i].vl;
+    }
+    for (std::uint8_t i = 0; i < low_count; ++i) {
+        mask |= (low[i].weight != 0 ? 1U : 0U) << low[i].vl;
+    }
+    return static_cast<std::uint16_t>(mask);
+}
+
 bool Arbiter::find(const std::array<ArbitrationTable::Entry, ArbitrationTable::kEntriesMax>& list,
                    std::uint8_t count, std::uint16_t ready, Turn& turn) {
     if (count == 0) {

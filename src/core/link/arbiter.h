@@ -34,6 +34,8 @@ struct ArbitrationTable {
     std::uint8_t high_limit = 0;  ///< In units of 4,096 bytes; 0: one packet, 255: no limit.
     friend bool operator==(const ArbitrationTable&, const ArbitrationTable&) = default;
 
+    /// Bit n: lane n is in a list with a weight; others never send. VL15 always does.
+    std::uint16_t lanes() const;
     /// As at power-up: every lane alike, in the low list.
     static ArbitrationTable equal(std::uint8_t data_vls);
 };

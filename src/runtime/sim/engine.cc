@@ -174,7 +174,7 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
     }
     Lane& to = lane(port, vl);
     const std::uint16_t blocks = link::blocks_of(packet.bytes);
-    if (tx.waiting == 0 && tx.free_at <= now() &&
+    if (tx.waiting == 0 && tx.free_at <= now() && (tx.special & tx_special::kPartial) == 0 &&
         (vl == link::kVl15 || to.may_send(blocks, now()))) {
         transmit(port, vl, tx, to, index, packet, blocks);
         return;
@@ -217,7 +217,7 @@ void Engine::wake(std::uint32_t port) {
 /// The cable is free and something waits.
 void Engine::send_next(std::uint32_t port, Tx& tx) {
     std::uint16_t ready = 0;
-    for_each_lane(tx.waiting, [&](std::uint8_t vl) {
+    for_each_lane(waiting_lanes(port, tx), [&](std::uint8_t vl) {
         Lane& from = lane(port, vl);
         if (vl == link::kVl15 || from.may_send(from.head_blocks, now())) {
             ready = static_cast<std::uint16_t>(ready | 1U << vl);
@@ -233,9 +233,7 @@ void Engine::send_next(std::uint32_t port, Tx& tx) {
     if ((ready & (ready - 1)) != 0) {
         const link::ArbitrationTable& table = tables_[table_of_[port]];
         vl = arbiters_[port].choose(table, ready);
-        if (vl == link::kNoVl) {
-            return;  // The lists have no place for any of them: they stay.
-        }
+        SOFTIB_CHECK(vl != link::kNoVl);  // All that are ready are in a list.
         arbiters_[port].charge(table, packets_[lane(port, vl).head].bytes);
     }
     send_head(port, vl, tx);
@@ -268,7 +266,7 @@ void Engine::send_head(std::uint32_t port, std::uint8_t vl, Tx& tx) {
 /// Something waits, and the cable is free from `from` on: when is the next look worth while?
 void Engine::plan(std::uint32_t port, Tx& tx, TimePs from) {
     TimePs at = kNever;
-    for_each_lane(tx.waiting, [&](std::uint8_t vl) {
+    for_each_lane(waiting_lanes(port, tx), [&](std::uint8_t vl) {
         Lane& waits = lane(port, vl);
         if (vl == link::kVl15 || waits.may_send(waits.head_blocks, now())) {
             at = from;

@@ -42,6 +42,7 @@ class Engine : public Plant {
 
     TimePs now() const { return queue_.now(); }
     const EngineStats& stats() const { return stats_; }
+    agent::PortCounts counts(std::uint32_t port) const { return counts_at(port, now()); }
     std::uint64_t packets_inside() const { return packets_.live(); }
     /// Nothing will happen any more by itself.
     bool idle() const { return queue_.empty(); }
@@ -108,6 +109,12 @@ class Engine : public Plant {
     void wake(std::uint32_t port);
     void send_next(std::uint32_t port, Tx& tx);
     void send_head(std::uint32_t port, std::uint8_t vl, Tx& tx);
+    /// Lanes with packets that the arbitration lists let send.
+    std::uint16_t waiting_lanes(std::uint32_t port, const Tx& tx) const {
+        return (tx.special & tx_special::kPartial) == 0
+                   ? tx.waiting
+                   : static_cast<std::uint16_t>(tx.waiting & tables_[table_of_[port]].lanes());
+    }
     std::uint32_t pop_head(Tx& tx, std::uint8_t vl, Lane& from);
     void plan(std::uint32_t port, Tx& tx, TimePs from);
     void transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std::uint32_t index,

@@ -146,6 +146,37 @@ TEST(Network, LanesOfOnePortShareByTheTable) {
     expect_sound(*fabric);
 }
 
+TEST(Network, ALaneInNoListNeverSendsEvenAlone) {
+    const auto fabric = make_fabric(star(3), "minhop", {.data_vls = 2}, {.ack_bytes = 0});
+    link::ArbitrationTable table;
+    table.low_count = 1;
+    table.low[0] = {.vl = 0, .weight = 64};
+    auto& net = fabric->net();
+    net.set_arbitration(net.peer(fabric->port(0)), table);
+    for (std::uint32_t i = 1; i <= 2; ++i) {
+        fabric->ends().start(net, fabric->port(i), fabric->lid(i), fabric->lid(0), 400'000,
+                             static_cast<std::uint8_t>(i - 1));
+    }
+    net.run();
+    EXPECT_EQ(fabric->ends().flows()[0].unacked, 0U);
+    EXPECT_EQ(fabric->ends().flows()[1].received, 0U);
+    EXPECT_FALSE(Inspector(net).find_deadlock().any());  // Nobody lacks credits.
+    expect_sound(*fabric);
+}
+
+TEST(Network, AWaitThatLastsIsCountedToo) {
+    const auto fabric =
+        make_fabric(star(2), "minhop", {.data_vls = 1, .buffer_bytes = 8192}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    net.pause(fabric->port(1), 1'000'000'000);
+    send(*fabric, 0, 1, 50 * 4096);
+    net.run(500'000'000);
+    const std::uint64_t half = net.counts(fabric->port(0)).xmit_wait;
+    net.run(900'000'000);
+    // A tick is 80 ps at this rate.
+    EXPECT_EQ(net.counts(fabric->port(0)).xmit_wait - half, 400'000'000U / 80);
+}
+
 TEST(Network, APacketWithoutARouteIsDroppedAndCounted) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
     const std::uint32_t sw = fabric->net().node_of(fabric->net().peer(fabric->port(0)));

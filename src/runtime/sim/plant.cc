@@ -174,6 +174,10 @@ void Plant::set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
 void Plant::set_arbitration(std::uint32_t port, const link::ArbitrationTable& table) {
     const auto found = std::ranges::find(tables_, table);
     table_of_[port] = static_cast<std::uint16_t>(found - tables_.begin());
+    const auto all = static_cast<std::uint16_t>((1U << config_.data_vls) - 1);
+    tx_[port].special = static_cast<std::uint8_t>((table.lanes() & all) != all
+                                                      ? tx_[port].special | tx_special::kPartial
+                                                      : tx_[port].special & ~tx_special::kPartial);
     if (found == tables_.end()) {
         tables_.push_back(table);
     }
@@ -222,7 +226,7 @@ void Plant::set_marking(std::uint32_t node, const sw::MarkingRule& rule) {
     }
 }
 
-agent::PortCounts Plant::counts(std::uint32_t port) const {
+agent::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
     agent::PortCounts counts;
     counts.xmit_words = tx_[port].words;
     counts.xmit_packets = tx_[port].packets;
@@ -249,7 +253,8 @@ agent::PortCounts Plant::counts(std::uint32_t port) const {
     }
     // A tick is as long as four bytes on the wire.
     const TimePs tick = std::max<TimePs>(tx_[port].block_ps / 16, 1);
-    counts.xmit_wait = tx_[port].wait_ps / tick;
+    const TimePs since = tx_[port].blocked_at;
+    counts.xmit_wait = (tx_[port].wait_ps + (since < now ? now - since : 0)) / tick;
     return counts;
 }
 

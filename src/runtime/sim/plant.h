@@ -56,6 +56,7 @@ inline constexpr std::uint8_t kLimited = 1U << 2;  ///< Packets wait no longer t
 inline constexpr std::uint8_t kWatched = 1U << 3;  ///< An event will look at the limit.
 inline constexpr std::uint8_t kMarks = 1U << 4;    ///< Marks packets when congested.
 inline constexpr std::uint8_t kDown = 1U << 5;     ///< Sends nothing at all.
+inline constexpr std::uint8_t kPartial = 1U << 6;  ///< Not every lane is in its arbitration lists.
 }  // namespace tx_special
 
 /// The same at a receiver.
@@ -166,8 +167,8 @@ class Plant {
 
     /// What is rare, by cause.
     Odd odd_counts(std::uint32_t port) const { return odd_.empty() ? Odd{} : odd_[port]; }
-    /// As the node's performance agent reads it.
-    agent::PortCounts counts(std::uint32_t port) const;
+    /// As the node's performance agent reads it at some time.
+    agent::PortCounts counts_at(std::uint32_t port, TimePs now) const;
 
     std::size_t bytes() const;
 
