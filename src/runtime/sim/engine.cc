@@ -148,7 +148,7 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
         // It comes in slower than it goes out: it starts so late that it does not run dry.
         queue_.push(now() + link::transmit_time(packet.bytes, rx.block_ps) -
                         link::transmit_time(packet.bytes, tx_[out].block_ps),
-                    packet.in_link, EventKind::kReady, index);
+                    packet.in_link, EventKind::kReady, index, packet.since_ns);
         return;
     }
     std::uint8_t vl = link::kVl15;

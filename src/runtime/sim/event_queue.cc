@@ -10,20 +10,21 @@ namespace {
 constexpr std::uint64_t kNoBucket = UINT64_MAX;
 constexpr std::size_t kInsertionMax = 24;
 
-bool before(const Event& a, const Event& b) {
-    return a.key < b.key;
-}
+struct Before {
+    bool operator()(const Event& a, const Event& b) const {
+        return a.key != b.key ? a.key < b.key : a.extra < b.extra;
+    }
+};
 
 void sort_events(std::vector<Event>& events) {
     if (events.size() > kInsertionMax) {
-        std::sort(events.begin(), events.end(),
-                  [](const Event& a, const Event& b) { return a.key < b.key; });
+        std::sort(events.begin(), events.end(), Before());
         return;
     }
     for (std::size_t i = 1; i < events.size(); ++i) {
         const Event event = events[i];
         std::size_t j = i;
-        for (; j > 0 && event.key < events[j - 1].key; --j) {
+        for (; j > 0 && Before()(event, events[j - 1]); --j) {
             events[j] = events[j - 1];
         }
         events[j] = event;
@@ -65,7 +66,7 @@ void EventQueue::push_rare(TimePs at, const Event& event) {
         return;
     }
     const auto rest = current_.begin() + static_cast<std::ptrdiff_t>(place_);
-    current_.insert(std::upper_bound(rest, current_.end(), event, before), event);
+    current_.insert(std::upper_bound(rest, current_.end(), event, Before()), event);
 }
 
 /// Of the ring alone.

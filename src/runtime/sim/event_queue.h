@@ -5,9 +5,10 @@
 // in a ring of narrow time buckets with a bitmap of those that are not empty; what lies further off
 // waits in a heap. A bucket's events are sorted when its time has come.
 //
-// The order is total: by time, then by link, then by kind. Nothing depends on the order of
-// insertion, on the width of a bucket, or on how many queues share the work. Two events with the
-// same key are of a kind for which it does not matter which comes first.
+// The order is total: by time, then by link, then by kind, then by the event's extra word. Nothing
+// depends on the order of insertion, on the width of a bucket, or on how many queues share the
+// work. Two events that are still alike are of a kind for which it does not matter which comes
+// first.
 //
 // An event says its time by the low 32 bits of picoseconds: all events of a bucket share the rest.
 
@@ -106,7 +107,7 @@ class EventQueue {
         TimePs at;
         Event event;
         friend bool operator>(const Far& a, const Far& b) {
-            return a.at != b.at ? a.at > b.at : a.event.key > b.event.key;
+            return a.at > b.at;  // Sorted with their bucket later on.
         }
     };
 

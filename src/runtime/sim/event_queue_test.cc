@@ -53,6 +53,19 @@ TEST(EventQueue, GivesEventsByTimeThenLinkThenKind) {
                         {4999, 9, kWake}, {5000, 3, kWake}, {5000, 7, 0}, {5000, 7, kWake}}));
 }
 
+TEST(EventQueue, TimersOfOnePortAndMomentComeByNumber) {
+    for (const bool reversed : {false, true}) {
+        EventQueue queue(10, 21);
+        for (std::uint32_t i = 0; i < 40; ++i) {
+            queue.push(5000, 7, EventKind::kTimer, kNone, reversed ? 39 - i : i);
+        }
+        for (std::uint32_t i = 0; i < 40; ++i) {
+            ASSERT_TRUE(queue.due(kNever));
+            EXPECT_EQ(queue.pop().extra, i);
+        }
+    }
+}
+
 TEST(EventQueue, TimesNeverGoBackAndTheWidthOfBucketsDoesNotShow) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         const std::vector<Seen> first = drain(4, seed);
