@@ -2,6 +2,7 @@
 #include "runtime/sim/event_queue.h"
 
 #include <functional>
+#include <utility>
 
 namespace softib::sim {
 
@@ -18,16 +19,25 @@ struct Before {
 
 void sort_events(std::vector<Event>& events) {
     if (events.size() > kInsertionMax) {
-        std::sort(events.begin(), events.end(), Before());
-        return;
-    }
-    for (std::size_t i = 1; i < events.size(); ++i) {
-        const Event event = events[i];
-        std::size_t j = i;
-        for (; j > 0 && Before()(event, events[j - 1]); --j) {
-            events[j] = events[j - 1];
+        std::sort(events.begin(), events.end(),
+                  [](const Event& a, const Event& b) { return a.key < b.key; });
+    } else {
+        for (std::size_t i = 1; i < events.size(); ++i) {
+            const Event event = events[i];
+            std::size_t j = i;
+            for (; j > 0 && event.key < events[j - 1].key; --j) {
+                events[j] = events[j - 1];
+            }
+            events[j] = event;
         }
-        events[j] = event;
+    }
+    // Equal keys are rare: they are put in order afterwards.
+    for (std::size_t i = 1; i < events.size(); ++i) {
+        for (std::size_t j = i;
+             j > 0 && events[j].key == events[j - 1].key && events[j].extra < events[j - 1].extra;
+             --j) {
+            std::swap(events[j], events[j - 1]);
+        }
     }
 }
 
