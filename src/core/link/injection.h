@@ -55,6 +55,12 @@ struct InjectionRule {
     std::uint8_t trigger = 0;  ///< Trigger_Threshold: from here on the adapter logs; 0: never.
 };
 
+/// All that a manager wrote into an adapter's port.
+struct InjectionControl {
+    std::array<InjectionRule, 16> rules{};  ///< By service level.
+    DelayTable table;
+};
+
 inline constexpr TimePs kCctiTimerUnit = 1'024'000;
 
 /// Of one flow. Steps down are counted when somebody looks, so that a timer costs nothing.

@@ -308,14 +308,8 @@ void Management::arrive_service(Engine& engine, At at, agent::Packet packet) {
     auto answer = perf_.answer(node, at.node, packet.mad, *this);
     if (!answer) {
         answer = node.congestion(port).answer(packet.mad, now_ns(engine));
-        if (answer && node.is_switch()) {
-            const wire::SwitchCongestionSetting& wanted = node.congestion(port).marking();
-            const bool victims = std::ranges::any_of(wanted.victim_mask,
-                                                     [](std::uint8_t bits) { return bits != 0; });
-            engine.set_marking(at.node, {.threshold = wanted.threshold,
-                                         .packet_blocks = wanted.packet_size,
-                                         .marking_rate = wanted.marking_rate,
-                                         .victims_mark = victims});
+        if (answer) {
+            follow_congestion(engine, at.node, port);
         }
     }
     if (answer) {
@@ -388,6 +382,44 @@ void Management::follow(Engine& engine, NodeId id, const agent::Change& change) 
         case agent::Change::kReregister:
             break;
     }
+}
+
+void Management::follow_congestion(Engine& engine, NodeId id, std::uint8_t port) {
+    const agent::CongestionAgent& agent = nodes_.node(id).congestion(port);
+    if (nodes_.node(id).is_switch()) {
+        const wire::SwitchCongestionSetting& wanted = agent.marking();
+        const bool victims =
+            std::ranges::any_of(wanted.victim_mask, [](std::uint8_t bits) { return bits != 0; });
+        engine.set_marking(id, {.threshold = wanted.threshold,
+                                .packet_blocks = wanted.packet_size,
+                                .marking_rate = wanted.marking_rate,
+                                .victims_mark = victims});
+        return;
+    }
+    Written written{.port = engine.port_of(id, port), .control = {}};
+    for (std::size_t sl = 0; sl < written.control.rules.size(); ++sl) {
+        const wire::CaCongestionEntry& entry = agent.injection().entry[sl];
+        written.control.rules[sl] = {.timer = entry.ccti_timer,
+                                     .increase = entry.ccti_increase,
+                                     .minimum = entry.ccti_min,
+                                     .trigger = entry.trigger_threshold};
+    }
+    link::DelayTable& table = written.control.table;
+    const auto delays = agent.delays();
+    for (std::size_t i = 0; i < std::min(delays.size(), table.entry.size()); ++i) {
+        table.entry[i] = {delays[i].cct_shift, delays[i].cct_multiplier};
+    }
+    table.limit = std::min<std::uint16_t>(agent.ccti_limit(), link::DelayTable::kEntries - 1);
+    written_.push_back(written);
+}
+
+std::optional<Management::Written> Management::poll_injection() {
+    if (written_.empty()) {
+        return std::nullopt;
+    }
+    Written first = written_.front();
+    written_.erase(written_.begin());
+    return first;
 }
 
 void Management::write_lanes(Engine& engine, NodeId id, std::uint8_t port) {

@@ -13,6 +13,7 @@
 
 #include "core/agent/mesh.h"
 #include "core/agent/pma.h"
+#include "core/link/injection.h"
 #include "core/sm/service/subnet_service.h"
 #include "core/topo/fabric.h"
 #include "runtime/sim/network.h"
@@ -38,6 +39,12 @@ class Management : public agent::CounterSource {
     void set_link(Engine& engine, std::uint32_t port, bool up);
     /// Sends a MAD from QP0 or QP1 of a node's port (of a switch: port 0).
     void send(Engine& engine, agent::End from, agent::Packet packet);
+    /// An adapter's port whose congestion settings were written, and what they are now.
+    struct Written {
+        std::uint32_t port;
+        link::InjectionControl control;
+    };
+    std::optional<Written> poll_injection();
     /// What came for a node and no agent took; that of the manager's node is not among it.
     std::optional<agent::Delivery> poll_delivery();
 
@@ -65,6 +72,7 @@ class Management : public agent::CounterSource {
     void put(Engine& engine, std::uint32_t port, const agent::Packet& packet, Lid dlid);
     void follow(Engine& engine, agent::NodeId node);
     void follow(Engine& engine, agent::NodeId node, const agent::Change& change);
+    void follow_congestion(Engine& engine, agent::NodeId node, std::uint8_t port);
     void write_lanes(Engine& engine, agent::NodeId node, std::uint8_t port);
     void pump(Engine& engine);
     void send_traps(Engine& engine);
@@ -79,6 +87,7 @@ class Management : public agent::CounterSource {
     std::vector<std::uint32_t> free_bodies_;
     std::set<agent::NodeId> trapping_;
     std::vector<agent::Delivery> deliveries_;
+    std::vector<Written> written_;
     std::uint64_t due_ns_ = UINT64_MAX;  ///< Of the timer that is set.
     std::uint64_t mads_ = 0;
 };
@@ -94,6 +103,11 @@ class Managed {
     void deliver(Engine& engine, std::uint32_t port, const Packet& packet) {
         if (packet.tag == Management::kTag) {
             management.deliver(engine, port, packet);
+            while (const auto written = management.poll_injection()) {
+                if constexpr (requires { data.control_congestion(port, written->control); }) {
+                    data.control_congestion(written->port, written->control);
+                }
+            }
         } else {
             data.deliver(engine, port, packet);
         }

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/wire/ca_congestion_setting.h"
 #include "core/wire/cc.h"
+#include "core/wire/congestion_control_table.h"
 #include "core/wire/pm.h"
 #include "core/wire/port_counters.h"
 #include "runtime/sim/inspector.h"
@@ -165,27 +167,57 @@ TEST(Management, ThePerformanceAgentSaysWhatTheLinksCounted) {
     EXPECT_EQ(counters.port_rcv_data, tree.net.counts(tree.port(9)).rcv_words);
 }
 
-TEST(Management, ASwitchMarksAsItsManagerSaid) {
+template <typename Setting>
+wire::MadBytes congestion_set(wire::CcAttribute attribute, const Setting& setting) {
+    wire::MadBytes set = request(wire::MgmtClass::kCongestion, wire::kCcClassVersion,
+                                 wire::Method::kSet, static_cast<std::uint16_t>(attribute));
+    wire::emit(setting, wire::Cc<std::uint8_t>(set).data());
+    return set;
+}
+
+TEST(Management, CongestionIsControlledAsItsManagerSaid) {
     ManagedTree tree;
     ASSERT_TRUE(tree.bring_up());
-    const std::uint32_t leaf = tree.net.node_of(tree.net.peer(tree.port(0)));
+    const std::uint32_t out = tree.net.peer(tree.port(0));
     const auto incast = [&] {
+        const std::uint64_t before = tree.net.counts(tree.port(2)).xmit_wait;
         for (std::uint32_t i = 1; i < 4; ++i) {
-            tree.send(i, 0, 400'000);
+            tree.send(i, 0, 2'000'000);
         }
         EXPECT_TRUE(tree.settle());
-        return tree.net.odd_counts(tree.net.peer(tree.port(0))).marked;
+        return tree.net.counts(tree.port(2)).xmit_wait - before;
     };
-    EXPECT_EQ(incast(), 0U);
-    wire::MadBytes set =
-        request(wire::MgmtClass::kCongestion, wire::kCcClassVersion, wire::Method::kSet,
-                static_cast<std::uint16_t>(wire::CcAttribute::kSwitchCongestionSetting));
-    wire::SwitchCongestionSetting setting;
-    setting.control_map = wire::switch_control_map::kThresholdAndPacketSize;
-    setting.threshold = 15;
-    wire::emit(setting, wire::Cc<std::uint8_t>(set).data());
-    ASSERT_TRUE(ask(tree, tree.ends.management.lid(leaf), set));
-    EXPECT_GT(incast(), 0U);
+    const std::uint64_t waits = incast();
+    EXPECT_EQ(tree.net.odd_counts(out).marked, 0U);
+    EXPECT_GT(waits, 0U);
+
+    // The switch marks; nobody slows down yet.
+    wire::SwitchCongestionSetting marking;
+    marking.control_map = wire::switch_control_map::kThresholdAndPacketSize;
+    marking.threshold = 15;
+    marking.packet_size = 8;
+    ASSERT_TRUE(ask(tree, tree.ends.management.lid(tree.net.node_of(out)),
+                    congestion_set(wire::CcAttribute::kSwitchCongestionSetting, marking)));
+    incast();
+    EXPECT_GT(tree.net.odd_counts(out).marked, 0U);
+
+    // The adapters slow down.
+    wire::CongestionControlTable table;
+    table.ccti_limit = 63;
+    for (std::uint16_t i = 0; i < 64; ++i) {
+        table.entry[i] = {.cct_shift = 3, .cct_multiplier = i};
+    }
+    wire::CaCongestionSetting injection;
+    injection.control_map = 0xFFFF;
+    injection.entry.fill({.ccti_timer = 20, .ccti_increase = 1});
+    for (std::uint32_t i = 1; i < 4; ++i) {
+        ASSERT_TRUE(ask(tree, tree.lid(i),
+                        congestion_set(wire::CcAttribute::kCongestionControlTable, table)));
+        ASSERT_TRUE(ask(tree, tree.lid(i),
+                        congestion_set(wire::CcAttribute::kCaCongestionSetting, injection)));
+    }
+    EXPECT_LT(incast(), waits / 2);
+    EXPECT_GT(tree.ends.data.flows().back().becns, 0U);
 }
 
 TEST(Management, BringUpIsTheSameEveryTime) {

@@ -51,10 +51,24 @@ class ScaleHosts {
                           .unacked = packets});
         send(net, static_cast<std::uint32_t>(flows_.size() - 1));
     }
+    /// All ports from now on, until one is told otherwise.
     void control_congestion(const link::InjectionRule& rule, const link::DelayTable& table) {
-        controls_ = true;
-        rule_ = rule;
-        table_ = table;
+        controls_.assign(1, {.rules = {}, .table = table});
+        controls_[0].rules.fill(rule);
+        control_of_.clear();
+    }
+    void control_congestion(std::uint32_t port, const link::InjectionControl& control) {
+        if (controls_.empty()) {
+            controls_.emplace_back();  // The others: no delays.
+        }
+        if (control_of_.size() <= port) {
+            control_of_.resize(port + 1);
+        }
+        if (control_of_[port] == 0) {
+            control_of_[port] = static_cast<std::uint32_t>(controls_.size());
+            controls_.emplace_back();
+        }
+        controls_[control_of_[port]] = control;
     }
     const std::vector<Flow>& flows() const { return flows_; }
     std::uint32_t unfinished() const {
@@ -64,9 +78,10 @@ class ScaleHosts {
     void deliver(Engine& net, std::uint32_t port, const Packet& packet) {
         Flow& flow = flows_[packet.body & ~kAck];
         if ((packet.body & kAck) != 0) {
-            if ((packet.flags & packet_flag::kBecn) != 0 && controls_) {
+            if ((packet.flags & packet_flag::kBecn) != 0 && !controls_.empty()) {
+                const link::InjectionControl& control = control_of(flow.port);
                 ++flow.becns;
-                flow.injection.handle_becn(rule_, table_, net.now());
+                flow.injection.handle_becn(control.rules[flow.sl], control.table, net.now());
             }
             if (--flow.unacked == 0) {
                 flow.done_at = net.now();
@@ -93,10 +108,11 @@ class ScaleHosts {
         if ((packet.body & kAck) != 0) {
             return;
         }
-        if (controls_) {
+        if (!controls_.empty()) {
+            const link::InjectionControl& control = control_of(port);
             const TimePs takes = net.transmit_time(port, packet.bytes);
-            const TimePs delay =
-                flows_[packet.body].injection.delay(rule_, table_, takes, net.now());
+            const TimePs delay = flows_[packet.body].injection.delay(
+                control.rules[packet.sl], control.table, takes, net.now());
             if (delay != 0) {
                 net.set_timer(port, net.now() + takes + delay, packet.body);
                 return;
@@ -109,6 +125,9 @@ class ScaleHosts {
   private:
     static constexpr std::uint32_t kAck = 1U << 31;
 
+    const link::InjectionControl& control_of(std::uint32_t port) const {
+        return controls_[port < control_of_.size() ? control_of_[port] : 0];
+    }
     void send(Engine& net, std::uint32_t index) {
         Flow& flow = flows_[index];
         if (flow.unsent != 0) {
@@ -123,9 +142,8 @@ class ScaleHosts {
     }
 
     ScaleConfig config_;
-    bool controls_ = false;
-    link::InjectionRule rule_;
-    link::DelayTable table_;
+    std::vector<link::InjectionControl> controls_;  ///< Empty: nobody slows down. 0: of all others.
+    std::vector<std::uint32_t> control_of_;         ///< By port.
     std::vector<Flow> flows_;
     std::uint32_t finished_ = 0;
 };
