@@ -10,10 +10,14 @@ ALLOWED = {
     "core/base": [],
     "core/wire": ["core/base"],
     "core/topo": ["core/base"],
+    "core/link": ["core/base", "core/topo"],
+    "core/switch": ["core/base"],
     "core/hca": ["core/base", "core/wire"],
     "core/agent": ["core/base", "core/wire", "core/topo"],
     "core/sm": ["core/base", "core/wire", "core/topo", "core/agent"],
     "runtime/live": ["core/base", "core/wire", "core/topo", "core/hca", "core/agent", "core/sm"],
+    "runtime/sim": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca",
+                    "core/agent", "core/sm"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/live"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/live"],
     "abi/sysfs": ["core/base", "runtime/live"],
@@ -28,9 +32,11 @@ RESTRICTED = {
     r"^CLI/": ["app"],
     r"^spdlog/": ["app", "runtime/live"],
     r"^infiniband/": ["abi/verbs", "abi/umad", "app/sm"],
+    r"^sys/mman\.h$":
+        ["runtime/live", "runtime/sim", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$":
         ["runtime/live", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
-    r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/.*|linux/.*|netinet/.*|arpa/.*)$":
+    r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|netinet/.*|arpa/.*)$":
         ["runtime/live", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/wire/ca_congestion_setting.h"
@@ -31,6 +32,13 @@ class CongestionAgent {
     /// Nothing: not a request of this class, or one whose key is wrong. `now_ns` runs the lease of
     /// the key, and is the clock of the log.
     std::optional<wire::MadBytes> answer(const wire::MadBytes& request, std::uint64_t now_ns);
+
+    /// Of a switch: what its manager wrote.
+    const wire::SwitchCongestionSetting& marking() const { return switch_; }
+    /// Of an adapter's port: the same.
+    const wire::CaCongestionSetting& injection() const { return ca_; }
+    std::span<const wire::CongestionControlTableEntry> delays() const { return delays_; }
+    std::uint16_t ccti_limit() const { return ccti_limit_; }
 
     friend bool operator==(const CongestionAgent&, const CongestionAgent&) = default;
 

@@ -102,6 +102,8 @@ class Node {
     std::span<const std::array<std::uint8_t, 16>> lanes(std::uint8_t out) const {
         return ports_[out].sl2vl;
     }
+    /// The four blocks of VLArbitrationTable as written; empty: as at power-up.
+    std::span<const std::uint8_t> arbitration(std::uint8_t port) const { return ports_[port].vlarb; }
     /// Port masks by MLID from 0xC000 on; what is beyond the end goes nowhere.
     std::span<const std::array<std::uint16_t, 16>> mft() const { return mft_; }
     std::uint32_t link_downed(std::uint8_t port) const { return downed_[port]; }

@@ -59,6 +59,8 @@ constexpr Counter kNarrow[] = {
     {&PortCounts::rcv_remote_physical_errors, 4},
     {&PortCounts::rcv_switch_relay_errors, 5},
     {&PortCounts::xmit_discards, 6},
+    {&PortCounts::lifetime_discards, 6},
+    {&PortCounts::hoq_lifetime_discards, 6},
     {&PortCounts::xmit_constraint_errors, 7},
     {&PortCounts::rcv_constraint_errors, 8},
     {&PortCounts::link_integrity_errors, 9},
@@ -86,6 +88,8 @@ constexpr Counter kWide[] = {
     {&PortCounts::rcv_remote_physical_errors, 20},
     {&PortCounts::rcv_switch_relay_errors, 21},
     {&PortCounts::xmit_discards, 22},
+    {&PortCounts::lifetime_discards, 22},
+    {&PortCounts::hoq_lifetime_discards, 22},
     {&PortCounts::xmit_constraint_errors, 23},
     {&PortCounts::rcv_constraint_errors, 24},
     {&PortCounts::link_integrity_errors, 25},
@@ -93,6 +97,14 @@ constexpr Counter kWide[] = {
     {&PortCounts::vl15_dropped, 27},
     {&PortCounts::xmit_wait, 28},
     {&PortCounts::qp1_dropped, 29},
+    {&PortCounts::rcv_fecn, 30},  // In no select field of this attribute.
+    {&PortCounts::rcv_becn, 31},
+};
+
+/// Of PortRcvConCtrl.
+constexpr Counter kCongestion[] = {
+    {&PortCounts::rcv_fecn, 0},
+    {&PortCounts::rcv_becn, 1},
 };
 
 std::uint64_t key_of(std::uint32_t node, std::uint8_t port) {
@@ -281,8 +293,34 @@ std::uint16_t PerfAgent::discard_details(const Request& r) {
     wire::PortXmitDiscardDetails answer;
     answer.port_select = asked.port_select;
     answer.counter_select = asked.counter_select;
-    answer.port_inactive_discards =
-        saturated<std::uint16_t>(r.since(narrow_, first, last).xmit_discards);
+    const PortCounts sum = r.since(narrow_, first, last);
+    answer.port_sw_lifetime_limit_discards = saturated<std::uint16_t>(sum.lifetime_discards);
+    answer.port_sw_hoq_lifetime_limit_discards =
+        saturated<std::uint16_t>(sum.hoq_lifetime_discards);
+    answer.port_inactive_discards = saturated<std::uint16_t>(
+        sum.xmit_discards - sum.lifetime_discards - sum.hoq_lifetime_discards);
+    return r.put(answer);
+}
+
+std::uint16_t PerfAgent::congestion_received(const Request& r) {
+    const auto asked = wire::parse<wire::PortRcvConCtrl>(r.data);
+    std::uint8_t first = 0;
+    std::uint8_t last = 0;
+    if (!r.ports(asked.port_select, first, last)) {
+        return status::kInvalidField;
+    }
+    if (r.set) {
+        PortCounts wanted;
+        wanted.rcv_fecn = asked.port_pkt_rcv_fecn;
+        wanted.rcv_becn = asked.port_pkt_rcv_becn;
+        r.reset(narrow_, first, last, asked.counter_select, kCongestion, wanted);
+    }
+    const PortCounts sum = r.since(narrow_, first, last);
+    wire::PortRcvConCtrl answer;
+    answer.port_select = asked.port_select;
+    answer.counter_select = asked.counter_select;
+    answer.port_pkt_rcv_fecn = saturated<std::uint32_t>(sum.rcv_fecn);
+    answer.port_pkt_rcv_becn = saturated<std::uint32_t>(sum.rcv_becn);
     return r.put(answer);
 }
 
@@ -410,7 +448,7 @@ std::optional<wire::MadBytes> PerfAgent::answer(const Node& node, std::uint32_t 
                 result = r.zeros<wire::SwPortVlCongestion>();
                 break;
             case wire::PmAttribute::kPortRcvConCtrl:
-                result = r.zeros<wire::PortRcvConCtrl>();
+                result = congestion_received(r);
                 break;
             case wire::PmAttribute::kPortSlRcvFecn:
                 result = r.zeros<wire::PortSlRcvFecn>();

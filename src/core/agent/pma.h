@@ -31,12 +31,16 @@ struct PortCounts {
     std::uint64_t rcv_remote_physical_errors = 0;
     std::uint64_t rcv_switch_relay_errors = 0;
     std::uint64_t xmit_discards = 0;
+    std::uint64_t lifetime_discards = 0;      ///< Of these: longer in the switch than it may be.
+    std::uint64_t hoq_lifetime_discards = 0;  ///< Of these: too long at the head of a queue.
     std::uint64_t xmit_constraint_errors = 0;
     std::uint64_t rcv_constraint_errors = 0;
     std::uint64_t link_integrity_errors = 0;
     std::uint64_t buffer_overruns = 0;
     std::uint64_t vl15_dropped = 0;
     std::uint64_t qp1_dropped = 0;
+    std::uint64_t rcv_fecn = 0;
+    std::uint64_t rcv_becn = 0;
 
     PortCounts& operator+=(const PortCounts& other);
 };
@@ -67,6 +71,7 @@ class PerfAgent {
     std::uint16_t port_counters(const Request& r);
     std::uint16_t port_counters_extended(const Request& r);
     std::uint16_t discard_details(const Request& r);
+    std::uint16_t congestion_received(const Request& r);
     std::uint16_t samples_control(const Request& r);
     std::uint16_t samples_result(const Request& r);
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// How an adapter slows down a flow of which it is told that it makes congestion (IBA vol. 1, annex
+// A10). A flow (a queue pair, or all of a service level) has an index into the table of delays that
+// the manager wrote. A BECN moves it up by CCTI_Increase, up to CCTI_Limit; every CCTI_Timer it
+// moves down by one, down to CCTI_Min. The entry says how long to wait after a packet, in parts of
+// the time that this packet took: its multiplier divided by two to its shift.
+
+#include <array>
+#include <cstdint>
+
+#include "core/link/rate.h"
+
+namespace softib::link {
+
+struct DelayTable {
+    struct Entry {
+        std::uint8_t shift = 0;        ///< 0 to 3.
+        std::uint16_t multiplier = 0;  ///< 14 bits.
+        friend bool operator==(const Entry&, const Entry&) = default;
+    };
+    static constexpr std::uint16_t kEntries = 128;
+
+    std::array<Entry, kEntries> entry{};
+    std::uint16_t limit = 0;  ///< CCTI_Limit: the last that is used.
+
+    /// After a packet that took so long.
+    constexpr TimePs delay(std::uint16_t index, TimePs packet_ps) const {
+        return (packet_ps * entry[index].multiplier) >> entry[index].shift;
+    }
+
+    /// Every entry leaves `numerator`/`denominator` of the rate of the one before, down to the
+    /// last: equal steps for fast and for slow flows.
+    static constexpr DelayTable geometric(std::uint32_t numerator, std::uint32_t denominator,
+                                          std::uint16_t last) {
+        DelayTable table;
+        table.limit = last < kEntries ? last : kEntries - 1;
+        std::uint64_t rate = std::uint64_t{1} << 40;  // Of a flow without delay.
+        for (std::uint16_t i = 1; i <= table.limit; ++i) {
+            rate = rate * numerator / denominator;
+            const std::uint64_t eighths = rate == 0 ? 0x3FFF : (std::uint64_t{8} << 40) / rate - 8;
+            table.entry[i] = {
+                3, static_cast<std::uint16_t>(eighths < 0x3FFF ? eighths : std::uint64_t{0x3FFF})};
+        }
+        return table;
+    }
+};
+
+/// CACongestionSetting's entry of a service level.
+struct InjectionRule {
+    std::uint16_t timer = 0;  ///< CCTI_Timer, in units of 1.024 us; 0: never moves down.
+    std::uint8_t increase = 1;
+    std::uint8_t minimum = 0;
+    std::uint8_t trigger = 0;  ///< Trigger_Threshold: from here on the adapter logs; 0: never.
+};
+
+/// All that a manager wrote into an adapter's port.
+struct InjectionControl {
+    std::array<InjectionRule, 16> rules{};  ///< By service level.
+    DelayTable table;
+};
+
+inline constexpr TimePs kCctiTimerUnit = 1'024'000;
+
+/// Of one flow. Steps down are counted when somebody looks, so that a timer costs nothing.
+class Injection {
+  public:
+    /// True if the index has just reached the trigger.
+    constexpr bool handle_becn(const InjectionRule& rule, const DelayTable& table, TimePs now) {
+        const std::uint16_t before = index(rule, now);
+        const std::uint32_t after = std::uint32_t{before} + rule.increase;
+        index_ = static_cast<std::uint16_t>(after < table.limit ? after : table.limit);
+        return rule.trigger != 0 && before < rule.trigger && index_ >= rule.trigger;
+    }
+    constexpr std::uint16_t index(const InjectionRule& rule, TimePs now) {
+        if (rule.timer != 0) {
+            const TimePs period = rule.timer * kCctiTimerUnit;
+            const TimePs steps = (now - stepped_at_) / period;
+            stepped_at_ += steps * period;
+            const std::uint32_t above = index_ > rule.minimum ? index_ - rule.minimum : 0U;
+            index_ = static_cast<std::uint16_t>(rule.minimum + (steps < above ? above - steps : 0));
+        } else if (index_ < rule.minimum) {
+            index_ = rule.minimum;
+        }
+        return index_;
+    }
+    /// How long to wait after a packet that took `packet_ps`.
+    constexpr TimePs delay(const InjectionRule& rule, const DelayTable& table, TimePs packet_ps,
+                           TimePs now) {
+        return table.delay(index(rule, now), packet_ps);
+    }
+
+  private:
+    TimePs stepped_at_ = 0;
+    std::uint16_t index_ = 0;
+};
+
+}  // namespace softib::link

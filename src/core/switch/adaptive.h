@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Adaptive routing: of the ports that lead to a destination equally well, the one with the least to
+// do.
+
+#include <cstdint>
+#include <span>
+
+namespace softib::sw {
+
+inline constexpr std::uint64_t kNotEligible = UINT64_MAX;
+
+/// load(port) says how long a packet would wait there, or kNotEligible. Of equal ones the first
+/// from place `start` on, going round, so that ties spread if the caller moves `start`. `otherwise`
+/// if none is eligible.
+template <typename Load>
+std::uint8_t least_loaded(std::span<const std::uint8_t> ports, std::uint32_t start,
+                          std::uint8_t otherwise, Load load) {
+    std::uint64_t least = kNotEligible;
+    std::uint8_t best = otherwise;
+    const auto count = static_cast<std::uint32_t>(ports.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint8_t port = ports[(start + i) % count];
+        const std::uint64_t waits = load(port);
+        if (waits < least) {
+            least = waits;
+            best = port;
+            if (waits == 0) {
+                break;
+            }
+        }
+    }
+    return best;
+}
+
+}  // namespace softib::sw

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Packets on their way through a plant. One event per hop: when a port begins to send, the moment
+// at which the next switch can send it on (its first bits have come and were looked up) is
+// scheduled at once. A port that cannot send is woken when its cable is free or its credits are
+// back, and a wake is scheduled only if something waits. Nothing is allocated per hop, and no call
+// is virtual.
+//
+// A switch keeps a packet in the buffer of the link by which it came until its last bit has left,
+// and lines it up at its out port and lane. Packets for different ports never wait for each other
+// (virtual output queues); of packets for the same lane of a port the one that came first goes
+// first.
+//
+// engine.cc is what every packet does; engine_rare.cc is multicast, choice among ports, limits and
+// faults. Who sits at the ends is a Network's business: the engine keeps for it what began to
+// leave.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/switch/lifetime.h"
+#include "runtime/sim/plant.h"
+
+namespace softib::sim {
+
+struct EngineStats {
+    std::uint64_t events = 0;
+    std::uint64_t hops = 0;  ///< Packets put on a cable; a switch's way to its agent counts too.
+    std::uint64_t injected = 0;
+    std::uint64_t copied = 0;  ///< Made by switches, for multicast.
+    std::uint64_t delivered = 0;
+    std::uint64_t discarded = 0;  ///< By switches and adapters.
+    std::uint64_t lost = 0;       ///< On cables.
+    /// Of every arrival: when, where, what. A sum, so that the order of handling does not show.
+    std::uint64_t log_hash = 0;
+};
+
+class Engine : public Plant {
+  public:
+    Engine(const topo::Fabric& fabric, const PlantConfig& config, unsigned width);
+
+    TimePs now() const { return queue_.now(); }
+    const EngineStats& stats() const { return stats_; }
+    agent::PortCounts counts(std::uint32_t port) const { return counts_at(port, now()); }
+    std::uint64_t packets_inside() const { return packets_.live(); }
+    /// Nothing will happen any more by itself.
+    bool idle() const { return queue_.empty(); }
+    std::size_t bytes() const { return Plant::bytes() + queue_.bytes(); }
+
+    /// Sends a packet: from an adapter's port, out of a port of a switch, or from the agent of a
+    /// switch (its port 0) by the switch's tables. It waits there as long as it must: whoever minds
+    /// how many wait counts those that have left. A packet whose `vl` is 15 stays on VL15; of
+    /// others the service level says the lane.
+    void inject(std::uint32_t port, Packet packet);
+    void set_timer(std::uint32_t port, TimePs at, std::uint32_t what) {
+        queue_.push(at, port, EventKind::kTimer, kNone, what);
+    }
+
+    // Faults. A link is both directions of a cable, named by either port; the rest is per
+    // direction.
+    void set_link(std::uint32_t port, bool up);
+    void set_node(std::uint32_t node, bool alive);
+    /// A port that is not open sends management packets only: its manager has not activated it.
+    void set_open(std::uint32_t port, bool open);
+    /// Of a million packets sent by this port so many are lost, and so many arrive broken.
+    void set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
+                    std::uint64_t seed);
+    /// Takes credits from a sender for good; returns how many blocks it had to give.
+    std::uint16_t steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks);
+    /// An adapter takes this long for 64 bytes that came in, one packet after the other; 0: no
+    /// time.
+    void set_slow(std::uint32_t port, std::uint32_t block_ps);
+    /// An adapter looks at nothing until then.
+    void pause(std::uint32_t port, TimePs until);
+
+  protected:
+    void handle(const Event& event);
+    void look_ahead();
+
+    EventQueue queue_;
+    EngineStats stats_;
+    struct Left {
+        std::uint32_t port;
+        Packet packet;
+    };
+    bool taken_ = false;  ///< The event has brought an adapter a packet:
+    std::uint32_t taken_port_ = kNone;
+    Packet taken_packet_;
+    std::vector<Left> left_;       ///< Injected here and on their way since the last event.
+    std::vector<Packet> dropped_;  ///< With a tag, and gone since the last event.
+
+  private:
+    struct Errors {
+        std::uint32_t lost_ppm = 0;
+        std::uint32_t broken_ppm = 0;
+        std::uint64_t seed = 0;
+    };
+    struct Slow {
+        std::uint32_t block_ps = 0;
+        TimePs busy_until = 0;
+    };
+
+    // engine.cc
+    void arrive(const Event& event);
+    void take(std::uint32_t in, std::uint32_t index);
+    void forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fresh);
+    void offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
+    void wake(std::uint32_t port);
+    void send_next(std::uint32_t port, Tx& tx);
+    void send_head(std::uint32_t port, std::uint8_t vl, Tx& tx);
+    /// Lanes with packets that the arbitration lists let send.
+    std::uint16_t waiting_lanes(std::uint32_t port, const Tx& tx) const {
+        return (tx.special & tx_special::kPartial) == 0
+                   ? tx.waiting
+                   : static_cast<std::uint16_t>(tx.waiting & tables_[table_of_[port]].lanes());
+    }
+    std::uint32_t pop_head(Tx& tx, std::uint8_t vl, Lane& from);
+    void plan(std::uint32_t port, Tx& tx, TimePs from);
+    void transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std::uint32_t index,
+                  Packet& packet, std::uint16_t blocks);
+    void wake_at(std::uint32_t port, Tx& tx, TimePs at) {
+        if (at < tx.wake_at) {
+            tx.wake_at = at;
+            queue_.push(at, port, EventKind::kWake);
+        }
+    }
+    void release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at);
+    void log(std::uint32_t link, const Packet& packet);
+    std::uint8_t lane_of(std::uint8_t sl) const {
+        return sl < config_.data_vls ? sl : static_cast<std::uint8_t>(sl % config_.data_vls);
+    }
+    static std::uint32_t units(TimePs at) {
+        return static_cast<std::uint32_t>(at >> Lane::kUnitShift);
+    }
+    void look_near();
+    const Lane& first_waiting(std::uint32_t port) const;
+    void look_first(const Event& event);
+    void look_second(const Event& event);
+    void look_third(const Event& event);
+
+    // engine_rare.cc
+    /// True: nothing is left to do for this packet.
+    bool arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet);
+    bool lost_with_cable(std::uint32_t in, const Rx& rx, const Packet& packet) const;
+    void lose(std::uint32_t link, std::uint32_t index);
+    bool offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
+    bool spoil(std::uint32_t port, std::uint32_t index, Packet& packet);
+    void copy_out(const Rx& rx, std::uint32_t index);
+    void leave_buffer(const Packet& packet, TimePs at);
+    void discard(std::uint32_t index);
+    void drop(std::uint32_t index);
+    std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
+    void watch(std::uint32_t port, Tx& tx);
+    void enforce_limits(std::uint32_t port);
+    TimePs deadline(const Lane& lane, bool& of_head) const;
+    void end_wait(Tx& tx);
+    void flush(std::uint32_t port);
+    sw::StallCounter& stall(std::uint32_t port, std::uint8_t vl);
+
+    std::vector<Errors> errors_;            ///< By port; empty until needed, as all below.
+    std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.
+    std::vector<Slow> slow_;                ///< By port of an adapter.
+    std::vector<sw::StallCounter> stalls_;  ///< By lane.
+};
+
+}  // namespace softib::sim

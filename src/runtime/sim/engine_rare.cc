@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What few packets meet: copies, choice among ports, marks, limits of waiting, faults.
+#include <algorithm>
+#include <bit>
+
+#include "core/base/check.h"
+#include "core/switch/adaptive.h"
+#include "runtime/sim/engine.h"
+
+namespace softib::sim {
+
+namespace {
+
+constexpr std::uint32_t kMillion = 1'000'000;
+/// What a port without credits costs in the choice among ports: about a packet of 4 KiB.
+constexpr std::uint32_t kNoCreditBlocks = 64;
+
+std::uint64_t mix(std::uint64_t x) {
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+    x = (x ^ x >> 27) * 0x94D049BB133111EB;
+    return x ^ x >> 31;
+}
+
+std::uint64_t limit_units(std::uint8_t code) {
+    const std::uint64_t ps = sw::lifetime_ps(code);
+    return ps == UINT64_MAX ? UINT64_MAX : ps >> Lane::kUnitShift;
+}
+
+}  // namespace
+
+// Arrival.
+
+bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet) {
+    if ((rx.special & rx_special::kFlapped) != 0 && lost_with_cable(in, rx, packet)) {
+        lose(in, index);
+        return true;
+    }
+    const auto count = [&] {
+        rx.words += packet.bytes / 4U;
+        ++rx.packets;
+        packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
+        log(in, packet);
+    };
+    if ((packet.flags & (packet_flag::kFecn | packet_flag::kBecn)) != 0) {
+        Odd& seen = odd(rx.self);
+        seen.rcv_fecn += (packet.flags & packet_flag::kFecn) != 0 ? 1 : 0;
+        seen.rcv_becn += (packet.flags & packet_flag::kBecn) != 0 ? 1 : 0;
+    }
+    if (packet.in_vl == link::kVl15) {
+        // No credits here: what finds no room is dropped. `fccl` counts the blocks in the buffer.
+        Lane& lane15 = lane(in, link::kVl15);
+        const std::uint16_t blocks = link::blocks_of(packet.bytes);
+        if (lane15.fccl + blocks > buffer_blocks()) {
+            count();
+            ++odd(rx.self).vl15_dropped;
+            ++stats_.discarded;
+            drop(index);
+            return true;
+        }
+        lane15.fccl = static_cast<std::uint16_t>(lane15.fccl + blocks);
+    }
+    if ((packet.flags & packet_flag::kBad) != 0) {
+        // The port behind the cable that broke it sees a wrong checksum. Its switch has begun to
+        // send it on by then, and ends it so that all further ports know (EBP).
+        if ((packet.flags & packet_flag::kBrokenHere) != 0) {
+            packet.flags &= static_cast<std::uint8_t>(~packet_flag::kBrokenHere);
+            ++odd(rx.self).symbol_errors;
+            ++odd(rx.self).rcv_errors;
+        } else {
+            ++odd(rx.self).rcv_remote_physical;
+        }
+        if (rx.to_adapter != 0) {
+            count();
+            discard(index);
+            return true;
+        }
+    }
+    if ((rx.special & rx_special::kSlow) != 0) {
+        count();
+        Slow& slow = slow_[in];
+        const TimePs takes = std::max<TimePs>(link::transmit_time(packet.bytes, slow.block_ps), 1);
+        slow.busy_until = std::max(slow.busy_until, now()) + takes;
+        queue_.push(slow.busy_until, in, EventKind::kReady, index);
+        return true;
+    }
+    return false;
+}
+
+/// It was on the cable when that went down.
+bool Engine::lost_with_cable(std::uint32_t in, const Rx& rx, const Packet& packet) const {
+    const Tx& tx = tx_[in];
+    const TimePs travelled =
+        tx.delay_ps + (rx.to_adapter != 0 ? link::transmit_time(packet.bytes, tx.block_ps) : 0);
+    return now() - travelled <= downed_at_[in];
+}
+
+/// On a cable. The sender's next flow control packet says how much it has sent (FCTBS), by which
+/// the receiver knows that room is free that was never used.
+void Engine::lose(std::uint32_t link, std::uint32_t index) {
+    const Packet& packet = packets_[index];
+    Odd& at = odd(link);
+    ++at.lost;
+    at.lost_words += packet.bytes / 4U;
+    ++stats_.lost;
+    if (packet.in_vl != link::kVl15) {
+        release(link, packet.in_vl, link::blocks_of(packet.bytes), now());
+    }
+    drop(index);
+}
+
+/// It will not arrive.
+void Engine::drop(std::uint32_t index) {
+    const Packet& packet = packets_[index];
+    if (packet.tag != 0 && (packet.flags & packet_flag::kCopy) == 0) {
+        dropped_.push_back(packet);
+    }
+    packets_.free(index);
+}
+
+// In a switch.
+
+/// Beyond the linear table: to a group, or to the agent of this switch.
+void Engine::copy_out(const Rx& rx, std::uint32_t index) {
+    const Packet original = packets_[index];
+    std::uint8_t numbers[256];
+    std::uint32_t count = 0;
+    if (original.dlid == kLidPermissive.value) {
+        numbers[count++] = 0;
+        packets_[index].in_port = rx.port;
+    } else if (is_multicast(Lid{original.dlid}) &&
+               original.dlid - kLidMulticastMin.value < config_.multicast_lids) {
+        ++odd(rx.self).multicast_rcv;
+        const auto& mask = mfts_[rx.lft / lft_stride_ * config_.multicast_lids + original.dlid -
+                                 kLidMulticastMin.value];
+        for (std::uint32_t word = 0; word < mask.size(); ++word) {
+            for (std::uint64_t bits = mask[word]; bits != 0; bits &= bits - 1) {
+                const auto number = static_cast<std::uint8_t>(
+                    word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
+                if (number != rx.port && connected(rx.first_out + number)) {
+                    numbers[count++] = number;
+                    ++odd(rx.first_out + number).multicast_xmit;
+                }
+            }
+        }
+    }
+    if (count == 0) {
+        ++odd(rx.self).rcv_relay;
+        discard(index);
+        return;
+    }
+    const auto lane_to = [&](std::uint8_t number) {
+        if (original.in_vl == link::kVl15) {
+            return link::kVl15;
+        }
+        return rx.sl_rows == kNone ? lane_of(original.sl)
+                                   : rows_[sl_rows_[rx.sl_rows + number]][original.sl];
+    };
+    if (count == 1) {
+        offer(rx.first_out + numbers[0], lane_to(numbers[0]), index, packets_[index]);
+        return;
+    }
+    // The original stays in the buffer until the last copy has left.
+    packets_[index].copies = static_cast<std::uint16_t>(count);
+    stats_.copied += count - 1;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        Packet copy = original;
+        copy.flags |= packet_flag::kCopy;
+        copy.in_link = index;
+        const std::uint32_t made = packets_.make(copy);
+        offer(rx.first_out + numbers[i], lane_to(numbers[i]), made, packets_[made]);
+    }
+}
+
+/// Its room in the buffer it came into is free from `at` on.
+void Engine::leave_buffer(const Packet& packet, TimePs at) {
+    if ((packet.flags & packet_flag::kCopy) == 0) {
+        if (packet.in_link != kNone) {
+            release(packet.in_link, packet.in_vl, link::blocks_of(packet.bytes), at);
+        }
+        return;
+    }
+    const std::uint32_t original = packet.in_link;
+    if (--packets_[original].copies == 0) {
+        leave_buffer(packets_[original], at);
+        packets_.free(original);
+    }
+}
+
+void Engine::discard(std::uint32_t index) {
+    leave_buffer(packets_[index], now());
+    ++stats_.discarded;
+    drop(index);
+}
+
+std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table) {
+    const auto self = static_cast<std::uint32_t>(rx.lft / lft_stride_);
+    const std::uint32_t home = home_of_[packet.dlid];
+    if (home == kNone || group_row_[self] == kNone) {
+        return by_table;
+    }
+    const std::span<const std::uint8_t> ports =
+        groups_.ports(group_row_[self], groups_.of(group_row_[self], home));
+    if (ports.size() < 2) {
+        return by_table;
+    }
+    return sw::least_loaded(ports, turns_[self]++, by_table, [&](std::uint8_t number) {
+        const std::uint32_t out = rx.first_out + number;
+        const Tx& tx = tx_[out];
+        if ((tx.special & tx_special::kClosed) != 0) {
+            return sw::kNotEligible;
+        }
+        Lane& to = lane(out, lane_of(packet.sl));
+        std::uint64_t load = tx.free_at > now() ? tx.free_at - now() : 0;
+        load += std::uint64_t{to.queued_blocks} * tx.block_ps;
+        if (!to.may_send(link::blocks_of(packet.bytes), now())) {
+            load += std::uint64_t{kNoCreditBlocks} * tx.block_ps;
+        }
+        return load;
+    });
+}
+
+/// True: the packet is gone.
+bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
+    Tx& tx = tx_[port];
+    const bool shut = (tx.special & tx_special::kDown) != 0 ||
+                      ((tx.special & tx_special::kClosed) != 0 && vl != link::kVl15);
+    if (shut) {
+        ++odd(port).inactive_discards;
+        discard(index);
+        return true;
+    }
+    if (vl == link::kVl15) {
+        return false;
+    }
+    if ((tx.special & tx_special::kLimited) != 0) {
+        if (!stalls_.empty() && stall(port, vl).stalled(now())) {
+            ++odd(port).hoq_discards;
+            discard(index);
+            return true;
+        }
+        watch(port, tx);
+    }
+    if ((tx.special & tx_special::kMarks) != 0) {
+        Lane& to = lane(port, vl);
+        const std::uint16_t blocks = link::blocks_of(packet.bytes);
+        const sw::MarkingRule& rule = marking_[port];
+        if (to.queued_blocks >= sw::congested_from(rule, buffer_blocks()) &&
+            markers_[port].marks(rule, to.queued_blocks, buffer_blocks(), blocks,
+                                 to.may_send(blocks, now()))) {
+            packet.flags |= packet_flag::kFecn;
+            ++odd(port).marked;
+        }
+    }
+    return false;
+}
+
+// Limits of waiting.
+
+sw::StallCounter& Engine::stall(std::uint32_t port, std::uint8_t vl) {
+    if (stalls_.empty()) {
+        stalls_.resize(lanes_.size());
+    }
+    return stalls_[lane_index(port, vl)];
+}
+
+/// When the first packet of a lane has waited long enough. `of_head`: by the limit for the head.
+TimePs Engine::deadline(const Lane& lane, bool& of_head) const {
+    const std::uint32_t now_units = units(now());
+    const std::uint64_t lifetime = limit_units(config_.lifetime);
+    const std::uint64_t hoq = limit_units(config_.hoq_life);
+    const std::uint32_t in_switch = now_units - packets_[lane.head].since_ns;
+    const std::uint32_t at_head = now_units - lane.head_since_ns;
+    const std::uint64_t left = lifetime <= in_switch ? 0 : lifetime - in_switch;
+    const std::uint64_t left_head = hoq <= at_head ? 0 : hoq - at_head;
+    of_head = left_head < left;
+    const std::uint64_t least = std::min(left, left_head);
+    return least >= UINT64_MAX >> Lane::kUnitShift >> 1 ? kNever
+                                                        : now() + (least << Lane::kUnitShift);
+}
+
+void Engine::watch(std::uint32_t port, Tx& tx) {
+    if ((tx.special & tx_special::kWatched) != 0) {
+        return;
+    }
+    // What has just come, or comes to the head next, has its whole time before it.
+    TimePs first = std::min(sw::lifetime_ps(config_.lifetime), sw::lifetime_ps(config_.hoq_life));
+    first = first == kNever ? kNever : now() + first;
+    for (std::uint16_t rest = tx.waiting; rest != 0; rest &= static_cast<std::uint16_t>(rest - 1)) {
+        const auto vl = static_cast<std::uint8_t>(std::countr_zero(rest));
+        bool of_head = false;
+        if (vl != link::kVl15) {
+            first = std::min(first, deadline(lane(port, vl), of_head));
+        }
+    }
+    tx.special |= tx_special::kWatched;
+    queue_.push(first, port, EventKind::kLimit);
+}
+
+void Engine::enforce_limits(std::uint32_t port) {
+    Tx& tx = tx_[port];
+    tx.special &= static_cast<std::uint8_t>(~tx_special::kWatched);
+    bool dropped = false;
+    for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
+        Lane& from = lane(port, vl);
+        bool of_head = false;
+        while (from.head != kNone && deadline(from, of_head) <= now()) {
+            if (of_head) {
+                ++odd(port).hoq_discards;
+                stall(port, vl).dropped(config_.vl_stall_count, now(),
+                                        sw::lifetime_ps(config_.hoq_life));
+            } else {
+                ++odd(port).lifetime_discards;
+            }
+            discard(pop_head(tx, vl, from));
+            dropped = true;
+        }
+    }
+    if (tx.waiting == 0) {
+        end_wait(tx);
+        return;
+    }
+    if (dropped && tx.free_at <= now()) {
+        send_next(port, tx);
+    }
+    if (tx.waiting != 0) {
+        watch(port, tx);
+    }
+}
+
+/// Nothing waits any more, without having been sent.
+void Engine::end_wait(Tx& tx) {
+    if (tx.blocked_at != kNever) {
+        tx.wait_ps += now() > tx.blocked_at ? now() - tx.blocked_at : 0;
+        tx.blocked_at = kNever;
+    }
+}
+
+// Faults.
+
+/// A packet begins to leave a port that is not like others. True: it is gone.
+bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
+    const Tx& tx = tx_[port];
+    if ((tx.special & tx_special::kLimited) != 0 && !stalls_.empty() &&
+        packet.in_vl != link::kVl15) {
+        stall(port, packet.in_vl).sent();
+    }
+    if ((tx.special & tx_special::kFaulty) == 0) {
+        return false;
+    }
+    // Drawn from what the packet is on this port, not from when the question came up.
+    const Errors& errors = errors_[port];
+    const std::uint64_t draw = mix(errors.seed ^ mix(tx.packets + (std::uint64_t{port} << 40)));
+    const std::uint64_t chance = draw % kMillion;
+    if (chance < errors.lost_ppm) {
+        Odd& at = odd(port);
+        ++at.lost;
+        at.lost_words += packet.bytes / 4U;
+        ++stats_.lost;
+        if (packet.in_vl != link::kVl15) {
+            const std::uint16_t blocks = link::blocks_of(packet.bytes);
+            queue_.push(now() + tx.delay_ps, port, EventKind::kRelease, kNone,
+                        std::uint32_t{packet.in_vl} << 16 | blocks);
+            deferred(port, packet.in_vl) += blocks;
+        }
+        drop(index);
+        return true;
+    }
+    if (chance < std::uint64_t{errors.lost_ppm} + errors.broken_ppm) {
+        packet.flags |= packet_flag::kBad | packet_flag::kBrokenHere;
+    }
+    return false;
+}
+
+void Engine::set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
+                        std::uint64_t seed) {
+    errors_.resize(port_count());
+    errors_[port] = {lost_ppm, broken_ppm, seed};
+    tx_[port].special = static_cast<std::uint8_t>(lost_ppm + broken_ppm != 0
+                                                      ? tx_[port].special | tx_special::kFaulty
+                                                      : tx_[port].special & ~tx_special::kFaulty);
+}
+
+void Engine::flush(std::uint32_t port) {
+    Tx& tx = tx_[port];
+    while (tx.waiting != 0) {
+        const auto vl = static_cast<std::uint8_t>(std::countr_zero(tx.waiting));
+        ++odd(port).inactive_discards;
+        discard(pop_head(tx, vl, lane(port, vl)));
+    }
+    end_wait(tx);
+}
+
+void Engine::set_link(std::uint32_t port, bool up) {
+    SOFTIB_CHECK(connected(port) && peer(port) != port);
+    downed_at_.resize(port_count());
+    const bool was_up = (tx_[port].special & tx_special::kDown) == 0;
+    if (up == was_up) {
+        return;
+    }
+    for (const std::uint32_t end : {port, peer(port)}) {
+        if (up) {
+            tx_[end].special &=
+                static_cast<std::uint8_t>(~(tx_special::kDown | tx_special::kClosed));
+            continue;
+        }
+        tx_[end].special |= tx_special::kDown | tx_special::kClosed;
+        rx_[end].special |= rx_special::kFlapped;
+        downed_at_[end] = now();
+        ++odd(end).link_downed;
+        flush(end);
+    }
+}
+
+void Engine::set_node(std::uint32_t node, bool alive) {
+    for (std::uint8_t number = 1; number < ports_of(node); ++number) {
+        if (const std::uint32_t port = port_of(node, number); connected(port)) {
+            set_link(port, alive);
+        }
+    }
+}
+
+void Engine::set_open(std::uint32_t port, bool open) {
+    tx_[port].special = static_cast<std::uint8_t>(open ? tx_[port].special & ~tx_special::kClosed
+                                                       : tx_[port].special | tx_special::kClosed);
+}
+
+std::uint16_t Engine::steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks) {
+    Lane& from = lane(port, vl);
+    from.absorb(from.grid(now()));
+    const std::uint16_t taken = std::min(blocks, link::credits(from.fctbs, from.fccl));
+    from.fccl = link::count_after(from.fccl, link::kCountMask + 1U - taken);
+    return taken;
+}
+
+void Engine::set_slow(std::uint32_t port, std::uint32_t block_ps) {
+    slow_.resize(port_count());
+    slow_[peer(port)].block_ps = block_ps;
+    // It stays slow by a picosecond a packet: those that wait now must not be overtaken.
+    rx_[peer(port)].special |= rx_special::kSlow;
+}
+
+void Engine::pause(std::uint32_t port, TimePs until) {
+    slow_.resize(port_count());
+    Slow& slow = slow_[peer(port)];
+    slow.busy_until = std::max(slow.busy_until, until);
+    rx_[peer(port)].special |= rx_special::kSlow;
+}
+
+}  // namespace softib::sim

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/sim/faults.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/sim/test_fabrics.h"
+
+namespace softib::sim {
+namespace {
+
+TEST(Faults, ALostPacketGivesItsCreditsBack) {
+    const auto fabric = make_fabric(star(2), "minhop", {.buffer_bytes = 8192}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    net.set_errors(fabric->port(0), 200'000, 0, 7);
+    send(*fabric, 0, 1, 1000 * 4096);
+    net.run();
+    const std::uint64_t lost = net.odd_counts(fabric->port(0)).lost;
+    EXPECT_GT(lost, 150U);
+    EXPECT_LT(lost, 250U);
+    EXPECT_EQ(fabric->ends().flows()[0].received + lost, 1000U);
+    expect_sound(*fabric);
+}
+
+TEST(Faults, ABrokenPacketCountsOncePerPortAndIsNotDelivered) {
+    const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    net.set_errors(fabric->port(0), 0, 200'000, 7);
+    send(*fabric, 0, 1, 1000 * 4096);
+    net.run();
+    const auto at_switch = net.counts(net.peer(fabric->port(0)));
+    const auto at_host = net.counts(fabric->port(1));
+    EXPECT_GT(at_switch.symbol_errors, 150U);
+    EXPECT_EQ(at_switch.rcv_errors, at_switch.symbol_errors);
+    EXPECT_EQ(at_switch.rcv_remote_physical_errors, 0U);
+    EXPECT_EQ(at_host.rcv_remote_physical_errors, at_switch.rcv_errors);
+    EXPECT_EQ(at_host.rcv_errors, 0U);
+    EXPECT_EQ(fabric->ends().flows()[0].received, 1000 - at_switch.rcv_errors);
+    expect_sound(*fabric);
+}
+
+TEST(Faults, ALinkThatFlapsLosesWhatIsOnItAndWorksAgain) {
+    const auto fabric = make_fabric(star(3), "minhop", {.cable_ps = 500'000}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    send(*fabric, 0, 1, 1000 * 4096);
+    net.run(20'000'000);
+    net.set_link(fabric->port(1), false);
+    net.run(30'000'000);
+    net.set_link(fabric->port(1), true);
+    net.run();
+    const std::uint32_t out = net.peer(fabric->port(1));
+    EXPECT_GT(net.odd_counts(out).lost, 3U);
+    EXPECT_GT(net.counts(out).xmit_discards, 50U);  // Came while it was down.
+    EXPECT_EQ(net.counts(out).link_downed, 1U);
+    EXPECT_EQ(net.counts(fabric->port(1)).link_downed, 1U);
+    EXPECT_EQ(fabric->ends().flows()[0].received + net.stats().lost + net.stats().discarded, 1000U);
+    expect_sound(*fabric);
+}
+
+TEST(Faults, ADeadSwitchTakesItsPacketsWithIt) {
+    const auto fabric = make_fabric(tree(16, 8), "ftree", {}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    send_shift(*fabric, 8, 200'000);
+    net.run(1'500'000);
+    net.set_node(net.node_of(net.peer(fabric->port(0))), false);
+    net.run();
+    EXPECT_EQ(net.packets_inside(), 0U);
+    EXPECT_LT(fabric->ends().flows()[0].received, 49U);
+    EXPECT_FALSE(Inspector(net).find_deadlock().any());
+    expect_sound(*fabric);
+}
+
+TEST(Faults, LostCreditsAreFoundAndSaidToBeTheCause) {
+    const auto fabric = make_fabric(star(2), "minhop", {.buffer_bytes = 8192}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    EXPECT_EQ(net.steal_credits(fabric->port(0), 0, 100), 100);
+    send(*fabric, 0, 1, 10 * 4096);
+    net.run();
+    EXPECT_EQ(fabric->ends().flows()[0].received, 0U);
+    EXPECT_EQ(Inspector(net).check_credits().size(), 1U);
+    const Deadlock found = Inspector(net).find_deadlock();
+    EXPECT_TRUE(found.cycle.empty());
+    ASSERT_EQ(found.without_cause.size(), 1U);
+    EXPECT_EQ(found.without_cause[0].link, fabric->port(0));
+    EXPECT_NE(found.text.find("credits were lost"), std::string::npos) << found.text;
+}
+
+TEST(Faults, ASlowReceiverHoldsItsSenderUpAndNobodyElse) {
+    const auto fabric = make_fabric(star(4), "minhop", {}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    net.set_slow(fabric->port(1), 12'800);  // A tenth of the link's rate.
+    send(*fabric, 0, 1, 400 * 4096);
+    send(*fabric, 2, 3, 400 * 4096);
+    net.run();
+    EXPECT_EQ(fabric->ends().unfinished(), 0U);
+    EXPECT_GT(fabric->ends().flows()[0].done_at, 9 * fabric->ends().flows()[1].done_at);
+    EXPECT_GT(net.counts(fabric->port(0)).xmit_wait, 0U);
+    EXPECT_EQ(net.counts(fabric->port(2)).xmit_wait, 0U);
+    expect_sound(*fabric);
+}
+
+TEST(Faults, ManagementIsDroppedWhereItFindsNoRoom) {
+    // Two hosts flood a third on VL15: no credits hold them back.
+    const auto fabric = make_fabric(star(3), "minhop", {.buffer_bytes = 4096}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    for (std::uint32_t i = 0; i < 200; ++i) {
+        for (std::uint32_t from = 1; from <= 2; ++from) {
+            net.inject(fabric->port(from),
+                       {.body = 0, .dlid = fabric->lid(0).value, .bytes = 280, .vl = 15});
+        }
+    }
+    fabric->ends().start(net, fabric->port(0), fabric->lid(0), fabric->lid(1), 4096);
+    net.run();
+    std::uint64_t dropped = 0;
+    for (std::uint32_t from = 1; from <= 2; ++from) {
+        dropped += net.counts(net.peer(fabric->port(from))).vl15_dropped;
+        EXPECT_EQ(net.counts(fabric->port(from)).xmit_wait, 0U);
+    }
+    EXPECT_GT(dropped, 50U);
+    EXPECT_EQ(net.counts(fabric->port(0)).rcv_packets + dropped, 400U);
+}
+
+TEST(Faults, AClosedPortCarriesManagementOnly) {
+    const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    const std::uint32_t out = net.peer(fabric->port(1));
+    net.set_open(out, false);
+    send(*fabric, 0, 1, 5 * 4096);
+    net.inject(fabric->port(0), {.body = 0, .dlid = fabric->lid(1).value, .bytes = 280, .vl = 15});
+    net.run();
+    EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
+    EXPECT_EQ(net.odd_counts(out).inactive_discards, 5U);
+}
+
+TEST(Faults, WhateverGoesWrongCreditsAndCountersAddUp) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const auto run = [seed] {
+            const auto fabric = make_fabric(tree(32, 8), "ftree",
+                                            {.buffer_bytes = 16'384, .lifetime = 3, .hoq_life = 2});
+            send_shift(*fabric, static_cast<std::uint32_t>(seed) % 31 + 1, 1'000'000);
+            const std::vector<Fault> faults =
+                draw_faults(fabric->net(), {.seed = seed, .count = 25, .until = 60'000'000});
+            FaultInjector injector(faults, seed);
+            injector.run(fabric->net(), 500'000'000, [&](auto&) {
+                expect_sound(*fabric);
+                EXPECT_FALSE(Inspector(fabric->net()).find_deadlock().any());
+            });
+            const EngineStats& stats = fabric->net().stats();
+            EXPECT_EQ(stats.injected, stats.delivered + stats.discarded + stats.lost +
+                                          fabric->net().packets_inside());
+            EXPECT_GT(stats.lost + stats.discarded, 0U);
+            return stats.log_hash;
+        };
+        const std::uint64_t first = run();
+        EXPECT_EQ(run(), first) << "seed " << seed;
+        if (HasFailure()) {
+            FAIL() << "seed " << seed;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace softib::sim

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/sim/management.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/agent/directed_route.h"
+#include "core/agent/from_fabric.h"
+#include "core/base/check.h"
+#include "core/wire/smp.h"
+#include "core/wire/vl_arbitration_table.h"
+
+namespace softib::sim {
+
+namespace {
+
+using agent::End;
+using agent::NodeId;
+using wire::MgmtClass;
+
+MgmtClass class_of(const agent::Packet& packet) {
+    return wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
+}
+
+bool is_subnet(const agent::Packet& packet) {
+    const MgmtClass c = class_of(packet);
+    return c == MgmtClass::kSubnLidRouted || c == MgmtClass::kSubnDirectedRoute;
+}
+
+void turn_round(agent::Packet& packet) {
+    std::swap(packet.slid, packet.dlid);
+    std::swap(packet.source, packet.destination);
+}
+
+NodeId first_switch(const agent::Mesh& nodes) {
+    for (NodeId id = 0; id < nodes.size(); ++id) {
+        if (nodes.node(id).is_switch()) {
+            return id;
+        }
+    }
+    return 0;
+}
+
+sm::ManagerConfig on_port(sm::ManagerConfig config, const agent::Node& node) {
+    config.port = node.is_switch() ? 0 : 1;
+    config.port_guid = node.spec().ports[config.port].guid;
+    return config;
+}
+
+link::ArbitrationTable arbitration_of(const agent::Node& node, std::uint8_t port) {
+    link::ArbitrationTable table;
+    const std::span<const std::uint8_t> bytes = node.arbitration(port);
+    constexpr std::size_t kBlock = wire::VlArbitrationTable::kBytes;
+    for (std::size_t block = 0; block < 4; ++block) {
+        const auto entries = wire::parse<wire::VlArbitrationTable>(
+            std::span<const std::uint8_t, kBlock>(bytes.subspan(block * kBlock, kBlock)));
+        for (const wire::VlArbitrationEntry& entry : entries.entry) {
+            if (entry.weight == 0) {
+                continue;
+            }
+            auto& list = block < 2 ? table.low : table.high;
+            auto& count = block < 2 ? table.low_count : table.high_count;
+            list[count++] = {entry.vl, entry.weight};
+        }
+    }
+    table.high_limit = node.port(port).vl_high_limit;
+    return table;
+}
+
+}  // namespace
+
+Management::Management(const topo::Fabric& fabric, sm::ManagerConfig config)
+    : nodes_(agent::make_mesh(fabric, *this)),
+      root_(first_switch(nodes_)),
+      service_(on_port(std::move(config), nodes_.node(root_))) {
+    nodes_.set_capability({root_, service_.manager().config().port}, wire::port_capability::kIsSM,
+                          true);
+    while (nodes_.poll_change()) {
+        // All is as at power-up, which start() takes for granted.
+    }
+}
+
+std::uint64_t Management::now_ns(const Engine& engine) {
+    return engine.now() / link::kPsPerNs;
+}
+
+Lid Management::lid(std::uint32_t node) const {
+    const agent::Node& of = nodes_.node(node);
+    return of.port(of.is_switch() ? 0 : 1).lid;
+}
+
+agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
+    agent::PortCounts counts;
+    if (counted_ != nullptr && (port != 0 || nodes_.node(node).is_switch())) {
+        counts = counted_->counts(counted_->port_of(node, port));
+        counts.link_downed = nodes_.node(node).link_downed(port);
+    }
+    return counts;
+}
+
+void Management::start(Engine& engine) {
+    counted_ = &engine;
+    for (std::uint32_t port = 0; port < engine.port_count(); ++port) {
+        if (engine.connected(port) && engine.peer(port) != port) {
+            engine.set_open(port, false);
+        }
+    }
+    service_.start(now_ns(engine));
+    pump(engine);
+}
+
+void Management::timer(Engine& engine) {
+    if (now_ns(engine) >= due_ns_) {
+        due_ns_ = UINT64_MAX;
+        service_.handle_timeout(now_ns(engine));
+        pump(engine);
+    }
+}
+
+/// Lets the manager and the nodes say what they have to, and sets the next timer.
+void Management::pump(Engine& engine) {
+    while (auto out = service_.poll_transmit(now_ns(engine))) {
+        send(engine, {root_, service_.manager().config().port}, *std::move(out));
+    }
+    while (service_.poll_event()) {
+    }
+    send_traps(engine);
+    std::uint64_t next = service_.next_timeout_ns();
+    for (const NodeId id : trapping_) {
+        next = std::min(next, nodes_.node(id).next_trap_ns());
+    }
+    next = std::max(next, now_ns(engine) + 1);
+    if (next < due_ns_) {
+        due_ns_ = next;
+        engine.set_timer(engine.port_of(root_, service_.manager().config().port),
+                         next * link::kPsPerNs, kTimer);
+    }
+}
+
+void Management::send_traps(Engine& engine) {
+    const std::vector<NodeId> pending(trapping_.begin(), trapping_.end());
+    for (const NodeId id : pending) {
+        agent::Node& node = nodes_.node(id);
+        const std::uint8_t port = node.is_switch() ? 0 : 1;
+        while (auto trap = node.poll_trap(now_ns(engine))) {
+            send(engine, {id, port}, *std::move(trap));
+        }
+        if (node.next_trap_ns() == UINT64_MAX) {
+            trapping_.erase(id);
+        }
+    }
+}
+
+std::optional<agent::Delivery> Management::poll_delivery() {
+    if (deliveries_.empty()) {
+        return std::nullopt;
+    }
+    agent::Delivery first = deliveries_.front();
+    deliveries_.erase(deliveries_.begin());
+    return first;
+}
+
+void Management::send(Engine& engine, End from, agent::Packet packet) {
+    const agent::Node& node = nodes_.node(from.node);
+    if (packet.slid == kLidUnassigned) {
+        packet.slid = node.port(node.base_port(from.port)).lid;
+    }
+    if (class_of(packet) == MgmtClass::kSubnDirectedRoute) {
+        const wire::Smp<const std::uint8_t> smp(packet.mad);
+        const bool by_lid = packet.dlid != kLidPermissive &&
+                            !node.owns_lid(from.port, packet.dlid) &&
+                            smp.dr_slid() != kLidPermissive && !smp.direction();
+        if (!by_lid) {
+            const std::uint8_t port = smp.direction() ? from.port : std::uint8_t{0};
+            pass_directed(engine, {from.node, port}, std::move(packet));
+            return;
+        }
+    }
+    if (node.owns_lid(from.port, packet.dlid)) {
+        arrive(engine, {from.node, from.port}, std::move(packet));
+        return;
+    }
+    put(engine, engine.port_of(from.node, node.is_switch() ? std::uint8_t{0} : std::uint8_t{1}),
+        packet, packet.dlid);
+}
+
+/// On the cable behind a port; from port 0 of a switch by its tables.
+void Management::put(Engine& engine, std::uint32_t port, const agent::Packet& packet, Lid dlid) {
+    if (!engine.connected(port)) {
+        return;
+    }
+    std::uint32_t body = static_cast<std::uint32_t>(bodies_.size());
+    if (free_bodies_.empty()) {
+        bodies_.push_back(packet);
+    } else {
+        body = free_bodies_.back();
+        free_bodies_.pop_back();
+        bodies_[body] = packet;
+    }
+    ++mads_;
+    engine.inject(port, {.body = body,
+                         .dlid = dlid.value,
+                         .slid = packet.slid.value,
+                         .bytes = kPacketBytes,
+                         .sl = packet.sl,
+                         .vl = is_subnet(packet) ? link::kVl15 : std::uint8_t{0},
+                         .tag = kTag});
+}
+
+void Management::deliver(Engine& engine, std::uint32_t port, const Packet& carried) {
+    const agent::Packet packet = bodies_[carried.body];
+    free_bodies_.push_back(carried.body);
+    const std::uint32_t id = engine.node_of(port);
+    const bool at_switch = nodes_.node(id).is_switch();
+    const std::uint8_t in_port = at_switch ? carried.in_port : std::uint8_t{1};
+    const bool directed = Lid{carried.dlid} == kLidPermissive;
+    if (!directed && !nodes_.node(id).owns_lid(in_port, packet.dlid)) {
+        return;  // Not for this port.
+    }
+    arrive(engine, {id, directed || !at_switch ? in_port : std::uint8_t{0}}, packet);
+    pump(engine);
+}
+
+void Management::arrive(Engine& engine, At at, agent::Packet packet) {
+    switch (class_of(packet)) {
+        case MgmtClass::kSubnDirectedRoute:
+            pass_directed(engine, at, std::move(packet));
+            break;
+        case MgmtClass::kSubnLidRouted:
+            arrive_smp(engine, at, std::move(packet));
+            break;
+        default:
+            arrive_service(engine, at, std::move(packet));
+            break;
+    }
+}
+
+void Management::pass_directed(Engine& engine, At at, agent::Packet packet) {
+    const agent::Node& node = nodes_.node(at.node);
+    const agent::RouteStep step =
+        agent::step_directed_route(packet.mad, at.port, node.is_switch(), node.port_count());
+    switch (step.kind) {
+        case agent::RouteStep::kForward:
+            put(engine, engine.port_of(at.node, step.port), packet, kLidPermissive);
+            break;
+        case agent::RouteStep::kByLid: {
+            const wire::Smp<const std::uint8_t> smp(packet.mad);
+            packet.dlid = smp.direction() ? smp.dr_slid() : smp.dr_dlid();
+            put(engine, engine.port_of(at.node, 0), packet, packet.dlid);
+            break;
+        }
+        case agent::RouteStep::kToAgent:
+            arrive_smp(engine, at, std::move(packet));
+            break;
+        case agent::RouteStep::kToManager:
+            to_manager(engine, at, packet);
+            break;
+        case agent::RouteStep::kDiscard:
+            break;
+    }
+}
+
+void Management::to_manager(Engine& engine, At at, const agent::Packet& packet) {
+    if (at.node == root_) {
+        service_.handle(packet, now_ns(engine));
+        return;
+    }
+    const bool is_switch = nodes_.node(at.node).is_switch();
+    deliveries_.push_back({{at.node, is_switch ? std::uint8_t{0} : std::uint8_t{1}}, packet});
+}
+
+/// A request at its destination: the agent answers, or a manager on this node gets it.
+void Management::arrive_smp(Engine& engine, At at, agent::Packet packet) {
+    agent::Node& node = nodes_.node(at.node);
+    const auto method = wire::Mad<const std::uint8_t>(packet.mad).method();
+    const bool is_response = (static_cast<unsigned>(method) & wire::kMethodResponseBit) != 0;
+    if (is_response || agent::Node::is_for_manager(packet.mad)) {
+        to_manager(engine, at, packet);
+        return;
+    }
+    const std::uint8_t in_port = node.is_switch() ? at.port : std::max<std::uint8_t>(at.port, 1);
+    const auto answer = node.receive_smp(packet.mad, in_port, now_ns(engine), packet.slid);
+    if (answer) {
+        const bool directed = class_of(packet) == MgmtClass::kSubnDirectedRoute;
+        packet.mad = *answer;
+        turn_round(packet);
+        if (directed) {
+            wire::Smp<std::uint8_t>(packet.mad).set_direction(true);
+            pass_directed(engine, at, std::move(packet));
+        } else {
+            send(engine, {at.node, in_port}, std::move(packet));
+        }
+    }
+    follow(engine, at.node);
+}
+
+void Management::arrive_service(Engine& engine, At at, agent::Packet packet) {
+    agent::Node& node = nodes_.node(at.node);
+    const std::uint8_t port = node.base_port(at.port);
+    bool member = false;
+    for (std::uint16_t i = 0; i < node.spec().pkeys && !member; ++i) {
+        member = matches(node.pkey(port, i), packet.pkey);
+    }
+    if (packet.destination != agent::kQpnServices || packet.qkey != agent::kQKeyServices ||
+        !member) {
+        return;
+    }
+    auto answer = perf_.answer(node, at.node, packet.mad, *this);
+    if (!answer) {
+        answer = node.congestion(port).answer(packet.mad, now_ns(engine));
+        if (answer) {
+            follow_congestion(engine, at.node, port);
+        }
+    }
+    if (answer) {
+        packet.mad = *answer;
+        turn_round(packet);
+        send(engine, {at.node, port}, std::move(packet));
+        return;
+    }
+    to_manager(engine, at, packet);
+}
+
+// What was written into a node, in the plant.
+
+void Management::follow(Engine& engine, NodeId id) {
+    agent::Node& node = nodes_.node(id);
+    while (const auto change = node.poll_change()) {
+        follow(engine, id, *change);
+    }
+    while (const auto other = nodes_.poll_change()) {
+        follow(engine, other->node, other->change);
+    }
+    if (node.next_trap_ns() != UINT64_MAX) {
+        trapping_.insert(id);
+    }
+}
+
+void Management::follow(Engine& engine, NodeId id, const agent::Change& change) {
+    agent::Node& node = nodes_.node(id);
+    switch (change.kind) {
+        case agent::Change::kPort:
+            if (change.port != 0 && engine.connected(engine.port_of(id, change.port))) {
+                engine.set_open(engine.port_of(id, change.port),
+                                node.port(change.port).port_state == wire::PortState::kActive);
+                if (node.port(change.port).port_physical_state !=
+                        wire::PortPhysicalState::kLinkUp &&
+                    nodes_.plugged({id, change.port})) {
+                    nodes_.set_plugged({id, change.port}, true);  // Both ends train anew.
+                }
+            }
+            break;
+        case agent::Change::kLft:
+            for (std::uint32_t i = 0; i < agent::kLftBlock; ++i) {
+                const Lid lid{static_cast<std::uint16_t>(change.index * agent::kLftBlock + i)};
+                if (lid.value != 0 && lid.value < engine.lid_count()) {
+                    engine.set_route(id, lid, node.forward(lid));
+                }
+            }
+            break;
+        case agent::Change::kMft: {
+            const auto mft = node.mft();
+            const std::size_t first = std::size_t{change.index} * agent::kMftBlock;
+            const std::size_t groups =
+                std::min<std::size_t>(mft.size(), engine.config().multicast_lids);
+            for (std::size_t group = first; group < std::min(first + agent::kMftBlock, groups);
+                 ++group) {
+                std::array<std::uint64_t, 4> ports{};
+                for (std::size_t word = 0; word < mft[group].size(); ++word) {
+                    ports[word / 4] |= std::uint64_t{mft[group][word]} << word % 4 * 16;
+                }
+                engine.set_multicast(
+                    id, Lid{static_cast<std::uint16_t>(kLidMulticastMin.value + group)}, ports);
+            }
+            break;
+        }
+        case agent::Change::kVlMapping:
+            write_lanes(engine, id, change.port);
+            break;
+        case agent::Change::kPKeys:
+        case agent::Change::kGuids:
+        case agent::Change::kReregister:
+            break;
+    }
+}
+
+void Management::follow_congestion(Engine& engine, NodeId id, std::uint8_t port) {
+    const agent::CongestionAgent& agent = nodes_.node(id).congestion(port);
+    if (nodes_.node(id).is_switch()) {
+        const wire::SwitchCongestionSetting& wanted = agent.marking();
+        const bool victims =
+            std::ranges::any_of(wanted.victim_mask, [](std::uint8_t bits) { return bits != 0; });
+        engine.set_marking(id, {.threshold = wanted.threshold,
+                                .packet_blocks = wanted.packet_size,
+                                .marking_rate = wanted.marking_rate,
+                                .victims_mark = victims});
+        return;
+    }
+    Written written{.port = engine.port_of(id, port), .control = {}};
+    for (std::size_t sl = 0; sl < written.control.rules.size(); ++sl) {
+        const wire::CaCongestionEntry& entry = agent.injection().entry[sl];
+        written.control.rules[sl] = {.timer = entry.ccti_timer,
+                                     .increase = entry.ccti_increase,
+                                     .minimum = entry.ccti_min,
+                                     .trigger = entry.trigger_threshold};
+    }
+    link::DelayTable& table = written.control.table;
+    const auto delays = agent.delays();
+    for (std::size_t i = 0; i < std::min(delays.size(), table.entry.size()); ++i) {
+        table.entry[i] = {delays[i].cct_shift, delays[i].cct_multiplier};
+    }
+    table.limit = std::min<std::uint16_t>(agent.ccti_limit(), link::DelayTable::kEntries - 1);
+    written_.push_back(written);
+}
+
+std::optional<Management::Written> Management::poll_injection() {
+    if (written_.empty()) {
+        return std::nullopt;
+    }
+    Written first = written_.front();
+    written_.erase(written_.begin());
+    return first;
+}
+
+void Management::write_lanes(Engine& engine, NodeId id, std::uint8_t port) {
+    const agent::Node& node = nodes_.node(id);
+    const std::uint8_t ins =
+        node.is_switch() ? static_cast<std::uint8_t>(node.port_count() + 1) : std::uint8_t{1};
+    for (std::uint8_t in = 0; in < ins; ++in) {
+        std::array<std::uint8_t, 16> row{};
+        for (std::uint8_t sl = 0; sl < row.size(); ++sl) {
+            row[sl] = node.vl(in, port, sl);
+        }
+        engine.set_lanes(id, in, port, row);
+    }
+    if (!node.arbitration(port).empty() && (port != 0 || node.is_switch())) {
+        engine.set_arbitration(engine.port_of(id, port), arbitration_of(node, port));
+    }
+}
+
+void Management::set_link(Engine& engine, std::uint32_t port, bool up) {
+    engine.set_link(port, up);
+    const std::uint32_t peer = engine.peer(port);
+    const End end{engine.node_of(port), engine.number_of(port)};
+    if (up) {
+        engine.set_open(port, false);  // Until a manager activates them again.
+        engine.set_open(peer, false);
+    }
+    nodes_.set_plugged(end, up);
+    follow(engine, end.node);
+    follow(engine, engine.node_of(peer));
+    pump(engine);
+}
+
+}  // namespace softib::sim

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// An engine with somebody at its ends: at adapters' ports, and at port 0 of switches (their
+// agents). Who that is, is the template's argument:
+//   void deliver(Network&, port, const Packet&)   a packet has come in whole; it is gone after this
+//   void sent(Network&, port, const Packet&)      a packet injected here has begun to leave
+//   void timer(Network&, port, what)              as asked for by set_timer
+//   void dropped(Network&, const Packet&)         a packet with a tag will not arrive (optional)
+// They may call inject() and set_timer().
+
+#include <cstdint>
+
+#include "runtime/sim/engine.h"
+
+namespace softib::sim {
+
+template <typename Ends>
+class Network : public Engine {
+  public:
+    /// `width`: of a bucket of the event queue, 2^width ps; 0: chosen. It changes no result.
+    Network(const topo::Fabric& fabric, const PlantConfig& config, Ends& ends, unsigned width = 0)
+        : Engine(fabric, config, width), ends_(ends) {}
+
+    /// Handles all events up to a time; now() is that time afterwards. Without one: until nothing
+    /// is left to happen.
+    void run(TimePs until = kNever) {
+        tell_ends();
+        while (queue_.due(until)) {
+            const Event event = queue_.pop();
+            if (queue_.begins_bucket()) {
+                look_ahead();
+            }
+            handle_one(event);
+            tell_ends();
+        }
+        if (until != kNever) {
+            queue_.set_now(until);
+        }
+    }
+
+  private:
+    void handle_one(const Event& event) {
+        if (event.kind() == EventKind::kTimer) {
+            ++stats_.events;
+            ends_.timer(*this, event.link(), event.extra);
+            return;
+        }
+        handle(event);
+        if (taken_) {
+            taken_ = false;
+            ends_.deliver(*this, taken_port_, taken_packet_);
+        }
+    }
+    void tell_ends() {
+        // What they do now may make others leave.
+        while (!left_.empty()) {
+            const Left left = left_.back();
+            left_.pop_back();
+            ends_.sent(*this, left.port, left.packet);
+        }
+        while (!dropped_.empty()) {
+            const Packet packet = dropped_.back();
+            dropped_.pop_back();
+            if constexpr (requires { ends_.dropped(*this, packet); }) {
+                ends_.dropped(*this, packet);
+            }
+        }
+    }
+
+    Ends& ends_;
+};
+
+}  // namespace softib::sim
