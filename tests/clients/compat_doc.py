@@ -30,7 +30,7 @@ def escape(text):
     return text.replace("|", "\\|")
 
 
-def results(name):
+def cases_of(name):
     cases = read_results(name)
     if cases is None:
         raise SystemExit(f"no results of test_{name}.py: run it first")
@@ -39,7 +39,7 @@ def results(name):
 
 def groups(title, name):
     """A row per group of cases."""
-    cases = results(name)
+    cases = cases_of(name)
     titles = collections.defaultdict(list)
     for case in cases:
         mark = "" if case["result"] == "pass" else f" (**{case['result']}**)"
@@ -52,22 +52,22 @@ def groups(title, name):
 
 def programs(title, name):
     """A row per program and options; a column per fabric."""
-    cases = results(name)
-    groups = list(dict.fromkeys(case["group"] for case in cases))
+    cases = cases_of(name)
+    fabrics = list(dict.fromkeys(case["group"] for case in cases))
     rows = collections.defaultdict(dict)
     for case in cases:
         rows[case["title"]][case["group"]] = case["result"]
     passed = sum(case["result"] == "pass" for case in cases)
     lines = [f"## {title}", "", f"{passed} of {len(cases)} runs pass.", ""]
-    lines += ["| command | " + " | ".join(groups) + " |", "|---" * (len(groups) + 1) + "|"]
+    lines += ["| command | " + " | ".join(fabrics) + " |", "|---" * (len(fabrics) + 1) + "|"]
     for command, results in rows.items():
-        cells = " | ".join(results.get(group, "") for group in groups)
+        cells = " | ".join(results.get(group, "") for group in fabrics)
         lines.append(f"| `{escape(command)}` | {cells} |")
     return "\n".join(lines) + "\n"
 
 
 def pyverbs():
-    cases = results("pyverbs")
+    cases = cases_of("pyverbs")
     counts = collections.Counter(case["result"] for case in cases)
     by_module = collections.defaultdict(collections.Counter)
     for case in cases:
