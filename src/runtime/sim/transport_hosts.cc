@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/sim/transport_hosts.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace softib::sim {
+
+namespace {
+
+constexpr std::uint64_t kPsPerNs = 1000;
+constexpr std::uint8_t kTag = 1;  // Lost packets are told.
+
+bool has_bytes(const hca::Payload& payload) {
+    return std::ranges::none_of(payload.parts(),
+                                [](const hca::PayloadPart& part) { return part.bytes == nullptr; });
+}
+
+}  // namespace
+
+hca::Payload TransportHosts::Body::payload() const {
+    hca::Payload all;
+    all.add(bytes.empty() ? nullptr : bytes.data(), length);
+    return all;
+}
+
+void TransportHosts::attach(std::uint32_t port, hca::Hca& hca) {
+    hosts_.resize(std::max<std::size_t>(hosts_.size(), port + std::size_t{1}));
+    hosts_[port].hca = &hca;
+}
+
+void TransportHosts::pump(Engine& net, std::uint32_t port) {
+    Host& host = hosts_[port];
+    hca::Transmit transmit;
+    while (!host.busy && host.hca->poll_transmit(transmit, now_ns(net))) {
+        send(net, port, host, transmit);
+    }
+    arm(net, port, host);
+}
+
+void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
+                          const hca::Transmit& transmit) {
+    const wire::PacketHeaders& headers = transmit.headers;
+    const std::uint32_t body = keep(port, transmit);
+    const hca::Port& own = host.hca->port();
+    if ((headers.lrh.dlid.value ^ own.lid.value) >> own.lmc == 0) {
+        // It does not leave the adapter.
+        host.hca->handle_packet(bodies_[body].headers, bodies_[body].payload(), now_ns(net));
+        free_.push_back(body);
+        return;
+    }
+    host.busy = true;
+    net.inject(port, {.body = body,
+                      .dlid = headers.lrh.dlid.value,
+                      .slid = headers.lrh.slid.value,
+                      .bytes = static_cast<std::uint16_t>(headers.lrh.pkt_len * 4 + wire::kVcrcBytes),
+                      .sl = headers.lrh.sl,
+                      .tag = kTag});
+}
+
+std::uint32_t TransportHosts::keep(std::uint32_t port, const hca::Transmit& transmit) {
+    if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(bodies_.size()));
+        bodies_.emplace_back();
+    }
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    Body& body = bodies_[index];
+    body.headers = transmit.headers;
+    body.port = port;
+    body.left = false;
+    body.length = transmit.payload.length();
+    body.bytes.resize(has_bytes(transmit.payload) ? body.length : 0);
+    if (!body.bytes.empty()) {
+        transmit.payload.copy_to(body.bytes);
+    }
+    return index;
+}
+
+void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& packet) {
+    Body& body = bodies_[packet.body];
+    body.headers.lrh.vl = packet.vl;
+    body.headers.bth.fecn = (packet.flags & packet_flag::kFecn) != 0;
+    body.headers.bth.becn = (packet.flags & packet_flag::kBecn) != 0;
+    hosts_[port].hca->handle_packet(body.headers, body.payload(), now_ns(net));
+    if (!is_multicast(Lid{packet.dlid})) {
+        free_.push_back(packet.body);
+    }
+    pump(net, port);
+}
+
+void TransportHosts::sent(Engine& net, std::uint32_t port, const Packet& packet) {
+    bodies_[packet.body].left = true;
+    hosts_[port].busy = false;
+    pump(net, port);
+}
+
+void TransportHosts::dropped(Engine& net, const Packet& packet) {
+    const Body& body = bodies_[packet.body];
+    const bool never_left = !body.left;
+    const std::uint32_t port = body.port;
+    if (!is_multicast(Lid{packet.dlid})) {
+        free_.push_back(packet.body);
+    }
+    if (never_left) {
+        // The port went down: what comes next is lost as well, and the transport finds out.
+        hosts_[port].busy = false;
+        pump(net, port);
+    }
+}
+
+void TransportHosts::timer(Engine& net, std::uint32_t port, std::uint32_t) {
+    Host& host = hosts_[port];
+    if (host.armed_at <= net.now()) {
+        host.armed_at = kNever;
+    }
+    host.hca->handle_timeout(now_ns(net));
+    pump(net, port);
+}
+
+/// A timer that is not needed any more finds nothing to do.
+void TransportHosts::arm(Engine& net, std::uint32_t port, Host& host) {
+    const std::uint64_t due_ns = host.hca->next_timeout_ns();
+    if (due_ns == hca::kNever) {
+        return;
+    }
+    const TimePs at = std::max<TimePs>(net.now() + 1, due_ns * kPsPerNs);
+    if (at < host.armed_at) {
+        host.armed_at = at;
+        net.set_timer(port, at, 0);
+    }
+}
+
+}  // namespace softib::sim

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Adapters with the transport of core/hca at the ends of a network. An HCA hands over one packet at
+// a time, when the one before has begun to leave: what waits, waits in its queue pairs. Payload is
+// copied when it leaves the sender's memory and placed when it arrives; memory without bytes
+// travels as a length.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/hca/hca.h"
+#include "runtime/sim/network.h"
+
+namespace softib::sim {
+
+class TransportHosts {
+  public:
+    /// The HCA must outlive the network. One per port of an adapter.
+    void attach(std::uint32_t port, hca::Hca& hca);
+
+    /// After something was posted to the HCA of a port, or changed in it.
+    void pump(Engine& net, std::uint32_t port);
+
+    // For the network.
+    void deliver(Engine& net, std::uint32_t port, const Packet& packet);
+    void sent(Engine& net, std::uint32_t port, const Packet& packet);
+    void timer(Engine& net, std::uint32_t port, std::uint32_t what);
+    void dropped(Engine& net, const Packet& packet);
+
+    /// Packets whose headers are kept: those in the network. Of multicasts they stay, since nobody
+    /// says when the last copy is gone.
+    std::size_t bodies() const { return bodies_.size() - free_.size(); }
+
+  private:
+    struct Host {
+        hca::Hca* hca = nullptr;
+        bool busy = false;         ///< A packet of its own waits to leave.
+        TimePs armed_at = kNever;  ///< The earliest timer under way.
+    };
+    struct Body {
+        wire::PacketHeaders headers;
+        std::vector<std::uint8_t> bytes;  ///< Empty where `length` is all there is.
+        std::uint32_t length = 0;
+        std::uint32_t port = 0;  ///< Whose it is,
+        bool left = false;       ///< and whether it has begun to leave it.
+
+        hca::Payload payload() const;
+    };
+    static std::uint64_t now_ns(const Engine& net) { return net.now() / 1000; }
+    void send(Engine& net, std::uint32_t port, Host& host, const hca::Transmit& transmit);
+    void arm(Engine& net, std::uint32_t port, Host& host);
+    std::uint32_t keep(std::uint32_t port, const hca::Transmit& transmit);
+
+    std::vector<Host> hosts_;  ///< By port.
+    std::vector<Body> bodies_;
+    std::vector<std::uint32_t> free_;
+};
+
+}  // namespace softib::sim
