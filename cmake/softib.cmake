@@ -21,9 +21,25 @@ if(SOFTIB_WERROR)
 endif()
 if(SOFTIB_SANITIZE)
     target_compile_options(softib_options INTERFACE
-        -fsanitize=${SOFTIB_SANITIZE} -fno-omit-frame-pointer -O1 -g1)
+        -fsanitize=${SOFTIB_SANITIZE} -fno-omit-frame-pointer)
     target_link_options(softib_options INTERFACE -fsanitize=${SOFTIB_SANITIZE})
     target_compile_definitions(softib_options INTERFACE SOFTIB_SANITIZED=1)
+    # One run-time in a process: libraries and programs share it.
+    string(REGEX MATCH "address|thread" runtime ${SOFTIB_SANITIZE})
+    string(REGEX REPLACE "^(.).*" "\\1san" runtime ${runtime})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        set(runtime "libclang_rt.${runtime}-${CMAKE_SYSTEM_PROCESSOR}.so")
+    else()
+        set(runtime "lib${runtime}.so")
+    endif()
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${runtime}
+                    OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+    file(REAL_PATH ${runtime} SOFTIB_SANITIZER_LIBRARY)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT SOFTIB_FUZZ)
+        cmake_path(GET SOFTIB_SANITIZER_LIBRARY PARENT_PATH runtime_folder)
+        target_link_options(softib_options INTERFACE
+            -shared-libsan -Wl,-rpath,${runtime_folder})
+    endif()
     if(SOFTIB_SANITIZE MATCHES "thread")
         # GCC warns that TSan ignores fences; the code that relies on a bare fence says how it
         # stays correct under TSan.
@@ -34,7 +50,12 @@ endif()
 # What tests are made of: they run once for each time they are compiled.
 add_library(softib_test_options INTERFACE)
 target_link_libraries(softib_test_options INTERFACE softib_options)
-target_compile_options(softib_test_options INTERFACE $<$<CONFIG:RelWithDebInfo>:-O1 -g1>)
+set(test_optimization -O1)
+if(SOFTIB_SANITIZE)
+    set(test_optimization -O0)
+endif()
+target_compile_options(softib_test_options INTERFACE
+    $<$<CONFIG:RelWithDebInfo>:${test_optimization}>)
 
 add_library(softib_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_once.cc)
 target_include_directories(softib_fmt SYSTEM PUBLIC
