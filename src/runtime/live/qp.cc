@@ -261,7 +261,7 @@ bool Qp::check_peer_slow() {
     }
     const Lid slid{
         static_cast<std::uint16_t>(arena.hcas[init_.hca].lid.load() + attr_.av.path_bits)};
-    const std::optional<Path> path = walk_both_ways(slid);
+    const std::optional<Path> path = walk_there(slid);
     if (!path) {
         return false;
     }
@@ -271,7 +271,7 @@ bool Qp::check_peer_slow() {
     if ((rx & ~kRxFirst) != peer_rx_ || peer_->qpn != peer_qpn_ || peer_->owner != peer_owner_) {
         return false;
     }
-    if (!partitions_match(path->hca)) {
+    if (!partitions_match(path->hca) || !walk_back(*path, slid)) {
         return false;
     }
     if ((rx & kRxFirst) != 0 && peer_->rx.compare_exchange_strong(rx, peer_rx_)) {

@@ -135,7 +135,8 @@ class Qp {
     void tell_refused(const RefusedPacket& packet);
     void tell_refused(const Refusal& refusal, RefusedPacket packet);
     void bad_key(std::uint32_t hca, RefusedPacket packet);
-    std::optional<Path> walk_both_ways(Lid slid);
+    std::optional<Path> walk_there(Lid slid);
+    bool walk_back(const Path& path, Lid slid);
     bool partitions_match(std::uint32_t peer_hca);
     Verdict do_write(const WorkRequest& wr);
     Verdict do_read(const WorkRequest& wr);

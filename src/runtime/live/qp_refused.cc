@@ -63,8 +63,7 @@ void Qp::bad_key(std::uint32_t hca, RefusedPacket packet) {
     tell_refused(packet);
 }
 
-/// The way to the peer, and for its ACKs the way back.
-std::optional<Path> Qp::walk_both_ways(Lid slid) {
+std::optional<Path> Qp::walk_there(Lid slid) {
     const Arena& arena = process_->arena;
     const PKey mine = pkey_at(arena, init_.hca, attr_.pkey_index);
     const Lid dlid = attr_.av.dlid;
@@ -79,23 +78,28 @@ std::optional<Path> Qp::walk_both_ways(Lid slid) {
                                 .key = mine.value,
                                 .sl = attr_.av.sl});
     }
-    if (!path || path->hca != peer_->hca) {
-        return std::nullopt;
-    }
-    const PKey theirs = pkey_at(arena, path->hca, peer_->pkey_index);
+    return path && path->hca == peer_->hca ? path : std::nullopt;
+}
+
+/// The way of the peer's ACKs. The peer is one that takes our packets: only then what it says of
+/// itself may be read.
+bool Qp::walk_back(const Path& path, Lid slid) {
+    const Arena& arena = process_->arena;
+    std::optional<Refusal> refusal;
+    const PKey theirs = pkey_at(arena, path.hca, peer_->pkey_index);
     const bool answers = init_.type != QpType::kUc;
     const auto back =
-        walk_path(arena, path->hca, slid, answers ? std::optional(theirs) : std::nullopt, refusal);
+        walk_path(arena, path.hca, slid, answers ? std::optional(theirs) : std::nullopt, refusal);
     if (refusal) {
         count_refused(*refusal);
-        tell_refused(*refusal, {.slid = dlid.value,
+        tell_refused(*refusal, {.slid = attr_.av.dlid.value,
                                 .dlid = slid.value,
                                 .source_qpn = peer_qpn_,
                                 .dest_qpn = shared_->qpn,
                                 .key = theirs.value,
                                 .sl = attr_.av.sl});
     }
-    return back ? path : std::nullopt;
+    return back.has_value();
 }
 
 bool Qp::partitions_match(std::uint32_t peer_hca) {
