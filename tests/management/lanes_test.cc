@@ -6,15 +6,6 @@
 namespace softib::sm {
 namespace {
 
-topo::Spec ring() {
-    topo::Spec spec;
-    spec.shape = topo::Shape::kTorus;
-    spec.dimensions = {5};
-    spec.hosts = 5;
-    spec.hosts_per_switch = 1;
-    return spec;
-}
-
 /// Asks the node itself.
 template <typename T>
 T read(Rig& rig, std::uint32_t node, wire::SmAttribute attribute, std::uint32_t modifier) {

@@ -17,6 +17,12 @@
 
 namespace softib::sm {
 
+/// Five switches in a circle, each with a host.
+inline topo::Spec ring() {
+    return {
+        .shape = topo::Shape::kTorus, .hosts = 5, .dimensions = {5}, .hosts_per_switch = 1};
+}
+
 inline topo::Spec fat_tree(std::uint32_t hosts, std::uint32_t radix) {
     return {.shape = topo::Shape::kFatTree, .hosts = hosts, .radix = radix};
 }

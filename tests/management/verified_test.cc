@@ -9,15 +9,6 @@ namespace {
 
 constexpr std::uint64_t kMomentNs = 1'000'000;
 
-topo::Spec ring() {
-    topo::Spec spec;
-    spec.shape = topo::Shape::kTorus;
-    spec.dimensions = {5};
-    spec.hosts = 5;
-    spec.hosts_per_switch = 1;
-    return spec;
-}
-
 Manager& bring_up(Rig& rig, const std::string& engine) {
     ManagerConfig config;
     config.engine = engine;

@@ -68,6 +68,7 @@ class RcRequester {
     /// Of a PSN between acked_ and high_.
     const SendWqe& request_of(Psn psn) const;
     bool acknowledge_before(Psn end, std::uint64_t now_ns);
+    bool may_take(bool fits, Psn psn, std::uint64_t now_ns);
     void move_acked(Psn to, std::uint64_t now_ns);
     void retire();
     void take_credits(const wire::Aeth& aeth);

@@ -153,20 +153,26 @@ const SendWqe& RcRequester::request_of(Psn psn) const {
     return queue_.at(index);
 }
 
+/// Whether a response that carries data may be taken: it is of the right kind, and all that was
+/// asked for before it has been answered, be it by this.
+bool RcRequester::may_take(bool fits, Psn psn, std::uint64_t now_ns) {
+    if (!fits) {
+        core_.context.count(Counted::kBadResponse);
+        return false;
+    }
+    if (!acknowledge_before(psn, now_ns)) {
+        lost();
+        return false;
+    }
+    return !core_.failed;
+}
+
 void RcRequester::handle_read_response(const wire::PacketHeaders& headers,
                                        wire::Operation operation, const Payload& payload,
                                        std::uint64_t now_ns) {
     using O = wire::Operation;
     const Psn psn = headers.bth.psn;
-    if (request_of(psn).opcode != WrOpcode::kRead) {
-        core_.context.count(Counted::kBadResponse);
-        return;
-    }
-    if (!acknowledge_before(psn, now_ns)) {
-        lost();
-        return;
-    }
-    if (core_.failed) {
+    if (!may_take(request_of(psn).opcode == WrOpcode::kRead, psn, now_ns)) {
         return;
     }
     const std::uint32_t index = queue_.head();
@@ -195,16 +201,9 @@ void RcRequester::handle_read_response(const wire::PacketHeaders& headers,
 
 void RcRequester::handle_atomic_response(const wire::PacketHeaders& headers, std::uint64_t now_ns) {
     const Psn psn = headers.bth.psn;
-    if (!is_atomic(request_of(psn).opcode) ||
-        Syndrome::parse(headers.aeth.syndrome).kind != AckKind::kAck) {
-        core_.context.count(Counted::kBadResponse);
-        return;
-    }
-    if (!acknowledge_before(psn, now_ns)) {
-        lost();
-        return;
-    }
-    if (core_.failed) {
+    const bool fits = is_atomic(request_of(psn).opcode) &&
+                      Syndrome::parse(headers.aeth.syndrome).kind == AckKind::kAck;
+    if (!may_take(fits, psn, now_ns)) {
         return;
     }
     take_credits(headers.aeth);
