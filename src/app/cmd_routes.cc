@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The verifier runs here and not in the daemon, which has programs to serve.
+// The routes that switches hold are verified here and not in the daemon, which has programs to serve.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

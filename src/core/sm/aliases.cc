@@ -17,15 +17,12 @@ constexpr std::size_t kGuidBlock = 8;
 
 void Manager::set_aliases(std::map<Guid, std::vector<Guid>> aliases, std::uint64_t now_ns) {
     aliases_ = std::move(aliases);
-    aliases_due_ = true;
-    if (phase_ == Phase::kIdle && state_ == wire::SmState::kMaster && graph_) {
-        enter(Phase::kSetup, now_ns);
-        advance(now_ns);
-    }
+    aliases_changed_ = true;
+    advance(now_ns);
 }
 
 void Manager::setup_aliases() {
-    aliases_due_ = false;
+    aliases_changed_ = false;
     subnet_.for_each_end_port([&](EndPort end) { setup_aliases(end); });
 }
 

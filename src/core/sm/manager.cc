@@ -143,7 +143,11 @@ void Manager::advance(std::uint64_t now_ns) {
                 }
                 if (full_wanted_ || !dirty_.empty()) {
                     enter(Phase::kDiscover, now_ns);
-                } else if (groups_changed_ && state_ == wire::SmState::kMaster && graph_) {
+                } else if (state_ != wire::SmState::kMaster || !graph_) {
+                    return;
+                } else if (aliases_changed_) {
+                    enter(Phase::kSetup, now_ns);
+                } else if (groups_changed_) {
                     enter(Phase::kTables, now_ns);
                 } else {
                     return;
@@ -170,9 +174,6 @@ void Manager::advance(std::uint64_t now_ns) {
             case Phase::kActivate:
                 enter(Phase::kIdle, now_ns);
                 event({.kind = ManagerEvent::kSubnetUp});
-                if (aliases_due_) {
-                    enter(Phase::kSetup, now_ns);
-                }
                 break;
         }
     }

@@ -259,7 +259,7 @@ class Manager {
     std::vector<McastTree> groups_;
     bool groups_changed_ = false;  ///< Since their trees were computed.
     std::map<Guid, std::vector<Guid>> aliases_;
-    bool aliases_due_ = false;  ///< They changed since they were last written.
+    bool aliases_changed_ = false;  ///< Since they were written.
     std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< By node.
     std::uint32_t lft_rank_ = 0;   ///< Cursor over what is to be written.
     std::uint32_t lft_block_ = 0;
