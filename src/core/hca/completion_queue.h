@@ -13,6 +13,13 @@ namespace softib::hca {
 
 enum class Arm : std::uint8_t { kNone, kSolicited, kAny };
 
+/// Takes completions instead of queues of our own; the numbers of queues are its business.
+class CompletionSink {
+  public:
+    virtual ~CompletionSink() = default;
+    virtual void complete(CqId cq, const Completion& completion, bool solicited) = 0;
+};
+
 class CompletionQueue {
   public:
     enum class Pushed : std::uint8_t { kQuietly, kNotify, kOverrun };

@@ -21,6 +21,10 @@ std::string_view to_string(Counted counted) {
 }
 
 void Context::complete(CqId cq, const Completion& completion, bool solicited) {
+    if (sink != nullptr) {
+        sink->complete(cq, completion, solicited);
+        return;
+    }
     switch (cqs[cq.value].push(completion, solicited)) {
         case CompletionQueue::Pushed::kQuietly:
             return;

@@ -97,9 +97,15 @@ struct QpInit {
 };
 
 struct Context {
-    explicit Context(Memory& m) : memory(m) {}
+    explicit Context(Memory& m, CompletionSink* s = nullptr) : memory(m), sink(s) {}
 
     void complete(CqId cq, const Completion& completion, bool solicited);
+    /// Takes out what belongs to a queue pair that is reset; a sink does so by itself.
+    void purge(CqId cq, Qpn qpn) {
+        if (sink == nullptr) {
+            cqs[cq.value].purge(qpn);
+        }
+    }
     void raise(AsyncKind kind, std::uint32_t id);
     void count(Counted what) { ++counters[static_cast<std::size_t>(what)]; }
     /// Takes from a shared queue, and says so when few are left.
@@ -111,7 +117,10 @@ struct Context {
         return index < port.pkeys.size() ? port.pkeys[index] : PKey{};
     }
 
+    bool has_cq(CqId id) const { return sink != nullptr || id.value < cqs.size(); }
+
     Memory& memory;
+    CompletionSink* sink;  ///< nullptr: completions wait in `cqs`.
     Port port;
     std::vector<CompletionQueue> cqs;
     std::vector<std::optional<SharedReceiveQueue>> srqs;

@@ -18,28 +18,41 @@ constexpr std::uint32_t kSpecialQps = 2;
 
 }  // namespace
 
-Hca::Hca(Memory& memory, const Port& port, const HcaLimits& limits)
-    : context_(memory),
-      limits_(limits),
-      slots_(limits.qps + kSpecialQps),
-      ready_(limits.qps),
-      timers_(limits.qps + kSpecialQps) {
+Hca::Hca(Memory& memory, const Port& port, const HcaLimits& limits, CompletionSink* sink)
+    : context_(memory, sink), limits_(limits), slots_(kSpecialQps), timers_(kSpecialQps) {
     SOFTIB_CHECK(limits.qps + kSpecialQps <= kIndexMask);
     context_.port = port;
     context_.cqs.reserve(limits.cqs);
-    context_.srqs.reserve(limits.srqs);
     context_.events.resize(limits.events);
     members_.reserve(limits.group_members);
-    free_slots_.reserve(limits.qps);
-    for (std::uint32_t i = limits.qps; i != 0; --i) {
-        free_slots_.push_back(i + kSpecialQps - 1);
-    }
 }
 
 QueuePair* Hca::find(Qpn qpn) const {
-    const std::uint32_t index = qpn.value & kIndexMask;
-    QueuePair* qp = index < slots_.size() ? slots_[index].qp.get() : nullptr;
+    const std::uint32_t index = numbers_.find(qpn.value & kIndexMask);
+    QueuePair* qp = index != NumberMap::kNone ? slots_[index].qp.get() : nullptr;
     return qp != nullptr && qp->core().qpn == qpn ? qp : nullptr;
+}
+
+/// The place for one more queue pair. All that grows with their number grows here.
+std::uint32_t Hca::take_slot() {
+    if (!free_slots_.empty()) {
+        const std::uint32_t index = free_slots_.back();
+        free_slots_.pop_back();
+        return index;
+    }
+    const auto index = static_cast<std::uint32_t>(slots_.size());
+    slots_.emplace_back();
+    free_slots_.reserve(slots_.size());
+    timers_.grow(index + 1);
+    if (slots_.size() > ready_.size()) {
+        std::vector<std::uint32_t> wider(2 * slots_.size());
+        for (std::size_t i = 0; i < ready_count_; ++i) {
+            wider[i] = ready_[(ready_head_ + i) % ready_.size()];
+        }
+        ready_ = std::move(wider);
+        ready_head_ = 0;
+    }
+    return index;
 }
 
 std::optional<QpAttr> Hca::query_qp(Qpn qpn) const {
@@ -55,18 +68,40 @@ std::optional<CqId> Hca::create_cq(std::uint32_t entries) {
     return CqId{static_cast<std::uint32_t>(context_.cqs.size() - 1)};
 }
 
-std::optional<SrqId> Hca::create_srq(const SrqInit& init) {
-    if (context_.srqs.size() == limits_.srqs || init.max_sge > kSgesMax || init.max_wr == 0 ||
-        (init.xrcd != 0 && init.cq.value >= context_.cqs.size())) {
+std::optional<SrqId> Hca::create_srq(const SrqInit& init, std::optional<SrqId> number) {
+    const SrqId id = number.value_or(SrqId{static_cast<std::uint32_t>(context_.srqs.size())});
+    if (id.value >= limits_.srqs || context_.srq(id) != nullptr || init.max_sge > kSgesMax ||
+        init.max_wr == 0 || (init.xrcd != 0 && !context_.has_cq(init.cq))) {
         return std::nullopt;
     }
-    context_.srqs.emplace_back(
+    if (id.value >= context_.srqs.size()) {
+        context_.srqs.resize(id.value + 1);
+    }
+    context_.srqs[id.value].emplace(
         SharedReceiveQueue{.queue = ReceiveQueue(init.max_wr, std::max(init.max_sge, 1U)),
                            .pd = init.pd,
                            .limit = init.limit,
                            .xrcd = init.xrcd,
                            .cq = init.cq});
-    return SrqId{static_cast<std::uint32_t>(context_.srqs.size() - 1)};
+    return id;
+}
+
+bool Hca::destroy_srq(SrqId srq) {
+    const bool found = context_.srq(srq) != nullptr;
+    if (found) {
+        context_.srqs[srq.value].reset();
+    }
+    return found;
+}
+
+std::uint32_t Hca::receives_waiting(SrqId srq) const {
+    const bool exists = srq.value < context_.srqs.size() && context_.srqs[srq.value];
+    return exists ? context_.srqs[srq.value]->queue.size() : 0;
+}
+
+std::uint32_t Hca::receives_waiting(Qpn qpn) const {
+    const QueuePair* qp = find(qpn);
+    return qp != nullptr ? qp->receives_waiting() : 0;
 }
 
 bool Hca::set_srq_limit(SrqId srq, std::uint32_t limit) {
@@ -77,19 +112,22 @@ bool Hca::set_srq_limit(SrqId srq, std::uint32_t limit) {
     return found != nullptr;
 }
 
-std::optional<Qpn> Hca::create_qp(const QpInit& init) {
-    const std::size_t cqs = context_.cqs.size();
-    if (free_slots_.empty() || init.send_cq.value >= cqs || init.recv_cq.value >= cqs ||
+std::optional<Qpn> Hca::create_qp(const QpInit& init, std::optional<Qpn> number) {
+    const bool full = free_slots_.empty() && slots_.size() == limits_.qps + kSpecialQps;
+    const bool bad_number =
+        number && (number->value < kSpecialQps || number->value >= kQpnMulticast.value ||
+                   numbers_.find(number->value & kIndexMask) != NumberMap::kNone);
+    if (full || bad_number || !context_.has_cq(init.send_cq) || !context_.has_cq(init.recv_cq) ||
         init.max_send_sge > kSgesMax || init.max_recv_sge > kSgesMax ||
         init.max_inline > kInlineBytesMax || init.window_packets == 0 ||
         init.window_packets >= kPsnHalf || (init.srq && context_.srq(*init.srq) == nullptr)) {
         return std::nullopt;
     }
-    const std::uint32_t index = free_slots_.back();
-    free_slots_.pop_back();
+    const std::uint32_t index = take_slot();
     Slot& slot = slots_[index];
-    const Qpn qpn{index | (slot.use++ % kUses) << kIndexBits};
+    const Qpn qpn = number.value_or(Qpn{index | (slot.use++ % kUses) << kIndexBits});
     slot.qp = std::make_unique<QueuePair>(context_, init, qpn);
+    numbers_.set(qpn.value & kIndexMask, index);
     return qpn;
 }
 
@@ -101,8 +139,9 @@ bool Hca::destroy_qp(Qpn qpn) {
     QpAttr to_reset;
     qp->modify(to_reset, qp_attr::kState);
     std::erase_if(members_, [&](const Member& m) { return m.qpn == qpn; });
-    const std::uint32_t index = qpn.value & kIndexMask;
+    const std::uint32_t index = numbers_.find(qpn.value & kIndexMask);
     slots_[index].qp.reset();
+    numbers_.set(qpn.value & kIndexMask, NumberMap::kNone);
     free_slots_.push_back(index);
     return true;
 }
@@ -167,10 +206,10 @@ void Hca::set_timer(std::uint32_t index) {
 }
 
 void Hca::touch(Qpn qpn) {
-    const std::uint32_t index = qpn.value & kIndexMask;
     if (find(qpn) == nullptr) {
         return;
     }
+    const std::uint32_t index = numbers_.find(qpn.value & kIndexMask);
     set_timer(index);
     if (!slots_[index].queued) {
         slots_[index].queued = true;

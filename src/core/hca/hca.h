@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/hca/context.h"
+#include "core/hca/number_map.h"
 #include "core/hca/queue_pair.h"
 #include "core/hca/timer_heap.h"
 
@@ -35,7 +36,9 @@ struct HcaLimits {
 
 class Hca {
   public:
-    Hca(Memory& memory, const Port& port, const HcaLimits& limits = {});
+    /// With a sink, completions go there as they happen, and queues are whatever it says.
+    Hca(Memory& memory, const Port& port, const HcaLimits& limits = {},
+        CompletionSink* sink = nullptr);
 
     // Getters
     const Port& port() const { return context_.port; }
@@ -43,6 +46,9 @@ class Hca {
         return context_.counters[static_cast<std::size_t>(what)];
     }
     std::optional<QpAttr> query_qp(Qpn qpn) const;
+    /// Receive requests that wait, of a queue pair's own queue or of a shared one.
+    std::uint32_t receives_waiting(Qpn qpn) const;
+    std::uint32_t receives_waiting(SrqId srq) const;
     /// When handle_timeout() is due at the latest; kNever: no timer runs.
     std::uint64_t next_timeout_ns() const { return timers_.empty() ? kNever : timers_.first_ns(); }
 
@@ -57,9 +63,13 @@ class Hca {
         std::uint32_t xrcd = 0;  ///< 0: not of extended reliable connections.
         CqId cq{};               ///< XRC only.
     };
-    std::optional<SrqId> create_srq(const SrqInit& init);
+    /// `number`: a certain one, which nobody has yet; otherwise the next.
+    std::optional<SrqId> create_srq(const SrqInit& init,
+                                    std::optional<SrqId> number = std::nullopt);
+    /// No queue pair may use it any more.
+    bool destroy_srq(SrqId srq);
     bool set_srq_limit(SrqId srq, std::uint32_t limit);
-    std::optional<Qpn> create_qp(const QpInit& init);
+    std::optional<Qpn> create_qp(const QpInit& init, std::optional<Qpn> number = std::nullopt);
     bool destroy_qp(Qpn qpn);
     bool modify_qp(Qpn qpn, const QpAttr& attr, std::uint32_t mask);
     PostError post_send(Qpn qpn, const WorkRequest& wr);
@@ -98,6 +108,7 @@ class Hca {
     };
 
     QueuePair* find(Qpn qpn) const;
+    std::uint32_t take_slot();
     /// After anything that may let a queue pair send, or wait.
     void touch(Qpn qpn);
     void set_timer(std::uint32_t index);
@@ -113,6 +124,7 @@ class Hca {
 
     Context context_;
     HcaLimits limits_;
+    NumberMap numbers_;  ///< Places in slots_.
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_slots_;
     std::vector<std::uint32_t> ready_;  ///< A ring of slots.

@@ -96,15 +96,18 @@ WcStatus InboundMessage::place_send(const Domain& domain, const Payload& payload
     return WcStatus::kSuccess;
 }
 
-void InboundMessage::place_write(const wire::PacketHeaders& headers, Write& write,
+bool InboundMessage::place_write(const wire::PacketHeaders& headers, Write& write,
                                  const Payload& payload) {
     for (const PayloadPart& part : payload.parts()) {
         const auto place =
             remote_place(core_, headers, write.rkey, write.addr, part.length, kRemoteWrite);
-        core_.context.memory.write(*place, part.bytes, part.length);
+        if (!place || !core_.context.memory.write(*place, part.bytes, part.length)) {
+            return false;
+        }
         write.addr += part.length;
         write.left -= part.length;
     }
+    return true;
 }
 
 void InboundMessage::complete_receive(const wire::PacketHeaders& headers, const PacketRole& role,
@@ -181,7 +184,10 @@ Accepted InboundMessage::accept(const wire::PacketHeaders& headers, wire::Operat
                     .receive_failed = true};
         }
     } else {
-        place_write(headers, write, payload);
+        if (!place_write(headers, write, payload)) {
+            kind_ = Kind::kNone;
+            return {.fault = Fault::kRemoteOperational};
+        }
         write_ = write;
     }
     return role.last ? finish(headers, role, domain.value_or(Domain{})) : Accepted{};

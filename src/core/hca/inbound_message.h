@@ -72,7 +72,7 @@ class InboundMessage {
                       std::uint32_t bytes);
     bool hold_receive(const Domain& domain);
     WcStatus place_send(const Domain& domain, const Payload& payload);
-    void place_write(const wire::PacketHeaders& headers, Write& write, const Payload& payload);
+    bool place_write(const wire::PacketHeaders& headers, Write& write, const Payload& payload);
     void complete_receive(const wire::PacketHeaders& headers, const PacketRole& role,
                           const Domain& domain, WcStatus status);
     Accepted finish(const wire::PacketHeaders& headers, const PacketRole& role,

@@ -73,7 +73,7 @@ std::optional<Place> MemoryTable::range(const Entry& entry, std::uint64_t addr,
     if (offset > entry.length || length > entry.length - offset) {
         return std::nullopt;
     }
-    return Place{entry.bytes != nullptr ? entry.bytes + offset : nullptr};
+    return Place{.bytes = entry.bytes != nullptr ? entry.bytes + offset : nullptr};
 }
 
 std::optional<Place> MemoryTable::local(std::uint32_t lkey, Pd pd, std::uint64_t addr,
@@ -141,13 +141,14 @@ bool MemoryTable::bind(const BindRequest& request, Pd pd, Qpn by) {
     return true;
 }
 
-void MemoryTable::write(Place to, const std::uint8_t* from, std::uint32_t length) {
+bool MemoryTable::write(Place to, const std::uint8_t* from, std::uint32_t length) {
     if (to.bytes != nullptr && from != nullptr) {
         std::memcpy(to.bytes, from, length);
     }
+    return true;
 }
 
-std::uint64_t MemoryTable::execute(Place word, const AtomicOperands& operands) {
+std::optional<std::uint64_t> MemoryTable::execute(Place word, const AtomicOperands& operands) {
     if (word.bytes == nullptr) {
         return 0;
     }

@@ -17,9 +17,11 @@ namespace softib::hca {
 /// Protection domains are told apart by number.
 using Pd = Id<struct PdTag, std::uint32_t>;
 
-/// Where a range that a key allows lies; nullptr: memory without contents.
+/// Where a range that a key allows lies.
 struct Place {
-    std::uint8_t* bytes = nullptr;
+    std::uint8_t* bytes = nullptr;  ///< nullptr: memory without contents, or not mapped here.
+    std::uint32_t entry = 0;        ///< The memory's own, as is the next.
+    std::uint64_t at = 0;
 };
 
 struct AtomicOperands {
@@ -51,10 +53,12 @@ class Memory {
     virtual bool invalidate(std::uint32_t rkey, Pd pd, std::optional<Qpn> at) = 0;
     virtual bool bind(const BindRequest& request, Pd pd, Qpn by) = 0;
 
-    /// In increasing order of addresses, the last bytes last.
-    virtual void write(Place to, const std::uint8_t* from, std::uint32_t length) = 0;
-    /// Returns what was there before.
-    virtual std::uint64_t execute(Place word, const AtomicOperands& operands) = 0;
+    /// The bytes of a place, until the HCA sends its next packet. Nothing: they cannot be reached.
+    virtual std::optional<const std::uint8_t*> read(Place from, std::uint32_t length) const = 0;
+    /// In increasing order of addresses, the last bytes last. False: cannot be reached.
+    virtual bool write(Place to, const std::uint8_t* from, std::uint32_t length) = 0;
+    /// Returns what was there before. Nothing: cannot be reached.
+    virtual std::optional<std::uint64_t> execute(Place word, const AtomicOperands& operands) = 0;
 };
 
 /// A key's upper 24 bits are its entry, the low eight change with every use of it.
@@ -80,8 +84,11 @@ class MemoryTable final : public Memory {
                                 std::uint32_t length, std::uint32_t access) const override;
     bool invalidate(std::uint32_t rkey, Pd pd, std::optional<Qpn> at) override;
     bool bind(const BindRequest& request, Pd pd, Qpn by) override;
-    void write(Place to, const std::uint8_t* from, std::uint32_t length) override;
-    std::uint64_t execute(Place word, const AtomicOperands& operands) override;
+    std::optional<const std::uint8_t*> read(Place from, std::uint32_t) const override {
+        return from.bytes;
+    }
+    bool write(Place to, const std::uint8_t* from, std::uint32_t length) override;
+    std::optional<std::uint64_t> execute(Place word, const AtomicOperands& operands) override;
 
   private:
     struct Entry {

@@ -127,8 +127,8 @@ void QueuePair::reset() {
     if (receiver_) {
         receiver_->start();
     }
-    core_.context.cqs[core_.init.send_cq.value].purge(core_.qpn);
-    core_.context.cqs[core_.init.recv_cq.value].purge(core_.qpn);
+    core_.context.purge(core_.init.send_cq, core_.qpn);
+    core_.context.purge(core_.init.recv_cq, core_.qpn);
 }
 
 void QueuePair::enter_error(bool say_last_words) {

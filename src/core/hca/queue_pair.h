@@ -23,6 +23,7 @@ class QueuePair {
     const QpCore& core() const { return core_; }
     QpAttr attributes() const;
     std::uint64_t deadline_ns() const;
+    std::uint32_t receives_waiting() const { return receives_ ? receives_->size() : 0; }
 
     // Commands. `mask`: bits of qp_attr; false: not allowed, and nothing has changed.
     bool modify(const QpAttr& attr, std::uint32_t mask);

@@ -159,14 +159,20 @@ void RcResponder::accept_atomic(const wire::PacketHeaders& headers, wire::Operat
         refuse(Fault::kRemoteAccess, headers.bth.psn);
         return;
     }
+    const AtomicOperands operands = operands_of(headers, operation);
+    const auto original = core_.context.memory.execute(*word, operands);
+    if (!original) {
+        refuse(Fault::kRemoteOperational, headers.bth.psn);
+        return;
+    }
     Resource& resource = next_resource();
     resource.atomic = true;
     resource.psn = headers.bth.psn;
     resource.psns = 1;
     resource.addr = eth.va;
     resource.rkey = eth.r_key;
-    resource.operands = operands_of(headers, operation);
-    resource.original = core_.context.memory.execute(*word, resource.operands);
+    resource.operands = operands;
+    resource.original = *original;
     advance(1);
     finish_message();
     say({.kind = Response::Kind::kAtomic,

@@ -105,19 +105,20 @@ bool RcResponder::transmit_read(Transmit& out) {
     const Psn psn = response.psn + response.sent;
     wire::PacketHeaders asked;
     asked.xrc_eth.xrcsrq = response.srq;
-    Place place;
+    const std::uint8_t* data = nullptr;
     if (bytes != 0) {
-        const auto found =
+        const auto place =
             remote_place(core_, asked, response.rkey, response.addr + offset, bytes, kRemoteRead);
+        const auto found = place ? core_.context.memory.read(*place, bytes) : std::nullopt;
         if (!found) {
             head_ = count_ = 0;
             fresh_ = repeated_ = 0;
             if (!stopped_) {
-                refuse(Fault::kRemoteAccess, psn);
+                refuse(place ? Fault::kRemoteOperational : Fault::kRemoteAccess, psn);
             }
             return false;
         }
-        place = *found;
+        data = *found;
     }
     const bool first = response.sent == 0;
     const bool last = response.sent + 1 == response.psns;
@@ -129,7 +130,7 @@ bool RcResponder::transmit_read(Transmit& out) {
     out.headers.aeth = {.syndrome = first || last ? credits().emit() : std::uint8_t{0},
                         .msn = first || last ? msn_ : 0};
     out.payload.clear();
-    out.payload.add(place.bytes, bytes);
+    out.payload.add(data, bytes);
     set_lengths(out.headers, bytes);
     ++response.sent;
     if (last) {

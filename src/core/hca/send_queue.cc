@@ -98,7 +98,11 @@ bool SendQueue::gather(const Context& context, Pd pd, std::uint32_t index, std::
         if (!place) {
             return false;
         }
-        out.add(place->bytes, n);
+        const auto bytes = context.memory.read(*place, n);
+        if (!bytes) {
+            return false;
+        }
+        out.add(*bytes, n);
         length -= n;
         offset = 0;
     }
@@ -125,10 +129,10 @@ Scattered scatter_into(Context& context, Pd pd, std::span<const Sge> sges, std::
             const std::uint32_t n = std::min(part.length - done, sges[s].length - skip);
             const auto place =
                 context.memory.local(sges[s].lkey, pd, sges[s].addr + skip, n, kLocalWrite);
-            if (!place) {
+            if (!place || !context.memory.write(
+                              *place, part.bytes != nullptr ? part.bytes + done : nullptr, n)) {
                 return Scattered::kNotAllowed;
             }
-            context.memory.write(*place, part.bytes != nullptr ? part.bytes + done : nullptr, n);
             done += n;
             skip += n;
         }

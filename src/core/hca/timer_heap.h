@@ -14,6 +14,12 @@ class TimerHeap {
   public:
     explicit TimerHeap(std::uint32_t timers) : position_(timers, kAbsent) { heap_.reserve(timers); }
 
+    /// Room for so many timers.
+    void grow(std::uint32_t timers) {
+        position_.resize(timers, kAbsent);
+        heap_.reserve(timers);
+    }
+
     bool empty() const { return heap_.empty(); }
     std::uint64_t first_ns() const { return heap_.front().deadline_ns; }
 
