@@ -45,6 +45,7 @@ void lay_out(ArenaHeader& h) {
     h.srq_batches_off = place(sizeof(Owner) * kSrqsMax / kBatchEntries);
     // The owner table is sized for the whole arena, a little more than there will be chunks.
     h.chunk_owner_off = place(sizeof(Owner) * (h.arena_bytes / kChunkBytes));
+    h.bells_off = place(sizeof(Bells));
     h.chunks_off = align_up(off, kChunkBytes);
     h.chunks = h.chunks_off < h.arena_bytes
                    ? static_cast<std::uint32_t>((h.arena_bytes - h.chunks_off) / kChunkBytes)
@@ -73,6 +74,7 @@ void bind(Arena& a) {
     a.cq_batches = a.at<std::atomic<Owner>>(h.cq_batches_off);
     a.srq_batches = a.at<std::atomic<Owner>>(h.srq_batches_off);
     a.chunk_owner = a.at<std::atomic<Owner>>(h.chunk_owner_off);
+    a.bells = a.at<Bells>(h.bells_off);
 }
 
 bool map(Arena& a, bool writable) {
@@ -116,6 +118,7 @@ Arena arena_create(const char* fabric_name, const ArenaSizes& sizes) {
     h->hcas = sizes.hcas;
     h->switches = sizes.switches;
     h->switch_ports = sizes.switch_ports;
+    h->data_path = sizes.data_path;
     h->mft_words = (sizes.ports_per_switch_max + 63) / 64;
     std::strncpy(h->fabric_name, fabric_name, sizeof h->fabric_name - 1);
     if (getrandom(&h->instance, sizeof h->instance, 0) != sizeof h->instance) {

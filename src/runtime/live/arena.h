@@ -21,13 +21,14 @@
 #include <cstdint>
 
 #include "core/base/ids.h"
+#include "core/hca/qp_attr.h"
 #include "core/hca/qp_state.h"
 #include "core/hca/vocabulary.h"
 
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 3;
+inline constexpr std::uint32_t kArenaVersion = 4;
 
 inline constexpr std::uint32_t kProcsMax = 1024;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -48,6 +49,10 @@ inline constexpr std::uint64_t kPageBytes = 4096;
 /// Index of a process slot plus one; 0 means nobody.
 using Owner = std::uint16_t;
 
+/// How bytes get from one program to another: by the sender's own thread, or as packets by a
+/// process that is everybody's adapter and all switches (packet_queue.h).
+enum class DataPath : std::uint32_t { kDirect = 0, kPacket = 1 };
+
 struct alignas(64) ArenaHeader {
     std::uint64_t magic;
     std::uint32_t version;
@@ -62,7 +67,7 @@ struct alignas(64) ArenaHeader {
     std::uint32_t chunks;
     std::uint32_t daemon_pid;
     std::uint32_t mft_words;  ///< Of 64 ports each, for the switch with the most ports.
-    std::uint32_t reserved;
+    DataPath data_path;
 
     // Offsets of the tables below.
     std::uint64_t procs_off;
@@ -84,6 +89,7 @@ struct alignas(64) ArenaHeader {
     std::uint64_t cq_batches_off;
     std::uint64_t srq_batches_off;
     std::uint64_t chunk_owner_off;
+    std::uint64_t bells_off;
     std::uint64_t chunks_off;
 
     /// Bumped after every change of a forwarding table, port state, LID or P_Key: cached paths
@@ -96,6 +102,15 @@ struct alignas(64) ArenaHeader {
     std::atomic<std::uint32_t> mft_top;
     /// Batches of queue pairs from this one on were never used.
     std::atomic<std::uint32_t> qp_batches_top;
+    /// Bumped when a process has ended, before what it had is taken apart.
+    std::atomic<std::uint64_t> death_generation;
+
+    // The packet path (packet_queue.h).
+    alignas(64) std::atomic<std::uint32_t> carrier;  ///< Owner of the carrier's slot; 0: none yet.
+    std::atomic<std::uint32_t> carrier_sleeping;
+    std::atomic<std::uint32_t> carrier_doorbell;  ///< Futex word.
+    std::atomic<std::uint32_t> counts_asked;      ///< The carrier brings the port totals up to date,
+    std::atomic<std::uint32_t> counts_given;      ///< and then makes these two equal.
 };
 
 struct HostRecord {
@@ -227,6 +242,25 @@ struct ServiceCall {
     std::uint64_t result;
 };
 inline constexpr std::uint32_t kServiceCalls = 16;
+
+/// What a process asks of the carrier, one at a time.
+struct CarrierCall {
+    enum State : std::uint32_t { kIdle = 0, kPosted = 1, kDone = 2 };
+    enum Op : std::uint32_t {
+        kCreateQp = 1,
+        kModifyQp = 2,
+        kDestroyQp = 3,
+        kCreateSrq = 4,
+        kLimitSrq = 5,
+        kDestroySrq = 6,
+    };
+    std::atomic<std::uint32_t> state;  ///< Futex word.
+    Op op;
+    std::uint32_t index;  ///< Of the queue pair or shared queue.
+    std::uint32_t mask;   ///< kModifyQp
+    std::int32_t status;  ///< 0 or an errno value.
+    hca::QpAttr attr;
+};
 inline constexpr std::uint32_t kAsyncChannels = 128;  ///< Open contexts of one process.
 
 enum AttentionBits : std::uint32_t {
@@ -262,6 +296,7 @@ struct alignas(4096) ProcSlot {
     } async_channels[kAsyncChannels];
 
     ServiceCall calls[kServiceCalls];
+    CarrierCall carrier_call;
     Stripe stripes[kStripesPerProc];
 };
 
@@ -403,6 +438,19 @@ inline constexpr std::uint32_t kFlowsMax = 1U << 17;  ///< All LIDs there are, a
 using hca::QpState;
 using hca::QpType;
 
+/// Send requests on their way to the carrier: slots of a PostedSend each (packet_queue.h).
+struct SendRing {
+    std::uint64_t ring_off;  ///< 0: none.
+    std::uint32_t stride_bytes;
+    std::uint32_t mask;
+    std::uint32_t entries;
+    std::uint32_t sges_max;
+    std::uint32_t inline_max;
+    std::uint32_t cq;  ///< Index into the CQ table.
+    std::uint32_t signal_all;
+    std::atomic<std::uint32_t> tail;  ///< Owner: posted.
+};
+
 struct alignas(64) QpShared {
     /// Who may deliver here, in one word: see rx_word(). 0: nobody.
     std::atomic<std::uint64_t> rx;
@@ -444,8 +492,9 @@ struct alignas(64) QpShared {
     std::uint64_t settled[4];
     std::atomic<std::uint64_t> flows_off;  ///< UD: its FlowTable; 0: none.
     alignas(64) Flow first_flow;           ///< UD: most have one destination, and need no table.
+    SendRing sq;                           ///< Packet path only.
 };
-static_assert(sizeof(QpShared) <= 512);
+static_assert(sizeof(QpShared) <= 576);
 
 /// The word a sender compares before it delivers: one load decides type, state and connection.
 constexpr std::uint64_t kRxReady = std::uint64_t{1} << 63;
@@ -517,6 +566,16 @@ struct McastGroup {
     std::uint32_t qpns[kMcastMembersMax];
 };
 
+/// Who has something for the carrier: a bit per process, and a bit per queue pair with two levels
+/// of summary above it.
+struct Bells {
+    static constexpr std::uint32_t kWords = kQpsMax / 64;
+    alignas(64) std::atomic<std::uint64_t> calls[kProcsMax / 64];
+    alignas(64) std::atomic<std::uint64_t> top[kWords / 64 / 64];
+    alignas(64) std::atomic<std::uint64_t> middle[kWords / 64];
+    alignas(64) std::atomic<std::uint64_t> qps[kWords];
+};
+
 /// The mapped arena, seen from one process: typed bases next to each other.
 struct Arena {
     std::byte* base = nullptr;
@@ -544,6 +603,7 @@ struct Arena {
     std::atomic<Owner>* cq_batches = nullptr;
     std::atomic<Owner>* srq_batches = nullptr;
     std::atomic<Owner>* chunk_owner = nullptr;
+    Bells* bells = nullptr;
 
     template <typename T>
     T* at(std::uint64_t off) const {
@@ -579,6 +639,7 @@ struct ArenaSizes {
     std::uint32_t switches = 0;
     std::uint32_t switch_ports = 0;
     std::uint32_t ports_per_switch_max = 255;  ///< Port 0 included.
+    DataPath data_path = DataPath::kDirect;
 };
 
 /// Makes the memfd, maps it and lays the tables out; everything in them is zero. Returns an arena

@@ -139,6 +139,7 @@ Arena build_arena(const topo::Fabric& fabric, const BuildOptions& options) {
     }
     Placement placement = place(fabric);
     placement.sizes.arena_bytes = options.arena_bytes;
+    placement.sizes.data_path = options.data_path;
     Arena arena = arena_create(fabric.name.c_str(), placement.sizes);
     if (arena.base == nullptr) {
         return arena;

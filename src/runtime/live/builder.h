@@ -15,6 +15,7 @@ namespace softib::live {
 
 struct BuildOptions {
     std::uint64_t arena_bytes = arena_bytes_default();
+    DataPath data_path = DataPath::kDirect;
 };
 
 /// HCAs stand in the order of their hosts, switches in node order. On failure base is nullptr and

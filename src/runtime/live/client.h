@@ -73,6 +73,8 @@ class Process {
     std::mutex cqs_mutex;
     std::vector<Cq*> cqs;
 
+    std::mutex carrier_mutex;  ///< One call to the carrier at a time.
+
     void start_helper();
     void stop_helper_in_child();
     /// Advances stalled queue pairs and flushes those a peer moved to error.

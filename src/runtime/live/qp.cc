@@ -12,6 +12,7 @@
 #include "runtime/live/flows.h"
 #include "runtime/live/grace.h"
 #include "runtime/live/hooks.h"
+#include "runtime/live/packet_queue.h"
 #include "runtime/live/path.h"
 #include "runtime/live/remote.h"
 #include "runtime/live/scatter.h"
@@ -123,6 +124,13 @@ Qp* Qp::create(Process& process, const QpInit& init) {
         process.qps.push_back(qp);
     }
     process.start_helper();
+    shared.sq.ring_off = 0;
+    if (is_packet_path(process.arena) && !qp->create_packet()) {
+        const int error = errno;
+        delete qp;
+        errno = error;
+        return nullptr;
+    }
     return qp;
 }
 
@@ -135,6 +143,9 @@ Qp::~Qp() {
     {
         const std::lock_guard guard(process_->qps_mutex);
         std::erase(process_->qps, this);
+    }
+    if (packets_) {
+        call_carrier(*process_, CarrierCall::kDestroyQp, index_);
     }
     lock();
     waiting_.clear();
@@ -152,6 +163,7 @@ Qp::~Qp() {
     flows_free(*process_, *shared_);
     if (quiet) {
         ring_free(*process_, shared_->rq);
+        send_ring_free(*process_, shared_->sq);
         shared_->owner = 0;
         process_->qp_table.release(index_);
     }
@@ -205,6 +217,10 @@ int Qp::post_locked(const WorkRequest& wr) {
         return error;
     }
     ++send_posted_;
+    if (packets_) [[unlikely]] {
+        post_packet(wr);
+        return 0;
+    }
     run_or_wait(wr);
     return 0;
 }

@@ -114,6 +114,12 @@ class Qp {
         std::vector<char> data;  ///< Inline payload.
         BindInfo bind;
     };
+
+    // qp_packet.cc: the packet path, where the carrier does the work
+    bool create_packet();
+    void post_packet(const WorkRequest& wr);
+    int modify_packet(const QpAttr& attr, std::uint32_t mask);
+
     enum class Outcome : std::uint8_t { kDone, kFailed, kNotReady, kNoAnswer };
     struct Verdict {
         Outcome outcome = Outcome::kDone;
@@ -224,6 +230,7 @@ class Qp {
     bool hazard_fence_ = false;
     bool disowned_ = false;
     bool waiting_any_ = false;
+    bool packets_ = false;  ///< On the packet path.
     QpState state_ = QpState::kReset;  ///< Last state set here; the shared one may be kErr already.
     std::uint32_t send_posted_ = 0;
     std::atomic<std::uint32_t> send_done_{0};

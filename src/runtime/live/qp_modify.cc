@@ -126,7 +126,9 @@ int Qp::modify(const QpAttr& attr, std::uint32_t mask) {
     if (error == 0 && !hca::values_are_valid(attr, mask, kPKeysPerPort)) {
         error = EINVAL;
     }
-    if (error == 0) {
+    if (error == 0 && packets_) {
+        error = modify_packet(attr, mask);
+    } else if (error == 0) {
         apply(attr, mask);
         error = enter_state(to, mask);
     }

@@ -5,6 +5,7 @@
 #include "core/hca/timers.h"
 #include "runtime/live/client.h"
 #include "runtime/live/grace.h"
+#include "runtime/live/packet_queue.h"
 #include "runtime/live/qp.h"
 
 namespace softib::live {
@@ -221,7 +222,7 @@ void Qp::enter_error() {
 }
 
 void Qp::flush_if_failed() {
-    if (shared_->state.load(std::memory_order_acquire) != QpState::kErr) {
+    if (packets_ || shared_->state.load(std::memory_order_acquire) != QpState::kErr) {
         return;
     }
     lock();
@@ -232,6 +233,9 @@ void Qp::flush_if_failed() {
 }
 
 void Qp::stop_with_cq() {
+    if (packets_) {
+        return;  // The carrier sees to it.
+    }
     const auto lost = [](Cq* cq) { return cq != nullptr && cq->overflowed(); };
     if (!lost(init_.send_cq) && !lost(init_.recv_cq)) {
         return;
@@ -314,6 +318,13 @@ int Qp::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t 
 }
 
 void Qp::unlock_receive_and_wake() {
+    if (packets_) [[unlikely]] {
+        receive_lock_.unlock_full();
+        if (shared_->state.load() == QpState::kErr) {
+            ring_qp_bell(process_->arena, index_);  // To be flushed.
+        }
+        return;
+    }
     if (shared_->state.load(std::memory_order_acquire) == QpState::kErr && flushed_) [[unlikely]] {
         flush_receives();
     }

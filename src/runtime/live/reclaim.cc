@@ -8,6 +8,7 @@
 
 #include "runtime/live/counters.h"
 #include "runtime/live/grace.h"
+#include "runtime/live/packet_queue.h"
 #include "runtime/live/qp.h"
 #include "runtime/live/recv_queue.h"
 #include "runtime/live/shm_lock.h"
@@ -87,6 +88,8 @@ void alert_targets(const Arena& arena, Owner dead) {
 void reclaim(const Arena& arena, Owner owner) {
     ProcSlot& slot = arena.proc(owner);
     slot.state.store(ProcState::kDead, std::memory_order_release);
+    arena.header->death_generation.fetch_add(1, std::memory_order_release);
+    wake_carrier(arena);
     // First nothing of it answers any more, then whoever is at work on it finishes, then it goes.
     // Keys go after the queue pairs: whoever saw one answer must not find the other refuse.
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
@@ -132,6 +135,7 @@ void reclaim(const Arena& arena, Owner owner) {
     for (auto& call : slot.calls) {
         call.state.store(0);
     }
+    slot.carrier_call.state.store(CarrierCall::kIdle);
     for (auto& channel : slot.async_channels) {
         channel.channel.store(0);
     }

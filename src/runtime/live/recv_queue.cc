@@ -10,6 +10,7 @@
 #include "runtime/live/cq.h"
 #include "runtime/live/grace.h"
 #include "runtime/live/hooks.h"
+#include "runtime/live/packet_queue.h"
 
 namespace softib::live {
 
@@ -217,11 +218,21 @@ Srq* Srq::create(Process& process, const Init& init) {
     srq->shared_ = &shared;
     srq->process_ = &process;
     srq->index_ = index;
+    if (is_packet_path(process.arena)) {
+        if (const int error = call_carrier(process, CarrierCall::kCreateSrq, index); error != 0) {
+            delete srq;
+            errno = error;
+            return nullptr;
+        }
+    }
     return srq;
 }
 
 Srq::~Srq() {
     if (process_->usable()) {
+        if (is_packet_path(process_->arena)) {
+            call_carrier(*process_, CarrierCall::kDestroySrq, index_);
+        }
         // Under the lock: the daemon may be giving back what a dead sender had taken.
         srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
         shared_->live.store(0, std::memory_order_release);
@@ -257,6 +268,9 @@ int Srq::modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint
     }
     if (set_limit) {
         shared_->limit.store(limit, std::memory_order_release);
+        if (is_packet_path(process_->arena)) {
+            return call_carrier(*process_, CarrierCall::kLimitSrq, index_);
+        }
     }
     return 0;
 }

@@ -74,6 +74,10 @@ class Engine : public Plant {
     /// An adapter looks at nothing until then.
     void pause(std::uint32_t port, TimePs until);
 
+    /// Takes in all credits that have come back. Lanes tell times apart by their low bits: who lets
+    /// time pass without packets does this at least once a second. False: some are still on the way.
+    bool settle_credits();
+
   protected:
     void handle(const Event& event);
     void look_ahead();
@@ -88,6 +92,11 @@ class Engine : public Plant {
     std::uint32_t taken_port_ = kNone;
     Packet taken_packet_;
     std::vector<Left> left_;       ///< Injected here and on their way since the last event.
+    struct Copied {
+        Packet packet;
+        std::uint32_t more;
+    };
+    std::vector<Copied> copied_;   ///< With a tag, and in a switch there are so many more of it.
     std::vector<Packet> dropped_;  ///< With a tag, and gone since the last event.
 
   private:

@@ -111,7 +111,7 @@ void Engine::lose(std::uint32_t link, std::uint32_t index) {
 /// It will not arrive.
 void Engine::drop(std::uint32_t index) {
     const Packet& packet = packets_[index];
-    if (packet.tag != 0 && (packet.flags & packet_flag::kCopy) == 0) {
+    if (packet.tag != 0) {
         dropped_.push_back(packet);
     }
     packets_.free(index);
@@ -162,6 +162,9 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
     // The original stays in the buffer until the last copy has left.
     packets_[index].copies = static_cast<std::uint16_t>(count);
     stats_.copied += count - 1;
+    if (original.tag != 0) {
+        copied_.push_back({original, count - 1});
+    }
     for (std::uint32_t i = 0; i < count; ++i) {
         Packet copy = original;
         copy.flags |= packet_flag::kCopy;
@@ -437,6 +440,18 @@ void Engine::set_slow(std::uint32_t port, std::uint32_t block_ps) {
     slow_[peer(port)].block_ps = block_ps;
     // It stays slow by a picosecond a packet: those that wait now must not be overtaken.
     rx_[peer(port)].special |= rx_special::kSlow;
+}
+
+bool Engine::settle_credits() {
+    bool settled = true;
+    for (std::uint32_t port = 0; port < port_count(); ++port) {
+        for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
+            Lane& of = lane(port, vl);
+            of.absorb(of.grid(now()));
+            settled &= of.pending == 0;
+        }
+    }
+    return settled;
 }
 
 void Engine::pause(std::uint32_t port, TimePs until) {

@@ -125,6 +125,13 @@ class Managed {
         }
     }
 
+    void copied(Engine& engine, const Packet& packet, std::uint32_t more) {
+        if constexpr (requires { data.copied(engine, packet, more); }) {
+            if (packet.tag != Management::kTag) {
+                data.copied(engine, packet, more);
+            }
+        }
+    }
     void dropped(Engine&, const Packet& packet) {
         if (packet.tag == Management::kTag) {
             management.dropped(packet);

@@ -6,6 +6,7 @@
 //   void deliver(Network&, port, const Packet&)   a packet has come in whole; it is gone after this
 //   void sent(Network&, port, const Packet&)      a packet injected here has begun to leave
 //   void timer(Network&, port, what)              as asked for by set_timer
+//   void copied(Network&, const Packet&, more)    a switch has made more of one with a tag (optional)
 //   void dropped(Network&, const Packet&)         a packet with a tag will not arrive (optional)
 // They may call inject() and set_timer().
 
@@ -38,6 +39,24 @@ class Network : public Engine {
             queue_.set_now(until);
         }
     }
+    /// The same, but stops after so many events. False: it has stopped, and now() is the time of
+    /// the last one.
+    bool run_some(TimePs until, std::uint32_t events_max) {
+        tell_ends();
+        for (; queue_.due(until); --events_max) {
+            if (events_max == 0) {
+                return false;
+            }
+            const Event event = queue_.pop();
+            if (queue_.begins_bucket()) {
+                look_ahead();
+            }
+            handle_one(event);
+            tell_ends();
+        }
+        queue_.set_now(until);
+        return true;
+    }
 
   private:
     void handle_one(const Event& event) {
@@ -58,6 +77,13 @@ class Network : public Engine {
             const Left left = left_.back();
             left_.pop_back();
             ends_.sent(*this, left.port, left.packet);
+        }
+        while (!copied_.empty()) {
+            const Copied copied = copied_.back();
+            copied_.pop_back();
+            if constexpr (requires { ends_.copied(*this, copied.packet, copied.more); }) {
+                ends_.copied(*this, copied.packet, copied.more);
+            }
         }
         while (!dropped_.empty()) {
             const Packet packet = dropped_.back();

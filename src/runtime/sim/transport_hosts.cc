@@ -9,7 +9,6 @@ namespace softib::sim {
 
 namespace {
 
-constexpr std::uint64_t kPsPerNs = 1000;
 constexpr std::uint8_t kTag = 1;  // Lost packets are told.
 
 bool has_bytes(const hca::Payload& payload) {
@@ -21,7 +20,7 @@ bool has_bytes(const hca::Payload& payload) {
 
 hca::Payload TransportHosts::Body::payload() const {
     hca::Payload all;
-    all.add(bytes.empty() ? nullptr : bytes.data(), length);
+    all.add(has_bytes ? room.get() : nullptr, length);
     return all;
 }
 
@@ -36,7 +35,7 @@ void TransportHosts::pump(Engine& net, std::uint32_t port) {
     while (!host.busy && host.hca->poll_transmit(transmit, now_ns(net))) {
         send(net, port, host, transmit);
     }
-    arm(net, port, host);
+    arm(net, port);
 }
 
 void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
@@ -46,8 +45,8 @@ void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
     const hca::Port& own = host.hca->port();
     if ((headers.lrh.dlid.value ^ own.lid.value) >> own.lmc == 0) {
         // It does not leave the adapter.
-        host.hca->handle_packet(bodies_[body].headers, bodies_[body].payload(), now_ns(net));
-        free_.push_back(body);
+        give(net, port, bodies_[body]);
+        let_go(body);
         return;
     }
     host.busy = true;
@@ -57,6 +56,12 @@ void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
                       .bytes = static_cast<std::uint16_t>(headers.lrh.pkt_len * 4 + wire::kVcrcBytes),
                       .sl = headers.lrh.sl,
                       .tag = kTag});
+}
+
+void TransportHosts::give(Engine& net, std::uint32_t port, const Body& body) {
+    before_packet(port, body.headers);
+    hosts_[port].hca->handle_packet(body.headers, body.payload(), now_ns(net));
+    after_packet(port, body.headers);
 }
 
 std::uint32_t TransportHosts::keep(std::uint32_t port, const hca::Transmit& transmit) {
@@ -70,12 +75,23 @@ std::uint32_t TransportHosts::keep(std::uint32_t port, const hca::Transmit& tran
     body.headers = transmit.headers;
     body.port = port;
     body.left = false;
+    body.uses = 1;
     body.length = transmit.payload.length();
-    body.bytes.resize(has_bytes(transmit.payload) ? body.length : 0);
-    if (!body.bytes.empty()) {
-        transmit.payload.copy_to(body.bytes);
+    body.has_bytes = has_bytes(transmit.payload);
+    if (body.has_bytes && body.length != 0) {
+        SOFTIB_CHECK(body.length <= kBodyBytes);
+        if (body.room == nullptr) {
+            body.room = std::make_unique_for_overwrite<std::uint8_t[]>(kBodyBytes);
+        }
+        transmit.payload.copy_to({body.room.get(), body.length});
     }
     return index;
+}
+
+void TransportHosts::let_go(std::uint32_t body) {
+    if (--bodies_[body].uses == 0) {
+        free_.push_back(body);
+    }
 }
 
 void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& packet) {
@@ -83,10 +99,8 @@ void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& pack
     body.headers.lrh.vl = packet.vl;
     body.headers.bth.fecn = (packet.flags & packet_flag::kFecn) != 0;
     body.headers.bth.becn = (packet.flags & packet_flag::kBecn) != 0;
-    hosts_[port].hca->handle_packet(body.headers, body.payload(), now_ns(net));
-    if (!is_multicast(Lid{packet.dlid})) {
-        free_.push_back(packet.body);
-    }
+    give(net, port, body);
+    let_go(packet.body);
     pump(net, port);
 }
 
@@ -96,13 +110,15 @@ void TransportHosts::sent(Engine& net, std::uint32_t port, const Packet& packet)
     pump(net, port);
 }
 
+void TransportHosts::copied(Engine&, const Packet& packet, std::uint32_t more) {
+    bodies_[packet.body].uses += more;
+}
+
 void TransportHosts::dropped(Engine& net, const Packet& packet) {
     const Body& body = bodies_[packet.body];
     const bool never_left = !body.left;
     const std::uint32_t port = body.port;
-    if (!is_multicast(Lid{packet.dlid})) {
-        free_.push_back(packet.body);
-    }
+    let_go(packet.body);
     if (never_left) {
         // The port went down: what comes next is lost as well, and the transport finds out.
         hosts_[port].busy = false;
@@ -120,12 +136,13 @@ void TransportHosts::timer(Engine& net, std::uint32_t port, std::uint32_t) {
 }
 
 /// A timer that is not needed any more finds nothing to do.
-void TransportHosts::arm(Engine& net, std::uint32_t port, Host& host) {
+void TransportHosts::arm(Engine& net, std::uint32_t port) {
+    Host& host = hosts_[port];
     const std::uint64_t due_ns = host.hca->next_timeout_ns();
     if (due_ns == hca::kNever) {
         return;
     }
-    const TimePs at = std::max<TimePs>(net.now() + 1, due_ns * kPsPerNs);
+    const TimePs at = std::max<TimePs>(net.now() + 1, due_ns * link::kPsPerNs);
     if (at < host.armed_at) {
         host.armed_at = at;
         net.set_timer(port, at, 0);

@@ -7,6 +7,8 @@
 // travels as a length.
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <vector>
 
 #include "core/hca/hca.h"
@@ -16,6 +18,8 @@ namespace softib::sim {
 
 class TransportHosts {
   public:
+    virtual ~TransportHosts() = default;
+
     /// The HCA must outlive the network. One per port of an adapter.
     void attach(std::uint32_t port, hca::Hca& hca);
 
@@ -26,11 +30,38 @@ class TransportHosts {
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
     void timer(Engine& net, std::uint32_t port, std::uint32_t what);
+    void copied(Engine& net, const Packet& packet, std::uint32_t more);
     void dropped(Engine& net, const Packet& packet);
 
-    /// Packets whose headers are kept: those in the network. Of multicasts they stay, since nobody
-    /// says when the last copy is gone.
+    /// What is kept of a packet while it is in the network.
+    struct Body {
+        wire::PacketHeaders headers;
+        std::unique_ptr<std::uint8_t[]> room;  ///< For kBodyBytes, made when first needed.
+        std::uint32_t length = 0;
+        bool has_bytes = false;  ///< Else `length` is all there is.
+        bool left = false;       ///< Has begun to leave
+        std::uint32_t port = 0;  ///< the port that sent it.
+        std::uint32_t uses = 0;  ///< Packets in the network that are copies of it.
+
+        hca::Payload payload() const;
+    };
+    const Body& body(const Packet& packet) const { return bodies_[packet.body]; }
     std::size_t bodies() const { return bodies_.size() - free_.size(); }
+
+  protected:
+    static constexpr std::uint32_t kBodyBytes = 4096;
+
+    /// The time by which transports go: that of the network, unless somebody has another.
+    virtual std::uint64_t now_ns(const Engine& net) const { return net.now() / link::kPsPerNs; }
+    /// Time is to be told to the HCA of this port at its next_timeout_ns().
+    virtual void arm(Engine& net, std::uint32_t port);
+    /// Before the HCA of a port is given a packet.
+    virtual void before_packet(std::uint32_t, const wire::PacketHeaders&) {}
+    virtual void after_packet(std::uint32_t, const wire::PacketHeaders&) {}
+
+    hca::Hca* hca_at(std::uint32_t port) const {
+        return port < hosts_.size() ? hosts_[port].hca : nullptr;
+    }
 
   private:
     struct Host {
@@ -38,22 +69,13 @@ class TransportHosts {
         bool busy = false;         ///< A packet of its own waits to leave.
         TimePs armed_at = kNever;  ///< The earliest timer under way.
     };
-    struct Body {
-        wire::PacketHeaders headers;
-        std::vector<std::uint8_t> bytes;  ///< Empty where `length` is all there is.
-        std::uint32_t length = 0;
-        std::uint32_t port = 0;  ///< Whose it is,
-        bool left = false;       ///< and whether it has begun to leave it.
-
-        hca::Payload payload() const;
-    };
-    static std::uint64_t now_ns(const Engine& net) { return net.now() / 1000; }
     void send(Engine& net, std::uint32_t port, Host& host, const hca::Transmit& transmit);
-    void arm(Engine& net, std::uint32_t port, Host& host);
+    void give(Engine& net, std::uint32_t port, const Body& body);
     std::uint32_t keep(std::uint32_t port, const hca::Transmit& transmit);
+    void let_go(std::uint32_t body);
 
     std::vector<Host> hosts_;  ///< By port.
-    std::vector<Body> bodies_;
+    std::deque<Body> bodies_;  ///< They stay where they are.
     std::vector<std::uint32_t> free_;
 };
 

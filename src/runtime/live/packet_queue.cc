@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/packet_queue.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "runtime/live/client.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::uint64_t kCallLookNs = 50'000'000;
+constexpr std::uint64_t kCarrierStartNs = 10'000'000'000;
+constexpr int kCallSpins = 2000;
+
+void wait_word(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t timeout_ns) {
+    const timespec t{static_cast<time_t>(timeout_ns / 1'000'000'000),
+                     static_cast<long>(timeout_ns % 1'000'000'000)};
+    syscall(SYS_futex, &word, FUTEX_WAIT, value, timeout_ns == UINT64_MAX ? nullptr : &t, nullptr,
+            0);
+}
+
+void wake_word(std::atomic<std::uint32_t>& word) {
+    syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+/// The carrier starts with the fabric; a program may be a little faster.
+bool wait_for_carrier(const Arena& arena) {
+    const std::uint64_t start = monotonic_ns();
+    while (arena.header->carrier.load(std::memory_order_acquire) == 0) {
+        if (monotonic_ns() - start > kCarrierStartNs) {
+            return false;
+        }
+        usleep(1000);
+    }
+    return true;
+}
+
+bool carrier_alive(const Arena& arena) {
+    return owner_alive(arena, static_cast<Owner>(arena.header->carrier.load()));
+}
+
+void set_bit(std::atomic<std::uint64_t>& word, std::uint32_t bit) {
+    // The carrier clears a summary before what it sums up: a bit that stands here will be seen.
+    if ((word.load() >> bit & 1) == 0) {
+        word.fetch_or(std::uint64_t{1} << bit);
+    }
+}
+
+}  // namespace
+
+bool send_ring_init(Process& process, SendRing& ring) {
+    const std::uint32_t room =
+        std::max<std::uint32_t>(ring.sges_max * sizeof(Sge), ring.inline_max);
+    ring.stride_bytes = std::bit_ceil(static_cast<std::uint32_t>(sizeof(PostedSend)) + room);
+    ring.mask = std::bit_ceil(std::max(ring.entries, 1U)) - 1;
+    ring.tail.store(0);
+    ring.ring_off = process.memory.allocate(std::uint64_t{ring.mask + 1} * ring.stride_bytes);
+    return ring.ring_off != 0;
+}
+
+void send_ring_free(Process& process, SendRing& ring) {
+    if (ring.ring_off != 0) {
+        process.memory.release(ring.ring_off, std::uint64_t{ring.mask + 1} * ring.stride_bytes);
+        ring.ring_off = 0;
+    }
+}
+
+void wake_carrier(const Arena& arena) {
+    ArenaHeader& header = *arena.header;
+    if (header.carrier_sleeping.load() != 0 && header.carrier_sleeping.exchange(0) != 0) {
+        header.carrier_doorbell.fetch_add(1);
+        wake_word(header.carrier_doorbell);
+    }
+}
+
+void ring_qp_bell(const Arena& arena, std::uint32_t qp) {
+    Bells& bells = *arena.bells;
+    const std::uint32_t word = qp / 64;
+    bells.qps[word].fetch_or(std::uint64_t{1} << qp % 64);
+    set_bit(bells.middle[word / 64], word % 64);
+    set_bit(bells.top[word / 64 / 64], word / 64 % 64);
+    wake_carrier(arena);
+}
+
+void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns) {
+    ArenaHeader& header = *arena.header;
+    const std::uint32_t bell = header.carrier_doorbell.load();
+    header.carrier_sleeping.store(1);
+    const auto rung = [](const auto& words) {
+        return std::ranges::any_of(words, [](const auto& word) { return word.load() != 0; });
+    };
+    if (!rung(arena.bells->top) && !rung(arena.bells->calls) &&
+        header.counts_asked.load() == header.counts_given.load()) {
+        wait_word(header.carrier_doorbell, bell, timeout_ns);
+    }
+    header.carrier_sleeping.store(0);
+}
+
+int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, const hca::QpAttr& attr,
+                 std::uint32_t mask) {
+    const Arena& arena = process.arena;
+    const std::lock_guard guard(process.carrier_mutex);
+    if (!wait_for_carrier(arena)) {
+        return EIO;
+    }
+    CarrierCall& call = process.slot->carrier_call;
+    call.op = op;
+    call.index = index;
+    call.mask = mask;
+    call.attr = attr;
+    call.status = 0;
+    call.state.store(CarrierCall::kPosted);
+    const std::uint32_t bit = process.owner - 1U;
+    arena.bells->calls[bit / 64].fetch_or(std::uint64_t{1} << bit % 64);
+    wake_carrier(arena);
+    for (int i = 0; call.state.load(std::memory_order_acquire) != CarrierCall::kDone; ++i) {
+        if (i < kCallSpins) {
+            cpu_relax();
+            continue;
+        }
+        wait_word(call.state, CarrierCall::kPosted, kCallLookNs);
+        if (call.state.load() != CarrierCall::kDone && !carrier_alive(arena)) {
+            return EIO;
+        }
+    }
+    return call.status;
+}
+
+void answer_call(CarrierCall& call, int status) {
+    call.status = status;
+    call.state.store(CarrierCall::kDone, std::memory_order_release);
+    wake_word(call.state);
+}
+
+}  // namespace softib::live

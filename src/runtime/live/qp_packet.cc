@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A queue pair on the packet path: requests go into a ring of the arena, and the carrier takes them
+// from there. Its state is the carrier's to change; what a program asks for is a call.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/live/client.h"
+#include "runtime/live/packet_queue.h"
+#include "runtime/live/qp.h"
+
+namespace softib::live {
+
+namespace qa = hca::qp_attr;
+
+bool Qp::create_packet() {
+    SendRing& ring = shared_->sq;
+    ring.entries = init_.max_send_wr;
+    ring.sges_max = std::max(init_.max_send_sge, 1U);
+    ring.inline_max = init_.max_inline;
+    ring.cq = init_.send_cq != nullptr ? init_.send_cq->index() : 0;
+    ring.signal_all = init_.signal_all ? 1 : 0;
+    if (init_.type != QpType::kXrcRecv && !send_ring_init(*process_, ring)) {
+        errno = ENOMEM;
+        return false;
+    }
+    const int error = call_carrier(*process_, CarrierCall::kCreateQp, index_);
+    packets_ = error == 0;
+    errno = error;
+    return packets_;
+}
+
+void Qp::post_packet(const WorkRequest& wr) {
+    SendRing& ring = shared_->sq;
+    const std::uint32_t at = ring.tail.load(std::memory_order_relaxed);
+    PostedSend& posted = *send_slot(process_->arena, ring, at);
+    posted.wr_id = wr.wr_id;
+    posted.opcode = wr.opcode;
+    posted.flags = wr.flags;
+    posted.imm_or_rkey = wr.imm_or_rkey;
+    posted.rkey = wr.rkey;
+    posted.remote_addr = wr.remote_addr;
+    posted.compare_add = wr.compare_add;
+    posted.swap = wr.swap;
+    posted.remote_srqn = wr.remote_srqn;
+    posted.remote_qpn = wr.remote_qpn;
+    posted.remote_qkey = wr.remote_qkey;
+    if (wr.ah != nullptr) {
+        posted.to = wr.ah->to;
+    }
+    if (wr.bind != nullptr) {
+        posted.bind = *wr.bind;
+    }
+    posted.inline_bytes = 0;
+    std::uint64_t bytes = 0;
+    if ((wr.flags & kSendInline) != 0) {
+        auto* to = reinterpret_cast<char*>(posted.sges());
+        for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+            std::memcpy(to + bytes, reinterpret_cast<const char*>(wr.sges[i].addr),
+                        wr.sges[i].length);
+            bytes += wr.sges[i].length;
+        }
+        posted.num_sge = 0;
+        posted.inline_bytes = static_cast<std::uint32_t>(bytes);
+    } else {
+        std::copy_n(wr.sges, wr.num_sge, posted.sges());
+        posted.num_sge = wr.num_sge;
+    }
+    ring.tail.store(at + 1, std::memory_order_release);
+    ring_qp_bell(process_->arena, index_);
+}
+
+int Qp::modify_packet(const QpAttr& attr, std::uint32_t mask) {
+    QpAttr wanted = attr;
+    if ((mask & qa::kState) == 0) {
+        wanted.state = state_;
+    }
+    if (const int error =
+            call_carrier(*process_, CarrierCall::kModifyQp, index_, wanted, mask);
+        error != 0) {
+        return error;
+    }
+    if ((mask & qa::kState) != 0 && attr.state == QpState::kReset) {
+        reset_locked();
+        shared_->sq.tail.store(0, std::memory_order_release);
+        return 0;
+    }
+    apply(attr, mask);
+    if ((mask & qa::kState) != 0) {
+        state_ = attr.state;
+    }
+    return 0;
+}
+
+}  // namespace softib::live
