@@ -189,6 +189,16 @@ std::expected<void, std::string> set_manager_args(Description& description, cons
     return {};
 }
 
+std::expected<void, std::string> set_data_path(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr || (*text != "direct" && *text != "packet")) {
+        return refuse("direct or packet", value);
+    }
+    description.data_path =
+        *text == "packet" ? live::DataPath::kPacket : live::DataPath::kDirect;
+    return {};
+}
+
 std::expected<void, std::string> set_engine(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr || sm::routing::find_engine(*text) == nullptr) {
@@ -293,6 +303,10 @@ const std::vector<KeyRule>& rules() {
         {{"arena", "SIZE", "address space for programs' memory, used only where touched"},
          Form::kText,
          set_arena,
+         About::kOther},
+        {{"data_path", "WAY", "direct: programs copy; packet: every byte travels in packets"},
+         Form::kText,
+         set_data_path,
          About::kOther},
         {{"sm", "WHO", "subnet manager: softib (ours), opensm or none"},
          Form::kText,
@@ -509,10 +523,13 @@ Result take_entry(const toml::key& key, const toml::node& node, const std::strin
     return {};
 }
 
-/// What the user asked of our subnet manager.
-void write_manager_keys(const Description& description, toml::table& table) {
+/// What the user asked beside the shape: the data path, and our subnet manager.
+void write_other_keys(const Description& description, toml::table& table) {
     const sm::QosConfig& qos = description.qos;
     const sm::QosConfig plain;
+    if (description.data_path == live::DataPath::kPacket) {
+        table.insert("data_path", "packet");
+    }
     table.insert("sm", description.manager);
     if (!description.manager_args.empty()) {
         table.insert("sm_args", description.manager_args);
@@ -700,7 +717,7 @@ std::string to_toml(const Description& description) {
         toml::table table{{"name", spec.name},
                           {"from", description.from},
                           {"arena", static_cast<std::int64_t>(description.arena_bytes)}};
-        write_manager_keys(description, table);
+        write_other_keys(description, table);
         return written(table);
     }
     toml::table table{
@@ -713,7 +730,7 @@ std::string to_toml(const Description& description) {
         {"host_pattern", spec.host_pattern},
         {"arena", static_cast<std::int64_t>(description.arena_bytes)},
     };
-    write_manager_keys(description, table);
+    write_other_keys(description, table);
     const auto number = [&](const char* key, std::uint32_t value) {
         if (value != 0) {
             table.insert(key, std::int64_t{value});

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <string>
 
+#include "app/carrier_process.h"
 #include "app/config.h"
 #include "app/fabric_dir.h"
 #include "app/manager_program.h"
@@ -130,7 +131,8 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     if (!graph) {
         return std::unexpected(graph.error());
     }
-    const live::Arena arena = live::build_arena(*graph, {.arena_bytes = description.arena_bytes});
+    const live::Arena arena = live::build_arena(
+        *graph, {.arena_bytes = description.arena_bytes, .data_path = description.data_path});
     if (arena.base == nullptr) {
         return std::unexpected(
             fmt::format("cannot make an arena of {} bytes: {}; try a smaller one with --arena",
@@ -165,6 +167,11 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
          .management = built->management});
     if (auto started = daemon.start(); !started) {
         return started;
+    }
+    if (built->description.data_path == live::DataPath::kPacket) {
+        if (auto started = start_carrier(fabric, built->graph); !started) {
+            return started;
+        }
     }
     ManagerProgram manager;  // Ends before the daemon does.
     if (auto started = manager.start(fabric, built->description, built->graph.hosts.front().name);

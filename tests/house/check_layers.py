@@ -18,11 +18,13 @@ ALLOWED = {
     "runtime/live": ["core/base", "core/wire", "core/topo", "core/hca", "core/agent", "core/sm"],
     "runtime/sim": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca",
                     "core/agent", "core/sm"],
+    "runtime/packet": ["core/base", "core/wire", "core/topo", "core/link", "core/hca", "core/agent",
+                       "runtime/live", "runtime/sim"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/live"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/live"],
     "abi/sysfs": ["core/base", "runtime/live"],
     "app/sm": ["core/base", "core/wire", "core/agent", "core/sm"],
-    "app": ["core/base", "core/topo", "core/sm", "core/hca", "runtime/live"],
+    "app": ["core/base", "core/topo", "core/sm", "core/hca", "runtime/live", "runtime/packet"],
 }
 
 # Where third-party headers may appear.
@@ -35,9 +37,9 @@ RESTRICTED = {
     r"^sys/mman\.h$":
         ["runtime/live", "runtime/sim", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$":
-        ["runtime/live", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
+        ["runtime/live", "runtime/packet", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|netinet/.*|arpa/.*)$":
-        ["runtime/live", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
+        ["runtime/live", "runtime/packet", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')

@@ -138,7 +138,7 @@ bool Hca::destroy_qp(Qpn qpn) {
     }
     QpAttr to_reset;
     qp->modify(to_reset, qp_attr::kState);
-    std::erase_if(members_, [&](const Member& m) { return m.qpn == qpn; });
+    detach_all(qpn);
     const std::uint32_t index = numbers_.find(qpn.value & kIndexMask);
     slots_[index].qp.reset();
     numbers_.set(qpn.value & kIndexMask, NumberMap::kNone);
@@ -188,6 +188,10 @@ bool Hca::attach(Qpn qpn, const Gid& group, Lid lid) {
 
 bool Hca::detach(Qpn qpn, const Gid& group, Lid lid) {
     return std::erase(members_, Member{qpn, group, lid}) != 0;
+}
+
+void Hca::detach_all(Qpn qpn) {
+    std::erase_if(members_, [&](const Member& m) { return m.qpn == qpn; });
 }
 
 bool Hca::arm(CqId cq, Arm arm) {

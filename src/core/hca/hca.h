@@ -77,6 +77,7 @@ class Hca {
     PostError post_receive(SrqId srq, std::uint64_t wr_id, std::span<const Sge> sges);
     bool attach(Qpn qpn, const Gid& group, Lid lid);
     bool detach(Qpn qpn, const Gid& group, Lid lid);
+    void detach_all(Qpn qpn);
     bool arm(CqId cq, Arm arm);
 
     // Inputs

@@ -7,6 +7,7 @@
 #include "runtime/live/builder.h"
 #include "runtime/live/counters.h"
 #include "runtime/live/log.h"
+#include "runtime/live/packet_queue.h"
 #include "runtime/live/shm_lock.h"
 
 namespace softib::live {
@@ -278,6 +279,10 @@ void Management::set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_
 
 /// Everything that programs did until now is in the totals, then they are whole.
 void Management::refresh() {
+    if (is_packet_path(arena_)) {
+        ask_for_counts(arena_);
+        return;
+    }
     settle_all(arena_, kDaemonOwner);
 }
 

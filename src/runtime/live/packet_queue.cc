@@ -2,6 +2,7 @@
 #include "runtime/live/packet_queue.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t kCallLookNs = 50'000'000;
 constexpr std::uint64_t kCarrierStartNs = 10'000'000'000;
+constexpr std::uint64_t kCountsPatienceNs = 50'000'000;
 constexpr int kCallSpins = 2000;
 
 void wait_word(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t timeout_ns) {
@@ -102,6 +104,17 @@ void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns) {
         wait_word(header.carrier_doorbell, bell, timeout_ns);
     }
     header.carrier_sleeping.store(0);
+}
+
+void ask_for_counts(const Arena& arena) {
+    ArenaHeader& header = *arena.header;
+    const std::uint32_t asked = header.counts_asked.fetch_add(1) + 1;
+    wake_carrier(arena);
+    const std::uint64_t start = monotonic_ns();
+    while (static_cast<std::int32_t>(header.counts_given.load() - asked) < 0 &&
+           monotonic_ns() - start < kCountsPatienceNs) {
+        sched_yield();
+    }
 }
 
 int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, const hca::QpAttr& attr,

@@ -60,6 +60,9 @@ void wake_carrier(const Arena& arena);
 /// The carrier sleeps until a bell rings, for at most so long.
 void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns);
 
+/// Waits until the port totals have what the carrier counted until now, or for a moment at most.
+void ask_for_counts(const Arena& arena);
+
 /// Calls fn(index) for every queue pair whose bell has rung since the last time.
 template <typename Fn>
 void for_each_rung(Bells& bells, Fn&& fn) {

@@ -16,6 +16,7 @@
 #include "runtime/live/path.h"
 #include "runtime/live/remote.h"
 #include "runtime/live/scatter.h"
+#include "runtime/live/window.h"
 
 namespace softib::live {
 
@@ -43,20 +44,6 @@ Cqe receive_completion(const WorkRequest& wr, const TakenRecv& taken, std::uint3
         e.imm_or_rkey = wr.imm_or_rkey;
     }
     return e;
-}
-
-/// SEND with invalidate: the key must be a bound type 2 window (or a region we may drop) of the
-/// receiver (IBA vol. 1, 9.4.1.1.3). False: invalid request.
-bool invalidate_remote(const Arena& arena, const QpShared& target, std::uint32_t rkey) {
-    MrShared& mr = arena.mrs[rkey >> 8];
-    if (rkey >> 8 >= kMrsMax || mr.key.load(std::memory_order_acquire) != rkey ||
-        mr.kind != KeyKind::kWindow2 || mr.pd != target.pd || mr.qpn != target.qpn) {
-        return false;
-    }
-    mr.length = 0;
-    mr.ext_end = mr.ext_begin = 0;
-    mr.access = 0;
-    return true;
 }
 
 }  // namespace
@@ -342,15 +329,7 @@ const MrShared* Qp::find_remote(const WorkRequest& wr, std::uint64_t bytes, std:
         }
         pd = process_->arena.srqs[wr.remote_srqn].pd;
     }
-    const MrShared* mr = find_key(process_->arena, wr.rkey, pd, wr.remote_addr, bytes, access);
-    if (mr != nullptr && is_window(mr->kind)) [[unlikely]] {
-        const MrShared& region = process_->arena.mrs[mr->parent];
-        if (region.generation.load(std::memory_order_acquire) != mr->generation.load(std::memory_order_relaxed) ||
-            (mr->kind == KeyKind::kWindow2 && mr->qpn != peer_->qpn)) {
-            return nullptr;
-        }
-    }
-    return mr;
+    return find_remote_key(process_->arena, wr.rkey, pd, peer_->qpn, wr.remote_addr, bytes, access);
 }
 
 /// The memory behind a key could not be reached: its owner is gone and does not answer, or has
@@ -604,7 +583,7 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
     WcStatus status = scatter ? scatter_check(arena, taken.sges, taken.num_sge, pd, gather.bytes)
                               : WcStatus::kSuccess;
     if (status == WcStatus::kSuccess && wr.opcode == WrOpcode::kSendInv &&
-        !invalidate_remote(arena, *peer_, wr.imm_or_rkey)) {
+        !invalidate_window(arena, wr.imm_or_rkey, peer_->pd, peer_->qpn)) {
         status = WcStatus::kLocAccessErr;
     }
     park_point(ParkPoint::kSendBeforeCopy);
@@ -638,57 +617,12 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
 Qp::Verdict Qp::do_local(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
     if (wr.opcode == WrOpcode::kLocalInv) {
-        MrShared& mr = arena.mrs[wr.imm_or_rkey >> 8];
-        if (wr.imm_or_rkey >> 8 >= kMrsMax || mr.key.load() != wr.imm_or_rkey ||
-            mr.kind != KeyKind::kWindow2 || mr.pd != shared_->pd) {
-            return failed(WcStatus::kMwBindErr);
-        }
-        mr.length = 0;
-        mr.access = 0;
-        mr.ext_end = mr.ext_begin = 0;
-        return {};
+        return invalidate_window(arena, wr.imm_or_rkey, shared_->pd) ? Verdict{}
+                                                                     : failed(WcStatus::kMwBindErr);
     }
-    const BindInfo& bind = *wr.bind;
-    MrShared& window = arena.mrs[bind.mw_index];
-    const MrShared& region = arena.mrs[bind.mr_index];
-    window.key.store(0, std::memory_order_release);
+    arena.mrs[wr.bind->mw_index].key.store(0, std::memory_order_release);
     wait_grace(arena, process_->owner, stripe_);
-    if (bind.length == 0) {
-        window.length = 0;
-        window.access = 0;
-        window.ext_end = window.ext_begin = 0;
-        window.key.store(bind.new_rkey, std::memory_order_release);
-        return {};
-    }
-    const std::uint64_t offset = bind.address - region.iova;
-    const bool modifies = (bind.access & (kRemoteWrite | kRemoteAtomic)) != 0;
-    if (region.key.load() == 0 || (region.access & kMwBind) == 0 || region.pd != window.pd ||
-        offset > region.length || bind.length > region.length - offset ||
-        (modifies && (region.access & kLocalWrite) == 0)) {
-        return failed(WcStatus::kMwBindErr);
-    }
-    // Zero-based windows count from their own start.
-    const std::uint64_t shift = (bind.access & kZeroBased) != 0 ? bind.address : 0;
-    window.iova = bind.address - shift;
-    window.length = bind.length;
-    window.access = bind.access & (kRemoteWrite | kRemoteRead | kRemoteAtomic);
-    window.ext_begin = region.ext_begin - shift;
-    window.ext_end = region.ext_end - shift;
-    window.ext_off = region.ext_off;
-    if (shift > region.ext_begin) {  // Keep the extent from wrapping below zero.
-        const std::uint64_t skip = std::min(shift, region.ext_end) - region.ext_begin;
-        window.ext_begin = 0;
-        window.ext_end = region.ext_end > shift ? region.ext_end - shift : 0;
-        window.ext_off = region.ext_off + skip;
-    }
-    window.va_delta = region.va_delta + shift;
-    window.rest_tier = region.rest_tier;
-    window.extents = 0;
-    window.parent = bind.mr_index;
-    window.generation.store(region.generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    window.qpn = shared_->qpn;
-    window.key.store(bind.new_rkey, std::memory_order_release);
-    return {};
+    return bind_window(arena, *wr.bind, shared_->qpn) ? Verdict{} : failed(WcStatus::kMwBindErr);
 }
 
 }  // namespace softib::live

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <expected>
+#include <string>
+
+#include "app/fabric_dir.h"
+#include "core/topo/fabric.h"
+
+namespace softib::app {
+
+/// Starts the process that carries the fabric's packets, a child of the daemon that ends with it.
+/// The daemon's socket is open; the carrier attaches once the daemon serves.
+std::expected<void, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph);
+
+}  // namespace softib::app

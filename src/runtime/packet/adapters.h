@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The adapters of all programs: an Hca of core/hca for each HCA of the fabric, with the programs'
+// queue pairs and shared queues in it, at the ends of a network. Requests are fetched from rings of
+// the arena; completions and events go to the arena's queues and channels. Transports go by the
+// wall clock, the network by its own.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/hca/hca.h"
+#include "runtime/live/client.h"
+#include "runtime/packet/arena_memory.h"
+#include "runtime/packet/receive_source.h"
+#include "runtime/sim/transport_hosts.h"
+
+namespace softib::packet {
+
+class Adapters final : public sim::TransportHosts, private hca::CompletionSink {
+  public:
+    explicit Adapters(live::Process& process) : process_(process), memory_(process) {}
+
+    /// `ports`: of each HCA in the arena's order, its port in the network.
+    void join(sim::Engine& net, std::vector<std::uint32_t> ports);
+    hca::Hca& hca(std::uint32_t index) { return *hcas_[index]; }
+    std::uint32_t port(std::uint32_t hca) const { return ports_[hca]; }
+    std::size_t size() const { return hcas_.size(); }
+
+    /// A program's call; 0 or an errno value.
+    int call(live::Owner owner, const live::CarrierCall& call);
+    /// The bell of a queue pair has rung.
+    void serve(std::uint32_t qp);
+    /// LIDs, P_Keys and GIDs of all ports as the arena has them now.
+    void read_ports();
+    /// Who is attached to which multicast group, as the arena has it now.
+    void read_groups();
+    /// Lets go of what belonged to processes that have ended.
+    void forget_dead();
+
+    /// Time in nanoseconds of the wall clock. Does what is due.
+    void set_time(std::uint64_t now_ns);
+    std::uint64_t next_timeout_ns() const { return next_timeout_ns_; }
+    /// Tells programs of events, and brings queue pairs that have failed to where their programs
+    /// see it. After all that was handled.
+    void tell();
+
+  private:
+    struct Pair {
+        std::uint32_t index;
+        std::uint32_t hca;
+        Qpn qpn;
+        live::Owner owner;
+        std::uint64_t instance;  ///< Of its owner's slot.
+        std::uint32_t sends = 0;  ///< Fetched.
+        ReceiveSource receives;
+        std::uint32_t srq;  ///< + 1
+        bool listens = false;  ///< Attached to a multicast group.
+    };
+    struct Shared {
+        std::uint32_t index;
+        std::uint32_t hca;
+        live::Owner owner;
+        std::uint64_t instance;
+        ReceiveSource receives;
+    };
+
+    // The network's ends.
+    std::uint64_t now_ns(const sim::Engine&) const override { return now_ns_; }
+    void arm(sim::Engine& net, std::uint32_t port) override;
+    void before_packet(std::uint32_t port, const wire::PacketHeaders& headers) override;
+    void after_packet(std::uint32_t port, const wire::PacketHeaders& headers) override;
+    void complete(hca::CqId cq, const hca::Completion& completion, bool solicited) override;
+
+    int create_qp(live::Owner owner, std::uint32_t index);
+    int modify_qp(Pair& pair, const hca::QpAttr& attr, std::uint32_t mask);
+    int create_srq(live::Owner owner, std::uint32_t index);
+    void destroy_qp(std::uint32_t index);
+    void destroy_srq(std::uint32_t index);
+
+    Pair* pair(std::uint32_t index) const {
+        return index < pairs_.size() ? pairs_[index].get() : nullptr;
+    }
+    Pair* pair(Qpn qpn) const;
+    Shared* shared(std::uint32_t index) const {
+        return index < shareds_.size() ? shareds_[index].get() : nullptr;
+    }
+    live::QpShared& record(const Pair& pair) const { return process_.arena.qps[pair.index]; }
+    bool is_gone(live::Owner owner, std::uint64_t instance) const;
+
+    void fetch_sends(Pair& pair);
+    bool post(Pair& pair, std::uint32_t at);
+    void fetch_receives(Pair& pair);
+    void fetch_receives(Shared& shared);
+    void release_receives(Pair& pair);
+    void show_state(Pair& pair);
+    void stop_with_cq(std::uint32_t cq);
+    void tell(std::uint32_t hca, const hca::Event& event);
+
+    live::Process& process_;
+    ArenaMemory memory_;
+    std::vector<std::uint32_t> ports_;
+    std::vector<std::uint32_t> hca_of_port_;
+    std::vector<std::unique_ptr<hca::Hca>> hcas_;
+    std::vector<std::unique_ptr<Pair>> pairs_;      ///< By index in the arena.
+    std::vector<std::unique_ptr<Shared>> shareds_;  ///< The same.
+    std::vector<Qpn> failed_;                       ///< May have changed their state.
+    std::vector<std::uint32_t> overrun_;            ///< Completion queues.
+    sim::Engine* net_ = nullptr;
+    std::uint64_t now_ns_ = 0;
+    std::uint64_t next_timeout_ns_ = hca::kNever;
+};
+
+}  // namespace softib::packet

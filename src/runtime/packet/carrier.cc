@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/packet/carrier.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "runtime/live/client.h"
+#include "runtime/live/packet_queue.h"
+#include "runtime/packet/adapters.h"
+#include "runtime/packet/port_counts.h"
+#include "runtime/packet/tables.h"
+#include "runtime/sim/network.h"
+
+namespace softib::packet {
+
+namespace {
+
+constexpr std::uint32_t kEventsAtOnce = 512;
+constexpr std::uint64_t kSettleNs = 500'000'000;  ///< See Engine::settle_credits.
+constexpr std::uint64_t kCountsNs = 20'000'000;
+
+sim::PlantConfig plant_config() {
+    return {.data_vls = 1,
+            .multicast_lids = static_cast<std::uint16_t>(live::kMcastGroupsMax),
+            .lid_max = kLidUnicastMax.value};
+}
+
+class Carrier {
+  public:
+    Carrier(live::Process& process, const topo::Fabric& fabric)
+        : process_(process),
+          arena_(process.arena),
+          tables_(process.arena, fabric),
+          adapters_(process),
+          net_(fabric, plant_config(), adapters_),
+          stripe_(process.next_stripe()),
+          start_ns_(live::monotonic_ns()),
+          spin_ns_(std::thread::hardware_concurrency() > 2 ? 50'000 : 5'000) {
+        adapters_.join(net_, tables_.hca_ports(net_));
+    }
+
+    [[noreturn]] void run() {
+        for (std::uint64_t idle_since = 0;;) {
+            if (work()) {
+                idle_since = 0;
+                continue;
+            }
+            const std::uint64_t now = live::monotonic_ns();
+            if (idle_since == 0) {
+                idle_since = now;
+            }
+            if (now - idle_since < spin_ns_) {
+                sched_yield();
+                continue;
+            }
+            rest(now);
+            idle_since = 0;
+        }
+    }
+
+  private:
+    /// One round; false: there was nothing to do.
+    bool work() {
+        // Each round's hazard is another, so that who waits for the end of one sees it.
+        stripe_.hazard.store(live::kHazardBusy | live::kHazardAnyOwner | ++round_ << 33,
+                             std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        const std::uint64_t now = live::monotonic_ns();
+        follow();
+        adapters_.set_time(now);
+        bool busy = false;
+        live::for_each_call(arena_, [&](live::Owner owner, const live::CarrierCall& call) {
+            busy = true;
+            return adapters_.call(owner, call);
+        });
+        live::for_each_rung(*arena_.bells, [&](std::uint32_t qp) {
+            busy = true;
+            adapters_.serve(qp);
+        });
+        const std::uint64_t events = net_.stats().events;
+        busy |= !net_.run_some((now - start_ns_) * link::kPsPerNs, kEventsAtOnce);
+        busy |= net_.stats().events != events;
+        adapters_.tell();
+        count(now);
+        if (now - settled_ns_ > kSettleNs) {
+            settled_ns_ = now;
+            net_.settle_credits();
+        }
+        stripe_.hazard.store(0, std::memory_order_release);
+        return busy;
+    }
+
+    /// What others have written since the last round.
+    void follow() {
+        const live::ArenaHeader& header = *arena_.header;
+        if (const auto deaths = header.death_generation.load(std::memory_order_acquire);
+            deaths != deaths_) {
+            deaths_ = deaths;
+            adapters_.forget_dead();
+        }
+        if (const auto routes = header.route_generation.load(std::memory_order_acquire);
+            routes != routes_) {
+            routes_ = routes;
+            tables_.read(net_);
+            adapters_.read_ports();
+        }
+        if (const auto groups = header.mcast_generation.load(std::memory_order_acquire);
+            groups != groups_) {
+            groups_ = groups;
+            adapters_.read_groups();
+        }
+    }
+
+    void count(std::uint64_t now) {
+        live::ArenaHeader& header = *arena_.header;
+        const std::uint32_t asked = header.counts_asked.load(std::memory_order_acquire);
+        const bool wanted = asked != header.counts_given.load(std::memory_order_relaxed);
+        if (wanted || now - counted_ns_ > kCountsNs) {
+            counted_ns_ = now;
+            publish_counts(arena_, net_, tables_, adapters_);
+            header.counts_given.store(asked, std::memory_order_release);
+        }
+    }
+
+    /// Sleeps until a bell rings or time brings something.
+    void rest(std::uint64_t now) {
+        constexpr std::uint64_t kShort = 50'000;
+        if (!net_.idle() || !net_.settle_credits()) {
+            live::carrier_sleep(arena_, kShort);  // Something is on a slow cable.
+            return;
+        }
+        publish_counts(arena_, net_, tables_, adapters_);
+        counted_ns_ = now;
+        const std::uint64_t due = adapters_.next_timeout_ns();
+        live::carrier_sleep(arena_, due == hca::kNever ? UINT64_MAX
+                                    : due > now        ? due - now
+                                                       : 1);
+    }
+
+    live::Process& process_;
+    const live::Arena& arena_;
+    Tables tables_;
+    Adapters adapters_;
+    sim::Network<Adapters> net_;
+    live::Stripe& stripe_;
+    std::uint64_t start_ns_;
+    std::uint64_t spin_ns_;
+    std::uint64_t round_ = 0;
+    std::uint64_t deaths_ = 0;
+    std::uint64_t routes_ = 0;
+    std::uint64_t groups_ = 0;
+    std::uint64_t settled_ns_ = 0;
+    std::uint64_t counted_ns_ = 0;
+};
+
+}  // namespace
+
+std::expected<void, std::string> carry(const topo::Fabric& fabric, const CarrierOptions& options) {
+    setenv("SOFTIB_DIR", options.dir.c_str(), 1);
+    setenv("SOFTIB_HOST", fabric.hosts.front().name.c_str(), 1);
+    live::Process* const process = live::Process::get();
+    if (process == nullptr) {
+        return std::unexpected(
+            fmt::format("the carrier cannot attach to the fabric: {}", std::strerror(errno)));
+    }
+    Carrier carrier(*process, fabric);
+    process->arena.header->carrier.store(process->owner, std::memory_order_release);
+    carrier.run();
+}
+
+}  // namespace softib::packet

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/packet/port_counts.h"
+
+namespace softib::packet {
+
+namespace {
+
+void publish(live::PortTotals& to, const agent::PortCounts& from) {
+    const auto set = [](std::atomic<std::uint64_t>& total, std::uint64_t value) {
+        total.store(value, std::memory_order_relaxed);
+    };
+    set(to.xmit_packets, from.xmit_packets);
+    set(to.xmit_words, from.xmit_words);
+    set(to.rcv_packets, from.rcv_packets);
+    set(to.rcv_words, from.rcv_words);
+    set(to.multicast_xmit_packets, from.multicast_xmit_packets);
+    set(to.multicast_rcv_packets, from.multicast_rcv_packets);
+    set(to.xmit_discards, from.xmit_discards);
+    set(to.relay_errors, from.rcv_switch_relay_errors);
+}
+
+}  // namespace
+
+void publish_counts(const live::Arena& arena, const sim::Engine& net, const Tables& tables,
+                    Adapters& adapters) {
+    for (std::uint32_t sw = 0; sw < arena.header->switches; ++sw) {
+        const live::SwitchRecord& record = arena.switches[sw];
+        for (std::uint8_t port = 1; port < record.port_count; ++port) {
+            const std::uint32_t at = net.port_of(tables.switch_node(sw), port);
+            if (net.connected(at)) {
+                publish(arena.switch_ports[record.port_first + port].totals, net.counts(at));
+            }
+        }
+    }
+    for (std::uint32_t i = 0; i < adapters.size(); ++i) {
+        live::PortTotals& totals = arena.hcas[i].totals;
+        publish(totals, net.counts(adapters.port(i)));
+        const hca::Hca& hca = adapters.hca(i);
+        totals.pkey_violations.store(hca.counter(hca::Counted::kBadPKey));
+        totals.qkey_violations.store(hca.counter(hca::Counted::kBadQKey));
+        totals.access_violations.store(hca.counter(hca::Counted::kAccessViolation));
+    }
+}
+
+}  // namespace softib::packet

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Routes, groups and port states on their way from the arena, where the managers' writes arrive, to
+// the network that packets run over.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/topo/fabric.h"
+#include "runtime/live/arena.h"
+#include "runtime/sim/engine.h"
+
+namespace softib::packet {
+
+class Tables {
+  public:
+    Tables(const live::Arena& arena, const topo::Fabric& fabric);
+
+    /// Of each HCA in the arena's order, its port in the network.
+    std::vector<std::uint32_t> hca_ports(const sim::Plant& plant) const;
+    std::uint32_t switch_node(std::uint32_t sw) const { return switch_nodes_[sw]; }
+    std::uint32_t hca_node(std::uint32_t hca) const { return hca_nodes_[hca]; }
+
+    /// Brings the network up to date with the arena.
+    void read(sim::Engine& net);
+
+  private:
+    void read_routes(sim::Engine& net, std::uint32_t sw);
+    void read_groups(sim::Engine& net, std::uint32_t sw);
+    static void set_state(sim::Engine& net, std::uint32_t port, live::PortState state);
+
+    const live::Arena& arena_;
+    std::vector<std::uint32_t> hca_nodes_;     ///< By HCA of the arena: the fabric's node.
+    std::vector<std::uint32_t> switch_nodes_;  ///< The same of switches.
+    std::vector<std::vector<std::uint8_t>> routes_;  ///< As last read, by switch and LID.
+    std::uint32_t groups_top_ = 0;
+};
+
+}  // namespace softib::packet
