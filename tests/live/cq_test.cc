@@ -166,11 +166,13 @@ TEST(Cq, ResizeKeepsEntries) {
     for (std::uint64_t i = 0; i < 3; ++i) {
         write(i);
     }
+    let_arrive();
     ASSERT_EQ(ibv_resize_cq(p.a.send_cq.get(), 40), 0);
     EXPECT_GE(p.a.send_cq->cqe, 40);
     for (std::uint64_t i = 3; i < 16; ++i) {
         write(i);
     }
+    let_arrive();
     EXPECT_EQ(ibv_resize_cq(p.a.send_cq.get(), 2), EINVAL) << "16 entries do not fit";
     EXPECT_EQ(ibv_resize_cq(p.a.send_cq.get(), 0), EINVAL);
     ASSERT_EQ(ibv_resize_cq(p.a.send_cq.get(), 17), 0);

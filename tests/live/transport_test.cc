@@ -71,6 +71,7 @@ TEST_P(Connected, WriteTakesNoReceive) {
     const ibv_wc done = next(p.a.send_cq.get());
     EXPECT_EQ(done.status, IBV_WC_SUCCESS);
     EXPECT_EQ(done.opcode, IBV_WC_RDMA_WRITE);
+    let_arrive();
     expect_only(p, before, 123, 5000, 4000);
     EXPECT_TRUE(empty(p.b.recv_cq.get()));
 }
@@ -99,6 +100,7 @@ TEST_P(Connected, InlineDataIsReadBeforePostReturns) {
     ASSERT_EQ(s.post(p.a.qp.get()), 0);
     std::fill(data.begin(), data.end(), std::byte{0});
     EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    let_arrive();
     EXPECT_TRUE(same(p.b.memory.span(64, 100), std::vector<std::byte>(100, std::byte{0x5A})));
 }
 
@@ -230,6 +232,9 @@ TEST(Rc, CompareAndSwapSwapsOnlyOnEquality) {
 }
 
 TEST(Rc, AtomicWritePlacesEightBytes) {
+    if (on_packet_path()) {
+        GTEST_SKIP() << "the packet path has no ATOMIC WRITE";
+    }
     Pair p;
     p.b.memory.word(64) = 40;
     p.a.memory.word(8) = 0x1122334455667788;
@@ -306,6 +311,7 @@ TEST(Uc, MessageWithoutAReceiveIsLost) {
     Pair p(o);
     ASSERT_EQ(Send(IBV_WR_SEND).id(1).from(p.a.region(), 0, 64).post(p.a.qp.get()), 0);
     EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    let_arrive();
     ASSERT_EQ(p.b.receive(5, 0, 64), 0);
     ASSERT_EQ(Send(IBV_WR_SEND).id(2).from(p.a.region(), 64, 64).post(p.a.qp.get()), 0);
     EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);

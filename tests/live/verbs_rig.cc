@@ -347,6 +347,32 @@ std::uint64_t counter(unsigned host, const std::string& name) {
     return std::strtoull(std::string(message.text, message.text_bytes).c_str(), nullptr, 10);
 }
 
+bool on_packet_path() {
+    const char* path = std::getenv("SOFTIB_TEST_DATA_PATH");
+    return path != nullptr && std::string_view(path) == "packet";
+}
+
+void let_arrive() {
+    if (!on_packet_path()) {
+        return;
+    }
+    const auto moved = [] {
+        std::uint64_t sum = 0;
+        for (const unsigned host : {0U, 1U}) {
+            sum += counter(host, "counters/port_xmit_packets");
+            sum += counter(host, "counters/port_rcv_packets");
+        }
+        return sum;
+    };
+    std::uint64_t before = moved();
+    for (int quiet = 0; quiet < 3;) {
+        std::this_thread::sleep_for(5ms);
+        const std::uint64_t now = moved();
+        quiet = now == before ? quiet + 1 : 0;
+        before = now;
+    }
+}
+
 void set_pkey(unsigned host, unsigned index, std::uint16_t pkey) {
     live::Message message;
     message.request = live::Request::kSetPKey;

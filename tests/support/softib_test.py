@@ -155,7 +155,7 @@ def free_port():
 
 class Fabric:
     def __init__(self, *flags):
-        self.flags = list(flags)
+        self.flags = [*flags, "--data-path", os.environ.get("SOFTIB_TEST_DATA_PATH", "direct")]
         self.build = find_build()
         self.softib = str(self.build / "bin" / "softib")
         self.name = f"t{os.getpid()}"

@@ -2,6 +2,7 @@
 // Protection domains, regions, windows, device memory.
 #include "runtime/live/memory.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -210,12 +211,40 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
     return &mw->base;
 }
 
+std::mutex g_windows;
+
+void set_bound(Mw& mw, Mr* to) {
+    const std::lock_guard guard(g_windows);
+    if (mw.bound != nullptr) {
+        std::erase(mw.bound->windows, &mw);
+    }
+    mw.bound = to;
+    if (to != nullptr) {
+        to->windows.push_back(&mw);
+    }
+}
+
+/// Of a region that goes: those whose binding failed.
+void forget_windows(Mr& mr) {
+    const std::lock_guard guard(g_windows);
+    for (Mw* mw : mr.windows) {
+        mw->bound = nullptr;
+    }
+    mr.windows.clear();
+}
+
+/// A bind that failed has left its window without a key.
+bool has_windows(const Mr& mr) {
+    const std::lock_guard guard(g_windows);
+    const live::Arena& arena = of(mr.base.context).process->arena;
+    return std::ranges::any_of(
+        mr.windows, [&](const Mw* mw) { return arena.mrs[mw->index].key.load() != 0; });
+}
+
 int dealloc_mw(ibv_mw* base) {
     Mw& mw = of(base);
     of(base->context).process->regions->remove(mw.index);
-    if (mw.bound != nullptr) {
-        mw.bound->windows.drop();
-    }
+    set_bound(mw, nullptr);
     of(base->pd).uses.drop();
     delete &mw;
     return 0;
@@ -247,16 +276,7 @@ int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     q.core->unlock();
     if (error == 0) {
         base->rkey = wire.new_rkey;
-        Mr* previous = mw.bound;
-        // A failed bind leaves no key; one that still waits leaves the old one.
-        const bool failed = process.arena.mrs[mw.index].key.load() == 0;
-        mw.bound = info.length != 0 && !failed ? &of(info.mr) : nullptr;
-        if (mw.bound != nullptr) {
-            mw.bound->windows.add();
-        }
-        if (previous != nullptr) {
-            previous->windows.drop();
-        }
+        set_bound(mw, info.length != 0 ? &of(info.mr) : nullptr);
     }
     return error;
 }
@@ -442,9 +462,10 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
 
 int softib_ibv_dereg_mr(ibv_mr* base) noexcept {
     Mr& mr = of(base);
-    if (mr.windows.any()) {
+    if (has_windows(mr)) {
         return EBUSY;
     }
+    forget_windows(mr);
     live::Process& process = *of(base->context).process;
     if (!mr.imported && process.usable()) {
         process.regions->remove(mr.index);

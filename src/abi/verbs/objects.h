@@ -70,7 +70,7 @@ struct Mr {
     std::uint32_t index;
     bool imported;
     struct Dm* dm;
-    Uses windows;
+    std::vector<struct Mw*> windows;  ///< Of type 1, bound to it or about to be.
 };
 
 struct Mw {

@@ -9,6 +9,7 @@
 #include "abi/verbs/objects.h"
 #include "core/topo/fabric.h"
 #include "runtime/live/identity.h"
+#include "runtime/live/packet_queue.h"
 
 namespace softib::abi {
 
@@ -109,6 +110,9 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     a.gid_tbl_len = live::kGidsPerPort;
     a.port_cap_flags = hca.capability_mask;
     a.max_msg_sz = live::kMessageBytesMax;
+    if (const live::Arena& arena = of(context).process->arena; live::is_packet_path(arena)) {
+        live::ask_for_counts(arena);
+    }
     a.bad_pkey_cntr = static_cast<std::uint32_t>(hca.totals.pkey_violations.load());
     a.qkey_viol_cntr = static_cast<std::uint32_t>(hca.totals.qkey_violations.load());
     a.pkey_tbl_len = live::kPKeysPerPort;

@@ -85,6 +85,7 @@ bool map(Arena& a, bool writable) {
         return false;
     }
     madvise(p, a.bytes, MADV_DONTDUMP);
+    a.writable = writable;
     a.base = static_cast<std::byte*>(p);
     return true;
 }

@@ -582,6 +582,7 @@ struct Arena {
     std::uint64_t bytes = 0;
     int fd = -1;
     Owner self = 0;  ///< This process's slot; 0 for the daemon and observers.
+    bool writable = false;
 
     ArenaHeader* header = nullptr;
     ProcSlot* procs = nullptr;

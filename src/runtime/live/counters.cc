@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "runtime/live/flows.h"
+#include "runtime/live/packet_queue.h"
 #include "runtime/live/path.h"
 
 namespace softib::live {
@@ -229,6 +230,10 @@ PortCounters read_totals(const PortTotals& totals) {
 }
 
 PortCounters read_port_counters(const Arena& arena, std::uint32_t hca) {
+    if (is_packet_path(arena)) {
+        ask_for_counts(arena);
+        return read_totals(arena.hcas[hca].totals);
+    }
     PortCounters sum = read_totals(arena.hcas[hca].totals);
     for_each_qp(arena, [&](const QpShared& qp) {
         if (qp.has_flows.load(std::memory_order_acquire) != 0) {

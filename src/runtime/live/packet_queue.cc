@@ -107,6 +107,9 @@ void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns) {
 }
 
 void ask_for_counts(const Arena& arena) {
+    if (!arena.writable) {
+        return;  // What was brought there last is not old.
+    }
     ArenaHeader& header = *arena.header;
     const std::uint32_t asked = header.counts_asked.fetch_add(1) + 1;
     wake_carrier(arena);

@@ -163,7 +163,8 @@ bool Qp::allowed(const WorkRequest& wr) const {
     switch (init_.type) {
         case QpType::kRc:
         case QpType::kXrcSend:
-            return wr.opcode <= WrOpcode::kSendInv || wr.opcode == WrOpcode::kAtomicWrite;
+            return wr.opcode <= WrOpcode::kSendInv ||
+                   (wr.opcode == WrOpcode::kAtomicWrite && !packets_);
         case QpType::kUc:
             return wr.opcode <= WrOpcode::kSendImm || wr.opcode == WrOpcode::kBindMw ||
                    wr.opcode == WrOpcode::kLocalInv || wr.opcode == WrOpcode::kSendInv;

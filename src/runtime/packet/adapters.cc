@@ -222,7 +222,8 @@ void Adapters::serve(std::uint32_t index) {
 
 void Adapters::fetch_sends(Pair& of) {
     const live::SendRing& ring = record(of).sq;
-    if (ring.ring_off == 0) {
+    // A program that resets its queue pair begins its ring anew a little later than we.
+    if (ring.ring_off == 0 || record(of).state.load() < QpState::kRts) {
         return;
     }
     const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);

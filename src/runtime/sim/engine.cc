@@ -59,6 +59,9 @@ void Engine::inject(std::uint32_t port, Packet packet) {
         const std::uint32_t row = tx_[port].sl_row;
         packet.vl = row == kNone ? lane_of(packet.sl) : rows_[row][packet.sl];
     }
+    if (packet.dlid >= kLidMulticastMin.value && packet.dlid != kLidPermissive.value) [[unlikely]] {
+        ++odd(port).multicast_xmit;
+    }
     const std::uint32_t index = packets_.make(packet);
     offer(port, packet.vl, index, packets_[index]);
 }
@@ -122,6 +125,10 @@ void Engine::take(std::uint32_t in, std::uint32_t index) {
     taken_ = true;
     taken_port_ = rx_[in].first_out;
     taken_packet_ = packets_[index];
+    if (taken_packet_.dlid >= kLidMulticastMin.value &&
+        taken_packet_.dlid != kLidPermissive.value) [[unlikely]] {
+        ++odd(taken_port_).multicast_rcv;
+    }
     release(in, taken_packet_.in_vl, link::blocks_of(taken_packet_.bytes), now());
     packets_.free(index);
     ++stats_.delivered;

@@ -96,6 +96,10 @@ void TransportHosts::let_go(std::uint32_t body) {
 
 void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& packet) {
     Body& body = bodies_[packet.body];
+    if (hca_at(port) == nullptr) {
+        let_go(packet.body);  // A switch has no queue pairs.
+        return;
+    }
     body.headers.lrh.vl = packet.vl;
     body.headers.bth.fecn = (packet.flags & packet_flag::kFecn) != 0;
     body.headers.bth.becn = (packet.flags & packet_flag::kBecn) != 0;
