@@ -107,6 +107,11 @@ class RandomRun {
                           static_cast<std::uint64_t>(IBV_WC_SUCCESS));
             }
         }
+        for (std::size_t c = 0; c < kConnections; ++c) {
+            if (used[c] && type_of(c) == IBV_QPT_UC) {
+                let_arrive();
+            }
+        }
     }
 
     void compare() {

@@ -206,6 +206,9 @@ TEST_P(Rights, ResponderInErrorDoesNotAnswer) {
 }
 
 TEST_P(Rights, ResponderConnectedToSomebodyElseDoesNotAnswer) {
+    if (on_packet_path()) {
+        GTEST_SKIP() << "a packet of a connection says from which port it is, not from which pair";
+    }
     Pair p;
     End c(0);
     ASSERT_EQ(to_init(c.qp.get(), c.options), 0);

@@ -84,13 +84,6 @@ bool InboundMessage::hold_receive(const Domain& domain) {
 
 WcStatus InboundMessage::place_send(const Domain& domain, const Payload& payload) {
     const std::span<const Sge> sges = std::span(receive_.sges).first(receive_.num_sge);
-    std::uint64_t room = 0;
-    for (const Sge& sge : sges) {
-        room += sge.length;
-    }
-    if (room - received_ < payload.length()) {
-        return WcStatus::kLocLenErr;  // And not a byte of this packet is placed.
-    }
     switch (scatter_into(core_.context, domain.receive, sges, received_, payload)) {
         case Scattered::kTooShort:
             return WcStatus::kLocLenErr;

@@ -114,8 +114,12 @@ bool SendQueue::scatter(Context& context, Pd pd, std::uint32_t index, std::uint3
     return scatter_into(context, pd, sges(index), offset, payload) == Scattered::kAll;
 }
 
-Scattered scatter_into(Context& context, Pd pd, std::span<const Sge> sges, std::uint32_t skip,
-                       const Payload& payload) {
+namespace {
+
+/// Calls place(sge's part, of the payload) for each stretch that lies in one place.
+template <typename Fn>
+Scattered for_each_stretch(std::span<const Sge> sges, std::uint32_t skip, const Payload& payload,
+                           Fn&& place) {
     std::size_t s = 0;
     for (const PayloadPart& part : payload.parts()) {
         std::uint32_t done = 0;
@@ -127,10 +131,8 @@ Scattered scatter_into(Context& context, Pd pd, std::span<const Sge> sges, std::
                 return Scattered::kTooShort;
             }
             const std::uint32_t n = std::min(part.length - done, sges[s].length - skip);
-            const auto place =
-                context.memory.local(sges[s].lkey, pd, sges[s].addr + skip, n, kLocalWrite);
-            if (!place || !context.memory.write(
-                              *place, part.bytes != nullptr ? part.bytes + done : nullptr, n)) {
+            const Sge stretch{sges[s].addr + skip, n, sges[s].lkey};
+            if (!place(stretch, part.bytes != nullptr ? part.bytes + done : nullptr)) {
                 return Scattered::kNotAllowed;
             }
             done += n;
@@ -138,6 +140,30 @@ Scattered scatter_into(Context& context, Pd pd, std::span<const Sge> sges, std::
         }
     }
     return Scattered::kAll;
+}
+
+}  // namespace
+
+Scattered scatter_into(Context& context, Pd pd, std::span<const Sge> sges, std::uint32_t skip,
+                       const Payload& payload) {
+    const auto find = [&](const Sge& at) {
+        return context.memory.local(at.lkey, pd, at.addr, at.length, kLocalWrite);
+    };
+    // All or nothing; one place that is long enough is checked by writing to it.
+    const bool fits = sges.size() == 1 && sges[0].length >= std::uint64_t{skip} + payload.length();
+    if (!fits || payload.parts().size() > 1) {
+        const Scattered checked =
+            for_each_stretch(sges, skip, payload, [&](const Sge& at, const std::uint8_t*) {
+                return find(at).has_value();
+            });
+        if (checked != Scattered::kAll) {
+            return checked;
+        }
+    }
+    return for_each_stretch(sges, skip, payload, [&](const Sge& at, const std::uint8_t* from) {
+        const auto place = find(at);
+        return place && context.memory.write(*place, from, at.length);
+    });
 }
 
 void complete_send(QpCore& core, const SendWqe& wqe, WcStatus status) {

@@ -102,8 +102,8 @@ class SendQueue {
     std::uint32_t tail_ = 0;
 };
 
-/// Fills places in order, beginning `skip` bytes into them. False: they end too early, or a key
-/// does not allow it; some of it may have been written.
+/// Fills places in order, beginning `skip` bytes into them. They may end too early, or a key not
+/// allow it: then nothing is written.
 enum class Scattered : std::uint8_t { kAll, kTooShort, kNotAllowed };
 Scattered scatter_into(Context& context, Pd pd, std::span<const Sge> sges, std::uint32_t skip,
                        const Payload& payload);
