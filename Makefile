@@ -56,6 +56,12 @@ install: build  ## install below $(DESTDIR)$(PREFIX)
 deb: build  ## make a .deb in build/
 	cd build && cpack -G DEB
 
+.PHONY: portable
+portable: deps  ## make a .tar.gz in build-portable/ that runs wherever glibc is 2.36 or newer
+	@cmake --preset portable >/dev/null
+	cmake --build build-portable -j $(JOBS)
+	cd build-portable && cpack -G TGZ
+
 .PHONY: clean
 clean:  ## remove the build trees
-	rm -rf build build-dev build-asan build-tsan
+	rm -rf build build-dev build-portable build-asan build-tsan
