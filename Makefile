@@ -41,7 +41,7 @@ test-long: build  ## the tests that take long
 
 .PHONY: compat
 compat: build  ## run the third-party programs and write docs/compat.md
-	-$(CTEST) --test-dir build -R '^Clients\.' -E '^Clients\.perftest$$'
+	-$(CTEST) --test-dir build -R '^Clients\.' -E '^Clients\.(perftest|ucx)$$'
 	SOFTIB_BUILD=build /usr/bin/python3 tests/clients/compat_doc.py
 
 .PHONY: bench
@@ -56,6 +56,12 @@ install: build  ## install below $(DESTDIR)$(PREFIX)
 deb: build  ## make a .deb in build/
 	cd build && cpack -G DEB
 
+.PHONY: portable
+portable: deps  ## make a .tar.gz in build-portable/ that runs wherever glibc is 2.36 or newer
+	@cmake --preset portable >/dev/null
+	cmake --build build-portable -j $(JOBS)
+	cd build-portable && cpack -G TGZ
+
 .PHONY: clean
 clean:  ## remove the build trees
-	rm -rf build build-dev build-asan build-tsan
+	rm -rf build build-dev build-portable build-asan build-tsan

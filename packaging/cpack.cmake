@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The Debian package: cpack -G DEB in the build tree.
+# The Debian package: cpack -G DEB in the build tree. cpack -G TGZ makes a tree to unpack anywhere.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME softib)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -19,4 +19,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${SOFTIB_SHIM_OUTPUT})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS OFF)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ibverbs-utils, perftest")
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/cpack_archive.cmake)
+set(CPACK_ARCHIVE_SYSTEM linux-${CMAKE_SYSTEM_PROCESSOR})
 include(CPack)

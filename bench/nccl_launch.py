@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Starts the ranks of bench/nccl.sh on the hosts of a fabric, once by sockets and once by softib for
+each number of ranks, and makes a table of both. Runs on a host of the fabric (softib run)."""
+import argparse
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+RANK = pathlib.Path(__file__).resolve().with_name("nccl_rank.py")
+OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "send_recv", "all_to_all"]
+SIZES = "1K,32K,1M,16M,128M,1G"
+TRANSPORTS = {"sockets": "Socket", "softib": "IB"}
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def bytes_of(text):
+    return int(text[:-1]) * UNITS[text[-1]] if text[-1] in UNITS else int(text)
+
+
+def size_name(size):
+    for unit, value in reversed(UNITS.items()):
+        if size >= value:
+            return f"{size // value} {unit}iB"
+    return f"{size} B"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def nccl_environment(rank, transport, log):
+    return dict(
+        os.environ,
+        NCCL_HOSTID=f"softib-h{rank}",  # Else ranks of one machine would use its memory.
+        NCCL_NET=TRANSPORTS[transport],
+        NCCL_SOCKET_IFNAME="lo",
+        NCCL_IB_HCA="mlx5_0",
+        NCCL_DEBUG="INFO",
+        NCCL_DEBUG_SUBSYS="INIT,NET",
+        NCCL_DEBUG_FILE=str(log),
+        PYTHONUNBUFFERED="1",
+        # All kernels must fit on the GPU at once.
+        NCCL_MAX_NCHANNELS=os.environ.get("NCCL_MAX_NCHANNELS", "4"),
+        TORCH_NCCL_ASYNC_ERROR_HANDLING="1")
+
+
+def end(processes):
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def run_ranks(world, transport, options, deadline):
+    """Results of rank 0 by operation and size, and what went wrong."""
+    folder = pathlib.Path(options.work, f"{transport}-{world}")
+    folder.mkdir()
+    # Sizes that do not fit into the time are left out by all ranks alike.
+    command = ["--world", str(world), "--port", str(free_port()), "--sizes", options.sizes,
+               "--operations", options.operations, "--seconds", str(max(5, deadline - time.monotonic())),
+               "--result", str(folder / "result")]
+    processes = []
+    try:
+        for rank in range(world):
+            processes.append(subprocess.Popen(
+                ["softib", "exec", f"h{rank}", "--", sys.executable, str(RANK), "--rank", str(rank), *command],
+                env=nccl_environment(rank, transport, folder / f"nccl-{rank}.log"),
+                stdout=open(folder / f"out-{rank}", "w"), stderr=subprocess.STDOUT, start_new_session=True))
+        while any(process.poll() is None for process in processes):
+            if time.monotonic() > deadline + 30 or any(process.poll() for process in processes):
+                break
+            time.sleep(0.1)
+        statuses = [process.poll() for process in processes]
+    finally:
+        end(processes)
+    results = [json.loads(line) for line in (folder / "result").read_text().splitlines()] \
+        if (folder / "result").exists() else []
+    complaint = ""
+    if any(statuses) or None in statuses:
+        complaint = f"{world} ranks over {transport}: exit statuses {statuses}\n"
+        first = next((rank for rank, status in enumerate(statuses) if status), 0)
+        for name in (f"out-{first}", f"nccl-{first}.log"):
+            path = folder / name
+            if path.exists():
+                complaint += f"--- {name}\n" + "\n".join(path.read_text(errors="replace").splitlines()[-25:]) + "\n"
+    elif transport == "softib" and not any(result.get("fabric_bytes") for result in results):
+        complaint = f"{world} ranks over softib: no byte crossed the fabric\n"
+    return results, complaint
+
+
+def version_line(options):
+    log = next(pathlib.Path(options.work).glob("softib-*/nccl-0.log"), None)
+    lines = log.read_text(errors="replace").splitlines() if log else []
+    used = [line.split("NCCL INFO", 1)[-1].strip() for line in lines
+            if "NET/IB : Using" in line or "NCCL version" in line or "Using network" in line]
+    return list(dict.fromkeys(used))[:4]
+
+
+def table(world, by_transport):
+    rows = [f"## {world} ranks", "",
+            "| operation | bytes of a rank | sockets, ms | softib, ms | softib, GB/s | times faster |",
+            "|---|---|---|---|---|---|"]
+    found = {(t, r["operation"], r["size"]): r for t, results in by_transport.items()
+             for r in results if "ms" in r}
+    for operation, size in sorted({key[1:] for key in found}, key=lambda k: (OPERATIONS.index(k[0]), k[1])):
+        one, other = found.get(("sockets", operation, size)), found.get(("softib", operation, size))
+        cells = [f"{r['ms']:.3f}" if r else "–" for r in (one, other)]
+        cells.append(f"{size / other['ms'] / 1e6:.2f}" if other else "–")
+        cells.append(f"{one['ms'] / other['ms']:.1f}" if one and other else "–")
+        rows.append(f"| {operation} | {size_name(size)} | " + " | ".join(cells) + " |")
+    crossed = sum(r.get("fabric_bytes", 0) for r in by_transport.get("softib", []))
+    rows += ["", f"{crossed / 1e9:.1f} GB left the port of rank 0 in the run over softib.", ""]
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", default="2,4,8", help="numbers of ranks")
+    parser.add_argument("--sizes", default=SIZES, help="bytes of a rank, with K, M, G")
+    parser.add_argument("--operations", default=",".join(OPERATIONS))
+    parser.add_argument("--transports", default=",".join(TRANSPORTS))
+    parser.add_argument("--minutes", type=float, default=8, help="for everything")
+    parser.add_argument("--mps", default="unknown", help="whether ranks share the GPU by MPS")
+    parser.add_argument("--work", required=True, help="directory for logs")
+    parser.add_argument("--write", help="also write the table to this file")
+    options = parser.parse_args()
+    options.sizes = ",".join(str(bytes_of(size)) for size in options.sizes.split(","))
+    worlds = [int(world) for world in options.worlds.split(",")]
+    transports = options.transports.split(",")
+    start, runs_left = time.monotonic(), len(worlds) * len(transports)
+    lines, complaints = [], []
+    for world in worlds:
+        by_transport = {}
+        for transport in transports:
+            now = time.monotonic()
+            share = (start + 60 * options.minutes - now) / runs_left
+            by_transport[transport], complaint = run_ranks(world, transport, options, now + share)
+            runs_left -= 1
+            wrong = [r for r in by_transport[transport] if r.get("wrong")]
+            complaints += [complaint] * bool(complaint) + [
+                f"{world} ranks over {transport}: wrong data: {r}\n" for r in wrong]
+            print(f"{world} ranks over {transport}: {len(by_transport[transport])} measured, "
+                  f"{'FAILED' if complaint or wrong else 'all data right'}, "
+                  f"{time.monotonic() - now:.0f} s", file=sys.stderr, flush=True)
+        lines += table(world, by_transport)
+    head = ["# NCCL over softib", "",
+            "Written by `bash bench/nccl.sh`: all ranks on one GPU, each on a virtual host of its own, sockets and",
+            "softib in one run. Every result was compared with what it must be, in every rank.", "",
+            *[f"    {line}" for line in version_line(options)], f"    MPS: {options.mps}", ""]
+    text = "\n".join(head + lines)
+    print(text)
+    print("\n".join(complaints), file=sys.stderr)
+    if options.write:
+        pathlib.Path(options.write).write_text(text)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
