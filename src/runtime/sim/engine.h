@@ -63,9 +63,10 @@ class Engine : public Plant {
     void set_node(std::uint32_t node, bool alive);
     /// A port that is not open sends management packets only: its manager has not activated it.
     void set_open(std::uint32_t port, bool open);
-    /// Of a million packets sent by this port so many are lost, and so many arrive broken.
+    /// Of a million packets sent by this port so many are lost, so many arrive broken, and so many
+    /// were broken before: in the sender's memory, so that only their ICRC tells.
     void set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
-                    std::uint64_t seed);
+                    std::uint64_t seed, std::uint32_t inside_ppm = 0);
     /// Takes credits from a sender for good; returns how many blocks it had to give.
     std::uint16_t steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks);
     /// An adapter takes this long for 64 bytes that came in, one packet after the other; 0: no
@@ -94,6 +95,7 @@ class Engine : public Plant {
     struct Errors {
         std::uint32_t lost_ppm = 0;
         std::uint32_t broken_ppm = 0;
+        std::uint32_t inside_ppm = 0;
         std::uint64_t seed = 0;
     };
     struct Slow {
@@ -142,6 +144,7 @@ class Engine : public Plant {
     // engine_rare.cc
     /// True: nothing is left to do for this packet.
     bool arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet);
+    bool refuses(const Rx& rx, Packet& packet);
     bool lost_with_cable(std::uint32_t in, const Rx& rx, const Packet& packet) const;
     void lose(std::uint32_t link, std::uint32_t index);
     bool offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);

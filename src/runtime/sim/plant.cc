@@ -238,7 +238,7 @@ agent::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
         const Odd& odd = odd_[port];
         counts.multicast_xmit_packets = odd.multicast_xmit;
         counts.multicast_rcv_packets = odd.multicast_rcv;
-        counts.rcv_errors = odd.rcv_errors;
+        counts.rcv_errors = odd.rcv_errors();
         counts.rcv_remote_physical_errors = odd.rcv_remote_physical;
         counts.rcv_switch_relay_errors = odd.rcv_relay;
         counts.xmit_discards = odd.inactive_discards + odd.lifetime_discards + odd.hoq_discards;

@@ -104,7 +104,8 @@ static_assert(sizeof(Rx) == 64);
 struct Odd {
     std::uint64_t multicast_xmit = 0;
     std::uint64_t multicast_rcv = 0;
-    std::uint64_t rcv_errors = 0;
+    std::uint64_t local_physical = 0;  ///< Wrong check sums: VCRC, and at an adapter ICRC.
+    std::uint64_t malformed = 0;
     std::uint64_t rcv_remote_physical = 0;
     std::uint64_t rcv_relay = 0;
     std::uint64_t inactive_discards = 0;
@@ -119,6 +120,8 @@ struct Odd {
     std::uint64_t rcv_becn = 0;
     std::uint64_t lost = 0;  ///< On the cable behind this port: for checkers, no counter has it.
     std::uint64_t lost_words = 0;
+
+    std::uint64_t rcv_errors() const { return local_physical + malformed; }
 };
 
 class Plant {

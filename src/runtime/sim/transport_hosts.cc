@@ -2,8 +2,10 @@
 #include "runtime/sim/transport_hosts.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/check.h"
+#include "core/wire/arrival.h"
 
 namespace softib::sim {
 
@@ -11,6 +13,8 @@ namespace {
 
 constexpr std::uint64_t kPsPerNs = 1000;
 constexpr std::uint8_t kTag = 1;  // Lost packets are told.
+constexpr std::size_t kBytesMin =
+    wire::Lrh::kBytes + wire::Bth::kBytes + wire::kIcrcBytes + wire::kVcrcBytes;
 
 bool has_bytes(const hca::Payload& payload) {
     return std::ranges::none_of(payload.parts(),
@@ -51,15 +55,58 @@ void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
         return;
     }
     host.busy = true;
-    net.inject(port, {.body = body,
-                      .dlid = headers.lrh.dlid.value,
-                      .slid = headers.lrh.slid.value,
-                      .bytes = static_cast<std::uint16_t>(headers.lrh.pkt_len * 4 + wire::kVcrcBytes),
-                      .sl = headers.lrh.sl,
-                      .tag = kTag});
+    net.inject(port,
+               {.body = body,
+                .dlid = headers.lrh.dlid.value,
+                .slid = headers.lrh.slid.value,
+                .bytes = static_cast<std::uint16_t>(headers.lrh.pkt_len * 4 + wire::kVcrcBytes),
+                .sl = headers.lrh.sl,
+                .tag = kTag});
 }
 
-std::uint32_t TransportHosts::keep(std::uint32_t port, const hca::Transmit& transmit) {
+std::uint32_t TransportHosts::send_bytes(Engine& net, std::uint32_t port,
+                                         std::span<const std::uint8_t> bytes) {
+    const PlantConfig& config = net.config();
+    const std::uint32_t index = new_body(port);
+    Body& body = bodies_[index];
+    body.raw = true;
+    // Bytes that are not there count as zeros: such a packet is refused anyhow.
+    std::array<std::uint8_t, wire::Lrh::kBytes> head{};
+    std::ranges::copy(bytes.first(std::min(bytes.size(), head.size())), head.begin());
+    const auto lrh = wire::parse<wire::Lrh>(std::span<const std::uint8_t, head.size()>(head));
+    Packet packet{.body = index,
+                  .dlid = lrh.dlid.value,
+                  .slid = lrh.slid.value,
+                  .bytes = static_cast<std::uint16_t>(
+                      std::clamp<std::size_t>(bytes.size(), kBytesMin, config.packet_bytes_max)),
+                  .sl = lrh.sl,
+                  .vl = lrh.vl == wire::kVlManagement ? link::kVl15 : std::uint8_t{0},
+                  .tag = kTag};
+    switch (wire::check_arrival(bytes, {config.data_vls, config.packet_bytes_max})) {
+        case wire::Arrival::kPhysical:
+            packet.flags = packet_flag::kBad | packet_flag::kBrokenHere;
+            break;
+        case wire::Arrival::kMalformed:
+            packet.flags = packet_flag::kBrokenHere;
+            break;
+        case wire::Arrival::kGood:
+            if (const auto parsed = wire::parse_packet(bytes)) {
+                body.headers = parsed->headers;
+                body.bytes.assign(parsed->payload.begin(), parsed->payload.end());
+                body.length = static_cast<std::uint32_t>(body.bytes.size());
+            } else if (parsed.error() == wire::PacketError::kIcrc) {
+                packet.flags = packet_flag::kBadInside;
+            } else {
+                body.unknown = true;
+            }
+            break;
+    }
+    net.inject(port, packet);
+    return index;
+}
+
+/// Of a packet that has just begun its way.
+std::uint32_t TransportHosts::new_body(std::uint32_t port) {
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(bodies_.size()));
         bodies_.emplace_back();
@@ -67,9 +114,17 @@ std::uint32_t TransportHosts::keep(std::uint32_t port, const hca::Transmit& tran
     const std::uint32_t index = free_.back();
     free_.pop_back();
     Body& body = bodies_[index];
-    body.headers = transmit.headers;
     body.port = port;
-    body.left = false;
+    body.left = body.raw = body.unknown = false;
+    body.length = 0;
+    body.bytes.clear();
+    return index;
+}
+
+std::uint32_t TransportHosts::keep(std::uint32_t port, const hca::Transmit& transmit) {
+    const std::uint32_t index = new_body(port);
+    Body& body = bodies_[index];
+    body.headers = transmit.headers;
     body.length = transmit.payload.length();
     body.bytes.resize(has_bytes(transmit.payload) ? body.length : 0);
     if (!body.bytes.empty()) {
@@ -83,22 +138,31 @@ void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& pack
     body.headers.lrh.vl = packet.vl;
     body.headers.bth.fecn = (packet.flags & packet_flag::kFecn) != 0;
     body.headers.bth.becn = (packet.flags & packet_flag::kBecn) != 0;
-    hosts_[port].hca->handle_packet(body.headers, body.payload(), now_ns(net));
+    const bool heard = !body.unknown && has_hca(port);
+    if (heard) {
+        hosts_[port].hca->handle_packet(body.headers, body.payload(), now_ns(net));
+    } else {
+        ++unknown_;
+    }
     if (!is_multicast(Lid{packet.dlid})) {
         free_.push_back(packet.body);
     }
-    pump(net, port);
+    if (heard) {
+        pump(net, port);
+    }
 }
 
 void TransportHosts::sent(Engine& net, std::uint32_t port, const Packet& packet) {
     bodies_[packet.body].left = true;
-    hosts_[port].busy = false;
-    pump(net, port);
+    if (!bodies_[packet.body].raw) {
+        hosts_[port].busy = false;
+        pump(net, port);
+    }
 }
 
 void TransportHosts::dropped(Engine& net, const Packet& packet) {
     const Body& body = bodies_[packet.body];
-    const bool never_left = !body.left;
+    const bool never_left = !body.left && !body.raw;
     const std::uint32_t port = body.port;
     if (!is_multicast(Lid{packet.dlid})) {
         free_.push_back(packet.body);

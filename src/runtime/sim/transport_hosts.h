@@ -7,6 +7,7 @@
 // travels as a length.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/hca/hca.h"
@@ -22,6 +23,10 @@ class TransportHosts {
     /// After something was posted to the HCA of a port, or changed in it.
     void pump(Engine& net, std::uint32_t port);
 
+    /// A packet that no HCA has made, whatever its bytes are: a port that keeps to no rule sends
+    /// it. At a port with an HCA, which sends on beside it. Returns the number of its body.
+    std::uint32_t send_bytes(Engine& net, std::uint32_t port, std::span<const std::uint8_t> bytes);
+
     // For the network.
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
@@ -31,6 +36,10 @@ class TransportHosts {
     /// Packets whose headers are kept: those in the network. Of multicasts they stay, since nobody
     /// says when the last copy is gone.
     std::size_t bodies() const { return bodies_.size() - free_.size(); }
+    bool is_raw(const Packet& packet) const { return bodies_[packet.body].raw; }
+    /// Packets to the agents of switches, which are not here, and those of send_bytes whose check
+    /// sums are right but whose headers no transport knows. Nobody answers them.
+    std::uint64_t unknown() const { return unknown_; }
 
   private:
     struct Host {
@@ -44,17 +53,24 @@ class TransportHosts {
         std::uint32_t length = 0;
         std::uint32_t port = 0;  ///< Whose it is,
         bool left = false;       ///< and whether it has begun to leave it.
+        bool raw = false;        ///< Not made by the HCA,
+        bool unknown = false;    ///< and its headers are in vain.
 
         hca::Payload payload() const;
     };
     static std::uint64_t now_ns(const Engine& net) { return net.now() / 1000; }
+    bool has_hca(std::uint32_t port) const {
+        return port < hosts_.size() && hosts_[port].hca != nullptr;
+    }
     void send(Engine& net, std::uint32_t port, Host& host, const hca::Transmit& transmit);
     void arm(Engine& net, std::uint32_t port, Host& host);
     std::uint32_t keep(std::uint32_t port, const hca::Transmit& transmit);
+    std::uint32_t new_body(std::uint32_t port);
 
     std::vector<Host> hosts_;  ///< By port.
     std::vector<Body> bodies_;
     std::vector<std::uint32_t> free_;
+    std::uint64_t unknown_ = 0;
 };
 
 }  // namespace softib::sim
