@@ -13,8 +13,8 @@
 // first.
 //
 // engine.cc is what every packet does; engine_rare.cc is multicast, choice among ports, limits and
-// faults. Who sits at the ends is a Network's business: the engine keeps for it what began to
-// leave.
+// faults; engine_counts.cc counts by lane where somebody asked for it. Who sits at the ends is a
+// Network's business: the engine keeps for it what began to leave.
 
 #include <cstdint>
 #include <vector>
@@ -43,6 +43,7 @@ class Engine : public Plant {
     TimePs now() const { return queue_.now(); }
     const EngineStats& stats() const { return stats_; }
     agent::PortCounts counts(std::uint32_t port) const { return counts_at(port, now()); }
+    agent::LaneCounts lane_counts(std::uint32_t port) const { return lanes_at(port, now()); }
     std::uint64_t packets_inside() const { return packets_.live(); }
     /// Nothing will happen any more by itself.
     bool idle() const { return queue_.empty(); }
@@ -160,6 +161,17 @@ class Engine : public Plant {
     void end_wait(Tx& tx);
     void flush(std::uint32_t port);
     sw::StallCounter& stall(std::uint32_t port, std::uint8_t vl);
+
+    // engine_counts.cc: of ports that count by lane.
+    void count_sent(std::uint32_t port, const Packet& packet);
+    void count_received(const Rx& rx, const Packet& packet);
+    void count_pop(Tx& tx, const Lane& from);
+    void count_congested(std::uint32_t port, std::uint8_t vl);
+    void count_late(std::uint32_t port, std::uint8_t vl) {
+        if (!waits_.empty()) {
+            ++waits_[lane_index(port, vl)].discards;
+        }
+    }
 
     std::vector<Errors> errors_;            ///< By port; empty until needed, as all below.
     std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.

@@ -41,6 +41,9 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
         packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
         log(in, packet);
     };
+    if ((rx.special & rx_special::kCounted) != 0) {
+        count_received(rx, packet);
+    }
     if ((packet.flags & (packet_flag::kFecn | packet_flag::kBecn)) != 0) {
         Odd& seen = odd(rx.self);
         seen.rcv_fecn += (packet.flags & packet_flag::kFecn) != 0 ? 1 : 0;
@@ -153,7 +156,7 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
         }
     }
     if (count == 0) {
-        ++odd(rx.self).rcv_relay;
+        ++odd(rx.self).dlid_mapping;
         discard(index);
         return;
     }
@@ -244,6 +247,7 @@ bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
     if ((tx.special & tx_special::kLimited) != 0) {
         if (!stalls_.empty() && stall(port, vl).stalled(now())) {
             ++odd(port).hoq_discards;
+            count_late(port, vl);
             discard(index);
             return true;
         }
@@ -253,9 +257,12 @@ bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
         Lane& to = lane(port, vl);
         const std::uint16_t blocks = link::blocks_of(packet.bytes);
         const sw::MarkingRule& rule = marking_[port];
-        if (to.queued_blocks >= sw::congested_from(rule, buffer_blocks()) &&
-            markers_[port].marks(rule, to.queued_blocks, buffer_blocks(), blocks,
-                                 to.may_send(blocks, now()))) {
+        const bool congested = to.queued_blocks >= sw::congested_from(rule, buffer_blocks());
+        if (congested && (tx.special & tx_special::kCounted) != 0) {
+            count_congested(port, vl);
+        }
+        if (congested && markers_[port].marks(rule, to.queued_blocks, buffer_blocks(), blocks,
+                                              to.may_send(blocks, now()))) {
             packet.flags |= packet_flag::kFecn;
             ++odd(port).marked;
         }
@@ -320,6 +327,7 @@ void Engine::enforce_limits(std::uint32_t port) {
             } else {
                 ++odd(port).lifetime_discards;
             }
+            count_late(port, vl);
             discard(pop_head(tx, vl, from));
             dropped = true;
         }
@@ -349,6 +357,9 @@ void Engine::end_wait(Tx& tx) {
 /// A packet begins to leave a port that is not like others. True: it is gone.
 bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
     const Tx& tx = tx_[port];
+    if ((tx.special & tx_special::kCounted) != 0) {
+        count_sent(port, packet);
+    }
     if ((tx.special & tx_special::kLimited) != 0 && !stalls_.empty() &&
         packet.in_vl != link::kVl15) {
         stall(port, packet.in_vl).sent();
