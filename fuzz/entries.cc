@@ -10,6 +10,7 @@
 #include "core/wire/crc.h"
 #include "core/wire/formats.h"
 #include "core/wire/packet.h"
+#include "core/wire/roce.h"
 #include "core/wire/smp.h"
 #include "management_entries.h"
 #include "transport_entries.h"
@@ -119,8 +120,65 @@ bool packets_hold(Input input) {
     return parsed_packet_holds(bytes);
 }
 
+/// The same of a RoCEv2 frame; but what pads it goes, and a UDP check sum.
+bool parsed_frame_holds(Input input) {
+    const auto frame = parse_roce_frame(input);
+    if (!frame) {
+        return to_string(frame.error()) != "?";
+    }
+    std::vector<std::uint8_t> emitted(input.size());
+    const auto size = emit_roce_frame(*frame, emitted);
+    if (!size) {
+        return false;
+    }
+    const auto again = parse_roce_frame(std::span(emitted).first(*size));
+    return again && again->ethernet == frame->ethernet && again->vlan == frame->vlan &&
+           again->roce.fields == frame->roce.fields &&
+           again->roce.packet.headers == frame->roce.packet.headers &&
+           std::ranges::equal(again->roce.packet.payload, frame->roce.packet.payload);
+}
+
+/// As it is; as a socket's payload from random addresses; and with types, lengths and check sums
+/// that random bytes never have. The first byte says which IP.
+bool roce_holds(Input input) {
+    const auto route = parse<Grh>(input);
+    if (!parsed_frame_holds(input) || !route) {
+        return parsed_frame_holds(input);
+    }
+    const auto packet = parse_roce_payload(input.subspan(Grh::kBytes), *route, {}, CheckIcrc::kNo);
+    if (packet && packet->headers.grh->dgid != route->dgid) {
+        return false;
+    }
+    const bool ipv4 = input[0] % 2 == 0;
+    const std::size_t ip_bytes = ipv4 ? Ipv4Header::kBytes : Grh::kBytes;
+    const std::size_t bth = EthernetHeader::kBytes + ip_bytes + UdpHeader::kBytes;
+    std::vector<std::uint8_t> bytes(input.begin(), input.end());
+    bytes.resize(bth + std::max<std::size_t>(bytes.size() / 4 * 4, Bth::kBytes + kIcrcBytes));
+    const auto udp_payload = std::span(bytes).subspan(bth);
+    bytes[bth + 1] &= 0xF0;
+    RoceFrame frame;
+    frame.roce.fields.source_port = input[1];
+    Grh& grh = frame.roce.packet.headers.grh.emplace(*route);
+    grh.sgid = ipv4 ? ipv4_gid(load_be<std::uint32_t>(&input[8])) : grh.sgid;
+    grh.dgid = ipv4 ? ipv4_gid(load_be<std::uint32_t>(&input[12])) : grh.dgid;
+    // The headers of a packet of this length, then the bytes' own behind them.
+    frame.roce.packet.headers.bth.opcode = opcode(Transport::kRc, Operation::kSendOnly);
+    const auto body = udp_payload.first(udp_payload.size() - kIcrcBytes);
+    std::vector<std::uint8_t> tail(body.begin(), body.end());
+    frame.roce.packet.payload = body.subspan(Bth::kBytes);
+    if (emit_roce_frame(frame, bytes) != bytes.size()) {
+        return is_ipv4(grh.sgid) != is_ipv4(grh.dgid) || body.size() > kPayloadBytesMax;
+    }
+    std::ranges::copy(tail, body.begin());
+    const auto datagram = std::span(bytes).subspan(EthernetHeader::kBytes);
+    const auto icrc = icrc_of_datagram(datagram.first(datagram.size() - kIcrcBytes));
+    store_be(&bytes[bytes.size() - kIcrcBytes], icrc.value_or(0));
+    return icrc && parsed_frame_holds(bytes);
+}
+
 constexpr Entry kEntries[] = {
     {"Packets", packets_hold},
+    {"Roce", roce_holds},
     {"MadViews", views_hold},
     {"MultiPathGids", multi_path_gids_hold},
     {"RmppEndpoint", rmpp_endpoint_holds},

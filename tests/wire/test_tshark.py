@@ -4,7 +4,7 @@
 
 test_tshark.py WRITE_SAMPLES: write_samples makes a capture of random packets and says what is in
 them; tshark, whose authors read the specification without us, says what it sees. It shows check sums
-but does not compute them; the ICRC, a CRC-32 over masked bytes, zlib does.
+but does not compute them; the ICRC, a CRC-32 over masked bytes, zlib does, and the VCRC we divide here.
 """
 import collections
 import ipaddress
@@ -159,11 +159,11 @@ def tshark_name(struct, field):
     return f"infiniband.{prefix}.{RENAMED.get(f'{struct}.{field}', field.lower())}"
 
 
-def frames_of(capture):
+def frames_of(capture, *options):
     """Frame number -> field name -> values in order, as tshark prints them."""
     # A random payload may look like RPC over RDMA.
-    xml = subprocess.run(["tshark", "-r", capture, "-T", "pdml", "--disable-protocol", "rpcordma"],
-                         check=True, capture_output=True).stdout
+    xml = subprocess.run(["tshark", "-r", capture, "-T", "pdml", "--disable-protocol", "rpcordma",
+                          *options], check=True, capture_output=True).stdout
     frames = {}
     for number, packet in enumerate(ElementTree.fromstring(xml).iter("packet"), 1):
         values = collections.defaultdict(list)
@@ -234,6 +234,19 @@ def icrc_is_right(packet):
     return zlib.crc32(masked).to_bytes(4, "little") == packet[-6:-2]
 
 
+def vcrc_is_right(packet):
+    """Whether the packet and its VCRC leave the rest that every right one leaves: a division by
+    x^16 + x^12 + x^3 + x + 1, which begins with ones, takes each byte's lowest bit first, and ends with
+    the rest turned round (IBA vol. 1, 7.8.2)."""
+    rest = 0xffff
+    for byte in packet[:-2]:
+        for bit in range(8):
+            carry = (rest >> 15) ^ (byte >> bit & 1)
+            rest = rest << 1 & 0xffff ^ (0x100b if carry else 0)
+    sent = "".join(str(byte >> bit & 1) for byte in packet[-2:] for bit in range(8))
+    return int(sent, 2) == rest ^ 0xffff
+
+
 def main():
     if shutil.which("tshark") is None:
         print("skipped: tshark is not installed")
@@ -244,6 +257,8 @@ def main():
         complaints, agreed = compare(expected, frames_of(capture))
         complaints += [f"packet {number}: zlib computes another ICRC"
                        for number, packet in enumerate(packets_of(capture), 1) if not icrc_is_right(packet)]
+        complaints += [f"packet {number}: its VCRC is another one"
+                       for number, packet in enumerate(packets_of(capture), 1) if not vcrc_is_right(packet)]
     print("\n".join(complaints[:COMPLAINTS_SHOWN]))
     print(f"{agreed} values agree, {len(complaints)} do not")
     return 1 if complaints or not agreed else 0

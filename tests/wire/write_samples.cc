@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes packets with a random MAD of many kinds, then packets of every opcode, as a pcap file (its
-// argument), and what is in them to standard output: "FRAME STRUCT FIELD VALUE", a line each.
+// argument), and what is in them to standard output (samples.h).
 // test_tshark.py and test_libibmad.py compare the two.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdio>
-#include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <vector>
 
-#include "core/base/prng.h"
 #include "core/wire/bytes.h"
 #include "core/wire/cc.h"
 #include "core/wire/cm.h"
@@ -21,156 +16,40 @@
 #include "core/wire/packet.h"
 #include "core/wire/pm.h"
 #include "core/wire/smp.h"
+#include "samples.h"
 
 namespace softib::wire {
 
 namespace {
 
-constexpr int kSamplesEach = 20;
 // Wireshark 4.0 reads no bare InfiniBand packets (link type 247), but those of an Endace card.
 constexpr std::uint32_t kLinkTypeErf = 197;
 constexpr std::uint8_t kErfInfiniBand = 21;
 constexpr std::uint8_t kErfInfiniBandLink = 25;
 constexpr std::size_t kErfBytes = 16;
 
-template <typename M>
-M random_value(Prng& prng, std::size_t width) {
-    M value{};
-    if constexpr (Attribute<M>) {
-        std::apply(
-            [&](const auto&... field) {
-                ((value.*field.member =
-                      random_value<std::remove_cvref_t<decltype(value.*field.member)>>(
-                          prng, field.width)),
-                 ...);
-            },
-            kFields<M>);
-    } else if constexpr (detail::kIsArray<M>) {
-        for (auto& element : value) {
-            element = random_value<typename M::value_type>(prng, width);
-        }
-    } else if constexpr (std::is_same_v<M, Gid>) {
-        value.bytes = random_value<decltype(Gid::bytes)>(prng, 8);
-    } else if constexpr (detail::kIsText<M>) {
-        const auto length = prng.below(value.chars.size());
-        for (std::size_t i = 0; i < length; ++i) {
-            value.chars[i] = static_cast<char>('a' + prng.below(26));
-        }
-    } else {
-        value = detail::from_number<M>(prng.next() >> (64 - width));
-    }
-    return value;
+/// The header of Endace's record format in front.
+void write_erf(Samples& out, std::uint8_t erf_type, std::span<const std::uint8_t> bytes) {
+    std::array<std::uint8_t, kErfBytes> erf{};
+    erf[8] = erf_type;
+    store_be(&erf[10], static_cast<std::uint16_t>(kErfBytes + bytes.size()));
+    store_be(&erf[14], static_cast<std::uint16_t>(bytes.size()));
+    out.write_frame(erf, bytes);
 }
 
-template <typename M>
-std::string text_of(const M& value) {
-    if constexpr (detail::kIsArray<M>) {
-        std::string list;
-        for (const auto& element : value) {
-            list += (list.empty() ? "" : ",") + text_of(element);
-        }
-        return list;
-    } else if constexpr (std::is_same_v<M, Gid>) {
-        return to_string(value);
-    } else if constexpr (detail::kIsText<M>) {
-        return '"' + std::string(value.view()) + '"';
-    } else {
-        return std::to_string(detail::to_number(value));
-    }
+void write(Samples& out, const MadBytes& mad, bool subnet_management) {
+    const std::uint32_t qp = subnet_management ? 0 : 1;
+    PacketHeaders headers;
+    headers.lrh.vl = subnet_management ? kVlManagement : 0;
+    headers.lrh.dlid = Lid{1};
+    headers.lrh.slid = Lid{2};
+    headers.bth.opcode = opcode(Transport::kUd, Operation::kSendOnly);
+    headers.bth.p_key = kPKeyDefaultFull;
+    headers.bth.dest_qp = Qpn{qp};
+    headers.deth = {.q_key = QKey{qp * 0x80010000}, .src_qp = Qpn{qp}};
+    std::array<std::uint8_t, kPacketBytesMax> bytes;
+    write_erf(out, kErfInfiniBand, std::span(bytes).first(*emit_packet(headers, mad, bytes)));
 }
-
-/// Frames go to the file, their contents to standard output.
-class Samples {
-  public:
-    explicit Samples(const char* path) : file_(path, std::ios::binary) {
-        put_le(0xA1B2C3D4);
-        put_le(4U << 16 | 2);  // Version 2.4.
-        put_le(0);
-        put_le(0);
-        put_le(0x40000);
-        put_le(kLinkTypeErf);
-    }
-
-    Prng& prng() { return prng_; }
-    bool good() { return file_.flush().good(); }
-
-    template <Attribute T>
-    void describe(std::string_view name, const T& value) {
-        const auto line = [&](const auto& field) {
-            const auto& member = value.*field.member;
-            using M = std::remove_cvref_t<decltype(member)>;
-            if constexpr (Attribute<M>) {
-                describe(field.name, member);
-            } else if constexpr (Attribute<typename detail::Element<M>::Type>) {
-                describe_list(name, member);
-            } else {
-                tell(name, field.name, text_of(member));
-            }
-        };
-        std::apply([&](const auto&... field) { (line(field), ...); }, kFields<T>);
-    }
-
-    /// Of an array of attributes: each field of all of them.
-    template <Attribute E, std::size_t N>
-    void describe_list(std::string_view name, const std::array<E, N>& elements) {
-        const auto line = [&](const auto& field) {
-            std::string list;
-            for (const E& element : elements) {
-                list += (list.empty() ? "" : ",") + text_of(element.*field.member);
-            }
-            tell(name, field.name, list);
-        };
-        std::apply([&](const auto&... field) { (line(field), ...); }, kFields<E>);
-    }
-
-    void tell(std::string_view name, std::string_view field, const std::string& value) {
-        std::printf("%d %.*s %.*s %s\n", frame_, static_cast<int>(name.size()), name.data(),
-                    static_cast<int>(field.size()), field.data(), value.c_str());
-    }
-
-    void write(const MadBytes& mad, bool subnet_management) {
-        const std::uint32_t qp = subnet_management ? 0 : 1;
-        PacketHeaders headers;
-        headers.lrh.vl = subnet_management ? kVlManagement : 0;
-        headers.lrh.dlid = Lid{1};
-        headers.lrh.slid = Lid{2};
-        headers.bth.opcode = opcode(Transport::kUd, Operation::kSendOnly);
-        headers.bth.p_key = kPKeyDefaultFull;
-        headers.bth.dest_qp = Qpn{qp};
-        headers.deth = {.q_key = QKey{qp * 0x80010000}, .src_qp = Qpn{qp}};
-        std::array<std::uint8_t, kPacketBytesMax> bytes;
-        write_frame(kErfInfiniBand, std::span(bytes).first(*emit_packet(headers, mad, bytes)));
-    }
-
-    void write_frame(std::uint8_t erf_type, std::span<const std::uint8_t> bytes) {
-        std::array<std::uint8_t, kErfBytes> erf{};
-        erf[8] = erf_type;
-        store_be(&erf[10], static_cast<std::uint16_t>(kErfBytes + bytes.size()));
-        store_be(&erf[14], static_cast<std::uint16_t>(bytes.size()));
-        put_le(0);  // Nobody looks at the time.
-        put_le(0);
-        put_le(static_cast<std::uint32_t>(kErfBytes + bytes.size()));
-        put_le(static_cast<std::uint32_t>(kErfBytes + bytes.size()));
-        put(erf);
-        put(bytes);
-        ++frame_;
-    }
-
-  private:
-    void put(std::span<const std::uint8_t> bytes) {
-        file_.write(reinterpret_cast<const char*>(bytes.data()),
-                    static_cast<std::streamsize>(bytes.size()));
-    }
-    void put_le(std::uint32_t value) {
-        std::array<std::uint8_t, 4> bytes;
-        store_be(bytes.data(), std::byteswap(value));
-        put(bytes);
-    }
-
-    std::ofstream file_;
-    Prng prng_{1};
-    int frame_ = 1;
-};
 
 MadRepr header(Samples& out, MgmtClass mgmt_class, std::uint8_t version, Method method,
                std::uint16_t attribute) {
@@ -201,7 +80,7 @@ void smp(Samples& out, std::string_view name, SmAttribute attribute, const T& va
     out.tell("SMP", "M_Key", std::to_string(view.mkey()));
     emit(value, view.data());
     out.describe(name, value);
-    out.write(mad, true);
+    write(out, mad, true);
 }
 
 template <Attribute T>
@@ -241,7 +120,7 @@ void directed_smps(Samples& out) {
         const auto value = random_value<NodeInfo>(out.prng(), 0);
         emit(value, view.data());
         out.describe("NodeInfo", value);
-        out.write(mad, true);
+        write(out, mad, true);
     }
 }
 
@@ -272,7 +151,7 @@ void records(Samples& out, std::string_view name, SaAttribute attribute) {
         const auto value = random_value<T>(out.prng(), 0);
         emit(value, view.data());
         out.describe(name, value);
-        out.write(mad, false);
+        write(out, mad, false);
     }
 }
 
@@ -288,7 +167,7 @@ void rmpps(Samples& out) {
         rmpp.rmpp_flags |= rmpp_flag::kActive;
         Sa<std::uint8_t>(mad).set_rmpp(rmpp);
         out.describe(rmpp.rmpp_type == RmppType::kData ? "RMPP" : "RMPP_ACK", rmpp);
-        out.write(mad, false);
+        write(out, mad, false);
     }
 }
 
@@ -302,7 +181,7 @@ void gmps(Samples& out, std::string_view name, MgmtClass mgmt_class, std::uint8_
         emit(value, mgmt_class == MgmtClass::kPerf ? std::span<std::uint8_t>(pm_data(mad))
                                                    : std::span<std::uint8_t>(cm_data(mad)));
         out.describe(name, value);
-        out.write(mad, false);
+        write(out, mad, false);
     }
 }
 
@@ -334,7 +213,7 @@ void settings(Samples& out, std::string_view name, CcAttribute attribute) {
                         ? std::span<std::uint8_t>(view.log())
                         : std::span<std::uint8_t>(view.data()));
         out.describe(name, value);
-        out.write(mad, false);
+        write(out, mad, false);
     }
 }
 
@@ -385,23 +264,11 @@ void write_congestion_control(Samples& out) {
 void packets(Samples& out, std::uint8_t opcode, const OpcodeInfo& info) {
     Prng& prng = out.prng();
     for (int i = 0; i < kSamplesEach; ++i) {
-        PacketHeaders headers;
-        headers.lrh = random_value<Lrh>(prng, 0);
+        PacketHeaders headers = random_headers(prng, opcode);
         if (i % 2 == 0) {
             headers.grh = random_value<Grh>(prng, 0);
         }
-        headers.bth = random_value<Bth>(prng, 0);
-        headers.bth.opcode = opcode;
-        headers.xrc_eth = random_value<XrcEth>(prng, 0);
-        headers.deth = random_value<Deth>(prng, 0);
-        headers.reth = random_value<Reth>(prng, 0);
-        headers.atomic_eth = random_value<AtomicEth>(prng, 0);
-        headers.aeth = random_value<Aeth>(prng, 0);
-        headers.atomic_ack_eth = random_value<AtomicAckEth>(prng, 0);
-        headers.imm_dt = random_value<ImmDt>(prng, 0);
-        headers.ieth = random_value<Ieth>(prng, 0);
-        std::vector<std::uint8_t> payload(info.has_payload ? 8 + prng.below(60) : 0);
-        std::ranges::generate(payload, [&] { return static_cast<std::uint8_t>(prng.next()); });
+        const auto payload = random_bytes(prng, info.has_payload ? 8 + prng.below(60) : 0);
         std::array<std::uint8_t, kPacketBytesMax> buffer;
         const auto bytes = std::span(buffer).first(*emit_packet(headers, payload, buffer));
         const PacketHeaders sent = parse_packet(bytes)->headers;
@@ -410,25 +277,13 @@ void packets(Samples& out, std::uint8_t opcode, const OpcodeInfo& info) {
             out.describe("GRH", *sent.grh);
         }
         out.describe("BTH", sent.bth);
-        const auto describe = [&](std::uint8_t bit, std::string_view name, const auto& header) {
-            if ((info.headers & bit) != 0) {
-                out.describe(name, header);
-            }
-        };
-        // Of XRC Wireshark reads no further than the BTH.
-        if (info.transport != Transport::kXrc) {
-            describe(extended::kDeth, "DETH", sent.deth);
-            describe(extended::kReth, "RETH", sent.reth);
-            describe(extended::kAtomicEth, "AtomicETH", sent.atomic_eth);
-            describe(extended::kAeth, "AETH", sent.aeth);
-            describe(extended::kAtomicAckEth, "AtomicAckETH", sent.atomic_ack_eth);
-            describe(extended::kImmDt, "ImmDt", sent.imm_dt);
-            describe(extended::kIeth, "IETH", sent.ieth);
+        if (is_read_whole(info.transport)) {
+            describe_extended(out, info, sent);
             const std::uint8_t* crcs = &bytes[bytes.size() - kIcrcBytes - kVcrcBytes];
             out.tell("CRC", "Invariant", std::to_string(load_be<std::uint32_t>(crcs)));
             out.tell("CRC", "Variant", std::to_string(load_be<std::uint16_t>(crcs + kIcrcBytes)));
         }
-        out.write_frame(kErfInfiniBand, bytes);
+        write_erf(out, kErfInfiniBand, bytes);
     }
 }
 
@@ -446,11 +301,12 @@ void write_packets(Samples& out) {
         packet.op = static_cast<FlowControlOp>(i % 2);
         emit_flow_control(packet, head);
         out.describe("FlowControl", *parse_flow_control(head));
-        out.write_frame(kErfInfiniBandLink, bytes);
+        write_erf(out, kErfInfiniBandLink, bytes);
     }
 }
 
-void write_all(Samples& out) {
+bool write_all(const char* path) {
+    Samples out(path, kLinkTypeErf);
     directed_smps(out);
     smps<NodeDescription>(out, "NodeDescription", SmAttribute::kNodeDescription);
     smps<NodeInfo>(out, "NodeInfo", SmAttribute::kNodeInfo);
@@ -507,6 +363,7 @@ void write_all(Samples& out) {
     messages<CmDreq>(out, "DREQ", CmAttribute::kDreq);
     messages<CmDrep>(out, "DREP", CmAttribute::kDrep);
     write_packets(out);
+    return out.good();
 }
 
 }  // namespace
@@ -518,9 +375,7 @@ int main(int argc, char** argv) {
         std::fputs("usage: write_samples FILE.pcap\n", stderr);
         return 2;
     }
-    softib::wire::Samples samples(argv[1]);
-    softib::wire::write_all(samples);
-    if (!samples.good()) {
+    if (!softib::wire::write_all(argv[1])) {
         std::fprintf(stderr, "cannot write %s; is its folder there?\n", argv[1]);
         return 1;
     }

@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/agent/pma.h"
 
-#include <algorithm>
-#include <limits>
-
+#include "core/agent/pma_request.h"
 #include "core/wire/class_port_info.h"
-#include "core/wire/pm.h"
 #include "core/wire/port_counters.h"
 #include "core/wire/port_counters_extended.h"
-#include "core/wire/port_data_sl.h"
 #include "core/wire/port_extended_speeds_counters.h"
 #include "core/wire/port_flow_ctl_counters.h"
 #include "core/wire/port_op_rcv_counters.h"
 #include "core/wire/port_rcv_con_ctrl.h"
 #include "core/wire/port_rcv_error_details.h"
 #include "core/wire/port_samples_result.h"
-#include "core/wire/port_sl_rcv_becn.h"
-#include "core/wire/port_sl_rcv_fecn.h"
 #include "core/wire/port_vl_op_data.h"
 #include "core/wire/port_vl_op_packets.h"
 #include "core/wire/port_vl_xmit_flow_ctl_update_errors.h"
-#include "core/wire/port_vl_xmit_time_cong.h"
-#include "core/wire/port_vl_xmit_wait_counters.h"
 #include "core/wire/port_xmit_con_ctrl.h"
 #include "core/wire/port_xmit_discard_details.h"
-#include "core/wire/sw_port_vl_congestion.h"
 
 namespace softib::agent {
 
@@ -37,19 +28,6 @@ constexpr std::uint16_t kCapability =
     wire::pm_capability::kAllPortSelect | wire::pm_capability::kIsExtendedWidthSupported |
     wire::pm_capability::kPortCountersXmitWaitSupported |
     wire::pm_capability::kIsRSFECModeSupported | wire::pm_capability::kIsQP1DroppedSupported;
-
-/// A counter of a narrower attribute stops at its largest value.
-template <typename T>
-T saturated(std::uint64_t value, unsigned bits = std::numeric_limits<T>::digits) {
-    const std::uint64_t most = (std::uint64_t{1} << bits) - 1;
-    return static_cast<T>(std::min(value, most));
-}
-
-/// One counter in the common set, and which bit of an attribute's select field it has.
-struct Counter {
-    std::uint64_t PortCounts::*value;
-    unsigned bit;
-};
 
 constexpr Counter kNarrow[] = {
     {&PortCounts::symbol_errors, 0},
@@ -97,8 +75,6 @@ constexpr Counter kWide[] = {
     {&PortCounts::vl15_dropped, 27},
     {&PortCounts::xmit_wait, 28},
     {&PortCounts::qp1_dropped, 29},
-    {&PortCounts::rcv_fecn, 30},  // In no select field of this attribute.
-    {&PortCounts::rcv_becn, 31},
 };
 
 /// Of PortRcvConCtrl.
@@ -107,97 +83,25 @@ constexpr Counter kCongestion[] = {
     {&PortCounts::rcv_becn, 1},
 };
 
-std::uint64_t key_of(std::uint32_t node, std::uint8_t port) {
-    return std::uint64_t{node} << 8 | port;
-}
+constexpr Counter kTimeCongested[] = {
+    {&PortCounts::time_congested, 0},
+};
+
+/// Of PortRcvErrorDetails.
+constexpr Counter kErrorDetails[] = {
+    {&PortCounts::local_physical_errors, 0}, {&PortCounts::malformed_packet_errors, 1},
+    {&PortCounts::dlid_mapping_errors, 3},   {&PortCounts::vl_mapping_errors, 4},
+    {&PortCounts::looping_errors, 5},
+};
 
 }  // namespace
 
 PortCounts& PortCounts::operator+=(const PortCounts& other) {
-    for (const Counter& counter : kWide) {
-        this->*counter.value += other.*counter.value;
+    for (const auto counter : kAllCounters) {
+        this->*counter += other.*counter;
     }
     return *this;
 }
-
-/// One request with everything that its handlers need.
-struct PerfAgent::Request {
-    const Node& node;
-    std::uint32_t id;
-    CounterSource& source;
-    std::span<std::uint8_t, wire::kPmDataBytes> data;
-    bool set;
-
-    /// The ports that a PortSelect means; false: there is no such port.
-    bool ports(PortNum select, std::uint8_t& first, std::uint8_t& last) const {
-        if (select.value == wire::kPmAllPorts) {
-            first = 1;
-            last = node.port_count();
-            return true;
-        }
-        first = last = select.value;
-        return select.value <= node.port_count() && (node.is_switch() || select.value != 0);
-    }
-
-    PortCounts count(std::uint8_t port) const {
-        PortCounts counts = source.read(id, port);
-        counts.link_downed = node.link_downed(port);
-        counts.rcv_constraint_errors += node.constraint_errors(port).rcv;
-        counts.xmit_constraint_errors += node.constraint_errors(port).xmit;
-        return counts;
-    }
-
-    PortCounts since(const Bases& bases, std::uint8_t first, std::uint8_t last) const {
-        PortCounts sum;
-        for (unsigned port = first; port <= last; ++port) {
-            PortCounts counts = count(static_cast<std::uint8_t>(port));
-            if (const auto base = bases.find(key_of(id, static_cast<std::uint8_t>(port)));
-                base != bases.end()) {
-                for (const Counter& counter : kWide) {
-                    counts.*counter.value -= base->second.*counter.value;
-                }
-            }
-            sum += counts;
-        }
-        return sum;
-    }
-
-    template <std::size_t N>
-    void reset(Bases& bases, std::uint8_t first, std::uint8_t last, std::uint32_t select,
-               const Counter (&counters)[N], const PortCounts& wanted) const {
-        for (unsigned port = first; port <= last; ++port) {
-            const PortCounts now = count(static_cast<std::uint8_t>(port));
-            PortCounts& base = bases[key_of(id, static_cast<std::uint8_t>(port))];
-            for (const Counter& counter : counters) {
-                if ((select >> counter.bit & 1) != 0) {
-                    base.*counter.value = now.*counter.value - wanted.*counter.value;
-                }
-            }
-        }
-    }
-
-    template <wire::Attribute T>
-    std::uint16_t put(const T& value) const {
-        std::ranges::fill(data, std::uint8_t{0});
-        wire::emit(value, data);
-        return status::kOk;
-    }
-
-    /// Counters of events that cannot happen here: zero, and a Set changes nothing.
-    template <wire::Attribute T>
-    std::uint16_t zeros() const {
-        const auto asked = wire::parse<T>(data);
-        std::uint8_t first = 0;
-        std::uint8_t last = 0;
-        if (!ports(asked.port_select, first, last)) {
-            return status::kInvalidField;
-        }
-        T answer;
-        answer.port_select = asked.port_select;
-        answer.counter_select = asked.counter_select;
-        return put(answer);
-    }
-};
 
 std::uint16_t PerfAgent::port_counters(const Request& r) {
     const auto asked = wire::parse<wire::PortCounters>(r.data);
@@ -212,8 +116,8 @@ std::uint16_t PerfAgent::port_counters(const Request& r) {
         wanted.rcv_words = asked.port_rcv_data;
         wanted.xmit_packets = asked.port_xmit_pkts;
         wanted.rcv_packets = asked.port_rcv_pkts;
-        r.reset(narrow_, first, last, asked.counter_select | std::uint32_t{asked.counter_select2} << 16,
-                kNarrow, wanted);
+        r.reset(narrow_, first, last,
+                asked.counter_select | std::uint32_t{asked.counter_select2} << 16, kNarrow, wanted);
     }
     const PortCounts sum = r.since(narrow_, first, last);
     wire::PortCounters answer;
@@ -324,6 +228,55 @@ std::uint16_t PerfAgent::congestion_received(const Request& r) {
     return r.put(answer);
 }
 
+std::uint16_t PerfAgent::congestion_sent(const Request& r) {
+    const auto asked = wire::parse<wire::PortXmitConCtrl>(r.data);
+    std::uint8_t first = 0;
+    std::uint8_t last = 0;
+    if (!r.ports(asked.port_select, first, last)) {
+        return status::kInvalidField;
+    }
+    if (r.set) {
+        PortCounts wanted;
+        wanted.time_congested = asked.port_xmit_time_cong;
+        r.reset(narrow_, first, last, asked.counter_select, kTimeCongested, wanted);
+    }
+    wire::PortXmitConCtrl answer;
+    answer.port_select = asked.port_select;
+    answer.counter_select = asked.counter_select;
+    answer.port_xmit_time_cong =
+        saturated<std::uint32_t>(r.since(narrow_, first, last).time_congested);
+    return r.put(answer);
+}
+
+std::uint16_t PerfAgent::error_details(const Request& r) {
+    const auto asked = wire::parse<wire::PortRcvErrorDetails>(r.data);
+    std::uint8_t first = 0;
+    std::uint8_t last = 0;
+    if (!r.ports(asked.port_select, first, last)) {
+        return status::kInvalidField;
+    }
+    if (r.set) {
+        PortCounts wanted;
+        wanted.local_physical_errors = asked.port_local_physical_errors;
+        wanted.malformed_packet_errors = asked.port_malformed_packet_errors;
+        wanted.dlid_mapping_errors = asked.port_dlid_mapping_errors;
+        wanted.vl_mapping_errors = asked.port_vl_mapping_errors;
+        wanted.looping_errors = asked.port_looping_errors;
+        r.reset(narrow_, first, last, asked.counter_select, kErrorDetails, wanted);
+    }
+    const PortCounts sum = r.since(narrow_, first, last);
+    wire::PortRcvErrorDetails answer;
+    answer.port_select = asked.port_select;
+    answer.counter_select = asked.counter_select;
+    answer.port_local_physical_errors = saturated<std::uint16_t>(sum.local_physical_errors);
+    answer.port_malformed_packet_errors = saturated<std::uint16_t>(sum.malformed_packet_errors);
+    answer.port_buffer_overrun_errors = saturated<std::uint16_t>(sum.buffer_overruns);
+    answer.port_dlid_mapping_errors = saturated<std::uint16_t>(sum.dlid_mapping_errors);
+    answer.port_vl_mapping_errors = saturated<std::uint16_t>(sum.vl_mapping_errors);
+    answer.port_looping_errors = saturated<std::uint16_t>(sum.looping_errors);
+    return r.put(answer);
+}
+
 std::uint16_t PerfAgent::samples_control(const Request& r) {
     const auto asked = wire::parse<wire::PortSamplesControl>(r.data);
     std::uint8_t first = 0;
@@ -358,7 +311,7 @@ std::uint16_t PerfAgent::samples_result(const Request& r) {
             continue;
         }
         const PortCounts now = r.since({}, first, last);
-        constexpr std::uint64_t PortCounts::*kSampled[] = {
+        constexpr std::uint64_t PortCounts::* kSampled[] = {
             nullptr,
             &PortCounts::xmit_words,
             &PortCounts::rcv_words,
@@ -421,7 +374,7 @@ std::optional<wire::MadBytes> PerfAgent::answer(const Node& node, std::uint32_t 
                 result = samples_result(r);
                 break;
             case wire::PmAttribute::kPortRcvErrorDetails:
-                result = r.zeros<wire::PortRcvErrorDetails>();
+                result = error_details(r);
                 break;
             case wire::PmAttribute::kPortOpRcvCounters:
                 result = r.zeros<wire::PortOpRcvCounters>();
@@ -438,36 +391,18 @@ std::optional<wire::MadBytes> PerfAgent::answer(const Node& node, std::uint32_t 
             case wire::PmAttribute::kPortVlXmitFlowCtlUpdateErrors:
                 result = r.zeros<wire::PortVlXmitFlowCtlUpdateErrors>();
                 break;
-            case wire::PmAttribute::kPortVlXmitWaitCounters:
-                result = r.zeros<wire::PortVlXmitWaitCounters>();
-                break;
             case wire::PmAttribute::kPortExtendedSpeedsCounters:
                 result = r.zeros<wire::PortExtendedSpeedsCounters>();
-                break;
-            case wire::PmAttribute::kSwPortVlCongestion:
-                result = r.zeros<wire::SwPortVlCongestion>();
                 break;
             case wire::PmAttribute::kPortRcvConCtrl:
                 result = congestion_received(r);
                 break;
-            case wire::PmAttribute::kPortSlRcvFecn:
-                result = r.zeros<wire::PortSlRcvFecn>();
-                break;
-            case wire::PmAttribute::kPortSlRcvBecn:
-                result = r.zeros<wire::PortSlRcvBecn>();
-                break;
             case wire::PmAttribute::kPortXmitConCtrl:
-                result = r.zeros<wire::PortXmitConCtrl>();
-                break;
-            case wire::PmAttribute::kPortVlXmitTimeCong:
-                result = r.zeros<wire::PortVlXmitTimeCong>();
-                break;
-            case wire::PmAttribute::kPortXmitDataSl:
-            case wire::PmAttribute::kPortRcvDataSl:
-                result = r.zeros<wire::PortRcvDataSl>();
+                result = congestion_sent(r);
                 break;
             default:
-                result = status::kUnsupportedAttribute;
+                result = lane_counters(r, static_cast<wire::PmAttribute>(header.attribute_id()))
+                             .value_or(status::kUnsupportedAttribute);
         }
     }
     const wire::Mad<std::uint8_t> out(answer);

@@ -5,12 +5,15 @@
 // somebody else's and only ever grow; a Set here is remembered as what to subtract. The 32-bit
 // and the 64-bit attributes are reset apart from each other, as in hardware.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
 
+#include "core/agent/lane_counts.h"
 #include "core/agent/node.h"
 #include "core/wire/mad.h"
+#include "core/wire/pm.h"
 #include "core/wire/port_samples_control.h"
 
 namespace softib::agent {
@@ -41,6 +44,14 @@ struct PortCounts {
     std::uint64_t qp1_dropped = 0;
     std::uint64_t rcv_fecn = 0;
     std::uint64_t rcv_becn = 0;
+    // Of rcv_errors:
+    std::uint64_t local_physical_errors = 0;
+    std::uint64_t malformed_packet_errors = 0;
+    // Of rcv_switch_relay_errors:
+    std::uint64_t dlid_mapping_errors = 0;
+    std::uint64_t vl_mapping_errors = 0;
+    std::uint64_t looping_errors = 0;
+    std::uint64_t time_congested = 0;  ///< Ticks in which one lane or more was.
 
     PortCounts& operator+=(const PortCounts& other);
 };
@@ -51,6 +62,8 @@ class CounterSource {
     /// Called before each request: all that was counted until now is in what read() returns next.
     virtual void refresh() {}
     virtual PortCounts read(std::uint32_t node, std::uint8_t port) = 0;
+    /// A source that does not tell lanes apart has none.
+    virtual LaneCounts read_lanes(std::uint32_t /*node*/, std::uint8_t /*port*/) { return {}; }
 };
 
 class PerfAgent {
@@ -72,11 +85,19 @@ class PerfAgent {
     std::uint16_t port_counters_extended(const Request& r);
     std::uint16_t discard_details(const Request& r);
     std::uint16_t congestion_received(const Request& r);
+    std::uint16_t congestion_sent(const Request& r);
+    std::uint16_t error_details(const Request& r);
     std::uint16_t samples_control(const Request& r);
     std::uint16_t samples_result(const Request& r);
+    // pma_lanes.cc
+    template <typename T, typename Element, std::size_t N>
+    std::uint16_t by_lane(const Request& r, std::array<Element, N> T::* field, PerLane kind);
+    /// Nothing: not an attribute of this kind.
+    std::optional<std::uint16_t> lane_counters(const Request& r, wire::PmAttribute attribute);
 
     Bases narrow_;
     Bases wide_;
+    std::unordered_map<std::uint64_t, LaneCounts> lane_bases_;
     std::unordered_map<std::uint64_t, Sampling> samplings_;
 };
 

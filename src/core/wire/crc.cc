@@ -118,7 +118,6 @@ std::uint32_t icrc(std::span<const std::uint8_t> packet) {
 std::optional<std::uint32_t> icrc_of_datagram(std::span<const std::uint8_t> datagram) {
     constexpr std::size_t kIpv4BytesMin = 20;
     constexpr std::size_t kIpv6Bytes = 40;
-    constexpr std::size_t kUdpChecksum = 6;
     if (datagram.empty()) {
         return std::nullopt;
     }
@@ -128,25 +127,34 @@ std::optional<std::uint32_t> icrc_of_datagram(std::span<const std::uint8_t> data
         datagram.size() < ip_bytes + kUdpBytes + Bth::kBytes) {
         return std::nullopt;
     }
-    Masked headers(datagram);
-    if (version == 4) {
+    const std::size_t bth = ip_bytes + kUdpBytes;
+    return icrc_of_datagram(datagram.first(bth), datagram.subspan(bth));
+}
+
+std::uint32_t icrc_of_datagram(std::span<const std::uint8_t> ip_and_udp,
+                               std::span<const std::uint8_t> from_bth) {
+    constexpr std::size_t kUdpChecksumBytes = 2;
+    constexpr auto kNoLrh = [] {
+        std::array<std::uint8_t, Lrh::kBytes> ones{};
+        ones.fill(0xFF);
+        return ones;
+    }();
+    Masked headers(ip_and_udp);
+    if (headers[0] >> 4 == 4) {
         headers.set(1);          // Type of service.
         headers.set(8);          // Time to live.
         headers.set_all(10, 2);  // Check sum.
     } else {
         headers.set_route(0);
     }
-    headers.set_all(ip_bytes + kUdpChecksum, 2);
-    headers.set(ip_bytes + kUdpBytes + kBthVariantByte);
-    constexpr auto kNoLrh = [] {
-        std::array<std::uint8_t, Lrh::kBytes> ones{};
-        ones.fill(0xFF);
-        return ones;
-    }();
+    headers.set_all(ip_and_udp.size() - kUdpChecksumBytes, kUdpChecksumBytes);
+    Masked bth(from_bth.first(Bth::kBytes));
+    bth.set(kBthVariantByte);
     Crc32 crc;
     crc.add(kNoLrh);
     crc.add(headers.bytes());
-    crc.add(datagram.subspan(headers.bytes().size()));
+    crc.add(bth.bytes());
+    crc.add(from_bth.subspan(Bth::kBytes));
     return crc.on_the_wire();
 }
 

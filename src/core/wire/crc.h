@@ -19,6 +19,11 @@ std::uint32_t icrc(std::span<const std::uint8_t> packet);
 /// of ones take the LRH's place. Nothing where there are no IP, UDP and base transport headers.
 std::optional<std::uint32_t> icrc_of_datagram(std::span<const std::uint8_t> datagram);
 
+/// The same, of a packet whose IP and UDP headers stand elsewhere than the rest, as with a socket.
+/// Who calls has seen that they are whole, and that the rest begins with a BTH.
+std::uint32_t icrc_of_datagram(std::span<const std::uint8_t> ip_and_udp,
+                               std::span<const std::uint8_t> from_bth);
+
 /// Of everything from the LRH to the ICRC; also the LPCRC of a flow control packet's four bytes.
 std::uint16_t vcrc(std::span<const std::uint8_t> bytes);
 

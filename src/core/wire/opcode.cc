@@ -9,12 +9,12 @@ namespace {
 
 struct Row {
     std::string_view name;  ///< Empty: reserved.
-    std::uint8_t headers = 0;
+    std::uint16_t headers = 0;
     bool has_payload = false;
     bool is_request = false;
 };
 
-/// By the operation's number, as a reliable connection has them.
+/// By the operation's number, as a reliable connection has them (RESYNC: a reliable datagram).
 constexpr std::array<Row, 32> kRows = [] {
     using namespace extended;
     std::array<Row, 32> rows{};
@@ -43,6 +43,7 @@ constexpr std::array<Row, 32> kRows = [] {
     row(O::kAtomicAcknowledge) = {"ATOMIC Acknowledge", kAeth | kAtomicAckEth, false, false};
     row(O::kCompareSwap) = {"CmpSwap", kAtomicEth, false, true};
     row(O::kFetchAdd) = {"FetchAdd", kAtomicEth, false, true};
+    row(O::kResync) = {"RESYNC", 0, false, true};
     row(O::kSendLastInvalidate) = {"SEND Last with Invalidate", kIeth, true, true};
     row(O::kSendOnlyInvalidate) = {"SEND Only with Invalidate", kIeth, true, true};
     return rows;
@@ -52,13 +53,18 @@ bool has_operation(Transport transport, Operation operation) {
     switch (transport) {
         case Transport::kRc:
         case Transport::kXrc:
-            return !kRows[static_cast<std::size_t>(operation)].name.empty();
+            return !kRows[static_cast<std::size_t>(operation)].name.empty() &&
+                   operation != Operation::kResync;
+        case Transport::kRd:
+            return operation <= Operation::kResync;
         case Transport::kUc:
             return operation <= Operation::kWriteOnlyImm;
         case Transport::kUd:
             return operation == Operation::kSendOnly || operation == Operation::kSendOnlyImm;
+        case Transport::kCnp:
+            return opcode(transport, operation) <= kRoceCnpOpcode;
     }
-    return false;  // Reliable datagrams, and the numbers that nobody has.
+    return false;  // The numbers that nobody has.
 }
 
 }  // namespace
@@ -69,11 +75,19 @@ std::optional<OpcodeInfo> opcode_info(std::uint8_t opcode) {
     if (!has_operation(info.transport, info.operation)) {
         return std::nullopt;
     }
+    if (info.transport == Transport::kCnp) {
+        info.has_payload = opcode == kRoceCnpOpcode;
+        return info;
+    }
     const Row& row = kRows[opcode & 0x1F];
     info.headers = row.headers;
     info.has_payload = row.has_payload;
     if (info.transport == Transport::kUd) {
         info.headers |= extended::kDeth;
+    }
+    if (info.transport == Transport::kRd) {
+        info.headers |= extended::kRdeth;
+        info.headers |= row.is_request ? extended::kDeth : 0;
     }
     if (info.transport == Transport::kXrc && row.is_request) {
         info.headers |= extended::kXrcEth;
@@ -82,12 +96,12 @@ std::optional<OpcodeInfo> opcode_info(std::uint8_t opcode) {
 }
 
 std::size_t OpcodeInfo::header_bytes() const {
-    const auto bytes = [&](std::uint8_t bit, std::size_t size) {
+    const auto bytes = [&](std::uint16_t bit, std::size_t size) {
         return (headers & bit) != 0 ? size : 0;
     };
-    return bytes(extended::kXrcEth, XrcEth::kBytes) + bytes(extended::kDeth, Deth::kBytes) +
-           bytes(extended::kReth, Reth::kBytes) + bytes(extended::kAtomicEth, AtomicEth::kBytes) +
-           bytes(extended::kAeth, Aeth::kBytes) +
+    return bytes(extended::kRdeth, Rdeth::kBytes) + bytes(extended::kXrcEth, XrcEth::kBytes) +
+           bytes(extended::kDeth, Deth::kBytes) + bytes(extended::kReth, Reth::kBytes) +
+           bytes(extended::kAtomicEth, AtomicEth::kBytes) + bytes(extended::kAeth, Aeth::kBytes) +
            bytes(extended::kAtomicAckEth, AtomicAckEth::kBytes) +
            bytes(extended::kImmDt, ImmDt::kBytes) + bytes(extended::kIeth, Ieth::kBytes);
 }
@@ -98,8 +112,12 @@ std::string_view to_string(Transport transport) {
             return "RC";
         case Transport::kUc:
             return "UC";
+        case Transport::kRd:
+            return "RD";
         case Transport::kUd:
             return "UD";
+        case Transport::kCnp:
+            return "CNP";
         case Transport::kXrc:
             return "XRC";
     }

@@ -2,8 +2,8 @@
 #pragma once
 
 // BTH.OpCode: three bits of transport, five of operation, and the extended headers that the two
-// together bring (IBA vol. 1, 9.2.1 and table 38; XRC: annex A14). Reliable datagrams have no
-// entry.
+// together bring (IBA vol. 1, 9.2.1 and table 38; XRC: annex A14; CNP: annexes A10 and A17). Of
+// reliable datagrams there are formats only.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace softib::wire {
 
-enum class Transport : std::uint8_t { kRc = 0, kUc = 1, kUd = 3, kXrc = 5 };
+enum class Transport : std::uint8_t { kRc = 0, kUc = 1, kRd = 2, kUd = 3, kCnp = 4, kXrc = 5 };
 
 enum class Operation : std::uint8_t {
     kSendFirst = 0x00,
@@ -38,27 +38,29 @@ enum class Operation : std::uint8_t {
     kAtomicAcknowledge = 0x12,
     kCompareSwap = 0x13,
     kFetchAdd = 0x14,
+    kResync = 0x15,
     kSendLastInvalidate = 0x16,
     kSendOnlyInvalidate = 0x17,
 };
 
 /// Extended headers, a bit each, the first on the wire first.
 namespace extended {
-inline constexpr std::uint8_t kXrcEth = 0x01;
-inline constexpr std::uint8_t kDeth = 0x02;
-inline constexpr std::uint8_t kReth = 0x04;
-inline constexpr std::uint8_t kAtomicEth = 0x08;
-inline constexpr std::uint8_t kAeth = 0x10;
-inline constexpr std::uint8_t kAtomicAckEth = 0x20;
-inline constexpr std::uint8_t kImmDt = 0x40;
-inline constexpr std::uint8_t kIeth = 0x80;
+inline constexpr std::uint16_t kRdeth = 0x001;
+inline constexpr std::uint16_t kXrcEth = 0x002;
+inline constexpr std::uint16_t kDeth = 0x004;
+inline constexpr std::uint16_t kReth = 0x008;
+inline constexpr std::uint16_t kAtomicEth = 0x010;
+inline constexpr std::uint16_t kAeth = 0x020;
+inline constexpr std::uint16_t kAtomicAckEth = 0x040;
+inline constexpr std::uint16_t kImmDt = 0x080;
+inline constexpr std::uint16_t kIeth = 0x100;
 }  // namespace extended
 
 struct OpcodeInfo {
     Transport transport{};
     Operation operation{};
-    std::uint8_t headers = 0;  ///< Bits of `extended`.
-    bool has_payload = false;  ///< It may still be empty.
+    std::uint16_t headers = 0;  ///< Bits of `extended`.
+    bool has_payload = false;   ///< It may still be empty.
 
     std::size_t header_bytes() const;
     friend bool operator==(const OpcodeInfo&, const OpcodeInfo&) = default;
@@ -68,6 +70,12 @@ constexpr std::uint8_t opcode(Transport transport, Operation operation) {
     return static_cast<std::uint8_t>(static_cast<unsigned>(transport) << 5 |
                                      static_cast<unsigned>(operation));
 }
+
+/// Congestion notification packets, whose operation means nothing else: InfiniBand's has no
+/// payload, RoCEv2's has 16 bytes of zeros.
+inline constexpr std::uint8_t kCnpOpcode = 0x80;
+inline constexpr std::uint8_t kRoceCnpOpcode = 0x81;
+inline constexpr std::size_t kRoceCnpPayloadBytes = 16;
 
 /// Nothing for an opcode that is reserved, or of a transport that we do not know.
 std::optional<OpcodeInfo> opcode_info(std::uint8_t opcode);

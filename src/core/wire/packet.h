@@ -24,7 +24,8 @@ namespace softib::wire {
 inline constexpr std::size_t kIcrcBytes = 4;
 inline constexpr std::size_t kVcrcBytes = 2;
 inline constexpr std::size_t kPayloadBytesMax = 4096;
-/// With the most extended headers: an XRC request for an atomic operation has 32 bytes of them.
+/// With 32 bytes of extended headers, the most that stand before a payload: a WRITE with immediate
+/// data of a reliable datagram. An XRC request for an atomic operation has as many.
 inline constexpr std::size_t kPacketBytesMax = Lrh::kBytes + Grh::kBytes + Bth::kBytes +
                                                XrcEth::kBytes + AtomicEth::kBytes +
                                                kPayloadBytesMax + kIcrcBytes + kVcrcBytes;
@@ -39,6 +40,9 @@ enum class PacketError : std::uint8_t {
     kTransportVersion,
     kOpcode,
     kPayload,  ///< Too long, with an opcode that has none, or shorter than its padding.
+    kNotRoce,  ///< Not UDP to RoCEv2's port, in fragments, with IP options or without addresses.
+    kIpChecksum,
+    kUdpChecksum,
 };
 
 std::string_view to_string(PacketError error);
@@ -48,6 +52,7 @@ struct PacketHeaders {
     Lrh lrh;
     std::optional<Grh> grh;
     Bth bth;
+    Rdeth rdeth;
     XrcEth xrc_eth;
     Deth deth;
     Reth reth;

@@ -42,7 +42,7 @@ std::vector<std::uint8_t> known_opcodes() {
 
 /// Fills the extended headers that the opcode has.
 PacketHeaders random_headers(Prng& prng, std::uint8_t opcode, bool global) {
-    const std::uint8_t bits = opcode_info(opcode)->headers;
+    const std::uint16_t bits = opcode_info(opcode)->headers;
     PacketHeaders headers;
     headers.lrh = random_header<Lrh>(prng);
     if (global) {
@@ -50,11 +50,12 @@ PacketHeaders random_headers(Prng& prng, std::uint8_t opcode, bool global) {
     }
     headers.bth = random_header<Bth>(prng);
     headers.bth.opcode = opcode;
-    const auto fill = [&]<Attribute T>(std::uint8_t bit, T& header) {
+    const auto fill = [&]<Attribute T>(std::uint16_t bit, T& header) {
         if ((bits & bit) != 0) {
             header = random_header<T>(prng);
         }
     };
+    fill(extended::kRdeth, headers.rdeth);
     fill(extended::kXrcEth, headers.xrc_eth);
     fill(extended::kDeth, headers.deth);
     fill(extended::kReth, headers.reth);
@@ -98,10 +99,10 @@ constexpr std::uint8_t kRcAcknowledge = opcode(Transport::kRc, Operation::kAckno
 }  // namespace
 
 TEST(Opcode, TransportsHaveTheirOperations) {
-    EXPECT_EQ(known_opcodes().size(), 23U + 12U + 2U + 23U);
+    EXPECT_EQ(known_opcodes().size(), 23U + 12U + 22U + 2U + 2U + 23U);
     EXPECT_EQ(opcode(Transport::kUd, Operation::kSendOnlyImm), 0x65);
     EXPECT_EQ(opcode(Transport::kXrc, Operation::kSendOnlyInvalidate), 0xB7);
-    for (const int reserved : {0x15, 0x18, 0x1F, 0x2C, 0x36, 0x44, 0x60, 0x66, 0x81, 0xB5, 0xFF}) {
+    for (const int reserved : {0x15, 0x18, 0x1F, 0x2C, 0x36, 0x56, 0x60, 0x66, 0x82, 0xB5, 0xFF}) {
         EXPECT_FALSE(opcode_info(static_cast<std::uint8_t>(reserved))) << reserved;
     }
 }
@@ -124,6 +125,16 @@ TEST(Opcode, HeadersOfEachKind) {
     EXPECT_EQ(bytes(Transport::kXrc, Operation::kSendOnlyInvalidate), 8U);
     EXPECT_EQ(bytes(Transport::kXrc, Operation::kCompareSwap), 32U);
     EXPECT_EQ(bytes(Transport::kXrc, Operation::kAcknowledge), 4U);
+    EXPECT_EQ(bytes(Transport::kRd, Operation::kSendMiddle), 12U);
+    EXPECT_EQ(bytes(Transport::kRd, Operation::kWriteOnlyImm), 32U);
+    EXPECT_EQ(bytes(Transport::kRd, Operation::kReadResponseMiddle), 4U);
+    EXPECT_EQ(bytes(Transport::kRd, Operation::kAtomicAcknowledge), 16U);
+    EXPECT_EQ(bytes(Transport::kRd, Operation::kResync), 12U);
+    EXPECT_EQ(opcode(Transport::kRd, Operation::kResync), 0x55);
+    EXPECT_EQ(opcode_info(kCnpOpcode)->transport, Transport::kCnp);
+    EXPECT_EQ(opcode_info(kCnpOpcode)->header_bytes(), 0U);
+    EXPECT_FALSE(opcode_info(kCnpOpcode)->has_payload);
+    EXPECT_TRUE(opcode_info(kRoceCnpOpcode)->has_payload);
 }
 
 TEST(Opcode, NamesDiffer) {
@@ -131,7 +142,7 @@ TEST(Opcode, NamesDiffer) {
     for (const std::uint8_t opcode : known_opcodes()) {
         names.insert(to_string(opcode_info(opcode)->operation));
     }
-    EXPECT_EQ(names.size(), 23U);
+    EXPECT_EQ(names.size(), 24U);
     EXPECT_FALSE(names.contains("?"));
 }
 
@@ -182,7 +193,7 @@ TEST(Packet, EmitRefusesWhatNobodyCouldRead) {
     EXPECT_EQ(std::ranges::count(out, 0xA5), 100);
     EXPECT_EQ(emit_packet(headers, {}, std::span(out).first(30)), 30U);
     EXPECT_EQ(std::ranges::count(out | std::views::drop(30), 0xA5), 70);
-    headers.bth.opcode = 0x44;
+    headers.bth.opcode = 0x56;
     EXPECT_EQ(emit_packet(headers, {}, out).error(), PacketError::kOpcode);
 }
 

@@ -102,7 +102,7 @@ void Engine::arrive(const Event& event) {
     const std::uint32_t in = event.link();
     Rx& rx = rx_[in];
     Packet& packet = packets_[event.packet];
-    if (((rx.special & (rx_special::kFlapped | rx_special::kSlow)) |
+    if (((rx.special & (rx_special::kFlapped | rx_special::kSlow | rx_special::kCounted)) |
          (packet.flags & packet_flag::kSeen) | (packet.in_vl == link::kVl15)) != 0) [[unlikely]] {
         if (arrive_odd(in, rx, event.packet, packet)) {
             return;
@@ -145,8 +145,8 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
         ((packet.flags & packet_flag::kAdaptive) != 0)) {
         number = choose_port(rx, packet, number);
     }
-    if (number == kNoPath) [[unlikely]] {
-        ++odd(rx.self).rcv_relay;
+    if ((number == kNoPath) | ((number == rx.port) & (number != 0))) [[unlikely]] {
+        ++(number == kNoPath ? odd(rx.self).dlid_mapping : odd(rx.self).looping);
         discard(index);
         return;
     }
@@ -163,7 +163,7 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
         vl = rx.sl_rows == kNone ? lane_of(packet.sl)
                                  : rows_[sl_rows_[rx.sl_rows + number]][packet.sl];
         if (vl >= config_.data_vls) [[unlikely]] {
-            ++odd(rx.self).rcv_relay;  // No lane for this service level.
+            ++odd(rx.self).vl_mapping;
             discard(index);
             return;
         }
@@ -248,6 +248,9 @@ void Engine::send_next(std::uint32_t port, Tx& tx) {
 
 std::uint32_t Engine::pop_head(Tx& tx, std::uint8_t vl, Lane& from) {
     const std::uint32_t index = from.head;
+    if ((tx.special & tx_special::kCounted) != 0) [[unlikely]] {
+        count_pop(tx, from);
+    }
     from.head = packets_[index].next;
     from.queued_blocks -= from.head_blocks;
     from.starved = 0;
@@ -315,7 +318,8 @@ void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std
     packet.in_link = port;
     packet.in_vl = vl;
     packet.flags |= packet_flag::kOnCable;
-    if ((tx.special & (tx_special::kFaulty | tx_special::kLimited)) != 0) [[unlikely]] {
+    if ((tx.special & (tx_special::kFaulty | tx_special::kLimited | tx_special::kCounted)) != 0)
+        [[unlikely]] {
         if (spoil(port, index, packet)) {
             return;
         }

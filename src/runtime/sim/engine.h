@@ -13,8 +13,8 @@
 // first.
 //
 // engine.cc is what every packet does; engine_rare.cc is multicast, choice among ports, limits and
-// faults. Who sits at the ends is a Network's business: the engine keeps for it what began to
-// leave.
+// faults; engine_counts.cc counts by lane where somebody asked for it. Who sits at the ends is a
+// Network's business: the engine keeps for it what began to leave.
 
 #include <cstdint>
 #include <vector>
@@ -43,6 +43,7 @@ class Engine : public Plant {
     TimePs now() const { return queue_.now(); }
     const EngineStats& stats() const { return stats_; }
     agent::PortCounts counts(std::uint32_t port) const { return counts_at(port, now()); }
+    agent::LaneCounts lane_counts(std::uint32_t port) const { return lanes_at(port, now()); }
     std::uint64_t packets_inside() const { return packets_.live(); }
     /// Nothing will happen any more by itself.
     bool idle() const { return queue_.empty(); }
@@ -63,9 +64,10 @@ class Engine : public Plant {
     void set_node(std::uint32_t node, bool alive);
     /// A port that is not open sends management packets only: its manager has not activated it.
     void set_open(std::uint32_t port, bool open);
-    /// Of a million packets sent by this port so many are lost, and so many arrive broken.
+    /// Of a million packets sent by this port so many are lost, so many arrive broken, and so many
+    /// were broken before: in the sender's memory, so that only their ICRC tells.
     void set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
-                    std::uint64_t seed);
+                    std::uint64_t seed, std::uint32_t inside_ppm = 0);
     /// Takes credits from a sender for good; returns how many blocks it had to give.
     std::uint16_t steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks);
     /// An adapter takes this long for 64 bytes that came in, one packet after the other; 0: no
@@ -103,6 +105,7 @@ class Engine : public Plant {
     struct Errors {
         std::uint32_t lost_ppm = 0;
         std::uint32_t broken_ppm = 0;
+        std::uint32_t inside_ppm = 0;
         std::uint64_t seed = 0;
     };
     struct Slow {
@@ -151,6 +154,7 @@ class Engine : public Plant {
     // engine_rare.cc
     /// True: nothing is left to do for this packet.
     bool arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet);
+    bool refuses(const Rx& rx, Packet& packet);
     bool lost_with_cable(std::uint32_t in, const Rx& rx, const Packet& packet) const;
     void lose(std::uint32_t link, std::uint32_t index);
     bool offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
@@ -166,6 +170,17 @@ class Engine : public Plant {
     void end_wait(Tx& tx);
     void flush(std::uint32_t port);
     sw::StallCounter& stall(std::uint32_t port, std::uint8_t vl);
+
+    // engine_counts.cc: of ports that count by lane.
+    void count_sent(std::uint32_t port, const Packet& packet);
+    void count_received(const Rx& rx, const Packet& packet);
+    void count_pop(Tx& tx, const Lane& from);
+    void count_congested(std::uint32_t port, std::uint8_t vl);
+    void count_late(std::uint32_t port, std::uint8_t vl) {
+        if (!waits_.empty()) {
+            ++waits_[lane_index(port, vl)].discards;
+        }
+    }
 
     std::vector<Errors> errors_;            ///< By port; empty until needed, as all below.
     std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.

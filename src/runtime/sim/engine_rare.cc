@@ -41,6 +41,9 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
         packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
         log(in, packet);
     };
+    if ((rx.special & rx_special::kCounted) != 0) {
+        count_received(rx, packet);
+    }
     if ((packet.flags & (packet_flag::kFecn | packet_flag::kBecn)) != 0) {
         Odd& seen = odd(rx.self);
         seen.rcv_fecn += (packet.flags & packet_flag::kFecn) != 0 ? 1 : 0;
@@ -59,21 +62,12 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
         }
         lane15.fccl = static_cast<std::uint16_t>(lane15.fccl + blocks);
     }
-    if ((packet.flags & packet_flag::kBad) != 0) {
-        // The port behind the cable that broke it sees a wrong checksum. Its switch has begun to
-        // send it on by then, and ends it so that all further ports know (EBP).
-        if ((packet.flags & packet_flag::kBrokenHere) != 0) {
-            packet.flags &= static_cast<std::uint8_t>(~packet_flag::kBrokenHere);
-            ++odd(rx.self).symbol_errors;
-            ++odd(rx.self).rcv_errors;
-        } else {
-            ++odd(rx.self).rcv_remote_physical;
-        }
-        if (rx.to_adapter != 0) {
-            count();
-            discard(index);
-            return true;
-        }
+    if ((packet.flags & (packet_flag::kBad | packet_flag::kBrokenHere | packet_flag::kBadInside)) !=
+            0 &&
+        refuses(rx, packet)) {
+        count();
+        discard(index);
+        return true;
     }
     if ((rx.special & rx_special::kSlow) != 0) {
         count();
@@ -84,6 +78,24 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
         return true;
     }
     return false;
+}
+
+/// A packet with something wrong has come to a port: counts that, and says whether it ends here.
+bool Engine::refuses(const Rx& rx, Packet& packet) {
+    const bool here = (packet.flags & packet_flag::kBrokenHere) != 0;
+    packet.flags &= static_cast<std::uint8_t>(~packet_flag::kBrokenHere);
+    if ((packet.flags & packet_flag::kBad) != 0) {
+        // The port behind the cable that broke it sees a wrong checksum. Its switch has begun to
+        // send it on by then, and ends it so that all further ports know (EBP).
+        ++(here ? odd(rx.self).local_physical : odd(rx.self).rcv_remote_physical);
+        odd(rx.self).symbol_errors += here ? 1 : 0;
+    } else if (here) {
+        ++odd(rx.self).malformed;
+        return true;
+    } else if (rx.to_adapter != 0) {
+        ++odd(rx.self).local_physical;
+    }
+    return rx.to_adapter != 0;
 }
 
 /// It was on the cable when that went down.
@@ -144,7 +156,7 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
         }
     }
     if (count == 0) {
-        ++odd(rx.self).rcv_relay;
+        ++odd(rx.self).dlid_mapping;
         discard(index);
         return;
     }
@@ -238,6 +250,7 @@ bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
     if ((tx.special & tx_special::kLimited) != 0) {
         if (!stalls_.empty() && stall(port, vl).stalled(now())) {
             ++odd(port).hoq_discards;
+            count_late(port, vl);
             discard(index);
             return true;
         }
@@ -247,9 +260,12 @@ bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
         Lane& to = lane(port, vl);
         const std::uint16_t blocks = link::blocks_of(packet.bytes);
         const sw::MarkingRule& rule = marking_[port];
-        if (to.queued_blocks >= sw::congested_from(rule, buffer_blocks()) &&
-            markers_[port].marks(rule, to.queued_blocks, buffer_blocks(), blocks,
-                                 to.may_send(blocks, now()))) {
+        const bool congested = to.queued_blocks >= sw::congested_from(rule, buffer_blocks());
+        if (congested && (tx.special & tx_special::kCounted) != 0) {
+            count_congested(port, vl);
+        }
+        if (congested && markers_[port].marks(rule, to.queued_blocks, buffer_blocks(), blocks,
+                                              to.may_send(blocks, now()))) {
             packet.flags |= packet_flag::kFecn;
             ++odd(port).marked;
         }
@@ -314,6 +330,7 @@ void Engine::enforce_limits(std::uint32_t port) {
             } else {
                 ++odd(port).lifetime_discards;
             }
+            count_late(port, vl);
             discard(pop_head(tx, vl, from));
             dropped = true;
         }
@@ -343,6 +360,9 @@ void Engine::end_wait(Tx& tx) {
 /// A packet begins to leave a port that is not like others. True: it is gone.
 bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
     const Tx& tx = tx_[port];
+    if ((tx.special & tx_special::kCounted) != 0) {
+        count_sent(port, packet);
+    }
     if ((tx.special & tx_special::kLimited) != 0 && !stalls_.empty() &&
         packet.in_vl != link::kVl15) {
         stall(port, packet.in_vl).sent();
@@ -368,17 +388,20 @@ bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
         drop(index);
         return true;
     }
-    if (chance < std::uint64_t{errors.lost_ppm} + errors.broken_ppm) {
+    const std::uint64_t broken = std::uint64_t{errors.lost_ppm} + errors.broken_ppm;
+    if (chance < broken) {
         packet.flags |= packet_flag::kBad | packet_flag::kBrokenHere;
+    } else if (chance < broken + errors.inside_ppm) {
+        packet.flags |= packet_flag::kBadInside;
     }
     return false;
 }
 
 void Engine::set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
-                        std::uint64_t seed) {
+                        std::uint64_t seed, std::uint32_t inside_ppm) {
     errors_.resize(port_count());
-    errors_[port] = {lost_ppm, broken_ppm, seed};
-    tx_[port].special = static_cast<std::uint8_t>(lost_ppm + broken_ppm != 0
+    errors_[port] = {lost_ppm, broken_ppm, inside_ppm, seed};
+    tx_[port].special = static_cast<std::uint8_t>(lost_ppm + broken_ppm + inside_ppm != 0
                                                       ? tx_[port].special | tx_special::kFaulty
                                                       : tx_[port].special & ~tx_special::kFaulty);
 }

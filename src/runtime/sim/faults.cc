@@ -7,8 +7,8 @@ namespace softib::sim {
 
 namespace {
 
-constexpr const char* kNames[kFaultKinds] = {"drop",        "corrupt", "link down", "node down",
-                                             "credit loss", "slow",    "pause"};
+constexpr const char* kNames[kFaultKinds] = {
+    "drop", "corrupt", "corrupt inside", "link down", "node down", "credit loss", "slow", "pause"};
 
 bool is_adapter(const Engine& engine, std::uint32_t port) {
     return !engine.is_switch(engine.node_of(port));
@@ -38,6 +38,7 @@ std::vector<Fault> draw_faults(const Engine& engine, const RandomFaults& wanted)
         switch (fault.kind) {
             case FaultKind::kDrop:
             case FaultKind::kCorrupt:
+            case FaultKind::kCorruptInside:
                 fault.value = static_cast<std::uint32_t>(1 + prng.below(100'000));
                 break;
             case FaultKind::kLinkDown:
@@ -91,6 +92,9 @@ void FaultInjector::apply(Engine& engine, const Step& step) const {
             break;
         case FaultKind::kCorrupt:
             engine.set_errors(fault.port, 0, value, seed_);
+            break;
+        case FaultKind::kCorruptInside:
+            engine.set_errors(fault.port, 0, 0, seed_, value);
             break;
         case FaultKind::kLinkDown:
             engine.set_link(fault.port, !step.begins);

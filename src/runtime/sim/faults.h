@@ -15,15 +15,16 @@
 namespace softib::sim {
 
 enum class FaultKind : std::uint8_t {
-    kDrop,        ///< `value` of a million packets sent by the port are lost …
-    kCorrupt,     ///< … or arrive broken.
-    kLinkDown,    ///< The cable at the port.
-    kNodeDown,    ///< `port` names any port of the node.
-    kCreditLoss,  ///< The port loses `value` blocks of lane 0 for good.
-    kSlow,        ///< The adapter takes `value` ps for 64 bytes.
-    kPause,       ///< The adapter looks at nothing.
+    kDrop,           ///< `value` of a million packets sent by the port are lost …
+    kCorrupt,        ///< … or arrive broken …
+    kCorruptInside,  ///< … or leave broken, with a VCRC that is right.
+    kLinkDown,       ///< The cable at the port.
+    kNodeDown,       ///< `port` names any port of the node.
+    kCreditLoss,     ///< The port loses `value` blocks of lane 0 for good.
+    kSlow,           ///< The adapter takes `value` ps for 64 bytes.
+    kPause,          ///< The adapter looks at nothing.
 };
-inline constexpr std::uint32_t kFaultKinds = 7;
+inline constexpr std::uint32_t kFaultKinds = 8;
 
 struct Fault {
     TimePs at = 0;

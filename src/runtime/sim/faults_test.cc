@@ -131,6 +131,22 @@ TEST(Faults, AClosedPortCarriesManagementOnly) {
     EXPECT_EQ(net.odd_counts(out).inactive_discards, 5U);
 }
 
+TEST(Faults, WhatASwitchBreaksOnlyTheAdapterSees) {
+    const auto fabric = make_fabric(star(2), "minhop");
+    auto& net = fabric->net();
+    const std::uint32_t out = net.peer(fabric->port(1));
+    net.set_errors(out, 0, 0, 7, 100'000);
+    send(*fabric, 0, 1, 4'096'000);
+    net.run();
+    const agent::PortCounts at_host = net.counts(fabric->port(1));
+    EXPECT_GT(at_host.rcv_errors, 50U);
+    EXPECT_EQ(at_host.rcv_remote_physical_errors, 0U);
+    EXPECT_EQ(at_host.symbol_errors, 0U);
+    EXPECT_EQ(net.odd_counts(fabric->port(1)).local_physical, at_host.rcv_errors);
+    EXPECT_EQ(fabric->ends().flows()[0].received, 1000 - at_host.rcv_errors);
+    expect_sound(*fabric);
+}
+
 TEST(Faults, WhateverGoesWrongCreditsAndCountersAddUp) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const auto run = [seed] {

@@ -18,6 +18,9 @@ std::vector<std::string> Inspector::check_credits() const {
     std::vector<std::string> found;
     for (std::uint8_t vl = 0; vl < plant_.config_.data_vls; ++vl) {
         for (std::uint32_t port = 0; port < plant_.port_count(); ++port) {
+            if (!plant_.connected(port)) {
+                continue;
+            }
             const std::uint32_t index = plant_.lane_index(port, vl);
             const Lane& lane = plant_.lanes_[index];
             const std::uint32_t deferred = plant_.deferred_.empty() ? 0 : plant_.deferred_[index];

@@ -98,8 +98,15 @@ agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     return counts;
 }
 
+agent::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
+    return counted_ != nullptr && (port != 0 || nodes_.node(node).is_switch())
+               ? counted_->lane_counts(counted_->port_of(node, port))
+               : agent::LaneCounts{};
+}
+
 void Management::start(Engine& engine) {
     counted_ = &engine;
+    engine.count_lanes();
     for (std::uint32_t port = 0; port < engine.port_count(); ++port) {
         if (engine.connected(port) && engine.peer(port) != port) {
             engine.set_open(port, false);

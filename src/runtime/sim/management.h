@@ -57,6 +57,7 @@ class Management : public agent::CounterSource {
     std::size_t travelling() const { return bodies_.size() - free_bodies_.size(); }
 
     agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
+    agent::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
 
   private:
     struct At {

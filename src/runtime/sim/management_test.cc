@@ -3,11 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/wire/ca_congestion_setting.h"
 #include "core/wire/cc.h"
 #include "core/wire/congestion_control_table.h"
 #include "core/wire/pm.h"
 #include "core/wire/port_counters.h"
+#include "core/wire/port_data_sl.h"
+#include "core/wire/port_rcv_error_details.h"
+#include "core/wire/port_sl_rcv_fecn.h"
+#include "core/wire/port_vl_xmit_time_cong.h"
+#include "core/wire/port_vl_xmit_wait_counters.h"
+#include "core/wire/port_xmit_con_ctrl.h"
+#include "core/wire/sw_port_vl_congestion.h"
 #include "runtime/sim/inspector.h"
 #include "runtime/sim/scale_hosts.h"
 
@@ -165,6 +174,97 @@ TEST(Management, ThePerformanceAgentSaysWhatTheLinksCounted) {
     EXPECT_GT(counters.port_rcv_pkts, 245U);
     EXPECT_EQ(counters.port_rcv_pkts, tree.net.counts(tree.port(9)).rcv_packets);
     EXPECT_EQ(counters.port_rcv_data, tree.net.counts(tree.port(9)).rcv_words);
+}
+
+template <wire::Attribute T>
+T ask_counters(ManagedTree& tree, Lid to, wire::PmAttribute attribute, const T& asked,
+               wire::Method method = wire::Method::kGet) {
+    wire::MadBytes get = request(wire::MgmtClass::kPerf, wire::kPmClassVersion, method,
+                                 static_cast<std::uint16_t>(attribute));
+    wire::emit(asked, wire::pm_data(get));
+    const auto answer = ask(tree, to, get);
+    EXPECT_TRUE(answer);
+    EXPECT_EQ(wire::Mad<const std::uint8_t>(answer->mad).status(), wire::mad_status::kOk);
+    return wire::parse<T>(wire::pm_data(answer->mad));
+}
+
+TEST(Management, ThePerformanceAgentTellsLanesApart) {
+    using A = wire::PmAttribute;
+    ManagedTree tree;
+    ASSERT_TRUE(tree.bring_up());
+    const std::uint32_t out = tree.net.peer(tree.port(0));
+    const std::uint32_t leaf = tree.net.node_of(out);
+    const Lid switch_lid = tree.ends.management.lid(leaf);
+    const PortNum number{tree.net.number_of(out)};
+    tree.net.set_marking(leaf, {.threshold = 15});
+    for (std::uint32_t i = 1; i < 4; ++i) {
+        tree.ends.data.start(tree.net, tree.port(i), tree.lid(i), tree.lid(0), 1'000'000, 3);
+    }
+    ASSERT_TRUE(tree.settle());
+    const agent::LaneCounts counted = tree.net.lane_counts(out);
+    const auto vl =
+        static_cast<std::size_t>(std::ranges::max_element(counted[agent::PerLane::kTimeCongested]) -
+                                 counted[agent::PerLane::kTimeCongested].begin());
+
+    const auto sent = ask_counters<wire::PortXmitDataSl>(tree, switch_lid, A::kPortXmitDataSl,
+                                                         {.port_select = number});
+    EXPECT_GT(sent.port_xmit_data_sl[3], 750'000U);
+    EXPECT_EQ(sent.port_xmit_data_sl[4], 0U);
+    const auto received = ask_counters<wire::PortRcvDataSl>(tree, tree.lid(0), A::kPortRcvDataSl,
+                                                            {.port_select = PortNum{1}});
+    EXPECT_EQ(received.port_rcv_data_sl[3], sent.port_xmit_data_sl[3]);
+    const auto fecn = ask_counters<wire::PortSlRcvFecn>(tree, tree.lid(0), A::kPortSlRcvFecn,
+                                                        {.port_select = PortNum{1}});
+    EXPECT_EQ(fecn.port_sl_rcv_fecn[3], tree.net.odd_counts(out).marked);
+    EXPECT_GT(fecn.port_sl_rcv_fecn[3], 0U);
+    const auto all = ask_counters<wire::PortXmitConCtrl>(tree, switch_lid, A::kPortXmitConCtrl,
+                                                         {.port_select = number});
+    EXPECT_GT(all.port_xmit_time_cong, 100'000U);
+    const auto one = ask_counters<wire::PortVlXmitTimeCong>(
+        tree, switch_lid, A::kPortVlXmitTimeCong, {.port_select = number});
+    EXPECT_EQ(one.port_vl_xmit_time_cong[vl], all.port_xmit_time_cong);
+    // 16 bits are soon full; a Set of some of them leaves the others.
+    const auto at_host = ask_counters<wire::PortVlXmitWaitCounters>(
+        tree, tree.lid(2), A::kPortVlXmitWaitCounters, {.port_select = PortNum{1}});
+    EXPECT_EQ(at_host.port_vl_xmit_wait[vl], 0xFFFF);
+    const auto zeroed = ask_counters<wire::PortXmitDataSl>(
+        tree, switch_lid, A::kPortXmitDataSl, {.port_select = number, .counter_select = 1U << 3},
+        wire::Method::kSet);
+    EXPECT_EQ(zeroed.port_xmit_data_sl[3], 0U);
+    EXPECT_GT(zeroed.port_xmit_data_sl[0], 0U);
+    const auto still = ask_counters<wire::PortRcvDataSl>(tree, tree.lid(0), A::kPortRcvDataSl,
+                                                         {.port_select = PortNum{1}});
+    EXPECT_EQ(still.port_rcv_data_sl[3], received.port_rcv_data_sl[3]);
+    const auto discards = ask_counters<wire::SwPortVlCongestion>(
+        tree, switch_lid, A::kSwPortVlCongestion, {.port_select = number});
+    EXPECT_EQ(discards.sw_port_vl_congestion[vl], 0U);
+}
+
+TEST(Management, ThePerformanceAgentSaysWhatWasWrong) {
+    using A = wire::PmAttribute;
+    ManagedTree tree;
+    ASSERT_TRUE(tree.bring_up());
+    const std::uint32_t in = tree.net.peer(tree.port(1));
+    const Lid leaf = tree.ends.management.lid(tree.net.node_of(in));
+    const PortNum number{tree.net.number_of(in)};
+    tree.ends.data.start(tree.net, tree.port(1), tree.lid(1), Lid{700}, 4096);  // Nobody's.
+    tree.net.set_errors(tree.port(1), 0, 1'000'000, 1);
+    tree.ends.data.start(tree.net, tree.port(1), tree.lid(1), tree.lid(0), 4096);
+    tree.net.run(tree.net.now() + 1'000'000);
+    tree.net.set_errors(tree.port(1), 0, 0, 1);
+    const auto details = ask_counters<wire::PortRcvErrorDetails>(
+        tree, leaf, A::kPortRcvErrorDetails, {.port_select = number});
+    EXPECT_EQ(details.port_dlid_mapping_errors, 1U);
+    EXPECT_EQ(details.port_local_physical_errors, 1U);
+    EXPECT_EQ(details.port_malformed_packet_errors, 0U);
+    const auto zeroed = ask_counters<wire::PortRcvErrorDetails>(
+        tree, leaf, A::kPortRcvErrorDetails, {.port_select = number, .counter_select = 1},
+        wire::Method::kSet);
+    EXPECT_EQ(zeroed.port_local_physical_errors, 0U);
+    EXPECT_EQ(zeroed.port_dlid_mapping_errors, 1U);
+    const auto total =
+        ask_counters<wire::PortCounters>(tree, leaf, A::kPortCounters, {.port_select = number});
+    EXPECT_EQ(total.port_rcv_errors, 1U);
 }
 
 template <typename Setting>

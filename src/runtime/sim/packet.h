@@ -21,9 +21,12 @@ inline constexpr std::uint8_t kBad = 1U << 2;       ///< Broken on a cable it ha
 inline constexpr std::uint8_t kCopy = 1U << 3;      ///< Of a multicast packet, see Packet::in_link.
 inline constexpr std::uint8_t kAdaptive = 1U << 4;  ///< Switches may choose its way.
 inline constexpr std::uint8_t kOnCable = 1U << 5;   ///< Between two nodes.
-inline constexpr std::uint8_t kBrokenHere = 1U << 6;  ///< Bad since the cable it is on.
+/// Bad since the cable it is on. Without kBad it is its form that is bad, and the port behind the
+/// cable refuses it.
+inline constexpr std::uint8_t kBrokenHere = 1U << 6;
+inline constexpr std::uint8_t kBadInside = 1U << 7;  ///< Its ICRC is wrong: adapters see it.
 /// What a receiving port counts.
-inline constexpr std::uint8_t kSeen = kFecn | kBecn | kBad;
+inline constexpr std::uint8_t kSeen = kFecn | kBecn | kBad | kBrokenHere | kBadInside;
 }  // namespace packet_flag
 
 struct Packet {

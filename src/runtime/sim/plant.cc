@@ -226,38 +226,6 @@ void Plant::set_marking(std::uint32_t node, const sw::MarkingRule& rule) {
     }
 }
 
-agent::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
-    agent::PortCounts counts;
-    counts.xmit_words = tx_[port].words;
-    counts.xmit_packets = tx_[port].packets;
-    if (peer_[port] != kNone) {
-        counts.rcv_words = rx_[peer_[port]].words;
-        counts.rcv_packets = rx_[peer_[port]].packets;
-    }
-    if (!odd_.empty()) {
-        const Odd& odd = odd_[port];
-        counts.multicast_xmit_packets = odd.multicast_xmit;
-        counts.multicast_rcv_packets = odd.multicast_rcv;
-        counts.rcv_errors = odd.rcv_errors;
-        counts.rcv_remote_physical_errors = odd.rcv_remote_physical;
-        counts.rcv_switch_relay_errors = odd.rcv_relay;
-        counts.xmit_discards = odd.inactive_discards + odd.lifetime_discards + odd.hoq_discards;
-        counts.lifetime_discards = odd.lifetime_discards;
-        counts.hoq_lifetime_discards = odd.hoq_discards;
-        counts.rcv_fecn = odd.rcv_fecn;
-        counts.rcv_becn = odd.rcv_becn;
-        counts.symbol_errors = odd.symbol_errors;
-        counts.buffer_overruns = odd.buffer_overruns;
-        counts.vl15_dropped = odd.vl15_dropped;
-        counts.link_downed = odd.link_downed;
-    }
-    // A tick is as long as four bytes on the wire.
-    const TimePs tick = std::max<TimePs>(tx_[port].block_ps / 16, 1);
-    const TimePs since = tx_[port].blocked_at;
-    counts.xmit_wait = (tx_[port].wait_ps + (since < now ? now - since : 0)) / tick;
-    return counts;
-}
-
 std::size_t Plant::bytes() const {
     return tx_.size() * sizeof(Tx) + rx_.size() * sizeof(Rx) + lanes_.size() * sizeof(Lane) +
            lfts_.size() + arbiters_.size() * sizeof(link::Arbiter) + packets_.bytes();

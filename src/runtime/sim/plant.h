@@ -9,6 +9,7 @@
 // Of a link, `Tx` is the sender's end, `Rx` the receiver's, and a Lane per virtual lane both: that
 // its two ends stand in one record is how credits cost nothing, see lane.h.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -57,6 +58,7 @@ inline constexpr std::uint8_t kWatched = 1U << 3;  ///< An event will look at th
 inline constexpr std::uint8_t kMarks = 1U << 4;    ///< Marks packets when congested.
 inline constexpr std::uint8_t kDown = 1U << 5;     ///< Sends nothing at all.
 inline constexpr std::uint8_t kPartial = 1U << 6;  ///< Not every lane is in its arbitration lists.
+inline constexpr std::uint8_t kCounted = 1U << 7;  ///< Counts by lane and service level.
 }  // namespace tx_special
 
 /// The same at a receiver.
@@ -64,6 +66,7 @@ namespace rx_special {
 inline constexpr std::uint8_t kAdaptive = 1U << 0;  ///< The switch may choose among ports.
 inline constexpr std::uint8_t kFlapped = 1U << 1;   ///< The cable is or was down.
 inline constexpr std::uint8_t kSlow = 1U << 2;      ///< An adapter that takes its time.
+inline constexpr std::uint8_t kCounted = 1U << 3;   ///< Counts by service level.
 }  // namespace rx_special
 
 /// The sender's end of a link.
@@ -104,9 +107,12 @@ static_assert(sizeof(Rx) == 64);
 struct Odd {
     std::uint64_t multicast_xmit = 0;
     std::uint64_t multicast_rcv = 0;
-    std::uint64_t rcv_errors = 0;
+    std::uint64_t local_physical = 0;  ///< Wrong check sums: VCRC, and at an adapter ICRC.
+    std::uint64_t malformed = 0;
     std::uint64_t rcv_remote_physical = 0;
-    std::uint64_t rcv_relay = 0;
+    std::uint64_t dlid_mapping = 0;  ///< No way to its destination.
+    std::uint64_t vl_mapping = 0;    ///< No lane for its service level.
+    std::uint64_t looping = 0;       ///< It would go back where it came from.
     std::uint64_t inactive_discards = 0;
     std::uint64_t lifetime_discards = 0;
     std::uint64_t hoq_discards = 0;
@@ -119,6 +125,39 @@ struct Odd {
     std::uint64_t rcv_becn = 0;
     std::uint64_t lost = 0;  ///< On the cable behind this port: for checkers, no counter has it.
     std::uint64_t lost_words = 0;
+
+    std::uint64_t rcv_errors() const { return local_physical + malformed; }
+    std::uint64_t rcv_relay() const { return dlid_mapping + vl_mapping + looping; }
+};
+
+/// Of a port, for each service level.
+struct LevelCounts {
+    std::uint64_t xmit_words = 0;
+    std::uint64_t rcv_words = 0;
+    std::uint64_t rcv_fecn = 0;
+    std::uint64_t rcv_becn = 0;
+};
+
+/// How long something has been so, all in all.
+struct Lasting {
+    TimePs since = kNever;  ///< kNever: it is not so now.
+    TimePs before_ps = 0;
+
+    void begin(TimePs now) { since = now; }
+    void end(TimePs now) {
+        before_ps += now - since;
+        since = kNever;
+    }
+    bool now_so() const { return since != kNever; }
+    TimePs total(TimePs now) const { return before_ps + (since < now ? now - since : 0); }
+};
+
+/// Of a lane, at its sender.
+struct LaneWaits {
+    TimePs busy_until = 0;       ///< The cable carries a packet of this lane.
+    TimePs wait_ps = 0;          ///< Had something to send and did not.
+    Lasting congested;           ///< More waits than its threshold allows.
+    std::uint64_t discards = 0;  ///< Of packets that had waited too long.
 };
 
 class Plant {
@@ -165,10 +204,14 @@ class Plant {
     /// When the ports of a switch mark packets; threshold 0: never.
     void set_marking(std::uint32_t node, const sw::MarkingRule& rule);
 
+    /// From now on counts_at() and lanes_at() know more; it costs every hop some time.
+    void count_lanes();
+
     /// What is rare, by cause.
     Odd odd_counts(std::uint32_t port) const { return odd_.empty() ? Odd{} : odd_[port]; }
     /// As the node's performance agent reads it at some time.
     agent::PortCounts counts_at(std::uint32_t port, TimePs now) const;
+    agent::LaneCounts lanes_at(std::uint32_t port, TimePs now) const;
 
     std::size_t bytes() const;
 
@@ -179,6 +222,13 @@ class Plant {
     Lane& lane(std::uint32_t link, std::uint8_t vl) { return lanes_[lane_index(link, vl)]; }
     const Lane& lane(std::uint32_t link, std::uint8_t vl) const {
         return lanes_[lane_index(link, vl)];
+    }
+    /// How long a lane that has packets has waited by `now` since it last sent.
+    static TimePs waiting_since(const Lane& lane, const LaneWaits& waits, TimePs now) {
+        const auto units = static_cast<std::uint32_t>(now >> Lane::kUnitShift);
+        const TimePs at_head = TimePs{units - lane.head_since_ns} << Lane::kUnitShift;
+        const TimePs idle = now > waits.busy_until ? now - waits.busy_until : 0;
+        return std::min(at_head, idle);
     }
     /// Blocks that wait in events of kind kRelease.
     std::uint32_t& deferred(std::uint32_t link, std::uint8_t vl) {
@@ -215,8 +265,13 @@ class Plant {
     std::vector<std::uint32_t> turns_;      ///< By switch: where to begin among equals.
     std::vector<sw::MarkingRule> marking_;  ///< By port; empty: nobody marks.
     std::vector<sw::Marker> markers_;
+    std::vector<LevelCounts> levels_;             ///< By port, 16 each; empty: not counted.
+    std::vector<LaneWaits> waits_;                ///< By lane; the same.
+    std::vector<std::uint16_t> congested_lanes_;  ///< By port, a bit each.
+    std::vector<Lasting> congested_;              ///< By port: one of its lanes is.
 
   private:
+    TimePs tick_ps(std::uint32_t port) const;
     void join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t number);
     void set_length(std::uint32_t link, TimePs cable_ps);
 

@@ -2,14 +2,18 @@
 #include "runtime/sim/transport_hosts.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/check.h"
+#include "core/wire/arrival.h"
 
 namespace softib::sim {
 
 namespace {
 
 constexpr std::uint8_t kTag = 1;  // Lost packets are told.
+constexpr std::size_t kBytesMin =
+    wire::Lrh::kBytes + wire::Bth::kBytes + wire::kIcrcBytes + wire::kVcrcBytes;
 
 bool has_bytes(const hca::Payload& payload) {
     return std::ranges::none_of(payload.parts(),
@@ -64,7 +68,51 @@ void TransportHosts::give(Engine& net, std::uint32_t port, const Body& body) {
     after_packet(port, body.headers);
 }
 
-std::uint32_t TransportHosts::keep(std::uint32_t port, const hca::Transmit& transmit) {
+std::uint32_t TransportHosts::send_bytes(Engine& net, std::uint32_t port,
+                                         std::span<const std::uint8_t> bytes) {
+    const PlantConfig& config = net.config();
+    const std::uint32_t index = new_body(port);
+    Body& body = bodies_[index];
+    body.raw = true;
+    // Bytes that are not there count as zeros: such a packet is refused anyhow.
+    std::array<std::uint8_t, wire::Lrh::kBytes> head{};
+    std::ranges::copy(bytes.first(std::min(bytes.size(), head.size())), head.begin());
+    const auto lrh = wire::parse<wire::Lrh>(std::span<const std::uint8_t, head.size()>(head));
+    Packet packet{.body = index,
+                  .dlid = lrh.dlid.value,
+                  .slid = lrh.slid.value,
+                  .bytes = static_cast<std::uint16_t>(
+                      std::clamp<std::size_t>(bytes.size(), kBytesMin, config.packet_bytes_max)),
+                  .sl = lrh.sl,
+                  .vl = lrh.vl == wire::kVlManagement ? link::kVl15 : std::uint8_t{0},
+                  .tag = kTag};
+    switch (wire::check_arrival(bytes, {config.data_vls, config.packet_bytes_max})) {
+        case wire::Arrival::kPhysical:
+            packet.flags = packet_flag::kBad | packet_flag::kBrokenHere;
+            break;
+        case wire::Arrival::kMalformed:
+            packet.flags = packet_flag::kBrokenHere;
+            break;
+        case wire::Arrival::kGood:
+            if (const auto parsed = wire::parse_packet(bytes);
+                parsed && parsed->payload.size() <= kBodyBytes) {
+                body.headers = parsed->headers;
+                std::ranges::copy(parsed->payload,
+                                  room_for(body, static_cast<std::uint32_t>(parsed->payload.size()))
+                                      .begin());
+            } else if (!parsed && parsed.error() == wire::PacketError::kIcrc) {
+                packet.flags = packet_flag::kBadInside;
+            } else {
+                body.unknown = true;
+            }
+            break;
+    }
+    net.inject(port, packet);
+    return index;
+}
+
+/// Of a packet that has just begun its way.
+std::uint32_t TransportHosts::new_body(std::uint32_t port) {
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(bodies_.size()));
         bodies_.emplace_back();
@@ -72,18 +120,30 @@ std::uint32_t TransportHosts::keep(std::uint32_t port, const hca::Transmit& tran
     const std::uint32_t index = free_.back();
     free_.pop_back();
     Body& body = bodies_[index];
-    body.headers = transmit.headers;
     body.port = port;
-    body.left = false;
+    body.left = body.raw = body.unknown = body.has_bytes = false;
+    body.length = 0;
     body.uses = 1;
+    return index;
+}
+
+std::span<std::uint8_t> TransportHosts::room_for(Body& body, std::uint32_t length) {
+    SOFTIB_CHECK(length <= kBodyBytes);
+    if (body.room == nullptr) {
+        body.room = std::make_unique_for_overwrite<std::uint8_t[]>(kBodyBytes);
+    }
+    body.has_bytes = true;
+    body.length = length;
+    return {body.room.get(), length};
+}
+
+std::uint32_t TransportHosts::keep(std::uint32_t port, const hca::Transmit& transmit) {
+    const std::uint32_t index = new_body(port);
+    Body& body = bodies_[index];
+    body.headers = transmit.headers;
     body.length = transmit.payload.length();
-    body.has_bytes = has_bytes(transmit.payload);
-    if (body.has_bytes && body.length != 0) {
-        SOFTIB_CHECK(body.length <= kBodyBytes);
-        if (body.room == nullptr) {
-            body.room = std::make_unique_for_overwrite<std::uint8_t[]>(kBodyBytes);
-        }
-        transmit.payload.copy_to({body.room.get(), body.length});
+    if (body.length != 0 && has_bytes(transmit.payload)) {
+        transmit.payload.copy_to(room_for(body, body.length));
     }
     return index;
 }
@@ -96,8 +156,9 @@ void TransportHosts::let_go(std::uint32_t body) {
 
 void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& packet) {
     Body& body = bodies_[packet.body];
-    if (hca_at(port) == nullptr) {
-        let_go(packet.body);  // A switch has no queue pairs.
+    if (body.unknown || hca_at(port) == nullptr) {
+        ++unknown_;
+        let_go(packet.body);
         return;
     }
     body.headers.lrh.vl = packet.vl;
@@ -110,8 +171,10 @@ void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& pack
 
 void TransportHosts::sent(Engine& net, std::uint32_t port, const Packet& packet) {
     bodies_[packet.body].left = true;
-    hosts_[port].busy = false;
-    pump(net, port);
+    if (!bodies_[packet.body].raw) {
+        hosts_[port].busy = false;
+        pump(net, port);
+    }
 }
 
 void TransportHosts::copied(Engine&, const Packet& packet, std::uint32_t more) {
@@ -120,7 +183,7 @@ void TransportHosts::copied(Engine&, const Packet& packet, std::uint32_t more) {
 
 void TransportHosts::dropped(Engine& net, const Packet& packet) {
     const Body& body = bodies_[packet.body];
-    const bool never_left = !body.left;
+    const bool never_left = !body.left && !body.raw;
     const std::uint32_t port = body.port;
     let_go(packet.body);
     if (never_left) {

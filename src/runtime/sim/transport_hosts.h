@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/hca/hca.h"
@@ -26,6 +27,10 @@ class TransportHosts {
     /// After something was posted to the HCA of a port, or changed in it.
     void pump(Engine& net, std::uint32_t port);
 
+    /// A packet that no HCA has made, whatever its bytes are: a port that keeps to no rule sends
+    /// it. At a port with an HCA, which sends on beside it. Returns the number of its body.
+    std::uint32_t send_bytes(Engine& net, std::uint32_t port, std::span<const std::uint8_t> bytes);
+
     // For the network.
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
@@ -41,12 +46,18 @@ class TransportHosts {
         bool has_bytes = false;  ///< Else `length` is all there is.
         bool left = false;       ///< Has begun to leave
         std::uint32_t port = 0;  ///< the port that sent it.
+        bool raw = false;        ///< Not made by the HCA,
+        bool unknown = false;    ///< and its headers are in vain.
         std::uint32_t uses = 0;  ///< Packets in the network that are copies of it.
 
         hca::Payload payload() const;
     };
     const Body& body(const Packet& packet) const { return bodies_[packet.body]; }
     std::size_t bodies() const { return bodies_.size() - free_.size(); }
+    bool is_raw(const Packet& packet) const { return bodies_[packet.body].raw; }
+    /// Packets to the agents of switches, which are not here, and those of send_bytes whose check
+    /// sums are right but whose headers no transport knows. Nobody answers them.
+    std::uint64_t unknown() const { return unknown_; }
 
   protected:
     static constexpr std::uint32_t kBodyBytes = 4096;
@@ -71,12 +82,15 @@ class TransportHosts {
     };
     void send(Engine& net, std::uint32_t port, Host& host, const hca::Transmit& transmit);
     void give(Engine& net, std::uint32_t port, const Body& body);
+    std::uint32_t new_body(std::uint32_t port);
     std::uint32_t keep(std::uint32_t port, const hca::Transmit& transmit);
+    static std::span<std::uint8_t> room_for(Body& body, std::uint32_t length);
     void let_go(std::uint32_t body);
 
     std::vector<Host> hosts_;  ///< By port.
     std::deque<Body> bodies_;  ///< They stay where they are.
     std::vector<std::uint32_t> free_;
+    std::uint64_t unknown_ = 0;
 };
 
 }  // namespace softib::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What a packet has between its route and its ICRC: BTH, extended headers, payload and padding. On
+// InfiniBand it follows the LRH or GRH, in RoCEv2 the UDP header.
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string_view>
+
+#include "core/wire/opcode.h"
+#include "core/wire/packet.h"
+
+namespace softib::wire {
+
+inline constexpr std::size_t kWordBytes = 4;
+
+/// Calls do_one(name, header) for those that the opcode has, in the order of the wire.
+template <typename Headers, typename F>
+void for_each_extended(Headers& headers, std::uint16_t bits, F do_one) {
+    const auto look = [&](std::uint16_t bit, std::string_view name, auto& header) {
+        if ((bits & bit) != 0) {
+            do_one(name, header);
+        }
+    };
+    look(extended::kRdeth, "RDETH", headers.rdeth);
+    look(extended::kXrcEth, "XRCETH", headers.xrc_eth);
+    look(extended::kDeth, "DETH", headers.deth);
+    look(extended::kReth, "RETH", headers.reth);
+    look(extended::kAtomicEth, "AtomicETH", headers.atomic_eth);
+    look(extended::kAeth, "AETH", headers.aeth);
+    look(extended::kAtomicAckEth, "AtomicAckETH", headers.atomic_ack_eth);
+    look(extended::kImmDt, "ImmDt", headers.imm_dt);
+    look(extended::kIeth, "IETH", headers.ieth);
+}
+
+/// Takes a header off the front. Who calls has seen that there are enough bytes.
+template <Attribute T>
+T take(std::span<const std::uint8_t>& left) {
+    const T value = parse<T>(left.first<T::kBytes>());
+    left = left.subspan(T::kBytes);
+    return value;
+}
+
+template <Attribute T>
+void put(const T& value, std::span<std::uint8_t>& left) {
+    emit(value, left.first<T::kBytes>());
+    left = left.subspan(T::kBytes);
+}
+
+/// Of at least a BTH, which ends before the ICRC.
+std::expected<void, PacketError> parse_body(std::span<const std::uint8_t> left, Packet& packet);
+
+/// How many bytes emit_body writes; the error says why there is no such packet.
+std::expected<std::size_t, PacketError> body_bytes(const PacketHeaders& headers,
+                                                   std::size_t payload_bytes);
+
+/// Of a packet that body_bytes accepts. Its payload may be in its place already.
+void emit_body(const PacketHeaders& headers, std::span<const std::uint8_t> payload,
+               std::span<std::uint8_t> out);
+
+}  // namespace softib::wire
