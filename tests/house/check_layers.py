@@ -14,13 +14,16 @@ ALLOWED = {
     "core/switch": ["core/base"],
     "core/hca": ["core/base", "core/wire"],
     "core/agent": ["core/base", "core/wire", "core/topo"],
+    "core/cm": ["core/base", "core/wire", "core/agent"],
     "core/sm": ["core/base", "core/wire", "core/topo", "core/agent"],
-    "runtime/live": ["core/base", "core/wire", "core/topo", "core/hca", "core/agent", "core/sm"],
+    "runtime/live": ["core/base", "core/wire", "core/topo", "core/hca", "core/agent", "core/cm",
+                     "core/sm"],
     "runtime/sim": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca",
                     "core/agent", "core/sm"],
     "runtime/packet": ["core/base", "core/wire", "core/topo", "core/link", "core/hca", "core/agent",
                        "runtime/live", "runtime/sim"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/live"],
+    "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/live"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/live"],
     "abi/sysfs": ["core/base", "runtime/live"],
     "app/sm": ["core/base", "core/wire", "core/agent", "core/sm"],
@@ -33,13 +36,14 @@ RESTRICTED = {
     r"^toml\+\+|^toml\.hpp": ["app"],
     r"^CLI/": ["app"],
     r"^spdlog/": ["app", "runtime/live"],
-    r"^infiniband/": ["abi/verbs", "abi/umad", "app/sm"],
+    r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/sm"],
+    r"^rdma/": ["abi/rdmacm", "abi/verbs"],
     r"^sys/mman\.h$":
         ["runtime/live", "runtime/sim", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$":
-        ["runtime/live", "runtime/packet", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
+        ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "app", "app/sm"],
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|netinet/.*|arpa/.*)$":
-        ["runtime/live", "runtime/packet", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
+        ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "app", "app/sm"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')

@@ -98,8 +98,12 @@ Daemon::Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions opt
       options_(std::move(options)),
       mcast_(arena),
       management_(arena, events_, fabric, options_.management),
-      clients_(arena, management_) {
+      clients_(arena, management_),
+      cm_(arena, management_) {
     events_.init(options_.dir, &arena_);
+    clients_.set_taker([this](std::uint32_t hca, const agent::Packet& packet, std::uint64_t now_ns) {
+        return cm_.handle_mad(hca, packet, now_ns);
+    });
 }
 
 Daemon::~Daemon() {
@@ -262,6 +266,11 @@ void Daemon::serve(Connection& connection) {
         handle_refused(message);
         return;
     }
+    if (message.request == Request::kCmNext) {
+        cm_.taken(connection.fd);
+        hand_out_cm_events();
+        return;
+    }
     const int passed_fd = handle(connection, message);
     const bool sent = rpc_send(connection.fd, message, passed_fd);
     const int error = errno;
@@ -354,15 +363,22 @@ void Daemon::drop_if_process_ended(int fd) {
     }
 }
 
+void Daemon::watch_process(Connection& connection) {
+    if (connection.pid_fd >= 0) {
+        return;
+    }
+    connection.pid_fd = open_pid(connection.pid);
+    if (connection.pid_fd >= 0) {
+        watch(connection.pid_fd, tag_of(kTagProcess, connection.fd));
+    }
+}
+
 int Daemon::handle(Connection& connection, Message& message) {
     switch (message.request) {
         case Request::kAttach: {
             const int fd = handle_attach(connection, message);
-            if (fd >= 0 && connection.owner != 0 && connection.pid_fd < 0) {
-                connection.pid_fd = open_pid(connection.pid);
-                if (connection.pid_fd >= 0) {
-                    watch(connection.pid_fd, tag_of(kTagProcess, connection.fd));
-                }
+            if (fd >= 0 && connection.owner != 0) {
+                watch_process(connection);
             }
             return fd;
         }
@@ -398,6 +414,15 @@ int Daemon::handle(Connection& connection, Message& message) {
         case Request::kIsManager:
             handle_is_manager(connection, message);
             break;
+        case Request::kCmOpen:
+            handle_cm_open(connection, message);
+            return -1;
+        case Request::kCmChannel:
+            handle_cm_channel(connection, message);
+            return -1;
+        case Request::kCm:
+            handle_cm(connection, message);
+            return -1;
         case Request::kShutdown:
             log_info("pid {} asked for the end of the fabric", connection.pid);
             message.status = 0;

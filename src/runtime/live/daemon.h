@@ -19,6 +19,7 @@
 
 #include "runtime/live/arena.h"
 #include "runtime/live/channel.h"
+#include "runtime/live/cm_clients.h"
 #include "runtime/live/mad_clients.h"
 #include "runtime/live/management.h"
 #include "runtime/live/mcast_table.h"
@@ -66,6 +67,7 @@ class Daemon {
         int refusal = 0;  ///< Not 0: the answer to whatever it asks, then it is closed.
         std::uint32_t mad_hca = UINT32_MAX;  ///< Whose MADs it sends; none before kMadOpen.
         std::uint32_t manager_hca = UINT32_MAX;  ///< On which it says that it is a manager.
+        bool uses_cm = false;  ///< For commands to a connection manager, or its events.
     };
 
     struct Ended {
@@ -82,6 +84,7 @@ class Daemon {
     void detach(Connection& connection);
     void reclaim_one();
     void drop_if_process_ended(int fd);
+    void watch_process(Connection& connection);
 
     /// Fills in the reply; returns the descriptor to pass along, or -1.
     int handle(Connection& connection, Message& message);
@@ -106,6 +109,10 @@ class Daemon {
     /// Lets managers and agents do what is due, and programs have what came for them.
     void hand_out_mads();
     void forget_mads(const Connection& connection);
+    void handle_cm_open(Connection& connection, Message& message);
+    void handle_cm_channel(Connection& connection, Message& message);
+    void handle_cm(const Connection& connection, Message& message);
+    void hand_out_cm_events();
     int wait_ms() const;
 
     const Arena& arena_;
@@ -114,6 +121,7 @@ class Daemon {
     ChannelWriter events_;
     Management management_;
     MadClients clients_;
+    CmClients cm_;
     std::unordered_map<std::uint32_t, std::uint32_t> managers_;  ///< By HCA: who says so.
     std::uint64_t next_management_ns_ = 0;
     int epoll_fd_ = -1;

@@ -132,8 +132,10 @@ void Daemon::send_mad(const Connection& connection, const Message& message, int 
 }
 
 void Daemon::hand_out_mads() {
+    // The connection managers first: what they send is carried and answered in the same round.
+    const std::uint64_t next_cm_ns = cm_.run(monotonic_ns());
     next_management_ns_ =
-        std::min(management_.run(monotonic_ns()), clients_.run(monotonic_ns()));
+        std::min({next_cm_ns, management_.run(monotonic_ns()), clients_.run(monotonic_ns())});
     while (auto out = clients_.poll()) {
         const auto found = connections_.find(out->fd);
         if (found == connections_.end()) {
@@ -153,9 +155,14 @@ void Daemon::hand_out_mads() {
             close(passed);
         }
     }
+    hand_out_cm_events();
 }
 
 void Daemon::forget_mads(const Connection& connection) {
+    if (connection.uses_cm) {
+        cm_.close(connection.fd, monotonic_ns());
+        hand_out_mads();
+    }
     if (connection.mad_hca != UINT32_MAX) {
         clients_.close(connection.fd, monotonic_ns());
     }

@@ -239,6 +239,9 @@ bool MadClients::pump_rmpp(std::uint64_t now_ns) {
 }
 
 void MadClients::arrived(std::uint32_t hca, const agent::Packet& packet, std::uint64_t now_ns) {
+    if (taker_ && taker_(hca, packet, now_ns)) {
+        return;
+    }
     if (uses_rmpp(hca, packet.mad[1])) {
         rmpp_[hca].handle_mad({packet.slid, packet.source, packet.pkey, packet.sl}, packet.mad, now_ns);
         return;

@@ -7,9 +7,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/agent/rmpp_endpoint.h"
@@ -26,6 +28,10 @@ class MadClients {
   public:
     MadClients(const Arena& arena, Management& management)
         : arena_(arena), management_(management) {}
+
+    /// Sees what arrives first; true: it was for it. For the host's own services.
+    using Taker = std::function<bool(std::uint32_t hca, const agent::Packet&, std::uint64_t now_ns)>;
+    void set_taker(Taker taker) { taker_ = std::move(taker); }
 
     void open(int fd, std::uint32_t hca);
     void close(int fd, std::uint64_t now_ns);
@@ -85,6 +91,7 @@ class MadClients {
     std::vector<Outgoing> out_;
     std::size_t out_taken_ = 0;
     std::uint32_t last_token_ = 0;
+    Taker taker_;
 };
 
 }  // namespace softib::live

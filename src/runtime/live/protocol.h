@@ -33,6 +33,11 @@ enum class Request : std::uint32_t {
     kManager = 16,    ///< value: ManagerCommand. Reply: text.
     kRoutes = 17,     ///< Reply: a file with what routes.h reads.
     kRefused = 18,    ///< text: RefusedPacket. No reply.
+    kCmOpen = 19,     ///< text: host names. Then kCm may follow; the ids end with the connection.
+    kCm = 20,         ///< text: cm::Command. Reply: text: cm::Reply.
+    kCmChannel = 21,  ///< Reply: index: names the connection, which gets kCmEvent messages.
+    kCmEvent = 22,    ///< To a channel: text: cm::Event. The next comes after kCmNext.
+    kCmNext = 23,     ///< From a channel: its event was taken. No reply.
 };
 
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };

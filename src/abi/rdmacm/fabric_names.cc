@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "abi/rdmacm/fabric_names.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "abi/rdmacm/daemon.h"
+#include "runtime/live/addresses.h"
+#include "runtime/live/arena.h"
+#include "runtime/live/naming.h"
+#include "runtime/live/rpc.h"
+
+namespace softib::abi::rdmacm {
+
+namespace {
+
+/// The fabric's memory, read-only; kept: names do not change.
+const live::Arena* fabric() {
+    static const live::Arena arena = [] {
+        live::Arena none;
+        const int fd = fabric_dir() == nullptr ? -1 : live::rpc_connect(fabric_dir());
+        if (fd < 0) {
+            return none;
+        }
+        live::Message message;
+        message.request = live::Request::kObserve;
+        int arena_fd = -1;
+        const bool answered = live::rpc_call(fd, message, &arena_fd) && message.status == 0;
+        close(fd);
+        if (arena_fd < 0) {
+            return none;
+        }
+        const live::Arena mapped = answered ? live::arena_map(arena_fd, false) : none;
+        if (mapped.base == nullptr) {
+            close(arena_fd);
+        }
+        return mapped;
+    }();
+    return arena.base == nullptr ? nullptr : &arena;
+}
+
+}  // namespace
+
+bool find_fabric_host(const char* name, char* out, std::size_t out_bytes) {
+    const live::Arena* const arena = fabric();
+    const std::uint32_t host = arena == nullptr ? UINT32_MAX : live::find_host(*arena, name);
+    if (host == UINT32_MAX || arena->hosts[host].hca_count == 0) {
+        return false;
+    }
+    const auto ip = live::address_of_hca(*arena, arena->hosts[host].hca_first).bytes.bytes;
+    const int n = std::snprintf(out, out_bytes, "%u.%u.%u.%u", ip[0], ip[1], ip[2], ip[3]);
+    return n > 0 && static_cast<std::size_t>(n) < out_bytes;
+}
+
+}  // namespace softib::abi::rdmacm

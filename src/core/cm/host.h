@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The connection manager of one host, without input and output: programs' commands, MADs and time
+// come in; MADs, events for programs and the next deadline go out. It plays the part of the kernel
+// in rdma_cm: endpoints with addresses and ports, routes from the subnet administration,
+// connections, datagram services and multicast groups.
+//
+// A program may say anything: a command is checked against the endpoint's state and refused with an
+// errno value. When a program ends, whoever carries its commands destroys its endpoints.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/agent/packet.h"
+#include "core/cm/connections.h"
+#include "core/cm/messages.h"
+#include "core/cm/port_table.h"
+#include "core/cm/route.h"
+#include "core/cm/sa_client.h"
+#include "core/cm/sidr.h"
+#include "core/cm/surroundings.h"
+
+namespace softib::cm {
+
+inline constexpr std::size_t kIdsMax = 65536;
+inline constexpr std::size_t kJoinsMax = 65536;
+inline constexpr std::uint32_t kBacklogMax = 1024;
+
+class Host {
+  public:
+    /// `surroundings` outlives it.
+    Host(const Surroundings& surroundings, std::uint64_t seed);
+
+    Reply execute(const Command& command, std::uint64_t now_ns);
+
+    /// A MAD that came to a port of this host. False: it is not for us.
+    bool handle_mad(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
+    void handle_timeout(std::uint64_t now_ns);
+    std::uint64_t next_timeout_ns() const;
+    std::optional<Outgoing> poll_transmit();
+    std::optional<Event> poll_event();
+
+    std::size_t ids() const { return ids_.size(); }
+    const Connections& connections() const { return connections_; }
+
+  private:
+    enum class State : std::uint8_t {
+        kIdle,
+        kBound,
+        kAddrResolved,
+        kResolvingRoute,
+        kRouteResolved,
+        kConnecting,
+        kConnected,
+        kOver,  ///< Was connected or tried to.
+        kListening,
+        kRequested,  ///< Somebody asks for a connection.
+    };
+    struct Id {
+        IdHandle handle = 0;
+        State state = State::kIdle;
+        PortSpace space{};  ///< As the program chose it.
+        QpType type{};
+        bool reuse_addr = false;
+        bool af_only = false;
+        bool has_port = false;    ///< Bound to a device.
+        bool has_number = false;  ///< Has a port of IP in the table.
+        bool has_path = false;
+        std::uint8_t ack_timeout = 0;
+        std::uint32_t backlog = 0;
+        std::uint32_t waiting = 0;  ///< Of a listener: requests nobody answered yet.
+        IdHandle listener = 0;      ///< Of a request that counts there.
+        PortSpace bound_space{};
+        Address source{};
+        Address destination{};
+        Gid destination_gid{};
+        QKey qkey = kUdpQKey;
+        Route route{};  ///< Its port is the device.
+        CommunicationId connection = 0;
+        SidrId lookup = 0;
+        QueryId query = 0;
+    };
+    struct Join {
+        IdHandle id = 0;
+        std::uint32_t port = 0;
+        std::uint8_t join_state = 0;
+        QueryId query = 0;
+        bool joined = false;
+        wire::McMemberRecord member{};
+    };
+
+    // host.cc: endpoints.
+    Id* get(IdHandle handle);
+    Id* add(PortSpace space, QpType type);
+    IdInfo info_of(const Id& id) const;
+    std::optional<std::uint32_t> own_port(const Gid& gid) const;
+    std::optional<std::uint32_t> default_port() const;
+    void create(const Command& command, Reply& reply);
+    void destroy(Id& id, std::uint64_t now_ns);
+    int bind(Id& id, const Address& address);
+    int set_option(Id& id, const Command& command);
+    int query_attributes(const Id& id, QpState state, QpAttributes& out) const;
+    void use_port(Id& id, std::uint32_t port);
+    void report(const Id& id, EventType type, int status);
+    void report(Event event);
+    void pump(std::uint64_t now_ns);
+
+    // host_routes.cc: addresses and paths.
+    int resolve_addr(Id& id, const Command& command);
+    int resolve_route(Id& id, const Command& command, std::uint64_t now_ns);
+    int set_route(Id& id, const Command& command);
+    void take_path(Id& id, const SaAnswer& answer);
+    PKey default_pkey(std::uint32_t port) const;
+
+    // host_connect.cc: connections and datagram services.
+    int listen(Id& id, std::uint32_t backlog);
+    int connect(Id& id, const ConnectionParameters& parameters, std::uint64_t now_ns);
+    int ask_service(Id& id, const ConnectionParameters& parameters, std::uint64_t now_ns);
+    int accept(Id& id, const ConnectionParameters& parameters, std::uint64_t now_ns);
+    int reject(Id& id, const Command& command, std::uint64_t now_ns);
+    int disconnect(Id& id, std::uint64_t now_ns);
+    int notify(Id& id);
+    void answered(Id& id);
+    Id* find_listener(std::uint64_t service_id, std::uint32_t port,
+                      const std::optional<struct IpHeader>& header);
+    Id* welcome(Id& listener, const Route& route, std::uint64_t service_id,
+                const std::optional<struct IpHeader>& header);
+    void take_event(const ConnectionEvent& event, std::uint64_t now_ns);
+    void take_request(const ConnectionEvent& event, std::uint64_t now_ns);
+    void take_event(const SidrEvent& event, std::uint64_t now_ns);
+    void take_lookup(const SidrEvent& event, std::uint64_t now_ns);
+
+    // host_multicast.cc
+    int join(const Id& id, const Command& command, Reply& reply, std::uint64_t now_ns);
+    int leave(IdHandle join, const Id& id, std::uint64_t now_ns);
+    void leave(std::map<IdHandle, Join>::iterator join, std::uint64_t now_ns);
+    void take_member(IdHandle handle, const SaAnswer& answer);
+
+    const Surroundings& surroundings_;
+    PortTable ports_;
+    Connections connections_;
+    Sidr sidr_;
+    SaClient sa_;
+    IdHandle last_id_ = 0;
+    IdHandle last_join_ = 0;
+    std::map<IdHandle, Id> ids_;
+    std::map<IdHandle, Join> joins_;
+    std::map<CommunicationId, IdHandle> by_connection_;
+    std::map<SidrId, IdHandle> by_lookup_;
+    std::map<QueryId, IdHandle> by_query_;
+    std::map<QueryId, IdHandle> by_join_query_;
+    std::deque<Event> events_;
+};
+
+/// A path in the terms of an address handle.
+Destination destination_of(const Route& route, const LocalPort& port);
+
+}  // namespace softib::cm

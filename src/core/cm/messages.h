@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What a program says to the connection manager of its host, and what it hears: plain structures
+// that travel as bytes. Numbers are in host order unless they stand in a Gid.
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/base/ids.h"
+
+namespace softib::cm {
+
+/// A program's name for one of its endpoints. 0: none.
+using IdHandle = std::uint32_t;
+
+inline constexpr std::size_t kPrivateDataMax = 256;
+inline constexpr std::size_t kPathRecordBytes = 64;
+inline constexpr QKey kUdpQKey{0x01234567};
+
+enum class Family : std::uint16_t { kNone = 0, kIp4 = 2, kIp6 = 10, kIb = 27 };
+
+/// An address of a sockaddr of these families. IPv4 has its four bytes first.
+struct Address {
+    Family family = Family::kNone;
+    std::uint16_t port = 0;  ///< Of IP.
+    PKey pkey{};             ///< The rest: of a sockaddr_ib.
+    std::uint16_t reserved = 0;
+    std::uint32_t scope = 0;  ///< sin6_scope_id or sib_scope_id.
+    std::uint32_t flow = 0;
+    Gid bytes{};
+    std::uint64_t service_id = 0;
+    std::uint64_t service_mask = 0;
+    friend bool operator==(const Address&, const Address&) = default;
+};
+
+enum class PortSpace : std::uint16_t {
+    kIpoib = 0x0002,
+    kTcp = 0x0106,
+    kUdp = 0x0111,
+    kIb = 0x013F
+};
+
+/// The numbers of ibv_qp_type.
+enum class QpType : std::uint8_t { kRc = 2, kUc = 3, kUd = 4, kXrcSend = 9, kXrcRecv = 10 };
+
+enum class Operation : std::uint32_t {
+    kCreateId = 1,
+    kDestroyId,
+    kBind,
+    kResolveAddr,
+    kResolveRoute,
+    kSetRoute,
+    kQuery,
+    kListen,
+    kConnect,
+    kAccept,
+    kReject,
+    kDisconnect,
+    kNotify,
+    kQpAttr,
+    kSetOption,
+    kJoin,
+    kLeave,
+    kMigrate,  ///< The host does not know channels: whoever carries events does this.
+};
+
+enum class IdOption : std::uint32_t { kTos = 0, kReuseAddr = 1, kAfOnly = 2, kAckTimeout = 3 };
+
+/// What two ends tell each other when they connect.
+struct ConnectionParameters {
+    Qpn qpn{};
+    QKey qkey{};
+    std::uint8_t srq = 0;
+    std::uint8_t responder_resources = 0;
+    std::uint8_t initiator_depth = 0;
+    std::uint8_t flow_control = 0;
+    std::uint8_t retry_count = 0;
+    std::uint8_t rnr_retry_count = 0;
+    std::uint16_t private_data_bytes = 0;
+    std::array<std::uint8_t, kPrivateDataMax> private_data{};
+};
+
+struct Command {
+    Operation operation{};
+    IdHandle id = 0;
+    std::uint32_t channel = 0;  ///< kCreateId, kMigrate.
+    PortSpace port_space{};
+    QpType qp_type{};
+    std::uint8_t reason = 0;  ///< kReject: of the IBA; 0: the consumer's own.
+    std::uint32_t timeout_ms = 0;
+    std::uint32_t value =
+        0;  ///< kListen: backlog. kQpAttr: state. kSetOption: value. kLeave: join.
+    std::uint32_t option = 0;  ///< kSetOption. kJoin: 1 for one that only sends.
+    Address source{};
+    Address destination{};
+    ConnectionParameters parameters{};
+    std::array<std::uint8_t, kPathRecordBytes> path{};  ///< kSetRoute: a PathRecord.
+};
+
+/// What an id is bound to and leads to.
+struct IdInfo {
+    Guid node_guid{};  ///< Of its device; 0: not bound to one.
+    std::uint8_t port_num = 0;
+    std::uint8_t has_path = 0;
+    PKey pkey{};
+    Gid source_gid{};
+    Gid destination_gid{};
+    Address source{};
+    Address destination{};
+    std::array<std::uint8_t, kPathRecordBytes> path{};
+};
+
+/// Where packets go, in the terms of an address handle.
+struct Destination {
+    Lid dlid{};
+    std::uint8_t sl = 0;
+    std::uint8_t path_bits = 0;
+    std::uint8_t static_rate = 0;
+    std::uint8_t is_global = 0;
+    std::uint8_t hop_limit = 0;
+    std::uint8_t traffic_class = 0;
+    std::uint8_t port_num = 0;
+    std::uint32_t flow_label = 0;
+    Gid dgid{};
+};
+
+/// The numbers of ibv_qp_state.
+enum class QpState : std::uint8_t { kInit = 1, kRtr = 2, kRts = 3 };
+
+/// The attributes for a change of state, and which of them count (bits of ibv_qp_attr_mask).
+struct QpAttributes {
+    std::uint32_t mask = 0;
+    std::uint32_t access_flags = 0;
+    std::uint16_t pkey_index = 0;
+    std::uint8_t port_num = 0;
+    std::uint8_t path_mtu = 0;
+    std::uint8_t max_rd_atomic = 0;
+    std::uint8_t max_dest_rd_atomic = 0;
+    std::uint8_t min_rnr_timer = 0;
+    std::uint8_t timeout = 0;
+    std::uint8_t retry_count = 0;
+    std::uint8_t rnr_retry = 0;
+    QKey qkey{};
+    Qpn dest_qpn{};
+    Psn rq_psn{};
+    Psn sq_psn{};
+    Destination destination{};
+};
+
+struct Reply {
+    std::int32_t status = 0;  ///< 0 or an errno value.
+    IdHandle id = 0;          ///< kCreateId; kJoin: the join.
+    IdInfo info{};
+    QpAttributes attributes{};
+};
+
+/// The numbers of rdma_cm_event_type.
+enum class EventType : std::uint32_t {
+    kAddrResolved = 0,
+    kAddrError = 1,
+    kRouteResolved = 2,
+    kRouteError = 3,
+    kConnectRequest = 4,
+    kConnectResponse = 5,
+    kConnectError = 6,
+    kUnreachable = 7,
+    kRejected = 8,
+    kEstablished = 9,
+    kDisconnected = 10,
+    kDeviceRemoval = 11,
+    kMulticastJoin = 12,
+    kMulticastError = 13,
+    kAddrChange = 14,
+    kTimewaitExit = 15,
+};
+
+struct Event {
+    EventType type{};
+    std::int32_t status = 0;  ///< Negative: an errno value. Of kRejected: the reason.
+    IdHandle id = 0;          ///< Of kConnectRequest: a new one.
+    IdHandle listener = 0;    ///< Of kConnectRequest.
+    IdHandle join = 0;        ///< Of kMulticastJoin and kMulticastError.
+    ConnectionParameters parameters{};
+    Destination destination{};  ///< Of datagrams.
+    IdInfo info{};
+};
+
+static_assert(std::is_trivially_copyable_v<Command> && std::is_trivially_copyable_v<Reply> &&
+              std::is_trivially_copyable_v<Event>);
+
+}  // namespace softib::cm

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A path from a port of this host, and the MADs that travel on it.
+
+#include <cstdint>
+
+#include "core/agent/packet.h"
+#include "core/cm/messages.h"
+#include "core/wire/cm.h"
+#include "core/wire/layout.h"
+#include "core/wire/path_record.h"
+
+namespace softib::cm {
+
+struct Route {
+    std::uint32_t port = 0;   ///< Of this host.
+    wire::PathRecord path{};  ///< sgid and slid are ours.
+};
+
+struct Outgoing {
+    std::uint32_t port;
+    agent::Packet packet;
+};
+
+/// 4.096 us * 2^exponent, as the CM and the transport count (IBA vol. 1, 12.7.32).
+constexpr std::uint64_t time_of(std::uint8_t exponent) {
+    return std::uint64_t{4096} << (exponent & 0x1F);
+}
+
+template <wire::Attribute Body>
+wire::MadBytes cm_mad(wire::CmAttribute attribute, std::uint64_t transaction, const Body& body) {
+    wire::MadBytes mad{};
+    wire::MadRepr header;
+    header.mgmt_class = wire::MgmtClass::kCommMgmt;
+    header.class_version = wire::kCmClassVersion;
+    header.method = wire::Method::kSend;
+    header.transaction_id = transaction;
+    header.attribute_id = static_cast<std::uint16_t>(attribute);
+    header.emit(wire::Mad<std::uint8_t>(mad));
+    wire::emit(body, wire::cm_data(mad));
+    return mad;
+}
+
+inline agent::Packet to_services(const wire::MadBytes& mad, Lid dlid, PKey pkey, std::uint8_t sl) {
+    agent::Packet packet;
+    packet.mad = mad;
+    packet.dlid = dlid;
+    packet.source = agent::kQpnServices;
+    packet.destination = agent::kQpnServices;
+    packet.qkey = agent::kQKeyServices;
+    packet.pkey = pkey;
+    packet.sl = sl;
+    return packet;
+}
+
+/// Back to whoever sent this.
+inline agent::Packet answer_to(const agent::Packet& from, const wire::MadBytes& mad) {
+    agent::Packet packet = to_services(mad, from.slid, from.pkey, from.sl);
+    packet.destination = from.source;
+    return packet;
+}
+
+}  // namespace softib::cm

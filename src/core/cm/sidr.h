@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Which queue pair serves a service: SIDR_REQ and SIDR_REP (IBA vol. 1, 12.11), for datagrams.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/agent/packet.h"
+#include "core/cm/deadlines.h"
+#include "core/cm/messages.h"
+#include "core/cm/route.h"
+#include "core/wire/cm_sidr_rep.h"
+#include "core/wire/cm_sidr_req.h"
+
+namespace softib::cm {
+
+inline constexpr std::size_t kSidrRequestsMax = 65536;
+
+/// Our number for a lookup, ours or one that came. 0: none.
+using SidrId = std::uint32_t;
+
+struct SidrEvent {
+    enum Kind : std::uint8_t {
+        kRequest,  ///< `request` came to `port`. answer() follows.
+        kAnswer,   ///< `answer` to what we asked.
+        kTimeout,
+    };
+    Kind kind{};
+    SidrId lookup = 0;
+    std::uint32_t port = 0;
+    Lid from{};
+    wire::CmSidrReq request{};
+    wire::CmSidrRep answer{};
+};
+
+class Sidr {
+  public:
+    /// 0: there are too many.
+    SidrId ask(const Route& route, std::uint64_t service_id,
+               const std::array<std::uint8_t, 216>& private_data, std::uint64_t now_ns);
+    /// Returns 0 or EINVAL. The answer is kept for a while: its receiver may ask again.
+    int answer(SidrId lookup, wire::CmSidrRep answer, std::uint64_t now_ns);
+    /// Nobody waits for it any more; one that came is refused.
+    void forget(SidrId lookup, std::uint64_t now_ns);
+
+    void handle_mad(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
+    void handle_timeout(std::uint64_t now_ns);
+    std::uint64_t next_timeout_ns() const { return deadlines_.next_ns(); }
+    std::optional<Outgoing> poll_transmit();
+    std::optional<SidrEvent> poll_event();
+
+  private:
+    struct Lookup {
+        bool ours = false;
+        bool answered = false;
+        std::uint8_t retries_left = 0;
+        std::uint32_t port = 0;
+        std::pair<Lid, std::uint32_t> asked_by{};  ///< Of one that came: its LID and number.
+        agent::Packet
+            packet{};  ///< Our question, or our answer; until then the question that came.
+    };
+
+    SidrId add();
+    void erase(SidrId id);
+    void handle_req(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
+    void handle_rep(const agent::Packet& packet);
+
+    SidrId last_ = 0;
+    std::map<SidrId, Lookup> lookups_;
+    std::map<std::pair<Lid, std::uint32_t>, SidrId> by_request_;
+    Deadlines deadlines_;
+    std::deque<Outgoing> out_;
+    std::deque<SidrEvent> events_;
+};
+
+}  // namespace softib::cm

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Programs that use the connection managers of their hosts. A program has one connection for
+// commands, and the endpoints that it makes end with it; each of its event channels is a connection
+// too, on which one event at a time is under way: what the program has not taken stays here, and
+// can be taken back when an endpoint is destroyed.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/cm/host.h"
+#include "runtime/live/arena.h"
+#include "runtime/live/cm_surroundings.h"
+#include "runtime/live/management.h"
+
+namespace softib::live {
+
+class CmClients {
+  public:
+    CmClients(const Arena& arena, Management& management)
+        : arena_(arena), management_(management) {}
+
+    /// A connection for the commands of a program on this host.
+    void open(int fd, std::uint32_t host);
+    /// A connection for events. Returns its name.
+    std::uint32_t open_channel(int fd);
+    bool is_open(int fd) const { return programs_.contains(fd); }
+    void close(int fd, std::uint64_t now_ns);
+
+    cm::Reply execute(int fd, const cm::Command& command, std::uint64_t now_ns);
+    /// The program has taken the event that was sent on this channel.
+    void taken(int fd);
+
+    /// A MAD that came to an HCA. False: it is not for a connection manager.
+    bool handle_mad(std::uint32_t hca, const agent::Packet& packet, std::uint64_t now_ns);
+    /// Repeats and gives up what is due; returns when it is wanted again.
+    std::uint64_t run(std::uint64_t now_ns);
+
+    struct Outgoing {
+        int fd;
+        cm::Event event;
+    };
+    std::optional<Outgoing> poll();
+
+  private:
+    struct Manager {
+        Manager(const Arena& arena, std::uint32_t index)
+            : surroundings(arena, index), host(surroundings, arena.header->instance + index) {}
+        CmSurroundings surroundings;
+        cm::Host host;
+    };
+    using Key = std::pair<std::uint32_t, cm::IdHandle>;  ///< Host and endpoint.
+    struct Endpoint {
+        int program = -1;
+        std::uint32_t channel = 0;
+    };
+    struct Queued {
+        std::uint32_t host;
+        cm::Event event;
+    };
+    struct Channel {
+        int fd = -1;
+        bool busy = false;  ///< One event is under way.
+        std::deque<Queued> events;
+    };
+
+    Manager& manager(std::uint32_t host);
+    void pump(std::uint32_t host, std::uint64_t now_ns);
+    void queue(std::uint32_t host, const cm::Event& event, std::uint64_t now_ns);
+    void destroy(const Key& key, std::uint64_t now_ns);
+    void migrate(const Key& key, std::uint32_t channel);
+
+    const Arena& arena_;
+    Management& management_;
+    std::map<std::uint32_t, std::unique_ptr<Manager>> managers_;  ///< By host, made when wanted.
+    std::map<int, std::uint32_t> programs_;                       ///< Their hosts, by connection.
+    std::map<int, std::uint32_t> channel_of_;
+    std::map<std::uint32_t, Channel> channels_;
+    std::set<std::uint32_t> ready_;  ///< Channels with an event to send.
+    std::map<Key, Endpoint> endpoints_;
+    std::uint32_t last_channel_ = 0;
+};
+
+}  // namespace softib::live
