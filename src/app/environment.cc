@@ -103,6 +103,11 @@ std::vector<std::pair<std::string, std::string>> host_variables(const HostEnviro
         {"NCCL_IBVERBS_LIB", lib_dir + "/" + kVerbsName},
         {"PATH", path_put_first(own_bin_dir(), inherited("PATH"))},
     };
+    // NCCL 2.28.9 asks for adapters that a GPU can drive by itself, and crashes where there are
+    // none; its proxy (2) needs no such thing.
+    if (inherited("NCCL_GIN_TYPE").empty()) {
+        variables.emplace_back("NCCL_GIN_TYPE", "2");
+    }
     variables.emplace_back("LD_PRELOAD", wanted.preload ? preload_list(lib_dir)
                                                         : without(inherited("LD_PRELOAD"),
                                                                   lib_dir + "/" + kPreloadName));
