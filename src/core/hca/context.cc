@@ -11,11 +11,14 @@ constexpr std::uint32_t kWordBytes = 4;
 
 std::string_view to_string(Counted counted) {
     constexpr std::array<std::string_view, kCountedKinds> kNames{
-        "bad LID",           "bad GRH",    "no QP",          "wrong service",   "wrong state",
-        "bad P_Key",         "bad Q_Key",  "bad length",     "out of sequence", "duplicate",
-        "unknown duplicate", "ghost",      "bad response",   "invalid request", "access violation",
-        "operational error", "not ready",  "nobody listens", "lost message",    "timeout",
-        "retransmit",        "CQ overrun", "event lost"};
+        "bad LID",           "bad GRH",           "no QP",
+        "wrong service",     "wrong state",       "bad P_Key",
+        "bad Q_Key",         "bad length",        "out of sequence",
+        "duplicate",         "unknown duplicate", "ghost",
+        "bad response",      "invalid request",   "access violation",
+        "operational error", "not ready",         "nobody listens",
+        "lost message",      "timeout",           "retransmit",
+        "CQ overrun",        "event lost",        "BECN"};
     const auto index = static_cast<std::size_t>(counted);
     return index < kNames.size() ? kNames[index] : "?";
 }
@@ -73,6 +76,11 @@ wire::Transport transport_of(QpType type) {
             break;
     }
     return wire::Transport::kRc;
+}
+
+bool is_response(wire::Operation operation) {
+    return operation >= wire::Operation::kReadResponseFirst &&
+           operation <= wire::Operation::kAtomicAcknowledge;
 }
 
 void QpCore::begin(wire::PacketHeaders& headers, wire::Operation operation, Psn psn) const {

@@ -89,6 +89,7 @@ std::optional<Qpn> Hca::create_qp(const QpInit& init) {
     free_slots_.pop_back();
     Slot& slot = slots_[index];
     const Qpn qpn{index | (slot.use++ % kUses) << kIndexBits};
+    slot.held_until_ns = 0;
     slot.qp = std::make_unique<QueuePair>(context_, init, qpn);
     return qpn;
 }
@@ -185,6 +186,10 @@ void Hca::handle_timeout(std::uint64_t now_ns) {
         if (qp == nullptr) {
             continue;
         }
+        if (slots_[index].held) {
+            slots_[index].held = false;
+            touch(qp->core().qpn);
+        }
         if (qp->deadline_ns() > now_ns) {
             set_timer(index);
             continue;
@@ -194,16 +199,54 @@ void Hca::handle_timeout(std::uint64_t now_ns) {
     }
 }
 
+void Hca::hold(Qpn qpn, std::uint64_t until_ns) {
+    if (find(qpn) != nullptr) {
+        slots_[qpn.value & kIndexMask].held_until_ns = until_ns;
+    }
+}
+
+bool Hca::transmit_cnp(Transmit& out) {
+    while (const auto cnp = context_.cnps.pop()) {
+        const QueuePair* qp = find(cnp->qpn);
+        if (qp == nullptr || qp->core().state < QpState::kRtr) {
+            continue;
+        }
+        const QpCore& core = qp->core();
+        core.begin(out.headers, wire::Operation{}, Psn{});
+        if (core.init.type == QpType::kUd) {
+            out.headers.grh.reset();
+            set_address(out.headers, {.dlid = cnp->dlid, .sl = cnp->sl}, context_.port);
+            out.headers.bth.dest_qp = cnp->dest_qp;
+        }
+        out.headers.bth.opcode = wire::kCnpOpcode;
+        out.headers.bth.becn = true;
+        out.payload.clear();
+        out.source = cnp->qpn;
+        set_lengths(out.headers, 0);
+        return true;
+    }
+    return false;
+}
+
 bool Hca::poll_transmit(Transmit& out, std::uint64_t now_ns) {
+    if (transmit_cnp(out)) {
+        return true;
+    }
     while (ready_count_ != 0) {
         const std::uint32_t index = ready_[ready_head_];
         ready_head_ = (ready_head_ + 1) % ready_.size();
         --ready_count_;
         Slot& slot = slots_[index];
         slot.queued = false;
+        if (slot.held_until_ns > now_ns) {
+            slot.held = true;
+            timers_.set(index, slot.held_until_ns);
+            continue;
+        }
         if (slot.qp == nullptr || !slot.qp->poll_transmit(out, now_ns)) {
             continue;
         }
+        out.source = slot.qp->core().qpn;
         touch(slot.qp->core().qpn);
         if (is_multicast(out.headers.lrh.dlid)) {
             if (const auto info = wire::opcode_info(out.headers.bth.opcode)) {

@@ -3,15 +3,6 @@
 
 namespace softib::hca {
 
-namespace {
-
-bool is_response(wire::Operation operation) {
-    return operation >= wire::Operation::kReadResponseFirst &&
-           operation <= wire::Operation::kAtomicAcknowledge;
-}
-
-}  // namespace
-
 QueuePair::QueuePair(Context& context, const QpInit& init, Qpn qpn)
     : core_{.context = context, .init = init, .qpn = qpn} {
     const QpType type = init.type;

@@ -21,6 +21,7 @@ class QueuePair {
     QueuePair& operator=(const QueuePair&) = delete;
 
     const QpCore& core() const { return core_; }
+    void owe_becn() { core_.becn_due = true; }
     QpAttr attributes() const;
     std::uint64_t deadline_ns() const;
 

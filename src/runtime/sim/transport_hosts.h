@@ -7,10 +7,13 @@
 // travels as a length.
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/hca/hca.h"
+#include "core/link/injection.h"
 #include "runtime/sim/network.h"
 
 namespace softib::sim {
@@ -26,6 +29,10 @@ class TransportHosts {
     /// A packet that no HCA has made, whatever its bytes are: a port that keeps to no rule sends
     /// it. At a port with an HCA, which sends on beside it. Returns the number of its body.
     std::uint32_t send_bytes(Engine& net, std::uint32_t port, std::span<const std::uint8_t> bytes);
+
+    /// As a manager wrote it into the port: its queue pairs slow down by it when they hear that
+    /// they make congestion.
+    void control_congestion(std::uint32_t port, const link::InjectionControl& control);
 
     // For the network.
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
@@ -44,13 +51,16 @@ class TransportHosts {
   private:
     struct Host {
         hca::Hca* hca = nullptr;
-        bool busy = false;         ///< A packet of its own waits to leave.
-        TimePs armed_at = kNever;  ///< The earliest timer under way.
+        bool busy = false;                                ///< A packet of its own waits to leave.
+        TimePs armed_at = kNever;                         ///< The earliest timer under way.
+        std::unique_ptr<link::InjectionControl> control;  ///< None: nobody slows down.
+        std::unordered_map<std::uint32_t, link::Injection> flows;  ///< By QPN: those that did.
     };
     struct Body {
         wire::PacketHeaders headers;
         std::vector<std::uint8_t> bytes;  ///< Empty where `length` is all there is.
         std::uint32_t length = 0;
+        Qpn source{};
         std::uint32_t port = 0;  ///< Whose it is,
         bool left = false;       ///< and whether it has begun to leave it.
         bool raw = false;        ///< Not made by the HCA,
@@ -63,6 +73,8 @@ class TransportHosts {
         return port < hosts_.size() && hosts_[port].hca != nullptr;
     }
     void send(Engine& net, std::uint32_t port, Host& host, const hca::Transmit& transmit);
+    void hear_becns(Engine& net, Host& host);
+    void slow_down(Engine& net, std::uint32_t port, Host& host, const Packet& packet);
     void arm(Engine& net, std::uint32_t port, Host& host);
     std::uint32_t keep(std::uint32_t port, const hca::Transmit& transmit);
     std::uint32_t new_body(std::uint32_t port);
