@@ -24,6 +24,7 @@ std::string_view to_string(Counted counted) {
 }
 
 void Context::complete(CqId cq, const Completion& completion, bool solicited) {
+    const bool before = cqs[cq.value].overrun();
     switch (cqs[cq.value].push(completion, solicited)) {
         case CompletionQueue::Pushed::kQuietly:
             return;
@@ -37,7 +38,10 @@ void Context::complete(CqId cq, const Completion& completion, bool solicited) {
             return;
         case CompletionQueue::Pushed::kOverrun:
             count(Counted::kCqOverrun);
-            raise(AsyncKind::kCqErr, cq.value);
+            if (!before) {
+                raise(AsyncKind::kCqErr, cq.value);
+            }
+            cq_overrun = true;
             return;
     }
 }

@@ -122,6 +122,7 @@ struct Context {
     std::size_t events_head = 0;
     std::size_t events_count = 0;
     std::array<std::uint64_t, kCountedKinds> counters{};
+    bool cq_overrun = false;  ///< Just now: its queue pairs are to stop.
     ShortList<Cnp> cnps;
     ShortList<Becn> becns;
 };

@@ -127,7 +127,11 @@ PostError Hca::post_send(Qpn qpn, const WorkRequest& wr) {
 
 PostError Hca::post_receive(Qpn qpn, std::uint64_t wr_id, std::span<const Sge> sges) {
     QueuePair* qp = find(qpn);
-    return qp != nullptr ? qp->post_receive(wr_id, sges) : PostError::kInvalid;
+    const PostError error = qp != nullptr ? qp->post_receive(wr_id, sges) : PostError::kInvalid;
+    if (context_.cq_overrun) {
+        stop_overrun();
+    }
+    return error;
 }
 
 PostError Hca::post_receive(SrqId srq, std::uint64_t wr_id, std::span<const Sge> sges) {
@@ -167,10 +171,24 @@ void Hca::set_timer(std::uint32_t index) {
     }
 }
 
+/// A completion queue has lost a completion: all queue pairs that use it stop.
+void Hca::stop_overrun() {
+    context_.cq_overrun = false;
+    for (const Slot& slot : slots_) {
+        if (slot.qp != nullptr) {
+            slot.qp->stop_if_overrun();
+        }
+    }
+    context_.cq_overrun = false;  // What they flushed found no room either.
+}
+
 void Hca::touch(Qpn qpn) {
     const std::uint32_t index = qpn.value & kIndexMask;
     if (find(qpn) == nullptr) {
         return;
+    }
+    if (context_.cq_overrun) {
+        stop_overrun();
     }
     set_timer(index);
     if (!slots_[index].queued) {
@@ -243,7 +261,11 @@ bool Hca::poll_transmit(Transmit& out, std::uint64_t now_ns) {
             timers_.set(index, slot.held_until_ns);
             continue;
         }
-        if (slot.qp == nullptr || !slot.qp->poll_transmit(out, now_ns)) {
+        const bool sends = slot.qp != nullptr && slot.qp->poll_transmit(out, now_ns);
+        if (context_.cq_overrun) {
+            stop_overrun();
+        }
+        if (!sends) {
             continue;
         }
         out.source = slot.qp->core().qpn;

@@ -107,6 +107,7 @@ class Hca {
     /// After anything that may let a queue pair send, or wait.
     void touch(Qpn qpn);
     void set_timer(std::uint32_t index);
+    void stop_overrun();
 
     // hca_receive.cc
     bool is_for_us(const wire::PacketHeaders& headers) const;

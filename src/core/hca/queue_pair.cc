@@ -143,6 +143,15 @@ void QueuePair::enter_error(bool say_last_words) {
     }
 }
 
+void QueuePair::stop_if_overrun() {
+    const auto& cqs = core_.context.cqs;
+    if ((cqs[core_.init.send_cq.value].overrun() || cqs[core_.init.recv_cq.value].overrun()) &&
+        core_.state != QpState::kReset && core_.state != QpState::kErr) {
+        core_.context.raise(AsyncKind::kQpFatal, core_.qpn.value);
+        enter_error(false);
+    }
+}
+
 void QueuePair::flush_receives() {
     TakenReceive receive;
     while (receives_ && receives_->take(receive)) {

@@ -22,6 +22,8 @@ class QueuePair {
 
     const QpCore& core() const { return core_; }
     void owe_becn() { core_.becn_due = true; }
+    /// A completion queue of its own has lost completions.
+    void stop_if_overrun();
     QpAttr attributes() const;
     std::uint64_t deadline_ns() const;
 
