@@ -133,9 +133,11 @@ class Managed {
             }
         }
     }
-    void dropped(Engine&, const Packet& packet) {
+    void dropped(Engine& engine, const Packet& packet) {
         if (packet.tag == Management::kTag) {
             management.dropped(packet);
+        } else if constexpr (requires { data.dropped(engine, packet); }) {
+            data.dropped(engine, packet);
         }
     }
 
