@@ -56,14 +56,17 @@ MpiLaunch mpi_launch(Mpi mpi, const std::string& launcher, std::uint32_t ranks,
     launch.variables = {{"UCX_TLS", "rc_v,self"}};
     if (mpi == Mpi::kOpenMpi) {
         launch.command = {launcher, "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"};
-        // Debian turns UCX off. Windows by shared memory are left for those who ask for shared
-        // memory in so many words.
-        launch.variables.insert(launch.variables.end(), {{"OMPI_MCA_pml", "ucx"},
-                                                         {"OMPI_MCA_osc", "ucx,sm"},
-                                                         {"OMPI_MCA_osc_ucx_priority", "200"},
-                                                         {"OMPI_MCA_btl", "self"},
-                                                         {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-                                                         {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
+        // Debian turns UCX off, and Open MPI does without it unless it knows transport and driver.
+        // Windows by shared memory are left for those who ask for shared memory in so many words.
+        launch.variables.insert(launch.variables.end(),
+                                {{"OMPI_MCA_pml", "ucx"},
+                                 {"OMPI_MCA_opal_common_ucx_tls", "any"},
+                                 {"OMPI_MCA_opal_common_ucx_devices", "any"},
+                                 {"OMPI_MCA_osc", "ucx,sm"},
+                                 {"OMPI_MCA_osc_ucx_priority", "200"},
+                                 {"OMPI_MCA_btl", "self"},
+                                 {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                 {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
     } else {
         launch.command = {launcher, "-launcher", "fork"};
         launch.variables.emplace_back("MPIR_CVAR_NOLOCAL", "1");
