@@ -40,6 +40,7 @@ struct Parsed {
     ExecOptions exec;
     ExecOptions env;
     RunOptions run;
+    MpirunOptions mpirun;
     RouteOptions route;
     RoutesOptions routes;
     LinkOptions link;
@@ -162,6 +163,33 @@ Command add_run(CLI::App& app, Parsed& parsed) {
     return {sub, [&run, &parsed, sub] {
                 run.command = parsed.command.empty() ? sub->remaining() : parsed.command;
                 return cmd_run(run);
+            }};
+}
+
+Command add_mpirun(CLI::App& app, Parsed& parsed) {
+    MpirunOptions& mpirun = parsed.mpirun;
+    CLI::App* const sub =
+        app.add_subcommand("mpirun", "Run an MPI program, each rank on a host of its own: PROGRAM");
+    add_fabric_choice(*sub, mpirun.fabric);
+    sub->add_option("-n,--ranks", mpirun.ranks, "ranks; more than hosts: in turn (default: hosts)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 65536));
+    sub->add_option("--mpi", mpirun.mpi,
+                    "openmpi or mpich (default: what the program is linked with)")
+        ->type_name("MPI")
+        ->check(CLI::IsMember({"openmpi", "mpich"}));
+    sub->prefix_command();
+    return {sub, [&mpirun, &parsed, sub] {
+                mpirun.command = parsed.command.empty() ? sub->remaining() : parsed.command;
+                return cmd_mpirun(mpirun);
+            }};
+}
+
+Command add_mpi_rank(CLI::App& app, Parsed& parsed) {
+    CLI::App* const sub = app.add_subcommand("mpi-rank")->group("");  // Not for people.
+    return {sub, [&parsed] {
+                parsed.mpirun.command = parsed.command;
+                return cmd_mpi_rank(parsed.mpirun);
             }};
 }
 
@@ -294,11 +322,12 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     Parsed parsed;
     const std::vector<Command> commands{
-        add_up(app, parsed),     add_down(app, parsed), add_list(app, parsed),
-        add_status(app, parsed), add_topo(app, parsed), add_exec(app, parsed),
-        add_run(app, parsed),    add_env(app, parsed),  add_route(app, parsed),
-        add_routes(app, parsed), add_link(app, parsed), add_switch(app, parsed),
-        add_sm(app, parsed),     add_help(app, parsed)};
+        add_up(app, parsed),     add_down(app, parsed),   add_list(app, parsed),
+        add_status(app, parsed), add_topo(app, parsed),   add_exec(app, parsed),
+        add_run(app, parsed),    add_env(app, parsed),    add_mpirun(app, parsed),
+        add_route(app, parsed),  add_routes(app, parsed), add_link(app, parsed),
+        add_switch(app, parsed), add_sm(app, parsed),     add_mpi_rank(app, parsed),
+        add_help(app, parsed)};
     app.footer(kFooter);  // After the subcommands, which would inherit it.
     std::vector<std::string> args = split(argc, argv, parsed);
     if (!args.empty() && !args.back().starts_with('-') && !is_command(commands, args.back())) {

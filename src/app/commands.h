@@ -80,6 +80,16 @@ struct RunOptions {
 };
 int cmd_run(const RunOptions& options);
 
+struct MpirunOptions {
+    std::optional<std::string> fabric;
+    std::optional<std::uint32_t> ranks;  ///< Without: one a host.
+    std::string mpi;                     ///< "openmpi", "mpich" or empty: find out.
+    std::vector<std::string> command;
+};
+int cmd_mpirun(const MpirunOptions& options);
+/// What an MPI starts in place of the program: goes to the host of its rank and becomes the program.
+int cmd_mpi_rank(const MpirunOptions& options);
+
 struct RouteOptions {
     std::optional<std::string> fabric;
     std::string action;

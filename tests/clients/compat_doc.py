@@ -14,8 +14,8 @@ Written by `make compat` (`tests/clients`); do not edit. Every line is the resul
 programs of Debian 12, each pair between two hosts of one fabric.
 
 "pass" means: both sides ended with status 0 and printed the iterations, bytes or sizes asked for.
-The received bytes are checked by pyverbs, one a page by the pingpongs with `-c`; this perftest
-has no option to check them.
+The received bytes are checked by pyverbs, MPI and Gloo, one a page by the pingpongs with `-c`; this
+perftest and ucx_perftest have no option to check them.
 """
 
 NOT_RUN = """Not run: `ibv_rc_pingpong -t -e`. After an event it takes an empty completion queue for an error
@@ -93,7 +93,8 @@ def main():
              groups("OpenSM and osmtest", "opensm"), groups("Several subnet managers", "managers"),
              groups("ibdmchk on our routes", "ibdmchk"), groups("Partitions and QoS", "partitions"),
              groups("Alias GUIDs", "guids"),
-             groups("M_Key protection", "mkey"), groups("ibsim on our netlists", "ibsim")]
+             groups("M_Key protection", "mkey"), groups("ibsim on our netlists", "ibsim"),
+             programs("UCX", "ucx"), groups("MPI over UCX", "mpi"), groups("Gloo over ibverbs", "gloo")]
     (SOURCE / "docs" / "compat.md").write_text("\n".join(parts))
     print("wrote docs/compat.md")
 
