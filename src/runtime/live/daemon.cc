@@ -298,6 +298,7 @@ void Daemon::drop(int fd) {
     }
     detach(*found->second);
     forget_mads(*found->second);
+    close_if_open(found->second->pid_fd);
     close(fd);
     connections_.erase(found);
 }
@@ -334,10 +335,6 @@ void Daemon::detach(Connection& connection) {
     dying_.push_back({connection.owner, connection.instance});
     dying_.insert(dying_.end(), quarantined_.begin(), quarantined_.end());
     quarantined_.clear();
-    if (connection.pid_fd >= 0) {
-        close(connection.pid_fd);
-        connection.pid_fd = -1;
-    }
     connection.owner = 0;
 }
 
