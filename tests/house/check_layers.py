@@ -25,7 +25,7 @@ ALLOWED = {
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/live"],
     "abi/sysfs": ["core/base", "runtime/live"],
     "app/sm": ["core/base", "core/wire", "core/agent", "core/sm"],
-    "app": ["core/base", "core/topo", "core/sm", "core/hca", "runtime/live"],
+    "app": ["core/base", "core/cm", "core/topo", "core/sm", "core/hca", "runtime/live"],
 }
 
 # Where third-party headers may appear.

@@ -420,6 +420,8 @@ int Daemon::handle(Connection& connection, Message& message) {
         case Request::kCm:
             handle_cm(connection, message);
             return -1;
+        case Request::kCmListeners:
+            return handle_cm_listeners(message);
         case Request::kShutdown:
             log_info("pid {} asked for the end of the fabric", connection.pid);
             message.status = 0;

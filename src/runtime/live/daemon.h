@@ -112,6 +112,7 @@ class Daemon {
     void handle_cm_open(Connection& connection, Message& message);
     void handle_cm_channel(Connection& connection, Message& message);
     void handle_cm(const Connection& connection, Message& message);
+    int handle_cm_listeners(Message& message) const;
     void hand_out_cm_events();
     int wait_ms() const;
 
