@@ -36,6 +36,7 @@ struct Parsed {
     DownOptions down;
     ListOptions list;
     StatusOptions status;
+    AddrOptions addr;
     TopoOptions topo;
     ExecOptions exec;
     ExecOptions env;
@@ -110,6 +111,15 @@ Command add_status(CLI::App& app, Parsed& parsed) {
     sub->add_flag("-v,--verbose", status.verbose, "all hosts; what each program holds");
     sub->add_flag("--json", status.json, "print JSON");
     return {sub, [&status] { return cmd_status(status); }};
+}
+
+Command add_addr(CLI::App& app, Parsed& parsed) {
+    AddrOptions& addr = parsed.addr;
+    CLI::App* const sub =
+        app.add_subcommand("addr", "Show the hosts' IP addresses for rdma_cm, and who listens");
+    add_fabric_choice(*sub, addr.fabric);
+    sub->add_flag("--json", addr.json, "print JSON");
+    return {sub, [&addr] { return cmd_addr(addr); }};
 }
 
 Command add_topo(CLI::App& app, Parsed& parsed) {
@@ -327,6 +337,7 @@ int run(int argc, char** argv) {
         add_run(app, parsed),    add_env(app, parsed),    add_mpirun(app, parsed),
         add_route(app, parsed),  add_routes(app, parsed), add_link(app, parsed),
         add_switch(app, parsed), add_sm(app, parsed),     add_mpi_rank(app, parsed),
+        add_addr(app, parsed),   add_fault(app, parsed),  add_capture(app, parsed),
         add_help(app, parsed)};
     app.footer(kFooter);  // After the subcommands, which would inherit it.
     std::vector<std::string> args = split(argc, argv, parsed);

@@ -53,6 +53,12 @@ struct StatusOptions {
 };
 int cmd_status(const StatusOptions& options);
 
+struct AddrOptions {
+    std::optional<std::string> fabric;
+    bool json = false;
+};
+int cmd_addr(const AddrOptions& options);
+
 struct TopoOptions {
     std::optional<std::string> fabric;
     FabricFlags flags;  ///< Not empty: draw this description instead of a running fabric.

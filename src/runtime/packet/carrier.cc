@@ -33,16 +33,17 @@ sim::PlantConfig plant_config() {
 
 class Carrier {
   public:
-    Carrier(live::Process& process, const topo::Fabric& fabric)
-        : process_(process),
-          arena_(process.arena),
-          tables_(process.arena, fabric),
-          adapters_(process),
+    Carrier(live::Process& process, const topo::Fabric& fabric, double speed)
+        : arena_(process.arena),
+          tables_(process.arena, fabric, speed),
+          watchers_(process),
+          adapters_(process, watchers_),
           net_(fabric, plant_config(), adapters_),
           stripe_(process.next_stripe()),
           start_ns_(live::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? 50'000 : 5'000) {
         adapters_.join(net_, tables_.hca_ports(net_));
+        watchers_.set_places(tables_.places(net_));
     }
 
     [[noreturn]] void run() {
@@ -103,6 +104,7 @@ class Carrier {
             deaths != deaths_) {
             deaths_ = deaths;
             adapters_.forget_dead();
+            watchers_.forget_dead();
         }
         if (const auto routes = header.route_generation.load(std::memory_order_acquire);
             routes != routes_) {
@@ -143,9 +145,9 @@ class Carrier {
                                                        : 1);
     }
 
-    live::Process& process_;
     const live::Arena& arena_;
     Tables tables_;
+    Watchers watchers_;
     Adapters adapters_;
     sim::Network<Adapters> net_;
     live::Stripe& stripe_;
@@ -169,7 +171,7 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
         return std::unexpected(
             fmt::format("the carrier cannot attach to the fabric: {}", std::strerror(errno)));
     }
-    Carrier carrier(*process, fabric);
+    Carrier carrier(*process, fabric, options.speed);
     process->arena.header->carrier.store(process->owner, std::memory_order_release);
     carrier.run();
 }

@@ -76,6 +76,29 @@ class Engine : public Plant {
     /// An adapter looks at nothing until then.
     void pause(std::uint32_t port, TimePs until);
 
+    /// From now on a direction of a cable takes this much longer. What is under way arrives as it
+    /// was to, and may be overtaken.
+    void set_delay(std::uint32_t port, std::uint32_t extra_ps);
+    /// How long both directions of a cable take for 64 bytes.
+    void set_speed(std::uint32_t port, std::uint32_t block_ps);
+
+    /// Packets that come in at a port are shown to the network's ends (`tapped`).
+    void set_tap(std::uint32_t port, bool tapped);
+    /// Which partitions a port of a switch lets in and out.
+    struct Guard {
+        bool in = false;
+        bool out = false;
+        std::vector<PKey> pkeys;
+    };
+    void set_guard(std::uint32_t port, const Guard& guard);
+    /// What switches' guards need to know of a packet; only adapters can tell.
+    class KeyReader {
+      public:
+        virtual ~KeyReader() = default;
+        virtual PKey pkey_of(const Packet& packet) const = 0;
+    };
+    void set_key_reader(const KeyReader* reader) { key_reader_ = reader; }
+
     /// Takes in all credits that have come back. Lanes tell times apart by their low bits: who lets
     /// time pass without packets does this at least once a second. False: some are still on the way.
     bool settle_credits();
@@ -100,6 +123,17 @@ class Engine : public Plant {
     };
     std::vector<Copied> copied_;   ///< With a tag, and in a switch there are so many more of it.
     std::vector<Packet> dropped_;  ///< With a tag, and gone since the last event.
+    struct Tapped {
+        std::uint32_t port;
+        Packet packet;
+    };
+    std::vector<Tapped> tapped_;  ///< Came in at a tapped port.
+    struct Refused {
+        std::uint32_t port;
+        bool inbound;
+        Packet packet;
+    };
+    std::vector<Refused> refused_;  ///< By a guard, and about to be dropped.
 
   private:
     struct Errors {
@@ -117,6 +151,9 @@ class Engine : public Plant {
     void arrive(const Event& event);
     void take(std::uint32_t in, std::uint32_t index);
     void forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fresh);
+    // engine_watch.cc
+    bool refuse_in(const Rx& rx, const Packet& packet);
+    bool refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet);
     void offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
     void wake(std::uint32_t port);
     void send_next(std::uint32_t port, Tx& tx);
@@ -186,6 +223,9 @@ class Engine : public Plant {
     std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.
     std::vector<Slow> slow_;                ///< By port of an adapter.
     std::vector<sw::StallCounter> stalls_;  ///< By lane.
+    std::vector<Guard> guards_;             ///< By port.
+    std::vector<std::uint32_t> delays_;     ///< By port: what was added to its delay_ps.
+    const KeyReader* key_reader_ = nullptr;
 };
 
 }  // namespace softib::sim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What few packets meet: copies, choice among ports, marks, limits of waiting, faults.
 #include <algorithm>
+#include <utility>
 #include <bit>
 
 #include "core/base/check.h"
@@ -43,6 +44,9 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
     };
     if ((rx.special & rx_special::kCounted) != 0) {
         count_received(rx, packet);
+    }
+    if ((rx.special & rx_special::kTapped) != 0 && packet.tag != 0) {
+        tapped_.push_back({rx.self, packet});
     }
     if ((packet.flags & (packet_flag::kFecn | packet_flag::kBecn)) != 0) {
         Odd& seen = odd(rx.self);
@@ -148,7 +152,9 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
             for (std::uint64_t bits = mask[word]; bits != 0; bits &= bits - 1) {
                 const auto number = static_cast<std::uint8_t>(
                     word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
-                if (number != rx.port && connected(rx.first_out + number)) {
+                if (number != rx.port && connected(rx.first_out + number) &&
+                    ((rx.special & rx_special::kGuarded) == 0 ||
+                     !refuse_out(rx, number, original))) {
                     numbers[count++] = number;
                     ++odd(rx.first_out + number).multicast_xmit;
                 }
@@ -463,6 +469,18 @@ void Engine::set_slow(std::uint32_t port, std::uint32_t block_ps) {
     slow_[peer(port)].block_ps = block_ps;
     // It stays slow by a picosecond a packet: those that wait now must not be overtaken.
     rx_[peer(port)].special |= rx_special::kSlow;
+}
+
+void Engine::set_delay(std::uint32_t port, std::uint32_t extra_ps) {
+    delays_.resize(port_count());
+    tx_[port].delay_ps += extra_ps - std::exchange(delays_[port], extra_ps);
+}
+
+void Engine::set_speed(std::uint32_t port, std::uint32_t block_ps) {
+    for (const std::uint32_t end : {port, peer(port)}) {
+        tx_[end].block_ps = block_ps;
+        rx_[end].block_ps = block_ps;
+    }
 }
 
 bool Engine::settle_credits() {

@@ -67,6 +67,8 @@ inline constexpr std::uint8_t kAdaptive = 1U << 0;  ///< The switch may choose a
 inline constexpr std::uint8_t kFlapped = 1U << 1;   ///< The cable is or was down.
 inline constexpr std::uint8_t kSlow = 1U << 2;      ///< An adapter that takes its time.
 inline constexpr std::uint8_t kCounted = 1U << 3;   ///< Counts by service level.
+inline constexpr std::uint8_t kTapped = 1U << 4;    ///< Somebody wants to see what comes in.
+inline constexpr std::uint8_t kGuarded = 1U << 5;   ///< The switch looks at partitions.
 }  // namespace rx_special
 
 /// The sender's end of a link.
@@ -113,6 +115,8 @@ struct Odd {
     std::uint64_t dlid_mapping = 0;  ///< No way to its destination.
     std::uint64_t vl_mapping = 0;    ///< No lane for its service level.
     std::uint64_t looping = 0;       ///< It would go back where it came from.
+    std::uint64_t refused_in = 0;    ///< Came in, and its partition may not.
+    std::uint64_t refused_out = 0;   ///< Was to go out, and its partition may not.
     std::uint64_t inactive_discards = 0;
     std::uint64_t lifetime_discards = 0;
     std::uint64_t hoq_discards = 0;

@@ -45,6 +45,8 @@ agent::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
         counts.xmit_discards = odd.inactive_discards + odd.lifetime_discards + odd.hoq_discards;
         counts.lifetime_discards = odd.lifetime_discards;
         counts.hoq_lifetime_discards = odd.hoq_discards;
+        counts.rcv_constraint_errors = odd.refused_in;
+        counts.xmit_constraint_errors = odd.refused_out;
         counts.rcv_fecn = odd.rcv_fecn;
         counts.rcv_becn = odd.rcv_becn;
         counts.symbol_errors = odd.symbol_errors;
