@@ -45,6 +45,8 @@ struct Parsed {
     RouteOptions route;
     RoutesOptions routes;
     LinkOptions link;
+    FaultOptions fault;
+    CaptureOptions capture;
     SwitchOptions power;
     SmOptions sm;
     std::string help_about;
@@ -286,6 +288,44 @@ Command add_link(CLI::App& app, Parsed& parsed) {
         ->required();
     sub->add_option("port", link.port, "its port (default: 1)")->type_name("PORT");
     return {sub, [&link] { return cmd_link(link); }};
+}
+
+Command add_fault(CLI::App& app, Parsed& parsed) {
+    FaultOptions& fault = parsed.fault;
+    CLI::App* const sub = app.add_subcommand(
+        "fault", "Let a cable lose, break or delay packets (with --data-path packet)");
+    add_fabric_choice(*sub, fault.fabric);
+    sub->add_option("link", fault.link, "the cable at this port; none: show what was set")
+        ->type_name("NODE:PORT");
+    sub->add_option("--drop", fault.drop, "part of the packets that is lost, as 1e-4 or 0.01%")
+        ->type_name("PART");
+    sub->add_option("--corrupt", fault.corrupt, "part of them that arrives broken")
+        ->type_name("PART");
+    sub->add_option("--delay", fault.delay, "how much longer the cable takes, as 10us; at most 4ms")
+        ->type_name("TIME");
+    sub->add_option("--rate", fault.rate, "bits per second, as 10G; 0: what the link has")
+        ->type_name("RATE");
+    sub->add_flag("--clear", fault.clear, "as it was");
+    sub->add_flag("--json", fault.json, "print JSON");
+    return {sub, [&fault] { return cmd_fault(fault); }};
+}
+
+Command add_capture(CLI::App& app, Parsed& parsed) {
+    CaptureOptions& capture = parsed.capture;
+    CLI::App* const sub = app.add_subcommand(
+        "capture", "Write packets to a file for Wireshark (with --data-path packet)");
+    add_fabric_choice(*sub, capture.fabric);
+    sub->add_option("port", capture.ports,
+                    "both directions at these ports; none: what all adapters send")
+        ->type_name("NODE:PORT");
+    sub->add_option("-w,--write", capture.file, "the pcap file; -: standard output, for a pipe")
+        ->type_name("FILE")
+        ->required();
+    sub->add_option("-s,--snaplen", capture.snap_bytes, "bytes kept of each packet")
+        ->type_name("BYTES")
+        ->check(CLI::Range(14, 65535));
+    sub->add_option("-c,--count", capture.count, "stop after so many packets")->type_name("N");
+    return {sub, [&capture] { return cmd_capture(capture); }};
 }
 
 int show_help(CLI::App& app, const std::string& about) {

@@ -124,6 +124,27 @@ struct LinkOptions {
 };
 int cmd_link(const LinkOptions& options);
 
+struct FaultOptions {
+    std::optional<std::string> fabric;
+    std::string link;     ///< NODE:PORT; empty: list what was set.
+    std::string drop;     ///< Part of the packets: "1e-4", "0.01%".
+    std::string corrupt;  ///< The same.
+    std::string delay;    ///< "10us".
+    std::string rate;     ///< "10G", or "0" for the link's own.
+    bool clear = false;
+    bool json = false;
+};
+int cmd_fault(const FaultOptions& options);
+
+struct CaptureOptions {
+    std::optional<std::string> fabric;
+    std::vector<std::string> ports;  ///< NODE:PORT; none: what all adapters send.
+    std::string file;                ///< "-": standard output.
+    std::uint32_t snap_bytes = 65535;
+    std::uint64_t count = 0;  ///< Stop after so many packets; 0: never.
+};
+int cmd_capture(const CaptureOptions& options);
+
 struct SwitchOptions {
     std::optional<std::string> fabric;
     std::string action;  ///< "kill" or "revive".

@@ -36,6 +36,7 @@ struct Description {
     std::string netlist;  ///< The text of that file.
     std::uint64_t arena_bytes = live::arena_bytes_default();
     live::DataPath data_path = live::DataPath::kDirect;
+    double link_scale = 1.0;  ///< Packet path: speed of all links, as a part of their own.
     std::string manager = "softib";  ///< Or "opensm", or "none".
     std::string manager_args;        ///< For OpenSM.
     std::string engine = "auto";     ///< The routing engine of our manager.

@@ -85,8 +85,9 @@ void Tables::set_guard(sim::Engine& net, std::uint32_t port, const live::SwitchP
         return;
     }
     guarded_[port] = enforcement;
-    sim::Engine::Guard guard{.in = (enforcement & live::kEnforceInbound) != 0,
-                             .out = (enforcement & live::kEnforceOutbound) != 0};
+    sim::Engine::Guard guard;
+    guard.in = (enforcement & live::kEnforceInbound) != 0;
+    guard.out = (enforcement & live::kEnforceOutbound) != 0;
     for (const auto& pkey : record.pkeys) {
         guard.pkeys.push_back(PKey{pkey.load(std::memory_order_relaxed)});
     }
