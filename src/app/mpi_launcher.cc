@@ -16,8 +16,7 @@ std::optional<Mpi> mpi_linked(std::string_view program) {
     const auto names = [&](std::string_view library) {
         return program.find(library) != std::string_view::npos;
     };
-    if (!program.starts_with("\x7f"
-                             "ELF")) {
+    if (!program.starts_with("\177ELF")) {
         return std::nullopt;
     }
     // Debian's name of it, and the one that it shares with its relatives.

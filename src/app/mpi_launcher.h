@@ -33,7 +33,7 @@ bool is_version_of(Mpi mpi, std::string_view text);
 
 struct MpiLaunch {
     std::vector<std::string> command;
-    /// Those that the user has not set himself.
+    /// For the environment, where they are not set yet: what the user says counts.
     std::vector<std::pair<std::string, std::string>> variables;
 };
 /// `rank_command` is what stands for each rank.

@@ -10,10 +10,7 @@ namespace softib::app {
 namespace {
 
 std::string program_with(const std::string& library) {
-    return std::string(
-               "\x7f"
-               "ELF") +
-           std::string(100, '\0') + "libc.so.6" + '\0' + library + '\0';
+    return "\177ELF" + std::string(100, '\0') + "libc.so.6" + '\0' + library + '\0';
 }
 
 std::string value_of(const MpiLaunch& launch, const std::string& name) {
