@@ -50,13 +50,14 @@ _softib() {
     esac
     if [[ -z $words ]]; then
         if ((COMP_CWORD == 1)); then
-            words="up down list status topo exec run env route routes link switch sm help --help --version"
+            words="up down list status addr topo exec run env route routes link switch sm help --help --version"
         else
             case $command in
                 up) words="$shape --foreground --json" ;;
                 down) words="--all $(_softib_fabrics)" ;;
                 list) words="--json" ;;
                 status) words="-f -v --json" ;;
+                addr) words="-f --json" ;;
                 topo) words="-f --dot --svg --ibnetdiscover --ibsim --json $shape" ;;
                 exec) words="-f --ns -- $(_softib_hosts "$fabric")" ;;
                 env) words="-f $(_softib_hosts "$fabric")" ;;
@@ -66,7 +67,7 @@ _softib() {
                 link) words="-f up down $(_softib_switches "$fabric")" ;;
                 switch) words="-f kill revive $(_softib_switches "$fabric")" ;;
                 sm) words="-f status resweep handover --json" ;;
-                help) words="up down list status topo exec run env route routes link switch sm" ;;
+                help) words="up down list status addr topo exec run env route routes link switch sm" ;;
             esac
         fi
     fi
