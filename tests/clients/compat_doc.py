@@ -21,8 +21,6 @@ perftest and ucx_perftest have no option to check them.
 NOT_RUN = """Not run: `ibv_rc_pingpong -t -e`. After an event it takes an empty completion queue for an error
 (`poll CQ failed 2`), but the completion of its own send, which it has polled already, raised that
 event. Here a send completes at once, so it fails every time; `-t` and `-e` alone pass.
-
-Not run: `-R`/`-z` (rdma_cm) of perftest take `librdmacm.so.1`, which softib does not have yet.
 """
 
 
@@ -86,7 +84,7 @@ def pyverbs():
 
 def main():
     parts = [HEAD, pyverbs(), programs("ibverbs-utils", "ibv_utils"), programs("perftest", "perftest"),
-             NOT_RUN, groups("perftest to multicast groups", "multicast"),
+             NOT_RUN, programs("Programs that connect by rdma_cm", "rdmacm"), groups("perftest to multicast groups", "multicast"),
              groups("infiniband-diags", "diags"),
              groups("infiniband-diags, whole outputs as in tests/clients/golden", "golden"),
              groups("Congestion control tools", "congestion"),

@@ -210,32 +210,33 @@ int Host::notify(Id& id) {
     return id.connection == 0 ? EINVAL : connections_.notify_established(id.connection);
 }
 
-/// Whom a request is for: an endpoint that listens at the port, at the address or at all of them.
+/// Whom a request is for: who listens at its address, or at another of that port, or at all.
 Host::Id* Host::find_listener(std::uint64_t wanted, std::uint32_t port,
                               const std::optional<IpHeader>& header) {
     const auto space = static_cast<PortSpace>(wanted >> 16 & 0xFFFF);
     if (wanted >> 32 != 0) {
         return nullptr;
     }
-    const Gid own_gid = surroundings_.port(port).gid;
     Id* best = nullptr;
+    int best_rank = 0;
     for (const PortTable::Holder& holder :
          ports_.holders(space, static_cast<std::uint16_t>(wanted & 0xFFFF))) {
         Id* const id = get(holder.id);
         if (id == nullptr || id->state != State::kListening) {
             continue;
         }
-        const bool any = is_any(holder.address);
-        bool fits = false;
-        if (holder.address.family == Family::kIb) {
-            fits = any || holder.address.bytes == own_gid;
-        } else if (header) {
-            const bool family_fits = holder.address.family == header->destination.family ||
-                                     (holder.address.family == Family::kIp6 && any && !id->af_only);
-            fits = family_fits && (any || same_host(holder.address, header->destination));
-        }
-        if (fits && (best == nullptr || !any)) {
+        const Address& at = holder.address;
+        const bool any = is_any(at);
+        const bool family_fits =
+            at.family == Family::kIb || (header && (at.family == header->destination.family ||
+                                                    (at.family == Family::kIp6 && !id->af_only)));
+        const bool exactly = header && same_host(at, header->destination);
+        // Addresses only say which port is meant, and several may mean the same.
+        const bool same_port = id->has_port && id->route.port == port;
+        const int rank = !family_fits ? 0 : exactly ? 3 : same_port ? 2 : any ? 1 : 0;
+        if (rank > best_rank) {
             best = id;
+            best_rank = rank;
         }
     }
     return best;
