@@ -90,6 +90,9 @@ void Engine::handle(const Event& event) {
         case EventKind::kLimit:
             enforce_limits(event.link());
             break;
+        case EventKind::kTrained:
+            end_training(event.link(), event.extra);
+            break;
         case EventKind::kTimer:
             break;
     }
@@ -99,8 +102,9 @@ void Engine::arrive(const Event& event) {
     const std::uint32_t in = event.link();
     Rx& rx = rx_[in];
     Packet& packet = packets_[event.packet];
-    if (((rx.special & (rx_special::kFlapped | rx_special::kSlow | rx_special::kCounted)) |
-         (packet.flags & packet_flag::kSeen) | (packet.in_vl == link::kVl15)) != 0) [[unlikely]] {
+    constexpr auto kOdd = static_cast<std::uint8_t>(~rx_special::kAdaptive);
+    if (((rx.special & kOdd) | (packet.flags & packet_flag::kSeen) |
+         (packet.in_vl == link::kVl15)) != 0) [[unlikely]] {
         if (arrive_odd(in, rx, event.packet, packet)) {
             return;
         }
