@@ -42,6 +42,7 @@ class Carrier {
           stripe_(process.next_stripe()),
           start_ns_(live::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? 50'000 : 5'000) {
+        net_.manage_ports();
         adapters_.join(net_, tables_.hca_ports(net_));
         watchers_.set_places(tables_.places(net_));
     }

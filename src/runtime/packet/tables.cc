@@ -58,7 +58,15 @@ void Tables::set_state(sim::Engine& net, std::uint32_t port, live::PortState sta
         return;
     }
     net.set_link(port, state != live::PortState::kDown);
-    net.set_open(port, state == live::PortState::kActive);
+    if (state == live::PortState::kInit) {
+        net.initialize_port(port);
+    } else if (state >= live::PortState::kArmed) {
+        // One that is there already stays there.
+        net.set_logical(port, link::Logical::kArmed);
+        if (state == live::PortState::kActive) {
+            net.set_logical(port, link::Logical::kActive);
+        }
+    }
 }
 
 /// What was asked for of one direction; both have the same speed.

@@ -13,7 +13,8 @@
 // first.
 //
 // engine.cc is what every packet does; engine_rare.cc is multicast, choice among ports, limits and
-// faults; engine_counts.cc counts by lane where somebody asked for it. Who sits at the ends is a
+// faults; engine_ports.cc is cables and port states; engine_counts.cc counts by lane where somebody
+// asked for it. Who sits at the ends is a
 // Network's business: the engine keeps for it what began to leave.
 
 #include <cstdint>
@@ -60,10 +61,19 @@ class Engine : public Plant {
 
     // Faults. A link is both directions of a cable, named by either port; the rest is per
     // direction.
+    /// A cable that comes back is trained for a time (PlantConfig::training_ps). Then its ports are
+    /// active, or wait for a manager.
     void set_link(std::uint32_t port, bool up);
+    /// Too many errors: both ports train again while what waits for the cable goes on waiting.
+    void retrain(std::uint32_t port, TimePs takes);
     void set_node(std::uint32_t node, bool alive);
-    /// A port that is not open sends management packets only: its manager has not activated it.
-    void set_open(std::uint32_t port, bool open);
+    /// All ports are in Initialize, and after a training too, until a manager moves them on.
+    void manage_ports();
+    /// One of them, which comes up again unless it is in training.
+    void initialize_port(std::uint32_t port);
+    /// As a manager says; false where the port's state does not allow it.
+    bool set_logical(std::uint32_t port, link::Logical wanted);
+    link::PortState& state(std::uint32_t port);
     /// Of a million packets sent by this port so many are lost, so many arrive broken, and so many
     /// were broken before: in the sender's memory, so that only their ICRC tells.
     void set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
@@ -205,6 +215,11 @@ class Engine : public Plant {
     void enforce_limits(std::uint32_t port);
     TimePs deadline(const Lane& lane, bool& of_head) const;
     void end_wait(Tx& tx);
+    // engine_ports.cc
+    void apply_state(std::uint32_t port);
+    bool may_come_in(const Rx& rx, const Packet& packet);
+    void train(std::uint32_t port, TimePs takes);
+    void end_training(std::uint32_t port, std::uint32_t training);
     void flush(std::uint32_t port);
     sw::StallCounter& stall(std::uint32_t port, std::uint8_t vl);
 
@@ -221,6 +236,8 @@ class Engine : public Plant {
 
     std::vector<Errors> errors_;            ///< By port; empty until needed, as all below.
     std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.
+    std::vector<std::uint32_t> trainings_;  ///< By port: how many it has begun or given up.
+    bool managed_ = false;
     std::vector<Slow> slow_;                ///< By port of an adapter.
     std::vector<sw::StallCounter> stalls_;  ///< By lane.
     std::vector<Guard> guards_;             ///< By port.

@@ -66,6 +66,12 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
         }
         lane15.fccl = static_cast<std::uint16_t>(lane15.fccl + blocks);
     }
+    if ((rx.special & rx_special::kGuarded) != 0 && !may_come_in(rx, packet)) {
+        count();
+        ++odd(rx.self).not_ready;
+        discard(index);
+        return true;
+    }
     if ((packet.flags & (packet_flag::kBad | packet_flag::kBrokenHere | packet_flag::kBadInside)) !=
             0 &&
         refuses(rx, packet)) {
@@ -153,7 +159,7 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
                 const auto number = static_cast<std::uint8_t>(
                     word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
                 if (number != rx.port && connected(rx.first_out + number) &&
-                    ((rx.special & rx_special::kGuarded) == 0 ||
+                    ((rx.special & rx_special::kPartitioned) == 0 ||
                      !refuse_out(rx, number, original))) {
                     numbers[count++] = number;
                     ++odd(rx.first_out + number).multicast_xmit;
@@ -410,50 +416,6 @@ void Engine::set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_
     tx_[port].special = static_cast<std::uint8_t>(lost_ppm + broken_ppm + inside_ppm != 0
                                                       ? tx_[port].special | tx_special::kFaulty
                                                       : tx_[port].special & ~tx_special::kFaulty);
-}
-
-void Engine::flush(std::uint32_t port) {
-    Tx& tx = tx_[port];
-    while (tx.waiting != 0) {
-        const auto vl = static_cast<std::uint8_t>(std::countr_zero(tx.waiting));
-        ++odd(port).inactive_discards;
-        discard(pop_head(tx, vl, lane(port, vl)));
-    }
-    end_wait(tx);
-}
-
-void Engine::set_link(std::uint32_t port, bool up) {
-    SOFTIB_CHECK(connected(port) && peer(port) != port);
-    downed_at_.resize(port_count());
-    const bool was_up = (tx_[port].special & tx_special::kDown) == 0;
-    if (up == was_up) {
-        return;
-    }
-    for (const std::uint32_t end : {port, peer(port)}) {
-        if (up) {
-            tx_[end].special &=
-                static_cast<std::uint8_t>(~(tx_special::kDown | tx_special::kClosed));
-            continue;
-        }
-        tx_[end].special |= tx_special::kDown | tx_special::kClosed;
-        rx_[end].special |= rx_special::kFlapped;
-        downed_at_[end] = now();
-        ++odd(end).link_downed;
-        flush(end);
-    }
-}
-
-void Engine::set_node(std::uint32_t node, bool alive) {
-    for (std::uint8_t number = 1; number < ports_of(node); ++number) {
-        if (const std::uint32_t port = port_of(node, number); connected(port)) {
-            set_link(port, alive);
-        }
-    }
-}
-
-void Engine::set_open(std::uint32_t port, bool open) {
-    tx_[port].special = static_cast<std::uint8_t>(open ? tx_[port].special & ~tx_special::kClosed
-                                                       : tx_[port].special | tx_special::kClosed);
 }
 
 std::uint16_t Engine::steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks) {

@@ -25,8 +25,8 @@ void Engine::set_guard(std::uint32_t port, const Guard& guard) {
     }
     for (std::uint8_t number = 0; number < ports_of(node); ++number) {
         if (const std::uint32_t in = peer(port_of(node, number)); in != kNone) {
-            rx_[in].special = static_cast<std::uint8_t>(any ? rx_[in].special | rx_special::kGuarded
-                                                            : rx_[in].special & ~rx_special::kGuarded);
+            rx_[in].special = static_cast<std::uint8_t>(any ? rx_[in].special | rx_special::kPartitioned
+                                                            : rx_[in].special & ~rx_special::kPartitioned);
         }
     }
 }

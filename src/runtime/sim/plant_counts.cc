@@ -52,7 +52,10 @@ agent::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
         counts.symbol_errors = odd.symbol_errors;
         counts.buffer_overruns = odd.buffer_overruns;
         counts.vl15_dropped = odd.vl15_dropped;
-        counts.link_downed = odd.link_downed;
+    }
+    if (!states_.empty()) {
+        counts.link_downed = states_[port].downed();
+        counts.link_recoveries = states_[port].recovered();
     }
     const TimePs since = tx_[port].blocked_at;
     counts.xmit_wait = (tx_[port].wait_ps + (since < now ? now - since : 0)) / tick_ps(port);
