@@ -57,7 +57,7 @@ deb: build  ## make a .deb in build/
 	cd build && cpack -G DEB
 
 .PHONY: portable
-portable: deps  ## make a .tar.gz in build-portable/ that runs wherever glibc is 2.36 or newer
+portable: deps  ## make a .tar.gz in build-portable/ that needs glibc alone, as new as that here
 	@cmake --preset portable >/dev/null
 	cmake --build build-portable -j $(JOBS)
 	cd build-portable && cpack -G TGZ

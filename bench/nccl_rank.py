@@ -14,6 +14,9 @@ import torch.distributed as dist
 
 WORD = 4
 PERIOD = 61
+RUNS_MIN = 6  # Of an operation while it is measured, checks included.
+LARGE = 1 << 20  # From here on the time of an operation grows with its size.
+BYTES_PER_S_MIN = 1e8  # What to expect of large ones before one was measured.
 COUNTER = pathlib.Path("/sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data")
 
 
@@ -92,6 +95,13 @@ def agreed(value, device, operation=dist.ReduceOp.MAX):
     return shared.item()
 
 
+def fits(ranks, end, last, size):
+    """Whether the operation will end in time, judged by its last size; the slowest rank decides for all."""
+    large = last and last["size"] >= LARGE
+    bytes_per_s = last["size"] / last["ms"] * 1e3 if large else BYTES_PER_S_MIN
+    return not agreed(time.monotonic() + RUNS_MIN * size / bytes_per_s > end, ranks.device)
+
+
 def fabric_bytes():
     try:
         return int(COUNTER.read_text()) * WORD
@@ -130,14 +140,14 @@ def main():
                             world_size=options.world, timeout=datetime.timedelta(seconds=120))
     ranks = Ranks(options)
     with open(options.result if options.rank == 0 else "/dev/null", "w") as file:
+        last = {}
         for size in map(int, options.sizes.split(",")):
             for operation in options.operations.split(","):
-                # The slowest rank's clock decides, so that all do the same.
-                if agreed(time.monotonic() > end, ranks.device):
+                if not fits(ranks, end, last.get(operation), size):
                     print(f"no time left for {operation} of {size} bytes")
                     continue
-                result = measure(ranks, operation, size)
-                print(json.dumps(result), file=file, flush=True)
+                last[operation] = measure(ranks, operation, size)
+                print(json.dumps(last[operation]), file=file, flush=True)
                 torch.cuda.empty_cache()
     dist.destroy_process_group()
     return 0

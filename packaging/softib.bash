@@ -42,6 +42,7 @@ _softib() {
         -f | --fabric) words=$(_softib_fabrics) ;;
         --topology) words="single-switch fat-tree torus dragonfly" ;;
         --sm) words="softib opensm none" ;;
+        --mpi) words="openmpi mpich" ;;
         --generation) words="EDR HDR NDR XDR" ;;
         -c | --config | --from | --partitions | --lid-file | --dot | --svg | --ibnetdiscover | --ibsim)
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -50,23 +51,30 @@ _softib() {
     esac
     if [[ -z $words ]]; then
         if ((COMP_CWORD == 1)); then
-            words="up down list status topo exec run env route routes link switch sm help --help --version"
+            words="up down list status addr topo exec run env mpirun route routes link fault capture switch sm help --help --version"
         else
             case $command in
                 up) words="$shape --foreground --json" ;;
                 down) words="--all $(_softib_fabrics)" ;;
                 list) words="--json" ;;
                 status) words="-f -v --json" ;;
+                addr) words="-f --json" ;;
                 topo) words="-f --dot --svg --ibnetdiscover --ibsim --json $shape" ;;
                 exec) words="-f --ns -- $(_softib_hosts "$fabric")" ;;
                 env) words="-f $(_softib_hosts "$fabric")" ;;
                 run) words="$shape --ns --" ;;
+                mpirun)
+                    mapfile -t COMPREPLY < <(compgen -W "-f -n --mpi --" -- "$cur"; compgen -f -- "$cur")
+                    return
+                    ;;
                 route) words="-f show set clear $(_softib_switches "$fabric")" ;;
                 routes) words="-f check dump --all --json" ;;
                 link) words="-f up down $(_softib_switches "$fabric")" ;;
+                fault) words="-f --drop --corrupt --delay --rate --clear --json" ;;
+                capture) words="-f -w --write -s --snaplen -c --count" ;;
                 switch) words="-f kill revive $(_softib_switches "$fabric")" ;;
                 sm) words="-f status resweep handover --json" ;;
-                help) words="up down list status topo exec run env route routes link switch sm" ;;
+                help) words="up down list status addr topo exec run env mpirun route routes link fault capture switch sm" ;;
             esac
         fi
     fi

@@ -18,7 +18,8 @@ namespace {
 
 constexpr char kProcessName[] = "softib-carrier";
 
-[[noreturn]] void become_carrier(const FabricRef& fabric, const topo::Fabric& graph, pid_t parent) {
+[[noreturn]] void become_carrier(const FabricRef& fabric, const topo::Fabric& graph,
+                                 double link_scale, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(1);
@@ -29,7 +30,7 @@ constexpr char kProcessName[] = "softib-carrier";
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    const auto carried = packet::carry(graph, {.dir = fabric.dir});
+    const auto carried = packet::carry(graph, {.dir = fabric.dir, .speed = link_scale});
     if (live::log_to_file(fabric.dir + "/" + kLogName)) {
         live::log_error("{}", carried.error());
     }
@@ -38,7 +39,8 @@ constexpr char kProcessName[] = "softib-carrier";
 
 }  // namespace
 
-std::expected<void, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph) {
+std::expected<void, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
+                                               double link_scale) {
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child < 0) {
@@ -46,7 +48,7 @@ std::expected<void, std::string> start_carrier(const FabricRef& fabric, const to
             fmt::format("cannot start the carrier of packets: {}", std::strerror(errno)));
     }
     if (child == 0) {
-        become_carrier(fabric, graph, parent);
+        become_carrier(fabric, graph, link_scale, parent);
     }
     return {};
 }

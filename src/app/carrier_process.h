@@ -11,6 +11,7 @@ namespace softib::app {
 
 /// Starts the process that carries the fabric's packets, a child of the daemon that ends with it.
 /// The daemon's socket is open; the carrier attaches once the daemon serves.
-std::expected<void, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph);
+std::expected<void, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
+                                               double link_scale);
 
 }  // namespace softib::app

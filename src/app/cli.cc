@@ -36,13 +36,17 @@ struct Parsed {
     DownOptions down;
     ListOptions list;
     StatusOptions status;
+    AddrOptions addr;
     TopoOptions topo;
     ExecOptions exec;
     ExecOptions env;
     RunOptions run;
+    MpirunOptions mpirun;
     RouteOptions route;
     RoutesOptions routes;
     LinkOptions link;
+    FaultOptions fault;
+    CaptureOptions capture;
     SwitchOptions power;
     SmOptions sm;
     std::string help_about;
@@ -111,6 +115,15 @@ Command add_status(CLI::App& app, Parsed& parsed) {
     return {sub, [&status] { return cmd_status(status); }};
 }
 
+Command add_addr(CLI::App& app, Parsed& parsed) {
+    AddrOptions& addr = parsed.addr;
+    CLI::App* const sub =
+        app.add_subcommand("addr", "Show the hosts' IP addresses for rdma_cm, and who listens");
+    add_fabric_choice(*sub, addr.fabric);
+    sub->add_flag("--json", addr.json, "print JSON");
+    return {sub, [&addr] { return cmd_addr(addr); }};
+}
+
 Command add_topo(CLI::App& app, Parsed& parsed) {
     TopoOptions& topo = parsed.topo;
     CLI::App* const sub =
@@ -162,6 +175,33 @@ Command add_run(CLI::App& app, Parsed& parsed) {
     return {sub, [&run, &parsed, sub] {
                 run.command = parsed.command.empty() ? sub->remaining() : parsed.command;
                 return cmd_run(run);
+            }};
+}
+
+Command add_mpirun(CLI::App& app, Parsed& parsed) {
+    MpirunOptions& mpirun = parsed.mpirun;
+    CLI::App* const sub =
+        app.add_subcommand("mpirun", "Run an MPI program, each rank on a host of its own: PROGRAM");
+    add_fabric_choice(*sub, mpirun.fabric);
+    sub->add_option("-n,--ranks", mpirun.ranks, "ranks; more than hosts: in turn (default: hosts)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 65536));
+    sub->add_option("--mpi", mpirun.mpi,
+                    "openmpi or mpich (default: what the program is linked with)")
+        ->type_name("MPI")
+        ->check(CLI::IsMember({"openmpi", "mpich"}));
+    sub->prefix_command();
+    return {sub, [&mpirun, &parsed, sub] {
+                mpirun.command = parsed.command.empty() ? sub->remaining() : parsed.command;
+                return cmd_mpirun(mpirun);
+            }};
+}
+
+Command add_mpi_rank(CLI::App& app, Parsed& parsed) {
+    CLI::App* const sub = app.add_subcommand("mpi-rank")->group("");  // Not for people.
+    return {sub, [&parsed] {
+                parsed.mpirun.command = parsed.command;
+                return cmd_mpi_rank(parsed.mpirun);
             }};
 }
 
@@ -250,6 +290,44 @@ Command add_link(CLI::App& app, Parsed& parsed) {
     return {sub, [&link] { return cmd_link(link); }};
 }
 
+Command add_fault(CLI::App& app, Parsed& parsed) {
+    FaultOptions& fault = parsed.fault;
+    CLI::App* const sub = app.add_subcommand(
+        "fault", "Let a cable lose, break or delay packets (with --data-path packet)");
+    add_fabric_choice(*sub, fault.fabric);
+    sub->add_option("link", fault.link, "the cable at this port; none: show what was set")
+        ->type_name("NODE:PORT");
+    sub->add_option("--drop", fault.drop, "part of the packets that is lost, as 1e-4 or 0.01%")
+        ->type_name("PART");
+    sub->add_option("--corrupt", fault.corrupt, "part of them that arrives broken")
+        ->type_name("PART");
+    sub->add_option("--delay", fault.delay, "how much longer the cable takes, as 10us; at most 4ms")
+        ->type_name("TIME");
+    sub->add_option("--rate", fault.rate, "bits per second, as 10G; 0: what the link has")
+        ->type_name("RATE");
+    sub->add_flag("--clear", fault.clear, "as it was");
+    sub->add_flag("--json", fault.json, "print JSON");
+    return {sub, [&fault] { return cmd_fault(fault); }};
+}
+
+Command add_capture(CLI::App& app, Parsed& parsed) {
+    CaptureOptions& capture = parsed.capture;
+    CLI::App* const sub = app.add_subcommand(
+        "capture", "Write packets to a file for Wireshark (with --data-path packet)");
+    add_fabric_choice(*sub, capture.fabric);
+    sub->add_option("port", capture.ports,
+                    "both directions at these ports; none: what all adapters send")
+        ->type_name("NODE:PORT");
+    sub->add_option("-w,--write", capture.file, "the pcap file; -: standard output, for a pipe")
+        ->type_name("FILE")
+        ->required();
+    sub->add_option("-s,--snaplen", capture.snap_bytes, "bytes kept of each packet")
+        ->type_name("BYTES")
+        ->check(CLI::Range(14, 65535));
+    sub->add_option("-c,--count", capture.count, "stop after so many packets")->type_name("N");
+    return {sub, [&capture] { return cmd_capture(capture); }};
+}
+
 int show_help(CLI::App& app, const std::string& about) {
     if (about.empty()) {
         app.clear();  // Else it would explain "help".
@@ -294,11 +372,13 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     Parsed parsed;
     const std::vector<Command> commands{
-        add_up(app, parsed),     add_down(app, parsed), add_list(app, parsed),
-        add_status(app, parsed), add_topo(app, parsed), add_exec(app, parsed),
-        add_run(app, parsed),    add_env(app, parsed),  add_route(app, parsed),
-        add_routes(app, parsed), add_link(app, parsed), add_switch(app, parsed),
-        add_sm(app, parsed),     add_help(app, parsed)};
+        add_up(app, parsed),     add_down(app, parsed),   add_list(app, parsed),
+        add_status(app, parsed), add_topo(app, parsed),   add_exec(app, parsed),
+        add_run(app, parsed),    add_env(app, parsed),    add_mpirun(app, parsed),
+        add_route(app, parsed),  add_routes(app, parsed), add_link(app, parsed),
+        add_switch(app, parsed), add_sm(app, parsed),     add_mpi_rank(app, parsed),
+        add_addr(app, parsed),   add_fault(app, parsed),  add_capture(app, parsed),
+        add_help(app, parsed)};
     app.footer(kFooter);  // After the subcommands, which would inherit it.
     std::vector<std::string> args = split(argc, argv, parsed);
     if (!args.empty() && !args.back().starts_with('-') && !is_command(commands, args.back())) {

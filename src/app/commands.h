@@ -53,6 +53,12 @@ struct StatusOptions {
 };
 int cmd_status(const StatusOptions& options);
 
+struct AddrOptions {
+    std::optional<std::string> fabric;
+    bool json = false;
+};
+int cmd_addr(const AddrOptions& options);
+
 struct TopoOptions {
     std::optional<std::string> fabric;
     FabricFlags flags;  ///< Not empty: draw this description instead of a running fabric.
@@ -79,6 +85,16 @@ struct RunOptions {
     std::vector<std::string> command;
 };
 int cmd_run(const RunOptions& options);
+
+struct MpirunOptions {
+    std::optional<std::string> fabric;
+    std::optional<std::uint32_t> ranks;  ///< Without: one a host.
+    std::string mpi;                     ///< "openmpi", "mpich" or empty: find out.
+    std::vector<std::string> command;
+};
+int cmd_mpirun(const MpirunOptions& options);
+/// What an MPI starts in place of the program: goes to the host of its rank and becomes the program.
+int cmd_mpi_rank(const MpirunOptions& options);
 
 struct RouteOptions {
     std::optional<std::string> fabric;
@@ -107,6 +123,27 @@ struct LinkOptions {
     std::optional<std::uint32_t> port;
 };
 int cmd_link(const LinkOptions& options);
+
+struct FaultOptions {
+    std::optional<std::string> fabric;
+    std::string link;     ///< NODE:PORT; empty: list what was set.
+    std::string drop;     ///< Part of the packets: "1e-4", "0.01%".
+    std::string corrupt;  ///< The same.
+    std::string delay;    ///< "10us".
+    std::string rate;     ///< "10G", or "0" for the link's own.
+    bool clear = false;
+    bool json = false;
+};
+int cmd_fault(const FaultOptions& options);
+
+struct CaptureOptions {
+    std::optional<std::string> fabric;
+    std::vector<std::string> ports;  ///< NODE:PORT; none: what all adapters send.
+    std::string file;                ///< "-": standard output.
+    std::uint32_t snap_bytes = 65535;
+    std::uint64_t count = 0;  ///< Stop after so many packets; 0: never.
+};
+int cmd_capture(const CaptureOptions& options);
 
 struct SwitchOptions {
     std::optional<std::string> fabric;

@@ -219,6 +219,20 @@ std::expected<void, std::string> set_ethernet(Description& description, const Va
     return {};
 }
 
+std::expected<void, std::string> set_link_scale(Description& description, const Value& value) {
+    constexpr double kLeast = 1e-6;
+    const auto* text = std::get_if<std::string>(&value);
+    double scale = 0;
+    const char* const end = text != nullptr ? text->data() + text->size() : nullptr;
+    if (text == nullptr ||
+        std::from_chars(text->data(), end, scale) != std::from_chars_result{end, std::errc{}} ||
+        !(scale >= kLeast && scale <= 1.0)) {
+        return refuse("a part of 1, as \"0.01\"", value);
+    }
+    description.link_scale = scale;
+    return {};
+}
+
 std::expected<void, std::string> set_engine(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr || sm::routing::find_engine(*text) == nullptr) {
@@ -339,6 +353,10 @@ const std::vector<KeyRule>& rules() {
         {{"roce_addresses", "LIST", "ethernet: addresses of network interfaces, as h0=10.0.0.1"},
          Form::kText,
          set_ethernet<&live::EthernetPlan::addresses>,
+         About::kOther},
+        {{"link_scale", "PART", "with packets: speed of all links, as a part of their own"},
+         Form::kText,
+         set_link_scale,
          About::kOther},
         {{"sm", "WHO", "subnet manager: softib (ours), opensm or none"},
          Form::kText,
@@ -568,6 +586,9 @@ void write_other_keys(const Description& description, toml::table& table) {
         if (!description.ethernet.addresses.empty()) {
             table.insert("roce_addresses", description.ethernet.addresses);
         }
+    }
+    if (description.link_scale != 1.0) {
+        table.insert("link_scale", fmt::format("{}", description.link_scale));
     }
     table.insert("sm", description.manager);
     if (!description.manager_args.empty()) {

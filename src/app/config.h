@@ -39,6 +39,7 @@ struct Description {
     live::DataPath data_path = live::DataPath::kDirect;
     live::LinkLayer link_layer = live::LinkLayer::kInfiniBand;
     live::EthernetPlan ethernet;  ///< With that link layer.
+    double link_scale = 1.0;  ///< Packet path: speed of all links, as a part of their own.
     std::string manager = "softib";  ///< Or "opensm", or "none".
     std::string manager_args;        ///< For OpenSM.
     std::string engine = "auto";     ///< The routing engine of our manager.

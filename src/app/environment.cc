@@ -129,6 +129,19 @@ std::vector<std::string> daemon_environment() {
     return environment;
 }
 
+std::string find_in_path(const std::string& program, const std::string& more) {
+    const std::string places = inherited("PATH") + ":" + more;
+    for (std::size_t begin = 0; begin <= places.size();) {
+        const std::size_t end = std::min(places.find(':', begin), places.size());
+        const std::string file = places.substr(begin, end - begin) + "/" + program;
+        if (file.front() == '/' && access(file.c_str(), X_OK) == 0) {
+            return file;
+        }
+        begin = end + 1;
+    }
+    return "";
+}
+
 std::vector<char*> to_argv(const std::vector<std::string>& strings) {
     std::vector<char*> pointers;
     for (const std::string& string : strings) {

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <fstream>
@@ -44,18 +43,7 @@ std::string in_manager_dir(const FabricRef& fabric, const char* name) {
 
 /// In PATH, or where root has it.
 std::string find_program() {
-    const char* const path = std::getenv("PATH");
-    std::string places = path == nullptr ? "" : path;
-    places += ":/usr/sbin:/sbin:/usr/local/sbin";
-    for (std::size_t begin = 0; begin <= places.size();) {
-        const std::size_t end = std::min(places.find(':', begin), places.size());
-        const std::string file = places.substr(begin, end - begin) + "/" + kProgram;
-        if (file.front() == '/' && access(file.c_str(), X_OK) == 0) {
-            return file;
-        }
-        begin = end + 1;
-    }
-    return "";
+    return find_in_path(kProgram, "/usr/sbin:/sbin:/usr/local/sbin");
 }
 
 void signal_process(int pid_fd, int signal) {

@@ -183,7 +183,7 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
         return started;
     }
     if (built->description.data_path == live::DataPath::kPacket) {
-        if (auto started = start_carrier(fabric, built->graph); !started) {
+        if (auto started = start_carrier(fabric, built->graph, built->description.link_scale); !started) {
             return started;
         }
     }

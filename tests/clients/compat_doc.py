@@ -14,15 +14,13 @@ Written by `make compat` (`tests/clients`); do not edit. Every line is the resul
 programs of Debian 12, each pair between two hosts of one fabric.
 
 "pass" means: both sides ended with status 0 and printed the iterations, bytes or sizes asked for.
-The received bytes are checked by pyverbs, one a page by the pingpongs with `-c`; this perftest
-has no option to check them.
+The received bytes are checked by pyverbs, MPI and Gloo, one a page by the pingpongs with `-c`; this
+perftest and ucx_perftest have no option to check them.
 """
 
 NOT_RUN = """Not run: `ibv_rc_pingpong -t -e`. After an event it takes an empty completion queue for an error
 (`poll CQ failed 2`), but the completion of its own send, which it has polled already, raised that
 event. Here a send completes at once, so it fails every time; `-t` and `-e` alone pass.
-
-Not run: `-R`/`-z` (rdma_cm) of perftest take `librdmacm.so.1`, which softib does not have yet.
 """
 
 
@@ -86,14 +84,15 @@ def pyverbs():
 
 def main():
     parts = [HEAD, pyverbs(), programs("ibverbs-utils", "ibv_utils"), programs("perftest", "perftest"),
-             NOT_RUN, groups("perftest to multicast groups", "multicast"),
+             NOT_RUN, programs("Programs that connect by rdma_cm", "rdmacm"), groups("perftest to multicast groups", "multicast"),
              groups("infiniband-diags", "diags"),
              groups("infiniband-diags, whole outputs as in tests/clients/golden", "golden"),
              groups("Congestion control tools", "congestion"),
              groups("OpenSM and osmtest", "opensm"), groups("Several subnet managers", "managers"),
              groups("ibdmchk on our routes", "ibdmchk"), groups("Partitions and QoS", "partitions"),
              groups("Alias GUIDs", "guids"),
-             groups("M_Key protection", "mkey"), groups("ibsim on our netlists", "ibsim")]
+             groups("M_Key protection", "mkey"), groups("ibsim on our netlists", "ibsim"),
+             programs("UCX", "ucx"), groups("MPI over UCX", "mpi"), groups("Gloo over ibverbs", "gloo")]
     (SOURCE / "docs" / "compat.md").write_text("\n".join(parts))
     print("wrote docs/compat.md")
 

@@ -27,7 +27,7 @@ ALLOWED = {
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/live"],
     "abi/sysfs": ["core/base", "runtime/live"],
     "app/sm": ["core/base", "core/wire", "core/agent", "core/sm"],
-    "app": ["core/base", "core/topo", "core/sm", "core/hca", "runtime/live", "runtime/packet"],
+    "app": ["core/base", "core/cm", "core/topo", "core/sm", "core/hca", "runtime/live", "runtime/packet"],
 }
 
 # Where third-party headers may appear.

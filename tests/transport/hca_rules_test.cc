@@ -341,6 +341,46 @@ TEST(Hca, FullCompletionQueueRaisesAnEvent) {
     EXPECT_TRUE(p.has_event(0, AsyncKind::kCqErr));
 }
 
+// 10.2.4: what uses a queue that has lost a completion stops, and nobody else.
+TEST(Hca, OverrunCompletionQueueEndsItsQueuePairs) {
+    Probe p;
+    End& a = p.ends[0];
+    const CqId small = *a.hca.create_cq(2);
+    QpInit init{.pd = kPd, .send_cq = small, .recv_cq = a.recv_cq, .max_send_wr = 8};
+    const Qpn loud = *a.hca.create_qp(init);
+    const Qpn quiet = *a.hca.create_qp(init);
+    for (const Qpn qpn : {loud, quiet}) {
+        const Qpn own = a.qpn;
+        a.qpn = a.recv_qpn = qpn;
+        p.to_init(0);
+        p.to_rtr(0);
+        p.to_rts(0);
+        a.qpn = a.recv_qpn = own;
+    }
+    WorkRequest local;
+    local.opcode = WrOpcode::kLocalInv;
+    local.flags = kSendSignaled;
+    for (int i = 0; i < 4; ++i) {
+        ASSERT_EQ(a.hca.post_send(loud, local), PostError::kOk);
+    }
+    p.drive();
+    EXPECT_EQ(a.hca.query_qp(loud)->state, QpState::kErr);
+    EXPECT_EQ(a.hca.query_qp(quiet)->state, QpState::kErr);
+    EXPECT_EQ(a.state(), QpState::kRts);
+    std::uint32_t fatal = 0;
+    std::uint32_t full = 0;
+    for (const Event& event : p.events(0)) {
+        fatal += event.async == AsyncKind::kQpFatal ? 1U : 0U;
+        full += event.async == AsyncKind::kCqErr ? 1U : 0U;
+    }
+    EXPECT_EQ(full, 1U);
+    EXPECT_EQ(fatal, 1U);  // The loud one had failed by itself.
+    // The others work on.
+    p.post(0, p.request(0, WrOpcode::kWrite, 0, 600));
+    p.drive();
+    EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
+}
+
 // Annex A14: the request names the queue, and the queue's domain counts.
 TEST(Xrc, RequestNamesItsReceiveQueue) {
     Probe p({.type = QpType::kXrcSend});

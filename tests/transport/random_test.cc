@@ -26,12 +26,10 @@ Outcome run_one(QpType type, std::uint64_t seed) {
     return ReliableWorkload(options, seed, kPerSeed).run();
 }
 
-/// SOFTIB_SEED runs one seed alone, SOFTIB_TIMES that many times the operations.
+/// SOFTIB_SEED runs one seed alone; long_run.cc has more of them.
 void run_many(QpType type, std::uint64_t first_seed, std::uint64_t operations) {
     const char* only = std::getenv("SOFTIB_SEED");
-    const char* times = std::getenv("SOFTIB_TIMES");
-    const std::uint64_t factor = times != nullptr ? std::strtoull(times, nullptr, 10) : 1;
-    const std::uint64_t wanted = only != nullptr ? 1 : factor * operations / kShare;
+    const std::uint64_t wanted = only != nullptr ? 1 : operations / kShare;
     std::uint64_t seed = only != nullptr ? std::strtoull(only, nullptr, 10) : first_seed;
     Outcome sum;
     std::uint64_t lost = 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "workload.h"
 
@@ -9,7 +10,9 @@ namespace softib::transport {
 
 namespace {
 
-/// Messages one way, each numbered by its immediate.
+/// Messages one way, each numbered by its immediate. Connections also WRITE, with an immediate or
+/// without: of the latter nobody says when they arrive, but the bytes that they leave must have
+/// been sent to that place.
 class UnreliableWorkload {
   public:
     UnreliableWorkload(const PairOptions& options, std::uint64_t seed)
@@ -24,6 +27,8 @@ class UnreliableWorkload {
     }
 
     Outcome run(std::uint32_t operations) {
+        const std::uint8_t* first = pair_.ends[1].at(zone::kWrite);
+        before_.assign(first, first + zone::kWriteBytes);
         while (sent_.size() < operations && outcome_.error.empty()) {
             post_receives();
             send_one();
@@ -44,8 +49,12 @@ class UnreliableWorkload {
     struct Sent {
         std::uint32_t source;
         std::uint32_t length;
+        WrOpcode opcode;
+        std::uint32_t slot = 0;  ///< Where a WRITE goes.
         std::uint32_t times = 0;
     };
+
+    static constexpr std::uint32_t kWriteSlots = zone::kWriteBytes / zone::kLengthMax;
 
     static std::uint32_t slot_of(std::uint64_t receive) {
         return zone::kReceive +
@@ -60,11 +69,19 @@ class UnreliableWorkload {
         const auto length = static_cast<std::uint32_t>(
             prng_.below(prng_.chance(3, 4) ? 128 : zone::kLengthMax + 1));
         const auto source = static_cast<std::uint32_t>(prng_.below(zone::kSourceBytes - length));
-        WorkRequest wr = pair_.request(0, WrOpcode::kSendImm, source, length);
+        constexpr std::array kOpcodes{WrOpcode::kSendImm, WrOpcode::kWriteImm, WrOpcode::kWrite};
+        const WrOpcode opcode =
+            datagram_ ? WrOpcode::kSendImm : kOpcodes[prng_.below(kOpcodes.size())];
+        const auto slot = static_cast<std::uint32_t>(prng_.below(kWriteSlots));
+        WorkRequest wr = pair_.request(0, opcode, source, length);
+        wr.remote_addr = pair_.ends[1].addr(write_slot(slot));
         wr.imm_or_rkey = static_cast<std::uint32_t>(sent_.size());
         if (pair_.post(0, wr) == PostError::kOk) {
-            sent_.push_back({source, length});
+            sent_.push_back({source, length, opcode, slot});
         }
+    }
+    static std::uint32_t write_slot(std::uint32_t slot) {
+        return zone::kWrite + slot * zone::kLengthMax;
     }
     void poll() {
         for (const Completion& done : pair_.completions(0)) {
@@ -78,25 +95,60 @@ class UnreliableWorkload {
     }
     void check(const Completion& done) {
         const std::uint32_t number = done.imm_or_rkey;
-        if (done.status != WcStatus::kSuccess || number >= sent_.size() ||
+        const bool known = number < sent_.size();
+        const bool write = known && sent_[number].opcode == WrOpcode::kWriteImm;
+        const WcOpcode opcode = write ? WcOpcode::kRecvRdmaWithImm : WcOpcode::kRecv;
+        if (done.status != WcStatus::kSuccess || !known || done.opcode != opcode ||
             done.byte_len != sent_[number].length + skip_ || done.wr_id != received_ ||
             (datagram_ && done.src_qp != pair_.ends[0].qpn)) {
             outcome_.error = "a message that nobody sent";
             return;
         }
+        // Where it was written others may write by now; check_written looks at that.
         const std::uint8_t* source = pair_.ends[0].at(sent_[number].source);
-        if (!std::equal(source, source + sent_[number].length,
-                        pair_.ends[1].at(slot_of(done.wr_id)) + skip_)) {
+        if (!write && !std::equal(source, source + sent_[number].length,
+                                  pair_.ends[1].at(slot_of(done.wr_id)) + skip_)) {
             outcome_.error = fmt::format("message {} has other bytes", number);
         }
         ++sent_[number].times;
         ++received_;
     }
+    /// Every byte of a slot is as it was, or as one of the WRITEs to the slot left it; on a perfect
+    /// channel, as the last one did.
+    void check_written(bool perfect) {
+        for (std::uint32_t slot = 0; slot < kWriteSlots && !datagram_; ++slot) {
+            for (std::uint32_t at = 0; at < zone::kLengthMax; ++at) {
+                const std::uint8_t byte = *pair_.ends[1].at(write_slot(slot) + at);
+                if (!is_explained(slot, at, byte, perfect)) {
+                    outcome_.error = fmt::format("slot {} has a strange byte at {}", slot, at);
+                    return;
+                }
+            }
+        }
+    }
+    bool is_explained(std::uint32_t slot, std::uint32_t at, std::uint8_t byte, bool perfect) {
+        for (std::size_t i = sent_.size(); i-- > 0;) {
+            const Sent& sent = sent_[i];
+            if (sent.opcode == WrOpcode::kSendImm || sent.slot != slot || at >= sent.length) {
+                continue;
+            }
+            if (*pair_.ends[0].at(sent.source + at) == byte) {
+                return true;
+            }
+            if (perfect) {
+                return false;
+            }
+        }
+        return before_[slot * zone::kLengthMax + at] == byte;
+    }
     void check_times() {
         const Knobs& k = pair_.options.knobs;
         const bool perfect = k.drop + k.duplicate + k.reorder + k.corrupt == 0;
+        check_written(perfect);
         for (std::size_t i = 0; i < sent_.size() && outcome_.error.empty(); ++i) {
-            if ((perfect && sent_[i].times != 1) || (k.duplicate == 0 && sent_[i].times > 1)) {
+            const std::uint32_t expected = sent_[i].opcode == WrOpcode::kWrite ? 0 : 1;
+            if ((perfect && sent_[i].times != expected) ||
+                (k.duplicate == 0 && sent_[i].times > 1)) {
                 outcome_.error = fmt::format("message {} came {} times", i, sent_[i].times);
             }
         }
@@ -107,6 +159,7 @@ class UnreliableWorkload {
     bool datagram_;
     std::uint32_t skip_;
     std::vector<Sent> sent_;
+    std::vector<std::uint8_t> before_;  ///< What WRITEs find.
     std::uint64_t posted_ = 0;
     std::uint64_t received_ = 0;
     Outcome outcome_;

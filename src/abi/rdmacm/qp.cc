@@ -2,6 +2,7 @@
 // Queue pairs and shared receive queues of endpoints, and the completion queues made for them.
 #include <rdma/rdma_verbs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -11,6 +12,8 @@
 namespace softib::abi::rdmacm {
 
 namespace {
+
+constexpr std::uint32_t kInlineBytesMin = 64;
 
 void destroy_cqs(rdma_cm_id* id) {
     // An XRC endpoint's belong to its shared receive queue.
@@ -237,6 +240,9 @@ int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
     if (attr->srq == nullptr) {
         attr->srq = id->srq;
     }
+    // Devices take some inline data from a queue pair for which none was asked; programs of
+    // rdma_cm rely on it.
+    attr->cap.max_inline_data = std::max(attr->cap.max_inline_data, kInlineBytesMin);
     ibv_qp* const qp = ibv_create_qp_ex(id->verbs, attr);
     if (qp == nullptr || bring_up(id_of(id), qp) != 0) {
         const int error = errno;
@@ -246,7 +252,8 @@ int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
         destroy_cqs(id);
         return fail(error);
     }
-    id->pd = qp->pd;
+    // One that only receives for an XRC domain has no protection domain.
+    id->pd = qp->pd != nullptr ? qp->pd : id->pd;
     id->qp = qp;
     return 0;
 }

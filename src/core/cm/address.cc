@@ -83,6 +83,31 @@ Address ip4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
     return address;
 }
 
+std::string to_string(const Address& address) {
+    if (address.family != Family::kIp4) {
+        return softib::to_string(address.bytes);
+    }
+    std::string text;
+    for (std::size_t i = 0; i < 4; ++i) {
+        text += (i == 0 ? "" : ".") + std::to_string(address.bytes.bytes[i]);
+    }
+    return text;
+}
+
+std::string_view name_of(PortSpace space) {
+    switch (space) {
+        case PortSpace::kIpoib:
+            return "ipoib";
+        case PortSpace::kTcp:
+            return "tcp";
+        case PortSpace::kUdp:
+            return "udp";
+        case PortSpace::kIb:
+            return "ib";
+    }
+    return "?";
+}
+
 std::uint16_t port_of(const Address& address) {
     return address.family == Family::kIb
                ? static_cast<std::uint16_t>(address.service_id & address.service_mask)

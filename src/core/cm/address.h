@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "core/cm/messages.h"
 
@@ -27,6 +29,10 @@ Address plain(const Address& address);
 bool same_host(const Address& a, const Address& b);
 Address with_port(Address address, std::uint16_t port);
 Address ip4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d);
+
+/// "127.55.0.1", "fe80:...", whatever the family.
+std::string to_string(const Address& address);
+std::string_view name_of(PortSpace space);
 
 /// The port, or what plays its part in a sockaddr_ib.
 std::uint16_t port_of(const Address& address);

@@ -61,7 +61,7 @@ Reply Host::execute(const Command& command, std::uint64_t now_ns) {
         case Operation::kQuery:
             break;
         case Operation::kListen:
-            reply.status = listen(*id, command.value);
+            reply.status = listen(*id, command.value, now_ns);
             break;
         case Operation::kConnect:
             reply.status = connect(*id, command.parameters, now_ns);
@@ -314,12 +314,13 @@ void Host::handle_timeout(std::uint64_t now_ns) {
     connections_.handle_timeout(now_ns);
     sidr_.handle_timeout(now_ns);
     sa_.handle_timeout(now_ns);
+    try_early(now_ns);
     pump(now_ns);
 }
 
 std::uint64_t Host::next_timeout_ns() const {
-    return std::min(
-        {connections_.next_timeout_ns(), sidr_.next_timeout_ns(), sa_.next_timeout_ns()});
+    return std::min({connections_.next_timeout_ns(), sidr_.next_timeout_ns(), sa_.next_timeout_ns(),
+                     early_.empty() ? UINT64_MAX : early_.front().until_ns});
 }
 
 std::optional<Outgoing> Host::poll_transmit() {
@@ -330,6 +331,16 @@ std::optional<Outgoing> Host::poll_transmit() {
         return out;
     }
     return sa_.poll_transmit();
+}
+
+std::vector<Host::Listener> Host::listeners() const {
+    std::vector<Listener> out;
+    for (const auto& [handle, id] : ids_) {
+        if (id.state == State::kListening) {
+            out.push_back({id.bound_space, id.source});
+        }
+    }
+    return out;
 }
 
 std::optional<Event> Host::poll_event() {

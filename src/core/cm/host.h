@@ -13,8 +13,9 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "core/agent/packet.h"
 #include "core/cm/connections.h"
@@ -30,6 +31,10 @@ namespace softib::cm {
 inline constexpr std::size_t kIdsMax = 65536;
 inline constexpr std::size_t kJoinsMax = 65536;
 inline constexpr std::uint32_t kBacklogMax = 1024;
+/// How long a request may wait for its listener. Programs agree by other means that one is about to
+/// listen, and the other connects at once: between machines it never comes first, on one it can.
+inline constexpr std::uint64_t kEarlyNs = 100'000'000;
+inline constexpr std::size_t kEarlyMax = 1024;
 
 class Host {
   public:
@@ -46,6 +51,11 @@ class Host {
     std::optional<Event> poll_event();
 
     std::size_t ids() const { return ids_.size(); }
+    struct Listener {
+        PortSpace space{};
+        Address address{};
+    };
+    std::vector<Listener> listeners() const;
     const Connections& connections() const { return connections_; }
 
   private:
@@ -94,6 +104,12 @@ class Host {
         wire::McMemberRecord member{};
     };
 
+    /// A request that came before its listener.
+    struct Early {
+        std::uint64_t until_ns = 0;
+        std::variant<ConnectionEvent, SidrEvent> event;
+    };
+
     // host.cc: endpoints.
     Id* get(IdHandle handle);
     Id* add(PortSpace space, QpType type);
@@ -118,7 +134,7 @@ class Host {
     PKey default_pkey(std::uint32_t port) const;
 
     // host_connect.cc: connections and datagram services.
-    int listen(Id& id, std::uint32_t backlog);
+    int listen(Id& id, std::uint32_t backlog, std::uint64_t now_ns);
     int connect(Id& id, const ConnectionParameters& parameters, std::uint64_t now_ns);
     int ask_service(Id& id, const ConnectionParameters& parameters, std::uint64_t now_ns);
     int accept(Id& id, const ConnectionParameters& parameters, std::uint64_t now_ns);
@@ -131,9 +147,11 @@ class Host {
     Id* welcome(Id& listener, const Route& route, std::uint64_t service_id,
                 const std::optional<struct IpHeader>& header);
     void take_event(const ConnectionEvent& event, std::uint64_t now_ns);
-    void take_request(const ConnectionEvent& event, std::uint64_t now_ns);
+    void take_request(const ConnectionEvent& event, std::uint64_t until_ns, std::uint64_t now_ns);
     void take_event(const SidrEvent& event, std::uint64_t now_ns);
-    void take_lookup(const SidrEvent& event, std::uint64_t now_ns);
+    void take_lookup(const SidrEvent& event, std::uint64_t until_ns, std::uint64_t now_ns);
+    bool wait_for_listener(const Early& early);
+    void try_early(std::uint64_t now_ns);
 
     // host_multicast.cc
     int join(const Id& id, const Command& command, Reply& reply, std::uint64_t now_ns);
@@ -154,6 +172,7 @@ class Host {
     std::map<SidrId, IdHandle> by_lookup_;
     std::map<QueryId, IdHandle> by_query_;
     std::map<QueryId, IdHandle> by_join_query_;
+    std::deque<Early> early_;
     std::deque<Event> events_;
 };
 

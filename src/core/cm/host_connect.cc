@@ -40,7 +40,7 @@ void take_private(const std::array<std::uint8_t, N>& from, std::size_t skip,
 
 }  // namespace
 
-int Host::listen(Id& id, std::uint32_t backlog) {
+int Host::listen(Id& id, std::uint32_t backlog, std::uint64_t now_ns) {
     if (id.state == State::kIdle) {
         Address any;
         any.family = Family::kIp4;
@@ -56,7 +56,30 @@ int Host::listen(Id& id, std::uint32_t backlog) {
     }
     id.backlog = backlog == 0 || backlog > kBacklogMax ? kBacklogMax : backlog;
     id.state = State::kListening;
+    try_early(now_ns);
     return 0;
+}
+
+/// False: it has waited, or too many do.
+bool Host::wait_for_listener(const Early& early) {
+    if (early_.size() >= kEarlyMax) {
+        return false;
+    }
+    early_.push_back(early);
+    return true;
+}
+
+/// Somebody listens now, or time has passed.
+void Host::try_early(std::uint64_t now_ns) {
+    std::deque<Early> waiting;
+    waiting.swap(early_);
+    for (const Early& early : waiting) {
+        if (const auto* const request = std::get_if<ConnectionEvent>(&early.event)) {
+            take_request(*request, early.until_ns, now_ns);
+        } else {
+            take_lookup(std::get<SidrEvent>(early.event), early.until_ns, now_ns);
+        }
+    }
 }
 
 int Host::connect(Id& id, const ConnectionParameters& parameters, std::uint64_t now_ns) {
@@ -187,32 +210,33 @@ int Host::notify(Id& id) {
     return id.connection == 0 ? EINVAL : connections_.notify_established(id.connection);
 }
 
-/// Whom a request is for: an endpoint that listens at the port, at the address or at all of them.
+/// Whom a request is for: who listens at its address, or at another of that port, or at all.
 Host::Id* Host::find_listener(std::uint64_t wanted, std::uint32_t port,
                               const std::optional<IpHeader>& header) {
     const auto space = static_cast<PortSpace>(wanted >> 16 & 0xFFFF);
     if (wanted >> 32 != 0) {
         return nullptr;
     }
-    const Gid own_gid = surroundings_.port(port).gid;
     Id* best = nullptr;
+    int best_rank = 0;
     for (const PortTable::Holder& holder :
          ports_.holders(space, static_cast<std::uint16_t>(wanted & 0xFFFF))) {
         Id* const id = get(holder.id);
         if (id == nullptr || id->state != State::kListening) {
             continue;
         }
-        const bool any = is_any(holder.address);
-        bool fits = false;
-        if (holder.address.family == Family::kIb) {
-            fits = any || holder.address.bytes == own_gid;
-        } else if (header) {
-            const bool family_fits = holder.address.family == header->destination.family ||
-                                     (holder.address.family == Family::kIp6 && any && !id->af_only);
-            fits = family_fits && (any || same_host(holder.address, header->destination));
-        }
-        if (fits && (best == nullptr || !any)) {
+        const Address& at = holder.address;
+        const bool any = is_any(at);
+        const bool family_fits =
+            at.family == Family::kIb || (header && (at.family == header->destination.family ||
+                                                    (at.family == Family::kIp6 && !id->af_only)));
+        const bool exactly = header && same_host(at, header->destination);
+        // Addresses only say which port is meant, and several may mean the same.
+        const bool same_port = id->has_port && id->route.port == port;
+        const int rank = !family_fits ? 0 : exactly ? 3 : same_port ? 2 : any ? 1 : 0;
+        if (rank > best_rank) {
             best = id;
+            best_rank = rank;
         }
     }
     return best;
@@ -254,15 +278,22 @@ Host::Id* Host::welcome(Id& listener, const Route& route, std::uint64_t wanted,
     return id;
 }
 
-void Host::take_request(const ConnectionEvent& event, std::uint64_t now_ns) {
+void Host::take_request(const ConnectionEvent& event, std::uint64_t until_ns,
+                        std::uint64_t now_ns) {
+    const Connection* const asked = connections_.find(event.connection);
+    if (asked == nullptr || asked->state != ConnectionState::kReqReceived) {
+        return;  // Taken back meanwhile.
+    }
     const auto header = read_ip_header(
         std::span(event.request.private_data).first<kIpHeaderBytes>(), event.request.service_id);
     Id* const listener = find_listener(event.request.service_id, event.port, header);
     if (listener == nullptr || listener->type == QpType::kUd) {
-        connections_.reject(event.connection, wire::RejectReason::kInvalidServiceId, {});
+        if (until_ns <= now_ns || !wait_for_listener({until_ns, event})) {
+            connections_.reject(event.connection, wire::RejectReason::kInvalidServiceId, {});
+        }
         return;
     }
-    const Connection& connection = *connections_.find(event.connection);
+    const Connection& connection = *asked;
     const bool by_ip = is_ip(listener->source);
     const IdHandle listener_handle = listener->handle;
     Id* const id = welcome(*listener, connection.route, event.request.service_id, header);
@@ -282,7 +313,7 @@ void Host::take_request(const ConnectionEvent& event, std::uint64_t now_ns) {
 
 void Host::take_event(const ConnectionEvent& event, std::uint64_t now_ns) {
     if (event.kind == ConnectionEvent::kRequest) {
-        take_request(event, now_ns);
+        take_request(event, now_ns + kEarlyNs, now_ns);
         return;
     }
     const auto found = by_connection_.find(event.connection);
@@ -332,7 +363,7 @@ void Host::take_event(const ConnectionEvent& event, std::uint64_t now_ns) {
     report(out);
 }
 
-void Host::take_lookup(const SidrEvent& event, std::uint64_t now_ns) {
+void Host::take_lookup(const SidrEvent& event, std::uint64_t until_ns, std::uint64_t now_ns) {
     const auto header = read_ip_header(
         std::span(event.request.private_data).first<kIpHeaderBytes>(), event.request.service_id);
     Id* const listener = find_listener(event.request.service_id, event.port, header);
@@ -344,6 +375,9 @@ void Host::take_lookup(const SidrEvent& event, std::uint64_t now_ns) {
     route.path.dlid = event.from;
     route.path.pkey = event.request.partition_key;
     const bool served = listener != nullptr && listener->type == QpType::kUd;
+    if (!served && until_ns > now_ns && wait_for_listener({until_ns, event})) {
+        return;
+    }
     const bool by_ip = served && is_ip(listener->source);
     const IdHandle listener_handle = served ? listener->handle : 0;
     Id* const id = served ? welcome(*listener, route, event.request.service_id, header) : nullptr;
@@ -366,7 +400,7 @@ void Host::take_lookup(const SidrEvent& event, std::uint64_t now_ns) {
 
 void Host::take_event(const SidrEvent& event, std::uint64_t now_ns) {
     if (event.kind == SidrEvent::kRequest) {
-        take_lookup(event, now_ns);
+        take_lookup(event, now_ns + kEarlyNs, now_ns);
         return;
     }
     const auto found = by_lookup_.find(event.lookup);

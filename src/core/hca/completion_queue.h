@@ -2,6 +2,8 @@
 #pragma once
 
 // A ring of completions with the two ways of being told about the next one (IBA vol. 1, 11.4.2).
+// One that has lost a completion is in error for good, and so are the queue pairs that use it
+// (10.2.4).
 
 #include <cstdint>
 #include <optional>
@@ -34,6 +36,7 @@ class CompletionQueue {
     /// A completion with an error counts as solicited.
     Pushed push(const Completion& completion, bool solicited) {
         if (count_ == ring_.size()) {
+            overrun_ = true;
             return Pushed::kOverrun;
         }
         ring_[(head_ + count_) % ring_.size()] = completion;
@@ -66,12 +69,14 @@ class CompletionQueue {
         count_ = kept;
     }
     std::size_t size() const { return count_; }
+    bool overrun() const { return overrun_; }
 
   private:
     std::vector<Completion> ring_;
     std::size_t head_ = 0;
     std::size_t count_ = 0;
     Arm armed_ = Arm::kNone;
+    bool overrun_ = false;
 };
 
 }  // namespace softib::hca

@@ -11,11 +11,14 @@ constexpr std::uint32_t kWordBytes = 4;
 
 std::string_view to_string(Counted counted) {
     constexpr std::array<std::string_view, kCountedKinds> kNames{
-        "bad LID",           "bad GRH",    "no QP",          "wrong service",   "wrong state",
-        "bad P_Key",         "bad Q_Key",  "bad length",     "out of sequence", "duplicate",
-        "unknown duplicate", "ghost",      "bad response",   "invalid request", "access violation",
-        "operational error", "not ready",  "nobody listens", "lost message",    "timeout",
-        "retransmit",        "CQ overrun", "event lost"};
+        "bad LID",           "bad GRH",           "no QP",
+        "wrong service",     "wrong state",       "bad P_Key",
+        "bad Q_Key",         "bad length",        "out of sequence",
+        "duplicate",         "unknown duplicate", "ghost",
+        "bad response",      "invalid request",   "access violation",
+        "operational error", "not ready",         "nobody listens",
+        "lost message",      "timeout",           "retransmit",
+        "CQ overrun",        "event lost",        "BECN"};
     const auto index = static_cast<std::size_t>(counted);
     return index < kNames.size() ? kNames[index] : "?";
 }
@@ -25,6 +28,7 @@ void Context::complete(CqId cq, const Completion& completion, bool solicited) {
         sink->complete(cq, completion, solicited);
         return;
     }
+    const bool before = cqs[cq.value].overrun();
     switch (cqs[cq.value].push(completion, solicited)) {
         case CompletionQueue::Pushed::kQuietly:
             return;
@@ -38,7 +42,10 @@ void Context::complete(CqId cq, const Completion& completion, bool solicited) {
             return;
         case CompletionQueue::Pushed::kOverrun:
             count(Counted::kCqOverrun);
-            raise(AsyncKind::kCqErr, cq.value);
+            if (!before) {
+                raise(AsyncKind::kCqErr, cq.value);
+            }
+            cq_overrun = true;
             return;
     }
 }
@@ -77,6 +84,11 @@ wire::Transport transport_of(QpType type) {
             break;
     }
     return wire::Transport::kRc;
+}
+
+bool is_response(wire::Operation operation) {
+    return operation >= wire::Operation::kReadResponseFirst &&
+           operation <= wire::Operation::kAtomicAcknowledge;
 }
 
 void QpCore::begin(wire::PacketHeaders& headers, wire::Operation operation, Psn psn) const {

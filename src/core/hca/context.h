@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/hca/completion_queue.h"
+#include "core/hca/congestion.h"
 #include "core/hca/memory_table.h"
 #include "core/hca/payload.h"
 #include "core/hca/qp_attr.h"
@@ -60,8 +61,9 @@ enum class Counted : std::uint8_t {
     kRetransmit,
     kCqOverrun,
     kEventLost,
+    kBecn,  ///< A queue pair of ours was said to make congestion.
 };
-inline constexpr std::size_t kCountedKinds = static_cast<std::size_t>(Counted::kEventLost) + 1;
+inline constexpr std::size_t kCountedKinds = static_cast<std::size_t>(Counted::kBecn) + 1;
 std::string_view to_string(Counted counted);  ///< "bad P_Key"
 
 struct Event {
@@ -75,6 +77,7 @@ struct Event {
 struct Transmit {
     wire::PacketHeaders headers;
     Payload payload;
+    Qpn source{};  ///< The queue pair that sends it.
 };
 
 /// The packet's bytes, with check sums; its payload is gathered into place. Says how many.
@@ -135,9 +138,14 @@ struct Context {
     std::size_t events_head = 0;
     std::size_t events_count = 0;
     std::array<std::uint64_t, kCountedKinds> counters{};
+    bool cq_overrun = false;  ///< Just now: its queue pairs are to stop.
+    ShortList<Cnp> cnps;
+    ShortList<Becn> becns;
 };
 
 wire::Transport transport_of(QpType type);
+/// From a responder to a requester.
+bool is_response(wire::Operation operation);
 
 struct QpCore {
     Context& context;
@@ -146,7 +154,8 @@ struct QpCore {
     QpAttr attr{};
     QpState state = QpState::kReset;
     std::uint32_t mtu = 0;
-    bool failed = false;  ///< To be brought to the error state as soon as the call ends.
+    bool becn_due = false;  ///< In the next response.
+    bool failed = false;    ///< To be brought to the error state as soon as the call ends.
     std::optional<AsyncKind> failure_event{};
 
     wire::Transport transport() const { return transport_of(init.type); }

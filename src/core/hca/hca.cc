@@ -126,6 +126,7 @@ std::optional<Qpn> Hca::create_qp(const QpInit& init, std::optional<Qpn> number)
     const std::uint32_t index = take_slot();
     Slot& slot = slots_[index];
     const Qpn qpn = number.value_or(Qpn{index | (slot.use++ % kUses) << kIndexBits});
+    slot.held_until_ns = 0;
     slot.qp = std::make_unique<QueuePair>(context_, init, qpn);
     numbers_.set(qpn.value & kIndexMask, index);
     return qpn;
@@ -165,7 +166,11 @@ PostError Hca::post_send(Qpn qpn, const WorkRequest& wr) {
 
 PostError Hca::post_receive(Qpn qpn, std::uint64_t wr_id, std::span<const Sge> sges) {
     QueuePair* qp = find(qpn);
-    return qp != nullptr ? qp->post_receive(wr_id, sges) : PostError::kInvalid;
+    const PostError error = qp != nullptr ? qp->post_receive(wr_id, sges) : PostError::kInvalid;
+    if (context_.cq_overrun) {
+        stop_overrun();
+    }
+    return error;
 }
 
 PostError Hca::post_receive(SrqId srq, std::uint64_t wr_id, std::span<const Sge> sges) {
@@ -209,9 +214,23 @@ void Hca::set_timer(std::uint32_t index) {
     }
 }
 
+/// A completion queue has lost a completion: all queue pairs that use it stop.
+void Hca::stop_overrun() {
+    context_.cq_overrun = false;
+    for (const Slot& slot : slots_) {
+        if (slot.qp != nullptr) {
+            slot.qp->stop_if_overrun();
+        }
+    }
+    context_.cq_overrun = false;  // What they flushed found no room either.
+}
+
 void Hca::touch(Qpn qpn) {
     if (find(qpn) == nullptr) {
         return;
+    }
+    if (context_.cq_overrun) {
+        stop_overrun();
     }
     const std::uint32_t index = numbers_.find(qpn.value & kIndexMask);
     set_timer(index);
@@ -228,6 +247,10 @@ void Hca::handle_timeout(std::uint64_t now_ns) {
         if (qp == nullptr) {
             continue;
         }
+        if (slots_[index].held) {
+            slots_[index].held = false;
+            touch(qp->core().qpn);
+        }
         if (qp->deadline_ns() > now_ns) {
             set_timer(index);
             continue;
@@ -237,16 +260,58 @@ void Hca::handle_timeout(std::uint64_t now_ns) {
     }
 }
 
+void Hca::hold(Qpn qpn, std::uint64_t until_ns) {
+    if (find(qpn) != nullptr) {
+        slots_[numbers_.find(qpn.value & kIndexMask)].held_until_ns = until_ns;
+    }
+}
+
+bool Hca::transmit_cnp(Transmit& out) {
+    while (const auto cnp = context_.cnps.pop()) {
+        const QueuePair* qp = find(cnp->qpn);
+        if (qp == nullptr || qp->core().state < QpState::kRtr) {
+            continue;
+        }
+        const QpCore& core = qp->core();
+        core.begin(out.headers, wire::Operation{}, Psn{});
+        if (core.init.type == QpType::kUd) {
+            out.headers.grh.reset();
+            set_address(out.headers, {.dlid = cnp->dlid, .sl = cnp->sl}, context_.port);
+            out.headers.bth.dest_qp = cnp->dest_qp;
+        }
+        out.headers.bth.opcode = wire::kCnpOpcode;
+        out.headers.bth.becn = true;
+        out.payload.clear();
+        out.source = cnp->qpn;
+        set_lengths(out.headers, 0);
+        return true;
+    }
+    return false;
+}
+
 bool Hca::poll_transmit(Transmit& out, std::uint64_t now_ns) {
+    if (transmit_cnp(out)) {
+        return true;
+    }
     while (ready_count_ != 0) {
         const std::uint32_t index = ready_[ready_head_];
         ready_head_ = (ready_head_ + 1) % ready_.size();
         --ready_count_;
         Slot& slot = slots_[index];
         slot.queued = false;
-        if (slot.qp == nullptr || !slot.qp->poll_transmit(out, now_ns)) {
+        if (slot.held_until_ns > now_ns) {
+            slot.held = true;
+            timers_.set(index, slot.held_until_ns);
             continue;
         }
+        const bool sends = slot.qp != nullptr && slot.qp->poll_transmit(out, now_ns);
+        if (context_.cq_overrun) {
+            stop_overrun();
+        }
+        if (!sends) {
+            continue;
+        }
+        out.source = slot.qp->core().qpn;
         touch(slot.qp->core().qpn);
         if (is_multicast(out.headers.lrh.dlid)) {
             if (const auto info = wire::opcode_info(out.headers.bth.opcode)) {

@@ -87,6 +87,8 @@ class Hca {
         handle_packet(packet.headers, Payload(packet.payload), now_ns);
     }
     void handle_timeout(std::uint64_t now_ns);
+    /// A queue pair sends nothing before this time.
+    void hold(Qpn qpn, std::uint64_t until_ns);
 
     // Outputs
     /// The next packet, queue pairs in turn; false: none now. Its payload lies in registered memory
@@ -94,11 +96,15 @@ class Hca {
     bool poll_transmit(Transmit& out, std::uint64_t now_ns);
     std::optional<Completion> poll_completion(CqId cq);
     std::optional<Event> poll_event();
+    /// Who is to slow down, see congestion.h.
+    std::optional<Becn> poll_becn() { return context_.becns.pop(); }
 
   private:
     struct Slot {
         std::unique_ptr<QueuePair> qp;
         std::uint32_t use = 0;
+        std::uint64_t held_until_ns = 0;
+        bool held = false;    ///< Had its turn before that time.
         bool queued = false;  ///< In ready_.
     };
     struct Member {
@@ -113,13 +119,18 @@ class Hca {
     /// After anything that may let a queue pair send, or wait.
     void touch(Qpn qpn);
     void set_timer(std::uint32_t index);
+    void stop_overrun();
 
     // hca_receive.cc
     bool is_for_us(const wire::PacketHeaders& headers) const;
     bool address_matches(const QpCore& core, const wire::PacketHeaders& headers);
-    bool keys_match(const QpCore& core, const wire::PacketHeaders& headers);
+    /// A CNP has no Q_Key.
+    bool keys_match(const QpCore& core, const wire::PacketHeaders& headers, bool cnp);
     void deliver(QueuePair& qp, const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,
                  const Payload& payload, std::uint64_t now_ns);
+    void notice_congestion(QueuePair& qp, const wire::PacketHeaders& headers,
+                           const wire::OpcodeInfo& info);
+    bool transmit_cnp(Transmit& out);
     void deliver_multicast(const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,
                            const Payload& payload, std::uint64_t now_ns);
 

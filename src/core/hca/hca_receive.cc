@@ -42,16 +42,41 @@ bool Hca::address_matches(const QpCore& core, const wire::PacketHeaders& headers
     return good;
 }
 
-bool Hca::keys_match(const QpCore& core, const wire::PacketHeaders& headers) {
+bool Hca::keys_match(const QpCore& core, const wire::PacketHeaders& headers, bool cnp) {
     if (!matches(headers.bth.p_key, context_.pkey(core.attr.pkey_index))) {
         context_.count(Counted::kBadPKey);
         return false;
     }
-    if (core.init.type == QpType::kUd && headers.deth.q_key.value != core.attr.qkey) {
+    if (core.init.type == QpType::kUd && !cnp && headers.deth.q_key.value != core.attr.qkey) {
         context_.count(Counted::kBadQKey);
         return false;
     }
     return true;
+}
+
+/// A mark on a packet, and what the other end says of marks on ours.
+void Hca::notice_congestion(QueuePair& qp, const wire::PacketHeaders& headers,
+                            const wire::OpcodeInfo& info) {
+    const QpCore& core = qp.core();
+    const bool cnp = info.transport == wire::Transport::kCnp;
+    if (headers.bth.becn || cnp) {
+        context_.count(Counted::kBecn);
+        const bool datagram = core.init.type == QpType::kUd;
+        context_.becns.push({core.qpn, datagram ? headers.lrh.sl : core.attr.av.sl});
+    }
+    if (!headers.bth.fecn || cnp || is_multicast(headers.lrh.dlid)) {
+        return;
+    }
+    const bool reliable =
+        info.transport == wire::Transport::kRc || info.transport == wire::Transport::kXrc;
+    if (reliable && headers.bth.a && !is_response(info.operation)) {
+        qp.owe_becn();
+        return;
+    }
+    context_.cnps.push({.qpn = core.qpn,
+                        .dlid = headers.lrh.slid,
+                        .dest_qp = headers.deth.src_qp,
+                        .sl = headers.lrh.sl});
 }
 
 void Hca::deliver(QueuePair& qp, const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,
@@ -61,11 +86,16 @@ void Hca::deliver(QueuePair& qp, const wire::PacketHeaders& headers, const wire:
         context_.count(Counted::kWrongState);
         return;
     }
-    if (info.transport != core.transport()) {
+    const bool cnp = info.transport == wire::Transport::kCnp;
+    if (info.transport != core.transport() && !cnp) {
         context_.count(Counted::kWrongService);
         return;
     }
-    if (keys_match(core, headers) && address_matches(core, headers)) {
+    if (!keys_match(core, headers, cnp) || !address_matches(core, headers)) {
+        return;
+    }
+    notice_congestion(qp, headers, info);
+    if (!cnp) {
         qp.handle_packet(headers, info.operation, payload, now_ns);
         touch(core.qpn);
     }

@@ -3,15 +3,6 @@
 
 namespace softib::hca {
 
-namespace {
-
-bool is_response(wire::Operation operation) {
-    return operation >= wire::Operation::kReadResponseFirst &&
-           operation <= wire::Operation::kAtomicAcknowledge;
-}
-
-}  // namespace
-
 QueuePair::QueuePair(Context& context, const QpInit& init, Qpn qpn)
     : core_{.context = context, .init = init, .qpn = qpn} {
     const QpType type = init.type;
@@ -149,6 +140,15 @@ void QueuePair::enter_error(bool say_last_words) {
     flush_receives();
     if (core_.init.srq) {
         core_.context.raise(AsyncKind::kQpLastWqeReached, core_.qpn.value);
+    }
+}
+
+void QueuePair::stop_if_overrun() {
+    const auto& cqs = core_.context.cqs;
+    if ((cqs[core_.init.send_cq.value].overrun() || cqs[core_.init.recv_cq.value].overrun()) &&
+        core_.state != QpState::kReset && core_.state != QpState::kErr) {
+        core_.context.raise(AsyncKind::kQpFatal, core_.qpn.value);
+        enter_error(false);
     }
 }
 

@@ -21,6 +21,9 @@ class QueuePair {
     QueuePair& operator=(const QueuePair&) = delete;
 
     const QpCore& core() const { return core_; }
+    void owe_becn() { core_.becn_due = true; }
+    /// A completion queue of its own has lost completions.
+    void stop_if_overrun();
     QpAttr attributes() const;
     std::uint64_t deadline_ns() const;
     std::uint32_t receives_waiting() const { return receives_ ? receives_->size() : 0; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a responder says.
 #include <algorithm>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/hca/rc_responder.h"
@@ -88,6 +89,7 @@ void RcResponder::transmit_short(Transmit& out) {
     core_.begin(out.headers,
                 atomic ? wire::Operation::kAtomicAcknowledge : wire::Operation::kAcknowledge,
                 response.psn);
+    out.headers.bth.becn = std::exchange(core_.becn_due, false);
     out.headers.aeth.syndrome =
         (response.kind == Response::Kind::kNak ? response.syndrome : credits()).emit();
     out.headers.aeth.msn = msn_;
@@ -127,6 +129,7 @@ bool RcResponder::transmit_read(Transmit& out) {
                 first ? (last ? O::kReadResponseOnly : O::kReadResponseFirst)
                       : (last ? O::kReadResponseLast : O::kReadResponseMiddle),
                 psn);
+    out.headers.bth.becn = std::exchange(core_.becn_due, false);
     out.headers.aeth = {.syndrome = first || last ? credits().emit() : std::uint8_t{0},
                         .msn = first || last ? msn_ : 0};
     out.payload.clear();

@@ -55,6 +55,18 @@ enum class DataPath : std::uint32_t { kDirect = 0, kPacket = 1 };
 
 using hca::LinkLayer;
 
+/// Somebody who watches packets: a ring of records (capture.h) in its memory.
+struct CaptureSlot {
+    std::atomic<std::uint32_t> owner;  ///< 0: not in use.
+    std::uint32_t snap_bytes;          ///< Of each packet, at most.
+    std::uint64_t ring_off;
+    std::uint64_t ring_bytes;  ///< A power of two.
+    alignas(64) std::atomic<std::uint64_t> written;
+    std::atomic<std::uint64_t> missed;  ///< Packets that found no room.
+    alignas(64) std::atomic<std::uint64_t> read;
+};
+inline constexpr std::uint32_t kCaptures = 8;
+
 struct alignas(64) ArenaHeader {
     std::uint64_t magic;
     std::uint32_t version;
@@ -114,6 +126,7 @@ struct alignas(64) ArenaHeader {
     std::atomic<std::uint32_t> carrier_doorbell;  ///< Futex word.
     std::atomic<std::uint32_t> counts_asked;      ///< The carrier brings the port totals up to date,
     std::atomic<std::uint32_t> counts_given;      ///< and then makes these two equal.
+    CaptureSlot captures[kCaptures];
 };
 
 struct HostRecord {
@@ -148,6 +161,20 @@ struct PortTotals {
     std::atomic<std::uint64_t> relay_errors;  ///< Arrived at a switch that had no entry for them.
     std::atomic<std::uint64_t> rcv_constraint_errors;   ///< Came in at a switch port, and their
     std::atomic<std::uint64_t> xmit_constraint_errors;  ///< partition was not to; were to go out.
+    // From here on: on the packet path only.
+    std::atomic<std::uint64_t> xmit_wait;
+    std::atomic<std::uint64_t> symbol_errors;
+    std::atomic<std::uint64_t> rcv_errors;
+    std::atomic<std::uint64_t> rcv_remote_physical_errors;
+    std::atomic<std::uint64_t> buffer_overruns;
+};
+
+/// What a cable does to the packets that a port sends into it. Packet path only.
+struct LinkFaults {
+    std::atomic<std::uint32_t> lost_ppm;
+    std::atomic<std::uint32_t> broken_ppm;
+    std::atomic<std::uint32_t> delay_ns;   ///< Beside that of the cable itself.
+    std::atomic<std::uint32_t> rate_mbps;  ///< 0: what its generation says.
 };
 
 struct alignas(64) HcaRecord {
@@ -173,6 +200,8 @@ struct alignas(64) HcaRecord {
     Gid ip_gid;  ///< Ethernet: the port's IP address and only GID. All zero: InfiniBand.
     std::uint32_t net_interface;  ///< Ethernet: the index of the network interface that has it,
     char net_name[16];            ///< and its name.
+    std::atomic<std::uint32_t> taps;                       ///< Captures that see what comes in.
+    LinkFaults faults;
     PortTotals totals;
 };
 
@@ -198,6 +227,8 @@ struct SwitchPortRecord {
     std::atomic<PortState> state;
     std::atomic<std::uint8_t> enforcement;  ///< EnforcementBits.
     std::atomic<std::uint16_t> pkeys[kPKeysPerPort];
+    std::atomic<std::uint32_t> taps;  ///< Captures that see what comes in.
+    LinkFaults faults;
     PortTotals totals;
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/live/cm_clients.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <vector>
 
+#include "core/cm/address.h"
 #include "core/wire/mad.h"
 
 namespace softib::live {
@@ -199,6 +202,17 @@ std::uint64_t CmClients::run(std::uint64_t now_ns) {
         next = std::min(next, of->host.next_timeout_ns());
     }
     return next;
+}
+
+std::string CmClients::listeners() const {
+    std::string text;
+    for (const auto& [host, of] : managers_) {
+        for (const cm::Host::Listener& each : of->host.listeners()) {
+            text += fmt::format("{} {} {} {}\n", arena_.hosts[host].name, cm::name_of(each.space),
+                                cm::to_string(each.address), cm::port_of(each.address));
+        }
+    }
+    return text;
 }
 
 std::optional<CmClients::Outgoing> CmClients::poll() {

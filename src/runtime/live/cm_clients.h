@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "core/cm/host.h"
@@ -41,6 +42,9 @@ class CmClients {
     bool handle_mad(std::uint32_t hca, const agent::Packet& packet, std::uint64_t now_ns);
     /// Repeats and gives up what is due; returns when it is wanted again.
     std::uint64_t run(std::uint64_t now_ns);
+
+    /// Who listens where: lines of host, port space, address and port.
+    std::string listeners() const;
 
     struct Outgoing {
         int fd;

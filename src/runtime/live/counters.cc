@@ -226,6 +226,11 @@ PortCounters read_totals(const PortTotals& totals) {
         .relay_errors = load(totals.relay_errors),
         .rcv_constraint_errors = load(totals.rcv_constraint_errors),
         .xmit_constraint_errors = load(totals.xmit_constraint_errors),
+        .xmit_wait = load(totals.xmit_wait),
+        .symbol_errors = load(totals.symbol_errors),
+        .rcv_errors = load(totals.rcv_errors),
+        .rcv_remote_physical_errors = load(totals.rcv_remote_physical_errors),
+        .buffer_overruns = load(totals.buffer_overruns),
     };
 }
 

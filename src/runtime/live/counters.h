@@ -40,6 +40,11 @@ struct PortCounters {
     std::uint64_t relay_errors = 0;
     std::uint64_t rcv_constraint_errors = 0;
     std::uint64_t xmit_constraint_errors = 0;
+    std::uint64_t xmit_wait = 0;
+    std::uint64_t symbol_errors = 0;
+    std::uint64_t rcv_errors = 0;
+    std::uint64_t rcv_remote_physical_errors = 0;
+    std::uint64_t buffer_overruns = 0;
 };
 
 PortCounters read_totals(const PortTotals& totals);

@@ -298,6 +298,7 @@ void Daemon::drop(int fd) {
     }
     detach(*found->second);
     forget_mads(*found->second);
+    close_if_open(found->second->pid_fd);
     close(fd);
     connections_.erase(found);
 }
@@ -334,10 +335,6 @@ void Daemon::detach(Connection& connection) {
     dying_.push_back({connection.owner, connection.instance});
     dying_.insert(dying_.end(), quarantined_.begin(), quarantined_.end());
     quarantined_.clear();
-    if (connection.pid_fd >= 0) {
-        close(connection.pid_fd);
-        connection.pid_fd = -1;
-    }
     connection.owner = 0;
 }
 
@@ -403,6 +400,9 @@ int Daemon::handle(Connection& connection, Message& message) {
         case Request::kSetPower:
             handle_set_power(message);
             break;
+        case Request::kSetFaults:
+            handle_set_faults(message);
+            break;
         case Request::kManager:
             handle_manager(message);
             return -1;
@@ -423,6 +423,8 @@ int Daemon::handle(Connection& connection, Message& message) {
         case Request::kCm:
             handle_cm(connection, message);
             return -1;
+        case Request::kCmListeners:
+            return handle_cm_listeners(message);
         case Request::kShutdown:
             log_info("pid {} asked for the end of the fabric", connection.pid);
             message.status = 0;

@@ -95,6 +95,7 @@ class Daemon {
     void handle_set_route(Message& message);
     void handle_set_link(Message& message);
     void handle_set_power(Message& message);
+    void handle_set_faults(Message& message);
     void handle_set_pkey(Message& message);
     void handle_refused(const Message& message);
     void handle_manager(Message& message);
@@ -112,6 +113,7 @@ class Daemon {
     void handle_cm_open(Connection& connection, Message& message);
     void handle_cm_channel(Connection& connection, Message& message);
     void handle_cm(const Connection& connection, Message& message);
+    int handle_cm_listeners(Message& message) const;
     void hand_out_cm_events();
     int wait_ms() const;
 

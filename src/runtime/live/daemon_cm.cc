@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The daemon's side of connection management: from connections to CmClients and back.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "runtime/live/clock.h"
@@ -58,6 +62,17 @@ void Daemon::handle_cm(const Connection& connection, Message& message) {
     message.status = 0;
     message.text_bytes = sizeof reply;
     std::memcpy(message.text, &reply, sizeof reply);
+}
+
+int Daemon::handle_cm_listeners(Message& message) const {
+    const std::string text = cm_.listeners();
+    message.text_bytes = 0;
+    message.status = 0;
+    const int fd = memfd_create("softib-listeners", MFD_CLOEXEC);
+    if (fd < 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+        message.status = errno;
+    }
+    return fd;
 }
 
 void Daemon::hand_out_cm_events() {

@@ -6,15 +6,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string_view>
 
 #include "runtime/live/clock.h"
 #include "runtime/live/daemon.h"
 #include "runtime/live/log.h"
 #include "runtime/live/naming.h"
+#include "runtime/live/packet_queue.h"
 #include "runtime/live/routes.h"
 #include "runtime/live/sysfs.h"
 
@@ -91,6 +94,33 @@ NodeRef find_node(const Arena& arena, std::string_view name, std::uint16_t& port
         }
     }
     return {};
+}
+
+/// Both directions of the cable at a port; nothing where there is none.
+std::optional<std::array<LinkFaults*, 2>> link_ends(const Arena& arena, const NodeRef& node,
+                                                    std::uint16_t port) {
+    const auto at_switch = [&](std::uint32_t sw, std::uint32_t number) -> SwitchPortRecord* {
+        return number != 0 && number < arena.switches[sw].port_count
+                   ? &arena.switch_ports[arena.switches[sw].port_first + number]
+                   : nullptr;
+    };
+    if (node.kind == NodeRef::kHca) {
+        HcaRecord& hca = arena.hcas[node.index];
+        SwitchPortRecord* const other = at_switch(hca.peer_switch, hca.peer_port);
+        return other != nullptr ? std::optional(std::array{&hca.faults, &other->faults})
+                                : std::nullopt;
+    }
+    SwitchPortRecord* const own =
+        node.kind == NodeRef::kSwitch ? at_switch(node.index, port) : nullptr;
+    if (own == nullptr || own->peer.kind == NodeRef::kNone) {
+        return std::nullopt;
+    }
+    if (own->peer.kind == NodeRef::kHca) {
+        return std::array{&own->faults, &arena.hcas[own->peer.index].faults};
+    }
+    SwitchPortRecord* const other = at_switch(own->peer.index, own->peer_port);
+    return other != nullptr ? std::optional(std::array{&own->faults, &other->faults})
+                            : std::nullopt;
 }
 
 void answer(Message& message, const std::string& text) {
@@ -219,6 +249,43 @@ void Daemon::handle_set_link(Message& message) {
     }
     hand_out_mads();
     log_info("link at {} port {} is {}", name, message.port, message.value == 0 ? "down" : "up");
+    message.status = 0;
+}
+
+void Daemon::handle_set_faults(Message& message) {
+    const std::string text(text_of(message));
+    WantedFaults wanted;
+    if (!is_packet_path(arena_)) {
+        message.status = EOPNOTSUPP;
+        return;
+    }
+    if (text.size() <= sizeof wanted) {
+        message.status = EINVAL;
+        return;
+    }
+    std::memcpy(&wanted, text.data(), sizeof wanted);
+    const std::string name = text.substr(sizeof wanted);
+    std::uint16_t port = message.port;
+    const NodeRef node = find_node(arena_, name, port);
+    const auto ends = link_ends(arena_, node, port);
+    if (!ends) {
+        message.status = ENOENT;
+        return;
+    }
+    const auto set = [](std::atomic<std::uint32_t>& value, std::uint32_t to) {
+        if (to != UINT32_MAX) {
+            value.store(to, std::memory_order_relaxed);
+        }
+    };
+    for (LinkFaults* const faults : *ends) {
+        set(faults->lost_ppm, wanted.lost_ppm);
+        set(faults->broken_ppm, wanted.broken_ppm);
+        set(faults->delay_ns, wanted.delay_ns);
+        set(faults->rate_mbps, wanted.rate_mbps);
+    }
+    arena_.header->route_generation.fetch_add(1, std::memory_order_release);
+    wake_carrier(arena_);
+    log_info("faults of the link at {} port {} were set", name, message.port);
     message.status = 0;
 }
 

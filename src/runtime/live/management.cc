@@ -306,6 +306,11 @@ agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     counts.rcv_switch_relay_errors = seen.relay_errors;
     counts.rcv_constraint_errors = seen.pkey_violations + seen.rcv_constraint_errors;
     counts.xmit_constraint_errors = seen.xmit_constraint_errors;
+    counts.xmit_wait = seen.xmit_wait;
+    counts.symbol_errors = seen.symbol_errors;
+    counts.rcv_errors = seen.rcv_errors;
+    counts.rcv_remote_physical_errors = seen.rcv_remote_physical_errors;
+    counts.buffer_overruns = seen.buffer_overruns;
     return counts;
 }
 

@@ -38,6 +38,8 @@ enum class Request : std::uint32_t {
     kCmChannel = 21,  ///< Reply: index: names the connection, which gets kCmEvent messages.
     kCmEvent = 22,    ///< To a channel: text: cm::Event. The next comes after kCmNext.
     kCmNext = 23,     ///< From a channel: its event was taken. No reply.
+    kSetFaults = 30,  ///< text: WantedFaults, node name; port. Packet path only.
+    kCmListeners = 24,  ///< Reply: a file of lines "HOST SPACE ADDRESS PORT".
 };
 
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };
@@ -93,6 +95,14 @@ struct MadAgent {
     std::uint64_t method_mask[2]{};
 };
 static_assert(sizeof(MadAgent) == 32);
+
+/// What a cable is to do to packets, in both directions. UINT32_MAX: as before.
+struct WantedFaults {
+    std::uint32_t lost_ppm = UINT32_MAX;
+    std::uint32_t broken_ppm = UINT32_MAX;
+    std::uint32_t delay_ns = UINT32_MAX;
+    std::uint32_t rate_mbps = UINT32_MAX;
+};
 
 /// A packet that a switch port did not let pass or that an adapter did not take for its key, for
 /// the trap that tells of it.

@@ -35,6 +35,7 @@ bool carries_immediate(live::WrOpcode opcode) {
 
 void Adapters::join(sim::Engine& net, std::vector<std::uint32_t> ports) {
     net_ = &net;
+    net.set_key_reader(this);
     ports_ = std::move(ports);
     for (std::uint32_t i = 0; i < ports_.size(); ++i) {
         hca::CompletionSink* const sink = this;
@@ -378,7 +379,16 @@ void Adapters::before_packet(std::uint32_t port, const wire::PacketHeaders& head
     }
 }
 
+void Adapters::tapped(sim::Engine&, std::uint32_t port, const sim::Packet& packet) {
+    watchers_.show(port, packet, body(packet));
+}
+
+void Adapters::refused(sim::Engine&, std::uint32_t port, bool inbound, const sim::Packet& packet) {
+    watchers_.tell_refused(port, inbound, body(packet).headers);
+}
+
 void Adapters::after_packet(std::uint32_t port, const wire::PacketHeaders& headers) {
+    watchers_.look_for_violations(hca_of_port_[port], *hca_at(port), headers);
     if (is_multicast(headers.lrh.dlid)) {
         const std::uint32_t hca = hca_of_port_[port];
         for (const auto& of : pairs_) {

@@ -14,13 +14,17 @@
 #include "runtime/live/client.h"
 #include "runtime/packet/arena_memory.h"
 #include "runtime/packet/receive_source.h"
+#include "runtime/packet/watchers.h"
 #include "runtime/sim/transport_hosts.h"
 
 namespace softib::packet {
 
-class Adapters final : public sim::TransportHosts, private hca::CompletionSink {
+class Adapters final : public sim::TransportHosts,
+                       private hca::CompletionSink,
+                       private sim::Engine::KeyReader {
   public:
-    explicit Adapters(live::Process& process) : process_(process), memory_(process) {}
+    Adapters(live::Process& process, Watchers& watchers)
+        : process_(process), memory_(process), watchers_(watchers) {}
 
     /// `ports`: of each HCA in the arena's order, its port in the network.
     void join(sim::Engine& net, std::vector<std::uint32_t> ports);
@@ -54,6 +58,10 @@ class Adapters final : public sim::TransportHosts, private hca::CompletionSink {
     /// see it. After all that was handled.
     void tell();
 
+    // For the network, beside those of TransportHosts.
+    void tapped(sim::Engine& net, std::uint32_t port, const sim::Packet& packet);
+    void refused(sim::Engine& net, std::uint32_t port, bool inbound, const sim::Packet& packet);
+
   private:
     struct Pair {
         std::uint32_t index;
@@ -75,6 +83,9 @@ class Adapters final : public sim::TransportHosts, private hca::CompletionSink {
     };
 
     // The network's ends.
+    PKey pkey_of(const sim::Packet& packet) const override {
+        return body(packet).headers.bth.p_key;
+    }
     std::uint64_t now_ns(const sim::Engine&) const override { return now_ns_; }
     void arm(sim::Engine& net, std::uint32_t port) override;
     void before_packet(std::uint32_t port, const wire::PacketHeaders& headers) override;
@@ -109,6 +120,7 @@ class Adapters final : public sim::TransportHosts, private hca::CompletionSink {
 
     live::Process& process_;
     ArenaMemory memory_;
+    Watchers& watchers_;
     std::vector<std::uint32_t> ports_;
     std::vector<std::uint32_t> hca_of_port_;
     std::vector<std::unique_ptr<hca::Hca>> hcas_;

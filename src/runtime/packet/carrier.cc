@@ -35,16 +35,18 @@ sim::PlantConfig plant_config() {
 
 class Carrier {
   public:
-    Carrier(live::Process& process, const topo::Fabric& fabric)
-        : process_(process),
-          arena_(process.arena),
-          tables_(process.arena, fabric),
-          adapters_(process),
+    Carrier(live::Process& process, const topo::Fabric& fabric, double speed)
+        : arena_(process.arena),
+          tables_(process.arena, fabric, speed),
+          watchers_(process),
+          adapters_(process, watchers_),
           net_(fabric, plant_config(), adapters_),
           stripe_(process.next_stripe()),
           start_ns_(live::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? 50'000 : 5'000) {
+        net_.manage_ports();
         adapters_.join(net_, tables_.hca_ports(net_));
+        watchers_.set_places(tables_.places(net_));
     }
 
     /// On Ethernet: opens its sockets.
@@ -120,6 +122,7 @@ class Carrier {
             deaths != deaths_) {
             deaths_ = deaths;
             adapters_.forget_dead();
+            watchers_.forget_dead();
         }
         if (const auto routes = header.route_generation.load(std::memory_order_acquire);
             routes != routes_) {
@@ -174,9 +177,9 @@ class Carrier {
                             bell);
     }
 
-    live::Process& process_;
     const live::Arena& arena_;
     Tables tables_;
+    Watchers watchers_;
     Adapters adapters_;
     sim::Network<Adapters> net_;
     std::unique_ptr<RoceWire> roce_;
@@ -201,7 +204,7 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
         return std::unexpected(
             fmt::format("the carrier cannot attach to the fabric: {}", std::strerror(errno)));
     }
-    Carrier carrier(*process, fabric);
+    Carrier carrier(*process, fabric, options.speed);
     if (auto started = carrier.start(); !started) {
         return started;
     }

@@ -14,7 +14,8 @@
 namespace softib::packet {
 
 struct CarrierOptions {
-    std::string dir;  ///< The fabric's directory, with its daemon serving.
+    std::string dir;     ///< The fabric's directory, with its daemon serving.
+    double speed = 1.0;  ///< Of all links, as a part of what their generations say.
 };
 
 /// Attaches to the fabric and carries its packets until the process is killed. Returns only with

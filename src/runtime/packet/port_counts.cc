@@ -17,6 +17,13 @@ void publish(live::PortTotals& to, const agent::PortCounts& from) {
     set(to.multicast_rcv_packets, from.multicast_rcv_packets);
     set(to.xmit_discards, from.xmit_discards);
     set(to.relay_errors, from.rcv_switch_relay_errors);
+    set(to.rcv_constraint_errors, from.rcv_constraint_errors);
+    set(to.xmit_constraint_errors, from.xmit_constraint_errors);
+    set(to.xmit_wait, from.xmit_wait);
+    set(to.symbol_errors, from.symbol_errors);
+    set(to.rcv_errors, from.rcv_errors);
+    set(to.rcv_remote_physical_errors, from.rcv_remote_physical_errors);
+    set(to.buffer_overruns, from.buffer_overruns);
 }
 
 }  // namespace
@@ -34,10 +41,17 @@ void publish_counts(const live::Arena& arena, const sim::Engine& net, const Tabl
     }
     for (std::uint32_t i = 0; i < adapters.size(); ++i) {
         live::PortTotals& totals = arena.hcas[i].totals;
-        publish(totals, net.counts(adapters.port(i)));
+        if (arena.header->link_layer == live::LinkLayer::kInfiniBand) {
+            publish(totals, net.counts(adapters.port(i)));  // On Ethernet RoceWire counts.
+        }
         const hca::Hca& hca = adapters.hca(i);
-        totals.pkey_violations.store(hca.counter(hca::Counted::kBadPKey));
-        totals.qkey_violations.store(hca.counter(hca::Counted::kBadQKey));
+        const std::uint64_t pkeys = hca.counter(hca::Counted::kBadPKey);
+        const std::uint64_t qkeys = hca.counter(hca::Counted::kBadQKey);
+        const std::uint64_t more =
+            pkeys + qkeys - totals.pkey_violations.exchange(pkeys) - totals.qkey_violations.exchange(qkeys);
+        if (more != 0) {
+            arena.header->key_violations.fetch_add(more, std::memory_order_release);
+        }
         totals.access_violations.store(hca.counter(hca::Counted::kAccessViolation));
     }
 }

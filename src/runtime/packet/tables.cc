@@ -7,11 +7,20 @@
 
 namespace softib::packet {
 
-Tables::Tables(const live::Arena& arena, const topo::Fabric& fabric)
+namespace {
+
+constexpr std::uint32_t kDelayMaxNs = 4'000'000;
+constexpr double kBlockBits = 512;
+constexpr double kBlockPsMax = 4e9;
+
+}  // namespace
+
+Tables::Tables(const live::Arena& arena, const topo::Fabric& fabric, double speed)
     : arena_(arena),
       hca_nodes_(arena.header->hcas),
       switch_nodes_(arena.header->switches),
-      routes_(arena.header->switches) {
+      routes_(arena.header->switches),
+      speed_(speed) {
     const std::vector<live::NodeRef> places = live::place_nodes(fabric);
     for (std::uint32_t node = 0; node < places.size(); ++node) {
         if (places[node].kind == live::NodeRef::kHca) {
@@ -30,12 +39,67 @@ std::vector<std::uint32_t> Tables::hca_ports(const sim::Plant& plant) const {
     return ports;
 }
 
+std::vector<Watchers::Place> Tables::places(const sim::Plant& plant) const {
+    std::vector<Watchers::Place> places(plant.port_count());
+    for (std::uint32_t hca = 0; hca < hca_nodes_.size(); ++hca) {
+        places[plant.port_of(hca_nodes_[hca], 1)] = {false, hca};
+    }
+    for (std::uint32_t sw = 0; sw < switch_nodes_.size(); ++sw) {
+        for (std::uint8_t port = 1; port < arena_.switches[sw].port_count; ++port) {
+            places[plant.port_of(switch_nodes_[sw], port)] = {
+                true, arena_.switches[sw].port_first + port};
+        }
+    }
+    return places;
+}
+
 void Tables::set_state(sim::Engine& net, std::uint32_t port, live::PortState state) {
     if (!net.connected(port)) {
         return;
     }
     net.set_link(port, state != live::PortState::kDown);
-    net.set_open(port, state == live::PortState::kActive);
+    if (state == live::PortState::kInit) {
+        net.initialize_port(port);
+    } else if (state >= live::PortState::kArmed) {
+        // One that is there already stays there.
+        net.set_logical(port, link::Logical::kArmed);
+        if (state == live::PortState::kActive) {
+            net.set_logical(port, link::Logical::kActive);
+        }
+    }
+}
+
+/// What was asked for of one direction; both have the same speed.
+void Tables::set_link(sim::Engine& net, std::uint32_t port, const live::LinkFaults& faults) {
+    if (!net.connected(port)) {
+        return;
+    }
+    const auto value = [](const std::atomic<std::uint32_t>& word) {
+        return word.load(std::memory_order_relaxed);
+    };
+    net.set_errors(port, value(faults.lost_ppm), value(faults.broken_ppm), port);
+    net.set_delay(port, std::min(value(faults.delay_ns), kDelayMaxNs) *
+                            static_cast<std::uint32_t>(link::kPsPerNs));
+    const std::uint32_t rate = value(faults.rate_mbps);
+    const double block_ps =
+        rate != 0 ? kBlockBits * 1e6 / rate : static_cast<double>(block_ps_[port]) / speed_;
+    net.set_speed(port, static_cast<std::uint32_t>(std::clamp(block_ps, 1.0, kBlockPsMax)));
+}
+
+void Tables::set_guard(sim::Engine& net, std::uint32_t port, const live::SwitchPortRecord& record) {
+    const std::uint8_t enforcement = record.enforcement.load(std::memory_order_relaxed);
+    guarded_.resize(net.port_count());
+    if (!net.connected(port) || (enforcement == 0 && guarded_[port] == 0)) {
+        return;
+    }
+    guarded_[port] = enforcement;
+    sim::Engine::Guard guard;
+    guard.in = (enforcement & live::kEnforceInbound) != 0;
+    guard.out = (enforcement & live::kEnforceOutbound) != 0;
+    for (const auto& pkey : record.pkeys) {
+        guard.pkeys.push_back(PKey{pkey.load(std::memory_order_relaxed)});
+    }
+    net.set_guard(port, guard);
 }
 
 void Tables::read_routes(sim::Engine& net, std::uint32_t sw) {
@@ -70,19 +134,31 @@ void Tables::read_groups(sim::Engine& net, std::uint32_t sw) {
 }
 
 void Tables::read(sim::Engine& net) {
+    for (std::uint32_t port = static_cast<std::uint32_t>(block_ps_.size());
+         port < net.port_count(); ++port) {
+        block_ps_.push_back(static_cast<std::uint32_t>(net.transmit_time(port, link::kBlockBytes)));
+    }
     for (std::uint32_t sw = 0; sw < switch_nodes_.size(); ++sw) {
         const live::SwitchRecord& record = arena_.switches[sw];
         for (std::uint8_t port = 1; port < record.port_count; ++port) {
-            set_state(net, net.port_of(switch_nodes_[sw], port),
-                      arena_.switch_ports[record.port_first + port].state.load(
-                          std::memory_order_relaxed));
+            const live::SwitchPortRecord& of = arena_.switch_ports[record.port_first + port];
+            const std::uint32_t at = net.port_of(switch_nodes_[sw], port);
+            set_state(net, at, of.state.load(std::memory_order_relaxed));
+            set_link(net, at, of.faults);
+            set_guard(net, at, of);
+            if (net.connected(at)) {
+                net.set_tap(at, of.taps.load(std::memory_order_relaxed) != 0);
+            }
         }
         read_routes(net, sw);
         read_groups(net, sw);
     }
     for (std::uint32_t hca = 0; hca < hca_nodes_.size(); ++hca) {
-        set_state(net, net.port_of(hca_nodes_[hca], 1),
-                  arena_.hcas[hca].state.load(std::memory_order_relaxed));
+        const live::HcaRecord& of = arena_.hcas[hca];
+        const std::uint32_t at = net.port_of(hca_nodes_[hca], 1);
+        set_state(net, at, of.state.load(std::memory_order_relaxed));
+        set_link(net, at, of.faults);
+        net.set_tap(at, of.taps.load(std::memory_order_relaxed) != 0);
     }
 }
 

@@ -9,16 +9,18 @@
 
 #include "core/topo/fabric.h"
 #include "runtime/live/arena.h"
+#include "runtime/packet/watchers.h"
 #include "runtime/sim/engine.h"
 
 namespace softib::packet {
 
 class Tables {
   public:
-    Tables(const live::Arena& arena, const topo::Fabric& fabric);
+    Tables(const live::Arena& arena, const topo::Fabric& fabric, double speed);
 
     /// Of each HCA in the arena's order, its port in the network.
     std::vector<std::uint32_t> hca_ports(const sim::Plant& plant) const;
+    std::vector<Watchers::Place> places(const sim::Plant& plant) const;
     std::uint32_t switch_node(std::uint32_t sw) const { return switch_nodes_[sw]; }
     std::uint32_t hca_node(std::uint32_t hca) const { return hca_nodes_[hca]; }
 
@@ -29,12 +31,16 @@ class Tables {
     void read_routes(sim::Engine& net, std::uint32_t sw);
     void read_groups(sim::Engine& net, std::uint32_t sw);
     static void set_state(sim::Engine& net, std::uint32_t port, live::PortState state);
+    void set_link(sim::Engine& net, std::uint32_t port, const live::LinkFaults& faults);
+    void set_guard(sim::Engine& net, std::uint32_t port, const live::SwitchPortRecord& record);
 
     const live::Arena& arena_;
     std::vector<std::uint32_t> hca_nodes_;     ///< By HCA of the arena: the fabric's node.
     std::vector<std::uint32_t> switch_nodes_;  ///< The same of switches.
     std::vector<std::vector<std::uint8_t>> routes_;  ///< As last read, by switch and LID.
-    std::uint32_t groups_top_ = 0;
+    double speed_;                               ///< Of all links, as a part of their own.
+    std::vector<std::uint32_t> block_ps_;        ///< By port of the network: as it was built,
+    std::vector<std::uint8_t> guarded_;          ///< and whether it looks at partitions.
 };
 
 }  // namespace softib::packet

@@ -93,6 +93,9 @@ void Engine::handle(const Event& event) {
         case EventKind::kLimit:
             enforce_limits(event.link());
             break;
+        case EventKind::kTrained:
+            end_training(event.link(), event.extra);
+            break;
         case EventKind::kTimer:
             break;
     }
@@ -102,8 +105,10 @@ void Engine::arrive(const Event& event) {
     const std::uint32_t in = event.link();
     Rx& rx = rx_[in];
     Packet& packet = packets_[event.packet];
-    if (((rx.special & (rx_special::kFlapped | rx_special::kSlow | rx_special::kCounted)) |
-         (packet.flags & packet_flag::kSeen) | (packet.in_vl == link::kVl15)) != 0) [[unlikely]] {
+    constexpr auto kOdd =
+        static_cast<std::uint8_t>(~(rx_special::kAdaptive | rx_special::kPartitioned));
+    if (((rx.special & kOdd) | (packet.flags & packet_flag::kSeen) |
+         (packet.in_vl == link::kVl15)) != 0) [[unlikely]] {
         if (arrive_odd(in, rx, event.packet, packet)) {
             return;
         }
@@ -136,6 +141,10 @@ void Engine::take(std::uint32_t in, std::uint32_t index) {
 
 /// In a switch. `fresh`: its first bits have just been looked up.
 void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fresh) {
+    if ((rx.special & rx_special::kPartitioned) != 0 && refuse_in(rx, packet)) [[unlikely]] {
+        discard(index);
+        return;
+    }
     if (packet.dlid >= lft_stride_) [[unlikely]] {
         copy_out(rx, index);
         return;
@@ -147,6 +156,10 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
     }
     if ((number == kNoPath) | ((number == rx.port) & (number != 0))) [[unlikely]] {
         ++(number == kNoPath ? odd(rx.self).dlid_mapping : odd(rx.self).looping);
+        discard(index);
+        return;
+    }
+    if ((rx.special & rx_special::kPartitioned) != 0 && refuse_out(rx, number, packet)) [[unlikely]] {
         discard(index);
         return;
     }

@@ -13,7 +13,8 @@
 // first.
 //
 // engine.cc is what every packet does; engine_rare.cc is multicast, choice among ports, limits and
-// faults; engine_counts.cc counts by lane where somebody asked for it. Who sits at the ends is a
+// faults; engine_ports.cc is cables and port states; engine_counts.cc counts by lane where somebody
+// asked for it. Who sits at the ends is a
 // Network's business: the engine keeps for it what began to leave.
 
 #include <cstdint>
@@ -60,10 +61,19 @@ class Engine : public Plant {
 
     // Faults. A link is both directions of a cable, named by either port; the rest is per
     // direction.
+    /// A cable that comes back is trained for a time (PlantConfig::training_ps). Then its ports are
+    /// active, or wait for a manager.
     void set_link(std::uint32_t port, bool up);
+    /// Too many errors: both ports train again while what waits for the cable goes on waiting.
+    void retrain(std::uint32_t port, TimePs takes);
     void set_node(std::uint32_t node, bool alive);
-    /// A port that is not open sends management packets only: its manager has not activated it.
-    void set_open(std::uint32_t port, bool open);
+    /// All ports are in Initialize, and after a training too, until a manager moves them on.
+    void manage_ports();
+    /// One of them, which comes up again unless it is in training.
+    void initialize_port(std::uint32_t port);
+    /// As a manager says; false where the port's state does not allow it.
+    bool set_logical(std::uint32_t port, link::Logical wanted);
+    link::PortState& state(std::uint32_t port);
     /// Of a million packets sent by this port so many are lost, so many arrive broken, and so many
     /// were broken before: in the sender's memory, so that only their ICRC tells.
     void set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
@@ -75,6 +85,29 @@ class Engine : public Plant {
     void set_slow(std::uint32_t port, std::uint32_t block_ps);
     /// An adapter looks at nothing until then.
     void pause(std::uint32_t port, TimePs until);
+
+    /// From now on a direction of a cable takes this much longer. What is under way arrives as it
+    /// was to, and may be overtaken.
+    void set_delay(std::uint32_t port, std::uint32_t extra_ps);
+    /// How long both directions of a cable take for 64 bytes.
+    void set_speed(std::uint32_t port, std::uint32_t block_ps);
+
+    /// Packets that come in at a port are shown to the network's ends (`tapped`).
+    void set_tap(std::uint32_t port, bool tapped);
+    /// Which partitions a port of a switch lets in and out.
+    struct Guard {
+        bool in = false;
+        bool out = false;
+        std::vector<PKey> pkeys;
+    };
+    void set_guard(std::uint32_t port, const Guard& guard);
+    /// What switches' guards need to know of a packet; only adapters can tell.
+    class KeyReader {
+      public:
+        virtual ~KeyReader() = default;
+        virtual PKey pkey_of(const Packet& packet) const = 0;
+    };
+    void set_key_reader(const KeyReader* reader) { key_reader_ = reader; }
 
     /// Takes in all credits that have come back. Lanes tell times apart by their low bits: who lets
     /// time pass without packets does this at least once a second. False: some are still on the way.
@@ -100,6 +133,17 @@ class Engine : public Plant {
     };
     std::vector<Copied> copied_;   ///< With a tag, and in a switch there are so many more of it.
     std::vector<Packet> dropped_;  ///< With a tag, and gone since the last event.
+    struct Tapped {
+        std::uint32_t port;
+        Packet packet;
+    };
+    std::vector<Tapped> tapped_;  ///< Came in at a tapped port.
+    struct Refused {
+        std::uint32_t port;
+        bool inbound;
+        Packet packet;
+    };
+    std::vector<Refused> refused_;  ///< By a guard, and about to be dropped.
 
   private:
     struct Errors {
@@ -117,6 +161,9 @@ class Engine : public Plant {
     void arrive(const Event& event);
     void take(std::uint32_t in, std::uint32_t index);
     void forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fresh);
+    // engine_watch.cc
+    bool refuse_in(const Rx& rx, const Packet& packet);
+    bool refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet);
     void offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
     void wake(std::uint32_t port);
     void send_next(std::uint32_t port, Tx& tx);
@@ -168,6 +215,11 @@ class Engine : public Plant {
     void enforce_limits(std::uint32_t port);
     TimePs deadline(const Lane& lane, bool& of_head) const;
     void end_wait(Tx& tx);
+    // engine_ports.cc
+    void apply_state(std::uint32_t port);
+    bool may_come_in(const Rx& rx, const Packet& packet);
+    void train(std::uint32_t port, TimePs takes);
+    void end_training(std::uint32_t port, std::uint32_t training);
     void flush(std::uint32_t port);
     sw::StallCounter& stall(std::uint32_t port, std::uint8_t vl);
 
@@ -184,8 +236,13 @@ class Engine : public Plant {
 
     std::vector<Errors> errors_;            ///< By port; empty until needed, as all below.
     std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.
+    std::vector<std::uint32_t> trainings_;  ///< By port: how many it has begun or given up.
+    bool managed_ = false;
     std::vector<Slow> slow_;                ///< By port of an adapter.
     std::vector<sw::StallCounter> stalls_;  ///< By lane.
+    std::vector<Guard> guards_;             ///< By port.
+    std::vector<std::uint32_t> delays_;     ///< By port: what was added to its delay_ps.
+    const KeyReader* key_reader_ = nullptr;
 };
 
 }  // namespace softib::sim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What few packets meet: copies, choice among ports, marks, limits of waiting, faults.
 #include <algorithm>
+#include <utility>
 #include <bit>
 
 #include "core/base/check.h"
@@ -44,6 +45,9 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
     if ((rx.special & rx_special::kCounted) != 0) {
         count_received(rx, packet);
     }
+    if ((rx.special & rx_special::kTapped) != 0 && packet.tag != 0) {
+        tapped_.push_back({rx.self, packet});
+    }
     if ((packet.flags & (packet_flag::kFecn | packet_flag::kBecn)) != 0) {
         Odd& seen = odd(rx.self);
         seen.rcv_fecn += (packet.flags & packet_flag::kFecn) != 0 ? 1 : 0;
@@ -61,6 +65,12 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
             return true;
         }
         lane15.fccl = static_cast<std::uint16_t>(lane15.fccl + blocks);
+    }
+    if ((rx.special & rx_special::kGuarded) != 0 && !may_come_in(rx, packet)) {
+        count();
+        ++odd(rx.self).not_ready;
+        discard(index);
+        return true;
     }
     if ((packet.flags & (packet_flag::kBad | packet_flag::kBrokenHere | packet_flag::kBadInside)) !=
             0 &&
@@ -148,7 +158,9 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
             for (std::uint64_t bits = mask[word]; bits != 0; bits &= bits - 1) {
                 const auto number = static_cast<std::uint8_t>(
                     word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
-                if (number != rx.port && connected(rx.first_out + number)) {
+                if (number != rx.port && connected(rx.first_out + number) &&
+                    ((rx.special & rx_special::kPartitioned) == 0 ||
+                     !refuse_out(rx, number, original))) {
                     numbers[count++] = number;
                     ++odd(rx.first_out + number).multicast_xmit;
                 }
@@ -406,50 +418,6 @@ void Engine::set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_
                                                       : tx_[port].special & ~tx_special::kFaulty);
 }
 
-void Engine::flush(std::uint32_t port) {
-    Tx& tx = tx_[port];
-    while (tx.waiting != 0) {
-        const auto vl = static_cast<std::uint8_t>(std::countr_zero(tx.waiting));
-        ++odd(port).inactive_discards;
-        discard(pop_head(tx, vl, lane(port, vl)));
-    }
-    end_wait(tx);
-}
-
-void Engine::set_link(std::uint32_t port, bool up) {
-    SOFTIB_CHECK(connected(port) && peer(port) != port);
-    downed_at_.resize(port_count());
-    const bool was_up = (tx_[port].special & tx_special::kDown) == 0;
-    if (up == was_up) {
-        return;
-    }
-    for (const std::uint32_t end : {port, peer(port)}) {
-        if (up) {
-            tx_[end].special &=
-                static_cast<std::uint8_t>(~(tx_special::kDown | tx_special::kClosed));
-            continue;
-        }
-        tx_[end].special |= tx_special::kDown | tx_special::kClosed;
-        rx_[end].special |= rx_special::kFlapped;
-        downed_at_[end] = now();
-        ++odd(end).link_downed;
-        flush(end);
-    }
-}
-
-void Engine::set_node(std::uint32_t node, bool alive) {
-    for (std::uint8_t number = 1; number < ports_of(node); ++number) {
-        if (const std::uint32_t port = port_of(node, number); connected(port)) {
-            set_link(port, alive);
-        }
-    }
-}
-
-void Engine::set_open(std::uint32_t port, bool open) {
-    tx_[port].special = static_cast<std::uint8_t>(open ? tx_[port].special & ~tx_special::kClosed
-                                                       : tx_[port].special | tx_special::kClosed);
-}
-
 std::uint16_t Engine::steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks) {
     Lane& from = lane(port, vl);
     from.absorb(from.grid(now()));
@@ -463,6 +431,18 @@ void Engine::set_slow(std::uint32_t port, std::uint32_t block_ps) {
     slow_[peer(port)].block_ps = block_ps;
     // It stays slow by a picosecond a packet: those that wait now must not be overtaken.
     rx_[peer(port)].special |= rx_special::kSlow;
+}
+
+void Engine::set_delay(std::uint32_t port, std::uint32_t extra_ps) {
+    delays_.resize(port_count());
+    tx_[port].delay_ps += extra_ps - std::exchange(delays_[port], extra_ps);
+}
+
+void Engine::set_speed(std::uint32_t port, std::uint32_t block_ps) {
+    for (const std::uint32_t end : {port, peer(port)}) {
+        tx_[end].block_ps = block_ps;
+        rx_[end].block_ps = block_ps;
+    }
 }
 
 bool Engine::settle_credits() {

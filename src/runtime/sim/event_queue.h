@@ -38,6 +38,7 @@ enum class EventKind : std::uint8_t {
     kWake,     ///< A port may have something to send.
     kTimer,    ///< Of an adapter.
     kLimit,    ///< Of a port: packets may have waited too long.
+    kTrained,  ///< Of a port: its cable is ready.
 };
 
 struct Event {

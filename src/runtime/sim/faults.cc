@@ -7,8 +7,9 @@ namespace softib::sim {
 
 namespace {
 
-constexpr const char* kNames[kFaultKinds] = {
-    "drop", "corrupt", "corrupt inside", "link down", "node down", "credit loss", "slow", "pause"};
+constexpr const char* kNames[kFaultKinds] = {"drop",      "corrupt",   "corrupt inside",
+                                             "link down", "node down", "credit loss",
+                                             "slow",      "retrain",   "pause"};
 
 bool is_adapter(const Engine& engine, std::uint32_t port) {
     return !engine.is_switch(engine.node_of(port));
@@ -42,6 +43,7 @@ std::vector<Fault> draw_faults(const Engine& engine, const RandomFaults& wanted)
                 fault.value = static_cast<std::uint32_t>(1 + prng.below(100'000));
                 break;
             case FaultKind::kLinkDown:
+            case FaultKind::kRetrain:
                 break;
             case FaultKind::kNodeDown:
                 if (!wanted.nodes) {
@@ -76,7 +78,8 @@ std::string to_string(const Engine& engine, const Fault& fault) {
 FaultInjector::FaultInjector(std::vector<Fault> faults, std::uint64_t seed) : seed_(seed) {
     for (const Fault& fault : faults) {
         steps_.push_back({fault.at, true, fault});
-        if (fault.kind != FaultKind::kCreditLoss && fault.kind != FaultKind::kPause) {
+        if (fault.kind != FaultKind::kCreditLoss && fault.kind != FaultKind::kPause &&
+            fault.kind != FaultKind::kRetrain) {
             steps_.push_back({fault.at + fault.lasts, false, fault});
         }
     }
@@ -107,6 +110,9 @@ void FaultInjector::apply(Engine& engine, const Step& step) const {
             break;
         case FaultKind::kSlow:
             engine.set_slow(fault.port, value);
+            break;
+        case FaultKind::kRetrain:
+            engine.retrain(fault.port, fault.lasts);
             break;
         case FaultKind::kPause:
             engine.pause(fault.port, fault.at + fault.lasts);

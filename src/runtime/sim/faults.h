@@ -22,9 +22,10 @@ enum class FaultKind : std::uint8_t {
     kNodeDown,       ///< `port` names any port of the node.
     kCreditLoss,     ///< The port loses `value` blocks of lane 0 for good.
     kSlow,           ///< The adapter takes `value` ps for 64 bytes.
+    kRetrain,        ///< The cable at the port has too many errors, and is trained again.
     kPause,          ///< The adapter looks at nothing.
 };
-inline constexpr std::uint32_t kFaultKinds = 8;
+inline constexpr std::uint32_t kFaultKinds = 9;
 
 struct Fault {
     TimePs at = 0;

@@ -123,12 +123,91 @@ TEST(Faults, AClosedPortCarriesManagementOnly) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
     auto& net = fabric->net();
     const std::uint32_t out = net.peer(fabric->port(1));
-    net.set_open(out, false);
+    net.initialize_port(out);
     send(*fabric, 0, 1, 5 * 4096);
     net.inject(fabric->port(0), {.body = 0, .dlid = fabric->lid(1).value, .bytes = 280, .vl = 15});
     net.run();
     EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
     EXPECT_EQ(net.odd_counts(out).inactive_discards, 5U);
+}
+
+/// A cable that comes back carries nothing until both its ports are trained.
+TEST(Faults, TrainingTakesItsTime) {
+    const auto fabric =
+        make_fabric(star(2), "minhop", {.training_ps = 10'000'000}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    const std::uint32_t port = fabric->port(0);
+    net.set_link(port, false);
+    EXPECT_EQ(net.state(port).physical(), link::Physical::kPolling);
+    EXPECT_EQ(net.state(port).logical(), link::Logical::kDown);
+    net.set_link(port, true);
+    EXPECT_EQ(net.state(port).physical(), link::Physical::kTraining);
+    net.run(9'000'000);
+    send(*fabric, 0, 1, 4096);
+    EXPECT_EQ(net.counts(port).xmit_discards, 1U);
+    // Down and up again: it begins anew, and the end of the first training is none.
+    net.set_link(port, false);
+    net.set_link(port, true);
+    net.run(18'000'000);
+    EXPECT_EQ(net.state(port).physical(), link::Physical::kTraining);
+    net.run(20'000'000);
+    EXPECT_EQ(net.state(port).logical(), link::Logical::kActive);
+    send(*fabric, 0, 1, 4096);
+    net.run();
+    EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
+    EXPECT_EQ(net.counts(port).link_downed, 1U);
+    expect_sound(*fabric);
+}
+
+/// What is on the cable is lost; what waits goes on afterwards.
+TEST(Faults, RetrainingLosesWhatIsOnTheCableOnly) {
+    const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    const std::uint32_t port = fabric->port(0);
+    send(*fabric, 0, 1, 100 * 4096);
+    net.run(2'000'000);
+    net.retrain(port, 5'000'000);
+    EXPECT_EQ(net.state(port).logical(), link::Logical::kActiveDefer);
+    net.run(6'000'000);
+    const std::uint64_t meanwhile = net.counts(port).xmit_packets;
+    EXPECT_LT(meanwhile, 30U);
+    net.run();
+    EXPECT_EQ(net.state(port).logical(), link::Logical::kActive);
+    EXPECT_EQ(net.counts(port).link_recoveries, 1U);
+    EXPECT_EQ(net.counts(port).link_downed, 0U);
+    EXPECT_EQ(net.counts(port).xmit_discards, 0U);
+    EXPECT_GT(net.stats().lost, 0U);
+    EXPECT_LE(net.stats().lost, 4U);  // Those that the switch was still looking up among them.
+    EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets + net.stats().lost, 100U);
+    expect_sound(*fabric);
+}
+
+/// The end that a manager has only armed becomes active when the other sends.
+TEST(Faults, DataActivatesAnArmedPort) {
+    const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    net.manage_ports();
+    const std::uint32_t here = fabric->port(0);
+    const std::uint32_t there = net.peer(here);
+    for (const std::uint32_t port : {here, there, fabric->port(1), net.peer(fabric->port(1))}) {
+        EXPECT_FALSE(net.set_logical(port, link::Logical::kActive));
+        EXPECT_TRUE(net.set_logical(port, link::Logical::kArmed));
+    }
+    net.set_logical(net.peer(fabric->port(1)), link::Logical::kActive);
+    send(*fabric, 0, 1, 4096);
+    EXPECT_EQ(net.odd_counts(here).inactive_discards, 1U);  // Armed is not enough to send.
+    net.set_logical(here, link::Logical::kActive);
+    send(*fabric, 0, 1, 4096);
+    net.run();
+    EXPECT_EQ(net.state(there).logical(), link::Logical::kActive);
+    EXPECT_EQ(net.state(fabric->port(1)).logical(), link::Logical::kActive);
+    EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
+    // In Initialize it hears no data.
+    net.initialize_port(fabric->port(1));
+    send(*fabric, 0, 1, 4096);
+    net.run();
+    EXPECT_EQ(net.odd_counts(fabric->port(1)).not_ready, 1U);
+    expect_sound(*fabric);
 }
 
 TEST(Faults, WhatASwitchBreaksOnlyTheAdapterSees) {

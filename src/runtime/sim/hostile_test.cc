@@ -26,7 +26,7 @@ void expect_counted(const Engine& net) {
     for (std::uint32_t port = 0; port < net.port_count(); ++port) {
         const Odd odd = net.odd_counts(port);
         counted += odd.malformed + odd.rcv_relay() + odd.inactive_discards + odd.lifetime_discards +
-                   odd.hoq_discards + odd.vl15_dropped;
+                   odd.hoq_discards + odd.vl15_dropped + odd.not_ready;
         const bool takes_whole =
             net.connected(port) && (!net.is_switch(net.node_of(port)) || net.peer(port) == port);
         if (takes_whole) {

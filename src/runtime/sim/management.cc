@@ -107,11 +107,7 @@ agent::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) 
 void Management::start(Engine& engine) {
     counted_ = &engine;
     engine.count_lanes();
-    for (std::uint32_t port = 0; port < engine.port_count(); ++port) {
-        if (engine.connected(port) && engine.peer(port) != port) {
-            engine.set_open(port, false);
-        }
-    }
+    engine.manage_ports();
     service_.start(now_ns(engine));
     pump(engine);
 }
@@ -343,13 +339,33 @@ void Management::follow(Engine& engine, NodeId id) {
     }
 }
 
+/// The plant's port goes where the node's went.
+void Management::follow_state(Engine& engine, std::uint32_t port, wire::PortState to) {
+    switch (to) {
+        case wire::PortState::kInit:
+            engine.initialize_port(port);
+            break;
+        case wire::PortState::kDown:
+            engine.set_logical(port, link::Logical::kDown);
+            break;
+        case wire::PortState::kActive:
+            // One write may arm and activate it; the first then changes nothing here.
+            engine.set_logical(port, link::Logical::kArmed);
+            engine.set_logical(port, link::Logical::kActive);
+            break;
+        default:
+            engine.set_logical(port, static_cast<link::Logical>(to));
+            break;
+    }
+}
+
 void Management::follow(Engine& engine, NodeId id, const agent::Change& change) {
     agent::Node& node = nodes_.node(id);
     switch (change.kind) {
         case agent::Change::kPort:
             if (change.port != 0 && engine.connected(engine.port_of(id, change.port))) {
-                engine.set_open(engine.port_of(id, change.port),
-                                node.port(change.port).port_state == wire::PortState::kActive);
+                follow_state(engine, engine.port_of(id, change.port),
+                             node.port(change.port).port_state);
                 if (node.port(change.port).port_physical_state !=
                         wire::PortPhysicalState::kLinkUp &&
                     nodes_.plugged({id, change.port})) {
@@ -449,10 +465,6 @@ void Management::set_link(Engine& engine, std::uint32_t port, bool up) {
     engine.set_link(port, up);
     const std::uint32_t peer = engine.peer(port);
     const End end{engine.node_of(port), engine.number_of(port)};
-    if (up) {
-        engine.set_open(port, false);  // Until a manager activates them again.
-        engine.set_open(peer, false);
-    }
     nodes_.set_plugged(end, up);
     follow(engine, end.node);
     follow(engine, engine.node_of(peer));

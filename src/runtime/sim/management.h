@@ -73,6 +73,7 @@ class Management : public agent::CounterSource {
     void put(Engine& engine, std::uint32_t port, const agent::Packet& packet, Lid dlid);
     void follow(Engine& engine, agent::NodeId node);
     void follow(Engine& engine, agent::NodeId node, const agent::Change& change);
+    static void follow_state(Engine& engine, std::uint32_t port, wire::PortState to);
     void follow_congestion(Engine& engine, agent::NodeId node, std::uint8_t port);
     void write_lanes(Engine& engine, agent::NodeId node, std::uint8_t port);
     void pump(Engine& engine);
@@ -133,9 +134,11 @@ class Managed {
             }
         }
     }
-    void dropped(Engine&, const Packet& packet) {
+    void dropped(Engine& engine, const Packet& packet) {
         if (packet.tag == Management::kTag) {
             management.dropped(packet);
+        } else if constexpr (requires { data.dropped(engine, packet); }) {
+            data.dropped(engine, packet);
         }
     }
 

@@ -8,6 +8,8 @@
 //   void timer(Network&, port, what)              as asked for by set_timer
 //   void copied(Network&, const Packet&, more)    a switch has made more of one with a tag (optional)
 //   void dropped(Network&, const Packet&)         a packet with a tag will not arrive (optional)
+//   void tapped(Network&, port, const Packet&)    one with a tag came in at a tapped port (optional)
+//   void refused(Network&, port, inbound, const Packet&)  a guard will have it dropped (optional)
 // They may call inject() and set_timer().
 
 #include <cstdint>
@@ -66,10 +68,29 @@ class Network : public Engine {
             return;
         }
         handle(event);
+        if (!tapped_.empty() || !refused_.empty()) [[unlikely]] {
+            tell_watchers();  // While the packets are there.
+        }
         if (taken_) {
             taken_ = false;
             ends_.deliver(*this, taken_port_, taken_packet_);
         }
+    }
+    void tell_watchers() {
+        for (const Tapped& tapped : tapped_) {
+            if constexpr (requires { ends_.tapped(*this, tapped.port, tapped.packet); }) {
+                ends_.tapped(*this, tapped.port, tapped.packet);
+            }
+        }
+        tapped_.clear();
+        for (const Refused& refused : refused_) {
+            if constexpr (requires {
+                              ends_.refused(*this, refused.port, refused.inbound, refused.packet);
+                          }) {
+                ends_.refused(*this, refused.port, refused.inbound, refused.packet);
+            }
+        }
+        refused_.clear();
     }
     void tell_ends() {
         // What they do now may make others leave.

@@ -19,6 +19,7 @@
 
 #include "core/agent/pma.h"
 #include "core/link/arbiter.h"
+#include "core/link/port_state.h"
 #include "core/link/rate.h"
 #include "core/sm/routing/graph.h"
 #include "core/sm/routing/tables.h"
@@ -39,8 +40,9 @@ struct PlantConfig {
     std::uint8_t data_vls = 2;           ///< 1 to 15; and VL15.
     std::uint32_t buffer_bytes = 65536;  ///< Per lane at a receiver; at most 128 KiB.
     TimePs cable_ps = 25'000;            ///< Of every cable: 5 m.
-    TimePs switch_ps = 0;  ///< First bit in to first bit out; 0: by generation, see latency.h.
-    TimePs hca_ps = 0;     ///< Last bit in until its adapter handles a packet.
+    TimePs switch_ps = 0;    ///< First bit in to first bit out; 0: by generation, see latency.h.
+    TimePs hca_ps = 0;       ///< Last bit in until its adapter handles a packet.
+    TimePs training_ps = 0;  ///< Of a cable that has come back.
     std::uint16_t packet_bytes_max = 4224;
     std::uint8_t lifetime = 20;        ///< SwitchInfo.LifeTimeValue; above 19: for ever.
     std::uint8_t hoq_life = 20;        ///< PortInfo.HOQLife of switches' ports; the same codes.
@@ -67,6 +69,9 @@ inline constexpr std::uint8_t kAdaptive = 1U << 0;  ///< The switch may choose a
 inline constexpr std::uint8_t kFlapped = 1U << 1;   ///< The cable is or was down.
 inline constexpr std::uint8_t kSlow = 1U << 2;      ///< An adapter that takes its time.
 inline constexpr std::uint8_t kCounted = 1U << 3;   ///< Counts by service level.
+inline constexpr std::uint8_t kGuarded = 1U << 4;   ///< Not active: not everything comes in.
+inline constexpr std::uint8_t kTapped = 1U << 5;    ///< Somebody wants to see what comes in.
+inline constexpr std::uint8_t kPartitioned = 1U << 6;  ///< The switch looks at partitions.
 }  // namespace rx_special
 
 /// The sender's end of a link.
@@ -113,14 +118,16 @@ struct Odd {
     std::uint64_t dlid_mapping = 0;  ///< No way to its destination.
     std::uint64_t vl_mapping = 0;    ///< No lane for its service level.
     std::uint64_t looping = 0;       ///< It would go back where it came from.
+    std::uint64_t refused_in = 0;    ///< Came in, and its partition may not.
+    std::uint64_t refused_out = 0;   ///< Was to go out, and its partition may not.
     std::uint64_t inactive_discards = 0;
     std::uint64_t lifetime_discards = 0;
     std::uint64_t hoq_discards = 0;
     std::uint64_t symbol_errors = 0;
     std::uint64_t buffer_overruns = 0;
     std::uint64_t vl15_dropped = 0;
-    std::uint64_t link_downed = 0;
-    std::uint64_t marked = 0;  ///< With FECN.
+    std::uint64_t not_ready = 0;  ///< Data that came to a port in Initialize; no counter has it.
+    std::uint64_t marked = 0;     ///< With FECN.
     std::uint64_t rcv_fecn = 0;
     std::uint64_t rcv_becn = 0;
     std::uint64_t lost = 0;  ///< On the cable behind this port: for checkers, no counter has it.
@@ -254,6 +261,7 @@ class Plant {
     std::vector<link::ArbitrationTable> tables_;
     std::vector<std::uint16_t> sl_rows_;
     std::vector<std::array<std::uint8_t, 16>> rows_;
+    std::vector<link::PortState> states_;  ///< By port; empty: all have always been active.
     std::vector<Odd> odd_;                 ///< By port; empty until something odd happens.
     std::vector<std::uint32_t> deferred_;  ///< By lane; empty until needed.
     PacketPool packets_;

@@ -45,12 +45,17 @@ agent::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
         counts.xmit_discards = odd.inactive_discards + odd.lifetime_discards + odd.hoq_discards;
         counts.lifetime_discards = odd.lifetime_discards;
         counts.hoq_lifetime_discards = odd.hoq_discards;
+        counts.rcv_constraint_errors = odd.refused_in;
+        counts.xmit_constraint_errors = odd.refused_out;
         counts.rcv_fecn = odd.rcv_fecn;
         counts.rcv_becn = odd.rcv_becn;
         counts.symbol_errors = odd.symbol_errors;
         counts.buffer_overruns = odd.buffer_overruns;
         counts.vl15_dropped = odd.vl15_dropped;
-        counts.link_downed = odd.link_downed;
+    }
+    if (!states_.empty()) {
+        counts.link_downed = states_[port].downed();
+        counts.link_recoveries = states_[port].recovered();
     }
     const TimePs since = tx_[port].blocked_at;
     counts.xmit_wait = (tx_[port].wait_ps + (since < now ? now - since : 0)) / tick_ps(port);

@@ -38,7 +38,8 @@ class ScaleHosts {
 
     explicit ScaleHosts(const ScaleConfig& config) : config_(config) {}
 
-    /// One flow at a time per port; the last packet is as long as the others.
+    /// One flow at a time per port; the last packet is as long as the others. What a host sends to
+    /// itself does not leave it.
     void start(Engine& net, std::uint32_t port, Lid source, Lid destination, std::uint64_t bytes,
                std::uint8_t sl = 0) {
         const auto packets =
@@ -49,6 +50,14 @@ class ScaleHosts {
                           .sl = sl,
                           .unsent = packets,
                           .unacked = packets});
+        if (source == destination) {
+            Flow& own = flows_.back();
+            own.received = own.unsent;
+            own.unsent = own.unacked = 0;
+            own.done_at = net.now();
+            ++finished_;
+            return;
+        }
         send(net, static_cast<std::uint32_t>(flows_.size() - 1));
     }
     /// All ports from now on, until one is told otherwise.

@@ -11,7 +11,7 @@ namespace softib::sim {
 
 namespace {
 
-constexpr std::uint8_t kTag = 1;  // Lost packets are told.
+constexpr std::uint8_t kTag = 2;  // Lost packets are told. Management has 1.
 constexpr std::size_t kBytesMin =
     wire::Lrh::kBytes + wire::Bth::kBytes + wire::kIcrcBytes + wire::kVcrcBytes;
 
@@ -54,18 +54,52 @@ void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
         return;
     }
     host.busy = true;
-    net.inject(port, {.body = body,
-                      .dlid = headers.lrh.dlid.value,
-                      .slid = headers.lrh.slid.value,
-                      .bytes = static_cast<std::uint16_t>(headers.lrh.pkt_len * 4 + wire::kVcrcBytes),
-                      .sl = headers.lrh.sl,
-                      .tag = kTag});
+    net.inject(port,
+               {.body = body,
+                .dlid = headers.lrh.dlid.value,
+                .slid = headers.lrh.slid.value,
+                .bytes = static_cast<std::uint16_t>(headers.lrh.pkt_len * 4 + wire::kVcrcBytes),
+                .sl = headers.lrh.sl,
+                .flags = headers.bth.becn ? packet_flag::kBecn : std::uint8_t{0},
+                .tag = kTag});
 }
 
 void TransportHosts::give(Engine& net, std::uint32_t port, const Body& body) {
     before_packet(port, body.headers);
     hosts_[port].hca->handle_packet(body.headers, body.payload(), now_ns(net));
     after_packet(port, body.headers);
+}
+
+void TransportHosts::control_congestion(std::uint32_t port, const link::InjectionControl& control) {
+    hosts_[port].control = std::make_unique<link::InjectionControl>(control);
+}
+
+void TransportHosts::hear_becns(Engine& net, Host& host) {
+    while (const auto becn = host.hca->poll_becn()) {
+        if (host.control) {
+            host.flows[becn->qpn.value].handle_becn(host.control->rules[becn->sl],
+                                                    host.control->table, net.now());
+        }
+    }
+}
+
+/// A packet begins to leave: once it has, its queue pair's next one waits as long as the table
+/// says.
+void TransportHosts::slow_down(Engine& net, std::uint32_t port, Host& host, const Packet& packet) {
+    if (!host.control) {
+        return;
+    }
+    const Qpn source = bodies_[packet.body].source;
+    const auto flow = host.flows.find(source.value);
+    if (flow == host.flows.end()) {
+        return;
+    }
+    const TimePs takes = net.transmit_time(port, packet.bytes);
+    const TimePs delay =
+        flow->second.delay(host.control->rules[packet.sl], host.control->table, takes, net.now());
+    if (delay != 0) {
+        host.hca->hold(source, now_ns(net) + (takes + delay + link::kPsPerNs - 1) / link::kPsPerNs);
+    }
 }
 
 std::uint32_t TransportHosts::send_bytes(Engine& net, std::uint32_t port,
@@ -141,6 +175,7 @@ std::uint32_t TransportHosts::keep(std::uint32_t port, const hca::Transmit& tran
     const std::uint32_t index = new_body(port);
     Body& body = bodies_[index];
     body.headers = transmit.headers;
+    body.source = transmit.source;
     body.length = transmit.payload.length();
     if (body.length != 0 && has_bytes(transmit.payload)) {
         transmit.payload.copy_to(room_for(body, body.length));
@@ -165,6 +200,7 @@ void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& pack
     body.headers.bth.fecn = (packet.flags & packet_flag::kFecn) != 0;
     body.headers.bth.becn = (packet.flags & packet_flag::kBecn) != 0;
     give(net, port, body);
+    hear_becns(net, hosts_[port]);
     let_go(packet.body);
     pump(net, port);
 }
@@ -173,6 +209,9 @@ void TransportHosts::sent(Engine& net, std::uint32_t port, const Packet& packet)
     bodies_[packet.body].left = true;
     if (!bodies_[packet.body].raw) {
         hosts_[port].busy = false;
+        if (!hosts_[port].flows.empty()) {
+            slow_down(net, port, hosts_[port], packet);
+        }
         pump(net, port);
     }
 }

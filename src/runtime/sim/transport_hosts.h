@@ -10,9 +10,11 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/hca/hca.h"
+#include "core/link/injection.h"
 #include "runtime/sim/network.h"
 
 namespace softib::sim {
@@ -31,6 +33,10 @@ class TransportHosts {
     /// it. At a port with an HCA, which sends on beside it. Returns the number of its body.
     std::uint32_t send_bytes(Engine& net, std::uint32_t port, std::span<const std::uint8_t> bytes);
 
+    /// As a manager wrote it into the port: its queue pairs slow down by it when they hear that
+    /// they make congestion.
+    void control_congestion(std::uint32_t port, const link::InjectionControl& control);
+
     // For the network.
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
@@ -45,7 +51,8 @@ class TransportHosts {
         std::uint32_t length = 0;
         bool has_bytes = false;  ///< Else `length` is all there is.
         bool left = false;       ///< Has begun to leave
-        std::uint32_t port = 0;  ///< the port that sent it.
+        std::uint32_t port = 0;  ///< the port that sent it,
+        Qpn source{};            ///< of this queue pair.
         bool raw = false;        ///< Not made by the HCA,
         bool unknown = false;    ///< and its headers are in vain.
         std::uint32_t uses = 0;  ///< Packets in the network that are copies of it.
@@ -77,11 +84,15 @@ class TransportHosts {
   private:
     struct Host {
         hca::Hca* hca = nullptr;
-        bool busy = false;         ///< A packet of its own waits to leave.
-        TimePs armed_at = kNever;  ///< The earliest timer under way.
+        bool busy = false;                                ///< A packet of its own waits to leave.
+        TimePs armed_at = kNever;                         ///< The earliest timer under way.
+        std::unique_ptr<link::InjectionControl> control;  ///< None: nobody slows down.
+        std::unordered_map<std::uint32_t, link::Injection> flows;  ///< By QPN: those that did.
     };
     void send(Engine& net, std::uint32_t port, Host& host, const hca::Transmit& transmit);
     void give(Engine& net, std::uint32_t port, const Body& body);
+    void hear_becns(Engine& net, Host& host);
+    void slow_down(Engine& net, std::uint32_t port, Host& host, const Packet& packet);
     std::uint32_t new_body(std::uint32_t port);
     std::uint32_t keep(std::uint32_t port, const hca::Transmit& transmit);
     static std::span<std::uint8_t> room_for(Body& body, std::uint32_t length);

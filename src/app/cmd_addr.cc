@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "app/commands.h"
+#include "app/json_text.h"
+#include "app/observe.h"
+#include "app/term.h"
+#include "core/cm/address.h"
+#include "runtime/live/addresses.h"
+
+namespace softib::app {
+
+namespace {
+
+struct Listener {
+    std::string host;
+    std::string space;
+    std::string address;
+    int port = 0;
+};
+
+/// The daemon's lines; the error is for the user.
+std::expected<std::vector<Listener>, std::string> listeners(const Observer& observer) {
+    live::Message message;
+    message.request = live::Request::kCmListeners;
+    int fd = -1;
+    const int error = observer.ask(message, fd);
+    if (error != 0 || fd < 0) {
+        return std::unexpected(fmt::format("softibd refuses: {}", std::strerror(error)));
+    }
+    struct stat st{};
+    fstat(fd, &st);
+    std::string text(static_cast<std::size_t>(st.st_size), '\0');
+    const bool whole = pread(fd, text.data(), text.size(), 0) == st.st_size;
+    close(fd);
+    if (!whole) {
+        return std::unexpected("softibd's answer cannot be read");
+    }
+    std::vector<Listener> out;
+    std::istringstream lines(text);
+    for (Listener each; lines >> each.host >> each.space >> each.address >> each.port;) {
+        out.push_back(each);
+    }
+    return out;
+}
+
+}  // namespace
+
+int cmd_addr(const AddrOptions& options) {
+    const auto observer = Observer::open(options.fabric);
+    if (!observer) {
+        return fail(observer.error());
+    }
+    const auto listening = listeners(*observer);
+    if (!listening) {
+        return fail(listening.error());
+    }
+    const live::Arena& arena = observer->arena();
+    nlohmann::ordered_json out{{"ports", nlohmann::ordered_json::array()},
+                               {"listeners", nlohmann::ordered_json::array()}};
+    Table ports({"HOST", "DEVICE", "ADDRESS", "GID"});
+    for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
+        const live::HcaRecord& hca = arena.hcas[i];
+        const std::string host = arena.hosts[hca.host].name;
+        const std::string address = cm::to_string(live::address_of_hca(arena, i));
+        const std::string gid = to_string(live::gid_at(hca, 0));
+        ports.row({host, hca.name, address, gid});
+        out["ports"].push_back(
+            {{"host", host}, {"device", hca.name}, {"address", address}, {"gid", gid}});
+    }
+    Table endpoints({"HOST", "LISTENS", "ADDRESS", "PORT"});
+    for (const Listener& each : *listening) {
+        endpoints.row({each.host, each.space, each.address, std::to_string(each.port)});
+        out["listeners"].push_back({{"host", each.host},
+                                    {"space", each.space},
+                                    {"address", each.address},
+                                    {"port", each.port}});
+    }
+    if (options.json) {
+        fmt::print("{}", json_text(out));
+        return 0;
+    }
+    fmt::print("{}", ports.text());
+    if (!listening->empty()) {
+        fmt::print("\n{}", endpoints.text());
+    }
+    return 0;
+}
+
+}  // namespace softib::app

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Packets of a running fabric, as a pcap file of InfiniBand packets (DLT_INFINIBAND) with times in
+// nanoseconds. The process is a member of the fabric, with a ring in its memory that the carrier
+// writes to.
+#include <fmt/format.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/commands.h"
+#include "app/link_name.h"
+#include "app/observe.h"
+#include "app/term.h"
+#include "runtime/live/capture.h"
+#include "runtime/live/client.h"
+#include "runtime/live/packet_queue.h"
+
+namespace softib::app {
+
+namespace {
+
+constexpr std::uint64_t kRingBytes = std::uint64_t{32} << 20;
+constexpr useconds_t kLookUs = 2000;
+constexpr std::uint32_t kMagicNanoseconds = 0xA1B23C4D;
+constexpr std::uint32_t kLinkTypeInfiniband = 247;
+
+std::atomic<bool> g_stop{false};
+
+class PcapFile {
+  public:
+    static std::expected<PcapFile, std::string> open(const std::string& name,
+                                                     std::uint32_t snap_bytes) {
+        PcapFile file;
+        file.out_ = name == "-" ? stdout : std::fopen(name.c_str(), "wb");
+        if (file.out_ == nullptr) {
+            return std::unexpected(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
+        }
+        const std::uint32_t header[] = {kMagicNanoseconds, 2 | 4U << 16, 0, 0, snap_bytes,
+                                        kLinkTypeInfiniband};
+        file.put(header, sizeof header);
+        std::fflush(file.out_);  // Wireshark waits for it.
+        return file;
+    }
+    PcapFile(PcapFile&& other) noexcept : out_(std::exchange(other.out_, nullptr)) {}
+    PcapFile& operator=(PcapFile&&) = delete;
+    ~PcapFile() {
+        if (out_ != nullptr && out_ != stdout) {
+            std::fclose(out_);
+        }
+    }
+
+    void add(const live::CapturedPacket& packet) {
+        constexpr std::uint64_t kSecond = 1'000'000'000;
+        const std::uint32_t header[] = {static_cast<std::uint32_t>(packet.time_ns / kSecond),
+                                        static_cast<std::uint32_t>(packet.time_ns % kSecond),
+                                        static_cast<std::uint32_t>(packet.bytes.size()),
+                                        packet.wire_bytes};
+        put(header, sizeof header);
+        put(packet.bytes.data(), packet.bytes.size());
+    }
+    /// False: whoever reads has gone, or the disk is full.
+    bool flush() { return std::fflush(out_) == 0 && std::ferror(out_) == 0; }
+
+  private:
+    PcapFile() = default;
+    void put(const void* bytes, std::size_t n) { std::fwrite(bytes, 1, n, out_); }
+
+    std::FILE* out_ = nullptr;
+};
+
+/// The ports at which packets come in that are to be seen.
+using Taps = std::vector<std::atomic<std::uint32_t>*>;
+
+/// What adapters send comes in at the switches, or at the adapter at the other end.
+Taps all_adapters(const live::Arena& arena) {
+    Taps taps;
+    for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
+        const live::HcaRecord& hca = arena.hcas[i];
+        const live::SwitchRecord& sw = arena.switches[hca.peer_switch];
+        taps.push_back(&arena.switch_ports[sw.port_first + hca.peer_port].taps);
+    }
+    return taps;
+}
+
+/// Both ends of the cable at a port.
+std::expected<void, std::string> add_port(const live::Arena& arena, const std::string& text,
+                                          Taps& taps) {
+    const auto name = parse_link(text);
+    if (!name) {
+        return std::unexpected(name.error());
+    }
+    for (std::uint32_t i = 0; i < arena.header->switch_ports; ++i) {
+        live::SwitchPortRecord& port = arena.switch_ports[i];
+        const bool is_it = switch_port_name(arena, i) == fmt::format("{}:{}", name->node, name->port);
+        const bool leads_to_it =
+            port.peer.kind == live::NodeRef::kHca &&
+            (node_name(arena, port.peer) == name->node ||
+             (arena.hosts[arena.hcas[port.peer.index].host].name == name->node &&
+              arena.hcas[port.peer.index].index_on_host + 1 == name->port));
+        if (!(is_it || leads_to_it) || port.peer.kind == live::NodeRef::kNone) {
+            continue;
+        }
+        taps.push_back(&port.taps);
+        if (port.peer.kind == live::NodeRef::kHca) {
+            taps.push_back(&arena.hcas[port.peer.index].taps);
+        } else {
+            const live::SwitchRecord& other = arena.switches[port.peer.index];
+            taps.push_back(&arena.switch_ports[other.port_first + port.peer_port].taps);
+        }
+        return {};
+    }
+    return std::unexpected(
+        fmt::format("no cable at '{}'; nodes and ports are in: softib topo", text));
+}
+
+/// A capture under way; ends with this object.
+class Capture {
+  public:
+    static std::expected<std::unique_ptr<Capture>, std::string> begin(const CaptureOptions& options,
+                                                                      const Observer& observer) {
+        setenv("SOFTIB_DIR", observer.fabric().dir.c_str(), 1);
+        setenv("SOFTIB_HOST", observer.arena().hosts[0].name, 1);
+        live::Process* const process = live::Process::get();
+        if (process == nullptr) {
+            return std::unexpected(
+                fmt::format("cannot join the fabric: {}", std::strerror(errno)));
+        }
+        auto capture = std::make_unique<Capture>(*process);
+        const live::Arena& arena = process->arena;
+        if (options.ports.empty()) {
+            capture->taps_ = all_adapters(arena);
+        }
+        for (const std::string& port : options.ports) {
+            if (auto added = add_port(arena, port, capture->taps_); !added) {
+                return std::unexpected(added.error());
+            }
+        }
+        if (!capture->claim(options.snap_bytes)) {
+            return std::unexpected("eight captures are running already, or memory is short");
+        }
+        return capture;
+    }
+    explicit Capture(live::Process& process) : process_(process) {}
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+    ~Capture() {
+        if (slot_ != nullptr) {
+            set_taps(false);
+            slot_->owner.store(0);
+        }
+    }
+
+    live::CaptureSlot& slot() { return *slot_; }
+    const live::Arena& arena() const { return process_.arena; }
+
+  private:
+    bool claim(std::uint32_t snap_bytes) {
+        const std::uint64_t ring = process_.memory.allocate(kRingBytes);
+        for (std::uint32_t i = 0; i < live::kCaptures && ring != 0; ++i) {
+            live::CaptureSlot& slot = process_.arena.header->captures[i];
+            std::uint32_t nobody = 0;
+            if (!slot.owner.compare_exchange_strong(nobody, process_.lock_word)) {
+                continue;
+            }
+            slot.snap_bytes = snap_bytes;
+            slot.ring_off = ring;
+            slot.ring_bytes = kRingBytes;
+            slot.written.store(0);
+            slot.read.store(0);
+            slot.missed.store(0);
+            slot_ = &slot;
+            bit_ = 1U << i;
+            set_taps(true);
+            return true;
+        }
+        return false;
+    }
+    void set_taps(bool on) {
+        for (std::atomic<std::uint32_t>* tap : taps_) {
+            on ? tap->fetch_or(bit_) : tap->fetch_and(~bit_);
+        }
+        process_.arena.header->route_generation.fetch_add(1);
+        live::wake_carrier(process_.arena);
+    }
+
+    live::Process& process_;
+    Taps taps_;
+    live::CaptureSlot* slot_ = nullptr;
+    std::uint32_t bit_ = 0;
+};
+
+/// Takes what there is; returns how many packets.
+std::uint64_t drain(Capture& capture, PcapFile& file, std::uint64_t most) {
+    live::CapturedPacket packet;
+    std::uint64_t taken = 0;
+    while (taken < most && live::capture_get(capture.arena(), capture.slot(), packet)) {
+        file.add(packet);
+        ++taken;
+    }
+    return taken;
+}
+
+}  // namespace
+
+int cmd_capture(const CaptureOptions& options) {
+    const auto observer = Observer::open(options.fabric);
+    if (!observer) {
+        return fail(observer.error());
+    }
+    if (!live::is_packet_path(observer->arena())) {
+        return fail("this fabric has no packets; start it with: softib up --data-path packet");
+    }
+    if (options.file == "-" && isatty(STDOUT_FILENO) != 0) {
+        return fail("packets are no text; send them to a program, as in: softib capture -w - | tshark -r -");
+    }
+    auto file = PcapFile::open(options.file, options.snap_bytes);
+    if (!file) {
+        return fail(file.error());
+    }
+    auto capture = Capture::begin(options, *observer);
+    if (!capture) {
+        return fail(capture.error());
+    }
+    const auto stop = [](int) { g_stop.store(true); };
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
+    signal(SIGPIPE, SIG_IGN);
+    note("capturing; Ctrl-C ends it");
+    const std::uint64_t most = options.count == 0 ? UINT64_MAX : options.count;
+    std::uint64_t packets = 0;
+    bool heard = true;
+    while (!g_stop.load() && packets < most && heard) {
+        const std::uint64_t more = drain(**capture, *file, most - packets);
+        packets += more;
+        heard = file->flush();
+        if (more == 0) {
+            usleep(kLookUs);
+        }
+    }
+    packets += heard ? drain(**capture, *file, most - packets) : 0;
+    heard = file->flush() && heard;
+    const std::uint64_t missed = (*capture)->slot().missed.load();
+    note(fmt::format("{} packets{}", packets,
+                     missed != 0 ? fmt::format(", {} more came too fast", missed) : ""));
+    return heard || options.file == "-"
+               ? 0
+               : fail(fmt::format("cannot write all of it to {}: {}", options.file,
+                                  std::strerror(errno)));
+}
+
+}  // namespace softib::app

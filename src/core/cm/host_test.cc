@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Endpoints of a host: addresses, ports, datagram services, groups.
+#include <gtest/gtest.h>
+
+#include "core/cm/test_pair.h"
+
+namespace softib::cm {
+namespace {
+
+constexpr std::uint64_t kMinute = 60'000'000'000;
+constexpr std::uint16_t kPort = 7000;
+
+TEST(CmAddress, HeaderIsReadAsWritten) {
+    std::array<std::uint8_t, kIpHeaderBytes> bytes{};
+    write_ip_header({with_port(ip4(10, 0, 0, 1), 1234), ip4(10, 0, 0, 2)}, bytes);
+    const auto header = read_ip_header(bytes, service_id(PortSpace::kTcp, kPort));
+    ASSERT_TRUE(header);
+    EXPECT_EQ(header->source, with_port(ip4(10, 0, 0, 1), 1234));
+    EXPECT_EQ(header->destination, with_port(ip4(10, 0, 0, 2), kPort));
+    EXPECT_EQ(service_id(PortSpace::kTcp, kPort), 0x01060000U + kPort);
+    bytes[1] = 0x50;
+    EXPECT_FALSE(read_ip_header(bytes, 0));
+}
+
+TEST(CmAddress, GroupsHaveTheirGid) {
+    EXPECT_EQ(to_string(multicast_gid(ip4(239, 1, 2, 3), PortSpace::kUdp, PKey{0xFFFF})),
+              "ff12:4001:ffff:0000:0000:0000:0f01:0203");
+    EXPECT_EQ(to_string(multicast_gid(ip4(239, 1, 2, 3), PortSpace::kIpoib, PKey{0x8001})),
+              "ff12:401b:8001:0000:0000:0000:0f01:0203");
+}
+
+TEST(CmHost, APortIsOneEndpointsPerSpace) {
+    TestPair pair;
+    const Address at = with_port(ip4(0, 0, 0, 0), kPort);
+    const IdHandle first = pair.create(pair.a);
+    EXPECT_EQ(pair.bind(pair.a, first, at), 0);
+    EXPECT_EQ(pair.bind(pair.a, pair.create(pair.a), at), EADDRINUSE);
+    EXPECT_EQ(pair.bind(pair.a, pair.create(pair.a), with_port(ip4(10, 0, 0, 1), kPort)),
+              EADDRINUSE);
+    EXPECT_EQ(pair.bind(pair.a, pair.create(pair.a, PortSpace::kUdp, QpType::kUd), at), 0);
+    EXPECT_EQ(pair.bind(pair.b, pair.create(pair.b), at), 0);
+    pair.simple(pair.a, Operation::kDestroyId, first);
+    EXPECT_EQ(pair.bind(pair.a, pair.create(pair.a), at), 0);
+}
+
+TEST(CmHost, APortMayBeSharedUntilOneListens) {
+    TestPair pair;
+    const auto shared = [&pair] {
+        const IdHandle id = pair.create(pair.a);
+        Command option = pair.command(Operation::kSetOption, id);
+        option.option = static_cast<std::uint32_t>(IdOption::kReuseAddr);
+        option.value = 1;
+        EXPECT_EQ(pair.execute(pair.a, option).status, 0);
+        return id;
+    };
+    const Address at = with_port(ip4(0, 0, 0, 0), kPort);
+    const IdHandle first = shared();
+    const IdHandle second = shared();
+    EXPECT_EQ(pair.bind(pair.a, first, at), 0);
+    EXPECT_EQ(pair.bind(pair.a, second, at), 0);
+    EXPECT_EQ(pair.listen(pair.a, first), 0);
+    EXPECT_EQ(pair.listen(pair.a, second), EADDRINUSE);
+    EXPECT_EQ(pair.bind(pair.a, shared(), at), EADDRINUSE);
+}
+
+TEST(CmHost, OnlyOwnAddressesCanBeBound) {
+    TestPair pair;
+    EXPECT_EQ(pair.bind(pair.a, pair.create(pair.a), ip4(10, 0, 0, 2)), EADDRNOTAVAIL);
+    EXPECT_EQ(pair.bind(pair.a, pair.create(pair.a), ip4(192, 168, 0, 1)), EADDRNOTAVAIL);
+    EXPECT_EQ(pair.bind(pair.a, pair.create(pair.a), ip4(127, 0, 0, 1)), 0);
+    EXPECT_EQ(pair.bind(pair.a, pair.create(pair.a), ip4(10, 0, 0, 1)), 0);
+    EXPECT_EQ(pair.bind(pair.a, pair.create(pair.a), Address{}), EAFNOSUPPORT);
+}
+
+TEST(CmHost, UnknownAddressIsAnEvent) {
+    TestPair pair;
+    Command resolve = pair.command(Operation::kResolveAddr, pair.create(pair.a));
+    resolve.destination = with_port(ip4(192, 168, 0, 1), kPort);
+    EXPECT_EQ(pair.execute(pair.a, resolve).status, 0);
+    ASSERT_EQ(pair.a.count(EventType::kAddrError), 1U);
+    EXPECT_EQ(pair.a.last(EventType::kAddrError)->status, -EHOSTUNREACH);
+}
+
+TEST(CmHost, ConnectsToItself) {
+    TestPair pair;
+    be_polite(pair);
+    pair.listener(pair.a, kPort);
+    const IdHandle id = pair.create(pair.a);
+    Command resolve = pair.command(Operation::kResolveAddr, id);
+    resolve.destination = with_port(ip4(127, 0, 0, 1), kPort);
+    pair.execute(pair.a, resolve);
+    Command route = pair.command(Operation::kResolveRoute, id);
+    route.timeout_ms = 1000;
+    pair.execute(pair.a, route);
+    EXPECT_EQ(pair.connect(pair.a, id), 0);
+    EXPECT_EQ(pair.a.count(EventType::kEstablished), 1U);
+}
+
+TEST(CmHost, BacklogTurnsTheRestAway) {
+    TestPair pair;
+    const IdHandle listener = pair.create(pair.b);
+    pair.bind(pair.b, listener, with_port(ip4(0, 0, 0, 0), kPort));
+    pair.listen(pair.b, listener, 2);
+    for (int i = 0; i < 3; ++i) {
+        pair.connect(pair.a, pair.resolved(pair.a, pair.b, kPort));
+    }
+    EXPECT_EQ(pair.b.count(EventType::kConnectRequest), 2U);
+    EXPECT_EQ(pair.a.count(EventType::kRejected), 1U);
+    // An answer makes room.
+    pair.accept(pair.b, pair.b.last(EventType::kConnectRequest)->id);
+    pair.connect(pair.a, pair.resolved(pair.a, pair.b, kPort));
+    EXPECT_EQ(pair.b.count(EventType::kConnectRequest), 3U);
+}
+
+TEST(CmHost, AServiceIsFoundByItsQueuePair) {
+    TestPair pair;
+    be_polite(pair);
+    pair.listener(pair.b, kPort, PortSpace::kUdp, QpType::kUd);
+    const IdHandle id = pair.resolved(pair.a, pair.b, kPort, PortSpace::kUdp, QpType::kUd);
+    EXPECT_EQ(pair.connect(pair.a, id, 5), 0);
+    const Event* const request = pair.b.last(EventType::kConnectRequest);
+    ASSERT_NE(request, nullptr);
+    EXPECT_EQ(request->parameters.private_data_bytes, 180);
+    EXPECT_EQ(request->parameters.private_data[0], 5);
+    const Event* const found = pair.a.last(EventType::kEstablished);
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->parameters.qpn, Qpn{500 + request->id});
+    EXPECT_EQ(found->parameters.qkey, kUdpQKey);
+    EXPECT_EQ(found->destination.dlid, Lid{2});
+}
+
+TEST(CmHost, ALostQuestionIsAskedAgainAndAnsweredOnce) {
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        TestPair pair(seed);
+        be_polite(pair);
+        pair.listener(pair.b, kPort, PortSpace::kUdp, QpType::kUd);
+        const IdHandle id = pair.resolved(pair.a, pair.b, kPort, PortSpace::kUdp, QpType::kUd);
+        pair.lose_percent = 30;
+        pair.double_percent = 30;
+        pair.connect(pair.a, id);
+        pair.run_for(kMinute);
+        EXPECT_EQ(pair.a.count(EventType::kEstablished) + pair.a.count(EventType::kUnreachable),
+                  1U);
+        EXPECT_LE(pair.b.count(EventType::kConnectRequest), 1U);
+    }
+}
+
+TEST(CmHost, APortLeavesAGroupWithItsLastMember) {
+    TestPair pair;
+    const auto member = [&pair] {
+        const IdHandle id = pair.create(pair.a, PortSpace::kUdp, QpType::kUd);
+        pair.bind(pair.a, id, ip4(10, 0, 0, 1));
+        Command join = pair.command(Operation::kJoin, id);
+        join.destination = ip4(239, 1, 2, 3);
+        EXPECT_EQ(pair.execute(pair.a, join).status, 0);
+        return id;
+    };
+    const IdHandle first = member();
+    const IdHandle second = member();
+    ASSERT_EQ(pair.a.count(EventType::kMulticastJoin), 2U);
+    EXPECT_EQ(pair.a.last(EventType::kMulticastJoin)->destination.dlid, Lid{0xC001});
+    EXPECT_EQ(pair.a.last(EventType::kMulticastJoin)->parameters.qpn, kQpnMulticast);
+    pair.simple(pair.a, Operation::kDestroyId, first);
+    pair.drive();
+    EXPECT_EQ(pair.leaves, 0U);
+    Command leave = pair.command(Operation::kLeave, second);
+    leave.value = pair.a.last(EventType::kMulticastJoin)->join;
+    EXPECT_EQ(pair.execute(pair.a, leave).status, 0);
+    EXPECT_EQ(pair.leaves, 1U);
+    EXPECT_EQ(pair.execute(pair.a, leave).status, EADDRNOTAVAIL);
+}
+
+/// Whatever a program says, it gets an answer.
+TEST(CmHost, RandomCommandsHurtNobody) {
+    TestPair pair(7);
+    for (int i = 0; i < 20000; ++i) {
+        TestHost& of = pair.prng.chance(1, 2) ? pair.a : pair.b;
+        Command command = pair.command(static_cast<Operation>(pair.prng.below(20)),
+                                       static_cast<IdHandle>(pair.prng.below(40)));
+        command.port_space = pair.prng.chance(1, 2) ? PortSpace::kTcp : PortSpace::kUdp;
+        command.qp_type = command.port_space == PortSpace::kTcp ? QpType::kRc : QpType::kUd;
+        command.value = static_cast<std::uint32_t>(pair.prng.below(40));
+        command.option = static_cast<std::uint32_t>(pair.prng.below(5));
+        command.timeout_ms = 100;
+        command.parameters.private_data_bytes = static_cast<std::uint16_t>(pair.prng.below(300));
+        const auto number = static_cast<std::uint8_t>(1 + pair.prng.below(2));
+        command.source = pair.prng.chance(1, 2) ? ip4(10, 0, 0, number) : Address{};
+        command.destination =
+            with_port(pair.prng.chance(1, 5) ? ip4(239, 0, 0, number) : ip4(10, 0, 0, number),
+                      static_cast<std::uint16_t>(pair.prng.below(3)));
+        pair.execute(of, command);
+        if (i % 100 == 0) {
+            pair.run_for(kMinute / 60);
+        }
+    }
+    for (TestHost* each : {&pair.a, &pair.b}) {
+        for (IdHandle id = 0; id < 40000; ++id) {
+            each->host.execute(pair.command(Operation::kDestroyId, id), pair.now_ns);
+        }
+        EXPECT_EQ(each->host.ids(), 0U);
+    }
+    pair.run_for(5 * kMinute);
+    EXPECT_EQ(pair.a.host.connections().size() + pair.b.host.connections().size(), 0U);
+}
+
+}  // namespace
+}  // namespace softib::cm

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Packets on their way to somebody who watches (softib capture): the carrier writes them into a ring
+// in the watcher's memory, and what finds no room is counted. Nobody waits for anybody.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/live/arena.h"
+
+namespace softib::live {
+
+struct CapturedPacket {
+    std::uint64_t time_ns = 0;     ///< Since 1970.
+    std::uint32_t wire_bytes = 0;  ///< On the cable; `bytes` may be fewer.
+    std::vector<std::uint8_t> bytes;
+};
+
+/// By the carrier.
+void capture_put(const Arena& arena, CaptureSlot& slot, std::uint64_t time_ns,
+                 std::span<const std::uint8_t> bytes);
+/// By the watcher; false: nothing new.
+bool capture_get(const Arena& arena, CaptureSlot& slot, CapturedPacket& out);
+
+}  // namespace softib::live

@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs that connect by librdmacm, unmodified: rdma_cm's own examples, perftest and qperf with
+its connections, fio and libfabric; and what they see when the other side refuses, is not there or
+dies."""
+
+import json
+import pathlib
+import re
+import signal
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from softib_test import (Fabric, Failure, ONE_HOP, Report, THREE_HOPS, free_port, listening,
+                         need_programs)
+
+PROGRAMS = ["rping", "ucmatose", "udaddy", "mckey", "rdma_server", "rdma_xserver", "cmtime",
+            "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio", "fi_pingpong"]
+GROUP = "239.1.2.3"
+UNBUFFERED = ["stdbuf", "-oL"]
+UDADDY_PORT = 7174
+
+PERFTEST = ["ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_atomic_bw", "ib_write_lat", "ib_read_lat",
+            "ib_send_lat", "ib_atomic_lat"]
+PERFTEST_OPTIONS = {"ib_send_bw": ["-c UD", "--use-srq"], "ib_send_lat": ["-c UD", "-e"],
+                    "ib_write_bw": ["-q 4", "-b"]}
+QPERF = ["rc_bw", "rc_lat", "rc_bi_bw", "rc_rdma_read_bw", "rc_rdma_read_lat", "rc_rdma_write_bw",
+         "rc_rdma_write_lat", "rc_rdma_write_poll_lat", "rc_fetch_add_mr", "uc_bw", "uc_lat",
+         "ud_bw", "ud_lat"]
+FIO = ["fio", "--ioengine=rdma", "--bs=64k", "--size=4m"]
+FIO_MESSAGES = 64  # Sent with no patience for a receiver that is not ready: all are posted first.
+
+
+def address(fabric, host):
+    ports = json.loads(fabric.command("addr", "-f", fabric.name, "--json").check().output)["ports"]
+    return next(port["address"] for port in ports if port["host"] == host)
+
+
+def listens(fabric, host, port):
+    found = json.loads(fabric.command("addr", "-f", fabric.name, "--json").check().output)
+    return any(each["host"] == host and each["port"] == port for each in found["listeners"])
+
+
+def start_server(fabric, host, argv, port):
+    server = fabric.start(host, argv)
+    server.wait_until(lambda: listens(fabric, host, port), f"listening on port {port}")
+    return server
+
+
+def finish(fabric, server, client, server_stays=False):
+    """Both must succeed; a server that never ends by itself is ended."""
+    client_result = client.wait()
+    if server_stays:
+        server.signal(signal.SIGKILL)
+    server_result = server.wait(60 if client_result.status == 0 else 3)
+    for program in (server, client):
+        fabric.programs.remove(program)
+    good = not client_result.timed_out and client_result.status == 0 and (
+        server_stays or (not server_result.timed_out and server_result.status == 0))
+    if not good:
+        raise Failure(f"{client_result}\n{server_result}")
+    return f"{client_result}\n{server_result}"
+
+
+def pair(fabric, server, client, server_argv, client_argv, server_stays=False):
+    """Commands of a port, and of the server's address and a port."""
+    port = free_port()
+    running = start_server(fabric, server, server_argv(port), port)
+    return finish(fabric, running,
+                  fabric.start(client, client_argv(address(fabric, server), port)), server_stays)
+
+
+def rping(fabric, server, client, options=()):
+    shown = pair(fabric, server, client,
+                 lambda port: ["rping", "-s", "-a", "0.0.0.0", "-p", str(port), "-C", "20", "-V",
+                               "-v", *options],
+                 lambda to, port: ["rping", "-c", "-a", to, "-p", str(port), "-C", "20", "-V", "-v",
+                                   *options])
+    if "rdma-ping-19:" not in shown:
+        raise Failure(f"expected the twentieth ping\n{shown}")
+    return shown
+
+
+def rping_persistent(fabric, server, client):
+    """One server for several clients, one after the other."""
+    port = free_port()
+    running = start_server(fabric, server, ["rping", "-s", "-P", "-p", str(port), "-v"], port)
+    for _ in range(3):
+        fabric.run(client, ["rping", "-c", "-a", address(fabric, server), "-p", str(port), "-C", "5",
+                            "-V"]).check()
+    running.signal(signal.SIGKILL)
+    running.wait()
+    fabric.programs.remove(running)
+
+
+def example(server_program, client_program, *options):
+    """Of those that take -p, -s and -b."""
+    return lambda fabric, server, client: pair(
+        fabric, server, client,
+        lambda port: [server_program, "-p", str(port), *options],
+        lambda to, port: [client_program, "-s", to, "-p", str(port), *options])
+
+
+def udaddy(fabric, server, client):
+    """Its port cannot be chosen."""
+    running = start_server(fabric, server, ["udaddy", "-c", "3"], UDADDY_PORT)
+    return finish(fabric, running,
+                  fabric.start(client, ["udaddy", "-s", address(fabric, server), "-c", "3"]))
+
+
+def mckey(fabric, server, client, sender_options=()):
+    def command(host):
+        return [*UNBUFFERED, "mckey", "-m", GROUP, "-b", address(fabric, host), "-C", "20"]
+
+    receiver = fabric.start(server, command(server))
+    receiver.wait_until(lambda: "receiving data transfers" in receiver.output(), "joining")
+    return finish(fabric, receiver, fabric.start(client, [*command(client), "-s", *sender_options]))
+
+
+def cmtime(fabric, server, client):
+    shown = pair(fabric, server, client,
+                 lambda port: ["cmtime", "-b", address(fabric, server), "-p", str(port)],
+                 lambda to, port: ["cmtime", "-s", to, "-p", str(port), "-c", "200"],
+                 server_stays=True)
+    if not re.search(r"^connect +: +[\d.]+", shown, re.MULTILINE):
+        raise Failure(f"expected a line for connect\n{shown}")
+    return shown
+
+
+def perftest(fabric, server, client, program, options):
+    command = [program, "-R", "-F", "-n", "200", *options.split()]
+    shown = pair(fabric, server, client, lambda port: [*command, "-p", str(port)],
+                 lambda to, port: [*command, "-p", str(port), to])
+    if not re.search(r"^ *\d+ +\d+ +[\d.]+", shown, re.MULTILINE):
+        raise Failure(f"expected a row of results\n{shown}")
+    return shown
+
+
+def qperf(fabric, server, client):
+    port = free_port()
+    running = fabric.start(server, ["qperf", "-lp", str(port)])
+    running.wait_until(lambda: listening(port), f"listening on port {port}")
+    shown = finish(fabric, running,
+                   fabric.start(client, ["qperf", "-lp", str(port), "-t", "1", "-cm1",
+                                         address(fabric, server), *QPERF]), server_stays=True)
+    missing = [test for test in QPERF if not re.search(rf"^{test}:\n +\S+ +=", shown, re.MULTILINE)]
+    if missing:
+        raise Failure(f"no result of {', '.join(missing)}\n{shown}")
+    return shown
+
+
+def fio(fabric, server, client, verb):
+    return pair(fabric, server, client,
+                lambda port: [*FIO, "--name=target", f"--port={port}", "--rw=read",
+                              f"--iodepth={FIO_MESSAGES}"],
+                lambda to, port: [*FIO, "--name=source", f"--port={port}", f"--hostname={to}",
+                                  "--rw=write", f"--verb={verb}", "--iodepth=1"])
+
+
+def fi_pingpong(fabric, server, _):
+    """Its server tells the client that it is at 127.0.0.1, so both are on one host."""
+    port = free_port()
+    command = ["fi_pingpong", "-p", "verbs", "-e", "msg", "-I", "20", "-c"]
+    running = fabric.start(server, [*command, "-B", str(port)])
+    running.wait_until(lambda: listening(port), f"listening on port {port}")
+    return finish(fabric, running,
+                  fabric.start(server, [*command, "-P", str(port), "127.0.0.1"]))
+
+
+def nobody_listens(fabric, server, client):
+    """REJ: no such service."""
+    result = fabric.run(client, ["ucmatose", "-s", address(fabric, server), "-p", str(free_port())])
+    if result.status == 0 or "RDMA_CM_EVENT_REJECTED, error: 8" not in result.output:
+        raise Failure(f"expected to be rejected with reason 8\n{result}")
+    return result
+
+
+def port_is_taken(fabric, server, client):
+    """A port is one endpoint's on its host, and free on every other."""
+    port = free_port()
+    command = ["rdma_server", "-p", str(port)]
+    first = start_server(fabric, server, command, port)
+    second = fabric.run(server, command)
+    if second.status == 0 or "Address already in use" not in second.output:
+        raise Failure(f"expected that the port is in use\n{second}")
+    other = start_server(fabric, client, command, port)
+    for running in (first, other):
+        running.signal(signal.SIGKILL)
+        running.wait()
+        fabric.programs.remove(running)
+    # Those who died hold it no more.
+    again = start_server(fabric, server, command, port)
+    return finish(fabric, again, fabric.start(client, ["rdma_client", "-s", address(fabric, server),
+                                                       "-p", str(port)]))
+
+
+def killed(fabric, server, client, victim_is_server):
+    """A side that dies is a side that disconnects."""
+    port = free_port()
+    to = address(fabric, server)
+    running = start_server(fabric, server,
+                           [*UNBUFFERED, "rping", "-s", "-a", to, "-p", str(port), "-v", "-d"], port)
+    asking = fabric.start(client, [*UNBUFFERED, "rping", "-c", "-a", to, "-p", str(port), "-v", "-d"])
+    victim, survivor = (running, asking) if victim_is_server else (asking, running)
+    survivor.wait_until(lambda: "ping data" in survivor.output(), "the first ping")
+    victim.signal(signal.SIGKILL)
+    survivor.wait_until(lambda: "RDMA_CM_EVENT_DISCONNECTED" in survivor.output(),
+                        "hearing of the other side's end")
+    for program in (victim, survivor):
+        program.signal(signal.SIGKILL)
+        program.wait()
+        fabric.programs.remove(program)
+
+
+def link_is_down(fabric, server, client):
+    """No path: the administration says so, or the program's patience ends."""
+    to = address(fabric, server)
+    fabric.command("link", "down", "-f", fabric.name, f"{server}/mlx5_0", "1").check()
+    try:
+        result = fabric.run(client, ["ucmatose", "-s", to])
+    finally:
+        fabric.command("link", "up", "-f", fabric.name, f"{server}/mlx5_0", "1").check()
+    if result.status == 0 or result.timed_out or "RDMA_CM_EVENT_ROUTE_ERROR" not in result.output:
+        raise Failure(f"expected that there is no route\n{result}")
+    return result
+
+
+CASES = [
+    ("rping", rping),
+    ("rping -S 4000", lambda *where: rping(*where, ["-S", "4000"])),
+    ("rping, a persistent server", rping_persistent),
+    ("ucmatose", example("ucmatose", "ucmatose", "-c", "5", "-C", "20")),
+    ("ucmatose -m, moved to another channel", example("ucmatose", "ucmatose", "-m", "-c", "3")),
+    ("udaddy", udaddy),
+    ("mckey", mckey),
+    ("mckey -o, the sender does not listen", lambda *where: mckey(*where, ["-o"])),
+    ("rdma_client", example("rdma_server", "rdma_client")),
+    ("rdma_xclient -c r", example("rdma_xserver", "rdma_xclient", "-c", "r")),
+    ("rdma_xclient -c x", example("rdma_xserver", "rdma_xclient", "-c", "x")),
+    ("cmtime", cmtime),
+    ("qperf -cm1", qperf),
+    *((f"fio --verb={verb}", lambda *where, verb=verb: fio(*where, verb))
+      for verb in ("write", "read", "send")),
+    ("fi_pingpong -p verbs", fi_pingpong),
+    ("nobody listens", nobody_listens),
+    ("a port is taken", port_is_taken),
+    ("the server dies", lambda *where: killed(*where, True)),
+    ("the client dies", lambda *where: killed(*where, False)),
+    ("the link is down", link_is_down),
+]
+
+
+def main():
+    report = Report("rdmacm")
+    need_programs(*PROGRAMS)
+    for hops, flags, server, client in (ONE_HOP, THREE_HOPS):
+        with Fabric(*flags) as fabric:
+            for title, action in CASES:
+                report.case(hops, title, lambda: action(fabric, server, client))
+            for program in PERFTEST:
+                for options in ["", *PERFTEST_OPTIONS.get(program, [])]:
+                    report.case(hops, f"{program} -R {options}".strip(),
+                                lambda: perftest(fabric, server, client, program, options))
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
