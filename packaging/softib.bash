@@ -19,7 +19,8 @@ _softib() {
     local command=${COMP_WORDS[1]} fabric= words= i
     local shape="--config --from --topology --hosts --hcas --radix --levels --dimensions
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
-        --host-pattern --arena --sm --sm-args --engine --partitions --lid-file --lmc --qos --max-op-vls
+        --host-pattern --arena --link-layer --roce-address-base --roce-addresses --sm --sm-args
+        --engine --partitions --lid-file --lmc --qos --max-op-vls
         --vlarb-high --vlarb-low --high-limit --sl2vl"
     COMPREPLY=()
 
@@ -42,6 +43,7 @@ _softib() {
         -f | --fabric) words=$(_softib_fabrics) ;;
         --topology) words="single-switch fat-tree torus dragonfly" ;;
         --sm) words="softib opensm none" ;;
+        --link-layer) words="infiniband ethernet" ;;
         --mpi) words="openmpi mpich" ;;
         --generation) words="EDR HDR NDR XDR" ;;
         -c | --config | --from | --partitions | --lid-file | --dot | --svg | --ibnetdiscover | --ibsim)
