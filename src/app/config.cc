@@ -199,6 +199,26 @@ std::expected<void, std::string> set_data_path(Description& description, const V
     return {};
 }
 
+std::expected<void, std::string> set_link_layer(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr || (*text != "infiniband" && *text != "ethernet")) {
+        return refuse("infiniband or ethernet", value);
+    }
+    description.link_layer = *text == "ethernet" ? live::LinkLayer::kEthernet
+                                                 : live::LinkLayer::kInfiniBand;
+    return {};
+}
+
+template <std::string live::EthernetPlan::* kField>
+std::expected<void, std::string> set_ethernet(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) {
+        return refuse("a text", value);
+    }
+    description.ethernet.*kField = *text;
+    return {};
+}
+
 std::expected<void, std::string> set_link_scale(Description& description, const Value& value) {
     constexpr double kLeast = 1e-6;
     const auto* text = std::get_if<std::string>(&value);
@@ -321,6 +341,18 @@ const std::vector<KeyRule>& rules() {
         {{"data_path", "WAY", "direct: programs copy; packet: every byte travels in packets"},
          Form::kText,
          set_data_path,
+         About::kOther},
+        {{"link_layer", "WHAT", "infiniband, or ethernet: RoCEv2 over UDP, in packets"},
+         Form::kText,
+         set_link_layer,
+         About::kOther},
+        {{"roce_address_base", "IP", "ethernet: where the hosts' addresses begin, 127.55.0.0"},
+         Form::kText,
+         set_ethernet<&live::EthernetPlan::base>,
+         About::kOther},
+        {{"roce_addresses", "LIST", "ethernet: addresses of network interfaces, as h0=10.0.0.1"},
+         Form::kText,
+         set_ethernet<&live::EthernetPlan::addresses>,
          About::kOther},
         {{"link_scale", "PART", "with packets: speed of all links, as a part of their own"},
          Form::kText,
@@ -547,6 +579,13 @@ void write_other_keys(const Description& description, toml::table& table) {
     const sm::QosConfig plain;
     if (description.data_path == live::DataPath::kPacket) {
         table.insert("data_path", "packet");
+    }
+    if (description.link_layer == live::LinkLayer::kEthernet) {
+        table.insert("link_layer", "ethernet");
+        table.insert("roce_address_base", description.ethernet.base);
+        if (!description.ethernet.addresses.empty()) {
+            table.insert("roce_addresses", description.ethernet.addresses);
+        }
     }
     if (description.link_scale != 1.0) {
         table.insert("link_scale", fmt::format("{}", description.link_scale));

@@ -27,6 +27,7 @@
 #include "core/sm/qos.h"
 #include "core/topo/fabric.h"
 #include "runtime/live/arena.h"
+#include "runtime/live/ethernet_ports.h"
 
 namespace softib::app {
 
@@ -36,6 +37,8 @@ struct Description {
     std::string netlist;  ///< The text of that file.
     std::uint64_t arena_bytes = live::arena_bytes_default();
     live::DataPath data_path = live::DataPath::kDirect;
+    live::LinkLayer link_layer = live::LinkLayer::kInfiniBand;
+    live::EthernetPlan ethernet;  ///< With that link layer.
     double link_scale = 1.0;  ///< Packet path: speed of all links, as a part of their own.
     std::string manager = "softib";  ///< Or "opensm", or "none".
     std::string manager_args;        ///< For OpenSM.

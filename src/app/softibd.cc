@@ -25,6 +25,7 @@
 #include "runtime/live/builder.h"
 #include "runtime/live/daemon.h"
 #include "runtime/live/log.h"
+#include "runtime/packet/roce_socket.h"
 
 namespace softib::app {
 namespace {
@@ -131,8 +132,21 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     if (!graph) {
         return std::unexpected(graph.error());
     }
-    const live::Arena arena = live::build_arena(
-        *graph, {.arena_bytes = description.arena_bytes, .data_path = description.data_path});
+    live::BuildOptions options{.arena_bytes = description.arena_bytes,
+                               .data_path = description.data_path};
+    if (description.link_layer == live::LinkLayer::kEthernet) {
+        auto ports = live::plan_ethernet_ports(*graph, description.ethernet);
+        if (!ports) {
+            return std::unexpected(ports.error());
+        }
+        if (auto usable = packet::check_roce_ports(*ports); !usable) {
+            return std::unexpected(usable.error());
+        }
+        options.ethernet_ports = std::move(*ports);
+        options.data_path = description.data_path = live::DataPath::kPacket;
+        description.manager = "none";  // Nobody manages the ports of an Ethernet.
+    }
+    const live::Arena arena = live::build_arena(*graph, options);
     if (arena.base == nullptr) {
         return std::unexpected(
             fmt::format("cannot make an arena of {} bytes: {}; try a smaller one with --arena",

@@ -77,6 +77,39 @@ TEST(Hca, ConnectionWithAGrhWantsItsOwn) {
     EXPECT_EQ(p.sent.size(), 1U);
 }
 
+// Annex A17: RoCEv2 has no LIDs; who a packet is from and for is said by its GIDs.
+TEST(Hca, OnEthernetGidsTakeThePlaceOfLids) {
+    Probe p({.global = true});
+    for (End& end : p.ends) {
+        Port port = end.hca.port();
+        port.link_layer = LinkLayer::kEthernet;
+        end.hca.set_port(port);
+    }
+    p.post(0, p.request(0, WrOpcode::kWrite, 0, 600));
+    p.drive();
+    EXPECT_EQ(Bytes(p.ends[1].bytes.begin(), p.ends[1].bytes.begin() + 600),
+              Bytes(p.ends[0].bytes.begin(), p.ends[0].bytes.begin() + 600));
+    for (const Flight& flight : p.sent) {
+        EXPECT_EQ(flight.headers.lrh.dlid, Lid{});
+        EXPECT_EQ(flight.headers.lrh.slid, Lid{});
+        EXPECT_TRUE(flight.headers.grh);
+    }
+    const std::size_t sent = p.sent.size();
+    auto h = p.headers(1, kWriteOnly, 3);
+    const auto inject = [&](std::optional<wire::Grh> grh) {
+        h.grh = grh;
+        p.inject(1, h);
+        p.drive();
+    };
+    inject(std::nullopt);
+    inject(wire::Grh{.sgid = p.ends[0].gid, .dgid = p.ends[0].gid});
+    inject(wire::Grh{.sgid = p.ends[1].gid, .dgid = p.ends[1].gid});
+    EXPECT_EQ(p.count(1, Counted::kBadGrh), 3U);
+    EXPECT_EQ(p.sent.size(), sent);
+    inject(wire::Grh{.sgid = p.ends[0].gid, .dgid = p.ends[1].gid});
+    EXPECT_EQ(p.sent.size(), sent + 1);
+}
+
 // 10.9.3: one of two members must be a full one.
 TEST(Hca, LimitedMembersDoNotHearEachOther) {
     Probe p;

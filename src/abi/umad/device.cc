@@ -59,7 +59,7 @@ int fill_port(const Fabric& fabric, const live::DeviceEntry& device, umad_port_t
     port.capmask = htobe32(hca.capability_mask);
     port.gid_prefix = htobe64(hca.gid_prefix);
     port.port_guid = htobe64(hca.port_guid);
-    copy_text(port.link_layer, "InfiniBand");
+    copy_text(port.link_layer, hca.ip_gid != Gid{} ? "Ethernet" : "InfiniBand");
     port.pkeys = static_cast<std::uint16_t*>(std::calloc(live::kPKeysPerPort, sizeof *port.pkeys));
     if (port.pkeys == nullptr) {
         return -ENOMEM;

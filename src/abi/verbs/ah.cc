@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -45,6 +46,25 @@ ibv_ah_attr from_core(const live::AddressVector& av, std::uint8_t port, std::uin
 
 namespace {
 
+/// What a datagram came with on Ethernet: the IPv6 header looks like a GRH, an IPv4 header stands in
+/// the last 20 bytes of its place.
+ibv_grh roce_route(const ibv_grh& received) {
+    constexpr std::size_t kIpv4At = 20;
+    std::array<std::uint8_t, sizeof received> bytes;
+    std::memcpy(bytes.data(), &received, sizeof received);
+    if (bytes[0] >> 4 == 6 || bytes[kIpv4At] >> 4 != 4) {
+        return received;
+    }
+    const std::uint8_t* const ip = &bytes[kIpv4At];
+    ibv_grh route{};
+    route.version_tclass_flow = htonl(6U << 28 | std::uint32_t{ip[1]} << 20);
+    route.hop_limit = ip[8];
+    route.sgid.raw[10] = route.sgid.raw[11] = route.dgid.raw[10] = route.dgid.raw[11] = 0xFF;
+    std::memcpy(&route.sgid.raw[12], ip + 12, 4);
+    std::memcpy(&route.dgid.raw[12], ip + 16, 4);
+    return route;
+}
+
 int multicast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid, live::Request request) {
     if (qp->qp_type != IBV_QPT_UD || gid->raw[0] != 0xFF || !is_multicast(Lid{lid})) {
         return EINVAL;
@@ -68,6 +88,7 @@ extern "C" {
 
 ibv_ah* softib_ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept {
     if (attr->port_num != 1 || attr->sl > 15 ||
+        (attr->is_global == 0 && is_ethernet(pd->context)) ||
         (attr->is_global != 0 && attr->grh.sgid_index >= live::kGidsPerPort)) {
         return fail<ibv_ah>(EINVAL);
     }
@@ -99,19 +120,20 @@ int softib_ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* 
         return 0;
     }
     attr->is_global = 1;
-    attr->grh.dgid = grh->sgid;
-    const std::uint32_t word = ntohl(grh->version_tclass_flow);
+    const ibv_grh route = is_ethernet(context) ? roce_route(*grh) : *grh;
+    attr->grh.dgid = route.sgid;
+    const std::uint32_t word = ntohl(route.version_tclass_flow);
     attr->grh.flow_label = word & 0xFFFFF;
     attr->grh.traffic_class = static_cast<std::uint8_t>(word >> 20);
-    attr->grh.hop_limit = grh->hop_limit;
+    attr->grh.hop_limit = route.hop_limit;
     for (int i = 0; i < static_cast<int>(live::kGidsPerPort); ++i) {
         ibv_gid gid;
-        if (softib_ibv_query_gid(context, port, i, &gid) == 0 && std::memcmp(&gid, &grh->dgid, sizeof gid) == 0) {
+        if (softib_ibv_query_gid(context, port, i, &gid) == 0 && std::memcmp(&gid, &route.dgid, sizeof gid) == 0) {
             attr->grh.sgid_index = static_cast<std::uint8_t>(i);
             return 0;
         }
     }
-    if (grh->dgid.raw[0] == 0xFF) {
+    if (route.dgid.raw[0] == 0xFF) {
         return 0;  // Sent to a group: answered from the port's own address.
     }
     errno = ENOENT;

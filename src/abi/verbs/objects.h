@@ -152,6 +152,9 @@ struct Ah {
 inline Context& of(ibv_context* c) {
     return *reinterpret_cast<Context*>(reinterpret_cast<std::byte*>(c) - kVerbsContextPrefixBytes);
 }
+inline bool is_ethernet(ibv_context* c) {
+    return of(c).process->arena.header->link_layer == live::LinkLayer::kEthernet;
+}
 inline Device& of(ibv_device* d) { return *reinterpret_cast<Device*>(d); }
 inline Pd& of(ibv_pd* p) { return *reinterpret_cast<Pd*>(p); }
 inline Td& of(ibv_td* t) { return *reinterpret_cast<Td*>(t); }

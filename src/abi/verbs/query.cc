@@ -108,7 +108,7 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     ibv_port_attr& a = space.attr;
     a.state = static_cast<ibv_port_state>(hca.state.load());
     a.max_mtu = IBV_MTU_4096;
-    a.active_mtu = IBV_MTU_4096;
+    a.active_mtu = static_cast<ibv_mtu>(hca.mtu_code);
     a.gid_tbl_len = live::kGidsPerPort;
     a.port_cap_flags = hca.capability_mask;
     a.max_msg_sz = live::kMessageBytesMax;
@@ -127,7 +127,7 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     a.active_width = speed.active_width;
     a.active_speed = static_cast<std::uint8_t>(std::min<std::uint32_t>(speed.active_speed, kSpeedNdr));
     a.phys_state = down ? 2 : 5;
-    a.link_layer = IBV_LINK_LAYER_INFINIBAND;
+    a.link_layer = is_ethernet(context) ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
     a.port_cap_flags2 = 0x3E | (best.active_speed >= kSpeedXdr ? kPortLinkSpeedXdrSup : 0);
     store_at(&space, kPortAttrActiveSpeedEx, speed.active_speed);
     return 0;
@@ -223,6 +223,10 @@ int softib__ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint
     full.gid_index = index;
     full.port_num = port;
     full.gid_type = IBV_GID_TYPE_IB;
+    if (is_ethernet(context)) {
+        full.gid_type = IBV_GID_TYPE_ROCE_V2;
+        full.ndev_ifindex = hca_of(context).net_interface;
+    }
     std::memcpy(entry, &full, std::min(entry_size, sizeof full));
     return 0;
 }
@@ -250,7 +254,7 @@ int softib_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned 
         errno = EINVAL;
         return -1;
     }
-    *type = kGidTypeSysfsIbRoceV1;
+    *type = is_ethernet(context) ? kGidTypeSysfsRoceV2 : kGidTypeSysfsIbRoceV1;
     return 0;
 }
 

@@ -101,25 +101,51 @@ void QpCore::begin(wire::PacketHeaders& headers, wire::Operation operation, Psn 
     headers.bth.m = attr.path_mig_state == 0;  // Migrated, as long as nobody arms another path.
 }
 
+namespace {
+
+/// Brings the payload to its place in a packet whose BTH is at `bth`. Nothing: there is no room.
+std::optional<std::span<const std::uint8_t>> gather(const Transmit& transmit, std::size_t bth,
+                                                    std::span<std::uint8_t> out) {
+    const auto info = wire::opcode_info(transmit.headers.bth.opcode);
+    const std::size_t at = bth + wire::Bth::kBytes + (info ? info->header_bytes() : 0);
+    if (out.size() < at + transmit.payload.length()) {
+        return std::nullopt;
+    }
+    const auto payload = out.subspan(at, transmit.payload.length());
+    transmit.payload.copy_to(payload);
+    return payload;
+}
+
+}  // namespace
+
 std::expected<std::size_t, wire::PacketError> emit_packet(const Transmit& transmit,
                                                           std::span<std::uint8_t> out) {
     const wire::PacketHeaders& headers = transmit.headers;
-    const auto info = wire::opcode_info(headers.bth.opcode);
-    const std::size_t payload_at = wire::Lrh::kBytes + (headers.grh ? wire::Grh::kBytes : 0) +
-                                   wire::Bth::kBytes + (info ? info->header_bytes() : 0);
-    if (out.size() < payload_at + transmit.payload.length()) {
+    const auto payload =
+        gather(transmit, wire::Lrh::kBytes + (headers.grh ? wire::Grh::kBytes : 0), out);
+    if (!payload) {
         return std::unexpected(wire::PacketError::kTooShort);
     }
-    const auto payload = out.subspan(payload_at, transmit.payload.length());
-    transmit.payload.copy_to(payload);
-    return wire::emit_packet(headers, payload, out);
+    return wire::emit_packet(headers, *payload, out);
+}
+
+std::expected<std::size_t, wire::PacketError> emit_roce(const Transmit& transmit,
+                                                        const wire::RoceFields& fields,
+                                                        std::span<std::uint8_t> out) {
+    const auto payload = gather(transmit, 0, out);
+    if (!payload) {
+        return std::unexpected(wire::PacketError::kTooShort);
+    }
+    return wire::emit_roce_payload(transmit.headers, fields, *payload, out);
 }
 
 void set_address(wire::PacketHeaders& headers, const AddressVector& to, const Port& port) {
-    headers.lrh.sl = to.sl;
-    headers.lrh.dlid = to.dlid;
-    const unsigned bits = to.path_bits & ((1U << port.lmc) - 1);
-    headers.lrh.slid = Lid{static_cast<std::uint16_t>(port.lid.value | bits)};
+    if (port.link_layer == LinkLayer::kInfiniBand) {
+        headers.lrh.sl = to.sl;
+        headers.lrh.dlid = to.dlid;
+        const unsigned bits = to.path_bits & ((1U << port.lmc) - 1);
+        headers.lrh.slid = Lid{static_cast<std::uint16_t>(port.lid.value | bits)};
+    }
     if (to.global) {
         wire::Grh& grh = headers.grh.emplace();
         grh.tclass = to.traffic_class;

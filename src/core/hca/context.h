@@ -19,6 +19,7 @@
 #include "core/hca/qp_attr.h"
 #include "core/hca/receive_queue.h"
 #include "core/wire/packet.h"
+#include "core/wire/roce.h"
 
 namespace softib::hca {
 
@@ -27,6 +28,7 @@ inline constexpr std::uint64_t kNever = UINT64_MAX;
 inline constexpr std::uint32_t kWindowPackets = 1024;
 
 struct Port {
+    LinkLayer link_layer = LinkLayer::kInfiniBand;
     Lid lid{};
     std::uint8_t lmc = 0;
     std::uint32_t mtu_bytes = 4096;
@@ -81,6 +83,11 @@ struct Transmit {
 /// The packet's bytes, with check sums; its payload is gathered into place. Says how many.
 std::expected<std::size_t, wire::PacketError> emit_packet(const Transmit& transmit,
                                                           std::span<std::uint8_t> out);
+
+/// The same as the payload of a UDP datagram (RoCEv2).
+std::expected<std::size_t, wire::PacketError> emit_roce(const Transmit& transmit,
+                                                        const wire::RoceFields& fields,
+                                                        std::span<std::uint8_t> out);
 
 struct QpInit {
     QpType type = QpType::kRc;

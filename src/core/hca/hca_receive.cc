@@ -7,6 +7,10 @@
 namespace softib::hca {
 
 bool Hca::is_for_us(const wire::PacketHeaders& headers) const {
+    if (context_.port.link_layer == LinkLayer::kEthernet) {
+        return headers.grh && std::ranges::find(context_.port.gids, headers.grh->dgid) !=
+                                  context_.port.gids.end();
+    }
     const unsigned own = context_.port.lid.value;
     const unsigned dlid = headers.lrh.dlid.value;
     return dlid >= own && dlid < own + (1U << context_.port.lmc);
@@ -25,7 +29,7 @@ bool Hca::address_matches(const QpCore& core, const wire::PacketHeaders& headers
         return good;
     }
     const AddressVector& av = core.attr.av;
-    if (headers.lrh.slid != av.dlid) {
+    if (context_.port.link_layer == LinkLayer::kInfiniBand && headers.lrh.slid != av.dlid) {
         context_.count(Counted::kBadLid);
         return false;
     }
@@ -149,7 +153,8 @@ void Hca::handle_packet(const wire::PacketHeaders& headers, const Payload& paylo
         return;
     }
     if (!is_for_us(headers)) {
-        context_.count(Counted::kBadLid);
+        context_.count(context_.port.link_layer == LinkLayer::kEthernet ? Counted::kBadGrh
+                                                                        : Counted::kBadLid);
         return;
     }
     QueuePair* qp = find(headers.bth.dest_qp);

@@ -2,6 +2,7 @@
 #include "core/hca/unreliable_receiver.h"
 
 #include "core/hca/send_queue.h"
+#include "core/wire/roce.h"
 
 namespace softib::hca {
 
@@ -62,7 +63,9 @@ WcStatus place_datagram(QpCore& core, Pd pd, const TakenReceive& receive,
         return WcStatus::kLocLenErr;
     }
     std::array<std::uint8_t, kGrhBytes> grh{};
-    if (headers.grh) {
+    if (headers.grh && core.context.port.link_layer == LinkLayer::kEthernet) {
+        grh = wire::roce_network_header(*headers.grh);
+    } else if (headers.grh) {
         wire::emit(*headers.grh, std::span(grh));
     }
     const bool placed = scatter_into(core.context, pd, sges, 0, Payload(grh)) == Scattered::kAll &&

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/wire/crc_fold.h"
+#include "core/wire/crc_shift.h"
 #include "core/wire/link.h"
 #include "core/wire/network.h"
 #include "core/wire/transport.h"
@@ -22,6 +24,13 @@ template <std::unsigned_integral T, T kMirrored>
 class Crc {
   public:
     void add(std::span<const std::uint8_t> bytes) {
+        if constexpr (kMirrored == kIcrcPolynomial) {
+            if (bytes.size() >= kFoldBytesMin && can_fold()) {
+                const auto folded = fold(state_, bytes);
+                state_ = 0;
+                add(folded);
+            }
+        }
         std::size_t i = 0;
         for (; bytes.size() - i >= kStep; i += kStep) {
             std::uint64_t word;
@@ -62,8 +71,8 @@ class Crc {
     T state_ = static_cast<T>(~T{0});
 };
 
-using Crc32 = Crc<std::uint32_t, 0xEDB88320>;  ///< 0x04C11DB7 mirrored.
-using Crc16 = Crc<std::uint16_t, 0xD008>;      ///< 0x100B mirrored.
+using Crc32 = Crc<std::uint32_t, kIcrcPolynomial>;  ///< 0x04C11DB7 mirrored.
+using Crc16 = Crc<std::uint16_t, 0xD008>;           ///< 0x100B mirrored.
 
 constexpr std::size_t kBthVariantByte = 4;
 constexpr std::size_t kUdpBytes = 8;

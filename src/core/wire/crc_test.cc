@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/wire/crc_shift.h"
 #include "core/wire/packet.h"
 
 namespace softib::wire {
@@ -157,6 +158,28 @@ TEST(Crc, OfWhatIsNoDatagramIsNothing) {
     datagram[0] = 0x4F;  // Options fill the longest header: 60 bytes and 20 more.
     EXPECT_FALSE(icrc_of_datagram(std::span(datagram).first(79)));
     EXPECT_TRUE(icrc_of_datagram(datagram));
+}
+
+TEST(Crc, LongPacketsGoTheQuickWay) {
+    Prng prng(11);
+    for (std::size_t size = 100; size < 460; ++size) {
+        Bytes packet = random_bytes(prng, size);
+        packet[0] = 0xFF;
+        packet[1] = 0x02;  // No GRH.
+        ASSERT_EQ(icrc(packet), slow_icrc(packet, {12})) << size;
+    }
+}
+
+TEST(Crc, ADifferenceTellsItsCause) {
+    Prng prng(12);
+    const Bytes packet = random_bytes(prng, 4200);
+    for (std::size_t before_end = 4; before_end < 4100; before_end += 117) {
+        Bytes other = packet;
+        const std::size_t at = other.size() - before_end;
+        other[at] ^= 0x5A;
+        other[at + 1] ^= 0xC3;
+        EXPECT_EQ(icrc_cause(icrc(packet) ^ icrc(other), before_end), 0xC35AU) << before_end;
+    }
 }
 
 }  // namespace softib::wire

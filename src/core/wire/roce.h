@@ -11,6 +11,7 @@
 // form we must know them: over IPv6 all is known, over IPv4 a socket does not show Identification
 // and DF. Linux sends 0 and DF from a socket that is not connected and has IP_PMTUDISC_DO.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -48,11 +49,17 @@ struct RoceFrame {
     RocePacket roce;
 };
 
-enum class CheckIcrc : std::uint8_t { kNo, kYes };
+/// kAnyIpv4Id: over IPv4 the Identification may be another than the fields say, if that explains the
+/// ICRC. Half of its bits still tell a broken packet.
+enum class CheckIcrc : std::uint8_t { kNo, kYes, kAnyIpv4Id };
 
 /// Whether it is ::ffff:a.b.c.d.
 bool is_ipv4(const Gid& gid);
 Gid ipv4_gid(std::uint32_t address);
+
+/// The network header of a packet as a datagram's receiver sees it, in the place of a GRH: an IPv6
+/// header, or zeros and an IPv4 header. `route.pay_len` is what parse_roce_payload() made it.
+std::array<std::uint8_t, Grh::kBytes> roce_network_header(const Grh& route);
 
 /// Of exactly a UDP datagram's payload. `route` has the addresses, and what else the ICRC covers
 /// is in `fields`.

@@ -252,4 +252,52 @@ TEST(Roce, AKnownIcrc) {
     EXPECT_EQ(load_be<std::uint32_t>(&bytes[bytes.size() - kIcrcBytes]), 0x730B2929U);
 }
 
+/// A socket does not show the IPv4 header of what it gets.
+TEST(Roce, AnUnknownIdentificationExplainsAnIcrcAndNothingElseDoes) {
+    const Bytes payload = some_payload(1024);
+    const RoceFrame frame = a_frame(true, payload);
+    const Bytes bytes = emitted(frame);
+    const Bytes good(bytes.begin() + kBthAt, bytes.end());
+    const Grh& route = *frame.roce.packet.headers.grh;
+    RoceFields guess = frame.roce.fields;
+    guess.ipv4_id = 0;
+    EXPECT_EQ(parse_roce_payload(good, route, guess).error(), PacketError::kIcrc);
+    EXPECT_TRUE(parse_roce_payload(good, route, guess, CheckIcrc::kAnyIpv4Id));
+    for (std::size_t at = 12; at < good.size(); ++at) {
+        Bytes broken = good;
+        broken[at] ^= 0x10;
+        EXPECT_EQ(parse_roce_payload(broken, route, guess, CheckIcrc::kAnyIpv4Id).error(),
+                  PacketError::kIcrc)
+            << at;
+    }
+    guess.source_port ^= 1;
+    EXPECT_FALSE(parse_roce_payload(good, route, guess, CheckIcrc::kAnyIpv4Id));
+}
+
+TEST(Roce, NothingIsExcusedOverIpv6) {
+    const Bytes payload = some_payload(64);
+    const RoceFrame frame = a_frame(false, payload);
+    const Bytes bytes = emitted(frame);
+    Bytes body(bytes.begin() + kIpAt + Grh::kBytes + UdpHeader::kBytes, bytes.end());
+    const Grh& route = *frame.roce.packet.headers.grh;
+    EXPECT_TRUE(parse_roce_payload(body, route, frame.roce.fields, CheckIcrc::kAnyIpv4Id));
+    body.back() ^= 1;
+    EXPECT_FALSE(parse_roce_payload(body, route, frame.roce.fields, CheckIcrc::kAnyIpv4Id));
+}
+
+TEST(Roce, TheNetworkHeaderStandsAtTheEndOfItsPlace) {
+    Grh route = *a_frame(true, {}).roce.packet.headers.grh;
+    route.pay_len = 100;
+    const auto v4 = roce_network_header(route);
+    EXPECT_TRUE(std::ranges::all_of(std::span(v4).first(20), [](auto byte) { return byte == 0; }));
+    const auto ip = parse<Ipv4Header>(std::span<const std::uint8_t>(v4).last<Ipv4Header::kBytes>());
+    EXPECT_EQ(ip.source, 0x0A090002U);
+    EXPECT_EQ(ip.destination, 0x0A090001U);
+    EXPECT_EQ(ip.total_bytes, 100 + Ipv4Header::kBytes + UdpHeader::kBytes);
+    route = *a_frame(false, {}).roce.packet.headers.grh;
+    const auto v6 = parse<Grh>(std::span<const std::uint8_t, Grh::kBytes>(roce_network_header(route)));
+    EXPECT_EQ(v6.sgid, route.sgid);
+    EXPECT_EQ(v6.nxt_hdr, kIpProtocolUdp);
+}
+
 }  // namespace softib::wire

@@ -120,6 +120,7 @@ Arena arena_create(const char* fabric_name, const ArenaSizes& sizes) {
     h->switches = sizes.switches;
     h->switch_ports = sizes.switch_ports;
     h->data_path = sizes.data_path;
+    h->link_layer = sizes.link_layer;
     h->mft_words = (sizes.ports_per_switch_max + 63) / 64;
     std::strncpy(h->fabric_name, fabric_name, sizeof h->fabric_name - 1);
     if (getrandom(&h->instance, sizeof h->instance, 0) != sizeof h->instance) {

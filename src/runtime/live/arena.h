@@ -28,7 +28,7 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 4;
+inline constexpr std::uint32_t kArenaVersion = 5;
 
 inline constexpr std::uint32_t kProcsMax = 1024;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -52,6 +52,8 @@ using Owner = std::uint16_t;
 /// How bytes get from one program to another: by the sender's own thread, or as packets by a
 /// process that is everybody's adapter and all switches (packet_queue.h).
 enum class DataPath : std::uint32_t { kDirect = 0, kPacket = 1 };
+
+using hca::LinkLayer;
 
 /// Somebody who watches packets: a ring of records (capture.h) in its memory.
 struct CaptureSlot {
@@ -80,6 +82,7 @@ struct alignas(64) ArenaHeader {
     std::uint32_t daemon_pid;
     std::uint32_t mft_words;  ///< Of 64 ports each, for the switch with the most ports.
     DataPath data_path;
+    LinkLayer link_layer;  ///< Of all ports.
 
     // Offsets of the tables below.
     std::uint64_t procs_off;
@@ -189,11 +192,14 @@ struct alignas(64) HcaRecord {
     std::atomic<std::uint16_t> lid;
     std::uint16_t sm_lid;
     std::uint8_t sm_sl;
-    std::uint8_t reserved;
+    std::uint8_t mtu_code;  ///< Of the port, as in ibv_mtu.
     std::atomic<std::uint16_t> pkeys[kPKeysPerPort];
     std::uint64_t gid_prefix;
     std::atomic<std::uint64_t> alias_guids[kGidsPerPort];  ///< 0: none. The first is not used.
     std::uint32_t capability_mask;                         ///< PortInfo's.
+    Gid ip_gid;  ///< Ethernet: the port's IP address and only GID. All zero: InfiniBand.
+    std::uint32_t net_interface;  ///< Ethernet: the index of the network interface that has it,
+    char net_name[16];            ///< and its name.
     std::atomic<std::uint32_t> taps;                       ///< Captures that see what comes in.
     LinkFaults faults;
     PortTotals totals;
@@ -201,6 +207,9 @@ struct alignas(64) HcaRecord {
 
 /// All zero where the port has none at this index.
 inline Gid gid_at(const HcaRecord& hca, std::uint32_t index) {
+    if (hca.ip_gid != Gid{}) {
+        return index == 0 ? hca.ip_gid : Gid{};
+    }
     const std::uint64_t guid = index == 0 ? hca.port_guid
                                : index < kGidsPerPort
                                    ? hca.alias_guids[index].load(std::memory_order_relaxed)
@@ -672,6 +681,7 @@ struct ArenaSizes {
     std::uint32_t switch_ports = 0;
     std::uint32_t ports_per_switch_max = 255;  ///< Port 0 included.
     DataPath data_path = DataPath::kDirect;
+    LinkLayer link_layer = LinkLayer::kInfiniBand;
 };
 
 /// Makes the memfd, maps it and lays the tables out; everything in them is zero. Returns an arena

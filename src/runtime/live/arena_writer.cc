@@ -100,6 +100,10 @@ void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry)
 void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     HcaRecord& record = arena_.hcas[index];
     const wire::PortInfo& info = node.port(1);
+    if (arena_.header->link_layer == LinkLayer::kEthernet) {
+        write_ethernet_port(index, state_of(info));
+        return;
+    }
     const std::uint16_t old_lid = record.lid.load(std::memory_order_relaxed);
     const bool lid_moved = old_lid != info.lid.value || record.lmc != info.lmc;
     const bool sm_moved = record.sm_lid != info.master_sm_lid.value || record.sm_sl != info.master_sm_sl;
@@ -132,6 +136,14 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     }
     if (prefix_moved) {
         raise(index, AsyncKind::kGidChange);
+    }
+}
+
+/// A cable is all it takes: nobody manages the port, and it has no LID.
+void ArenaWriter::write_ethernet_port(std::uint32_t index, PortState state) {
+    const PortState wanted = state == PortState::kDown ? PortState::kDown : PortState::kActive;
+    if (arena_.hcas[index].state.exchange(wanted, std::memory_order_relaxed) != wanted) {
+        raise(index, wanted == PortState::kActive ? AsyncKind::kPortActive : AsyncKind::kPortErr);
     }
 }
 

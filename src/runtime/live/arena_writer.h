@@ -28,6 +28,7 @@ class ArenaWriter {
   private:
     void write(const agent::Mesh& mesh, const agent::NodeChange& change);
     void write_hca(const agent::Node& node, std::uint32_t index);
+    void write_ethernet_port(std::uint32_t index, PortState state);
     void write_guids(const agent::Node& node, std::uint32_t index);
     void write_mft(const agent::Node& node, std::uint32_t index, std::uint16_t block);
     void write_switch_port(const agent::Node& node, std::uint32_t index, std::uint8_t port);

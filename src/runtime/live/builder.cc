@@ -76,6 +76,7 @@ void write_hca(HcaRecord& record, const topo::Node& node, const NodeRef& peer) {
     record.peer_switch = peer.kind == NodeRef::kSwitch ? peer.index : UINT32_MAX;
     record.peer_port = link.peer_port.value;
     record.state.store(PortState::kDown, std::memory_order_relaxed);
+    record.mtu_code = hca::kMtuCodeMax;
 }
 
 void write_hosts(const Arena& arena, const topo::Fabric& fabric, const Placement& placement) {
@@ -140,11 +141,20 @@ Arena build_arena(const topo::Fabric& fabric, const BuildOptions& options) {
     Placement placement = place(fabric);
     placement.sizes.arena_bytes = options.arena_bytes;
     placement.sizes.data_path = options.data_path;
+    placement.sizes.link_layer =
+        options.ethernet_ports.empty() ? LinkLayer::kInfiniBand : LinkLayer::kEthernet;
     Arena arena = arena_create(fabric.name.c_str(), placement.sizes);
     if (arena.base == nullptr) {
         return arena;
     }
     write_hosts(arena, fabric, placement);
+    for (std::size_t i = 0; i < options.ethernet_ports.size(); ++i) {
+        const EthernetPort& port = options.ethernet_ports[i];
+        arena.hcas[i].ip_gid = port.gid;
+        arena.hcas[i].mtu_code = port.mtu_code;
+        arena.hcas[i].net_interface = port.net_interface;
+        set_name(arena.hcas[i].net_name, port.net_name);
+    }
     write_switches(arena, fabric, placement);
     return arena;
 }

@@ -10,12 +10,14 @@
 
 #include "core/topo/fabric.h"
 #include "runtime/live/arena.h"
+#include "runtime/live/ethernet_ports.h"
 
 namespace softib::live {
 
 struct BuildOptions {
     std::uint64_t arena_bytes = arena_bytes_default();
     DataPath data_path = DataPath::kDirect;
+    std::vector<EthernetPort> ethernet_ports{};  ///< Of each HCA; empty: they are on InfiniBand.
 };
 
 /// HCAs stand in the order of their hosts, switches in node order. On failure base is nullptr and

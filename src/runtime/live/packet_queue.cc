@@ -83,6 +83,11 @@ void wake_carrier(const Arena& arena) {
     }
 }
 
+void ring_carrier(const Arena& arena) {
+    arena.header->carrier_doorbell.fetch_add(1);
+    wake_word(arena.header->carrier_doorbell);
+}
+
 void ring_qp_bell(const Arena& arena, std::uint32_t qp) {
     Bells& bells = *arena.bells;
     const std::uint32_t word = qp / 64;
@@ -92,16 +97,17 @@ void ring_qp_bell(const Arena& arena, std::uint32_t qp) {
     wake_carrier(arena);
 }
 
-void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns) {
+void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns,
+                   std::optional<std::uint32_t> bell) {
     ArenaHeader& header = *arena.header;
-    const std::uint32_t bell = header.carrier_doorbell.load();
+    const std::uint32_t before = bell.value_or(header.carrier_doorbell.load());
     header.carrier_sleeping.store(1);
     const auto rung = [](const auto& words) {
         return std::ranges::any_of(words, [](const auto& word) { return word.load() != 0; });
     };
     if (!rung(arena.bells->top) && !rung(arena.bells->calls) &&
         header.counts_asked.load() == header.counts_given.load()) {
-        wait_word(header.carrier_doorbell, bell, timeout_ns);
+        wait_word(header.carrier_doorbell, before, timeout_ns);
     }
     header.carrier_sleeping.store(0);
 }

@@ -8,6 +8,7 @@
 // (creating, modifying, destroying) is a call, one at a time per process.
 
 #include <cstdint>
+#include <optional>
 
 #include "runtime/live/arena.h"
 #include "runtime/live/types.h"
@@ -57,8 +58,12 @@ void send_ring_free(Process& process, SendRing& ring);
 /// The carrier will look at this queue pair.
 void ring_qp_bell(const Arena& arena, std::uint32_t qp);
 void wake_carrier(const Arena& arena);
-/// The carrier sleeps until a bell rings, for at most so long.
-void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns);
+/// The same for what the carrier cannot see in the arena.
+void ring_carrier(const Arena& arena);
+/// The carrier sleeps until a bell rings, for at most so long. `bell`: carrier_doorbell when it last
+/// had nothing to do; without one, now.
+void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns,
+                   std::optional<std::uint32_t> bell = std::nullopt);
 
 /// Waits until the port totals have what the carrier counted until now, or for a moment at most.
 void ask_for_counts(const Arena& arena);

@@ -119,6 +119,7 @@ class Qp {
     bool create_packet();
     void post_packet(const WorkRequest& wr);
     int modify_packet(const QpAttr& attr, std::uint32_t mask);
+    bool fits_ethernet(const QpAttr& attr, std::uint32_t mask) const;
 
     enum class Outcome : std::uint8_t { kDone, kFailed, kNotReady, kNoAnswer };
     struct Verdict {

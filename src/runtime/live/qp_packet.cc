@@ -70,7 +70,21 @@ void Qp::post_packet(const WorkRequest& wr) {
     ring_qp_bell(process_->arena, index_);
 }
 
+/// On Ethernet every address is a GID, and the path is no wider than the network interface.
+bool Qp::fits_ethernet(const QpAttr& attr, std::uint32_t mask) const {
+    const HcaRecord& hca = process_->arena.hcas[shared_->hca];
+    const auto is_good = [&](const AddressVector& av) {
+        return av.global && gid_at(hca, av.sgid_index) != Gid{};
+    };
+    return ((mask & qa::kAv) == 0 || is_good(attr.av)) &&
+           ((mask & qa::kAltPath) == 0 || is_good(attr.alt_av)) &&
+           ((mask & qa::kPathMtu) == 0 || attr.path_mtu <= hca.mtu_code);
+}
+
 int Qp::modify_packet(const QpAttr& attr, std::uint32_t mask) {
+    if (process_->arena.header->link_layer == LinkLayer::kEthernet && !fits_ethernet(attr, mask)) {
+        return EINVAL;
+    }
     QpAttr wanted = attr;
     if ((mask & qa::kState) == 0) {
         wanted.state = state_;

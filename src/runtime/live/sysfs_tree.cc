@@ -183,7 +183,10 @@ constexpr FileSpec kPortFiles[] = {
      [](const Device& d, unsigned) {
          return fmt::format("0x{:08x}\n", d.record().capability_mask);
      }},
-    {"link_layer", [](const Device&, unsigned) -> std::string { return "InfiniBand\n"; }},
+    {"link_layer",
+     [](const Device& d, unsigned) -> std::string {
+         return d.is_ethernet() ? "Ethernet\n" : "InfiniBand\n";
+     }},
 };
 
 // ---- Counters ----
@@ -286,7 +289,7 @@ void add_node_class(std::vector<Entry>& out, const Device& d, std::string_view c
     }
 }
 
-void add_port(std::vector<Entry>& out, const std::string& ports_dir) {
+void add_port(std::vector<Entry>& out, const Device& d, const std::string& ports_dir) {
     const std::string port = ports_dir + "/1";
     out.push_back({.kind = Kind::kDirectory, .path = ports_dir});
     out.push_back({.kind = Kind::kDirectory, .path = port});
@@ -294,9 +297,11 @@ void add_port(std::vector<Entry>& out, const std::string& ports_dir) {
     add_numbered(out, port + "/gids", kGidsPerPort, port_gid);
     add_numbered(out, port + "/pkeys", kPKeysPerPort, port_pkey);
     out.push_back({.kind = Kind::kDirectory, .path = port + "/gid_attrs"});
-    out.push_back({.kind = Kind::kDirectory, .path = port + "/gid_attrs/ndevs"});
-    add_numbered(out, port + "/gid_attrs/types", 1,
-                 [](const Device&, unsigned) -> std::string { return "IB/RoCE v1\n"; });
+    add_numbered(out, port + "/gid_attrs/ndevs", d.is_ethernet() ? 1 : 0,
+                 [](const Device& of, unsigned) { return fmt::format("{}\n", of.record().net_name); });
+    add_numbered(out, port + "/gid_attrs/types", 1, [](const Device& of, unsigned) -> std::string {
+        return of.is_ethernet() ? "RoCE v2\n" : "IB/RoCE v1\n";
+    });
     out.push_back({.kind = Kind::kDirectory, .path = port + "/counters"});
     add_files(out, port + "/counters/", kCounterFiles);
     out.push_back({.kind = Kind::kDirectory, .path = port + "/hw_counters"});
@@ -350,7 +355,7 @@ std::vector<Entry> device_entries(const Device& d) {
     out.push_back({.kind = Kind::kLink,
                    .path = dir + "/subsystem",
                    .target = "../../../../../class/infiniband"});
-    add_port(out, dir + "/ports");
+    add_port(out, d, dir + "/ports");
     add_node_class(out, d, "infiniband_verbs", "uverbs");
     add_node_class(out, d, "infiniband_mad", "umad");
     add_node_class(out, d, "infiniband_mad", "issm");

@@ -26,6 +26,7 @@ struct Device {
 
     const HcaRecord& record() const { return arena->hcas[hca]; }
     std::string pci_dir() const { return std::string{kPciRoot} + "/" + slot; }
+    bool is_ethernet() const { return arena->header->link_layer == LinkLayer::kEthernet; }
     bool looks_like_mlx5() const { return name.starts_with("mlx5_"); }
 };
 

@@ -163,7 +163,7 @@ int Adapters::modify_qp(Pair& of, const hca::QpAttr& attr, std::uint32_t mask) {
         of.receives.reset();
     }
     show_state(of);
-    pump(*net_, ports_[of.hca]);
+    send_from(of.hca);
     return 0;
 }
 
@@ -218,7 +218,30 @@ void Adapters::serve(std::uint32_t index) {
     if (record(*of).state.load(std::memory_order_acquire) == QpState::kErr) {
         fetch_receives(*of);
     }
-    pump(*net_, ports_[of->hca]);
+    send_from(of->hca);
+}
+
+void Adapters::send_from(std::uint32_t hca) {
+    if (has_network_) {
+        pump(*net_, ports_[hca]);
+    } else {
+        wanting_.push_back(hca);
+    }
+}
+
+bool Adapters::poll_transmit(std::uint32_t hca, hca::Transmit& out) {
+    const bool some = hcas_[hca]->poll_transmit(out, now_ns_);
+    if (!some) {
+        arm(*net_, ports_[hca]);
+    }
+    return some;
+}
+
+void Adapters::handle_packet(std::uint32_t hca, const wire::PacketHeaders& headers,
+                             const hca::Payload& payload) {
+    before_packet(ports_[hca], headers);
+    hcas_[hca]->handle_packet(headers, payload, now_ns_);
+    after_packet(ports_[hca], headers);
 }
 
 void Adapters::fetch_sends(Pair& of) {
@@ -527,7 +550,7 @@ void Adapters::set_time(std::uint64_t now_ns) {
     for (std::uint32_t i = 0; i < hcas_.size(); ++i) {
         if (hcas_[i]->next_timeout_ns() <= now_ns) {
             hcas_[i]->handle_timeout(now_ns);
-            pump(*net_, ports_[i]);
+            send_from(i);
         }
         next_timeout_ns_ = std::min(next_timeout_ns_, hcas_[i]->next_timeout_ns());
     }
@@ -536,7 +559,10 @@ void Adapters::set_time(std::uint64_t now_ns) {
 void Adapters::read_ports() {
     for (std::uint32_t i = 0; i < hcas_.size(); ++i) {
         const live::HcaRecord& from = process_.arena.hcas[i];
-        hca::Port port{.lid = Lid{from.lid.load(std::memory_order_relaxed)}, .lmc = from.lmc};
+        hca::Port port{.link_layer = process_.arena.header->link_layer,
+                       .lid = Lid{from.lid.load(std::memory_order_relaxed)},
+                       .lmc = from.lmc,
+                       .mtu_bytes = hca::mtu_bytes(from.mtu_code)};
         port.pkeys.clear();
         for (const auto& pkey : from.pkeys) {
             port.pkeys.push_back(PKey{pkey.load(std::memory_order_relaxed)});

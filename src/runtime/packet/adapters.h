@@ -36,6 +36,14 @@ class Adapters final : public sim::TransportHosts,
     int call(live::Owner owner, const live::CarrierCall& call);
     /// The bell of a queue pair has rung.
     void serve(std::uint32_t qp);
+    /// Packets do not go by the network: who has other means takes them here, and hands over those
+    /// that arrive (RoCEv2).
+    void leave_network() { has_network_ = false; }
+    /// HCAs that may have something to send, in any order and more than once. To be emptied.
+    std::vector<std::uint32_t>& wanting() { return wanting_; }
+    bool poll_transmit(std::uint32_t hca, hca::Transmit& out);
+    void handle_packet(std::uint32_t hca, const wire::PacketHeaders& headers,
+                       const hca::Payload& payload);
     /// LIDs, P_Keys and GIDs of all ports as the arena has them now.
     void read_ports();
     /// Who is attached to which multicast group, as the arena has it now.
@@ -100,6 +108,7 @@ class Adapters final : public sim::TransportHosts,
     live::QpShared& record(const Pair& pair) const { return process_.arena.qps[pair.index]; }
     bool is_gone(live::Owner owner, std::uint64_t instance) const;
 
+    void send_from(std::uint32_t hca);
     void fetch_sends(Pair& pair);
     bool post(Pair& pair, std::uint32_t at);
     void fetch_receives(Pair& pair);
@@ -119,6 +128,8 @@ class Adapters final : public sim::TransportHosts,
     std::vector<std::unique_ptr<Shared>> shareds_;  ///< The same.
     std::vector<Qpn> failed_;                       ///< May have changed their state.
     std::vector<std::uint32_t> overrun_;            ///< Completion queues.
+    std::vector<std::uint32_t> wanting_;
+    bool has_network_ = true;
     sim::Engine* net_ = nullptr;
     std::uint64_t now_ns_ = 0;
     std::uint64_t next_timeout_ns_ = hca::kNever;

@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include "runtime/live/client.h"
 #include "runtime/live/packet_queue.h"
 #include "runtime/packet/adapters.h"
 #include "runtime/packet/port_counts.h"
+#include "runtime/packet/roce_wire.h"
 #include "runtime/packet/tables.h"
 #include "runtime/sim/network.h"
 
@@ -45,6 +47,20 @@ class Carrier {
         net_.manage_ports();
         adapters_.join(net_, tables_.hca_ports(net_));
         watchers_.set_places(tables_.places(net_));
+    }
+
+    /// On Ethernet: opens its sockets.
+    std::expected<void, std::string> start() {
+        if (arena_.header->link_layer != live::LinkLayer::kEthernet) {
+            return {};
+        }
+        auto wire = RoceWire::open(arena_, adapters_);
+        if (!wire) {
+            return std::unexpected(wire.error());
+        }
+        adapters_.leave_network();
+        roce_ = std::move(*wire);
+        return {};
     }
 
     [[noreturn]] void run() {
@@ -85,6 +101,7 @@ class Carrier {
             busy = true;
             adapters_.serve(qp);
         });
+        busy |= roce_ != nullptr && roce_->run();
         const std::uint64_t events = net_.stats().events;
         busy |= !net_.run_some((now - start_ns_) * link::kPsPerNs, kEventsAtOnce);
         busy |= net_.stats().events != events;
@@ -126,8 +143,15 @@ class Carrier {
         const bool wanted = asked != header.counts_given.load(std::memory_order_relaxed);
         if (wanted || now - counted_ns_ > kCountsNs) {
             counted_ns_ = now;
-            publish_counts(arena_, net_, tables_, adapters_);
+            publish();
             header.counts_given.store(asked, std::memory_order_release);
+        }
+    }
+
+    void publish() {
+        publish_counts(arena_, net_, tables_, adapters_);
+        if (roce_ != nullptr) {
+            roce_->publish_counts();
         }
     }
 
@@ -138,12 +162,19 @@ class Carrier {
             live::carrier_sleep(arena_, kShort);  // Something is on a slow cable.
             return;
         }
-        publish_counts(arena_, net_, tables_, adapters_);
+        publish();
         counted_ns_ = now;
+        const std::uint32_t bell = arena_.header->carrier_doorbell.load();
+        if (roce_ != nullptr && !roce_->watch()) {
+            live::carrier_sleep(arena_, kShort);  // The kernel has no room for what is to leave.
+            return;
+        }
         const std::uint64_t due = adapters_.next_timeout_ns();
-        live::carrier_sleep(arena_, due == hca::kNever ? UINT64_MAX
-                                    : due > now        ? due - now
-                                                       : 1);
+        live::carrier_sleep(arena_,
+                            due == hca::kNever ? UINT64_MAX
+                            : due > now        ? due - now
+                                               : 1,
+                            bell);
     }
 
     const live::Arena& arena_;
@@ -151,6 +182,7 @@ class Carrier {
     Watchers watchers_;
     Adapters adapters_;
     sim::Network<Adapters> net_;
+    std::unique_ptr<RoceWire> roce_;
     live::Stripe& stripe_;
     std::uint64_t start_ns_;
     std::uint64_t spin_ns_;
@@ -173,6 +205,9 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
             fmt::format("the carrier cannot attach to the fabric: {}", std::strerror(errno)));
     }
     Carrier carrier(*process, fabric, options.speed);
+    if (auto started = carrier.start(); !started) {
+        return started;
+    }
     process->arena.header->carrier.store(process->owner, std::memory_order_release);
     carrier.run();
 }

@@ -41,7 +41,9 @@ void publish_counts(const live::Arena& arena, const sim::Engine& net, const Tabl
     }
     for (std::uint32_t i = 0; i < adapters.size(); ++i) {
         live::PortTotals& totals = arena.hcas[i].totals;
-        publish(totals, net.counts(adapters.port(i)));
+        if (arena.header->link_layer == live::LinkLayer::kInfiniBand) {
+            publish(totals, net.counts(adapters.port(i)));  // On Ethernet RoceWire counts.
+        }
         const hca::Hca& hca = adapters.hca(i);
         const std::uint64_t pkeys = hca.counter(hca::Counted::kBadPKey);
         const std::uint64_t qkeys = hca.counter(hca::Counted::kBadQKey);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/wire/crc_shift.h"
+
+#include <bit>
+
+namespace softib::wire {
+
+namespace {
+
+/// The polynomial is primitive: x has as many powers as there are numbers but zero.
+constexpr std::uint64_t kPowers = 0xFFFFFFFF;
+constexpr std::size_t kLengthBits = 17;
+
+/// x^(-8 * 2^k)
+constexpr auto kBack = [] {
+    std::array<std::uint32_t, kLengthBits> table{};
+    for (std::size_t k = 0; k < table.size(); ++k) {
+        table[k] = icrc_power(kPowers - (std::uint64_t{8} << k));
+    }
+    return table;
+}();
+
+}  // namespace
+
+std::uint32_t icrc_cause(std::uint32_t difference, std::size_t bytes) {
+    std::uint32_t state = std::byteswap(difference);
+    for (std::size_t k = 0; k < kLengthBits; ++k) {
+        if ((bytes >> k & 1) != 0) {
+            state = icrc_multiply(state, kBack[k]);
+        }
+    }
+    return state;
+}
+
+}  // namespace softib::wire
