@@ -324,6 +324,7 @@ Command add_capture(CLI::App& app, Parsed& parsed) {
     sub->add_option("-s,--snaplen", capture.snap_bytes, "bytes kept of each packet")
         ->type_name("BYTES")
         ->check(CLI::Range(14, 65535));
+    sub->add_flag("--bare", capture.bare, "bare packets (link type 247), which Wireshark cannot read");
     sub->add_option("-c,--count", capture.count, "stop after so many packets")->type_name("N");
     return {sub, [&capture] { return cmd_capture(capture); }};
 }

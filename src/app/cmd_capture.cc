@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Packets of a running fabric, as a pcap file of InfiniBand packets (DLT_INFINIBAND) with times in
-// nanoseconds. The process is a member of the fabric, with a ring in its memory that the carrier
-// writes to.
+// Packets of a running fabric, as a pcap file with times in nanoseconds. Each stands in the record
+// of a capture card (ERF, type 21), which Wireshark reads, or bare (link type 247), which it does not.
+// The process is a member of the fabric, with a ring in its memory that the carrier writes to.
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,26 +31,32 @@ namespace {
 constexpr std::uint64_t kRingBytes = std::uint64_t{32} << 20;
 constexpr useconds_t kLookUs = 2000;
 constexpr std::uint32_t kMagicNanoseconds = 0xA1B23C4D;
+constexpr std::uint32_t kLinkTypeErf = 197;
 constexpr std::uint32_t kLinkTypeInfiniband = 247;
+constexpr std::uint8_t kErfInfiniband = 21;
+constexpr std::size_t kErfBytes = 16;
 
 std::atomic<bool> g_stop{false};
 
 class PcapFile {
   public:
-    static std::expected<PcapFile, std::string> open(const std::string& name,
+    static std::expected<PcapFile, std::string> open(const std::string& name, bool bare,
                                                      std::uint32_t snap_bytes) {
         PcapFile file;
+        file.bare_ = bare;
         file.out_ = name == "-" ? stdout : std::fopen(name.c_str(), "wb");
         if (file.out_ == nullptr) {
             return std::unexpected(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
         }
-        const std::uint32_t header[] = {kMagicNanoseconds, 2 | 4U << 16, 0, 0, snap_bytes,
-                                        kLinkTypeInfiniband};
+        const std::uint32_t header[] = {kMagicNanoseconds, 2 | 4U << 16, 0, 0,
+                                        snap_bytes + static_cast<std::uint32_t>(kErfBytes),
+                                        bare ? kLinkTypeInfiniband : kLinkTypeErf};
         file.put(header, sizeof header);
         std::fflush(file.out_);  // Wireshark waits for it.
         return file;
     }
-    PcapFile(PcapFile&& other) noexcept : out_(std::exchange(other.out_, nullptr)) {}
+    PcapFile(PcapFile&& other) noexcept
+        : out_(std::exchange(other.out_, nullptr)), bare_(other.bare_) {}
     PcapFile& operator=(PcapFile&&) = delete;
     ~PcapFile() {
         if (out_ != nullptr && out_ != stdout) {
@@ -60,11 +66,16 @@ class PcapFile {
 
     void add(const live::CapturedPacket& packet) {
         constexpr std::uint64_t kSecond = 1'000'000'000;
-        const std::uint32_t header[] = {static_cast<std::uint32_t>(packet.time_ns / kSecond),
-                                        static_cast<std::uint32_t>(packet.time_ns % kSecond),
-                                        static_cast<std::uint32_t>(packet.bytes.size()),
-                                        packet.wire_bytes};
+        const auto seconds = static_cast<std::uint32_t>(packet.time_ns / kSecond);
+        const auto rest_ns = static_cast<std::uint32_t>(packet.time_ns % kSecond);
+        const auto extra = static_cast<std::uint32_t>(bare_ ? 0 : kErfBytes);
+        const std::uint32_t header[] = {seconds, rest_ns,
+                                        static_cast<std::uint32_t>(packet.bytes.size()) + extra,
+                                        packet.wire_bytes + extra};
         put(header, sizeof header);
+        if (!bare_) {
+            put_erf(seconds, rest_ns, packet);
+        }
         put(packet.bytes.data(), packet.bytes.size());
     }
     /// False: whoever reads has gone, or the disk is full.
@@ -72,9 +83,25 @@ class PcapFile {
 
   private:
     PcapFile() = default;
+    /// Time as a fixed-point number, the least significant byte first; lengths the other way round.
+    void put_erf(std::uint32_t seconds, std::uint32_t rest_ns, const live::CapturedPacket& packet) {
+        std::uint8_t erf[kErfBytes]{};
+        const std::uint64_t time =
+            std::uint64_t{seconds} << 32 | (std::uint64_t{rest_ns} << 32) / 1'000'000'000;
+        std::memcpy(erf, &time, sizeof time);
+        const auto store = [&](std::size_t at, std::size_t value) {
+            erf[at] = static_cast<std::uint8_t>(value >> 8);
+            erf[at + 1] = static_cast<std::uint8_t>(value);
+        };
+        erf[8] = kErfInfiniband;
+        store(10, kErfBytes + packet.bytes.size());
+        store(14, packet.wire_bytes);
+        put(erf, sizeof erf);
+    }
     void put(const void* bytes, std::size_t n) { std::fwrite(bytes, 1, n, out_); }
 
     std::FILE* out_ = nullptr;
+    bool bare_ = false;
 };
 
 /// The ports at which packets come in that are to be seen.
@@ -222,7 +249,7 @@ int cmd_capture(const CaptureOptions& options) {
     if (options.file == "-" && isatty(STDOUT_FILENO) != 0) {
         return fail("packets are no text; send them to a program, as in: softib capture -w - | tshark -r -");
     }
-    auto file = PcapFile::open(options.file, options.snap_bytes);
+    auto file = PcapFile::open(options.file, options.bare, options.snap_bytes);
     if (!file) {
         return fail(file.error());
     }

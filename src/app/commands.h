@@ -142,6 +142,7 @@ struct CaptureOptions {
     std::string file;                ///< "-": standard output.
     std::uint32_t snap_bytes = 65535;
     std::uint64_t count = 0;  ///< Stop after so many packets; 0: never.
+    bool bare = false;        ///< Link type 247, which Wireshark does not know.
 };
 int cmd_capture(const CaptureOptions& options);
 

@@ -34,7 +34,7 @@ void Engine::set_guard(std::uint32_t port, const Guard& guard) {
 namespace {
 
 bool lets_pass(const Engine::Guard& guard, PKey pkey) {
-    return std::ranges::any_of(guard.pkeys, [&](PKey own) { return matches(own, pkey); });
+    return std::ranges::any_of(guard.pkeys, [&](PKey own) { return same_partition(own, pkey); });
 }
 
 }  // namespace

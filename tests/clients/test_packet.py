@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The packet path of a live fabric: what programs send is captured and read by tshark and by a parser
+of our own, cables lose, break, delay and slow packets down, and programs notice nothing but the time."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from softib_test import Fabric, Failure, Report, need_programs
+
+FLAGS = ("--hosts", "2")
+PCAP_HEADER, PCAP_RECORD, ERF_HEADER = 24, 16, 16
+LRH, GRH, BTH, ICRC, VCRC = 8, 40, 12, 4, 2
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+class Capture:
+    """softib capture while the block runs."""
+
+    def __init__(self, fabric, file, *words):
+        self.fabric, self.file, self.words = fabric, file, words
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            [self.fabric.softib, "capture", "-f", self.fabric.name, "-w", str(self.file), *self.words],
+            env=self.fabric.env, stderr=subprocess.PIPE, text=True)
+        expect("capturing" in self.process.stderr.readline(), "softib capture does not begin")
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.said = self.process.communicate()[1]
+        expect(self.process.returncode == 0, self.said)
+
+
+def packets_of(file):
+    """The packets of a capture, from LRH to VCRC."""
+    data = pathlib.Path(file).read_bytes()
+    at = PCAP_HEADER
+    while at < len(data):
+        kept, wire = struct.unpack_from("<II", data, at + 8)
+        expect(kept == wire, "a packet was cut")
+        at += PCAP_RECORD
+        yield data[at + ERF_HEADER:at + kept]
+        at += kept
+
+
+def icrc_is_right(packet):
+    """Computed as the specification says, with zlib's CRC-32 instead of ours."""
+    masked = bytearray(packet[:-ICRC - VCRC])
+    has_grh = packet[1] & 3 == 3
+    if has_grh:
+        masked[:LRH] = b"\xff" * LRH
+        masked[LRH] |= 0x0F
+        masked[LRH + 1:LRH + 4] = b"\xff" * 3
+        masked[LRH + 7] = 0xFF
+    else:
+        masked[0] |= 0xF0
+    masked[LRH + (GRH if has_grh else 0) + 4] = 0xFF
+    return struct.pack("<I", zlib.crc32(bytes(masked))) == packet[-ICRC - VCRC:-VCRC]
+
+
+def vcrc_is_right(packet):
+    state = 0xFFFF
+    for byte in packet[:-VCRC]:
+        state ^= byte
+        for _ in range(8):
+            state = state >> 1 ^ (0xD008 if state & 1 else 0)
+    return struct.pack("<H", state ^ 0xFFFF) == packet[-VCRC:]
+
+
+def write_bw(fabric, *words):
+    for result in fabric.pair("h1", "h0", lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), *words]):
+        result.check()
+    return result.output
+
+
+def pingpong(fabric, *words):
+    """With data that the receiver checks."""
+    for result in fabric.pair("h1", "h0", lambda port: ["ibv_rc_pingpong", "-c", "-d", "mlx5_0", "-p", str(port), *words]):
+        result.check()
+        expect("invalid data" not in result.output, str(result))
+
+
+def captured(fabric, scratch):
+    file = scratch / "write.pcap"
+    with Capture(fabric, file) as capture:
+        write_bw(fabric, "-s", "65536", "-n", "50")
+        pingpong(fabric, "-n", "20", "-g", "0")
+    packets = list(packets_of(file))
+    expect(re.search(rf"\b{len(packets)} packets$", capture.said.strip()), capture.said)
+    expect(len(packets) > 50 * 16, f"{len(packets)} packets")
+    wrong = [i for i, packet in enumerate(packets) if not icrc_is_right(packet)]
+    expect(not wrong, f"ICRC of packets {wrong[:10]} is wrong")
+    few = packets[:40] + packets[-40:]
+    wrong = [i for i, packet in enumerate(few) if not vcrc_is_right(packet)]
+    expect(not wrong, f"VCRC of packets {wrong[:10]} is wrong")
+    lines = subprocess.run(["tshark", "-r", str(file)], capture_output=True, text=True, check=True).stdout.splitlines()
+    expect(len(lines) == len(packets), f"tshark sees {len(lines)} of {len(packets)} packets")
+    odd = [line for line in lines if re.search("malformed|unknown|error", line, re.IGNORECASE)]
+    expect(not odd, "\n".join(odd[:5]))
+    for kind in ("RC RDMA Write First", "RC RDMA Write Last", "RC Acknowledge", "RC Send First"):
+        expect(any(kind in line for line in lines), f"no '{kind}' among\n" + "\n".join(lines[:20]))
+    return f"{len(packets)} packets"
+
+
+def captured_port(fabric, scratch):
+    """Both directions at a switch port, through a pipe, to an end by themselves."""
+    out = scratch / "port.pcap"
+    with out.open("wb") as file:
+        capture = subprocess.Popen([fabric.softib, "capture", "-f", fabric.name, "sw0:2", "-w", "-", "-c", "100"],
+                                   env=fabric.env, stdout=file, stderr=subprocess.PIPE, text=True)
+        capture.stderr.readline()
+        pingpong(fabric, "-n", "200")
+        said = capture.communicate(timeout=60)[1]
+    expect(capture.returncode == 0, said)
+    slids = {struct.unpack_from(">H", packet, 6)[0] for packet in packets_of(out)}
+    expect(len(slids) == 2, f"from LIDs {slids}")
+
+
+def counters_of(fabric, lid, port):
+    text = fabric.run("h0", ["perfquery", str(lid), str(port)]).check().output
+    return {name: int(value, 0) for name, value in re.findall(r"^(\w+):\.*(\w+)$", text, re.MULTILINE)}
+
+
+def with_fault(fabric, words, action):
+    fabric.command("fault", "-f", fabric.name, "sw0:1", *words).check()
+    try:
+        return action()
+    finally:
+        fabric.command("fault", "-f", fabric.name, "sw0:1", "--clear").check()
+
+
+def lossy(fabric):
+    before = counters_of(fabric, 1, 1)["PortXmitPkts"]
+    with_fault(fabric, ["--drop", "1%"], lambda: pingpong(fabric, "-n", "300", "-s", "65536"))
+    sent = counters_of(fabric, 1, 1)["PortXmitPkts"] - before
+    expect(sent > 300 * 16 * 1.005, f"{sent} packets: nothing was sent again")
+
+
+def broken(fabric):
+    before = counters_of(fabric, 1, 1)
+    with_fault(fabric, ["--corrupt", "0.01"], lambda: pingpong(fabric, "-n", "300", "-s", "65536"))
+    after = counters_of(fabric, 1, 1)
+    expect(after["PortRcvErrors"] > before["PortRcvErrors"], f"{before}\n{after}")
+    expect(after["SymbolErrorCounter"] > before["SymbolErrorCounter"], f"{before}\n{after}")
+
+
+def delayed(fabric):
+    with_fault(fabric, ["--delay", "1ms"], lambda: pingpong(fabric, "-n", "20"))
+
+
+def limited(fabric):
+    """A link is never faster than it says; 100 Mb/s are 12.5 MB/s."""
+    text = with_fault(fabric, ["--rate", "100M"], lambda: write_bw(fabric, "-s", "65536", "-n", "50"))
+    average = float(re.search(r"^ 65536\s+\d+\s+\S+\s+(\S+)", text, re.MULTILINE)[1])
+    expect(average < 13, f"{average} MB/s")
+
+
+def listed(fabric):
+    fabric.command("fault", "-f", fabric.name, "h0:1", "--drop", "1e-3", "--rate", "10G").check()
+    shown = json.loads(fabric.command("fault", "-f", fabric.name, "--json").check().output)
+    expect({(s["from"], s["drop"], s["rate_mbps"]) for s in shown} ==
+           {("h0/mlx5_0", 0.001, 10000), ("sw0:1", 0.001, 10000)}, str(shown))
+    fabric.command("fault", "-f", fabric.name, "sw0:1", "--clear").check()
+    expect("no faults" in fabric.command("fault", "-f", fabric.name).check().output, "not cleared")
+    for words, says in ((["sw0:99", "--drop", "1%"], "no cable"), (["sw0:1", "--drop", "2"], "is no part"),
+                        (["sw0:1"], "what is the cable to do"), (["sw0:1", "--delay", "1h"], "is no delay"),
+                        (["--drop", "1%"], "which cable")):
+        result = fabric.command("fault", "-f", fabric.name, *words)
+        expect(result.status != 0 and says in result.output, str(result))
+
+
+def slow_links(scratch):
+    """A tenth of a thousandth of 400 Gb/s."""
+    os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
+    with Fabric(*FLAGS, "--link-scale", "0.0005") as fabric:
+        text = write_bw(fabric, "-s", "65536", "-n", "50")
+    average = float(re.search(r"^ 65536\s+\d+\s+\S+\s+(\S+)", text, re.MULTILINE)[1])
+    expect(average < 26, f"{average} MB/s")
+
+
+def without_packets():
+    os.environ["SOFTIB_TEST_DATA_PATH"] = "direct"
+    with Fabric(*FLAGS) as fabric:
+        for words in (["fault", "sw0:1", "--drop", "1%"], ["capture", "-w", "/dev/null"]):
+            result = fabric.command(words[0], "-f", fabric.name, *words[1:])
+            expect(result.status != 0 and "--data-path packet" in result.output, str(result))
+
+
+def carrier_dies():
+    """Programs get errors and end; they do not hang."""
+    os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
+    with Fabric(*FLAGS) as fabric:
+        status = json.loads(fabric.command("status", "-f", fabric.name, "--json").check().output)
+        carrier = [p for p in status["programs"] if p["command"] == "softib-carrier"]
+        expect(len(carrier) == 1, str(status["programs"]))
+        os.kill(carrier[0]["pid"], signal.SIGKILL)
+        result = fabric.run("h0", ["ibv_rc_pingpong", "-d", "mlx5_0"], timeout_s=60)
+        expect(not result.timed_out and result.status != 0, str(result))
+
+
+def main():
+    need_programs("ib_write_bw", "ibv_rc_pingpong", "perfquery", "tshark")
+    os.environ["PATH"] = "/usr/sbin:/sbin:" + os.environ["PATH"]
+    os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
+    report = Report("packet")
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        with Fabric(*FLAGS) as fabric:
+            report.case("softib capture", "read by tshark, ICRCs by zlib", lambda: captured(fabric, scratch))
+            report.case("softib capture", "a port, to a pipe", lambda: captured_port(fabric, scratch))
+            report.case("softib fault", "--drop", lambda: lossy(fabric))
+            report.case("softib fault", "--corrupt", lambda: broken(fabric))
+            report.case("softib fault", "--delay", lambda: delayed(fabric))
+            report.case("softib fault", "--rate", lambda: limited(fabric))
+            report.case("softib fault", "shown and refused", lambda: listed(fabric))
+        report.case("softib up", "--link-scale", lambda: slow_links(scratch))
+        report.case("softib fault, capture", "on the direct path", without_packets)
+        report.case("ibv_rc_pingpong", "without a carrier", carrier_dies)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
