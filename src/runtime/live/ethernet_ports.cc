@@ -121,8 +121,8 @@ std::optional<std::size_t> find_hca(const topo::Fabric& fabric, std::string_view
             const auto found = std::ranges::find(each.device_names, name.substr(host.size() + 1));
             return found == each.device_names.end()
                        ? std::nullopt
-                       : std::optional(first + static_cast<std::size_t>(
-                                                   found - each.device_names.begin()));
+                       : std::optional(first +
+                                       static_cast<std::size_t>(found - each.device_names.begin()));
         }
         first += each.hcas.size();
     }

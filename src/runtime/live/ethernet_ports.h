@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The IP addresses of a fabric whose ports are on Ethernet. Port P (from 1) of the host with index H
-// has the address BASE + 256 H + P, unless it was given one: that of a network interface, so that
+// The IP addresses of a fabric whose ports are on Ethernet. Port P (from 1) of the host with index
+// H has the address BASE + 256 H + P, unless it was given one: that of a network interface, so that
 // others can reach it. 127.55.0.0 is where librdmacm's addresses are too (addresses.h).
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct EthernetPlan {
 };
 
 /// Of each HCA in the arena's order; the text of an error is for the user.
-std::expected<std::vector<EthernetPort>, std::string> plan_ethernet_ports(const topo::Fabric& fabric,
-                                                                          const EthernetPlan& plan);
+std::expected<std::vector<EthernetPort>, std::string> plan_ethernet_ports(
+    const topo::Fabric& fabric, const EthernetPlan& plan);
 
 }  // namespace softib::live

@@ -31,8 +31,8 @@ TEST(EthernetPorts, EachHasAnAddressOfItsOwn) {
 }
 
 TEST(EthernetPorts, AddressesMayBeGiven) {
-    const auto ports = plan_ethernet_ports(
-        two_hosts(), {.addresses = "h1=127.80.0.9,h0/mlx5_1=127.80.0.7"});
+    const auto ports =
+        plan_ethernet_ports(two_hosts(), {.addresses = "h1=127.80.0.9,h0/mlx5_1=127.80.0.7"});
     ASSERT_TRUE(ports) << ports.error();
     EXPECT_EQ((*ports)[0].gid, wire::ipv4_gid(0x7F370001));
     EXPECT_EQ((*ports)[1].gid, wire::ipv4_gid(0x7F500007));
