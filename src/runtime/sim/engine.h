@@ -14,8 +14,8 @@
 //
 // engine.cc is what every packet does; engine_rare.cc is multicast, choice among ports, limits and
 // faults; engine_ports.cc is cables and port states; engine_counts.cc counts by lane where somebody
-// asked for it. Who sits at the ends is a
-// Network's business: the engine keeps for it what began to leave.
+// asked for it. Who sits at the ends is a Network's business: the engine keeps for it what began to
+// leave.
 
 #include <cstdint>
 #include <vector>
