@@ -294,6 +294,10 @@ const std::vector<KeyRule>& rules() {
          Form::kText,
          set_arena,
          About::kOther},
+        {{"addresses", "LIST", "more addresses for rdma_cm: IP=HOST or IP=HOST/DEVICE, by commas"},
+         Form::kText,
+         set_file<&Description::addresses>,
+         About::kOther},
         {{"sm", "WHO", "subnet manager: softib (ours), opensm or none"},
          Form::kText,
          set_manager,
@@ -513,6 +517,9 @@ Result take_entry(const toml::key& key, const toml::node& node, const std::strin
 void write_manager_keys(const Description& description, toml::table& table) {
     const sm::QosConfig& qos = description.qos;
     const sm::QosConfig plain;
+    if (!description.addresses.empty()) {
+        table.insert("addresses", description.addresses);
+    }
     table.insert("sm", description.manager);
     if (!description.manager_args.empty()) {
         table.insert("sm_args", description.manager_args);

@@ -201,6 +201,17 @@ def rcopy(fabric, server, client):
     return shown
 
 
+def given_address(_fabric, _server, _client):
+    """Of a fabric of its own, whose hosts have addresses that no interface of the machine has."""
+    with Fabric("--hosts", "2", "--addresses", "192.0.2.201=h0, 192.0.2.202=h1/mlx5_0") as fabric:
+        port = free_port()
+        server = start_server(fabric, "h0", ["rping", "-s", "-a", "192.0.2.201", "-p", str(port),
+                                             "-C", "3", "-d"], port)
+        shown = finish(fabric, server, fabric.start("h1", ["rping", "-c", "-a", "192.0.2.201", "-p",
+                                                           str(port), "-C", "3"]))
+    return shown
+
+
 def nobody_listens(fabric, server, client):
     """REJ: no such service."""
     result = fabric.run(client, ["ucmatose", "-s", address(fabric, server), "-p", str(free_port())])
@@ -279,6 +290,7 @@ CASES = [
     *((f"rstream {options}", lambda *where, options=options: rstream(*where, options))
       for options in RSTREAM),
     ("rcopy", rcopy),
+    ("an address that the user gave", given_address),
     ("nobody listens", nobody_listens),
     ("a port is taken", port_is_taken),
     ("the server dies", lambda *where: killed(*where, True)),

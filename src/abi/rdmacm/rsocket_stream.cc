@@ -21,6 +21,7 @@ constexpr std::uint32_t kDataBit = 1U << 30;  // The message is data.
 constexpr std::uint32_t kCreditsMask = 0xFFFF;
 constexpr std::uint64_t kReceiveTag = 1U << 16;  // In a request's number: a receive.
 constexpr std::uint64_t kControlTag = 2U << 16;  // A message from no slot.
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
 constexpr int kResolveTimeoutMs = 5000;
 
 std::uint8_t* receive_slot(const Rsocket& socket, std::uint32_t slot) {
@@ -154,7 +155,7 @@ int prepare(Rsocket& socket) {
         socket.memory = nullptr;
         return -1;
     }
-    socket.mr = ibv_reg_mr(socket.id->pd, socket.memory, kMemoryBytes, IBV_ACCESS_LOCAL_WRITE);
+    socket.mr = ibv_reg_mr(socket.id->pd, socket.memory, kMemoryBytes, kAccess);
     socket.completions = ibv_create_comp_channel(socket.id->verbs);
     if (socket.mr == nullptr || socket.completions == nullptr ||
         fcntl(socket.completions->fd, F_SETFL, O_NONBLOCK) != 0) {
