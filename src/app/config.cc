@@ -189,6 +189,16 @@ std::expected<void, std::string> set_manager_args(Description& description, cons
     return {};
 }
 
+/// Hosts are known only when the fabric is made: the daemon looks at them.
+std::expected<void, std::string> set_addresses(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) {
+        return refuse("a list like \"10.0.0.1=h0, 10.0.0.2=h1\"", value);
+    }
+    description.addresses = *text;
+    return {};
+}
+
 std::expected<void, std::string> set_engine(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr || sm::routing::find_engine(*text) == nullptr) {
@@ -296,7 +306,7 @@ const std::vector<KeyRule>& rules() {
          About::kOther},
         {{"addresses", "LIST", "more addresses for rdma_cm: IP=HOST or IP=HOST/DEVICE, by commas"},
          Form::kText,
-         set_file<&Description::addresses>,
+         set_addresses,
          About::kOther},
         {{"sm", "WHO", "subnet manager: softib (ours), opensm or none"},
          Form::kText,
