@@ -192,13 +192,18 @@ bool CmClients::handle_mad(std::uint32_t hca, const agent::Packet& packet, std::
     return taken;
 }
 
-std::uint64_t CmClients::run(std::uint64_t now_ns) {
-    std::uint64_t next = UINT64_MAX;
+void CmClients::run(std::uint64_t now_ns) {
     for (const auto& [host, of] : managers_) {
         if (of->host.next_timeout_ns() <= now_ns) {
             of->host.handle_timeout(now_ns);
             pump(host, now_ns);
         }
+    }
+}
+
+std::uint64_t CmClients::next_timeout_ns() const {
+    std::uint64_t next = UINT64_MAX;
+    for (const auto& [host, of] : managers_) {
         next = std::min(next, of->host.next_timeout_ns());
     }
     return next;

@@ -40,8 +40,9 @@ class CmClients {
 
     /// A MAD that came to an HCA. False: it is not for a connection manager.
     bool handle_mad(std::uint32_t hca, const agent::Packet& packet, std::uint64_t now_ns);
-    /// Repeats and gives up what is due; returns when it is wanted again.
-    std::uint64_t run(std::uint64_t now_ns);
+    /// Repeats and gives up what is due.
+    void run(std::uint64_t now_ns);
+    std::uint64_t next_timeout_ns() const;
 
     /// Lines: "address HOST DEVICE IP" for those that the user gave, "listener HOST SPACE IP PORT".
     std::string describe() const;
