@@ -21,7 +21,7 @@ _softib() {
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
         --host-pattern --arena --link-layer --roce-address-base --roce-addresses --sm --sm-args
         --engine --partitions --lid-file --lmc --qos --max-op-vls
-        --vlarb-high --vlarb-low --high-limit --sl2vl"
+        --vlarb-high --vlarb-low --high-limit --sl2vl --addresses"
     COMPREPLY=()
 
     for ((i = 2; i < COMP_CWORD; i++)); do

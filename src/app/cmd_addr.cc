@@ -19,6 +19,12 @@ namespace softib::app {
 
 namespace {
 
+struct Given {
+    std::string host;
+    std::string device;
+    std::string address;
+};
+
 struct Listener {
     std::string host;
     std::string space;
@@ -26,10 +32,15 @@ struct Listener {
     int port = 0;
 };
 
+struct Described {
+    std::vector<Given> given;
+    std::vector<Listener> listeners;
+};
+
 /// The daemon's lines; the error is for the user.
-std::expected<std::vector<Listener>, std::string> listeners(const Observer& observer) {
+std::expected<Described, std::string> describe(const Observer& observer) {
     live::Message message;
-    message.request = live::Request::kCmListeners;
+    message.request = live::Request::kCmDescribe;
     int fd = -1;
     const int error = observer.ask(message, fd);
     if (error != 0 || fd < 0) {
@@ -43,10 +54,16 @@ std::expected<std::vector<Listener>, std::string> listeners(const Observer& obse
     if (!whole) {
         return std::unexpected("softibd's answer cannot be read");
     }
-    std::vector<Listener> out;
+    Described out;
     std::istringstream lines(text);
-    for (Listener each; lines >> each.host >> each.space >> each.address >> each.port;) {
-        out.push_back(each);
+    for (std::string kind; lines >> kind;) {
+        if (kind == "address") {
+            Given& each = out.given.emplace_back();
+            lines >> each.host >> each.device >> each.address;
+        } else {
+            Listener& each = out.listeners.emplace_back();
+            lines >> each.host >> each.space >> each.address >> each.port;
+        }
     }
     return out;
 }
@@ -58,9 +75,9 @@ int cmd_addr(const AddrOptions& options) {
     if (!observer) {
         return fail(observer.error());
     }
-    const auto listening = listeners(*observer);
-    if (!listening) {
-        return fail(listening.error());
+    const auto described = describe(*observer);
+    if (!described) {
+        return fail(described.error());
     }
     const live::Arena& arena = observer->arena();
     nlohmann::ordered_json out{{"ports", nlohmann::ordered_json::array()},
@@ -75,8 +92,13 @@ int cmd_addr(const AddrOptions& options) {
         out["ports"].push_back(
             {{"host", host}, {"device", hca.name}, {"address", address}, {"gid", gid}});
     }
+    for (const Given& each : described->given) {
+        ports.row({each.host, each.device, each.address, "-"});
+        out["ports"].push_back(
+            {{"host", each.host}, {"device", each.device}, {"address", each.address}});
+    }
     Table endpoints({"HOST", "LISTENS", "ADDRESS", "PORT"});
-    for (const Listener& each : *listening) {
+    for (const Listener& each : described->listeners) {
         endpoints.row({each.host, each.space, each.address, std::to_string(each.port)});
         out["listeners"].push_back({{"host", each.host},
                                     {"space", each.space},
@@ -88,7 +110,7 @@ int cmd_addr(const AddrOptions& options) {
         return 0;
     }
     fmt::print("{}", ports.text());
-    if (!listening->empty()) {
+    if (!described->listeners.empty()) {
         fmt::print("\n{}", endpoints.text());
     }
     return 0;

@@ -233,6 +233,16 @@ std::expected<void, std::string> set_link_scale(Description& description, const 
     return {};
 }
 
+/// Hosts are known only when the fabric is made: the daemon looks at them.
+std::expected<void, std::string> set_addresses(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) {
+        return refuse("a list like \"10.0.0.1=h0, 10.0.0.2=h1\"", value);
+    }
+    description.addresses = *text;
+    return {};
+}
+
 std::expected<void, std::string> set_engine(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr || sm::routing::find_engine(*text) == nullptr) {
@@ -357,6 +367,10 @@ const std::vector<KeyRule>& rules() {
         {{"link_scale", "PART", "with packets: speed of all links, as a part of their own"},
          Form::kText,
          set_link_scale,
+         About::kOther},
+        {{"addresses", "LIST", "more addresses for rdma_cm: IP=HOST or IP=HOST/DEVICE, by commas"},
+         Form::kText,
+         set_addresses,
          About::kOther},
         {{"sm", "WHO", "subnet manager: softib (ours), opensm or none"},
          Form::kText,
@@ -589,6 +603,9 @@ void write_other_keys(const Description& description, toml::table& table) {
     }
     if (description.link_scale != 1.0) {
         table.insert("link_scale", fmt::format("{}", description.link_scale));
+    }
+    if (!description.addresses.empty()) {
+        table.insert("addresses", description.addresses);
     }
     table.insert("sm", description.manager);
     if (!description.manager_args.empty()) {

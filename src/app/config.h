@@ -40,6 +40,7 @@ struct Description {
     live::LinkLayer link_layer = live::LinkLayer::kInfiniBand;
     live::EthernetPlan ethernet;  ///< With that link layer.
     double link_scale = 1.0;  ///< Packet path: speed of all links, as a part of their own.
+    std::string addresses;  ///< IP addresses of ports beside the generated: "10.0.0.1=h0, ...".
     std::string manager = "softib";  ///< Or "opensm", or "none".
     std::string manager_args;        ///< For OpenSM.
     std::string engine = "auto";     ///< The routing engine of our manager.

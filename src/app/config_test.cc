@@ -86,6 +86,7 @@ TEST(Config, WrittenDescriptionReadsBackTheSame) {
     before.arena_bytes = std::uint64_t{8} << 30;
     before.partitions = "partitions.conf";
     before.lid_file = "/var/lids";
+    before.addresses = "10.0.0.1=h0";
     before.qos.on = true;
     before.qos.max_op_vls = 2;
     before.qos.high_limit = 255;
@@ -100,6 +101,7 @@ TEST(Config, WrittenDescriptionReadsBackTheSame) {
     EXPECT_EQ(after.spec.dimensions, before.spec.dimensions);
     EXPECT_EQ(after.partitions, before.partitions);
     EXPECT_EQ(after.lid_file, before.lid_file);
+    EXPECT_EQ(after.addresses, before.addresses);
     EXPECT_EQ(after.qos, before.qos);
 }
 
@@ -135,7 +137,7 @@ TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
         constexpr std::string_view kGoTogether[] = {
             "from",     "name", "arena", "sm",         "sm_args",    "engine",     "partitions",
             "lid_file", "lmc",  "qos",   "max_op_vls", "high_limit", "vlarb_high", "vlarb_low",
-            "sl2vl"};
+            "sl2vl",    "addresses"};
         const bool goes_together =
             std::ranges::find(kGoTogether, key.name) != std::end(kGoTogether);
         EXPECT_EQ(generate(both).has_value(), goes_together) << key.name;

@@ -119,6 +119,7 @@ struct Built {
     topo::Fabric graph;
     live::Arena arena;
     live::ManagementOptions management;
+    live::AddressMap addresses;
     Description description;
 };
 
@@ -152,7 +153,11 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
             fmt::format("cannot make an arena of {} bytes: {}; try a smaller one with --arena",
                         description.arena_bytes, std::strerror(errno)));
     }
-    Built built{std::move(*graph), arena, {}, description};
+    auto addresses = live::AddressMap::parse(arena, description.addresses);
+    if (!addresses) {
+        return std::unexpected(addresses.error());
+    }
+    Built built{std::move(*graph), arena, {}, std::move(*addresses), description};
     built.management.own_manager = description.manager == "softib";
     sm::ManagerConfig& manager = built.management.manager;
     manager.engine = description.engine;
@@ -178,7 +183,8 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
         {.dir = fabric.dir,
          .signal_fd = signal_fd,
          .lifeline_fd = options.lifeline_fd,
-         .management = built->management});
+         .management = built->management,
+         .addresses = built->addresses});
     if (auto started = daemon.start(); !started) {
         return started;
     }

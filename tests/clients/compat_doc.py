@@ -84,7 +84,8 @@ def pyverbs():
 
 def main():
     parts = [HEAD, pyverbs(), programs("ibverbs-utils", "ibv_utils"), programs("perftest", "perftest"),
-             NOT_RUN, programs("Programs that connect by rdma_cm", "rdmacm"), groups("perftest to multicast groups", "multicast"),
+             NOT_RUN, programs("Programs that connect by rdma_cm", "rdmacm"),
+             groups("perftest to multicast groups", "multicast"),
              groups("infiniband-diags", "diags"),
              groups("infiniband-diags, whole outputs as in tests/clients/golden", "golden"),
              groups("Congestion control tools", "congestion"),

@@ -6,6 +6,7 @@ dies."""
 
 import json
 import pathlib
+import random
 import re
 import signal
 import sys
@@ -14,8 +15,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from softib_test import (Fabric, Failure, ONE_HOP, Report, THREE_HOPS, free_port, listening,
                          need_programs)
 
-PROGRAMS = ["rping", "ucmatose", "udaddy", "mckey", "rdma_server", "rdma_xserver", "cmtime",
-            "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio", "fi_pingpong"]
+PROGRAMS = ["rping", "ucmatose", "udaddy", "mckey", "rdma_server", "rdma_xserver", "cmtime", "rstream",
+            "rcopy", "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio", "fi_pingpong"]
 GROUP = "239.1.2.3"
 UNBUFFERED = ["stdbuf", "-oL"]
 UDADDY_PORT = 7174
@@ -28,6 +29,9 @@ QPERF = ["rc_bw", "rc_lat", "rc_bi_bw", "rc_rdma_read_bw", "rc_rdma_read_lat", "
          "rc_rdma_write_lat", "rc_rdma_write_poll_lat", "rc_fetch_add_mr", "uc_bw", "uc_lat",
          "ud_bw", "ud_lat"]
 FIO = ["fio", "--ioengine=rdma", "--bs=64k", "--size=4m"]
+# Blocking, by rpoll, by trying again and again; each sent back and compared.
+RSTREAM = ["-T b -T v -S 1024 -I 200 -C 10", "-T b -T v -S 1000000 -I 5 -C 10",
+           "-T a -T v -S 100000 -I 10 -C 10", "-T n -T v -S 100000 -I 2 -C 5"]
 FIO_MESSAGES = 64  # Sent with no patience for a receiver that is not ready: all are posted first.
 
 
@@ -167,6 +171,47 @@ def fi_pingpong(fabric, server, _):
                   fabric.start(server, [*command, "-P", str(port), "127.0.0.1"]))
 
 
+def rstream(fabric, server, client, options):
+    command = ["rstream", *options.split()]
+    shown = pair(fabric, server, client,
+                 lambda port: [*command, "-b", address(fabric, server), "-p", str(port)],
+                 lambda to, port: [*command, "-s", to, "-p", str(port)])
+    if not re.search(r"^custom +\S+ +\d+ +\d+ +\S+", shown, re.MULTILINE):
+        raise Failure(f"expected a row of results\n{shown}")
+    return shown
+
+
+def rcopy(fabric, server, client):
+    """A file that fits no buffer, byte for byte."""
+    port = free_port()
+    source, target = (pathlib.Path(fabric.dir, name) for name in ("source", "target"))
+    source.write_bytes(random.Random(1).randbytes(3_000_001))
+    running = start_server(fabric, server, ["rcopy", "-p", str(port)], port)
+    try:
+        shown = finish(fabric, running,
+                       fabric.start(client, ["rcopy", str(source),
+                                             f"{address(fabric, server)}:{target}", "-p",
+                                             str(port)]),
+                       server_stays=True)
+        if target.read_bytes() != source.read_bytes():
+            raise Failure(f"the copy differs\n{shown}")
+    finally:
+        source.unlink()
+        target.unlink(missing_ok=True)
+    return shown
+
+
+def given_address(_fabric, _server, _client):
+    """Of a fabric of its own, whose hosts have addresses that no interface of the machine has."""
+    with Fabric("--hosts", "2", "--addresses", "192.0.2.201=h0, 192.0.2.202=h1/mlx5_0") as fabric:
+        port = free_port()
+        server = start_server(fabric, "h0", ["rping", "-s", "-a", "192.0.2.201", "-p", str(port),
+                                             "-C", "3", "-d"], port)
+        shown = finish(fabric, server, fabric.start("h1", ["rping", "-c", "-a", "192.0.2.201", "-p",
+                                                           str(port), "-C", "3"]))
+    return shown
+
+
 def nobody_listens(fabric, server, client):
     """REJ: no such service."""
     result = fabric.run(client, ["ucmatose", "-s", address(fabric, server), "-p", str(free_port())])
@@ -242,6 +287,10 @@ CASES = [
     *((f"fio --verb={verb}", lambda *where, verb=verb: fio(*where, verb))
       for verb in ("write", "read", "send")),
     ("fi_pingpong -p verbs", fi_pingpong),
+    *((f"rstream {options}", lambda *where, options=options: rstream(*where, options))
+      for options in RSTREAM),
+    ("rcopy", rcopy),
+    ("an address that the user gave", given_address),
     ("nobody listens", nobody_listens),
     ("a port is taken", port_is_taken),
     ("the server dies", lambda *where: killed(*where, True)),

@@ -39,7 +39,8 @@ RESTRICTED = {
     r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/sm"],
     r"^rdma/": ["abi/rdmacm", "abi/verbs"],
     r"^sys/mman\.h$":
-        ["runtime/live", "runtime/sim", "abi/verbs", "abi/umad", "abi/sysfs", "app", "app/sm"],
+        ["runtime/live", "runtime/sim", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "app",
+         "app/sm"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$":
         ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "app", "app/sm"],
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|netinet/.*|arpa/.*)$":

@@ -207,7 +207,7 @@ int Connections::accept(CommunicationId id, const ConnectionParameters& paramete
     return 0;
 }
 
-int Connections::confirm(CommunicationId id, std::uint64_t) {
+int Connections::confirm(CommunicationId id) {
     Connection* const connection = get(id);
     if (connection == nullptr || connection->state != ConnectionState::kRepReceived) {
         return EINVAL;
@@ -238,7 +238,7 @@ int Connections::notify_established(CommunicationId id) {
     return 0;
 }
 
-void Connections::delay(CommunicationId id, std::uint64_t) {
+void Connections::delay(CommunicationId id) {
     Connection* const connection = get(id);
     if (connection == nullptr || (connection->state != ConnectionState::kReqReceived &&
                                   connection->state != ConnectionState::kRepReceived)) {

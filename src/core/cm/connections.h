@@ -112,9 +112,9 @@ class Connections {
     /// The others return 0 or EINVAL, where the state does not allow it.
     int accept(CommunicationId id, const ConnectionParameters& parameters, Guid local_ca,
                std::uint64_t now_ns);
-    int confirm(CommunicationId id, std::uint64_t now_ns);
+    int confirm(CommunicationId id);
     /// "Wait": the answer depends on a program.
-    void delay(CommunicationId id, std::uint64_t now_ns);
+    void delay(CommunicationId id);
     int reject(CommunicationId id, wire::RejectReason reason,
                std::span<const std::uint8_t> private_data);
     int disconnect(CommunicationId id, std::uint64_t now_ns);
@@ -152,7 +152,7 @@ class Connections {
     void report(const Connection& connection, ConnectionEvent event);
 
     void handle_req(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
-    void handle_rep(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
+    void handle_rep(std::uint32_t port, const agent::Packet& packet);
     void handle_rtu(const agent::Packet& packet);
     void handle_rej(const agent::Packet& packet, std::uint64_t now_ns);
     void handle_mra(const agent::Packet& packet, std::uint64_t now_ns);

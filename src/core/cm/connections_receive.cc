@@ -54,7 +54,7 @@ void Connections::handle_mad(std::uint32_t port, const agent::Packet& packet,
             handle_req(port, packet, now_ns);
             break;
         case wire::CmAttribute::kRep:
-            handle_rep(port, packet, now_ns);
+            handle_rep(port, packet);
             break;
         case wire::CmAttribute::kRtu:
             handle_rtu(packet);
@@ -161,8 +161,7 @@ void Connections::handle_req(std::uint32_t port, const agent::Packet& packet,
     report(*connection, std::move(event));
 }
 
-void Connections::handle_rep(std::uint32_t port, const agent::Packet& packet,
-                             std::uint64_t now_ns) {
+void Connections::handle_rep(std::uint32_t port, const agent::Packet& packet) {
     const auto rep = wire::parse<wire::CmRep>(wire::cm_data(packet.mad));
     Connection* const connection = get(rep.remote_communication_id);
     if (connection == nullptr || !connection->active) {
@@ -200,7 +199,7 @@ void Connections::handle_rep(std::uint32_t port, const agent::Packet& packet,
     event.parameters.flow_control = rep.end_to_end_flow_control ? 1 : 0;
     event.parameters.rnr_retry_count = rep.rnr_retry_count;
     copy_private(event.parameters, rep.private_data);
-    delay(connection->local, now_ns);
+    delay(connection->local);
     report(*connection, std::move(event));
 }
 

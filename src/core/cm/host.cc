@@ -117,10 +117,12 @@ void Host::create(const Command& command, Reply& reply) {
 }
 
 void Host::destroy(Id& id, std::uint64_t now_ns) {
-    // Those that a listener welcomed live on by themselves.
-    for (auto& [handle, other] : ids_) {
-        if (other.listener == id.handle) {
-            other.listener = 0;
+    if (id.state == State::kListening) {
+        // Those that it welcomed live on by themselves.
+        for (auto& [handle, other] : ids_) {
+            if (other.listener == id.handle) {
+                other.listener = 0;
+            }
         }
     }
     answered(id);
@@ -224,8 +226,7 @@ int Host::bind(Id& id, const Address& address) {
 int Host::set_option(Id& id, const Command& command) {
     switch (static_cast<IdOption>(command.option)) {
         case IdOption::kTos:
-            id.route.path.tclass = static_cast<std::uint8_t>(command.value);
-            return 0;
+            return 0;  // The administration chooses the service level.
         case IdOption::kReuseAddr:
             if (id.state != State::kIdle) {
                 return EINVAL;

@@ -135,7 +135,7 @@ int Host::accept(Id& id, const ConnectionParameters& parameters, std::uint64_t n
         return EINVAL;
     }
     if (id.state == State::kConnecting && id.connection != 0) {
-        const int error = connections_.confirm(id.connection, now_ns);
+        const int error = connections_.confirm(id.connection);
         id.state = error == 0 ? State::kConnected : id.state;
         return error;
     }
@@ -304,7 +304,7 @@ void Host::take_request(const ConnectionEvent& event, std::uint64_t until_ns,
     id->type = connection.type;
     id->connection = event.connection;
     by_connection_[event.connection] = id->handle;
-    connections_.delay(event.connection, now_ns);
+    connections_.delay(event.connection);
     Event out{.type = EventType::kConnectRequest, .id = id->handle, .listener = listener_handle};
     out.parameters = event.parameters;
     take_private(event.request.private_data, by_ip ? kIpHeaderBytes : 0, out.parameters);

@@ -102,6 +102,7 @@ void QueuePair::reset() {
     core_.state = QpState::kReset;
     core_.attr = {};
     core_.failed = false;
+    core_.becn_due = false;
     established_ = false;
     if (receives_) {
         receives_->clear();

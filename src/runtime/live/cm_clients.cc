@@ -49,7 +49,7 @@ void CmClients::close(int fd, std::uint64_t now_ns) {
 CmClients::Manager& CmClients::manager(std::uint32_t host) {
     std::unique_ptr<Manager>& manager = managers_[host];
     if (!manager) {
-        manager = std::make_unique<Manager>(arena_, host);
+        manager = std::make_unique<Manager>(arena_, addresses_, host);
     }
     return *manager;
 }
@@ -192,24 +192,35 @@ bool CmClients::handle_mad(std::uint32_t hca, const agent::Packet& packet, std::
     return taken;
 }
 
-std::uint64_t CmClients::run(std::uint64_t now_ns) {
-    std::uint64_t next = UINT64_MAX;
+void CmClients::run(std::uint64_t now_ns) {
     for (const auto& [host, of] : managers_) {
         if (of->host.next_timeout_ns() <= now_ns) {
             of->host.handle_timeout(now_ns);
             pump(host, now_ns);
         }
+    }
+}
+
+std::uint64_t CmClients::next_timeout_ns() const {
+    std::uint64_t next = UINT64_MAX;
+    for (const auto& [host, of] : managers_) {
         next = std::min(next, of->host.next_timeout_ns());
     }
     return next;
 }
 
-std::string CmClients::listeners() const {
+std::string CmClients::describe() const {
     std::string text;
+    for (const AddressMap::Entry& entry : addresses_.entries()) {
+        const HcaRecord& hca = arena_.hcas[entry.hca];
+        text += fmt::format("address {} {} {}\n", arena_.hosts[hca.host].name, hca.name,
+                            cm::to_string(entry.address));
+    }
     for (const auto& [host, of] : managers_) {
         for (const cm::Host::Listener& each : of->host.listeners()) {
-            text += fmt::format("{} {} {} {}\n", arena_.hosts[host].name, cm::name_of(each.space),
-                                cm::to_string(each.address), cm::port_of(each.address));
+            text += fmt::format("listener {} {} {} {}\n", arena_.hosts[host].name,
+                                cm::name_of(each.space), cm::to_string(each.address),
+                                cm::port_of(each.address));
         }
     }
     return text;

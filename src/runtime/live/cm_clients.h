@@ -24,8 +24,8 @@ namespace softib::live {
 
 class CmClients {
   public:
-    CmClients(const Arena& arena, Management& management)
-        : arena_(arena), management_(management) {}
+    CmClients(const Arena& arena, Management& management, AddressMap addresses)
+        : arena_(arena), management_(management), addresses_(std::move(addresses)) {}
 
     /// A connection for the commands of a program on this host.
     void open(int fd, std::uint32_t host);
@@ -40,11 +40,12 @@ class CmClients {
 
     /// A MAD that came to an HCA. False: it is not for a connection manager.
     bool handle_mad(std::uint32_t hca, const agent::Packet& packet, std::uint64_t now_ns);
-    /// Repeats and gives up what is due; returns when it is wanted again.
-    std::uint64_t run(std::uint64_t now_ns);
+    /// Repeats and gives up what is due.
+    void run(std::uint64_t now_ns);
+    std::uint64_t next_timeout_ns() const;
 
-    /// Who listens where: lines of host, port space, address and port.
-    std::string listeners() const;
+    /// Lines: "address HOST DEVICE IP" for those that the user gave, "listener HOST SPACE IP PORT".
+    std::string describe() const;
 
     struct Outgoing {
         int fd;
@@ -54,8 +55,9 @@ class CmClients {
 
   private:
     struct Manager {
-        Manager(const Arena& arena, std::uint32_t index)
-            : surroundings(arena, index), host(surroundings, arena.header->instance + index) {}
+        Manager(const Arena& arena, const AddressMap& addresses, std::uint32_t index)
+            : surroundings(arena, addresses, index),
+              host(surroundings, arena.header->instance + index) {}
         CmSurroundings surroundings;
         cm::Host host;
     };
@@ -82,6 +84,7 @@ class CmClients {
 
     const Arena& arena_;
     Management& management_;
+    AddressMap addresses_;
     std::map<std::uint32_t, std::unique_ptr<Manager>> managers_;  ///< By host, made when wanted.
     std::map<int, std::uint32_t> programs_;                       ///< Their hosts, by connection.
     std::map<int, std::uint32_t> channel_of_;

@@ -12,8 +12,8 @@
 
 namespace softib::live {
 
-CmSurroundings::CmSurroundings(const Arena& arena, std::uint32_t host)
-    : arena_(arena), host_(host), pkeys_(arena.hosts[host].hca_count) {}
+CmSurroundings::CmSurroundings(const Arena& arena, const AddressMap& addresses, std::uint32_t host)
+    : arena_(arena), addresses_(addresses), host_(host), pkeys_(arena.hosts[host].hca_count) {}
 
 cm::LocalPort CmSurroundings::port(std::uint32_t index) const {
     const HcaRecord& hca = arena_.hcas[hca_of(index)];
@@ -35,12 +35,13 @@ cm::LocalPort CmSurroundings::port(std::uint32_t index) const {
 }
 
 std::optional<Gid> CmSurroundings::find_port(const cm::Address& ip) const {
-    const std::uint32_t hca = find_hca(arena_, ip);
+    const std::uint32_t given = addresses_.find(ip);
+    const std::uint32_t hca = given != UINT32_MAX ? given : find_hca(arena_, ip);
     return hca == UINT32_MAX ? std::nullopt : std::optional(gid_at(arena_.hcas[hca], 0));
 }
 
 cm::Address CmSurroundings::address_of(std::uint32_t port) const {
-    return address_of_hca(arena_, hca_of(port));
+    return addresses_.address_of(hca_of(port)).value_or(address_of_hca(arena_, hca_of(port)));
 }
 
 bool CmSurroundings::is_own(const cm::Address& ip) const {

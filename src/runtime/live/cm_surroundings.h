@@ -4,17 +4,18 @@
 // What the connection manager of a virtual host knows of its ports and of addresses: from the
 // arena, and from the machine's interfaces.
 
-#include <map>
 #include <vector>
 
 #include "core/cm/surroundings.h"
+#include "runtime/live/address_map.h"
 #include "runtime/live/arena.h"
 
 namespace softib::live {
 
 class CmSurroundings final : public cm::Surroundings {
   public:
-    CmSurroundings(const Arena& arena, std::uint32_t host);
+    /// Both outlive it.
+    CmSurroundings(const Arena& arena, const AddressMap& addresses, std::uint32_t host);
 
     std::uint32_t port_count() const override { return arena_.hosts[host_].hca_count; }
     cm::LocalPort port(std::uint32_t index) const override;
@@ -26,6 +27,7 @@ class CmSurroundings final : public cm::Surroundings {
 
   private:
     const Arena& arena_;
+    const AddressMap& addresses_;
     std::uint32_t host_;
     mutable std::vector<std::vector<PKey>> pkeys_;  ///< By port, as last read.
 };

@@ -99,7 +99,7 @@ Daemon::Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions opt
       mcast_(arena),
       management_(arena, events_, fabric, options_.management),
       clients_(arena, management_),
-      cm_(arena, management_) {
+      cm_(arena, management_, options_.addresses) {
     events_.init(options_.dir, &arena_);
     clients_.set_taker([this](std::uint32_t hca, const agent::Packet& packet, std::uint64_t now_ns) {
         return cm_.handle_mad(hca, packet, now_ns);
@@ -423,8 +423,8 @@ int Daemon::handle(Connection& connection, Message& message) {
         case Request::kCm:
             handle_cm(connection, message);
             return -1;
-        case Request::kCmListeners:
-            return handle_cm_listeners(message);
+        case Request::kCmDescribe:
+            return handle_cm_describe(message);
         case Request::kShutdown:
             log_info("pid {} asked for the end of the fabric", connection.pid);
             message.status = 0;

@@ -36,6 +36,7 @@ struct DaemonOptions {
     int signal_fd = -1;    ///< signalfd: any signal that arrives ends the daemon.
     int lifeline_fd = -1;  ///< End of file on it ends the daemon.
     ManagementOptions management{};
+    AddressMap addresses{};
 };
 
 class Daemon {
@@ -113,7 +114,7 @@ class Daemon {
     void handle_cm_open(Connection& connection, Message& message);
     void handle_cm_channel(Connection& connection, Message& message);
     void handle_cm(const Connection& connection, Message& message);
-    int handle_cm_listeners(Message& message) const;
+    int handle_cm_describe(Message& message) const;
     void hand_out_cm_events();
     int wait_ms() const;
 

@@ -64,11 +64,11 @@ void Daemon::handle_cm(const Connection& connection, Message& message) {
     std::memcpy(message.text, &reply, sizeof reply);
 }
 
-int Daemon::handle_cm_listeners(Message& message) const {
-    const std::string text = cm_.listeners();
+int Daemon::handle_cm_describe(Message& message) const {
+    const std::string text = cm_.describe();
     message.text_bytes = 0;
     message.status = 0;
-    const int fd = memfd_create("softib-listeners", MFD_CLOEXEC);
+    const int fd = memfd_create("softib-cm", MFD_CLOEXEC);
     if (fd < 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
         message.status = errno;
     }

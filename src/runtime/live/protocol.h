@@ -38,8 +38,8 @@ enum class Request : std::uint32_t {
     kCmChannel = 21,  ///< Reply: index: names the connection, which gets kCmEvent messages.
     kCmEvent = 22,    ///< To a channel: text: cm::Event. The next comes after kCmNext.
     kCmNext = 23,     ///< From a channel: its event was taken. No reply.
-    kSetFaults = 30,  ///< text: WantedFaults, node name; port. Packet path only.
-    kCmListeners = 24,  ///< Reply: a file of lines "HOST SPACE ADDRESS PORT".
+    kCmDescribe = 24,  ///< Reply: a file with the lines of CmClients::describe.
+    kSetFaults = 25,  ///< text: WantedFaults, node name; port. Packet path only.
 };
 
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };

@@ -29,12 +29,12 @@ Result run(bool control, bool with_incast = true) {
     if (control) {
         for (std::uint32_t node = 0; node < net.node_count(); ++node) {
             if (net.is_switch(node)) {
-                net.set_marking(node, {.threshold = 11, .packet_blocks = 8});
+                net.set_marking(node, {.threshold = 1, .packet_blocks = 8});
             }
         }
-        // Found by trying. The victim is also marked at its own crowded cable, so steps twice as
-        // large leave it half its share (0.52); a timer of 2 lets nobody slow down enough (0.04).
-        fabric->ends().control_congestion({.timer = 10}, link::DelayTable::geometric(31, 32, 127));
+        // Found by trying. The victim is also marked at its own crowded cable, so a low threshold
+        // takes half its share (8: below 0.55); smaller steps leave it less (16/17: 0.72).
+        fabric->ends().control_congestion({.timer = 5}, link::DelayTable::geometric(12, 13, 127));
     }
     constexpr std::uint64_t kMuch = 1ULL << 40;
     send(*fabric, kVictim, kVictimTo, kMuch);

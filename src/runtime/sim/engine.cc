@@ -200,13 +200,13 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
         return;
     }
     packet.vl = vl;
-    packet.next = kNone;
     to.queued_blocks += blocks;
     if (to.head != kNone) {
-        packets_[to.tail].next = index;
-        to.tail = index;
+        line_up(port, vl, to, index, packet);
         return;  // A wake is planned, or a release will plan one.
     }
+    packet.next = kNone;
+    packet.round_or_copies = static_cast<std::uint16_t>(units(now()) / kRound * kRound);
     to.head = to.tail = index;
     to.head_blocks = static_cast<std::uint8_t>(blocks);
     to.head_since_ns = units(now());
@@ -215,6 +215,59 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
         wake_at(port, tx, tx.free_at);
     } else {
         send_next(port, tx);
+    }
+}
+
+// The inputs of a switch take turns at a lane: 4 KiB each in a round. A queue is in the order of
+// the rounds, whose numbers are multiples of kRound; what lies between counts what an input has of
+// one. The round at hand is that of the queue's first packet. An input that has nothing in it comes
+// up in it, others where their last packet ended. When a queue begins, so do its rounds, by the
+// clock: they go slower than that, so those of queues before lie behind.
+
+std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
+                           const Packet& packet) {
+    const std::uint16_t newest = packets_[to.tail].round_or_copies;
+    if (packet.in_link == kNone) {
+        return newest;
+    }
+    const std::uint32_t in = (packet.flags & packet_flag::kCopy) == 0
+                                 ? packet.in_link
+                                 : packets_[packet.in_link].in_link;
+    std::uint16_t& next = turns_at_[lane_index(port, vl) * turns_stride_ +
+                                    (in == kNone ? std::size_t{0} : rx_[in].port)];
+    const std::uint16_t at_hand = packets_[to.head].round_or_copies;
+    const auto open = static_cast<std::uint16_t>(newest - at_hand);
+    if (static_cast<std::uint16_t>(next - at_hand) >= open + 2 * kRound) {
+        next = at_hand;  // What it had was long ago.
+    }
+    auto round = static_cast<std::uint16_t>(next / kRound * kRound);
+    if (static_cast<std::uint16_t>(round - at_hand) >= kRound * kRoundsOpen) {
+        next = round = newest;  // So short and so many that they go in the order they came in.
+    }
+    next = static_cast<std::uint16_t>(next + std::max(packet.bytes * kRound / kRoundBytes, 1U));
+    return round;
+}
+
+/// Behind all packets of its round.
+void Engine::line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_t index,
+                     Packet& packet) {
+    const std::uint16_t round = turn(port, vl, to, packet);
+    std::uint32_t* ends = round_ends_.data() + std::size_t{lane_index(port, vl)} * kRoundsOpen;
+    const auto end_of = [&](std::uint16_t of) -> std::uint32_t& {
+        return ends[of / kRound % kRoundsOpen];
+    };
+    const std::uint16_t newest = packets_[to.tail].round_or_copies;
+    if (to.head == to.tail) {
+        end_of(newest) = to.tail;
+    }
+    const bool opens = round == static_cast<std::uint16_t>(newest + kRound);
+    const std::uint32_t before = opens ? to.tail : end_of(round);
+    packet.round_or_copies = round;
+    packet.next = packets_[before].next;
+    packets_[before].next = index;
+    end_of(round) = index;
+    if (before == to.tail) {
+        to.tail = index;
     }
 }
 
@@ -264,6 +317,7 @@ std::uint32_t Engine::pop_head(Tx& tx, std::uint8_t vl, Lane& from) {
     if ((tx.special & tx_special::kCounted) != 0) [[unlikely]] {
         count_pop(tx, from);
     }
+    packets_[index].round_or_copies = 0;
     from.head = packets_[index].next;
     from.queued_blocks -= from.head_blocks;
     from.starved = 0;

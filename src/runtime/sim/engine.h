@@ -9,13 +9,13 @@
 //
 // A switch keeps a packet in the buffer of the link by which it came until its last bit has left,
 // and lines it up at its out port and lane. Packets for different ports never wait for each other
-// (virtual output queues); of packets for the same lane of a port the one that came first goes
-// first.
+// (virtual output queues). At a lane of a port the inputs take turns; of one input's packets the
+// one that came first goes first.
 //
 // engine.cc is what every packet does; engine_rare.cc is multicast, choice among ports, limits and
 // faults; engine_ports.cc is cables and port states; engine_counts.cc counts by lane where somebody
-// asked for it. Who sits at the ends is a
-// Network's business: the engine keeps for it what began to leave.
+// asked for it. Who sits at the ends is a Network's business: the engine keeps for it what began to
+// leave.
 
 #include <cstdint>
 #include <vector>
@@ -165,6 +165,9 @@ class Engine : public Plant {
     bool refuse_in(const Rx& rx, const Packet& packet);
     bool refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet);
     void offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
+    std::uint16_t turn(std::uint32_t port, std::uint8_t vl, const Lane& to, const Packet& packet);
+    void line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_t index,
+                 Packet& packet);
     void wake(std::uint32_t port);
     void send_next(std::uint32_t port, Tx& tx);
     void send_head(std::uint32_t port, std::uint8_t vl, Tx& tx);

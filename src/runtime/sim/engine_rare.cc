@@ -184,7 +184,7 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
         return;
     }
     // The original stays in the buffer until the last copy has left.
-    packets_[index].copies = static_cast<std::uint16_t>(count);
+    packets_[index].round_or_copies = static_cast<std::uint16_t>(count);
     stats_.copied += count - 1;
     if (original.tag != 0) {
         copied_.push_back({original, count - 1});
@@ -207,7 +207,7 @@ void Engine::leave_buffer(const Packet& packet, TimePs at) {
         return;
     }
     const std::uint32_t original = packet.in_link;
-    if (--packets_[original].copies == 0) {
+    if (--packets_[original].round_or_copies == 0) {
         leave_buffer(packets_[original], at);
         packets_.free(original);
     }

@@ -110,7 +110,7 @@ Deadlock Inspector::find_deadlock() const {
     }
     plant_.packets_.for_each([&](std::uint32_t p, const Packet& packet) {
         // On a cable, or being looked at: an event will come to it.
-        const bool moves = queued[p] == 0 && packet.copies == 0 && packet.in_link != kNone;
+        const bool moves = queued[p] == 0 && packet.round_or_copies == 0 && packet.in_link != kNone;
         if (moves && packet.in_vl != link::kVl15) {
             suspect[plant_.lane_index(packet.in_link, packet.in_vl)] = 0;
         }

@@ -45,7 +45,9 @@ struct Packet {
     std::uint8_t vl = 0;       ///< Lane on which it waits or travels.
     std::uint8_t tag = 0;      ///< The adapters' own: whose the body is.
     std::uint8_t in_port = 0;  ///< At a switch's agent, of a packet to the permissive LID.
-    std::uint16_t copies = 0;  ///< Of one that stands for copies: how many are still here.
+    /// Of one in a queue: when its turn is, see Engine::turn. Of one that stands for copies: how
+    /// many are still here. Else 0.
+    std::uint16_t round_or_copies = 0;
 };
 static_assert(sizeof(Packet) == 32);
 

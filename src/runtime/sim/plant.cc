@@ -57,6 +57,9 @@ Plant::Plant(const topo::Fabric& fabric, const PlantConfig& config) : config_(co
     table_of_.resize(ports);
     tables_.push_back(link::ArbitrationTable::equal(config.data_vls));
     lanes_.resize(std::size_t{ports} * (config.data_vls + 1U));
+    turns_stride_ = *std::ranges::max_element(ports_of_);
+    turns_at_.resize(lanes_.size() * turns_stride_);
+    round_ends_.resize(lanes_.size() * kRoundsOpen);
     for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
         for (std::size_t number = 0; number < fabric.nodes[i].ports.size(); ++number) {
             join(fabric, i, static_cast<std::uint8_t>(number));
@@ -228,6 +231,7 @@ void Plant::set_marking(std::uint32_t node, const sw::MarkingRule& rule) {
 
 std::size_t Plant::bytes() const {
     return tx_.size() * sizeof(Tx) + rx_.size() * sizeof(Rx) + lanes_.size() * sizeof(Lane) +
+           turns_at_.size() * sizeof(std::uint16_t) + round_ends_.size() * sizeof(std::uint32_t) +
            lfts_.size() + arbiters_.size() * sizeof(link::Arbiter) + packets_.bytes();
 }
 

@@ -255,6 +255,13 @@ class Plant {
     Table<Tx> tx_;
     Table<Rx> rx_;
     Table<Lane> lanes_;  ///< By lane, then by link: the used ones stand together.
+    // How inputs take turns, see Engine::turn.
+    static constexpr std::uint16_t kRound = 8;
+    static constexpr std::uint32_t kRoundBytes = 4096;
+    static constexpr std::uint32_t kRoundsOpen = 32;  ///< In one queue.
+    Table<std::uint16_t> turns_at_;  ///< By lane, then by port that packets came by: its next turn.
+    std::size_t turns_stride_ = 0;
+    Table<std::uint32_t> round_ends_;  ///< By lane: the last packet of each round in its queue.
     Table<std::uint8_t> lfts_;
     std::vector<link::Arbiter> arbiters_;
     std::vector<std::uint16_t> table_of_;  ///< By port: its arbitration table.

@@ -90,13 +90,12 @@ Result run(hca::QpType type, std::uint32_t slow) {
     }
     for (std::uint32_t node = 0; node < net.node_count(); ++node) {
         if (net.is_switch(node)) {
-            net.set_marking(node, {.threshold = 11, .packet_blocks = 8});
+            net.set_marking(node, {.threshold = 1, .packet_blocks = 8});
         }
     }
-    // As in congestion_test.cc, where what is said comes with every packet. The victim's share
-    // moves by a tenth either way with the parameters and the time at which one looks.
-    link::InjectionControl control{.rules = {}, .table = link::DelayTable::geometric(31, 32, 127)};
-    control.rules.fill({.timer = 10});
+    // As in congestion_test.cc.
+    link::InjectionControl control{.rules = {}, .table = link::DelayTable::geometric(12, 13, 127)};
+    control.rules.fill({.timer = 5});
     const auto start = [&](std::uint32_t from, std::uint32_t to, bool heeds) {
         if (heeds) {
             fabric.ends().control_congestion(fabric.port(from), control);
@@ -151,13 +150,13 @@ TEST(TransportCongestion, WhoDoesNotHeedItSlowsTheVictim) {
 
 TEST(TransportCongestion, ReliableConnectionsLeaveTheVictimItsShare) {
     const Result result = run(hca::QpType::kRc, 32);
-    EXPECT_GT(result.victim, 0.7 * kFairShare);
+    EXPECT_GT(result.victim, 0.8 * kFairShare);
     EXPECT_GT(result.incast, 0.9);
 }
 
 TEST(TransportCongestion, UnreliableConnectionsToo) {
     const Result result = run(hca::QpType::kUc, 32);
-    EXPECT_GT(result.victim, 0.7 * kFairShare);
+    EXPECT_GT(result.victim, 0.8 * kFairShare);
     EXPECT_GT(result.incast, 0.9);
     // A CNP for each mark, but for those on their way.
     EXPECT_GT(result.becns, result.marked * 9 / 10);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Stream sockets over RDMA. A socket's number is the descriptor of its event channel. Data travels
+// as SENDs of at most kSlotBytes into receives that the other side has posted; the immediate data
+// of each says what it is and gives back receives that were read. Who has none left waits. The
+// protocol is our own: both ends must be this library.
+//
+// Thread rule: any thread may call; each socket has a lock, which no one holds while waiting. Of
+// those who wait on one socket, one waits for the kernel and wakes the others.
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace softib::abi::rdmacm {
+
+inline constexpr std::uint32_t kSlots = 64;
+inline constexpr std::uint32_t kSlotBytes = 16384;
+/// Receives beyond those for data, for messages that only give back or say the end. There are at
+/// most two of the first kind per kSlots of data, and one of the other.
+inline constexpr std::uint32_t kControlSlots = 8;
+inline constexpr std::uint32_t kReceives = kSlots + kControlSlots;
+
+enum class SocketState : std::uint8_t {
+    kNew,
+    kBound,
+    kListening,
+    kConnecting,
+    kConnected,
+    kClosed,  ///< The other side is gone; what came before can be read.
+    kFailed,  ///< `error` says why.
+};
+
+struct Received {
+    std::uint32_t slot = 0;
+    std::uint32_t bytes = 0;
+};
+
+struct Rsocket {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool somebody_waits = false;
+    int users = 0;  ///< Calls under way; under the table's lock.
+    SocketState state = SocketState::kNew;
+    bool nonblocking = false;
+    bool sent_end = false;      ///< We send no more.
+    bool received_end = false;  ///< They send no more.
+    bool reads_no_more = false;
+    int error = 0;
+    int type = 0;
+    rdma_event_channel* channel = nullptr;
+    rdma_cm_id* id = nullptr;
+    ibv_comp_channel* completions = nullptr;
+    ibv_cq* cq = nullptr;
+    std::uint8_t* memory = nullptr;  ///< Slots to send from, then slots to receive into.
+    ibv_mr* mr = nullptr;
+    std::uint64_t free_sends = 0;  ///< A bit per slot.
+    std::uint32_t sends_under_way = 0;
+    std::uint32_t credits = 0;  ///< Receives of theirs that we may use.
+    std::uint32_t owed = 0;     ///< Receives of ours to give back.
+    Received queue[kReceives];  ///< What came and was not read: a ring.
+    std::uint32_t queue_first = 0;
+    std::uint32_t queue_count = 0;
+    std::uint32_t read_offset = 0;     ///< Into the first.
+    rdma_cm_event* request = nullptr;  ///< Of a listener: one that nobody accepted yet.
+};
+
+/// Finds a socket by its number and keeps it until this ends. Otherwise it is false.
+class SocketUse {
+  public:
+    explicit SocketUse(int number);
+    ~SocketUse();
+    SocketUse(const SocketUse&) = delete;
+    SocketUse& operator=(const SocketUse&) = delete;
+    explicit operator bool() const { return socket_ != nullptr; }
+    Rsocket* operator->() const { return socket_; }
+    Rsocket& operator*() const { return *socket_; }
+
+  private:
+    Rsocket* socket_;
+};
+
+/// Gives a socket its number; -1 and errno.
+int add_socket(Rsocket* socket);
+/// Takes it out of the table, when nobody uses it any more.
+Rsocket* remove_socket(int number);
+bool is_socket(int number);
+
+// All below: under the socket's lock.
+
+/// Memory, queue pair and receives for a connection. 0 or -1.
+int prepare(Rsocket& socket);
+void release(Rsocket& socket);
+
+/// Takes events and completions that are there. Never waits.
+void progress(Rsocket& socket);
+/// Asks to be told of the next completion. False: there is something already.
+bool arm(Rsocket& socket);
+/// Waits until something has happened to the socket.
+void wait(Rsocket& socket, std::unique_lock<std::mutex>& lock);
+
+bool is_readable(const Rsocket& socket);
+bool is_writable(const Rsocket& socket);
+/// Sends what is not data: receives given back, or the end.
+void send_control(Rsocket& socket, bool end);
+
+}  // namespace softib::abi::rdmacm

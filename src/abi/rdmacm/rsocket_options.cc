@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Options of sockets. Sizes of buffers and the like are taken and change nothing.
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <rdma/rsocket.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstring>
+#include <utility>
+
+#include "abi/rdmacm/id.h"
+#include "abi/rdmacm/rsocket.h"
+
+using namespace softib::abi::rdmacm;
+
+namespace {
+
+bool is_known(int level, int optname) {
+    switch (level) {
+        case SOL_SOCKET:
+            return optname == SO_REUSEADDR || optname == SO_RCVBUF || optname == SO_SNDBUF ||
+                   optname == SO_LINGER || optname == SO_KEEPALIVE || optname == SO_OOBINLINE;
+        case IPPROTO_TCP:
+            return optname == TCP_NODELAY || optname == TCP_MAXSEG || optname == TCP_KEEPIDLE ||
+                   optname == TCP_KEEPINTVL || optname == TCP_KEEPCNT;
+        case IPPROTO_IPV6:
+            return optname == IPV6_V6ONLY;
+        case SOL_RDMA:
+            return optname == RDMA_SQSIZE || optname == RDMA_RQSIZE || optname == RDMA_INLINE;
+        default:
+            return false;
+    }
+}
+
+int value_of(Rsocket& socket, int level, int optname) {
+    if (level == SOL_SOCKET) {
+        switch (optname) {
+            case SO_ERROR:
+                return std::exchange(socket.error, 0);
+            case SO_TYPE:
+                return socket.type;
+            case SO_ACCEPTCONN:
+                return socket.state == SocketState::kListening ? 1 : 0;
+            case SO_RCVBUF:
+            case SO_SNDBUF:
+                return static_cast<int>(kSlots * kSlotBytes);
+            default:
+                return 0;
+        }
+    }
+    if (level == IPPROTO_TCP && optname == TCP_NODELAY) {
+        return 1;
+    }
+    if (level == IPPROTO_TCP && optname == TCP_MAXSEG) {
+        return static_cast<int>(kSlotBytes);
+    }
+    return level == SOL_RDMA && optname != RDMA_INLINE ? static_cast<int>(kSlots) : 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int rsetsockopt(int number, int level, int optname, const void* optval, socklen_t optlen) {
+    const SocketUse socket(number);
+    if (!socket) {
+        return -1;
+    }
+    if (!is_known(level, optname)) {
+        return fail(ENOTSUP);
+    }
+    const std::lock_guard guard(socket->mutex);
+    int value = 0;
+    std::memcpy(&value, optval, optlen < sizeof value ? optlen : sizeof value);
+    if (level == SOL_SOCKET && optname == SO_REUSEADDR) {
+        return rdma_set_option(socket->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &value,
+                               sizeof value);
+    }
+    if (level == IPPROTO_IPV6 && optname == IPV6_V6ONLY) {
+        return rdma_set_option(socket->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &value,
+                               sizeof value);
+    }
+    return 0;
+}
+
+int rgetsockopt(int number, int level, int optname, void* optval, socklen_t* optlen) {
+    const SocketUse socket(number);
+    if (!socket) {
+        return -1;
+    }
+    const bool is_state = level == SOL_SOCKET &&
+                          (optname == SO_ERROR || optname == SO_TYPE || optname == SO_ACCEPTCONN);
+    if (!is_state && !is_known(level, optname)) {
+        return fail(ENOTSUP);
+    }
+    if (*optlen < sizeof(int)) {
+        return fail(EINVAL);
+    }
+    const std::lock_guard guard(socket->mutex);
+    const int value = value_of(*socket, level, optname);
+    std::memcpy(optval, &value, sizeof value);
+    *optlen = sizeof value;
+    return 0;
+}
+
+int rfcntl(int number, int cmd, ...) {
+    const SocketUse socket(number);
+    if (!socket) {
+        return -1;
+    }
+    va_list arguments;
+    va_start(arguments, cmd);
+    const long argument = va_arg(arguments, long);
+    va_end(arguments);
+    const std::lock_guard guard(socket->mutex);
+    if (cmd == F_GETFL) {
+        return socket->nonblocking ? O_RDWR | O_NONBLOCK : O_RDWR;
+    }
+    if (cmd == F_SETFL) {
+        socket->nonblocking = (argument & O_NONBLOCK) != 0;
+        return 0;
+    }
+    return fail(ENOTSUP);
+}
+
+}  // extern "C"

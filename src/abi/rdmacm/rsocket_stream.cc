@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A connected socket: its queue pair, its receives, and what happens to it.
+#include <endian.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "abi/rdmacm/id.h"
+#include "abi/rdmacm/rsocket.h"
+
+namespace softib::abi::rdmacm {
+
+namespace {
+
+constexpr std::size_t kMemoryBytes = std::size_t{kSlots + kReceives} * kSlotBytes;
+constexpr std::uint32_t kEndBit = 1U << 31;   // In the immediate data: nothing follows.
+constexpr std::uint32_t kDataBit = 1U << 30;  // The message is data.
+constexpr std::uint32_t kCreditsMask = 0xFFFF;
+constexpr std::uint64_t kReceiveTag = 1U << 16;  // In a request's number: a receive.
+constexpr std::uint64_t kControlTag = 2U << 16;  // A message from no slot.
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
+constexpr int kResolveTimeoutMs = 5000;
+
+std::uint8_t* receive_slot(const Rsocket& socket, std::uint32_t slot) {
+    return socket.memory + std::size_t{kSlots + slot} * kSlotBytes;
+}
+
+bool post_receive(const Rsocket& socket, std::uint32_t slot) {
+    ibv_sge part{};
+    part.addr = reinterpret_cast<std::uintptr_t>(receive_slot(socket, slot));
+    part.length = kSlotBytes;
+    part.lkey = socket.mr->lkey;
+    ibv_recv_wr request{};
+    request.wr_id = kReceiveTag | slot;
+    request.sg_list = &part;
+    request.num_sge = 1;
+    ibv_recv_wr* bad = nullptr;
+    return ibv_post_recv(socket.id->qp, &request, &bad) == 0;
+}
+
+void fail_socket(Rsocket& socket, int error) {
+    if (socket.state != SocketState::kClosed && socket.state != SocketState::kFailed) {
+        socket.state = SocketState::kFailed;
+        socket.error = error;
+    }
+}
+
+void take_completion(Rsocket& socket, const ibv_wc& completion) {
+    const auto slot = static_cast<std::uint32_t>(completion.wr_id & kCreditsMask);
+    if ((completion.wr_id & kReceiveTag) == 0) {
+        --socket.sends_under_way;
+        if ((completion.wr_id & kControlTag) == 0) {
+            socket.free_sends |= std::uint64_t{1} << slot;
+        }
+        if (completion.status != IBV_WC_SUCCESS && socket.state == SocketState::kConnected) {
+            fail_socket(socket, ECONNRESET);
+        }
+        return;
+    }
+    if (completion.status != IBV_WC_SUCCESS) {
+        return;  // Flushed: the event says why.
+    }
+    const std::uint32_t said = be32toh(completion.imm_data);
+    socket.credits += said & kCreditsMask;
+    socket.received_end |= (said & kEndBit) != 0;
+    if ((said & kDataBit) != 0 && !socket.reads_no_more) {
+        socket.queue[(socket.queue_first + socket.queue_count++) % kReceives] = {
+            slot, completion.byte_len};
+        return;
+    }
+    post_receive(socket, slot);
+    socket.owed += (said & kDataBit) != 0 ? 1 : 0;
+}
+
+/// The next step of a connection in the making, or its end.
+void take_event(Rsocket& socket, const rdma_cm_event& event) {
+    switch (event.event) {
+        case RDMA_CM_EVENT_ADDR_RESOLVED:
+            if (rdma_resolve_route(socket.id, kResolveTimeoutMs) != 0) {
+                fail_socket(socket, errno);
+            }
+            break;
+        case RDMA_CM_EVENT_ROUTE_RESOLVED: {
+            rdma_conn_param parameters{};
+            parameters.retry_count = 7;
+            parameters.rnr_retry_count = 7;
+            if (prepare(socket) != 0 || rdma_connect(socket.id, &parameters) != 0) {
+                fail_socket(socket, errno);
+            }
+            break;
+        }
+        case RDMA_CM_EVENT_ESTABLISHED:
+            if (socket.state == SocketState::kConnecting) {
+                socket.state = SocketState::kConnected;
+            }
+            break;
+        case RDMA_CM_EVENT_ADDR_ERROR:
+        case RDMA_CM_EVENT_ROUTE_ERROR:
+            fail_socket(socket, EHOSTUNREACH);
+            break;
+        case RDMA_CM_EVENT_UNREACHABLE:
+            fail_socket(socket, ETIMEDOUT);
+            break;
+        case RDMA_CM_EVENT_REJECTED:
+        case RDMA_CM_EVENT_CONNECT_ERROR:
+            fail_socket(socket, ECONNREFUSED);
+            break;
+        case RDMA_CM_EVENT_DISCONNECTED:
+            if (socket.state != SocketState::kFailed) {
+                socket.state = SocketState::kClosed;
+            }
+            break;
+        default:
+            break;
+    }
+}
+
+void take_events(Rsocket& socket) {
+    rdma_cm_event* event = nullptr;
+    while (socket.request == nullptr && rdma_get_cm_event(socket.channel, &event) == 0) {
+        if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+            socket.request = event;
+            return;
+        }
+        take_event(socket, *event);
+        rdma_ack_cm_event(event);
+    }
+}
+
+bool take_completions(Rsocket& socket) {
+    bool any = false;
+    ibv_wc completions[16];
+    int n = 0;
+    while ((n = ibv_poll_cq(socket.cq, 16, completions)) > 0) {
+        any = true;
+        for (int i = 0; i < n; ++i) {
+            take_completion(socket, completions[i]);
+        }
+    }
+    if (socket.owed >= kSlots / 2 && socket.state == SocketState::kConnected) {
+        send_control(socket, false);
+    }
+    return any;
+}
+
+}  // namespace
+
+int prepare(Rsocket& socket) {
+    socket.memory = static_cast<std::uint8_t*>(
+        mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (socket.memory == MAP_FAILED) {
+        socket.memory = nullptr;
+        return -1;
+    }
+    socket.mr = ibv_reg_mr(socket.id->pd, socket.memory, kMemoryBytes, kAccess);
+    socket.completions = ibv_create_comp_channel(socket.id->verbs);
+    if (socket.mr == nullptr || socket.completions == nullptr ||
+        fcntl(socket.completions->fd, F_SETFL, O_NONBLOCK) != 0) {
+        return -1;
+    }
+    constexpr std::uint32_t kSends = kSlots + kControlSlots;
+    socket.cq = ibv_create_cq(socket.id->verbs, static_cast<int>(kSends + kReceives), nullptr,
+                              socket.completions, 0);
+    if (socket.cq == nullptr) {
+        return -1;
+    }
+    ibv_qp_init_attr attr{};
+    attr.send_cq = socket.cq;
+    attr.recv_cq = socket.cq;
+    attr.qp_type = IBV_QPT_RC;
+    attr.cap.max_send_wr = kSends;
+    attr.cap.max_recv_wr = kReceives;
+    attr.cap.max_send_sge = 1;
+    attr.cap.max_recv_sge = 1;
+    attr.sq_sig_all = 1;
+    if (rdma_create_qp(socket.id, nullptr, &attr) != 0) {
+        return -1;
+    }
+    for (std::uint32_t i = 0; i < kReceives; ++i) {
+        if (!post_receive(socket, i)) {
+            return fail(ENOMEM);
+        }
+    }
+    socket.free_sends = ~std::uint64_t{0};
+    static_assert(kSlots == 64);
+    socket.credits = kSlots;
+    return 0;
+}
+
+void release(Rsocket& socket) {
+    if (socket.request != nullptr) {
+        rdma_cm_id* const unseen = socket.request->id;
+        rdma_ack_cm_event(socket.request);
+        rdma_destroy_id(unseen);
+    }
+    if (socket.id != nullptr && socket.id->qp != nullptr) {
+        rdma_destroy_qp(socket.id);
+    }
+    if (socket.cq != nullptr) {
+        ibv_destroy_cq(socket.cq);
+    }
+    if (socket.completions != nullptr) {
+        ibv_destroy_comp_channel(socket.completions);
+    }
+    if (socket.mr != nullptr) {
+        ibv_dereg_mr(socket.mr);
+    }
+    if (socket.memory != nullptr) {
+        munmap(socket.memory, kMemoryBytes);
+    }
+    if (socket.id != nullptr) {
+        rdma_destroy_id(socket.id);
+    }
+    if (socket.channel != nullptr) {
+        rdma_destroy_event_channel(socket.channel);
+    }
+}
+
+void send_control(Rsocket& socket, bool end) {
+    ibv_send_wr request{};
+    request.wr_id = kControlTag;
+    request.opcode = IBV_WR_SEND_WITH_IMM;
+    request.imm_data = htobe32((end ? kEndBit : 0) | socket.owed);
+    ibv_send_wr* bad = nullptr;
+    if (ibv_post_send(socket.id->qp, &request, &bad) == 0) {
+        ++socket.sends_under_way;
+        socket.owed = 0;
+    }
+}
+
+void progress(Rsocket& socket) {
+    take_events(socket);
+    if (socket.cq != nullptr) {
+        take_completions(socket);
+    }
+}
+
+bool arm(Rsocket& socket) {
+    if (socket.cq == nullptr) {
+        return true;
+    }
+    ibv_cq* cq = nullptr;
+    void* context = nullptr;
+    while (ibv_get_cq_event(socket.completions, &cq, &context) == 0) {
+        ibv_ack_cq_events(cq, 1);
+    }
+    ibv_req_notify_cq(socket.cq, 0);
+    return !take_completions(socket);
+}
+
+void wait(Rsocket& socket, std::unique_lock<std::mutex>& lock) {
+    if (socket.somebody_waits) {
+        socket.changed.wait(lock);
+        return;
+    }
+    if (arm(socket)) {
+        pollfd waited[2] = {{.fd = socket.channel->fd, .events = POLLIN, .revents = 0},
+                            {.fd = -1, .events = POLLIN, .revents = 0}};
+        if (socket.completions != nullptr) {
+            waited[1].fd = socket.completions->fd;
+        }
+        socket.somebody_waits = true;
+        lock.unlock();
+        poll(waited, 2, -1);
+        lock.lock();
+        socket.somebody_waits = false;
+    }
+    progress(socket);
+    socket.changed.notify_all();
+}
+
+bool is_readable(const Rsocket& socket) {
+    return socket.queue_count > 0 || socket.received_end || socket.request != nullptr ||
+           socket.state == SocketState::kClosed || socket.state == SocketState::kFailed;
+}
+
+bool is_writable(const Rsocket& socket) {
+    return (socket.state == SocketState::kConnected && socket.credits > 0 &&
+            socket.free_sends != 0) ||
+           socket.state == SocketState::kClosed || socket.state == SocketState::kFailed;
+}
+
+namespace {
+
+/// Sends what fits into a slot; the caller knows that there is one.
+std::size_t send_some(Rsocket& socket, const std::uint8_t* data, std::size_t bytes) {
+    const auto slot = static_cast<std::uint32_t>(__builtin_ctzll(socket.free_sends));
+    std::uint8_t* const from = socket.memory + std::size_t{slot} * kSlotBytes;
+    const std::size_t part_bytes = std::min<std::size_t>(bytes, kSlotBytes);
+    std::copy_n(data, part_bytes, from);
+    ibv_sge part{};
+    part.addr = reinterpret_cast<std::uintptr_t>(from);
+    part.length = static_cast<std::uint32_t>(part_bytes);
+    part.lkey = socket.mr->lkey;
+    ibv_send_wr request{};
+    request.wr_id = slot;
+    request.sg_list = &part;
+    request.num_sge = 1;
+    request.opcode = IBV_WR_SEND_WITH_IMM;
+    request.imm_data = htobe32(kDataBit | socket.owed);
+    ibv_send_wr* bad = nullptr;
+    if (ibv_post_send(socket.id->qp, &request, &bad) != 0) {
+        fail_socket(socket, ECONNRESET);
+        return 0;
+    }
+    socket.owed = 0;
+    socket.free_sends &= ~(std::uint64_t{1} << slot);
+    --socket.credits;
+    ++socket.sends_under_way;
+    return part_bytes;
+}
+
+/// Copies what is there; with `peek` it stays.
+std::size_t read_some(Rsocket& socket, std::uint8_t* out, std::size_t bytes, bool peek) {
+    std::size_t done = 0;
+    std::uint32_t index = 0;
+    std::uint32_t offset = socket.read_offset;
+    while (done < bytes && index < socket.queue_count) {
+        const Received& first = socket.queue[(socket.queue_first + index) % kReceives];
+        const std::size_t part = std::min<std::size_t>(bytes - done, first.bytes - offset);
+        std::copy_n(receive_slot(socket, first.slot) + offset, part, out + done);
+        done += part;
+        offset += static_cast<std::uint32_t>(part);
+        if (offset < first.bytes) {
+            break;
+        }
+        offset = 0;
+        ++index;
+        if (!peek) {
+            post_receive(socket, first.slot);
+            ++socket.owed;
+            socket.queue_first = (socket.queue_first + 1) % kReceives;
+            --socket.queue_count;
+            index = 0;
+        }
+    }
+    if (!peek) {
+        socket.read_offset = offset;
+        if (socket.owed >= kSlots / 2 && socket.state == SocketState::kConnected) {
+            send_control(socket, false);
+        }
+    }
+    return done;
+}
+
+}  // namespace
+
+}  // namespace softib::abi::rdmacm
+
+using namespace softib::abi::rdmacm;
+
+extern "C" {
+
+ssize_t rsend(int number, const void* buf, size_t len, int flags) {
+    const SocketUse socket(number);
+    if (!socket) {
+        return -1;
+    }
+    std::unique_lock lock(socket->mutex);
+    const auto* const data = static_cast<const std::uint8_t*>(buf);
+    std::size_t done = 0;
+    progress(*socket);
+    while (done < len) {
+        if (socket->state == SocketState::kFailed || socket->state == SocketState::kClosed ||
+            socket->sent_end) {
+            return done > 0 ? static_cast<ssize_t>(done)
+                            : fail(socket->state == SocketState::kFailed && socket->error != 0
+                                       ? socket->error
+                                       : EPIPE);
+        }
+        if (socket->state != SocketState::kConnected && socket->state != SocketState::kConnecting) {
+            return fail(ENOTCONN);
+        }
+        if (is_writable(*socket)) {
+            done += send_some(*socket, data + done, len - done);
+            continue;
+        }
+        progress(*socket);
+        if (is_writable(*socket)) {
+            continue;
+        }
+        if (socket->nonblocking || (flags & MSG_DONTWAIT) != 0) {
+            return done > 0 ? static_cast<ssize_t>(done) : fail(EAGAIN);
+        }
+        wait(*socket, lock);
+    }
+    return static_cast<ssize_t>(done);
+}
+
+ssize_t rrecv(int number, void* buf, size_t len, int flags) {
+    const SocketUse socket(number);
+    if (!socket) {
+        return -1;
+    }
+    std::unique_lock lock(socket->mutex);
+    auto* const out = static_cast<std::uint8_t*>(buf);
+    const bool peek = (flags & MSG_PEEK) != 0;
+    std::size_t done = 0;
+    progress(*socket);
+    while (len > 0) {
+        done += read_some(*socket, out + done, len - done, peek);
+        if (done == len || (done > 0 && (peek || (flags & MSG_WAITALL) == 0))) {
+            break;
+        }
+        if (socket->state == SocketState::kFailed) {
+            return done > 0 ? static_cast<ssize_t>(done) : fail(socket->error);
+        }
+        if (socket->received_end || socket->reads_no_more ||
+            socket->state == SocketState::kClosed) {
+            break;
+        }
+        if (socket->state != SocketState::kConnected && socket->state != SocketState::kConnecting) {
+            return fail(ENOTCONN);
+        }
+        if (socket->nonblocking || (flags & MSG_DONTWAIT) != 0) {
+            return done > 0 ? static_cast<ssize_t>(done) : fail(EAGAIN);
+        }
+        wait(*socket, lock);
+    }
+    return static_cast<ssize_t>(done);
+}
+
+}  // extern "C"
