@@ -26,9 +26,12 @@ struct EthernetPort {
 
 struct EthernetPlan {
     std::string base = kEthernetBase;
-    /// "h0=10.0.0.1,h1/mlx5_1=fd00::7": of a host's first HCA, or of the one that is named.
+    /// "10.0.0.1=h0,fd00::7=h1/mlx5_1": of a host's first HCA, or of the one that is named.
     std::string addresses{};
 };
+
+/// The IP address that a GID is, as people write it.
+std::string ip_text(const Gid& gid);
 
 /// Of each HCA in the arena's order; the text of an error is for the user.
 std::expected<std::vector<EthernetPort>, std::string> plan_ethernet_ports(

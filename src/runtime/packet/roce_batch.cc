@@ -49,8 +49,8 @@ RoceBatches::Batch& RoceBatches::place_for(int fd, const Gid& to, std::uint32_t 
         if (batch.fd != fd || batch.to != to) {
             continue;
         }
-        if (!batch.closed && bytes <= batch.packet_bytes && batch.count < kPacketsMax &&
-            batch.bytes + bytes <= kBatchBytes) {
+        if (batching_ && !batch.closed && bytes <= batch.packet_bytes &&
+            batch.count < kPacketsMax && batch.bytes + bytes <= kBatchBytes) {
             return batch;
         }
         break;  // What is sent to the same place stays in order.
@@ -104,8 +104,9 @@ bool RoceBatches::send(const Batch* from, std::uint32_t count, std::uint32_t& se
     const int done = sendmmsg(from->fd, messages.data(), count, 0);
     if (done < 0) {
         const bool later = errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
-        sent =
-            later ? 0 : 1;  // Unreachable, or refused by an earlier one: lost, as on any network.
+        // Not on a way that cannot cut them: what is lost now is sent again, one at a time.
+        batching_ = batching_ && errno != EIO;
+        sent = later ? 0 : 1;  // The rest, as the unreachable, is lost as on any network.
         return !later;
     }
     sent = static_cast<std::uint32_t>(done);

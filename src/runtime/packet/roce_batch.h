@@ -42,6 +42,7 @@ class RoceBatches {
     std::vector<Batch> batches_;
     std::uint32_t first_ = 0;  ///< Those before have left.
     std::uint32_t used_ = 0;
+    bool batching_ = true;
 };
 
 }  // namespace softib::packet

@@ -203,6 +203,7 @@ void RoceWire::take(std::uint32_t hca, std::span<const std::uint8_t> datagram,
     if (!is_up(hca)) {
         return;
     }
+    // A socket does not show TOS and TTL, and the ICRC does not cover them.
     const wire::Grh route{.hop_lmt = 64, .sgid = from.gid, .dgid = arena_.hcas[hca].ip_gid};
     // Who has the other end is not known, nor what it wrote into a field that we cannot see.
     const auto packet = wire::parse_roce_payload(
