@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -39,8 +40,8 @@ constexpr char kProcessName[] = "softib-carrier";
 
 }  // namespace
 
-std::expected<void, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
-                                               double link_scale) {
+std::expected<pid_t, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
+                                                double link_scale) {
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child < 0) {
@@ -50,7 +51,12 @@ std::expected<void, std::string> start_carrier(const FabricRef& fabric, const to
     if (child == 0) {
         become_carrier(fabric, graph, link_scale, parent);
     }
-    return {};
+    return child;
+}
+
+void end_carrier(pid_t carrier) {
+    kill(carrier, SIGKILL);
+    waitpid(carrier, nullptr, 0);
 }
 
 }  // namespace softib::app

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <sys/types.h>
+
 #include <expected>
 #include <string>
 
@@ -11,7 +13,10 @@ namespace softib::app {
 
 /// Starts the process that carries the fabric's packets, a child of the daemon that ends with it.
 /// The daemon's socket is open; the carrier attaches once the daemon serves.
-std::expected<void, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
-                                               double link_scale);
+std::expected<pid_t, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
+                                                double link_scale);
+
+/// Returns when it is gone, and with it the addresses that it held.
+void end_carrier(pid_t carrier);
 
 }  // namespace softib::app

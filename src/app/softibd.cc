@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "app/carrier_process.h"
@@ -188,10 +189,13 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
     if (auto started = daemon.start(); !started) {
         return started;
     }
+    std::optional<pid_t> carrier;
     if (built->description.data_path == live::DataPath::kPacket) {
-        if (auto started = start_carrier(fabric, built->graph, built->description.link_scale); !started) {
-            return started;
+        auto started = start_carrier(fabric, built->graph, built->description.link_scale);
+        if (!started) {
+            return std::unexpected(started.error());
         }
+        carrier = *started;
     }
     ManagerProgram manager;  // Ends before the daemon does.
     if (auto started = manager.start(fabric, built->description, built->graph.hosts.front().name);
@@ -206,6 +210,9 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
     live::log_info("fabric {} ends", fabric.name);
     if (options.lifeline_fd >= 0) {
         end_programs(fabric.dir);
+    }
+    if (carrier) {
+        end_carrier(*carrier);
     }
     remove_fabric(fabric);
     return {};

@@ -100,6 +100,13 @@ def cable_out(fabric):
     return pingpong(fabric, "ibv_rc_pingpong", "-c -n 50")
 
 
+def again_and_again():
+    """When a fabric is down, its addresses are free."""
+    for _ in range(5):
+        with Fabric("--hosts", "1", *ADDRESSES):
+            pass
+
+
 def counted(fabric):
     """What leaves one port arrives at the other."""
     def counter(host, name):
@@ -136,6 +143,7 @@ def main():
         case("a cable is out and in", lambda: cable_out(fabric))
         case("the wire", lambda: on_the_wire(fabric))
         case("an address is taken", lambda: taken_address(fabric))
+    report.case("RoCEv2", "one fabric after the other", again_and_again)
     return report.finish()
 
 
