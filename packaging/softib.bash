@@ -21,6 +21,9 @@ _softib() {
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
         --host-pattern --arena --sm --sm-args --engine --partitions --lid-file --lmc --qos --max-op-vls
         --vlarb-high --vlarb-low --high-limit --sl2vl --addresses"
+        --host-pattern --arena --link-layer --roce-address-base --roce-addresses --sm --sm-args
+        --engine --partitions --lid-file --lmc --qos --max-op-vls
+        --vlarb-high --vlarb-low --high-limit --sl2vl"
     COMPREPLY=()
 
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -42,6 +45,7 @@ _softib() {
         -f | --fabric) words=$(_softib_fabrics) ;;
         --topology) words="single-switch fat-tree torus dragonfly" ;;
         --sm) words="softib opensm none" ;;
+        --link-layer) words="infiniband ethernet" ;;
         --mpi) words="openmpi mpich" ;;
         --generation) words="EDR HDR NDR XDR" ;;
         -c | --config | --from | --partitions | --lid-file | --dot | --svg | --ibnetdiscover | --ibsim)

@@ -27,7 +27,7 @@ struct EthernetPort {
 struct EthernetPlan {
     std::string base = kEthernetBase;
     /// "h0=10.0.0.1,h1/mlx5_1=fd00::7": of a host's first HCA, or of the one that is named.
-    std::string addresses;
+    std::string addresses{};
 };
 
 /// Of each HCA in the arena's order; the text of an error is for the user.

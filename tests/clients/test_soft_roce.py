@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Linux's own Soft-RoCE as the peer of our HCA on Ethernet: a kernel in an emulated machine, on a TAP
+device in a network namespace of the test's own. Programs on both sides are unmodified."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from softib_test import Fabric, Failure, Report, free_port, listening, need_programs, skip
+from soft_roce_guest import PROGRAMS, Guest, root_with_kernel
+
+HOST, GUEST = "10.77.0.1", "10.77.0.2"
+TAP = "softib0"
+INSIDE = "SOFTIB_TEST_INSIDE"
+PATIENT = ["-u", "19"]  # perftest: 2 s until a retry; the guest is slow.
+
+PINGPONGS = ["ibv_rc_pingpong -c -n 200", "ibv_rc_pingpong -c -n 20 -s 65536",
+             "ibv_uc_pingpong -c -n 20 -s 512", "ibv_ud_pingpong -c -n 100 -s 1024"]
+# Our HCA has room for 16 READs at a time; Soft-RoCE offers more.
+PERFTEST = ["ib_send_bw -n 100 -s 65536", "ib_write_bw -n 100 -s 65536",
+            "ib_read_bw -n 100 -s 65536 -o 16", "ib_send_bw -n 100 -s 64"]
+
+
+def enter_namespace():
+    """Runs the test again where it may make a network device. Needs no rights."""
+    if os.environ.get(INSIDE):
+        return
+    if subprocess.run(["unshare", "-Urn", "true"], capture_output=True).returncode != 0:
+        skip("user and network namespaces are not allowed here")
+    os.execvpe("unshare", ["unshare", "-Urn", sys.executable, *sys.argv], {**os.environ, INSIDE: "1"})
+
+
+def make_network():
+    for command in (f"tuntap add {TAP} mode tap", f"address add {HOST}/24 dev {TAP}",
+                    f"link set {TAP} up", "link set lo up"):
+        result = subprocess.run(["ip", *command.split()], capture_output=True, text=True)
+        if result.returncode != 0:
+            skip(f"ip {command}: {result.stderr.strip()}")
+
+
+def check(command, ours, theirs):
+    status, output = theirs
+    both = f"{ours}\nguest: status {status}\n{output}"
+    if ours.timed_out or ours.status != 0 or status != 0 or "invalid data" in both:
+        raise Failure(both)
+    wanted = r"^\d+ iters in " if "pingpong" in command else r"^ *\d+ +\d+ +[\d.]+ +[\d.]+"
+    if not re.search(wanted, ours.output, re.MULTILINE):
+        raise Failure(both)
+    return both
+
+
+def commands(command, port):
+    """The same program on our side and on theirs: GIDs have other numbers there."""
+    program, *args = command.split()
+    gid = "-g" if "pingpong" in program else "-x"
+    more = [] if "pingpong" in program else ["-F", *PATIENT]
+    return ([program, "-d", "mlx5_0", gid, "0", "-p", str(port), *args, *more],
+            " ".join([program, "-d rxe0", gid, "1 -p", str(port), *args, *more]))
+
+
+def we_serve(fabric, guest, command):
+    port = free_port()
+    ours, theirs = commands(command, port)
+    server = fabric.start("h0", ours)
+    server.wait_until(lambda: listening(port), "listening")
+    answer = guest.run(f"{theirs} {HOST}")
+    return check(command, server.wait(), answer)
+
+
+def they_serve(fabric, guest, command):
+    port = free_port()
+    ours, theirs = commands(command, port)
+    guest.start(f"{theirs} & while ! netstat -ltn | grep -q :{port}; do sleep 0.1; done; "
+                f"echo ready {port}; wait $!")
+    guest.wait_for(f"ready {port}")
+    result = fabric.run("h0", [*ours, GUEST], timeout_s=120)
+    return check(command, result, guest.answer())
+
+
+def main():
+    need_programs("qemu-system-x86_64", "busybox", "cpio", "unshare", *PROGRAMS)
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        skip("no /dev/net/tun")
+    if shutil.which("modprobe", path="/sbin:/usr/sbin") is None:
+        skip("not installed: kmod; run 'make deps'")
+    if root_with_kernel() is None:
+        skip("no kernel with rdma_rxe: install linux-image-amd64, or unpack the package somewhere and "
+             "set SOFTIB_GUEST_ROOT")
+    enter_namespace()
+    make_network()
+    report = Report("soft_roce")
+    with Guest(TAP, GUEST) as guest, Fabric("--hosts", "1", "--link-layer", "ethernet",
+                                            "--roce-addresses", f"h0={HOST}") as fabric:
+        for command in PINGPONGS + PERFTEST:
+            report.case("Soft-RoCE is the client", command, lambda: we_serve(fabric, guest, command))
+            report.case("Soft-RoCE is the server", command, lambda: they_serve(fabric, guest, command))
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
