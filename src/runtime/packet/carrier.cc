@@ -208,7 +208,7 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
     if (auto started = carrier.start(); !started) {
         return started;
     }
-    process->arena.header->carrier.store(process->owner, std::memory_order_release);
+    process->arena.header->carrier.store(process->lock_word, std::memory_order_release);
     carrier.run();
 }
 
