@@ -269,6 +269,22 @@ TEST(FabricName, OnlyWhatIsSafeAsAFileName) {
     EXPECT_FALSE(check_fabric_name(std::string(49, 'a')));
 }
 
+TEST(Config, PortsOnEthernetAreKept) {
+    Description description;
+    ASSERT_TRUE(apply_flag("link_layer", "ethernet", description));
+    ASSERT_TRUE(apply_flag("roce_address_base", "127.60.0.0", description));
+    ASSERT_TRUE(apply_flag("roce_addresses", "10.0.0.1=h0", description));
+    EXPECT_FALSE(apply_flag("link_layer", "token-ring", description));
+    Description again;
+    ASSERT_TRUE(parse_description(to_toml(description), "x.toml", again));
+    EXPECT_EQ(again.link_layer, live::LinkLayer::kEthernet);
+    EXPECT_EQ(again.ethernet.base, "127.60.0.0");
+    EXPECT_EQ(again.ethernet.addresses, "10.0.0.1=h0");
+    EXPECT_TRUE(generate(again));
+    ASSERT_TRUE(apply_flag("sm", "opensm", again));
+    EXPECT_NE(generate(again).error().find("--link-layer"), std::string::npos);
+}
+
 TEST(Config, ManagerAndItsArgumentsAreKept) {
     Description description;
     ASSERT_TRUE(apply_flag("sm", "opensm", description));

@@ -30,6 +30,7 @@ for module in $(cat /modules.txt); do insmod $module; done
 /usr/bin/ip link set lo up
 /usr/bin/ip link set eth0 up
 /usr/bin/ip address add {address}/24 dev eth0
+/usr/bin/ip address add {address6}/64 dev eth0 nodad
 /usr/bin/rdma link add rxe0 type rxe netdev eth0
 stty -echo
 echo {done} $?
@@ -56,8 +57,8 @@ def libraries_of(program):
 class Guest:
     """Starts with `with`; then run(command) gives status and output of a shell command in it."""
 
-    def __init__(self, tap, address):
-        self.tap, self.address = tap, address
+    def __init__(self, tap, address, address6):
+        self.tap, self.address, self.address6 = tap, address, address6
         self.root, self.version = root_with_kernel()
 
     def __enter__(self):
@@ -107,7 +108,7 @@ class Guest:
             self.copy(tree, str(module), "/" + str(module.relative_to(self.root)))
         (tree / "modules.txt").write_text(
             "".join(f"/{module.relative_to(self.root)}\n" for module in modules))
-        (tree / "init").write_text(INIT.format(address=self.address, done=DONE))
+        (tree / "init").write_text(INIT.format(address=self.address, address6=self.address6, done=DONE))
         (tree / "init").chmod(0o755)
         names = subprocess.run(["find", "."], cwd=tree, capture_output=True, check=True).stdout
         archive = subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=tree, input=names,

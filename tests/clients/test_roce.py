@@ -92,6 +92,14 @@ def taken_address(fabric):
     return str(second)
 
 
+def cable_out(fabric):
+    """A port without a cable is down; with it, it is active at once: nobody manages it."""
+    for state, shown in (("down", "PORT_DOWN"), ("up", "PORT_ACTIVE")):
+        fabric.command("link", "-f", fabric.name, state, "h0/mlx5_0").check()
+        show(fabric, "ibv_devinfo", shown)
+    return pingpong(fabric, "ibv_rc_pingpong", "-c -n 50")
+
+
 def counted(fabric):
     """What leaves one port arrives at the other."""
     def counter(host, name):
@@ -125,6 +133,7 @@ def main():
             case(command, lambda: perftest(fabric, command))
         case("no connection without a GID", lambda: without_gid(fabric))
         case("packets are counted", lambda: counted(fabric))
+        case("a cable is out and in", lambda: cable_out(fabric))
         case("the wire", lambda: on_the_wire(fabric))
         case("an address is taken", lambda: taken_address(fabric))
     return report.finish()

@@ -3,6 +3,7 @@
 """Linux's own Soft-RoCE as the peer of our HCA on Ethernet: a kernel in an emulated machine, on a TAP
 device in a network namespace of the test's own. Programs on both sides are unmodified."""
 
+import ipaddress
 import os
 import pathlib
 import re
@@ -15,6 +16,7 @@ from softib_test import Fabric, Failure, Report, free_port, listening, need_prog
 from soft_roce_guest import PROGRAMS, Guest, root_with_kernel
 
 HOST, GUEST = "10.77.0.1", "10.77.0.2"
+HOST6, GUEST6 = "fd77::1", "fd77::2"
 TAP = "softib0"
 INSIDE = "SOFTIB_TEST_INSIDE"
 PATIENT = ["-u", "19"]  # perftest: 2 s until a retry; the guest is slow.
@@ -37,7 +39,8 @@ def enter_namespace():
 
 def make_network():
     for command in (f"tuntap add {TAP} mode tap", f"address add {HOST}/24 dev {TAP}",
-                    f"link set {TAP} up", "link set lo up"):
+                    f"address add {HOST6}/64 dev {TAP} nodad", f"link set {TAP} up",
+                    "link set lo up"):
         result = subprocess.run(["ip", *command.split()], capture_output=True, text=True)
         if result.returncode != 0:
             skip(f"ip {command}: {result.stderr.strip()}")
@@ -54,32 +57,41 @@ def check(command, ours, theirs):
     return both
 
 
-def commands(command, port):
-    """The same program on our side and on theirs: GIDs have other numbers there."""
+def commands(command, port, their_gid):
+    """The same program on our side and on theirs."""
     program, *args = command.split()
     gid = "-g" if "pingpong" in program else "-x"
     more = [] if "pingpong" in program else ["-F", *PATIENT]
     return ([program, "-d", "mlx5_0", gid, "0", "-p", str(port), *args, *more],
-            " ".join([program, "-d rxe0", gid, "1 -p", str(port), *args, *more]))
+            " ".join([program, "-d rxe0", gid, str(their_gid), "-p", str(port), *args, *more]))
 
 
-def we_serve(fabric, guest, command):
+def we_serve(fabric, guest, host, their_gid, command):
     port = free_port()
-    ours, theirs = commands(command, port)
-    server = fabric.start("h0", ours)
+    ours, theirs = commands(command, port, their_gid)
+    server = fabric.start(host, ours)
     server.wait_until(lambda: listening(port), "listening")
     answer = guest.run(f"{theirs} {HOST}")
     return check(command, server.wait(), answer)
 
 
-def they_serve(fabric, guest, command):
+def they_serve(fabric, guest, host, their_gid, command):
     port = free_port()
-    ours, theirs = commands(command, port)
+    ours, theirs = commands(command, port, their_gid)
     guest.start(f"{theirs} & while ! netstat -ltn | grep -q :{port}; do sleep 0.1; done; "
                 f"echo ready {port}; wait $!")
     guest.wait_for(f"ready {port}")
-    result = fabric.run("h0", [*ours, GUEST], timeout_s=120)
+    result = fabric.run(host, [*ours, GUEST], timeout_s=120)
     return check(command, result, guest.answer())
+
+
+def gid_index(guest, address):
+    """Where the guest has the GID that is this address."""
+    groups = ipaddress.ip_address(address if ":" in address else f"::ffff:{address}").exploded
+    status, output = guest.run(f"grep -l {groups} /sys/class/infiniband/rxe0/ports/1/gids/*")
+    if status != 0:
+        raise Failure(f"the guest has no GID {groups}\n{output}")
+    return int(re.search(r"gids/(\d+)", output)[1])
 
 
 def main():
@@ -94,11 +106,17 @@ def main():
     enter_namespace()
     make_network()
     report = Report("soft_roce")
-    with Guest(TAP, GUEST) as guest, Fabric("--hosts", "1", "--link-layer", "ethernet",
-                                            "--roce-addresses", f"h0={HOST}") as fabric:
-        for command in PINGPONGS + PERFTEST:
-            report.case("Soft-RoCE is the client", command, lambda: we_serve(fabric, guest, command))
-            report.case("Soft-RoCE is the server", command, lambda: they_serve(fabric, guest, command))
+    with (Guest(TAP, GUEST, GUEST6) as guest,
+          Fabric("--hosts", "2", "--link-layer", "ethernet", "--roce-addresses",
+                 f"{HOST}=h0,{HOST6}=h1") as fabric):
+        for family, host, address, commands_of in (("IPv4", "h0", GUEST, PINGPONGS + PERFTEST),
+                                                   ("IPv6", "h1", GUEST6, PINGPONGS + PERFTEST[:2])):
+            gid = gid_index(guest, address)
+            for command in commands_of:
+                report.case(f"{family}, Soft-RoCE is the client", command,
+                            lambda: we_serve(fabric, guest, host, gid, command))
+                report.case(f"{family}, Soft-RoCE is the server", command,
+                            lambda: they_serve(fabric, guest, host, gid, command))
     return report.finish()
 
 

@@ -2,7 +2,7 @@
 #pragma once
 
 // The quick way through the long part of a packet: where the processor multiplies polynomials, 64
-// bytes a step become 16 that have the same ICRC.
+// or 256 bytes a step become 16 that have the same ICRC.
 
 #include <array>
 #include <cstddef>

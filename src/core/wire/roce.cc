@@ -15,6 +15,7 @@ namespace softib::wire {
 namespace {
 
 constexpr std::size_t kIpv4At = 12;  // Where a mapped GID has the address.
+constexpr std::size_t kIpv4ChecksumAt = 10;
 constexpr std::size_t kBodyBytesMin = Bth::kBytes + kIcrcBytes;
 
 /// The sum of RFC 1071, not yet turned round.
@@ -55,9 +56,11 @@ struct Outer {
     std::span<const std::uint8_t> bytes() const { return std::span(buffer).first(size); }
 };
 
+enum class IpCheckSum : std::uint8_t { kNo, kYes };  ///< The ICRC does not cover it.
+
 /// Around `udp_payload` bytes. Nothing where the addresses are of two families.
 std::optional<Outer> outer_headers(const Grh& route, const RoceFields& fields,
-                                   std::size_t udp_payload) {
+                                   std::size_t udp_payload, IpCheckSum check_sum) {
     if (is_ipv4(route.sgid) != is_ipv4(route.dgid)) {
         return std::nullopt;
     }
@@ -67,18 +70,19 @@ std::optional<Outer> outer_headers(const Grh& route, const RoceFields& fields,
                         .destination_port = kRocePort,
                         .bytes = static_cast<std::uint16_t>(UdpHeader::kBytes + udp_payload)};
     if (is_ipv4(route.sgid)) {
-        Ipv4Header ip{.tos = route.tclass,
+        const Ipv4Header ip{.tos = route.tclass,
                       .total_bytes = static_cast<std::uint16_t>(Ipv4Header::kBytes + udp.bytes),
                       .id = fields.ipv4_id,
                       .dont_fragment = fields.ipv4_dont_fragment,
                       .ttl = route.hop_lmt,
                       .source = ipv4_of(route.sgid),
                       .destination = ipv4_of(route.dgid)};
-        emit(ip, left.first<Ipv4Header::kBytes>());
-        InternetSum sum;
-        sum.add(left.first<Ipv4Header::kBytes>());
-        ip.checksum = static_cast<std::uint16_t>(~sum.folded());
         put(ip, left);
+        if (check_sum == IpCheckSum::kYes) {
+            InternetSum sum;
+            sum.add(std::span(outer.buffer).first<Ipv4Header::kBytes>());
+            store_be(&outer.buffer[kIpv4ChecksumAt], static_cast<std::uint16_t>(~sum.folded()));
+        }
     } else {
         Grh ip = route;
         ip.ip_ver = kGrhIpVersion;
@@ -170,7 +174,7 @@ Gid ipv4_gid(std::uint32_t address) {
 
 std::array<std::uint8_t, Grh::kBytes> roce_network_header(const Grh& route) {
     std::array<std::uint8_t, Grh::kBytes> header{};
-    if (const auto outer = outer_headers(route, {}, route.pay_len)) {
+    if (const auto outer = outer_headers(route, {}, route.pay_len, IpCheckSum::kYes)) {
         const auto ip = outer->bytes().first(outer->size - UdpHeader::kBytes);
         std::ranges::copy(ip, header.end() - static_cast<std::ptrdiff_t>(ip.size()));
     }
@@ -188,7 +192,7 @@ std::expected<Packet, PacketError> parse_roce_payload(std::span<const std::uint8
     }
     const auto body = bytes.first(bytes.size() - kIcrcBytes);
     if (check != CheckIcrc::kNo) {
-        const auto outer = outer_headers(route, fields, bytes.size());
+        const auto outer = outer_headers(route, fields, bytes.size(), IpCheckSum::kNo);
         if (!outer) {
             return std::unexpected(PacketError::kNotRoce);
         }
@@ -291,7 +295,8 @@ std::expected<std::size_t, PacketError> emit_roce_payload(const PacketHeaders& h
     if (out.size() < *body + kIcrcBytes) {
         return std::unexpected(PacketError::kTooShort);
     }
-    const auto outer = headers.grh ? outer_headers(*headers.grh, fields, *body + kIcrcBytes)
+    const auto outer = headers.grh ? outer_headers(*headers.grh, fields, *body + kIcrcBytes,
+                                                   IpCheckSum::kNo)
                                    : std::optional<Outer>();
     if (!outer) {
         return std::unexpected(PacketError::kNotRoce);
@@ -314,7 +319,8 @@ std::expected<std::size_t, PacketError> emit_roce_datagram(const PacketHeaders& 
     if (!size) {
         return size;
     }
-    std::ranges::copy(outer_headers(*headers.grh, fields, *size)->bytes(), out.begin());
+    const auto outer = outer_headers(*headers.grh, fields, *size, IpCheckSum::kYes);
+    std::ranges::copy(outer->bytes(), out.begin());
     return outer_bytes + *size;
 }
 

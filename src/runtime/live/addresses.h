@@ -4,7 +4,8 @@
 // The IP addresses of a fabric's ports. There is no IP over InfiniBand here: the addresses only say
 // which port a program means. Port P (from 1) of the host with index H is 127.(55 + H / 256).(H mod
 // 256).P, which every machine takes for its own without setup: a program's TCP connections work on
-// the same addresses. An IPv6 address that is a port's GID means that port.
+// the same addresses. An IPv6 address that is a port's GID means that port. On Ethernet ports have IP
+// addresses, and these are meant (ethernet_ports.h).
 //
 // Linked into the shims: nothing here allocates, throws or locks.
 

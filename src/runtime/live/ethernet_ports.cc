@@ -38,16 +38,6 @@ std::optional<Gid> parse_address(const std::string& text) {
                                                                     : std::nullopt;
 }
 
-std::string shown(const Gid& gid) {
-    char text[INET6_ADDRSTRLEN]{};
-    if (wire::is_ipv4(gid)) {
-        inet_ntop(AF_INET, &gid.bytes[12], text, sizeof text);
-    } else {
-        inet_ntop(AF_INET6, gid.bytes.data(), text, sizeof text);
-    }
-    return text;
-}
-
 std::optional<Gid> gid_of(const sockaddr* address) {
     if (address != nullptr && address->sa_family == AF_INET) {
         sockaddr_in v4{};
@@ -106,7 +96,7 @@ std::expected<EthernetPort, std::string> find_port(const Gid& gid) {
     return std::unexpected(fmt::format(
         "no network interface of this machine has the address {}: see --roce-addresses, or 'ip "
         "address add'",
-        shown(gid)));
+        ip_text(gid)));
 }
 
 /// The place of "h0" or "h0/mlx5_1" among all HCAs.
@@ -121,8 +111,8 @@ std::optional<std::size_t> find_hca(const topo::Fabric& fabric, std::string_view
             const auto found = std::ranges::find(each.device_names, name.substr(host.size() + 1));
             return found == each.device_names.end()
                        ? std::nullopt
-                       : std::optional(first + static_cast<std::size_t>(
-                                                   found - each.device_names.begin()));
+                       : std::optional(first +
+                                       static_cast<std::size_t>(found - each.device_names.begin()));
         }
         first += each.hcas.size();
     }
@@ -135,14 +125,14 @@ std::expected<void, std::string> give_addresses(const topo::Fabric& fabric, std:
         const std::string_view entry = list.substr(0, list.find(','));
         list.remove_prefix(std::min(list.size(), entry.size() + 1));
         const std::size_t equals = entry.find('=');
-        const auto hca = find_hca(fabric, entry.substr(0, equals));
-        const auto gid = equals == std::string_view::npos
+        const auto gid = parse_address(std::string(entry.substr(0, equals)));
+        const auto hca = equals == std::string_view::npos
                              ? std::nullopt
-                             : parse_address(std::string(entry.substr(equals + 1)));
+                             : find_hca(fabric, entry.substr(equals + 1));
         if (!hca || !gid) {
-            return std::unexpected(fmt::format(
-                "'{}' among the RoCE addresses is not HOST=ADDRESS or HOST/DEVICE=ADDRESS{}", entry,
-                hca ? "" : " with a host and device of this fabric"));
+            return std::unexpected(
+                fmt::format("'{}' among the RoCE addresses is not IP=HOST or IP=HOST/DEVICE{}",
+                            entry, gid ? " with a host and device of this fabric" : ""));
         }
         gids[*hca] = *gid;
     }
@@ -150,6 +140,15 @@ std::expected<void, std::string> give_addresses(const topo::Fabric& fabric, std:
 }
 
 }  // namespace
+
+std::string ip_text(const Gid& gid) {
+    constexpr std::size_t kIpv4At = 12;
+    char text[INET6_ADDRSTRLEN]{};
+    const bool v4 = wire::is_ipv4(gid);
+    inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? &gid.bytes[kIpv4At] : gid.bytes.data(), text,
+              sizeof text);
+    return text;
+}
 
 std::expected<std::vector<EthernetPort>, std::string> plan_ethernet_ports(
     const topo::Fabric& fabric, const EthernetPlan& plan) {

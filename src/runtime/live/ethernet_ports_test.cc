@@ -31,8 +31,8 @@ TEST(EthernetPorts, EachHasAnAddressOfItsOwn) {
 }
 
 TEST(EthernetPorts, AddressesMayBeGiven) {
-    const auto ports = plan_ethernet_ports(
-        two_hosts(), {.addresses = "h1=127.80.0.9,h0/mlx5_1=127.80.0.7"});
+    const auto ports =
+        plan_ethernet_ports(two_hosts(), {.addresses = "127.80.0.9=h1,127.80.0.7=h0/mlx5_1"});
     ASSERT_TRUE(ports) << ports.error();
     EXPECT_EQ((*ports)[0].gid, wire::ipv4_gid(0x7F370001));
     EXPECT_EQ((*ports)[1].gid, wire::ipv4_gid(0x7F500007));
@@ -42,12 +42,12 @@ TEST(EthernetPorts, AddressesMayBeGiven) {
 TEST(EthernetPorts, WhatIsWrongIsSaid) {
     EXPECT_NE(refusal({.base = "here"}).find("'here'"), std::string::npos);
     EXPECT_NE(refusal({.addresses = "h0"}).find("'h0'"), std::string::npos);
-    EXPECT_NE(refusal({.addresses = "h0=first"}).find("'h0=first'"), std::string::npos);
-    EXPECT_NE(refusal({.addresses = "h7=127.0.0.9"}).find("of this fabric"), std::string::npos);
-    EXPECT_NE(refusal({.addresses = "h0/mlx5_4=127.0.0.9"}).find("of this fabric"),
+    EXPECT_NE(refusal({.addresses = "first=h0"}).find("'first=h0'"), std::string::npos);
+    EXPECT_NE(refusal({.addresses = "127.0.0.9=h7"}).find("of this fabric"), std::string::npos);
+    EXPECT_NE(refusal({.addresses = "127.0.0.9=h0/mlx5_4"}).find("of this fabric"),
               std::string::npos);
     // Reserved for documentation (RFC 5737): nobody has it.
-    EXPECT_NE(refusal({.addresses = "h0=192.0.2.77"}).find("192.0.2.77"), std::string::npos);
+    EXPECT_NE(refusal({.addresses = "192.0.2.77=h0"}).find("192.0.2.77"), std::string::npos);
 }
 
 }  // namespace

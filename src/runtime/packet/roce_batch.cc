@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/check.h"
 #include "core/wire/roce.h"
 
 namespace softib::packet {
@@ -42,21 +43,19 @@ RoceBatches::RoceBatches() : batches_(kBatches) {
     }
 }
 
-RoceBatches::Batch* RoceBatches::place_for(int fd, const Gid& to, std::uint32_t bytes) {
+RoceBatches::Batch& RoceBatches::place_for(int fd, const Gid& to, std::uint32_t bytes) {
     for (std::uint32_t i = used_; i-- > first_;) {
         Batch& batch = batches_[i];
         if (batch.fd != fd || batch.to != to) {
             continue;
         }
-        if (!batch.closed && bytes <= batch.packet_bytes && batch.count < kPacketsMax &&
-            batch.bytes + bytes <= kBatchBytes) {
-            return &batch;
+        if (batching_ && !batch.closed && bytes <= batch.packet_bytes &&
+            batch.count < kPacketsMax && batch.bytes + bytes <= kBatchBytes) {
+            return batch;
         }
         break;  // What is sent to the same place stays in order.
     }
-    if (used_ == kBatches) {
-        return nullptr;
-    }
+    SOFTIB_CHECK(has_room());
     Batch& batch = batches_[used_++];
     if (batch.address.bytes == 0 || batch.to != to) {
         batch.address = roce_address(to);
@@ -66,28 +65,24 @@ RoceBatches::Batch* RoceBatches::place_for(int fd, const Gid& to, std::uint32_t 
     batch.packet_bytes = bytes;
     batch.count = batch.bytes = 0;
     batch.closed = false;
-    return &batch;
+    return batch;
 }
 
-bool RoceBatches::add(int fd, const hca::Transmit& transmit) {
+void RoceBatches::add(int fd, const hca::Transmit& transmit) {
     const wire::Grh& route = *transmit.headers.grh;
-    Batch* const batch = place_for(fd, route.dgid, route.pay_len);
-    if (batch == nullptr) {
-        return false;
-    }
+    Batch& batch = place_for(fd, route.dgid, route.pay_len);
     const auto size = hca::emit_roce(
         transmit,
-        {.source_port = wire::kRocePort, .ipv4_id = static_cast<std::uint16_t>(batch->count)},
-        std::span(batch->room).subspan(batch->bytes));
+        {.source_port = wire::kRocePort, .ipv4_id = static_cast<std::uint16_t>(batch.count)},
+        std::span(batch.room).subspan(batch.bytes));
     if (!size) {
         // Its two addresses are of two families: nobody can carry it.
-        used_ -= batch->count == 0 ? 1 : 0;
-        return true;
+        used_ -= batch.count == 0 ? 1 : 0;
+        return;
     }
-    batch->bytes += static_cast<std::uint32_t>(*size);
-    batch->closed = *size < batch->packet_bytes;
-    ++batch->count;
-    return true;
+    batch.bytes += static_cast<std::uint32_t>(*size);
+    batch.closed = *size < batch.packet_bytes;
+    ++batch.count;
 }
 
 bool RoceBatches::send(const Batch* from, std::uint32_t count, std::uint32_t& sent) {
@@ -109,7 +104,9 @@ bool RoceBatches::send(const Batch* from, std::uint32_t count, std::uint32_t& se
     const int done = sendmmsg(from->fd, messages.data(), count, 0);
     if (done < 0) {
         const bool later = errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
-        sent = later ? 0 : 1;  // Unreachable, or refused by an earlier one: lost, as on any network.
+        // Not on a way that cannot cut them: what is lost now is sent again, one at a time.
+        batching_ = batching_ && errno != EIO;
+        sent = later ? 0 : 1;  // The rest, as the unreachable, is lost as on any network.
         return !later;
     }
     sent = static_cast<std::uint32_t>(done);

@@ -17,8 +17,10 @@ class RoceBatches {
   public:
     RoceBatches();
 
-    /// Puts a packet in line for leaving by this socket. False: first flush().
-    bool add(int fd, const hca::Transmit& transmit);
+    /// Whether one more packet finds a place; if not, first flush().
+    bool has_room() const { return used_ < batches_.size(); }
+    /// Puts a packet in line for leaving by this socket.
+    void add(int fd, const hca::Transmit& transmit);
     /// Sends all; false: the kernel has no room now, and the rest stays.
     bool flush();
     bool empty() const { return used_ == first_; }
@@ -34,12 +36,13 @@ class RoceBatches {
         bool closed = false;  ///< Its last one is there.
         std::vector<std::uint8_t> room;
     };
-    Batch* place_for(int fd, const Gid& to, std::uint32_t bytes);
+    Batch& place_for(int fd, const Gid& to, std::uint32_t bytes);
     bool send(const Batch* from, std::uint32_t count, std::uint32_t& sent);
 
     std::vector<Batch> batches_;
     std::uint32_t first_ = 0;  ///< Those before have left.
     std::uint32_t used_ = 0;
+    bool batching_ = true;
 };
 
 }  // namespace softib::packet

@@ -23,22 +23,14 @@ void set_option(int fd, int level, int name, int value) {
     setsockopt(fd, level, name, &value, sizeof value);
 }
 
-std::string shown(const Gid& gid) {
-    char text[INET6_ADDRSTRLEN]{};
-    const bool v4 = wire::is_ipv4(gid);
-    inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? &gid.bytes[kIpv4At] : gid.bytes.data(), text,
-              sizeof text);
-    return text;
-}
-
 std::string why_not_bound(const Gid& gid, int error) {
     if (error == EADDRINUSE) {
         return fmt::format(
             "UDP port {} of {} is taken, perhaps by another fabric: choose other addresses with "
             "--roce-address-base or --roce-addresses",
-            wire::kRocePort, shown(gid));
+            wire::kRocePort, live::ip_text(gid));
     }
-    return fmt::format("cannot bind UDP port {} of {}: {}", wire::kRocePort, shown(gid),
+    return fmt::format("cannot bind UDP port {} of {}: {}", wire::kRocePort, live::ip_text(gid),
                        std::strerror(error));
 }
 

@@ -95,8 +95,8 @@ std::expected<std::unique_ptr<RoceWire>, std::string> RoceWire::open(const live:
         wire->ports_[i].fd = *fd;
         epoll_event event{.events = EPOLLIN, .data = {.u32 = i}};
         if (epoll_ctl(wire->epoll_fd_, EPOLL_CTL_ADD, *fd, &event) != 0) {
-            return std::unexpected(fmt::format("cannot watch RoCE's sockets: {}",
-                                               std::strerror(errno)));
+            return std::unexpected(
+                fmt::format("cannot watch RoCE's sockets: {}", std::strerror(errno)));
         }
     }
     wire->watch_ = std::make_unique<RoceWatch>(arena, wire->epoll_fd_);
@@ -113,7 +113,7 @@ bool RoceWire::run() {
 }
 
 bool RoceWire::watch() {
-    if (!batches_.empty() || holds_ || !turns_.empty()) {
+    if (!batches_.empty() || !turns_.empty()) {
         return false;
     }
     watch_->arm();
@@ -131,15 +131,12 @@ bool RoceWire::transmit() {
         }
     }
     wanting.clear();
-    if ((!batches_.empty() && !batches_.flush()) || (turns_.empty() && !holds_)) {
+    if ((!batches_.empty() && !batches_.flush()) || turns_.empty()) {
         return false;
-    }
-    if (holds_) {
-        holds_ = !batches_.add(holds_fd_, transmit_);
     }
     std::uint32_t budget = kPacketsAtOnce;
     std::size_t done = 0;
-    while (!holds_ && done < turns_.size() && transmit_from(turns_[done], budget)) {
+    while (done < turns_.size() && transmit_from(turns_[done], budget)) {
         ports_[turns_[done++]].wants = false;
     }
     turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(done));
@@ -153,7 +150,7 @@ bool RoceWire::transmit() {
 /// True: it has nothing more to send. Else the budget is spent or there is no room.
 bool RoceWire::transmit_from(std::uint32_t hca, std::uint32_t& budget) {
     Port& port = ports_[hca];
-    for (; budget != 0; --budget) {
+    for (; budget != 0 && (batches_.has_room() || batches_.flush()); --budget) {
         if (!adapters_.poll_transmit(hca, transmit_)) {
             return true;
         }
@@ -162,12 +159,7 @@ bool RoceWire::transmit_from(std::uint32_t hca, std::uint32_t& budget) {
         }
         ++port.xmit_packets;
         port.xmit_words += transmit_.headers.grh->pay_len / kWordBytes;
-        if (!batches_.add(port.fd, transmit_) &&
-            (!batches_.flush() || !batches_.add(port.fd, transmit_))) {
-            holds_ = true;
-            holds_fd_ = port.fd;
-            return false;
-        }
+        batches_.add(port.fd, transmit_);
     }
     return false;
 }
@@ -187,7 +179,8 @@ bool RoceWire::receive() {
 bool RoceWire::receive_at(std::uint32_t hca) {
     Inbox& in = *inbox_;
     in.prepare();
-    const int count = recvmmsg(ports_[hca].fd, in.messages.data(), kMessages, MSG_DONTWAIT, nullptr);
+    const int count =
+        recvmmsg(ports_[hca].fd, in.messages.data(), kMessages, MSG_DONTWAIT, nullptr);
     for (std::size_t i = 0; count > 0 && i < static_cast<std::size_t>(count); ++i) {
         const GidAndPort from = from_socket_address(in.from[i]);
         std::span<const std::uint8_t> left(&in.room[i * kMessageBytes], in.messages[i].msg_len);
@@ -210,11 +203,11 @@ void RoceWire::take(std::uint32_t hca, std::span<const std::uint8_t> datagram,
     if (!is_up(hca)) {
         return;
     }
+    // A socket does not show TOS and TTL, and the ICRC does not cover them.
     const wire::Grh route{.hop_lmt = 64, .sgid = from.gid, .dgid = arena_.hcas[hca].ip_gid};
     // Who has the other end is not known, nor what it wrote into a field that we cannot see.
     const auto packet = wire::parse_roce_payload(
-        datagram, route, {.source_port = from.port, .ipv4_id = place},
-        wire::CheckIcrc::kAnyIpv4Id);
+        datagram, route, {.source_port = from.port, .ipv4_id = place}, wire::CheckIcrc::kAnyIpv4Id);
     if (!packet) {
         return;
     }

@@ -62,8 +62,6 @@ class RoceWire {
     std::unique_ptr<Inbox> inbox_;
     std::unique_ptr<RoceWatch> watch_;
     hca::Transmit transmit_{};
-    bool holds_ = false;  ///< transmit_ has found no place yet
-    int holds_fd_ = -1;   ///< on its way to this socket.
 };
 
 }  // namespace softib::packet
