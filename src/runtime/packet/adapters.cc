@@ -19,6 +19,8 @@ using live::QpType;
 /// Unacknowledged packets of one queue pair: enough for the adapter's own pace, and few enough that
 /// none waits in the network for longer than a timeout.
 constexpr std::uint32_t kWindow = 128;
+/// A link that is down sends nothing; then they go unsaid.
+constexpr std::uint64_t kLastWordsNs = 5'000'000;
 constexpr hca::HcaLimits kLimits{
     .qps = 1U << 19, .cqs = 0, .srqs = live::kSrqsMax, .events = 4096, .group_members = 1U << 16};
 
@@ -72,7 +74,7 @@ void Adapters::forget_dead() {
 
 // Calls.
 
-int Adapters::call(live::Owner owner, const live::CarrierCall& call) {
+std::optional<int> Adapters::call(live::Owner owner, const live::CarrierCall& call) {
     using Call = live::CarrierCall;
     if (call.op == Call::kCreateQp) {
         return create_qp(owner, call.index);
@@ -87,6 +89,16 @@ int Adapters::call(live::Owner owner, const live::CarrierCall& call) {
                 : queue == nullptr || queue->owner != owner) {
         return ENOENT;
     }
+    const bool ends = call.op == Call::kDestroyQp ||
+                      (call.op == Call::kModifyQp && (call.mask & hca::qp_attr::kState) != 0 &&
+                       (call.attr.state == QpState::kReset || call.attr.state == QpState::kErr));
+    if (ends && hcas_[of->hca]->has_responses(of->qpn)) {
+        putting_off_since_ns_ = putting_off_since_ns_ == 0 ? now_ns_ : putting_off_since_ns_;
+        if (now_ns_ - putting_off_since_ns_ < kLastWordsNs) {
+            return std::nullopt;
+        }
+    }
+    putting_off_since_ns_ = 0;
     switch (call.op) {
         case Call::kModifyQp:
             return modify_qp(*of, call.attr, call.mask);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/hca/hca.h"
@@ -32,8 +33,9 @@ class Adapters final : public sim::TransportHosts,
     std::uint32_t port(std::uint32_t hca) const { return ports_[hca]; }
     std::size_t size() const { return hcas_.size(); }
 
-    /// A program's call; 0 or an errno value.
-    int call(live::Owner owner, const live::CarrierCall& call);
+    /// A program's call; 0 or an errno value. Nothing: to be tried again, since what a queue pair
+    /// has yet to answer goes first. A peer may wait for that acknowledgement.
+    std::optional<int> call(live::Owner owner, const live::CarrierCall& call);
     /// The bell of a queue pair has rung.
     void serve(std::uint32_t qp);
     /// Packets do not go by the network: who has other means takes them here, and hands over those
@@ -133,6 +135,7 @@ class Adapters final : public sim::TransportHosts,
     sim::Engine* net_ = nullptr;
     std::uint64_t now_ns_ = 0;
     std::uint64_t next_timeout_ns_ = hca::kNever;
+    std::uint64_t putting_off_since_ns_ = 0;  ///< A call; 0: none.
 };
 
 }  // namespace softib::packet
