@@ -85,6 +85,8 @@ std::expected<int, std::string> open_roce_socket(const Gid& address) {
     } else {
         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
         set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+        // Annex A17 wants no UDP check sum; the kernel takes such datagrams only on request.
+        set_option(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, 1);
     }
     set_option(fd, IPPROTO_UDP, UDP_GRO, 1);
     // Beyond the system's limit only with rights; what is too much is cut by the kernel.

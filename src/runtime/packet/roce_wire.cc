@@ -108,8 +108,14 @@ bool RoceWire::is_up(std::uint32_t hca) const {
 }
 
 bool RoceWire::run() {
-    const bool sent = transmit();
-    return receive() || sent;
+    bool some = transmit();
+    if (receive()) {
+        // Acknowledgements leave before a program that has seen what they are for can take its
+        // queue pair away.
+        transmit();
+        some = true;
+    }
+    return some;
 }
 
 bool RoceWire::watch() {
