@@ -120,6 +120,7 @@ struct Built {
     live::Arena arena;
     live::ManagementOptions management;
     Description description;
+    live::Trunks trunks{};
 };
 
 std::expected<Built, std::string> build(const FabricRef& fabric) {
@@ -146,13 +147,21 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
         options.data_path = description.data_path = live::DataPath::kPacket;
         description.manager = "none";  // Nobody manages the ports of an Ethernet.
     }
+    live::Trunks trunks;
+    if (!description.trunk.empty()) {
+        const auto key = live::read_trunk_key(description.trunk_key);
+        if (!key) {
+            return std::unexpected(key.error());
+        }
+        trunks = {*live::parse_trunks(description.trunk), *key};
+    }
     const live::Arena arena = live::build_arena(*graph, options);
     if (arena.base == nullptr) {
         return std::unexpected(
             fmt::format("cannot make an arena of {} bytes: {}; try a smaller one with --arena",
                         description.arena_bytes, std::strerror(errno)));
     }
-    Built built{std::move(*graph), arena, {}, description};
+    Built built{std::move(*graph), arena, {}, description, std::move(trunks)};
     built.management.own_manager = description.manager == "softib";
     sm::ManagerConfig& manager = built.management.manager;
     manager.engine = description.engine;
@@ -178,12 +187,16 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
         {.dir = fabric.dir,
          .signal_fd = signal_fd,
          .lifeline_fd = options.lifeline_fd,
-         .management = built->management});
+         .management = built->management,
+         .trunks = built->trunks});
     if (auto started = daemon.start(); !started) {
         return started;
     }
     if (built->description.data_path == live::DataPath::kPacket) {
-        if (auto started = start_carrier(fabric, built->graph, built->description.link_scale); !started) {
+        if (auto started = start_carrier(
+                fabric, built->graph,
+                {.dir = fabric.dir, .speed = built->description.link_scale, .trunks = built->trunks});
+            !started) {
             return started;
         }
     }
