@@ -6,12 +6,13 @@
 
 #include "app/fabric_dir.h"
 #include "core/topo/fabric.h"
+#include "runtime/packet/carrier.h"
 
 namespace softib::app {
 
 /// Starts the process that carries the fabric's packets, a child of the daemon that ends with it.
 /// The daemon's socket is open; the carrier attaches once the daemon serves.
 std::expected<void, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
-                                               double link_scale);
+                                               const packet::CarrierOptions& options);
 
 }  // namespace softib::app

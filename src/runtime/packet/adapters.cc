@@ -8,6 +8,7 @@
 #include "runtime/live/cq.h"
 #include "runtime/live/packet_queue.h"
 #include "runtime/live/qp.h"
+#include "runtime/packet/trunk_wire.h"
 
 namespace softib::packet {
 
@@ -389,6 +390,29 @@ void Adapters::before_packet(std::uint32_t port, const wire::PacketHeaders& head
             fetch_receives(*queue);
         }
     }
+}
+
+void Adapters::deliver(sim::Engine& net, std::uint32_t port, const sim::Packet& packet) {
+    if (trunks_ != nullptr && hca_at(port) == nullptr && !body(packet).unknown) {
+        trunks_->leave(port, packet, body(packet));
+        let_go(packet.body);
+        return;
+    }
+    TransportHosts::deliver(net, port, packet);
+}
+
+void Adapters::sent(sim::Engine& net, std::uint32_t port, const sim::Packet& packet) {
+    if (trunks_ != nullptr && is_raw(packet)) {
+        trunks_->entered(port);
+    }
+    TransportHosts::sent(net, port, packet);
+}
+
+void Adapters::dropped(sim::Engine& net, const sim::Packet& packet) {
+    if (trunks_ != nullptr && is_raw(packet) && !body(packet).left) {
+        trunks_->entered(body(packet).port);
+    }
+    TransportHosts::dropped(net, packet);
 }
 
 void Adapters::tapped(sim::Engine&, std::uint32_t port, const sim::Packet& packet) {

@@ -20,6 +20,8 @@
 
 namespace softib::packet {
 
+class TrunkWire;
+
 class Adapters final : public sim::TransportHosts,
                        private hca::CompletionSink,
                        private sim::Engine::KeyReader {
@@ -60,7 +62,13 @@ class Adapters final : public sim::TransportHosts,
     /// see it. After all that was handled.
     void tell();
 
+    /// Packets for ports where a trunk ends are its own; it outlives the network.
+    void set_trunks(TrunkWire* trunks) { trunks_ = trunks; }
+
     // For the network, beside those of TransportHosts.
+    void deliver(sim::Engine& net, std::uint32_t port, const sim::Packet& packet);
+    void sent(sim::Engine& net, std::uint32_t port, const sim::Packet& packet);
+    void dropped(sim::Engine& net, const sim::Packet& packet);
     void tapped(sim::Engine& net, std::uint32_t port, const sim::Packet& packet);
     void refused(sim::Engine& net, std::uint32_t port, bool inbound, const sim::Packet& packet);
 
@@ -133,6 +141,7 @@ class Adapters final : public sim::TransportHosts,
     std::vector<std::uint32_t> wanting_;
     bool has_network_ = true;
     sim::Engine* net_ = nullptr;
+    TrunkWire* trunks_ = nullptr;
     std::uint64_t now_ns_ = 0;
     std::uint64_t next_timeout_ns_ = hca::kNever;
     std::uint64_t putting_off_since_ns_ = 0;  ///< A call; 0: none.
