@@ -55,7 +55,7 @@ int CopyTeam::share(std::uint64_t bytes, Call call, void* context) {
     error_.store(0, std::memory_order_relaxed);
     const std::uint64_t number = (open_.load(std::memory_order_relaxed) >> 32) + 1;
     open_.store(number << 32 | pieces_, std::memory_order_seq_cst);
-    if (sleeping_.load(std::memory_order_seq_cst) != 0) {
+    if (bytes >= kWakeBytesMin - kTailBytes && sleeping_.load(std::memory_order_seq_cst) != 0) {
         bell_.fetch_add(1, std::memory_order_seq_cst);
         futex_wake(bell_);
     }

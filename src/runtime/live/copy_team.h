@@ -16,9 +16,12 @@ namespace softib::live {
 
 class CopyTeam {
   public:
-    static constexpr std::uint32_t kHelpersMax = 3;
+    /// More are no faster where the copy is a system call: they meet at the same page counts.
+    static constexpr std::uint32_t kHelpersMax = 2;
     /// Smaller copies are not worth a second thread.
     static constexpr std::uint64_t kBytesMin = 128 * 1024;
+    /// Smaller ones are not worth waking it.
+    static constexpr std::uint64_t kWakeBytesMin = 256 * 1024;
     static constexpr std::uint64_t kPieceBytes = 64 * 1024;
     /// What the asking thread copies when everything else is in place.
     static constexpr std::uint64_t kTailBytes = 4096;
