@@ -13,6 +13,8 @@ import sys
 import time
 
 RANK = pathlib.Path(__file__).resolve().with_name("nccl_rank.py")
+TRAINING = RANK.with_name("nccl_ddp.py")
+TRAINING_SECONDS = 60
 OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "send_recv", "all_to_all"]
 SIZES = "1K,32K,1M,16M,128M,1G"
 TRANSPORTS = {"sockets": "Socket", "softib": "IB"}
@@ -59,19 +61,15 @@ def end(processes):
         process.wait()
 
 
-def run_ranks(world, transport, options, deadline):
-    """Results of rank 0 by operation and size, and what went wrong."""
-    folder = pathlib.Path(options.work, f"{transport}-{world}")
+def run_script(script, world, transport, folder, arguments, deadline):
+    """What the script's rank 0 wrote, line by line, and what went wrong."""
     folder.mkdir()
-    # Sizes that do not fit into the time are left out by all ranks alike.
-    command = ["--world", str(world), "--port", str(free_port()), "--sizes", options.sizes,
-               "--operations", options.operations, "--seconds", str(max(5, deadline - time.monotonic())),
-               "--result", str(folder / "result")]
+    command = ["--world", str(world), "--port", str(free_port()), "--result", str(folder / "result"), *arguments]
     processes = []
     try:
         for rank in range(world):
             processes.append(subprocess.Popen(
-                ["softib", "exec", f"h{rank}", "--", sys.executable, str(RANK), "--rank", str(rank), *command],
+                ["softib", "exec", f"h{rank}", "--", sys.executable, str(script), "--rank", str(rank), *command],
                 env=nccl_environment(rank, transport, folder / f"nccl-{rank}.log"),
                 stdout=open(folder / f"out-{rank}", "w"), stderr=subprocess.STDOUT, start_new_session=True))
         while any(process.poll() is None for process in processes):
@@ -85,15 +83,45 @@ def run_ranks(world, transport, options, deadline):
         if (folder / "result").exists() else []
     complaint = ""
     if any(statuses) or None in statuses:
-        complaint = f"{world} ranks over {transport}: exit statuses {statuses}\n"
+        complaint = f"{script.name}, {world} ranks over {transport}: exit statuses {statuses}\n"
         first = next((rank for rank, status in enumerate(statuses) if status), 0)
         for name in (f"out-{first}", f"nccl-{first}.log"):
             path = folder / name
             if path.exists():
                 complaint += f"--- {name}\n" + "\n".join(path.read_text(errors="replace").splitlines()[-25:]) + "\n"
-    elif transport == "softib" and not any(result.get("fabric_bytes") for result in results):
+    return results, complaint
+
+
+def run_ranks(world, transport, options, deadline):
+    """Results by operation and size, and what went wrong."""
+    # Sizes that do not fit into the time are left out by all ranks alike.
+    results, complaint = run_script(
+        RANK, world, transport, pathlib.Path(options.work, f"{transport}-{world}"),
+        ["--sizes", options.sizes, "--operations", options.operations,
+         "--seconds", str(max(5, deadline - time.monotonic()))], deadline)
+    if not complaint and transport == "softib" and not any(result.get("fabric_bytes") for result in results):
         complaint = f"{world} ranks over softib: no byte crossed the fabric\n"
     return results, complaint
+
+
+def train(options):
+    """Lines about a training over each transport, and what went wrong."""
+    losses, complaints = {}, []
+    for transport in options.transports.split(","):
+        results, complaint = run_script(TRAINING, 2, transport, pathlib.Path(options.work, f"{transport}-training"), [],
+                                        time.monotonic() + TRAINING_SECONDS)
+        if complaint or not results:
+            complaints.append(complaint or f"training over {transport}: no losses\n")
+            continue
+        losses[transport] = results[0]["losses"]
+        if losses[transport][-1] > losses[transport][0] / 10:
+            complaints.append(f"training over {transport} did not converge: {losses[transport][::50]}\n")
+    if len({tuple(values) for values in losses.values()}) > 1:
+        complaints.append(f"trainings differ: {[values[::50] for values in losses.values()]}\n")
+    lines = [f"| {transport} | {len(values)} | {values[0]:.6f} | {values[-1]:.6f} |"
+             for transport, values in losses.items()]
+    return ["## Training", "", "DistributedDataParallel on 2 ranks (`bench/nccl_ddp.py`), the mean loss of a step:", "",
+            "| transport | steps | first | last |", "|---|---|---|---|", *lines, ""], complaints
 
 
 def version_line(options):
@@ -127,7 +155,8 @@ def main():
     parser.add_argument("--sizes", default=SIZES, help="bytes of a rank, with K, M, G")
     parser.add_argument("--operations", default=",".join(OPERATIONS))
     parser.add_argument("--transports", default=",".join(TRANSPORTS))
-    parser.add_argument("--minutes", type=float, default=8, help="for everything")
+    parser.add_argument("--no-training", dest="training", action="store_false", help="leave out bench/nccl_ddp.py")
+    parser.add_argument("--minutes", type=float, default=8, help="for all collectives")
     parser.add_argument("--mps", default="unknown", help="whether ranks share the GPU by MPS")
     parser.add_argument("--work", required=True, help="directory for logs")
     parser.add_argument("--write", help="also write the table to this file")
@@ -151,6 +180,10 @@ def main():
                   f"{'FAILED' if complaint or wrong else 'all data right'}, "
                   f"{time.monotonic() - now:.0f} s", file=sys.stderr, flush=True)
         lines += table(world, by_transport)
+    if options.training:
+        training, wrong = train(options)
+        lines += training
+        complaints += wrong
     head = ["# NCCL over softib", "",
             "Written by `bash bench/nccl.sh`: all ranks on one GPU, each on a virtual host of its own, sockets and",
             "softib in one run. Every result was compared with what it must be, in every rank.", "",

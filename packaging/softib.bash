@@ -19,7 +19,8 @@ _softib() {
     local command=${COMP_WORDS[1]} fabric= words= i
     local shape="--config --from --topology --hosts --hcas --radix --levels --dimensions
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
-        --host-pattern --arena --link-layer --roce-address-base --roce-addresses --sm --sm-args
+        --host-pattern --arena --data-path --link-scale --link-layer --roce-address-base
+        --roce-addresses --sm --sm-args
         --engine --partitions --lid-file --lmc --qos --max-op-vls
         --vlarb-high --vlarb-low --high-limit --sl2vl --addresses"
     COMPREPLY=()

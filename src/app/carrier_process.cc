@@ -20,7 +20,7 @@ namespace {
 constexpr char kProcessName[] = "softib-carrier";
 
 [[noreturn]] void become_carrier(const FabricRef& fabric, const topo::Fabric& graph,
-                                 double link_scale, pid_t parent) {
+                                 const packet::CarrierOptions& options, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(1);
@@ -31,7 +31,7 @@ constexpr char kProcessName[] = "softib-carrier";
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    const auto carried = packet::carry(graph, {.dir = fabric.dir, .speed = link_scale});
+    const auto carried = packet::carry(graph, options);
     if (live::log_to_file(fabric.dir + "/" + kLogName)) {
         live::log_error("{}", carried.error());
     }
@@ -41,7 +41,7 @@ constexpr char kProcessName[] = "softib-carrier";
 }  // namespace
 
 std::expected<pid_t, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
-                                                double link_scale) {
+                                                const packet::CarrierOptions& options) {
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child < 0) {
@@ -49,7 +49,7 @@ std::expected<pid_t, std::string> start_carrier(const FabricRef& fabric, const t
             fmt::format("cannot start the carrier of packets: {}", std::strerror(errno)));
     }
     if (child == 0) {
-        become_carrier(fabric, graph, link_scale, parent);
+        become_carrier(fabric, graph, options, parent);
     }
     return child;
 }

@@ -108,6 +108,9 @@ std::expected<Description, std::string> describe(const FabricFlags& flags) {
     if (by_flag("lid_file")) {
         description.lid_file = std::filesystem::absolute(description.lid_file);
     }
+    if (by_flag("trunk_key")) {
+        description.trunk_key = std::filesystem::absolute(description.trunk_key);
+    }
     return description;
 }
 

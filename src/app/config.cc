@@ -18,6 +18,7 @@
 #include "app/fabric_dir.h"
 #include "core/sm/routing/engine.h"
 #include "core/topo/netlist.h"
+#include "core/topo/trunk.h"
 
 namespace softib::app {
 
@@ -218,6 +219,27 @@ std::expected<void, std::string> set_ethernet(Description& description, const Va
     return {};
 }
 
+std::expected<void, std::string> set_trunk(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr || text->empty()) {
+        return refuse("a text", value);
+    }
+    if (const auto plans = live::parse_trunks(*text); !plans) {
+        return std::unexpected(fmt::format("is wrong: {}", plans.error()));
+    }
+    description.trunk = *text;
+    return {};
+}
+
+std::expected<void, std::string> set_site(Description& description, const Value& value) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (number == nullptr || *number < 0 || *number >= topo::kSitesMax) {
+        return refuse(fmt::format("a whole number from 0 to {}", topo::kSitesMax - 1), value);
+    }
+    description.site = static_cast<std::uint32_t>(*number);
+    return {};
+}
+
 std::expected<void, std::string> set_link_scale(Description& description, const Value& value) {
     constexpr double kLeast = 1e-6;
     const auto* text = std::get_if<std::string>(&value);
@@ -362,6 +384,18 @@ const std::vector<KeyRule>& rules() {
         {{"roce_addresses", "LIST", "ethernet: addresses of network interfaces, as 10.0.0.1=h0"},
          Form::kText,
          set_ethernet<&live::EthernetPlan::addresses>,
+         About::kOther},
+        {{"trunk", "WHERE", "link to another fabric, over UDP: SWITCH=IP:PORT,PEER-IP:PORT"},
+         Form::kText,
+         set_trunk,
+         About::kOther},
+        {{"trunk_key", "FILE", "the key that both ends of a trunk have: 32 hexadecimal digits"},
+         Form::kText,
+         set_file<&Description::trunk_key>,
+         About::kOther},
+        {{"site", "N", "with trunks: another number for each fabric, so that GUIDs differ"},
+         Form::kNumber,
+         set_site,
          About::kOther},
         {{"link_scale", "PART", "with packets: speed of all links, as a part of their own"},
          Form::kText,
@@ -642,6 +676,9 @@ Result load_description(const std::string& file, Description& description) {
     if (!description.lid_file.empty()) {
         description.lid_file = std::filesystem::absolute(folder / description.lid_file);
     }
+    if (!description.trunk_key.empty()) {
+        description.trunk_key = std::filesystem::absolute(folder / description.trunk_key);
+    }
     if (!description.partitions.empty()) {
         description.partitions = folder / description.partitions;
         if (auto loaded = load_partitions(description); !loaded) {
@@ -699,6 +736,34 @@ Result apply_flag(std::string_view key, const std::string& text, Description& de
     return {};
 }
 
+namespace {
+
+std::expected<topo::Fabric, std::string> with_trunks(topo::Fabric fabric,
+                                                     const Description& description) {
+    if (description.trunk.empty()) {
+        return fabric;
+    }
+    if (description.data_path != live::DataPath::kPacket ||
+        description.link_layer != live::LinkLayer::kInfiniBand) {
+        return std::unexpected("a trunk carries packets of InfiniBand: add --data-path packet");
+    }
+    if (description.trunk_key.empty()) {
+        return std::unexpected("a trunk needs a key that both ends have: add --trunk-key FILE");
+    }
+    const auto plans = live::parse_trunks(description.trunk);
+    if (!plans) {
+        return std::unexpected(plans.error());
+    }
+    for (const live::TrunkPlan& plan : *plans) {
+        if (auto added = topo::add_trunk(fabric, plan.at_switch); !added) {
+            return std::unexpected(added.error().message);
+        }
+    }
+    return fabric;
+}
+
+}  // namespace
+
 std::expected<topo::Fabric, std::string> generate(const Description& description) {
     if (!description.partitions.empty() && description.manager != "softib") {
         return std::unexpected(
@@ -712,11 +777,13 @@ std::expected<topo::Fabric, std::string> generate(const Description& description
             "--link-layer ethernet");
     }
     if (!description.from.empty()) {
-        return read_fabric(description);
+        auto fabric = read_fabric(description);
+        return fabric ? with_trunks(std::move(*fabric), description) : std::move(fabric);
     }
     auto fabric = topo::generate(description.spec);
     if (fabric) {
-        return std::move(*fabric);
+        topo::set_site(*fabric, description.site);
+        return with_trunks(std::move(*fabric), description);
     }
     const std::string& message = fabric.error().message;
     // The generators name the field they refuse first.

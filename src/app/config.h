@@ -28,6 +28,7 @@
 #include "core/topo/fabric.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/ethernet_ports.h"
+#include "runtime/live/trunk_plan.h"
 
 namespace softib::app {
 
@@ -39,6 +40,9 @@ struct Description {
     live::DataPath data_path = live::DataPath::kDirect;
     live::LinkLayer link_layer = live::LinkLayer::kInfiniBand;
     live::EthernetPlan ethernet;  ///< With that link layer.
+    std::string trunk;       ///< See live::parse_trunks; empty: none.
+    std::string trunk_key;   ///< The file with the key of its trunks.
+    std::uint32_t site = 0;  ///< Each fabric that trunks connect has another.
     double link_scale = 1.0;  ///< Packet path: speed of all links, as a part of their own.
     std::string addresses;  ///< IP addresses of ports beside the generated: "10.0.0.1=h0, ...".
     std::string manager = "softib";  ///< Or "opensm", or "none".

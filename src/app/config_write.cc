@@ -25,6 +25,13 @@ void write_other_keys(const Description& description, toml::table& table) {
             table.insert("roce_addresses", description.ethernet.addresses);
         }
     }
+    if (!description.trunk.empty()) {
+        table.insert("trunk", description.trunk);
+        table.insert("trunk_key", description.trunk_key);
+    }
+    if (description.site != 0) {
+        table.insert("site", std::int64_t{description.site});
+    }
     if (description.link_scale != 1.0) {
         table.insert("link_scale", fmt::format("{}", description.link_scale));
     }

@@ -122,6 +122,7 @@ struct Built {
     live::ManagementOptions management;
     live::AddressMap addresses;
     Description description;
+    live::Trunks trunks{};
 };
 
 std::expected<Built, std::string> build(const FabricRef& fabric) {
@@ -148,6 +149,14 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
         options.data_path = description.data_path = live::DataPath::kPacket;
         description.manager = "none";  // Nobody manages the ports of an Ethernet.
     }
+    live::Trunks trunks;
+    if (!description.trunk.empty()) {
+        const auto key = live::read_trunk_key(description.trunk_key);
+        if (!key) {
+            return std::unexpected(key.error());
+        }
+        trunks = {*live::parse_trunks(description.trunk), *key};
+    }
     const live::Arena arena = live::build_arena(*graph, options);
     if (arena.base == nullptr) {
         return std::unexpected(
@@ -158,7 +167,8 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     if (!addresses) {
         return std::unexpected(addresses.error());
     }
-    Built built{std::move(*graph), arena, {}, std::move(*addresses), description};
+    Built built{std::move(*graph), arena, {}, std::move(*addresses), description,
+                std::move(trunks)};
     built.management.own_manager = description.manager == "softib";
     sm::ManagerConfig& manager = built.management.manager;
     manager.engine = description.engine;
@@ -185,13 +195,16 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
          .signal_fd = signal_fd,
          .lifeline_fd = options.lifeline_fd,
          .management = built->management,
-         .addresses = built->addresses});
+         .addresses = built->addresses,
+         .trunks = built->trunks});
     if (auto started = daemon.start(); !started) {
         return started;
     }
     std::optional<pid_t> carrier;
     if (built->description.data_path == live::DataPath::kPacket) {
-        auto started = start_carrier(fabric, built->graph, built->description.link_scale);
+        auto started = start_carrier(
+            fabric, built->graph,
+            {.dir = fabric.dir, .speed = built->description.link_scale, .trunks = built->trunks});
         if (!started) {
             return std::unexpected(started.error());
         }

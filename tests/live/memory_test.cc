@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Regions, windows, device memory: where the bytes land and what is refused.
 #include <cerrno>
+#include <cstdlib>
 
 #include "verbs_rig.h"
 
@@ -56,6 +57,27 @@ TEST(Region, LocalWorkUsesIovaToo) {
     ASSERT_EQ(r.post(p.a.qp.get()), 0);
     EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
     EXPECT_TRUE(same(memory.span(4090, 64), p.b.memory.span(500, 64)));
+}
+
+TEST(Region, LargeTransfersAreWhole) {
+    setenv("SOFTIB_COPY_HELPERS", "2", 1);  // Several threads, also on a machine of few cores.
+    Pair p;
+    const std::uint32_t bytes = 4'000'037;
+    Buffer source(bytes), sink(bytes), back(bytes);
+    source.fill(5);
+    const auto from = reg(p.a, source.data(), bytes);
+    const auto to = reg(p.b, sink.data(), bytes);
+    const auto home = reg(p.a, back.data(), bytes);
+    Send w(IBV_WR_RDMA_WRITE);
+    w.sge(source.address(), bytes, from->lkey).at(sink.address(), to->rkey);
+    ASSERT_EQ(w.post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_TRUE(same(sink.copy(), source.copy()));
+    Send r(IBV_WR_RDMA_READ);
+    r.sge(back.address(), bytes, home->lkey).at(sink.address(), to->rkey);
+    ASSERT_EQ(r.post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_TRUE(same(back.copy(), source.copy()));
 }
 
 TEST(Region, ContentsSurviveRegistration) {

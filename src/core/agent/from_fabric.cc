@@ -97,6 +97,11 @@ Mesh make_mesh(const topo::Fabric& fabric, CounterSource& counters) {
             }
         }
     }
+    for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
+        if (fabric.nodes[i].outside) {
+            mesh.set_outside(i);
+        }
+    }
     return mesh;
 }
 

@@ -76,6 +76,23 @@ void Mesh::connect(End a, End b) {
     train(a);
 }
 
+void Mesh::set_outside(NodeId id) {
+    nodes_[id].outside = true;
+    set_plugged({id, 1}, false);
+}
+
+void Mesh::arrive(const Outbound& inbound, std::uint64_t now_ns) {
+    if (!nodes_[inbound.node].outside) {
+        return;
+    }
+    const End at = peer({inbound.node, 1});
+    const bool directed = class_of(inbound.packet) == MgmtClass::kSubnDirectedRoute;
+    if (at.node != kNoNode && nodes_[at.node].powered && (directed || inbound.by_lid) &&
+        link_up(nodes_[at.node].node, at.port, is_subnet(inbound.packet))) {
+        carry({at, inbound.packet, inbound.by_lid}, now_ns);
+    }
+}
+
 void Mesh::set_plugged(End end, bool plugged) {
     const End other = peer(end);
     if (other.node == kNoNode) {
@@ -180,7 +197,7 @@ void Mesh::settle(NodeId id) {
     while (const std::optional<Change> change = entry.node.poll_change()) {
         changes_.push_back({id, *change});
     }
-    if (entry.powered && entry.node.next_trap_ns() != UINT64_MAX) {
+    if (entry.powered && !entry.outside && entry.node.next_trap_ns() != UINT64_MAX) {
         trapping_.insert(id);
     } else {
         trapping_.erase(id);
@@ -215,6 +232,9 @@ std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, std::optional<PK
         at = peer(at);
     }
     for (std::uint32_t hops = 0; hops < kHopsMax; ++hops) {
+        if (nodes_[at.node].outside) {
+            return at;
+        }
         const Node& node = nodes_[at.node].node;
         if (!link_up(node, at.port, on_vl15)) {
             return std::nullopt;
@@ -301,6 +321,10 @@ std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) {
     if (!end) {
         return std::nullopt;
     }
+    if (nodes_[end->node].outside) {
+        outbound_.push_back({end->node, true, t.packet});
+        return std::nullopt;
+    }
     t.at = *end;
     t.by_lid = false;
     return t;
@@ -316,6 +340,10 @@ std::optional<Mesh::Travelling> Mesh::pass_directed(Travelling t, std::uint64_t 
                 return std::nullopt;
             }
             t.at = peer({t.at.node, step.port});
+            if (nodes_[t.at.node].outside) {
+                outbound_.push_back({t.at.node, false, t.packet});
+                return std::nullopt;
+            }
             return t;
         case RouteStep::kByLid: {
             const wire::Smp<const std::uint8_t> smp(t.packet.mad);
@@ -464,6 +492,15 @@ std::optional<Delivery> Mesh::poll_delivery() {
     Delivery delivery = std::move(deliveries_.front());
     deliveries_.pop_front();
     return delivery;
+}
+
+std::optional<Outbound> Mesh::poll_outbound() {
+    if (outbound_.empty()) {
+        return std::nullopt;
+    }
+    const Outbound outbound = outbound_.front();
+    outbound_.pop_front();
+    return outbound;
 }
 
 std::optional<NodeChange> Mesh::poll_change() {

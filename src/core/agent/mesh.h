@@ -32,6 +32,13 @@ struct Delivery {
     Packet packet;
 };
 
+/// On its way over a trunk, from or to a fabric that is not in this mesh.
+struct Outbound {
+    NodeId node = kNoNode;  ///< Which of those that stand for the outside.
+    bool by_lid = false;    ///< Else by its directed route.
+    Packet packet;
+};
+
 struct NodeChange {
     NodeId node = kNoNode;
     Change change;
@@ -51,6 +58,13 @@ class Mesh {
     End peer(End end) const { return nodes_[end.node].peers[end.port]; }
     bool powered(NodeId id) const { return nodes_[id].powered; }
     bool plugged(End end) const { return nodes_[end.node].plugged[end.port]; }
+
+    /// The node stands for what is at the far end of a trunk, which is not there until its cable is
+    /// plugged: it answers nothing, and what comes to it comes out at poll_outbound().
+    void set_outside(NodeId id);
+    /// What came in over a trunk goes on as from a cable. Nothing of it is taken for granted.
+    void arrive(const Outbound& inbound, std::uint64_t now_ns);
+    std::optional<Outbound> poll_outbound();
 
     /// Pulls a cable or puts it back; kills a node or wakes it, forgetful.
     void set_plugged(End end, bool plugged);
@@ -86,6 +100,7 @@ class Mesh {
         std::vector<End> peers;      ///< By port.
         std::vector<bool> plugged;   ///< By port.
         bool powered = true;
+        bool outside = false;
     };
     struct Travelling {
         End at;  ///< Port 0 of an adapter: starts here.
@@ -117,6 +132,7 @@ class Mesh {
     PerfAgent perf_;
     std::deque<Delivery> deliveries_;
     std::deque<NodeChange> changes_;
+    std::deque<Outbound> outbound_;
     std::set<NodeId> trapping_;
 };
 

@@ -46,6 +46,10 @@ class Hca {
         return context_.counters[static_cast<std::size_t>(what)];
     }
     std::optional<QpAttr> query_qp(Qpn qpn) const;
+    bool has_responses(Qpn qpn) const {
+        const QueuePair* qp = find(qpn);
+        return qp != nullptr && qp->has_responses();
+    }
     /// Receive requests that wait, of a queue pair's own queue or of a shared one.
     std::uint32_t receives_waiting(Qpn qpn) const;
     std::uint32_t receives_waiting(SrqId srq) const;

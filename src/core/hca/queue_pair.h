@@ -26,6 +26,8 @@ class QueuePair {
     void stop_if_overrun();
     QpAttr attributes() const;
     std::uint64_t deadline_ns() const;
+    /// Acknowledgements or data that are still to be sent for what has arrived.
+    bool has_responses() const { return responder_ && responder_->has_responses(); }
     std::uint32_t receives_waiting() const { return receives_ ? receives_->size() : 0; }
 
     // Commands. `mask`: bits of qp_attr; false: not allowed, and nothing has changed.

@@ -119,6 +119,11 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
         set_state(SmState::kMaster);
         full_wanted_ = true;
         registered_.clear();
+        // Whatever was written by us, he may have written something else since.
+        topology_changed_ = true;
+        for (NodeIndex i = 0; i < subnet_.size(); ++i) {
+            subnet_.node(i).tables_known = false;
+        }
     }
     advance(now_ns);
 }

@@ -10,16 +10,15 @@ namespace softib::wire {
 
 namespace {
 
+constexpr std::size_t kBytesMin = Lrh::kBytes + Bth::kBytes + kIcrcBytes;  ///< Without VCRC.
+
 /// What every port looks at first (IBA vol. 1, 7.3).
-std::expected<void, PacketError> check_link(const Lrh& lrh, std::span<const std::uint8_t> bytes) {
-    const auto covered = bytes.first(bytes.size() - kVcrcBytes);
-    if (load_be<std::uint16_t>(bytes.data() + covered.size()) != vcrc(covered)) {
-        return std::unexpected(PacketError::kVcrc);
-    }
+/// Of the bytes before the VCRC.
+std::expected<void, PacketError> check_link(const Lrh& lrh, std::size_t bytes) {
     if (lrh.lver != 0) {
         return std::unexpected(PacketError::kLinkVersion);
     }
-    if (covered.size() != lrh.pkt_len * kWordBytes) {
+    if (bytes != lrh.pkt_len * kWordBytes) {
         return std::unexpected(PacketError::kLength);
     }
     return {};
@@ -84,16 +83,26 @@ std::string to_string(const PacketHeaders& headers) {
 }
 
 std::expected<Packet, PacketError> parse_packet(std::span<const std::uint8_t> bytes) {
-    if (bytes.size() < Lrh::kBytes + Bth::kBytes + kIcrcBytes + kVcrcBytes) {
+    if (bytes.size() < kBytesMin + kVcrcBytes) {
+        return std::unexpected(PacketError::kTooShort);
+    }
+    const auto covered = bytes.first(bytes.size() - kVcrcBytes);
+    if (load_be<std::uint16_t>(bytes.data() + covered.size()) != vcrc(covered)) {
+        return std::unexpected(PacketError::kVcrc);
+    }
+    return parse_without_vcrc(covered);
+}
+
+std::expected<Packet, PacketError> parse_without_vcrc(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < kBytesMin) {
         return std::unexpected(PacketError::kTooShort);
     }
     Packet packet;
     std::span<const std::uint8_t> left = bytes;
     packet.headers.lrh = take<Lrh>(left);
-    if (const auto good = check_link(packet.headers.lrh, bytes); !good) {
+    if (const auto good = check_link(packet.headers.lrh, bytes.size()); !good) {
         return std::unexpected(good.error());
     }
-    left = left.first(left.size() - kVcrcBytes);
     const bool global = packet.headers.lrh.lnh == LinkNextHeader::kGlobal;
     if (!global && packet.headers.lrh.lnh != LinkNextHeader::kLocal) {
         return std::unexpected(PacketError::kNotIba);
@@ -107,7 +116,7 @@ std::expected<Packet, PacketError> parse_packet(std::span<const std::uint8_t> by
             return std::unexpected(good.error());
         }
     }
-    const auto covered = bytes.first(bytes.size() - kIcrcBytes - kVcrcBytes);
+    const auto covered = bytes.first(bytes.size() - kIcrcBytes);
     if (load_be<std::uint32_t>(bytes.data() + covered.size()) != icrc(covered)) {
         return std::unexpected(PacketError::kIcrc);
     }
@@ -120,13 +129,27 @@ std::expected<Packet, PacketError> parse_packet(std::span<const std::uint8_t> by
 std::expected<std::size_t, PacketError> emit_packet(const PacketHeaders& headers,
                                                     std::span<const std::uint8_t> payload,
                                                     std::span<std::uint8_t> out) {
+    if (out.size() < kVcrcBytes) {
+        return std::unexpected(PacketError::kTooShort);
+    }
+    const auto bytes = emit_without_vcrc(headers, payload, out.first(out.size() - kVcrcBytes));
+    if (!bytes) {
+        return bytes;
+    }
+    store_be(&out[*bytes], vcrc(out.first(*bytes)));
+    return *bytes + kVcrcBytes;
+}
+
+std::expected<std::size_t, PacketError> emit_without_vcrc(const PacketHeaders& headers,
+                                                          std::span<const std::uint8_t> payload,
+                                                          std::span<std::uint8_t> out) {
     const auto body = body_bytes(headers, payload.size());
     if (!body) {
         return std::unexpected(body.error());
     }
     const std::size_t behind_grh = *body + kIcrcBytes;
     const std::size_t before_vcrc = Lrh::kBytes + (headers.grh ? Grh::kBytes : 0) + behind_grh;
-    if (out.size() < before_vcrc + kVcrcBytes) {
+    if (out.size() < before_vcrc) {
         return std::unexpected(PacketError::kTooShort);
     }
     std::span<std::uint8_t> left = out;
@@ -144,8 +167,7 @@ std::expected<std::size_t, PacketError> emit_packet(const PacketHeaders& headers
     }
     emit_body(headers, payload, left.first(*body));
     store_be(&out[before_vcrc - kIcrcBytes], icrc(out.first(before_vcrc - kIcrcBytes)));
-    store_be(&out[before_vcrc], vcrc(out.first(before_vcrc)));
-    return before_vcrc + kVcrcBytes;
+    return before_vcrc;
 }
 
 std::expected<FlowControlPacket, PacketError> parse_flow_control(

@@ -83,6 +83,12 @@ std::expected<std::size_t, PacketError> emit_packet(const PacketHeaders& headers
                                                     std::span<const std::uint8_t> payload,
                                                     std::span<std::uint8_t> out);
 
+/// The same of a packet that ends with its ICRC: on a way that has a check sum of its own.
+std::expected<Packet, PacketError> parse_without_vcrc(std::span<const std::uint8_t> bytes);
+std::expected<std::size_t, PacketError> emit_without_vcrc(const PacketHeaders& headers,
+                                                          std::span<const std::uint8_t> payload,
+                                                          std::span<std::uint8_t> out);
+
 std::expected<FlowControlPacket, PacketError> parse_flow_control(
     std::span<const std::uint8_t> bytes);
 

@@ -121,7 +121,7 @@ struct alignas(64) ArenaHeader {
     std::atomic<std::uint64_t> death_generation;
 
     // The packet path (packet_queue.h).
-    alignas(64) std::atomic<std::uint32_t> carrier;  ///< Owner of the carrier's slot; 0: none yet.
+    alignas(64) std::atomic<std::uint32_t> carrier;  ///< The carrier's name in locks; 0: none yet.
     std::atomic<std::uint32_t> carrier_sleeping;
     std::atomic<std::uint32_t> carrier_doorbell;  ///< Futex word.
     std::atomic<std::uint32_t> counts_asked;      ///< The carrier brings the port totals up to date,

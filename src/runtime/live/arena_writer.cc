@@ -71,9 +71,13 @@ void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry)
                 const std::uint32_t first = std::uint32_t{change.index} * agent::kLftBlock;
                 for (std::uint32_t lid = first; lid < first + agent::kLftBlock && lid < kLftEntries;
                      ++lid) {
-                    arena_.lft(place.index, Lid{static_cast<std::uint16_t>(lid)})
-                        .store(node.forward(Lid{static_cast<std::uint16_t>(lid)}),
-                               std::memory_order_relaxed);
+                    const Lid dlid{static_cast<std::uint16_t>(lid)};
+                    const std::uint8_t port = node.forward(dlid);
+                    arena_.lft(place.index, dlid).store(port, std::memory_order_relaxed);
+                    if (port != agent::kLftNoPath) {
+                        // Perhaps that of a node behind a trunk.
+                        arena_.header->lid_max = std::max(arena_.header->lid_max, lid);
+                    }
                 }
             }
             break;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -63,6 +64,29 @@ struct ForkHandlers {
         static_cast<void>(once);
     }
 };
+
+void Process::size_copy_team() {
+    constexpr std::uint32_t kCopiesPerLook = 1024;
+    if (large_copies_.fetch_add(1, std::memory_order_relaxed) % kCopiesPerLook != 0) {
+        return;
+    }
+    // For tests and for measuring: not what the machine suggests.
+    const char* text = std::getenv("SOFTIB_COPY_HELPERS");
+    if (text != nullptr && text[0] >= '0' && text[0] <= '9' && text[1] == '\0') {
+        copy_team.set_helpers(static_cast<std::uint32_t>(text[0] - '0'));
+        return;
+    }
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0) {
+        return;  // More cores than the set holds: none of them helps.
+    }
+    std::uint32_t processes = 0;
+    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+        processes += arena.procs[p].state.load(std::memory_order_relaxed) == ProcState::kLive;
+    }
+    copy_team.set_helpers(CopyTeam::helpers_for(static_cast<std::uint32_t>(CPU_COUNT(&cores)), processes));
+}
 
 Process* Process::get() {
     const std::lock_guard guard(g_mutex);

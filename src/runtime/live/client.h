@@ -14,6 +14,7 @@
 #include "runtime/live/arena.h"
 #include "runtime/live/channel.h"
 #include "runtime/live/clock.h"
+#include "runtime/live/copy_team.h"
 #include "runtime/live/naming.h"
 #include "runtime/live/protocol.h"
 #include "runtime/live/shm_lock.h"
@@ -47,6 +48,7 @@ class Process {
     ChunkAllocator memory;
     ChannelWriter channels;
     MemoryMap* regions = nullptr;
+    CopyTeam copy_team;
 
     Stripe& next_stripe();
     std::uint32_t next_pd() { return std::uint32_t{owner} << 20 | (++pd_counter_ & 0xFFFFF); }
@@ -61,6 +63,9 @@ class Process {
 
     /// False in a forked child, where this object belongs to the parent.
     bool usable() const { return !inherited_.load(std::memory_order_relaxed); }
+
+    /// Before each large copy: processes that share the cores come and go.
+    void size_copy_team();
 
     // --- progress (progress.cc) ---------------------------------------------------------------
     /// Queue pairs whose head request waits (receiver not ready, no answer). Polls drive them.
@@ -103,6 +108,7 @@ class Process {
     std::atomic<std::uint32_t> pd_counter_{0};
     std::atomic<std::uint32_t> channel_counter_{0};
     std::atomic<std::uint32_t> stripe_counter_{0};
+    std::atomic<std::uint32_t> large_copies_{0};
     std::atomic<bool> helper_started_{false};
     std::mutex progress_mutex_;     ///< Outermost: held while queue pairs are driven.
     std::vector<Qp*> advancing_;    ///< Guarded by progress_mutex_.

@@ -32,6 +32,7 @@ constexpr std::uint64_t kTagListen = std::uint64_t{1} << 32;
 constexpr std::uint64_t kTagEnd = std::uint64_t{2} << 32;
 constexpr std::uint64_t kTagConnection = std::uint64_t{3} << 32;
 constexpr std::uint64_t kTagProcess = std::uint64_t{4} << 32;
+constexpr std::uint64_t kTagTrunk = std::uint64_t{5} << 32;  // run_trunks() looks at all.
 constexpr std::uint64_t kTagKindMask = ~std::uint64_t{0xFFFFFFFF};
 
 std::uint64_t tag_of(std::uint64_t kind, int fd) {
@@ -150,6 +151,14 @@ std::expected<void, std::string> Daemon::start() {
         (options_.lifeline_fd >= 0 && !watch(options_.lifeline_fd, kTagEnd))) {
         return failed("watch the socket");
     }
+    if (auto opened = open_trunks(); !opened) {
+        return opened;
+    }
+    for (const Trunk& trunk : trunks_) {
+        if (!watch(trunk.socket->fd(), kTagTrunk)) {
+            return failed("watch a trunk");
+        }
+    }
     return {};
 }
 
@@ -188,6 +197,7 @@ void Daemon::run() {
         if (next_management_ns_ != UINT64_MAX && next_management_ns_ <= monotonic_ns()) {
             hand_out_mads();
         }
+        run_trunks();
         reclaim_one();
     }
 }

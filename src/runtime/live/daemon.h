@@ -24,6 +24,7 @@
 #include "runtime/live/management.h"
 #include "runtime/live/mcast_table.h"
 #include "runtime/live/protocol.h"
+#include "runtime/live/trunk_socket.h"
 #include "runtime/live/types.h"
 
 namespace softib::live {
@@ -37,6 +38,7 @@ struct DaemonOptions {
     int lifeline_fd = -1;  ///< End of file on it ends the daemon.
     ManagementOptions management{};
     AddressMap addresses{};
+    Trunks trunks{};
 };
 
 class Daemon {
@@ -117,6 +119,10 @@ class Daemon {
     int handle_cm_describe(Message& message) const;
     void hand_out_cm_events();
     int wait_ms() const;
+    std::expected<void, std::string> open_trunks();
+    /// Lets trunks come and go, and takes MADs from them and to them.
+    void run_trunks();
+    void follow_trunk(std::size_t trunk);
 
     const Arena& arena_;
     DaemonOptions options_;
@@ -127,6 +133,14 @@ class Daemon {
     CmClients cm_;
     std::unordered_map<std::uint32_t, std::uint32_t> managers_;  ///< By HCA: who says so.
     std::uint64_t next_management_ns_ = 0;
+    struct Trunk {
+        std::unique_ptr<TrunkSocket> socket;
+        bool up = false;
+        std::uint64_t sessions = 0;         ///< That its socket has seen.
+        std::uint64_t refused_to_tell = 1;  ///< So many refused datagrams are worth a line.
+    };
+    std::vector<Trunk> trunks_;
+    std::uint64_t next_trunk_ns_ = UINT64_MAX;
     int epoll_fd_ = -1;
     int listen_fd_ = -1;
     bool stopping_ = false;

@@ -179,15 +179,15 @@ int Daemon::wait_ms() const {
     if (!dying_.empty()) {
         return 0;
     }
-    if (next_management_ns_ == UINT64_MAX) {
+    const std::uint64_t next = std::min(next_management_ns_, next_trunk_ns_);
+    if (next == UINT64_MAX) {
         return -1;
     }
     const std::uint64_t now = monotonic_ns();
-    if (next_management_ns_ <= now) {
+    if (next <= now) {
         return 0;
     }
-    return static_cast<int>(
-        std::min<std::uint64_t>((next_management_ns_ - now) / kNsPerMs + 1, INT_MAX));
+    return static_cast<int>(std::min<std::uint64_t>((next - now) / kNsPerMs + 1, INT_MAX));
 }
 
 }  // namespace softib::live

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/agent/from_fabric.h"
+#include "core/topo/trunk.h"
 #include "runtime/live/builder.h"
 #include "runtime/live/counters.h"
 #include "runtime/live/log.h"
@@ -27,6 +28,9 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
         } else if (place.kind == NodeRef::kSwitch) {
             switch_nodes_[place.index] = i;
         }
+    }
+    for (const topo::NodeIndex node : topo::trunk_nodes(fabric)) {
+        trunk_nodes_.push_back(node.value);
     }
     if (options.own_manager) {
         // On the first switch; a fabric without one is managed by its first adapter.
@@ -141,6 +145,29 @@ std::optional<Management::Delivery> Management::poll_delivery() {
     Delivery delivery = std::move(deliveries_.front());
     deliveries_.pop_front();
     return delivery;
+}
+
+void Management::set_trunk(std::size_t trunk, bool up, std::uint64_t now_ns) {
+    mesh_.set_plugged({trunk_nodes_[trunk], 1}, up);
+    drive(now_ns);
+}
+
+void Management::arrive(std::size_t trunk, std::span<const std::uint8_t> bytes,
+                        std::uint64_t now_ns) {
+    if (const auto inbound = agent::parse_outbound(bytes, trunk_nodes_[trunk])) {
+        mesh_.arrive(*inbound, now_ns);
+        drive(now_ns);
+    }
+}
+
+std::optional<Management::TrunkMad> Management::poll_trunk() {
+    const auto outbound = mesh_.poll_outbound();
+    if (!outbound) {
+        return std::nullopt;
+    }
+    const auto found = std::ranges::find(trunk_nodes_, outbound->node);
+    return TrunkMad{static_cast<std::size_t>(found - trunk_nodes_.begin()),
+                    agent::emit_outbound(*outbound)};
 }
 
 agent::NodeId Management::node_of(const NodeRef& place) const {

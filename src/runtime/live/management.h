@@ -5,6 +5,7 @@
 // its administration on one of them, and the arena kept in step with what managers write. Programs
 // (libibumad) send from the QP0 and QP1 of their host's ports and get what no agent answers.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "core/agent/mesh.h"
+#include "core/agent/outbound.h"
 #include "core/sm/service/subnet_service.h"
 #include "core/topo/fabric.h"
 #include "runtime/live/arena.h"
@@ -49,6 +51,17 @@ class Management final : public agent::CounterSource {
     };
     /// What arrived at an HCA for a program.
     std::optional<Delivery> poll_delivery();
+
+    /// Trunks are numbered as in the fabric. Whether the other end is there;
+    void set_trunk(std::size_t trunk, bool up, std::uint64_t now_ns);
+    /// a MAD came from there, in bytes;
+    void arrive(std::size_t trunk, std::span<const std::uint8_t> bytes, std::uint64_t now_ns);
+    /// a MAD goes there.
+    struct TrunkMad {
+        std::size_t trunk;
+        std::array<std::uint8_t, agent::kOutboundBytes> bytes;
+    };
+    std::optional<TrunkMad> poll_trunk();
 
     /// For the sake of trying what happens.
     bool set_plugged(const NodeRef& node, std::uint8_t port, bool plugged, std::uint64_t now_ns);
@@ -89,6 +102,7 @@ class Management final : public agent::CounterSource {
     std::uint64_t violations_ = 0;            ///< As the arena counted them when last looked at,
     std::vector<Violations> violations_of_;  ///< and those of each HCA.
     std::vector<agent::NodeId> switch_nodes_;
+    std::vector<agent::NodeId> trunk_nodes_;
     std::optional<sm::SubnetService> service_;
     agent::End service_at_;
     std::deque<Delivery> deliveries_;

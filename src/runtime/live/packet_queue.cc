@@ -46,7 +46,7 @@ bool wait_for_carrier(const Arena& arena) {
 }
 
 bool carrier_alive(const Arena& arena) {
-    return owner_alive(arena, static_cast<Owner>(arena.header->carrier.load()));
+    return holder_alive(arena, arena.header->carrier.load());
 }
 
 void set_bit(std::atomic<std::uint64_t>& word, std::uint32_t bit) {

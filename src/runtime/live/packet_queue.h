@@ -8,6 +8,8 @@
 // (creating, modifying, destroying) is a call, one at a time per process.
 
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <optional>
 
 #include "runtime/live/arena.h"
@@ -89,11 +91,10 @@ void for_each_rung(Bells& bells, Fn&& fn) {
 /// A call to the carrier: 0 or an errno value; EIO: there is no carrier any more.
 int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index,
                  const hca::QpAttr& attr = {}, std::uint32_t mask = 0);
-/// For the carrier: calls fn(owner, call) for every call that waits, then answers it.
-template <typename Fn>
-void for_each_call(const Arena& arena, Fn&& fn);
 void answer_call(CarrierCall& call, int status);
 
+/// For the carrier: calls fn(owner, call) for every call that waits, and answers it with the status
+/// that it returns; nothing: it is to be asked again.
 template <typename Fn>
 void for_each_call(const Arena& arena, Fn&& fn) {
     for (std::uint32_t w = 0; w < std::size(arena.bells->calls); ++w) {
@@ -105,8 +106,13 @@ void for_each_call(const Arena& arena, Fn&& fn) {
             const auto owner =
                 static_cast<Owner>(w * 64 + static_cast<std::uint32_t>(__builtin_ctzll(bits)) + 1);
             CarrierCall& call = arena.proc(owner).carrier_call;
-            if (call.state.load(std::memory_order_acquire) == CarrierCall::kPosted) {
-                answer_call(call, fn(owner, call));
+            if (call.state.load(std::memory_order_acquire) != CarrierCall::kPosted) {
+                continue;
+            }
+            if (const std::optional<int> status = fn(owner, call)) {
+                answer_call(call, *status);
+            } else {
+                word.fetch_or(std::uint64_t{1} << (owner - 1U) % 64);
             }
         }
     }

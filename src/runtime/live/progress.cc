@@ -2,11 +2,6 @@
 // What happens without a caller: waiting requests, timeouts, calls from peers. Programs that poll
 // drive it themselves; the helper thread steps in when they do not, and sleeps for good when
 // nothing waits.
-#include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -14,6 +9,7 @@
 #include "runtime/live/cq.h"
 #include "runtime/live/qp.h"
 #include "runtime/live/service.h"
+#include "runtime/live/thread.h"
 
 namespace softib::live {
 
@@ -22,15 +18,6 @@ namespace {
 /// While something waits and the program polls, the helper only looks in this often.
 constexpr std::uint64_t kLookInNs = 1'000'000;
 constexpr std::uint32_t kBusyLookIns = 8;
-
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t timeout_ns) {
-    timespec t{static_cast<time_t>(timeout_ns / 1'000'000'000), static_cast<long>(timeout_ns % 1'000'000'000)};
-    syscall(SYS_futex, &word, FUTEX_WAIT, value, timeout_ns == 0 ? nullptr : &t, nullptr, 0);
-}
-
-void futex_wake(std::atomic<std::uint32_t>& word) {
-    syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
-}
 
 }  // namespace
 
@@ -136,23 +123,10 @@ void Process::start_helper() {
     if (helper_started_.load(std::memory_order_relaxed)) {
         return;
     }
-    // Signals are the program's business: the helper takes none.
-    sigset_t all;
-    sigset_t old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, 256 * 1024);
-    pthread_t thread;
-    if (pthread_create(&thread, &attr, helper_main, this) == 0) {
-        pthread_setname_np(thread, "softib-helper");
+    if (start_thread("softib-helper", helper_main, this)) {
         helper_started_.store(true, std::memory_order_release);
         slot->helper_ready.store(1, std::memory_order_release);
     }
-    pthread_attr_destroy(&attr);
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
 void Process::stop_helper_in_child() {

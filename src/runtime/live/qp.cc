@@ -379,7 +379,7 @@ Qp::Verdict Qp::do_write(const WorkRequest& wr) {
                        : reinterpret_cast<const char*>(shared_address(arena, *mr, sge.addr, sge.length));
         }
         if (at != nullptr && from != nullptr && sge.length != 0) [[likely]] {
-            copy_ordered(at, from, sge.length);
+            copy_addressed(*process_, at, from, sge.length);
             count(hca::request_cost(format_, hca::WireOp::kWrite, sge.length), hca::ack_cost(format_));
             return {};
         }

@@ -43,6 +43,15 @@ Stretch stretch_at(const Arena& arena, const MrShared& mr, std::uint64_t addr, s
     return {shared, next - addr};
 }
 
+/// Copies [0, length) of something, if it is large with the help of other threads. 0 or errno.
+template <typename Copy>
+int in_pieces(Process& process, std::uint64_t length, Copy&& copy) {
+    if (length >= CopyTeam::kBytesMin) {
+        process.size_copy_team();
+    }
+    return process.copy_team.run(length, copy);
+}
+
 bool by_helper(Process& process, Owner owner, bool write, std::uint64_t va, char* data,
                std::uint64_t length) {
     while (length != 0) {
@@ -63,7 +72,7 @@ bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t 
                 std::uint64_t length) {
     if (mr.owner == process.owner) {
         auto* at = reinterpret_cast<void*>(va);
-        write ? copy_ordered(at, data, length) : copy_ordered(data, at, length);
+        write ? copy_addressed(process, at, data, length) : copy_addressed(process, data, at, length);
         return true;
     }
     const ProcSlot& slot = process.arena.proc(mr.owner);
@@ -72,12 +81,14 @@ bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t 
         if (!owner_alive(process.arena, mr.owner)) {
             return false;
         }
-        iovec local{data, length};
-        iovec remote{reinterpret_cast<void*>(va), length};
         const auto pid = static_cast<pid_t>(slot.pid);
-        const int error = copy_by_system(slot, length, [&] {
-            return write ? process_vm_writev(pid, &local, 1, &remote, 1, 0)
-                         : process_vm_readv(pid, &local, 1, &remote, 1, 0);
+        const int error = in_pieces(process, length, [&](std::uint64_t begin, std::uint64_t end) {
+            const iovec local{data + begin, end - begin};
+            const iovec remote{reinterpret_cast<void*>(va + begin), end - begin};
+            return copy_by_system(slot, end - begin, [&] {
+                return write ? process_vm_writev(pid, &local, 1, &remote, 1, 0)
+                             : process_vm_readv(pid, &local, 1, &remote, 1, 0);
+            });
         });
         if (error == 0) {
             return true;
@@ -95,8 +106,8 @@ bool transfer(Process& process, const MrShared& mr, bool write, std::uint64_t ad
     while (length != 0) {
         const Stretch stretch = stretch_at(process.arena, mr, addr, length);
         if (stretch.shared != nullptr) {
-            write ? copy_ordered(stretch.shared, data, stretch.bytes)
-                  : copy_ordered(data, stretch.shared, stretch.bytes);
+            write ? copy_addressed(process, stretch.shared, data, stretch.bytes)
+                  : copy_addressed(process, data, stretch.shared, stretch.bytes);
         } else if (!by_address(process, mr, write, addr + mr.va_delta, data, stretch.bytes)) {
             return false;
         }
@@ -108,6 +119,15 @@ bool transfer(Process& process, const MrShared& mr, bool write, std::uint64_t ad
 }
 
 }  // namespace
+
+void copy_large(Process& process, void* to, const void* from, std::uint64_t length) {
+    auto* d = static_cast<char*>(to);
+    const auto* s = static_cast<const char*>(from);
+    in_pieces(process, length, [&](std::uint64_t begin, std::uint64_t end) {
+        copy_ordered(d + begin, s + begin, end - begin);
+        return 0;
+    });
+}
 
 bool remote_write_slow(Process& process, const MrShared& mr, std::uint64_t addr, const void* from,
                        std::uint64_t length) {

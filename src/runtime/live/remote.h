@@ -13,6 +13,7 @@
 
 #include "runtime/live/arena.h"
 #include "runtime/live/copy.h"
+#include "runtime/live/copy_team.h"
 
 namespace softib::live {
 
@@ -55,6 +56,17 @@ bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, 
 bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr, bool compare_swap,
                         std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original);
 
+/// Between memory that this process can address; CopyTeam::kBytesMin and more.
+void copy_large(Process& process, void* to, const void* from, std::uint64_t length);
+
+inline void copy_addressed(Process& process, void* to, const void* from, std::uint64_t length) {
+    if (length < CopyTeam::kBytesMin) [[likely]] {
+        copy_ordered(to, from, length);
+    } else {
+        copy_large(process, to, from, length);
+    }
+}
+
 /// Whether a process ended, also while the kernel is still taking it apart.
 bool owner_gone(const Process& process, Owner owner);
 
@@ -65,7 +77,7 @@ std::uint64_t execute_atomic(void* word, bool compare_swap, std::uint64_t compar
 inline bool remote_write(Process& process, const Arena& arena, const MrShared& mr, std::uint64_t addr,
                          const void* from, std::uint64_t length) {
     if (std::byte* to = shared_address(arena, mr, addr, length)) [[likely]] {
-        copy_ordered(to, from, length);
+        copy_addressed(process, to, from, length);
         return true;
     }
     return remote_write_slow(process, mr, addr, from, length);
@@ -74,7 +86,7 @@ inline bool remote_write(Process& process, const Arena& arena, const MrShared& m
 inline bool remote_read(Process& process, const Arena& arena, const MrShared& mr, std::uint64_t addr,
                         void* to, std::uint64_t length) {
     if (const std::byte* from = shared_address(arena, mr, addr, length)) [[likely]] {
-        copy_ordered(to, from, length);
+        copy_addressed(process, to, from, length);
         return true;
     }
     return remote_read_slow(process, mr, addr, to, length);

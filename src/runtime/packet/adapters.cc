@@ -8,6 +8,7 @@
 #include "runtime/live/cq.h"
 #include "runtime/live/packet_queue.h"
 #include "runtime/live/qp.h"
+#include "runtime/packet/trunk_wire.h"
 
 namespace softib::packet {
 
@@ -19,6 +20,8 @@ using live::QpType;
 /// Unacknowledged packets of one queue pair: enough for the adapter's own pace, and few enough that
 /// none waits in the network for longer than a timeout.
 constexpr std::uint32_t kWindow = 128;
+/// A link that is down sends nothing; then they go unsaid.
+constexpr std::uint64_t kLastWordsNs = 5'000'000;
 constexpr hca::HcaLimits kLimits{
     .qps = 1U << 19, .cqs = 0, .srqs = live::kSrqsMax, .events = 4096, .group_members = 1U << 16};
 
@@ -72,7 +75,7 @@ void Adapters::forget_dead() {
 
 // Calls.
 
-int Adapters::call(live::Owner owner, const live::CarrierCall& call) {
+std::optional<int> Adapters::call(live::Owner owner, const live::CarrierCall& call) {
     using Call = live::CarrierCall;
     if (call.op == Call::kCreateQp) {
         return create_qp(owner, call.index);
@@ -87,6 +90,16 @@ int Adapters::call(live::Owner owner, const live::CarrierCall& call) {
                 : queue == nullptr || queue->owner != owner) {
         return ENOENT;
     }
+    const bool ends = call.op == Call::kDestroyQp ||
+                      (call.op == Call::kModifyQp && (call.mask & hca::qp_attr::kState) != 0 &&
+                       (call.attr.state == QpState::kReset || call.attr.state == QpState::kErr));
+    if (ends && hcas_[of->hca]->has_responses(of->qpn)) {
+        putting_off_since_ns_ = putting_off_since_ns_ == 0 ? now_ns_ : putting_off_since_ns_;
+        if (now_ns_ - putting_off_since_ns_ < kLastWordsNs) {
+            return std::nullopt;
+        }
+    }
+    putting_off_since_ns_ = 0;
     switch (call.op) {
         case Call::kModifyQp:
             return modify_qp(*of, call.attr, call.mask);
@@ -377,6 +390,29 @@ void Adapters::before_packet(std::uint32_t port, const wire::PacketHeaders& head
             fetch_receives(*queue);
         }
     }
+}
+
+void Adapters::deliver(sim::Engine& net, std::uint32_t port, const sim::Packet& packet) {
+    if (trunks_ != nullptr && hca_at(port) == nullptr && !body(packet).unknown) {
+        trunks_->leave(port, packet, body(packet));
+        let_go(packet.body);
+        return;
+    }
+    TransportHosts::deliver(net, port, packet);
+}
+
+void Adapters::sent(sim::Engine& net, std::uint32_t port, const sim::Packet& packet) {
+    if (trunks_ != nullptr && is_raw(packet)) {
+        trunks_->entered(port);
+    }
+    TransportHosts::sent(net, port, packet);
+}
+
+void Adapters::dropped(sim::Engine& net, const sim::Packet& packet) {
+    if (trunks_ != nullptr && is_raw(packet) && !body(packet).left) {
+        trunks_->entered(body(packet).port);
+    }
+    TransportHosts::dropped(net, packet);
 }
 
 void Adapters::tapped(sim::Engine&, std::uint32_t port, const sim::Packet& packet) {

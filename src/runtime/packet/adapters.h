@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/hca/hca.h"
@@ -18,6 +19,8 @@
 #include "runtime/sim/transport_hosts.h"
 
 namespace softib::packet {
+
+class TrunkWire;
 
 class Adapters final : public sim::TransportHosts,
                        private hca::CompletionSink,
@@ -32,8 +35,9 @@ class Adapters final : public sim::TransportHosts,
     std::uint32_t port(std::uint32_t hca) const { return ports_[hca]; }
     std::size_t size() const { return hcas_.size(); }
 
-    /// A program's call; 0 or an errno value.
-    int call(live::Owner owner, const live::CarrierCall& call);
+    /// A program's call; 0 or an errno value. Nothing: to be tried again, since what a queue pair
+    /// has yet to answer goes first. A peer may wait for that acknowledgement.
+    std::optional<int> call(live::Owner owner, const live::CarrierCall& call);
     /// The bell of a queue pair has rung.
     void serve(std::uint32_t qp);
     /// Packets do not go by the network: who has other means takes them here, and hands over those
@@ -58,7 +62,13 @@ class Adapters final : public sim::TransportHosts,
     /// see it. After all that was handled.
     void tell();
 
+    /// Packets for ports where a trunk ends are its own; it outlives the network.
+    void set_trunks(TrunkWire* trunks) { trunks_ = trunks; }
+
     // For the network, beside those of TransportHosts.
+    void deliver(sim::Engine& net, std::uint32_t port, const sim::Packet& packet);
+    void sent(sim::Engine& net, std::uint32_t port, const sim::Packet& packet);
+    void dropped(sim::Engine& net, const sim::Packet& packet);
     void tapped(sim::Engine& net, std::uint32_t port, const sim::Packet& packet);
     void refused(sim::Engine& net, std::uint32_t port, bool inbound, const sim::Packet& packet);
 
@@ -131,8 +141,10 @@ class Adapters final : public sim::TransportHosts,
     std::vector<std::uint32_t> wanting_;
     bool has_network_ = true;
     sim::Engine* net_ = nullptr;
+    TrunkWire* trunks_ = nullptr;
     std::uint64_t now_ns_ = 0;
     std::uint64_t next_timeout_ns_ = hca::kNever;
+    std::uint64_t putting_off_since_ns_ = 0;  ///< A call; 0: none.
 };
 
 }  // namespace softib::packet

@@ -17,6 +17,7 @@
 #include "runtime/packet/port_counts.h"
 #include "runtime/packet/roce_wire.h"
 #include "runtime/packet/tables.h"
+#include "runtime/packet/trunk_wire.h"
 #include "runtime/sim/network.h"
 
 namespace softib::packet {
@@ -49,8 +50,16 @@ class Carrier {
         watchers_.set_places(tables_.places(net_));
     }
 
-    /// On Ethernet: opens its sockets.
-    std::expected<void, std::string> start() {
+    /// Opens the sockets of trunks, or those of an Ethernet.
+    std::expected<void, std::string> start(const live::Trunks& trunks) {
+        if (!trunks.plans.empty()) {
+            auto wire = TrunkWire::open(arena_, net_, adapters_, trunks, tables_.trunk_ports(net_));
+            if (!wire) {
+                return std::unexpected(wire.error());
+            }
+            trunks_ = std::move(*wire);
+            adapters_.set_trunks(trunks_.get());
+        }
         if (arena_.header->link_layer != live::LinkLayer::kEthernet) {
             return {};
         }
@@ -102,6 +111,7 @@ class Carrier {
             adapters_.serve(qp);
         });
         busy |= roce_ != nullptr && roce_->run();
+        busy |= trunks_ != nullptr && trunks_->run(now);
         const std::uint64_t events = net_.stats().events;
         busy |= !net_.run_some((now - start_ns_) * link::kPsPerNs, kEventsAtOnce);
         busy |= net_.stats().events != events;
@@ -169,7 +179,13 @@ class Carrier {
             live::carrier_sleep(arena_, kShort);  // The kernel has no room for what is to leave.
             return;
         }
-        const std::uint64_t due = adapters_.next_timeout_ns();
+        if (trunks_ != nullptr && !trunks_->watch()) {
+            live::carrier_sleep(arena_, kShort);  // The peer has no room for it.
+            return;
+        }
+        const std::uint64_t due =
+            std::min(adapters_.next_timeout_ns(),
+                     trunks_ != nullptr ? trunks_->next_timeout_ns() : hca::kNever);
         live::carrier_sleep(arena_,
                             due == hca::kNever ? UINT64_MAX
                             : due > now        ? due - now
@@ -183,6 +199,7 @@ class Carrier {
     Adapters adapters_;
     sim::Network<Adapters> net_;
     std::unique_ptr<RoceWire> roce_;
+    std::unique_ptr<TrunkWire> trunks_;
     live::Stripe& stripe_;
     std::uint64_t start_ns_;
     std::uint64_t spin_ns_;
@@ -205,10 +222,10 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
             fmt::format("the carrier cannot attach to the fabric: {}", std::strerror(errno)));
     }
     Carrier carrier(*process, fabric, options.speed);
-    if (auto started = carrier.start(); !started) {
+    if (auto started = carrier.start(options.trunks); !started) {
         return started;
     }
-    process->arena.header->carrier.store(process->owner, std::memory_order_release);
+    process->arena.header->carrier.store(process->lock_word, std::memory_order_release);
     carrier.run();
 }
 

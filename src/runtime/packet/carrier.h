@@ -10,12 +10,14 @@
 #include <string>
 
 #include "core/topo/fabric.h"
+#include "runtime/live/trunk_plan.h"
 
 namespace softib::packet {
 
 struct CarrierOptions {
     std::string dir;     ///< The fabric's directory, with its daemon serving.
     double speed = 1.0;  ///< Of all links, as a part of what their generations say.
+    live::Trunks trunks{};
 };
 
 /// Attaches to the fabric and carries its packets until the process is killed. Returns only with

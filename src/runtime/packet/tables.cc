@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/topo/trunk.h"
 #include "runtime/live/builder.h"
 
 namespace softib::packet {
@@ -19,6 +20,7 @@ Tables::Tables(const live::Arena& arena, const topo::Fabric& fabric, double spee
     : arena_(arena),
       hca_nodes_(arena.header->hcas),
       switch_nodes_(arena.header->switches),
+      trunk_nodes_(topo::trunk_nodes(fabric)),
       routes_(arena.header->switches),
       speed_(speed) {
     const std::vector<live::NodeRef> places = live::place_nodes(fabric);
@@ -35,6 +37,14 @@ std::vector<std::uint32_t> Tables::hca_ports(const sim::Plant& plant) const {
     std::vector<std::uint32_t> ports;
     for (const std::uint32_t node : hca_nodes_) {
         ports.push_back(plant.port_of(node, 1));
+    }
+    return ports;
+}
+
+std::vector<std::uint32_t> Tables::trunk_ports(const sim::Plant& plant) const {
+    std::vector<std::uint32_t> ports;
+    for (const topo::NodeIndex node : trunk_nodes_) {
+        ports.push_back(plant.port_of(node.value, 1));
     }
     return ports;
 }
@@ -134,6 +144,12 @@ void Tables::read_groups(sim::Engine& net, std::uint32_t sw) {
 }
 
 void Tables::read(sim::Engine& net) {
+    if (is_trunk_.empty()) {
+        is_trunk_.resize(net.port_count());
+        for (const std::uint32_t port : trunk_ports(net)) {
+            is_trunk_[port] = 1;
+        }
+    }
     for (std::uint32_t port = static_cast<std::uint32_t>(block_ps_.size());
          port < net.port_count(); ++port) {
         block_ps_.push_back(static_cast<std::uint32_t>(net.transmit_time(port, link::kBlockBytes)));
@@ -147,6 +163,10 @@ void Tables::read(sim::Engine& net) {
             set_link(net, at, of.faults);
             set_guard(net, at, of);
             if (net.connected(at)) {
+                if (is_trunk_[net.peer(at)] != 0) {
+                    set_state(net, net.peer(at), of.state.load(std::memory_order_relaxed));
+                    set_link(net, net.peer(at), of.faults);
+                }
                 net.set_tap(at, of.taps.load(std::memory_order_relaxed) != 0);
             }
         }

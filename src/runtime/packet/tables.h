@@ -20,6 +20,8 @@ class Tables {
 
     /// Of each HCA in the arena's order, its port in the network.
     std::vector<std::uint32_t> hca_ports(const sim::Plant& plant) const;
+    /// The same of trunks, in the fabric's order: their far ends.
+    std::vector<std::uint32_t> trunk_ports(const sim::Plant& plant) const;
     std::vector<Watchers::Place> places(const sim::Plant& plant) const;
     std::uint32_t switch_node(std::uint32_t sw) const { return switch_nodes_[sw]; }
     std::uint32_t hca_node(std::uint32_t hca) const { return hca_nodes_[hca]; }
@@ -37,6 +39,8 @@ class Tables {
     const live::Arena& arena_;
     std::vector<std::uint32_t> hca_nodes_;     ///< By HCA of the arena: the fabric's node.
     std::vector<std::uint32_t> switch_nodes_;  ///< The same of switches.
+    std::vector<topo::NodeIndex> trunk_nodes_;
+    std::vector<std::uint8_t> is_trunk_;  ///< By port of the network; empty: not looked at yet.
     std::vector<std::vector<std::uint8_t>> routes_;  ///< As last read, by switch and LID.
     double speed_;                               ///< Of all links, as a part of their own.
     std::vector<std::uint32_t> block_ps_;        ///< By port of the network: as it was built,

@@ -145,6 +145,26 @@ std::uint32_t TransportHosts::send_bytes(Engine& net, std::uint32_t port,
     return index;
 }
 
+void TransportHosts::send_packet(Engine& net, std::uint32_t port, const wire::Packet& packet) {
+    const wire::PacketHeaders& headers = packet.headers;
+    const std::uint32_t index = new_body(port);
+    Body& body = bodies_[index];
+    body.raw = true;
+    body.headers = headers;
+    std::ranges::copy(packet.payload,
+                      room_for(body, static_cast<std::uint32_t>(packet.payload.size())).begin());
+    const unsigned marks = (headers.bth.fecn ? packet_flag::kFecn : 0U) |
+                           (headers.bth.becn ? packet_flag::kBecn : 0U);
+    net.inject(port,
+               {.body = index,
+                .dlid = headers.lrh.dlid.value,
+                .slid = headers.lrh.slid.value,
+                .bytes = static_cast<std::uint16_t>(headers.lrh.pkt_len * 4 + wire::kVcrcBytes),
+                .sl = headers.lrh.sl,
+                .flags = static_cast<std::uint8_t>(marks),
+                .tag = kTag});
+}
+
 /// Of a packet that has just begun its way.
 std::uint32_t TransportHosts::new_body(std::uint32_t port) {
     if (free_.empty()) {

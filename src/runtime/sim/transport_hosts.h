@@ -33,6 +33,9 @@ class TransportHosts {
     /// it. At a port with an HCA, which sends on beside it. Returns the number of its body.
     std::uint32_t send_bytes(Engine& net, std::uint32_t port, std::span<const std::uint8_t> bytes);
 
+    /// A whole packet that comes in from elsewhere, at a port without an HCA.
+    void send_packet(Engine& net, std::uint32_t port, const wire::Packet& packet);
+
     /// As a manager wrote it into the port: its queue pairs slow down by it when they hear that
     /// they make congestion.
     void control_congestion(std::uint32_t port, const link::InjectionControl& control);
@@ -77,6 +80,8 @@ class TransportHosts {
     virtual void before_packet(std::uint32_t, const wire::PacketHeaders&) {}
     virtual void after_packet(std::uint32_t, const wire::PacketHeaders&) {}
 
+    /// A packet that uses the body is gone.
+    void let_go(std::uint32_t body);
     hca::Hca* hca_at(std::uint32_t port) const {
         return port < hosts_.size() ? hosts_[port].hca : nullptr;
     }
@@ -96,7 +101,6 @@ class TransportHosts {
     std::uint32_t new_body(std::uint32_t port);
     std::uint32_t keep(std::uint32_t port, const hca::Transmit& transmit);
     static std::span<std::uint8_t> room_for(Body& body, std::uint32_t length);
-    void let_go(std::uint32_t body);
 
     std::vector<Host> hosts_;  ///< By port.
     std::deque<Body> bodies_;  ///< They stay where they are.

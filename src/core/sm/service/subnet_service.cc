@@ -237,8 +237,14 @@ bool SubnetService::may_replicate() const {
     return manager_.state() == SmState::kMaster && manager_.settled();
 }
 
-/// Whether it has all there is to have, or has shown that it does not want it.
+/// Whether it has all there is to have, or has shown that it does not want it. One that is a master
+/// too, because two subnets have become one, has its own.
 bool SubnetService::heir_is_ready() const {
+    const auto other =
+        manager_.heir() ? manager_.others().find(manager_.heir()->value) : manager_.others().end();
+    if (other != manager_.others().end() && other->second.info.sm_state == SmState::kMaster) {
+        return true;
+    }
     const auto copy = manager_.heir() ? copies_.find(manager_.heir()->value) : copies_.end();
     return copy != copies_.end() && copy->second.sender.over() &&
            copy->second.sender.revision() == admin_.revision();

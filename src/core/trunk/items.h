@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What a body is made of: packets, one behind the other, each behind two bytes with its length.
+
+#include <cstdint>
+#include <span>
+
+#include "core/wire/bytes.h"
+
+namespace softib::trunk {
+
+inline constexpr std::size_t kItemHeaderBytes = 2;
+
+inline void put_item_length(std::uint8_t* at, std::size_t bytes) {
+    wire::store_be(at, static_cast<std::uint16_t>(bytes));
+}
+
+/// Calls visit(bytes) for each; false: the body does not end where its last one does.
+bool for_each_item(std::span<const std::uint8_t> body, auto visit) {
+    while (!body.empty()) {
+        if (body.size() < kItemHeaderBytes) {
+            return false;
+        }
+        const std::size_t bytes = wire::load_be<std::uint16_t>(body.data());
+        if (bytes == 0 || bytes > body.size() - kItemHeaderBytes) {
+            return false;
+        }
+        visit(body.subspan(kItemHeaderBytes, bytes));
+        body = body.subspan(kItemHeaderBytes + bytes);
+    }
+    return true;
+}
+
+}  // namespace softib::trunk

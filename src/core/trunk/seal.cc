@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/trunk/seal.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/check.h"
+
+namespace softib::trunk {
+
+Sealer::Sealer(const SipKey& key) {
+    // One key for each purpose, all from the one that was given.
+    const auto derived = [&](std::uint32_t number) {
+        const std::array<std::uint8_t, 6> label{'t', 'r', static_cast<std::uint8_t>(number >> 24),
+                                                static_cast<std::uint8_t>(number >> 16),
+                                                static_cast<std::uint8_t>(number >> 8),
+                                                static_cast<std::uint8_t>(number)};
+        return siphash(key, label);
+    };
+    const std::array<std::uint64_t, 2> halves{derived(0), derived(1)};
+    std::memcpy(key_.data(), halves.data(), key_.size());
+    for (std::uint32_t i = 0; i < words_.size(); i += 2) {
+        const std::uint64_t both = derived(2 + i);
+        std::memcpy(&words_[i], &both, sizeof both);
+    }
+}
+
+std::uint64_t Sealer::hash_block(const std::uint8_t* at, std::size_t bytes) const {
+    std::uint64_t sum = 0;
+    const auto add = [&](std::uint64_t pair, std::size_t i) {
+        sum += std::uint64_t{static_cast<std::uint32_t>(pair) + words_[i]} *
+               (static_cast<std::uint32_t>(pair >> 32) + words_[i + 1]);
+    };
+    std::size_t done = 0;
+    for (; done + 8 <= bytes; done += 8) {
+        std::uint64_t pair = 0;
+        std::memcpy(&pair, at + done, sizeof pair);
+        add(pair, done / 4);
+    }
+    if (done < bytes) {
+        std::uint64_t pair = 0;
+        std::memcpy(&pair, at + done, bytes - done);
+        add(pair, done / 4);
+    }
+    return sum;
+}
+
+std::uint64_t Sealer::seal(std::span<const std::uint8_t, 40> header,
+                           std::span<const std::uint8_t> body) const {
+    SOFTIB_CHECK(body.size() <= kDatagramBytesMax);
+    constexpr std::size_t kBlocksMax = (kDatagramBytesMax + kBlockBytes - 1) / kBlockBytes;
+    std::array<std::uint8_t, 40 + 8 + 8 * kBlocksMax> all;
+    std::ranges::copy(header, all.begin());
+    std::size_t used = header.size();
+    const auto put = [&](std::uint64_t word) {
+        std::memcpy(&all[used], &word, sizeof word);
+        used += sizeof word;
+    };
+    put(body.size());
+    for (std::size_t at = 0; at < body.size(); at += kBlockBytes) {
+        put(hash_block(body.data() + at, std::min(kBlockBytes, body.size() - at)));
+    }
+    return siphash(key_, std::span(all).first(used));
+}
+
+}  // namespace softib::trunk

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The seal of a trunk's datagram: 64 bits that only who has the key can make, over all its bytes.
+// A packet has kilobytes and a processor better things to do, so they are first hashed block by
+// block with secret words (NH, as in UMAC: two datagrams that differ have equal hashes with a
+// probability of 2^-32 at most), and SipHash is of the header and these hashes.
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/base/siphash.h"
+
+namespace softib::trunk {
+
+inline constexpr std::size_t kDatagramBytesMax = 60'000;
+
+class Sealer {
+  public:
+    explicit Sealer(const SipKey& key);
+
+    /// The header has 40 bytes, the body kDatagramBytesMax at most.
+    std::uint64_t seal(std::span<const std::uint8_t, 40> header,
+                       std::span<const std::uint8_t> body) const;
+
+  private:
+    static constexpr std::size_t kBlockBytes = 1024;
+
+    std::uint64_t hash_block(const std::uint8_t* at, std::size_t bytes) const;
+
+    SipKey key_;
+    std::array<std::uint32_t, kBlockBytes / 4> words_;
+};
+
+}  // namespace softib::trunk

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Threads that softib runs inside somebody else's program, and how they sleep.
+
+#include <atomic>
+#include <cstdint>
+
+namespace softib::live {
+
+/// Starts a thread that nobody joins and that takes no signals: those are the program's business.
+bool start_thread(const char* name, void* (*main)(void*), void* argument);
+
+/// Sleeps while the word has this value, at most so long; 0: for good.
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t timeout_ns);
+/// Wakes all that sleep on it, in other processes too.
+void futex_wake(std::atomic<std::uint32_t>& word);
+
+}  // namespace softib::live

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/packet/trunk_wire.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/trunk/items.h"
+
+namespace softib::packet {
+
+namespace {
+
+/// From here on the far end takes no packets,
+constexpr std::size_t kOutBytesFull = 2 << 20;
+constexpr sim::TimePs kPausePs = 200'000'000;
+/// and those that come nevertheless are lost from here on.
+constexpr std::size_t kOutBytesMax = 16 << 20;
+constexpr std::uint32_t kEnteringMax = 256;
+constexpr std::size_t kSpareMax = 64;
+
+}  // namespace
+
+TrunkWire::TrunkWire(const live::Arena& arena, sim::Engine& net, Adapters& adapters)
+    : arena_(arena), net_(net), adapters_(adapters) {}
+
+TrunkWire::~TrunkWire() {
+    if (epoll_fd_ >= 0) {
+        close(epoll_fd_);
+    }
+}
+
+std::expected<std::unique_ptr<TrunkWire>, std::string> TrunkWire::open(
+    const live::Arena& arena, sim::Engine& net, Adapters& adapters, const live::Trunks& trunks,
+    const std::vector<std::uint32_t>& ports) {
+    std::unique_ptr<TrunkWire> wire(new TrunkWire(arena, net, adapters));
+    wire->epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
+    if (wire->epoll_fd_ < 0) {
+        return std::unexpected(fmt::format("cannot watch trunks: {}", std::strerror(errno)));
+    }
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        auto socket =
+            live::TrunkSocket::open(trunks.plans[i], trunks.key, live::TrunkSocket::kPackets);
+        if (!socket) {
+            return std::unexpected(socket.error());
+        }
+        epoll_event event{.events = EPOLLIN, .data = {.u64 = i}};
+        epoll_ctl(wire->epoll_fd_, EPOLL_CTL_ADD, (*socket)->fd(), &event);
+        wire->ends_.push_back({.port = ports[i], .socket = std::move(*socket), .out = {}});
+    }
+    return wire;
+}
+
+TrunkWire::End* TrunkWire::end_at(std::uint32_t port) {
+    const auto found = std::ranges::find(ends_, port, &End::port);
+    return found != ends_.end() ? &*found : nullptr;
+}
+
+std::vector<std::uint8_t> TrunkWire::new_datagram() {
+    std::vector<std::uint8_t> datagram;
+    if (!spare_.empty()) {
+        datagram = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    datagram.resize(trunk::kHeaderBytes);
+    return datagram;
+}
+
+void TrunkWire::leave(std::uint32_t port, const sim::Packet& packet,
+                      const sim::TransportHosts::Body& body) {
+    End* const end = end_at(port);
+    if (end == nullptr || !end->socket->session().up() || end->out_bytes >= kOutBytesMax) {
+        return;
+    }
+    wire::PacketHeaders headers = body.headers;
+    headers.lrh.vl = packet.vl;
+    headers.bth.fecn = (packet.flags & sim::packet_flag::kFecn) != 0;
+    headers.bth.becn = (packet.flags & sim::packet_flag::kBecn) != 0;
+    const std::size_t needed = trunk::kItemHeaderBytes + packet.bytes;
+    if (end->out.empty() ||
+        end->out.back().size() + needed > end->socket->datagram_bytes()) {
+        end->out.push_back(new_datagram());
+    }
+    std::vector<std::uint8_t>& datagram = end->out.back();
+    const std::size_t at = datagram.size();
+    datagram.resize(at + trunk::kItemHeaderBytes + wire::kPacketBytesMax);
+    const auto bytes = wire::emit_without_vcrc(
+        headers, {body.room.get(), body.length},
+        std::span(datagram).subspan(at + trunk::kItemHeaderBytes));
+    if (!bytes) {
+        datagram.resize(at);
+        return;
+    }
+    trunk::put_item_length(&datagram[at], *bytes);
+    datagram.resize(at + trunk::kItemHeaderBytes + *bytes);
+    end->out_bytes += needed;
+    if (end->out_bytes >= kOutBytesFull) {
+        net_.pause(port, net_.now() + kPausePs);
+    }
+}
+
+void TrunkWire::entered(std::uint32_t port) {
+    if (End* const end = end_at(port)) {
+        --end->entering;
+    }
+}
+
+bool TrunkWire::send(End& end) {
+    bool busy = false;
+    while (!end.out.empty()) {
+        if (!end.socket->session().up()) {
+            end.out.clear();  // The cable is cut.
+            break;
+        }
+        if (!end.socket->session().may_send()) {
+            return busy;
+        }
+        std::vector<std::uint8_t> datagram = std::move(end.out.front());
+        end.out.pop_front();
+        if (datagram.size() > trunk::kHeaderBytes) {
+            end.socket->send(datagram);
+            busy = true;
+        }
+        end.out_bytes -= std::min(end.out_bytes, datagram.size());
+        if (spare_.size() < kSpareMax) {
+            spare_.push_back(std::move(datagram));
+        }
+    }
+    end.out_bytes = 0;
+    return busy;
+}
+
+bool TrunkWire::receive(End& end, std::uint64_t now_ns) {
+    if (end.entering >= kEnteringMax) {
+        return false;
+    }
+    return end.socket->receive(now_ns, [&](std::span<const std::uint8_t> body) {
+        trunk::for_each_item(body, [&](std::span<const std::uint8_t> bytes) {
+            // Its seal is right, and yet it may be nonsense.
+            if (const auto packet = wire::parse_without_vcrc(bytes)) {
+                ++end.entering;
+                adapters_.send_packet(net_, end.port, *packet);
+            }
+        });
+    });
+}
+
+bool TrunkWire::run(std::uint64_t now_ns) {
+    bool busy = false;
+    for (End& end : ends_) {
+        busy |= receive(end, now_ns);
+        busy |= send(end);
+    }
+    if (busy || now_ns >= next_timeout_ns_) {
+        next_timeout_ns_ = UINT64_MAX;
+        for (End& end : ends_) {
+            next_timeout_ns_ = std::min(next_timeout_ns_, end.socket->run(now_ns));
+        }
+    }
+    return busy;
+}
+
+bool TrunkWire::watch() {
+    if (std::ranges::any_of(ends_, [](const End& end) { return !end.out.empty(); })) {
+        return false;
+    }
+    if (watch_ == nullptr) {
+        watch_ = std::make_unique<RoceWatch>(arena_, epoll_fd_);
+    }
+    watch_->arm();
+    return true;
+}
+
+}  // namespace softib::packet
