@@ -134,11 +134,11 @@ TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
         both.origins["from"] = "--from";
         both.origins[std::string(key.name)] = flag_name(key.name);
         constexpr std::string_view kGoTogether[] = {
-            "from",          "name",       "arena",      "sm",         "sm_args",
-            "engine",        "partitions", "lid_file",   "lmc",        "qos",
-            "max_op_vls",    "high_limit", "vlarb_high", "vlarb_low",  "sl2vl",
-            "addresses",     "data_path",  "link_scale", "link_layer", "roce_address_base",
-            "roce_addresses"};
+            "from",           "name",       "arena",      "sm",         "sm_args",
+            "engine",         "partitions", "lid_file",   "lmc",        "qos",
+            "max_op_vls",     "high_limit", "vlarb_high", "vlarb_low",  "sl2vl",
+            "addresses",      "data_path",  "link_scale", "link_layer", "roce_address_base",
+            "roce_addresses", "trunk",      "trunk_key",  "site"};
         const bool goes_together =
             std::ranges::find(kGoTogether, key.name) != std::end(kGoTogether);
         EXPECT_EQ(generate(both).has_value(), goes_together) << key.name;
