@@ -85,7 +85,8 @@ void Process::size_copy_team() {
     for (std::uint32_t p = 0; p < kProcsMax; ++p) {
         processes += arena.procs[p].state.load(std::memory_order_relaxed) == ProcState::kLive;
     }
-    copy_team.set_helpers(CopyTeam::helpers_for(static_cast<std::uint32_t>(CPU_COUNT(&cores)), processes));
+    const auto count = static_cast<std::uint32_t>(CPU_COUNT(&cores));
+    copy_team.set_helpers(CopyTeam::helpers_for(count, processes));
 }
 
 Process* Process::get() {

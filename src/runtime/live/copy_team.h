@@ -16,7 +16,7 @@ namespace softib::live {
 
 class CopyTeam {
   public:
-    /// More are no faster where the copy is a system call: they meet at the same page counts.
+    /// Three were no faster than two where the copy is a system call (docs/guide/nccl.md).
     static constexpr std::uint32_t kHelpersMax = 2;
     /// Smaller copies are not worth a second thread.
     static constexpr std::uint64_t kBytesMin = 128 * 1024;
@@ -35,7 +35,8 @@ class CopyTeam {
     std::uint32_t helpers() const { return wanted_.load(std::memory_order_relaxed); }
 
     /// Calls copy(begin, end) for parts of [0, bytes) until all are copied, the last bytes after
-    /// all others. `copy` returns 0 or an errno value, and so does this: the first that went wrong.
+    /// all others. `copy` returns 0 or an errno value, and so does this: that of a part which went
+    /// wrong.
     template <typename Copy>
     int run(std::uint64_t bytes, Copy&& copy) {
         if (bytes < kBytesMin || helpers() == 0 || !mutex_.try_lock()) {
