@@ -19,7 +19,7 @@ _softib() {
     local command=${COMP_WORDS[1]} fabric= words= i
     local shape="--config --from --topology --hosts --hcas --radix --levels --dimensions
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
-        --host-pattern --arena --sm --sm-args --engine --partitions --lid-file --lmc --qos --max-op-vls
+        --host-pattern --arena --trunk --trunk-key --site --sm --sm-args --engine --partitions --lid-file --lmc --qos --max-op-vls
         --vlarb-high --vlarb-low --high-limit --sl2vl"
     COMPREPLY=()
 
@@ -44,7 +44,7 @@ _softib() {
         --sm) words="softib opensm none" ;;
         --mpi) words="openmpi mpich" ;;
         --generation) words="EDR HDR NDR XDR" ;;
-        -c | --config | --from | --partitions | --lid-file | --dot | --svg | --ibnetdiscover | --ibsim)
+        -c | --config | --from | --partitions | --lid-file | --trunk-key | --dot | --svg | --ibnetdiscover | --ibsim)
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             return
             ;;
