@@ -20,7 +20,7 @@ _softib() {
     local shape="--config --from --topology --hosts --hcas --radix --levels --dimensions
         --hosts-per-switch --groups --switches-per-group --generation --device-pattern
         --host-pattern --arena --data-path --link-scale --link-layer --roce-address-base
-        --roce-addresses --sm --sm-args
+        --roce-addresses --trunk --trunk-key --site --sm --sm-args
         --engine --partitions --lid-file --lmc --qos --max-op-vls
         --vlarb-high --vlarb-low --high-limit --sl2vl --addresses"
     COMPREPLY=()
@@ -47,7 +47,7 @@ _softib() {
         --link-layer) words="infiniband ethernet" ;;
         --mpi) words="openmpi mpich" ;;
         --generation) words="EDR HDR NDR XDR" ;;
-        -c | --config | --from | --partitions | --lid-file | --dot | --svg | --ibnetdiscover | --ibsim)
+        -c | --config | --from | --partitions | --lid-file | --trunk-key | --dot | --svg | --ibnetdiscover | --ibsim)
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")
             return
             ;;

@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "app/fabric_dir.h"
+#include "app/trunks.h"
 #include "core/sm/routing/engine.h"
 #include "core/topo/netlist.h"
 #include "core/topo/trunk.h"
@@ -660,34 +661,6 @@ Result apply_flag(std::string_view key, const std::string& text, Description& de
     description.origins.insert_or_assign(std::string(rule->key.name), flag_name(rule->key.name));
     return {};
 }
-
-namespace {
-
-std::expected<topo::Fabric, std::string> with_trunks(topo::Fabric fabric,
-                                                     const Description& description) {
-    if (description.trunk.empty()) {
-        return fabric;
-    }
-    if (description.data_path != live::DataPath::kPacket ||
-        description.link_layer != live::LinkLayer::kInfiniBand) {
-        return std::unexpected("a trunk carries packets of InfiniBand: add --data-path packet");
-    }
-    if (description.trunk_key.empty()) {
-        return std::unexpected("a trunk needs a key that both ends have: add --trunk-key FILE");
-    }
-    const auto plans = live::parse_trunks(description.trunk);
-    if (!plans) {
-        return std::unexpected(plans.error());
-    }
-    for (const live::TrunkPlan& plan : *plans) {
-        if (auto added = topo::add_trunk(fabric, plan.at_switch); !added) {
-            return std::unexpected(added.error().message);
-        }
-    }
-    return fabric;
-}
-
-}  // namespace
 
 std::expected<topo::Fabric, std::string> generate(const Description& description) {
     if (!description.partitions.empty() && description.manager != "softib") {

@@ -351,7 +351,9 @@ TEST(RogueManager, WithoutTheSmKeyMovesNobody) {
 }
 
 TEST(RogueManager, AMasterKeepsWhatItNeverOffered) {
-    Subnet1 rig(with_key(2));
+    ManagerConfig master = with_key(2);
+    master.priority = 1;  // Nobody has a better claim.
+    Subnet1 rig(master);
     Manager& standby = rig.add_manager(kVictim, with_key(2));
     standby.start(rig.now_ns);
     rig.wait(kSecond);

@@ -112,6 +112,13 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
     if (take_over) {
         const auto found = others_.find(theirs.guid.value);
         if (found != others_.end()) {
+            if (found->second.info.sm_state == SmState::kMaster) {
+                // Whatever was written by us, he may have written something else since.
+                topology_changed_ = true;
+                for (NodeIndex i = 0; i < subnet_.size(); ++i) {
+                    subnet_.node(i).tables_known = false;
+                }
+            }
             found->second.info.sm_state = SmState::kStandby;
             const EndPort at = found->second.at;
             queue(control(own_info(), SmInfoControl::kAcknowledge, subnet_.node(at.node).path, at));
@@ -119,11 +126,6 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
         set_state(SmState::kMaster);
         full_wanted_ = true;
         registered_.clear();
-        // Whatever was written by us, he may have written something else since.
-        topology_changed_ = true;
-        for (NodeIndex i = 0; i < subnet_.size(); ++i) {
-            subnet_.node(i).tables_known = false;
-        }
     }
     advance(now_ns);
 }

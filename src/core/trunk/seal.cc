@@ -11,7 +11,9 @@ namespace softib::trunk {
 Sealer::Sealer(const SipKey& key) {
     // One key for each purpose, all from the one that was given.
     const auto derived = [&](std::uint32_t number) {
-        const std::array<std::uint8_t, 6> label{'t', 'r', static_cast<std::uint8_t>(number >> 24),
+        const std::array<std::uint8_t, 6> label{'t',
+                                                'r',
+                                                static_cast<std::uint8_t>(number >> 24),
                                                 static_cast<std::uint8_t>(number >> 16),
                                                 static_cast<std::uint8_t>(number >> 8),
                                                 static_cast<std::uint8_t>(number)};

@@ -98,8 +98,9 @@ void Session::write(std::span<std::uint8_t> datagram, std::uint64_t to) {
     store_be(&datagram[kToAt], to);
     store_be(&datagram[kOffsetAt], to == peer_ ? offset_ : 0);
     store_be(&datagram[kSeenAt], to == peer_ ? seen_ : 0);
-    store_be(&datagram[kSealAt], sealer_.seal(std::span<const std::uint8_t>(datagram).first<kSealAt>(),
-                                              datagram.subspan(kHeaderBytes)));
+    store_be(&datagram[kSealAt],
+             sealer_.seal(std::span<const std::uint8_t>(datagram).first<kSealAt>(),
+                          datagram.subspan(kHeaderBytes)));
 }
 
 void Session::seal(std::span<std::uint8_t> datagram) {

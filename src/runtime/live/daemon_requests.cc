@@ -112,8 +112,11 @@ std::optional<std::array<LinkFaults*, 2>> link_ends(const Arena& arena, const No
     }
     SwitchPortRecord* const own =
         node.kind == NodeRef::kSwitch ? at_switch(node.index, port) : nullptr;
-    if (own == nullptr || own->peer.kind == NodeRef::kNone) {
+    if (own == nullptr || (own->peer.kind == NodeRef::kNone && own->peer_port == 0)) {
         return std::nullopt;
+    }
+    if (own->peer.kind == NodeRef::kNone) {
+        return std::array{&own->faults, &own->faults};  // A trunk, whose far end is not ours.
     }
     if (own->peer.kind == NodeRef::kHca) {
         return std::array{&own->faults, &arena.hcas[own->peer.index].faults};

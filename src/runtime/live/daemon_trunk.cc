@@ -26,9 +26,10 @@ void Daemon::follow_trunk(std::size_t trunk) {
     const trunk::Session& session = of.socket->session();
     const TrunkPlan& plan = options_.trunks.plans[trunk];
     if (session.refused() >= of.refused_to_tell) {
-        log_warning("trunk of {}: refused {} of the datagrams from {}: who sends them has another "
-                    "key, or they were changed",
-                    plan.at_switch, session.refused(), plan.peer_ip);
+        log_warning(
+            "trunk of {}: refused {} of the datagrams from {}: who sends them has another "
+            "key, or they were changed",
+            plan.at_switch, session.refused(), plan.peer_ip);
         of.refused_to_tell = 2 * session.refused();
     }
     if (of.up && (!session.up() || session.sessions() != of.sessions)) {
@@ -71,7 +72,8 @@ void Daemon::run_trunks() {
         if (!socket.session().may_send()) {
             continue;  // It is lost, as a datagram may be.
         }
-        std::array<std::uint8_t, trunk::kHeaderBytes + trunk::kItemHeaderBytes + agent::kOutboundBytes>
+        std::array<std::uint8_t,
+                   trunk::kHeaderBytes + trunk::kItemHeaderBytes + agent::kOutboundBytes>
             datagram{};
         trunk::put_item_length(&datagram[trunk::kHeaderBytes], mad->bytes.size());
         std::ranges::copy(mad->bytes,

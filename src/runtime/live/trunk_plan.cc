@@ -53,8 +53,8 @@ std::expected<TrunkPlan, std::string> parse_trunk(std::string_view text) {
     const std::size_t comma = text.find(',');
     if (equals == std::string_view::npos || equals == 0 || comma == std::string_view::npos ||
         comma < equals) {
-        return std::unexpected(fmt::format(
-            "'{}' is no trunk; write it as SWITCH=IP:PORT,PEER-IP:PORT", text));
+        return std::unexpected(
+            fmt::format("'{}' is no trunk; write it as SWITCH=IP:PORT,PEER-IP:PORT", text));
     }
     const auto local = parse_place(text.substr(equals + 1, comma - equals - 1));
     if (!local) {
@@ -91,7 +91,7 @@ std::expected<std::vector<TrunkPlan>, std::string> parse_trunks(std::string_view
 
 std::expected<SipKey, std::string> read_trunk_key(const std::string& file) {
     const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat st {};
+    struct stat st{};
     if (fd < 0 || fstat(fd, &st) != 0) {
         const int error = errno;
         if (fd >= 0) {

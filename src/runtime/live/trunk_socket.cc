@@ -115,13 +115,11 @@ std::expected<std::unique_ptr<TrunkSocket>, std::string> TrunkSocket::open(const
                                                                            Channel channel) {
     const Address local = address_of(plan.local_ip, plan.local_port + unsigned{channel});
     const Address peer = address_of(plan.peer_ip, plan.peer_port + unsigned{channel});
-    const int fd =
-        socket(local.storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const int fd = socket(local.storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd >= 0) {
         grow_buffers(fd);
     }
-    if (fd < 0 ||
-        bind(fd, reinterpret_cast<const sockaddr*>(&local.storage), local.bytes) != 0 ||
+    if (fd < 0 || bind(fd, reinterpret_cast<const sockaddr*>(&local.storage), local.bytes) != 0 ||
         connect(fd, reinterpret_cast<const sockaddr*>(&peer.storage), peer.bytes) != 0) {
         const int error = errno;
         if (fd >= 0) {

@@ -27,6 +27,7 @@ namespace {
 constexpr std::uint32_t kEventsAtOnce = 512;
 constexpr std::uint64_t kSettleNs = 500'000'000;  ///< See Engine::settle_credits.
 constexpr std::uint64_t kCountsNs = 20'000'000;
+constexpr std::uint64_t kSpinNs = 50'000;
 
 sim::PlantConfig plant_config() {
     return {.data_vls = 1,
@@ -44,7 +45,7 @@ class Carrier {
           net_(fabric, plant_config(), adapters_),
           stripe_(process.next_stripe()),
           start_ns_(live::monotonic_ns()),
-          spin_ns_(std::thread::hardware_concurrency() > 2 ? 50'000 : 5'000) {
+          spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
         net_.manage_ports();
         adapters_.join(net_, tables_.hca_ports(net_));
         watchers_.set_places(tables_.places(net_));
@@ -59,6 +60,7 @@ class Carrier {
             }
             trunks_ = std::move(*wire);
             adapters_.set_trunks(trunks_.get());
+            spin_ns_ = kSpinNs;  // Who is at the other end has a processor of his own.
         }
         if (arena_.header->link_layer != live::LinkLayer::kEthernet) {
             return {};
@@ -111,10 +113,11 @@ class Carrier {
             adapters_.serve(qp);
         });
         busy |= roce_ != nullptr && roce_->run();
-        busy |= trunks_ != nullptr && trunks_->run(now);
+        busy |= trunks_ != nullptr && trunks_->receive(now);
         const std::uint64_t events = net_.stats().events;
         busy |= !net_.run_some((now - start_ns_) * link::kPsPerNs, kEventsAtOnce);
         busy |= net_.stats().events != events;
+        busy |= trunks_ != nullptr && trunks_->send(now);
         adapters_.tell();
         count(now);
         if (now - settled_ns_ > kSettleNs) {

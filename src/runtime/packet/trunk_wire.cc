@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/trunk/items.h"
 
@@ -60,13 +61,15 @@ TrunkWire::End* TrunkWire::end_at(std::uint32_t port) {
     return found != ends_.end() ? &*found : nullptr;
 }
 
-std::vector<std::uint8_t> TrunkWire::new_datagram() {
-    std::vector<std::uint8_t> datagram;
+TrunkWire::Datagram TrunkWire::new_datagram() {
+    Datagram datagram;
     if (!spare_.empty()) {
         datagram = std::move(spare_.back());
         spare_.pop_back();
+    } else {
+        datagram.room = std::make_unique_for_overwrite<std::uint8_t[]>(trunk::kDatagramBytesMax);
     }
-    datagram.resize(trunk::kHeaderBytes);
+    datagram.bytes = trunk::kHeaderBytes;
     return datagram;
 }
 
@@ -81,22 +84,20 @@ void TrunkWire::leave(std::uint32_t port, const sim::Packet& packet,
     headers.bth.fecn = (packet.flags & sim::packet_flag::kFecn) != 0;
     headers.bth.becn = (packet.flags & sim::packet_flag::kBecn) != 0;
     const std::size_t needed = trunk::kItemHeaderBytes + packet.bytes;
-    if (end->out.empty() ||
-        end->out.back().size() + needed > end->socket->datagram_bytes()) {
+    if (end->out.empty() || end->out.back().bytes + needed > end->socket->datagram_bytes()) {
         end->out.push_back(new_datagram());
     }
-    std::vector<std::uint8_t>& datagram = end->out.back();
-    const std::size_t at = datagram.size();
-    datagram.resize(at + trunk::kItemHeaderBytes + wire::kPacketBytesMax);
+    Datagram& datagram = end->out.back();
+    std::uint8_t* const at = datagram.room.get() + datagram.bytes;
     const auto bytes = wire::emit_without_vcrc(
         headers, {body.room.get(), body.length},
-        std::span(datagram).subspan(at + trunk::kItemHeaderBytes));
+        {at + trunk::kItemHeaderBytes,
+         trunk::kDatagramBytesMax - datagram.bytes - trunk::kItemHeaderBytes});
     if (!bytes) {
-        datagram.resize(at);
         return;
     }
-    trunk::put_item_length(&datagram[at], *bytes);
-    datagram.resize(at + trunk::kItemHeaderBytes + *bytes);
+    trunk::put_item_length(at, *bytes);
+    datagram.bytes += trunk::kItemHeaderBytes + *bytes;
     end->out_bytes += needed;
     if (end->out_bytes >= kOutBytesFull) {
         net_.pause(port, net_.now() + kPausePs);
@@ -119,13 +120,13 @@ bool TrunkWire::send(End& end) {
         if (!end.socket->session().may_send()) {
             return busy;
         }
-        std::vector<std::uint8_t> datagram = std::move(end.out.front());
+        Datagram datagram = std::move(end.out.front());
         end.out.pop_front();
-        if (datagram.size() > trunk::kHeaderBytes) {
-            end.socket->send(datagram);
+        if (datagram.bytes > trunk::kHeaderBytes) {
+            end.socket->send({datagram.room.get(), datagram.bytes});
             busy = true;
         }
-        end.out_bytes -= std::min(end.out_bytes, datagram.size());
+        end.out_bytes -= std::min(end.out_bytes, datagram.bytes);
         if (spare_.size() < kSpareMax) {
             spare_.push_back(std::move(datagram));
         }
@@ -149,13 +150,21 @@ bool TrunkWire::receive(End& end, std::uint64_t now_ns) {
     });
 }
 
-bool TrunkWire::run(std::uint64_t now_ns) {
+bool TrunkWire::receive(std::uint64_t now_ns) {
     bool busy = false;
     for (End& end : ends_) {
         busy |= receive(end, now_ns);
+    }
+    received_ |= busy;
+    return busy;
+}
+
+bool TrunkWire::send(std::uint64_t now_ns) {
+    bool busy = false;
+    for (End& end : ends_) {
         busy |= send(end);
     }
-    if (busy || now_ns >= next_timeout_ns_) {
+    if (std::exchange(received_, false) || busy || now_ns >= next_timeout_ns_) {
         next_timeout_ns_ = UINT64_MAX;
         for (End& end : ends_) {
             next_timeout_ns_ = std::min(next_timeout_ns_, end.socket->run(now_ns));

@@ -4,7 +4,8 @@
 // The packets of a fabric's trunks, between the network and the sockets. A packet that comes to a
 // trunk's far end in the network leaves in a datagram, with as many others as fit; one that comes
 // in by the socket begins there. Nothing piles up: while the peer's buffers are full the far end
-// takes no packets from its switch, and while the switch takes none nothing is read from the socket.
+// takes no packets from its switch, and while the switch takes none nothing is read from the
+// socket.
 
 #include <cstdint>
 #include <deque>
@@ -30,21 +31,28 @@ class TrunkWire {
     TrunkWire& operator=(const TrunkWire&) = delete;
 
     /// A packet has come to the far end of a trunk.
-    void leave(std::uint32_t port, const sim::Packet& packet, const sim::TransportHosts::Body& body);
+    void leave(std::uint32_t port, const sim::Packet& packet,
+               const sim::TransportHosts::Body& body);
     /// One that came in there is on its way to the switch, or lost.
     void entered(std::uint32_t port);
 
-    /// Sends and receives what is there; false: there was nothing.
-    bool run(std::uint64_t now_ns);
+    /// Takes in what is there; false: there was nothing.
+    bool receive(std::uint64_t now_ns);
+    /// Sends what there is, and does what is due; false: there was nothing to send.
+    bool send(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const { return next_timeout_ns_; }
     /// What arrives from now on wakes the carrier. False: something has yet to leave.
     bool watch();
 
   private:
+    struct Datagram {
+        std::unique_ptr<std::uint8_t[]> room;  ///< For the longest.
+        std::size_t bytes = 0;
+    };
     struct End {
         std::uint32_t port;
         std::unique_ptr<live::TrunkSocket> socket;
-        std::deque<std::vector<std::uint8_t>> out;  ///< Datagrams; the last may still grow.
+        std::deque<Datagram> out;  ///< The last may still grow.
         std::size_t out_bytes = 0;
         std::uint32_t entering = 0;  ///< Packets that wait for the switch.
     };
@@ -52,15 +60,16 @@ class TrunkWire {
     End* end_at(std::uint32_t port);
     bool send(End& end);
     bool receive(End& end, std::uint64_t now_ns);
-    std::vector<std::uint8_t> new_datagram();
+    Datagram new_datagram();
 
     const live::Arena& arena_;
     sim::Engine& net_;
     Adapters& adapters_;
     int epoll_fd_ = -1;
     std::vector<End> ends_;
-    std::vector<std::vector<std::uint8_t>> spare_;
+    std::vector<Datagram> spare_;
     std::unique_ptr<RoceWatch> watch_;
+    bool received_ = false;  ///< Something, for which credits may be due.
     std::uint64_t next_timeout_ns_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "core/base/check.h"
 #include "core/wire/arrival.h"
@@ -151,8 +152,10 @@ void TransportHosts::send_packet(Engine& net, std::uint32_t port, const wire::Pa
     Body& body = bodies_[index];
     body.raw = true;
     body.headers = headers;
-    std::ranges::copy(packet.payload,
-                      room_for(body, static_cast<std::uint32_t>(packet.payload.size())).begin());
+    if (!packet.payload.empty()) {
+        std::memcpy(room_for(body, static_cast<std::uint32_t>(packet.payload.size())).data(),
+                    packet.payload.data(), packet.payload.size());
+    }
     const unsigned marks = (headers.bth.fecn ? packet_flag::kFecn : 0U) |
                            (headers.bth.becn ? packet_flag::kBecn : 0U);
     net.inject(port,
