@@ -106,11 +106,6 @@ Qp* Qp::create(Process& process, const QpInit& init) {
     qp->init_ = init;
     qp->index_ = index;
     start_counting(process.arena, index);
-    {
-        const std::lock_guard guard(process.qps_mutex);
-        process.qps.push_back(qp);
-    }
-    process.start_helper();
     shared.sq.ring_off = 0;
     if (is_packet_path(process.arena) && !qp->create_packet()) {
         const int error = errno;
@@ -118,6 +113,11 @@ Qp* Qp::create(Process& process, const QpInit& init) {
         errno = error;
         return nullptr;
     }
+    {
+        const std::lock_guard guard(process.qps_mutex);
+        process.qps.push_back(qp);
+    }
+    process.start_helper();
     return qp;
 }
 
