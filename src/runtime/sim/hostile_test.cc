@@ -59,7 +59,7 @@ TEST(HostileFabric, NothingForgedIsAcceptedAndEverythingIsCounted) {
         attack.flood();
         injector.run(net, 60'000'000, volley);
         net.run();
-        attack.cluster.expect_all_done(ends.groups);
+        attack.cluster.expect_all_done();
         expect_counted(net);
         EXPECT_EQ(ends.accepted, 0U);
         EXPECT_EQ(ends.shot, ends.delivered + ends.gone);

@@ -45,10 +45,6 @@ class WatchedHosts : public TransportHosts {
         const std::uint32_t body = send_bytes(net, port, bytes);
         refused_.resize(std::max<std::size_t>(refused_.size(), body + std::size_t{1}));
         refused_[body] = refused ? 1 : 0;
-        Bytes head(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(
-                                                      std::min(bytes.size(), wire::Lrh::kBytes)));
-        head.resize(wire::Lrh::kBytes);
-        groups += is_multicast(wire::parse<wire::Lrh>(head)->dlid) ? 1U : 0U;
         ++shot;
     }
     void deliver(Engine& net, std::uint32_t port, const Packet& packet) {
@@ -72,7 +68,6 @@ class WatchedHosts : public TransportHosts {
     std::uint64_t delivered = 0;
     std::uint64_t gone = 0;
     std::uint64_t accepted = 0;
-    std::uint64_t groups = 0;  ///< To a group, whose bodies stay.
 
   private:
     std::vector<hca::Hca*> hcas_;
