@@ -108,6 +108,10 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
             return;
         }
         ReceiveSource& source = queue != nullptr ? queue->receives : of->receives;
+        // Who sees the completion may post another one at once: its place is free before.
+        source.release(queue != nullptr
+                           ? hcas_[queue->hca]->receives_waiting(hca::SrqId{queue->index})
+                           : hcas_[of->hca]->receives_waiting(of->qpn));
         const ReceiveSource::Token token = source.take(static_cast<std::uint32_t>(done.wr_id));
         e.wr_id = token.wr_id;
         e.wqe_index = token.wqe_index;
