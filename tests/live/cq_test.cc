@@ -353,6 +353,7 @@ TEST(Extended, PollReadsEveryFieldInOrder) {
     ASSERT_EQ(s.from(p.b.region(), 0, 33).imm(0x11223344).post(p.b.qp.get()), 0);
     Send w(IBV_WR_RDMA_WRITE);
     ASSERT_EQ(w.id(6).from(p.a.region(), 0, 8).to(p.b.region(), 0).post(p.a.qp.get()), 0);
+    let_arrive();
     ASSERT_TRUE(p.start_poll());
     EXPECT_EQ(p.cq->wr_id, 5U);
     EXPECT_EQ(p.cq->status, IBV_WC_SUCCESS);
