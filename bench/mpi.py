@@ -4,16 +4,14 @@
 
 The same programs, the same pinning, only UCX_TLS differs; rounds are interleaved as in run.py.
 """
-import argparse
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from run import Bench, verdict
+from run import bench_main, verdict
 
 TRANSPORTS = {"softib": "rc_v,self", "softib-ud": "ud_v,self", "shm": "posix,sysv,cma,self", "tcp": "tcp,self"}
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}
@@ -116,24 +114,11 @@ def report(bench, mpis):
     return "\n".join(lines + NOTES)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default="build")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--write", help="also write the report to this file")
-    arguments = parser.parse_args()
-    bench = Bench(arguments.build, arguments.rounds)
+def work(bench, _arguments):
     mpis = [name for name in MPIS if (bench.build / "bench" / f"mpi_pingpong.{name}").exists()]
-    try:
-        measure(bench, mpis)
-        text = report(bench, mpis)
-    finally:
-        shutil.rmtree(bench.runtime, ignore_errors=True)
-    print(text)
-    if arguments.write:
-        Path(arguments.write).write_text(text)
-    return 0
+    measure(bench, mpis)
+    return report(bench, mpis)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bench_main(__doc__, work))

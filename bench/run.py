@@ -267,24 +267,31 @@ def report(b, counted):
     return "\n".join(lines)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def bench_main(doc, work, add_arguments=lambda parser: None):
+    """The command line of a benchmark; work(bench, arguments) measures and returns the report."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--build", default="build")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", help="also write the report to this file")
+    add_arguments(parser)
     arguments = parser.parse_args()
-    b = Bench(arguments.build, arguments.rounds)
+    bench = Bench(arguments.build, arguments.rounds)
     try:
-        measure(b)
-        text = report(b, instructions(b))
+        text = work(bench, arguments)
     finally:
-        shutil.rmtree(b.runtime, ignore_errors=True)
+        shutil.rmtree(bench.runtime, ignore_errors=True)
     print(text)
     if arguments.write:
-        notes = Path(arguments.write).with_name("performance-notes.md")
-        Path(arguments.write).write_text(text + (notes.read_text() if notes.exists() else ""))
+        Path(arguments.write).write_text(text)
     return 0
 
 
+def work(bench, arguments):
+    measure(bench)
+    text = report(bench, instructions(bench))
+    notes = Path(arguments.write or "").with_name("performance-notes.md") if arguments.write else None
+    return text + (notes.read_text() if notes and notes.exists() else "")
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bench_main(__doc__, work))

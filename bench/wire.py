@@ -5,14 +5,12 @@ ours, and RoCEv2's in UDP datagrams.
 
 Rounds are interleaved as in run.py. All packets go through one thread, the carrier's.
 """
-import argparse
 import os
 import platform
-import shutil
 import sys
 from pathlib import Path
 
-from run import Bench, verdict
+from run import bench_main, verdict
 
 GIDS = ("-x", "0")
 TCP_RATIO_MIN = 1.0
@@ -69,24 +67,11 @@ def report(bench):
     return "\n".join(lines)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default="build")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--base", default="127.54.0.0", help="where the hosts' addresses begin")
-    parser.add_argument("--write", help="also write the report to this file")
-    arguments = parser.parse_args()
-    bench = Bench(arguments.build, arguments.rounds)
-    try:
-        measure(bench, arguments.base)
-        text = report(bench)
-    finally:
-        shutil.rmtree(bench.runtime, ignore_errors=True)
-    print(text)
-    if arguments.write:
-        Path(arguments.write).write_text(text)
-    return 0
+def work(bench, arguments):
+    measure(bench, arguments.base)
+    return report(bench)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bench_main(__doc__, work, lambda parser: parser.add_argument(
+        "--base", default="127.54.0.0", help="where the hosts' addresses begin")))

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "abi/rdmacm/fabric_names.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "abi/rdmacm/daemon.h"
 #include "runtime/live/addresses.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/naming.h"
-#include "runtime/live/rpc.h"
+#include "runtime/live/observe.h"
 
 namespace softib::abi::rdmacm {
 
@@ -17,26 +15,7 @@ namespace {
 
 /// The fabric's memory, read-only; kept: names do not change.
 const live::Arena* fabric() {
-    static const live::Arena arena = [] {
-        live::Arena none;
-        const int fd = fabric_dir() == nullptr ? -1 : live::rpc_connect(fabric_dir());
-        if (fd < 0) {
-            return none;
-        }
-        live::Message message;
-        message.request = live::Request::kObserve;
-        int arena_fd = -1;
-        const bool answered = live::rpc_call(fd, message, &arena_fd) && message.status == 0;
-        close(fd);
-        if (arena_fd < 0) {
-            return none;
-        }
-        const live::Arena mapped = answered ? live::arena_map(arena_fd, false) : none;
-        if (mapped.base == nullptr) {
-            close(arena_fd);
-        }
-        return mapped;
-    }();
+    static const live::Arena arena = live::observe(fabric_dir());
     return arena.base == nullptr ? nullptr : &arena;
 }
 

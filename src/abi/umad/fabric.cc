@@ -2,14 +2,13 @@
 #include "abi/umad/fabric.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 
-#include "runtime/live/rpc.h"
+#include "runtime/live/observe.h"
 
 namespace softib::abi::umad {
 
@@ -34,23 +33,8 @@ bool Fabric::open() {
     if (dir == nullptr || hosts == nullptr) {
         return false;
     }
-    const int fd = live::rpc_connect(dir);
-    if (fd < 0) {
-        return false;
-    }
-    live::Message message;
-    message.request = live::Request::kObserve;
-    int arena_fd = -1;
-    const bool answered = live::rpc_call(fd, message, &arena_fd) && message.status == 0;
-    close(fd);
-    if (arena_fd < 0) {
-        return false;
-    }
-    if (answered) {
-        arena_ = live::arena_map(arena_fd, false);
-    }
-    if (!answered || arena_.base == nullptr) {
-        close(arena_fd);
+    arena_ = live::observe(dir);
+    if (arena_.base == nullptr) {
         return false;
     }
     device_count_ = std::min(live::list_devices(arena_, hosts, devices_), kDevicesMax);

@@ -49,6 +49,10 @@ constexpr bool is_send(WrOpcode opcode) {
            opcode == WrOpcode::kSendInv;
 }
 
+constexpr bool carries_immediate(WrOpcode opcode) {
+    return opcode == WrOpcode::kSendImm || opcode == WrOpcode::kWriteImm;
+}
+
 struct Addressed {
     AddressVector av{};
     Qpn qpn{};

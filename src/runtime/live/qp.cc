@@ -7,6 +7,7 @@
 #include <new>
 
 #include "core/base/check.h"
+#include "core/hca/send_queue.h"
 #include "runtime/live/client.h"
 #include "runtime/live/counters.h"
 #include "runtime/live/flows.h"
@@ -22,10 +23,6 @@ namespace softib::live {
 
 namespace {
 
-bool carries_immediate(WrOpcode opcode) {
-    return opcode == WrOpcode::kSendImm || opcode == WrOpcode::kWriteImm;
-}
-
 Cqe receive_completion(const WorkRequest& wr, const TakenRecv& taken, std::uint32_t qpn,
                        std::uint32_t byte_len) {
     Cqe e{};
@@ -36,7 +33,7 @@ Cqe receive_completion(const WorkRequest& wr, const TakenRecv& taken, std::uint3
     e.is_receive = 1;
     e.opcode = static_cast<std::uint8_t>(wr.opcode == WrOpcode::kWriteImm ? WcOpcode::kRecvRdmaWithImm
                                                                           : WcOpcode::kRecv);
-    if (carries_immediate(wr.opcode)) {
+    if (hca::carries_immediate(wr.opcode)) {
         e.flags = kWcWithImm;
         e.imm_or_rkey = wr.imm_or_rkey;
     } else if (wr.opcode == WrOpcode::kSendInv) {

@@ -17,10 +17,6 @@ constexpr std::uint64_t name_of(std::uint32_t srq_plus_1, std::uint32_t token) {
     return std::uint64_t{srq_plus_1} << 32 | token;
 }
 
-bool carries_immediate(live::WrOpcode opcode) {
-    return opcode == live::WrOpcode::kSendImm || opcode == live::WrOpcode::kWriteImm;
-}
-
 }  // namespace
 
 void Adapters::serve(std::uint32_t index) {
@@ -77,7 +73,7 @@ bool Adapters::post(Pair& of, std::uint32_t at) {
     hca::WorkRequest wr{.wr_id = at,
                         .opcode = posted.opcode,
                         .flags = posted.flags,
-                        .imm_or_rkey = carries_immediate(posted.opcode)
+                        .imm_or_rkey = hca::carries_immediate(posted.opcode)
                                            ? __builtin_bswap32(posted.imm_or_rkey)
                                            : posted.imm_or_rkey,
                         .remote_addr = posted.remote_addr,
@@ -110,7 +106,7 @@ bool Adapters::post(Pair& of, std::uint32_t at) {
         case hca::PostError::kOk:
             return true;
         case hca::PostError::kFull:
-            return false;  // Until one of those before is done.
+            return false;  // Its library lets no more pass than there is room for.
         case hca::PostError::kInvalid:
             break;
     }
