@@ -245,10 +245,12 @@ Owned<ibv_ah> make_ah(End& from, End& to, bool global);
 
 /// A number from the counters of a host's port, by its file name in sysfs.
 std::uint64_t counter(unsigned host, const std::string& name);
+/// Whether a counter comes to stand at a value: on the packet path, a while after the completion.
+testing::AssertionResult counts_to(unsigned host, const std::string& name, std::uint64_t value);
 
 bool on_packet_path();
-/// Waits until nothing is on its way any more: a completion may come before what it sent arrives,
-/// or, on the packet path, a while after the post.
+/// Waits until what was handed to the adapters has arrived: on the packet path a completion may
+/// come before that. Sends packets of its own behind it.
 void let_arrive();
 /// Changes an entry of a port's P_Key table, as a subnet manager does.
 void set_pkey(unsigned host, unsigned index, std::uint16_t pkey);
