@@ -14,6 +14,7 @@
 #include "core/wire/smp.h"
 #include "management_entries.h"
 #include "transport_entries.h"
+#include "trunk_entries.h"
 
 namespace softib::fuzz {
 
@@ -186,6 +187,7 @@ constexpr Entry kEntries[] = {
     {"NodeAgents", node_agents_hold},
     {"Netlist", netlist_holds},
     {"Transport", transport_holds},
+    {"Trunk", trunk_holds},
 #define SOFTIB_WIRE_FORMAT(name) {#name, format_holds<name>},
 #include "core/wire/formats.inc"
 #undef SOFTIB_WIRE_FORMAT

@@ -39,7 +39,7 @@ def switches(fabric):
 
 def traffic(fabric, server, client):
     fabric.pair(server, client, lambda port: [
-        "ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-n", "50", "-s", "65536"])
+        "ibv_rc_pingpong", "-d", "mlx5_0", "-p", str(port), "-n", "50", "-s", "65536", "-c"])
 
 
 def command(fabric, *words):
@@ -87,7 +87,7 @@ def run(fabric, seed):
 
 
 def main():
-    need_programs("ibnetdiscover", "ib_write_bw")
+    need_programs("ibnetdiscover", "ib_write_bw", "ibv_rc_pingpong")
     report = Report("failures")
     for name, flags in FABRICS.items():
         with Fabric(*flags) as fabric:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The manager and the agents of a whole fabric, joined by a mesh.
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -245,6 +246,56 @@ TEST(Election, MasterHandsOverToAHigherPriority) {
     EXPECT_EQ(b.state(), wire::SmState::kMaster);
     EXPECT_EQ(a.state(), wire::SmState::kStandby);
     rig.expect_all_pairs();
+}
+
+/// Two masters that had each a subnet of their own, until a cable joined them.
+TEST(Election, MastersThatMeetAgreeAndTheSubnetIsOne) {
+    for (const std::uint8_t priority : std::array<std::uint8_t, 2>{0, 5}) {
+        SCOPED_TRACE(static_cast<int>(priority));
+        Rig rig(ring());
+        // In the circle of switches, what lies between the cut cables is a subnet of its own.
+        std::vector<agent::End> cut;
+        for (std::uint32_t i = 0; i < rig.mesh.size(); ++i) {
+            for (std::uint8_t p = 1; i >= rig.first_switch() && p <= rig.mesh.node(i).port_count();
+                 ++p) {
+                const agent::End peer = rig.mesh.peer({i, p});
+                const bool ours = i < rig.first_switch() + 2;
+                if (peer.node != agent::kNoNode && rig.mesh.node(peer.node).is_switch() && ours &&
+                    peer.node >= rig.first_switch() + 2) {
+                    cut.push_back({i, p});
+                }
+            }
+        }
+        ASSERT_EQ(cut.size(), 2U);
+        for (const agent::End& end : cut) {
+            rig.mesh.set_plugged(end, false);
+        }
+        ManagerConfig config;
+        Manager& a = rig.add_manager(rig.first_switch(), config);
+        config.priority = priority;
+        Manager& b = rig.add_manager(rig.first_switch() + 3, config);
+        a.start(rig.now_ns);
+        b.start(rig.now_ns);
+        rig.wait(2'000'000'000);
+        ASSERT_EQ(a.state(), wire::SmState::kMaster);
+        ASSERT_EQ(b.state(), wire::SmState::kMaster);
+        ASSERT_EQ(a.subnet().size() + b.subnet().size(), rig.mesh.size());
+        for (const agent::End& end : cut) {
+            rig.mesh.set_plugged(end, true);
+        }
+        rig.wait(5'000'000'000);
+        Manager& master = priority == 0 ? a : b;  // Of the same priority the lower GUID is better.
+        Manager& standby = priority == 0 ? b : a;
+        EXPECT_EQ(master.state(), wire::SmState::kMaster);
+        EXPECT_EQ(standby.state(), wire::SmState::kStandby);
+        rig.expect_all_pairs();
+        std::set<std::uint16_t> lids;
+        for (std::uint32_t i = 0; i < rig.mesh.size(); ++i) {
+            const agent::Node& node = rig.mesh.node(i);
+            lids.insert(node.port(node.is_switch() ? 0 : 1).lid.value);
+        }
+        EXPECT_EQ(lids.size(), rig.mesh.size()) << "each has a LID of its own";
+    }
 }
 
 TEST(Election, AnotherSmKeyDoesNotCount) {

@@ -30,14 +30,12 @@ template <typename M>
 M random_value(Prng& prng, std::size_t width) {
     M value{};
     if constexpr (Attribute<M>) {
-        std::apply(
-            [&](const auto&... field) {
-                ((value.*field.member =
-                      random_value<std::remove_cvref_t<decltype(value.*field.member)>>(
-                          prng, field.width)),
-                 ...);
-            },
-            kFields<M>);
+        kFields<M>.apply([&](const auto&... field) {
+            ((value.*field.member =
+                  random_value<std::remove_cvref_t<decltype(value.*field.member)>>(prng,
+                                                                                   field.width)),
+             ...);
+        });
     } else if constexpr (detail::kIsArray<M>) {
         for (auto& element : value) {
             element = random_value<typename M::value_type>(prng, width);
@@ -99,7 +97,7 @@ class Samples {
                 tell(name, field.name, text_of(member));
             }
         };
-        std::apply([&](const auto&... field) { (line(field), ...); }, kFields<T>);
+        kFields<T>.apply([&](const auto&... field) { (line(field), ...); });
     }
 
     /// Of an array of attributes: each field of all of them.
@@ -112,7 +110,7 @@ class Samples {
             }
             tell(name, field.name, list);
         };
-        std::apply([&](const auto&... field) { (line(field), ...); }, kFields<E>);
+        kFields<E>.apply([&](const auto&... field) { (line(field), ...); });
     }
 
     void tell(std::string_view name, std::string_view field, const std::string& value) {

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -26,7 +25,7 @@ struct CaCongestionEntry {
 
     static constexpr auto fields() {
         using T = CaCongestionEntry;
-        return std::tuple{
+        return Fields{
             Field{&T::ccti_timer, "CCTI_Timer", 0, 16},
             Field{&T::ccti_increase, "CCTI_Increase", 16, 8},
             Field{&T::trigger_threshold, "Trigger_Threshold", 24, 8},
@@ -46,7 +45,7 @@ struct CaCongestionSetting {
 
     static constexpr auto fields() {
         using T = CaCongestionSetting;
-        return std::tuple{
+        return Fields{
             Field{&T::port_control, "Port_Control", 0, 16}.hex(),
             Field{&T::control_map, "Control_Map", 16, 16}.hex(),
             Field{&T::entry, "Entry", 32, 64},

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -47,7 +46,7 @@ struct ClassPortInfo {
 
     static constexpr auto fields() {
         using T = ClassPortInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::base_version, "BaseVersion", 0, 8},
             Field{&T::class_version, "ClassVersion", 8, 8},
             Field{&T::capability_mask, "CapabilityMask", 16, 16}.hex(),

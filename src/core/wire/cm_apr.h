@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/cm.h"
 #include "core/wire/layout.h"
@@ -42,7 +41,7 @@ struct CmApr {
 
     static constexpr auto fields() {
         using T = CmApr;
-        return std::tuple{
+        return Fields{
             Field{&T::local_communication_id, "LocalCommunicationID", 0, 32}.hex(),
             Field{&T::remote_communication_id, "RemoteCommunicationID", 32, 32}.hex(),
             Field{&T::additional_information_length, "AdditionalInformationLength", 64, 8},

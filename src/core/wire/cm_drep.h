@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/cm.h"
 #include "core/wire/layout.h"
@@ -22,7 +21,7 @@ struct CmDrep {
 
     static constexpr auto fields() {
         using T = CmDrep;
-        return std::tuple{
+        return Fields{
             Field{&T::local_communication_id, "LocalCommunicationID", 0, 32}.hex(),
             Field{&T::remote_communication_id, "RemoteCommunicationID", 32, 32}.hex(),
             Field{&T::private_data, "PrivateData", 64, 8}.hex(),

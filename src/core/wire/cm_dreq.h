@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/cm.h"
@@ -24,7 +23,7 @@ struct CmDreq {
 
     static constexpr auto fields() {
         using T = CmDreq;
-        return std::tuple{
+        return Fields{
             Field{&T::local_communication_id, "LocalCommunicationID", 0, 32}.hex(),
             Field{&T::remote_communication_id, "RemoteCommunicationID", 32, 32}.hex(),
             Field{&T::remote_qpn_eecn, "RemoteQPNEECN", 64, 24},

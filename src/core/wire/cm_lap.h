@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/cm.h"
@@ -36,7 +35,7 @@ struct CmLap {
 
     static constexpr auto fields() {
         using T = CmLap;
-        return std::tuple{
+        return Fields{
             Field{&T::local_communication_id, "LocalCommunicationID", 0, 32}.hex(),
             Field{&T::remote_communication_id, "RemoteCommunicationID", 32, 32}.hex(),
             Field{&T::remote_qpn_eecn, "RemoteQPNEECN", 96, 24},

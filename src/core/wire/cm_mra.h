@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/cm.h"
 #include "core/wire/layout.h"
@@ -26,7 +25,7 @@ struct CmMra {
 
     static constexpr auto fields() {
         using T = CmMra;
-        return std::tuple{
+        return Fields{
             Field{&T::local_communication_id, "LocalCommunicationID", 0, 32}.hex(),
             Field{&T::remote_communication_id, "RemoteCommunicationID", 32, 32}.hex(),
             Field{&T::message_mraed, "MessageMRAed", 64, 2},

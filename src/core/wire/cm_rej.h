@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/cm.h"
 #include "core/wire/layout.h"
@@ -64,7 +63,7 @@ struct CmRej {
 
     static constexpr auto fields() {
         using T = CmRej;
-        return std::tuple{
+        return Fields{
             Field{&T::local_communication_id, "LocalCommunicationID", 0, 32}.hex(),
             Field{&T::remote_communication_id, "RemoteCommunicationID", 32, 32}.hex(),
             Field{&T::message_rejected, "MessageRejected", 64, 2},

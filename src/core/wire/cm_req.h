@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/cm.h"
@@ -32,7 +31,7 @@ struct CmPath {
 
     static constexpr auto fields() {
         using T = CmPath;
-        return std::tuple{
+        return Fields{
             Field{&T::local_port_lid, "LocalPortLID", 0, 16},
             Field{&T::remote_port_lid, "RemotePortLID", 16, 16},
             Field{&T::local_port_gid, "LocalPortGID", 32, 128},
@@ -82,7 +81,7 @@ struct CmReq {
 
     static constexpr auto fields() {
         using T = CmReq;
-        return std::tuple{
+        return Fields{
             Field{&T::local_communication_id, "LocalCommunicationID", 0, 32}.hex(),
             Field{&T::service_id, "ServiceID", 64, 64}.hex(),
             Field{&T::local_ca_guid, "LocalCAGUID", 128, 64},

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/cm.h"
@@ -37,7 +36,7 @@ struct CmSidrRep {
 
     static constexpr auto fields() {
         using T = CmSidrRep;
-        return std::tuple{
+        return Fields{
             Field{&T::request_id, "RequestID", 0, 32}.hex(),
             Field{&T::status, "Status", 32, 8},
             Field{&T::additional_information_length, "AdditionalInformationLength", 40, 8},

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/cm.h"
@@ -24,7 +23,7 @@ struct CmSidrReq {
 
     static constexpr auto fields() {
         using T = CmSidrReq;
-        return std::tuple{
+        return Fields{
             Field{&T::request_id, "RequestID", 0, 32}.hex(),
             Field{&T::partition_key, "PartitionKey", 32, 16},
             Field{&T::service_id, "ServiceID", 64, 64}.hex(),

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -20,7 +19,7 @@ struct CongestionControlTableEntry {
 
     static constexpr auto fields() {
         using T = CongestionControlTableEntry;
-        return std::tuple{
+        return Fields{
             Field{&T::cct_shift, "CCT_Shift", 0, 2},
             Field{&T::cct_multiplier, "CCT_Multiplier", 2, 14},
         };
@@ -38,7 +37,7 @@ struct CongestionControlTable {
 
     static constexpr auto fields() {
         using T = CongestionControlTable;
-        return std::tuple{
+        return Fields{
             Field{&T::ccti_limit, "CCTI_Limit", 0, 16},
             Field{&T::entry, "Entry", 32, 16},
         };

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -22,7 +21,7 @@ struct CongestionInfo {
 
     static constexpr auto fields() {
         using T = CongestionInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::congestion_info, "CongestionInfo", 0, 16}.hex(),
             Field{&T::control_table_cap, "ControlTableCap", 16, 8},
         };

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -21,7 +20,7 @@ struct CongestionKeyInfo {
 
     static constexpr auto fields() {
         using T = CongestionKeyInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::cc_key, "CC_Key", 0, 64}.hex(),
             Field{&T::cc_key_protect_bit, "CC_KeyProtectBit", 64, 1},
             Field{&T::cc_key_lease_period, "CC_KeyLeasePeriod", 80, 16},

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -26,7 +25,7 @@ struct SwitchCongestionLogEvent {
 
     static constexpr auto fields() {
         using T = SwitchCongestionLogEvent;
-        return std::tuple{
+        return Fields{
             Field{&T::slid, "SLID", 0, 16},
             Field{&T::dlid, "DLID", 16, 16},
             Field{&T::sl, "SL", 32, 4},
@@ -50,7 +49,7 @@ struct SwitchCongestionLog {
 
     static constexpr auto fields() {
         using T = SwitchCongestionLog;
-        return std::tuple{
+        return Fields{
             Field{&T::log_type, "LogType", 0, 8},
             Field{&T::congestion_flags, "CongestionFlags", 8, 8}.hex(),
             Field{&T::log_events_counter, "LogEventsCounter", 16, 16},
@@ -76,7 +75,7 @@ struct CaCongestionLogEvent {
 
     static constexpr auto fields() {
         using T = CaCongestionLogEvent;
-        return std::tuple{
+        return Fields{
             Field{&T::local_qp, "Local_QP_CN_Entry", 0, 24},
             Field{&T::sl, "SL_CN_Entry", 24, 4},
             Field{&T::service_type, "Service_Type_CN_Entry", 28, 4},
@@ -102,7 +101,7 @@ struct CaCongestionLog {
 
     static constexpr auto fields() {
         using T = CaCongestionLog;
-        return std::tuple{
+        return Fields{
             Field{&T::log_type, "LogType", 0, 8},
             Field{&T::congestion_flags, "CongestionFlags", 8, 8}.hex(),
             Field{&T::threshold_event_counter, "ThresholdEventCounter", 16, 16},

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -30,7 +29,7 @@ struct EthernetHeader {
 
     static constexpr auto fields() {
         using T = EthernetHeader;
-        return std::tuple{
+        return Fields{
             Field{&T::destination, "Destination", 0, 8}.hex(),
             Field{&T::source, "Source", 48, 8}.hex(),
             Field{&T::type, "Type", 96, 16}.hex(),
@@ -51,7 +50,7 @@ struct VlanTag {
 
     static constexpr auto fields() {
         using T = VlanTag;
-        return std::tuple{
+        return Fields{
             Field{&T::priority, "Priority", 0, 3},
             Field{&T::drop_eligible, "DropEligible", 3, 1},
             Field{&T::vlan, "VLAN", 4, 12},

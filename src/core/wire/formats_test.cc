@@ -24,14 +24,11 @@ M random_value(Prng& prng, std::size_t width);
 template <Attribute T>
 T random_attribute(Prng& prng) {
     T value;
-    std::apply(
-        [&](const auto&... field) {
-            ((value.*field.member =
-                  random_value<std::remove_cvref_t<decltype(value.*field.member)>>(prng,
-                                                                                   field.width)),
-             ...);
-        },
-        kFields<T>);
+    kFields<T>.apply([&](const auto&... field) {
+        ((value.*field.member =
+              random_value<std::remove_cvref_t<decltype(value.*field.member)>>(prng, field.width)),
+         ...);
+    });
     return value;
 }
 
@@ -128,8 +125,7 @@ TEST(Formats, PrintEveryNameOnOneLine) {
         const auto has = [&](std::string_view name) {
             return line.find(std::string(name) + " ") != std::string::npos;
         };
-        return std::apply([&](const auto&... field) { return (has(field.name) && ...); },
-                          kFields<T>) &&
+        return kFields<T>.apply([&](const auto&... field) { return (has(field.name) && ...); }) &&
                line.find('\n') == std::string::npos;
     });
 }

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -20,7 +19,7 @@ struct GuidInfo {
 
     static constexpr auto fields() {
         using T = GuidInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::guid, "GUID", 0, 64, 0}.each(),
         };
     }

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/guid_info.h"
@@ -22,7 +21,7 @@ struct GuidInfoRecord {
 
     static constexpr auto fields() {
         using T = GuidInfoRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LID", 0, 16, 0},
             Field{&T::block_num, "BlockNum", 16, 8, 1},
             Field{&T::guid_info, "GUIDInfo", 64, 512, 4},

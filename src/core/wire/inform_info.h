@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -31,7 +30,7 @@ struct InformInfo {
 
     static constexpr auto fields() {
         using T = InformInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::gid, "GID", 0, 128, 0},
             Field{&T::lid_range_begin, "LIDRangeBegin", 128, 16, 1},
             Field{&T::lid_range_end, "LIDRangeEnd", 144, 16, 2},

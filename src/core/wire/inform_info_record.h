@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/inform_info.h"
@@ -22,7 +21,7 @@ struct InformInfoRecord {
 
     static constexpr auto fields() {
         using T = InformInfoRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::subscriber_gid, "SubscriberGID", 0, 128, 0},
             Field{&T::enumeration, "Enum", 128, 16, 1},
             Field{&T::inform_info, "InformInfo", 192, 288, 3},

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -33,7 +32,7 @@ struct Ipv4Header {
 
     static constexpr auto fields() {
         using T = Ipv4Header;
-        return std::tuple{
+        return Fields{
             Field{&T::version, "Version", 0, 4},
             Field{&T::header_words, "IHL", 4, 4},
             Field{&T::tos, "TOS", 8, 8},
@@ -63,7 +62,7 @@ struct UdpHeader {
 
     static constexpr auto fields() {
         using T = UdpHeader;
-        return std::tuple{
+        return Fields{
             Field{&T::source_port, "SourcePort", 0, 16},
             Field{&T::destination_port, "DestinationPort", 16, 16},
             Field{&T::bytes, "Length", 32, 16},

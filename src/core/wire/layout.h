@@ -11,7 +11,7 @@
 //
 //         static constexpr auto fields() {
 //             using T = LedInfo;
-//             return std::tuple{
+//             return Fields{
 //                 Field{&T::led_mask, "LedMask", 0, 1},
 //             };
 //         }
@@ -35,9 +35,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/ids.h"
@@ -87,6 +87,43 @@ struct Field {
     }
 };
 
+namespace detail {
+
+template <std::size_t Index, typename F>
+struct Place {
+    F field;
+};
+
+template <std::size_t Index, typename F>
+consteval const F& field_at(const Place<Index, F>& place) {
+    return place.field;
+}
+
+template <typename Indices, typename... F>
+struct Places;
+template <std::size_t... Index, typename... F>
+struct Places<std::index_sequence<Index...>, F...> : Place<Index, F>... {
+    consteval explicit Places(F... fields) : Place<Index, F>{fields}... {}
+
+    /// Calls the visitor once, with all fields.
+    template <typename Visitor>
+    constexpr auto apply(Visitor&& visitor) const {
+        return visitor(static_cast<const Place<Index, F>&>(*this).field...);
+    }
+};
+
+}  // namespace detail
+
+/// The list of an attribute's fields. A std::tuple would do, but takes the compiler several times
+/// as long, in every file that knows a format.
+template <typename... F>
+struct Fields : detail::Places<std::index_sequence_for<F...>, F...> {
+    static constexpr std::size_t kCount = sizeof...(F);
+
+    consteval explicit Fields(F... fields)
+        : detail::Places<std::index_sequence_for<F...>, F...>(fields...) {}
+};
+
 /// Characters of a fixed number of bytes, zeros after the last.
 template <std::size_t N>
 struct Text {
@@ -119,8 +156,7 @@ inline constexpr auto kFields = T::fields();
 namespace detail {
 
 template <Attribute T>
-inline constexpr std::size_t kFieldCount =
-    std::tuple_size_v<std::remove_const_t<decltype(kFields<T>)>>;
+inline constexpr std::size_t kFieldCount = decltype(T::fields())::kCount;
 
 template <typename T>
 inline constexpr bool kIsText = false;
@@ -280,8 +316,8 @@ constexpr void store_member(const M& member, std::uint8_t* at) {
 template <Attribute T>
 constexpr void parse_fields(const std::uint8_t* at, T& value) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (load_member<std::get<I>(kFields<T>).bit, std::get<I>(kFields<T>).width>(
-             at, value.*std::get<I>(kFields<T>).member),
+        (load_member<field_at<I>(kFields<T>).bit, field_at<I>(kFields<T>).width>(
+             at, value.*field_at<I>(kFields<T>).member),
          ...);
     }(std::make_index_sequence<kFieldCount<T>>{});
 }
@@ -289,8 +325,8 @@ constexpr void parse_fields(const std::uint8_t* at, T& value) {
 template <Attribute T>
 constexpr void emit_fields(const T& value, std::uint8_t* at) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (store_member<std::get<I>(kFields<T>).bit, std::get<I>(kFields<T>).width>(
-             value.*std::get<I>(kFields<T>).member, at),
+        (store_member<field_at<I>(kFields<T>).bit, field_at<I>(kFields<T>).width>(
+             value.*field_at<I>(kFields<T>).member, at),
          ...);
     }(std::make_index_sequence<kFieldCount<T>>{});
 }
@@ -352,13 +388,11 @@ void print_member(Printer& out, const M& member, bool in_hex) {
 template <Attribute T>
 void print_fields(Printer& out, const T& value) {
     std::size_t index = 0;
-    std::apply(
-        [&](const auto&... field) {
-            ((out.raw(index++ == 0 ? "" : " "), out.name(field.name),
-              print_member(out, value.*field.member, field.in_hex)),
-             ...);
-        },
-        kFields<T>);
+    kFields<T>.apply([&](const auto&... field) {
+        ((out.raw(index++ == 0 ? "" : " "), out.name(field.name),
+          print_member(out, value.*field.member, field.in_hex)),
+         ...);
+    });
 }
 
 constexpr std::uint64_t ones(int count) {
@@ -393,42 +427,81 @@ constexpr bool member_matches(const F& field, const M& pattern, const M& record,
 
 template <Attribute T>
 constexpr bool matches_from(const T& pattern, const T& record, std::uint64_t mask, int base) {
-    return std::apply(
-        [&](const auto&... field) {
-            return (
-                member_matches(field, pattern.*field.member, record.*field.member, mask, base) &&
+    return kFields<T>.apply([&](const auto&... field) {
+        return (member_matches(field, pattern.*field.member, record.*field.member, mask, base) &&
                 ...);
-        },
-        kFields<T>);
+    });
 }
 
-/// Marks the bits that fields of T cover, each bit once.
+/// What a field covers, and what it may.
+struct Extent {
+    std::size_t bit;
+    std::size_t bits;
+    bool fits;
+};
+
+template <typename F>
+constexpr void add_extents(std::vector<Extent>& extents, const F& field, std::size_t base);
+
+/// Those of T's fields, of nested attributes theirs.
+template <Attribute T>
+constexpr std::vector<Extent> extents_of(std::size_t base) {
+    std::vector<Extent> extents;
+    kFields<T>.apply([&](const auto&... field) { (add_extents(extents, field, base), ...); });
+    return extents;
+}
+
+template <typename F>
+constexpr void add_extents(std::vector<Extent>& extents, const F& field, std::size_t base) {
+    using M = typename F::MemberType;
+    using E = typename Element<M>::Type;
+    constexpr bool kWholeBytes = Attribute<E> || kIsText<E> || std::is_same_v<E, Gid>;
+    constexpr std::size_t kCapacity = capacity_bits<E>();
+    const bool fits = kWholeBytes ? field.width == kCapacity && field.bit % 8 == 0
+                                  : field.width > 0 && field.width <= kCapacity;
+    if constexpr (Attribute<E>) {
+        for (std::size_t i = 0; i < Element<M>::kCount; ++i) {
+            for (Extent nested : extents_of<E>(base + field.bit + i * field.width)) {
+                nested.fits = nested.fits && fits;
+                extents.push_back(nested);
+            }
+        }
+    } else {
+        extents.push_back({base + field.bit, field.width * Element<M>::kCount, fits});
+    }
+}
+
+constexpr bool are_sound(const std::vector<Extent>& extents, std::size_t bits) {
+    for (const Extent& e : extents) {
+        if (!e.fits || e.bit + e.bits > bits) {
+            return false;
+        }
+        for (const Extent* other = extents.data(); other != &e; ++other) {
+            if (other->bit < e.bit + e.bits && e.bit < other->bit + other->bits) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/// Marks the bits that fields of T cover.
 template <Attribute T, std::size_t N>
-constexpr bool mark_covered(std::array<bool, N>& covered, std::size_t base) {
-    bool sound = true;
+constexpr void mark_covered(std::array<bool, N>& covered, std::size_t base) {
     const auto mark = [&](const auto& field) {
         using M = typename std::remove_cvref_t<decltype(field)>::MemberType;
         using E = typename Element<M>::Type;
-        sound = sound && field.width > 0 && field.width <= capacity_bits<E>();
-        if constexpr (Attribute<E> || kIsText<E> || std::is_same_v<E, Gid>) {
-            sound = sound && field.width == capacity_bits<E>() && field.bit % 8 == 0;
-        }
-        for (std::size_t i = 0; sound && i < Element<M>::kCount; ++i) {
-            const std::size_t first = field.bit + i * field.width;
-            if (first + field.width > T::kBytes * 8) {
-                sound = false;
-            } else if constexpr (Attribute<E>) {
-                sound = mark_covered<E>(covered, base + first);
+        for (std::size_t i = 0; i < Element<M>::kCount; ++i) {
+            const std::size_t first = base + field.bit + i * field.width;
+            if constexpr (Attribute<E>) {
+                mark_covered<E>(covered, first);
             } else {
-                for (std::size_t bit = base + first; bit < base + first + field.width; ++bit) {
-                    sound = sound && !covered[bit];
-                    covered[bit] = true;
-                }
+                std::fill_n(covered.begin() + static_cast<std::ptrdiff_t>(first), field.width,
+                            true);
             }
         }
     };
-    std::apply([&](const auto&... field) { (mark(field), ...); }, kFields<T>);
-    return sound;
+    kFields<T>.apply([&](const auto&... field) { (mark(field), ...); });
 }
 
 }  // namespace detail
@@ -436,8 +509,7 @@ constexpr bool mark_covered(std::array<bool, N>& covered, std::size_t base) {
 /// Every field lies inside, none on another, and its member can hold it.
 template <Attribute T>
 consteval bool layout_is_sound() {
-    std::array<bool, T::kBytes * 8> covered{};
-    return detail::mark_covered<T>(covered, 0);
+    return detail::are_sound(detail::extents_of<T>(0), T::kBytes * 8);
 }
 
 /// Ones where T has fields, zeros where it is reserved.
@@ -522,7 +594,7 @@ constexpr std::uint64_t component(M T::* member) {
             }
         }
     };
-    std::apply([&](const auto&... field) { (look(field), ...); }, kFields<T>);
+    kFields<T>.apply([&](const auto&... field) { (look(field), ...); });
     return bit;
 }
 

@@ -19,7 +19,7 @@ enum class Colour : std::uint8_t { kRed = 5 };
 struct Inner {
     static constexpr std::size_t kBytes = 2;
     std::uint8_t low = 0;
-    static constexpr auto fields() { return std::tuple{Field{&Inner::low, "Low", 12, 4}}; }
+    static constexpr auto fields() { return Fields{Field{&Inner::low, "Low", 12, 4}}; }
     friend bool operator==(const Inner&, const Inner&) = default;
 };
 
@@ -40,7 +40,7 @@ struct Sample {
 
     static constexpr auto fields() {
         using T = Sample;
-        return std::tuple{
+        return Fields{
             Field{&T::crossing, "Crossing", 3, 11}.hex(),
             Field{&T::flag, "Flag", 15, 1},
             Field{&T::colour, "Colour", 16, 3},
@@ -86,8 +86,8 @@ struct Misplaced {
     std::uint8_t first = 0;
     std::uint8_t second = 0;
     static constexpr auto fields() {
-        return std::tuple{Field{&Misplaced::first, "First", 0, 4},
-                          Field{&Misplaced::second, "Second", Bit, Width}};
+        return Fields{Field{&Misplaced::first, "First", 0, 4},
+                      Field{&Misplaced::second, "Second", Bit, Width}};
     }
 };
 static_assert(layout_is_sound<Misplaced<4, 8>>());

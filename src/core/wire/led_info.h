@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -18,7 +17,7 @@ struct LedInfo {
 
     static constexpr auto fields() {
         using T = LedInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::led_mask, "LedMask", 0, 1},
         };
     }

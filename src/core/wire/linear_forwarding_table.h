@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -23,7 +22,7 @@ struct LinearForwardingTable {
 
     static constexpr auto fields() {
         using T = LinearForwardingTable;
-        return std::tuple{
+        return Fields{
             Field{&T::port, "Port", 0, 8},
         };
     }

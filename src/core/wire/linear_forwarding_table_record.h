@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -22,7 +21,7 @@ struct LinearForwardingTableRecord {
 
     static constexpr auto fields() {
         using T = LinearForwardingTableRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LID", 0, 16, 0},
             Field{&T::block_num, "BlockNum", 16, 16, 1},
             Field{&T::linear_forwarding_table, "LinearForwardingTable", 64, 512},

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -31,7 +30,7 @@ struct Lrh {
 
     static constexpr auto fields() {
         using T = Lrh;
-        return std::tuple{
+        return Fields{
             Field{&T::vl, "VL", 0, 4},       Field{&T::lver, "LVer", 4, 4},
             Field{&T::sl, "SL", 8, 4},       Field{&T::lnh, "LNH", 14, 2},
             Field{&T::dlid, "DLID", 16, 16}, Field{&T::pkt_len, "PktLen", 37, 11},
@@ -55,7 +54,7 @@ struct FlowControlPacket {
 
     static constexpr auto fields() {
         using T = FlowControlPacket;
-        return std::tuple{
+        return Fields{
             Field{&T::op, "Op", 0, 4},
             Field{&T::fctbs, "FCTBS", 4, 12},
             Field{&T::vl, "VL", 16, 4},

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -22,7 +21,7 @@ struct LinkRecord {
 
     static constexpr auto fields() {
         using T = LinkRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::from_lid, "FromLID", 0, 16, 0},
             Field{&T::from_port, "FromPort", 16, 8, 1},
             Field{&T::to_port, "ToPort", 24, 8, 2},

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -43,7 +42,7 @@ struct McMemberRecord {
 
     static constexpr auto fields() {
         using T = McMemberRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::mgid, "MGID", 0, 128, 0},
             Field{&T::port_gid, "PortGID", 128, 128, 1},
             Field{&T::qkey, "Q_Key", 256, 32, 2},

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -23,7 +22,7 @@ struct MlnxExtendedPortInfo {
 
     static constexpr auto fields() {
         using T = MlnxExtendedPortInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::state_change_enable, "StateChangeEnable", 24, 8}.hex(),
             Field{&T::link_speed_supported, "LinkSpeedSupported", 56, 8}.hex(),
             Field{&T::link_speed_enabled, "LinkSpeedEnabled", 88, 8}.hex(),

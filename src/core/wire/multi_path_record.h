@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "core/base/ids.h"
@@ -43,7 +42,7 @@ struct MultiPathRecord {
 
     static constexpr auto fields() {
         using T = MultiPathRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::raw_traffic, "RawTraffic", 0, 1, 0},
             Field{&T::flow_label, "FlowLabel", 4, 20, 2}.hex(),
             Field{&T::hop_limit, "HopLimit", 24, 8, 3},

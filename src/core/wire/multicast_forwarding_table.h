@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -27,7 +26,7 @@ struct MulticastForwardingTable {
 
     static constexpr auto fields() {
         using T = MulticastForwardingTable;
-        return std::tuple{
+        return Fields{
             Field{&T::port_mask, "PortMask", 0, 16}.hex(),
         };
     }

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -24,7 +23,7 @@ struct MulticastForwardingTableRecord {
 
     static constexpr auto fields() {
         using T = MulticastForwardingTableRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LID", 0, 16, 0},
             Field{&T::position, "Position", 16, 4, 1},
             Field{&T::block_num, "BlockNum", 23, 9, 3},

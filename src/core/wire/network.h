@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -30,7 +29,7 @@ struct Grh {
 
     static constexpr auto fields() {
         using T = Grh;
-        return std::tuple{
+        return Fields{
             Field{&T::ip_ver, "IPVer", 0, 4},
             Field{&T::tclass, "TClass", 4, 8},
             Field{&T::flow_label, "FlowLabel", 12, 20}.hex(),

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -18,7 +17,7 @@ struct NodeDescription {
 
     static constexpr auto fields() {
         using T = NodeDescription;
-        return std::tuple{
+        return Fields{
             Field{&T::node_string, "NodeString", 0, 512, 0},
         };
     }

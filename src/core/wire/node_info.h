@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -33,7 +32,7 @@ struct NodeInfo {
 
     static constexpr auto fields() {
         using T = NodeInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::base_version, "BaseVersion", 0, 8, 0},
             Field{&T::class_version, "ClassVersion", 8, 8, 1},
             Field{&T::node_type, "NodeType", 16, 8, 2},

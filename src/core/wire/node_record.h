@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -23,7 +22,7 @@ struct NodeRecord {
 
     static constexpr auto fields() {
         using T = NodeRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LID", 0, 16, 0},
             Field{&T::node_info, "NodeInfo", 32, 320, 2},
             Field{&T::node_description, "NodeDescription", 352, 512, 14},

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -71,7 +70,7 @@ struct Notice {
 
     static constexpr auto fields() {
         using T = Notice;
-        return std::tuple{
+        return Fields{
             Field{&T::is_generic, "IsGeneric", 0, 1, 0},
             Field{&T::type, "Type", 1, 7, 1},
             Field{&T::producer_type, "ProducerType", 8, 24, 2}.hex(),
@@ -95,7 +94,7 @@ struct GmpNotice {
 
     static constexpr auto fields() {
         using T = GmpNotice;
-        return std::tuple{
+        return Fields{
             Field{&T::notice, "Notice", 0, 512, 0},
             Field{&T::issuer_gid, "IssuerGID", 512, 128, 8},
         };
@@ -112,7 +111,7 @@ struct GidTrap {
 
     static constexpr auto fields() {
         using T = GidTrap;
-        return std::tuple{
+        return Fields{
             Field{&T::gid, "GIDADDR", 48, 128},
         };
     }
@@ -128,7 +127,7 @@ struct LinkStateTrap {
 
     static constexpr auto fields() {
         using T = LinkStateTrap;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LIDADDR", 0, 16},
         };
     }
@@ -145,7 +144,7 @@ struct PortThresholdTrap {
 
     static constexpr auto fields() {
         using T = PortThresholdTrap;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LIDADDR", 16, 16},
             Field{&T::port_num, "PORTNO", 32, 8},
         };
@@ -171,7 +170,7 @@ struct LocalChangesTrap {
 
     static constexpr auto fields() {
         using T = LocalChangesTrap;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LIDADDR", 16, 16},
             Field{&T::other_local_changes, "OtherLocalChanges", 47, 1},
             Field{&T::capability_mask, "CAPABILITYMASK", 48, 32}.hex(),
@@ -197,7 +196,7 @@ struct SystemImageGuidTrap {
 
     static constexpr auto fields() {
         using T = SystemImageGuidTrap;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LIDADDR", 16, 16},
             Field{&T::system_image_guid, "SYSTEMIMAGEGUID", 48, 64},
         };
@@ -223,7 +222,7 @@ struct BadMKeyTrap {
 
     static constexpr auto fields() {
         using T = BadMKeyTrap;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LIDADDR", 16, 16},
             Field{&T::dr_slid, "DRSLID", 32, 16},
             Field{&T::method, "METHOD", 48, 8},
@@ -255,7 +254,7 @@ struct BadKeyTrap {
 
     static constexpr auto fields() {
         using T = BadKeyTrap;
-        return std::tuple{
+        return Fields{
             Field{&T::lid1, "LIDADDR1", 16, 16},   Field{&T::lid2, "LIDADDR2", 32, 16},
             Field{&T::key, "KEY", 48, 32}.hex(),   Field{&T::sl, "SL", 80, 4},
             Field{&T::qp1, "QP1", 88, 24},         Field{&T::qp2, "QP2", 120, 24},
@@ -284,7 +283,7 @@ struct BadSwitchPKeyTrap {
 
     static constexpr auto fields() {
         using T = BadSwitchPKeyTrap;
-        return std::tuple{
+        return Fields{
             Field{&T::data_valid, "DataValid", 0, 16}.hex(),
             Field{&T::lid1, "LIDADDR1", 16, 16},
             Field{&T::lid2, "LIDADDR2", 32, 16},

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -22,7 +21,7 @@ struct NoticeRecord {
 
     static constexpr auto fields() {
         using T = NoticeRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::notification_id, "NotificationID", 0, 64, 0}.hex(),
             Field{&T::subscriber_gid, "SubscriberGID", 64, 128, 1},
             Field{&T::notice, "Notice", 192, 640, 2},

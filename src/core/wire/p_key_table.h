@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -20,7 +19,7 @@ struct PKeyTable {
 
     static constexpr auto fields() {
         using T = PKeyTable;
-        return std::tuple{
+        return Fields{
             Field{&T::pkey, "P_Key", 0, 16},
         };
     }

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -23,7 +22,7 @@ struct PKeyTableRecord {
 
     static constexpr auto fields() {
         using T = PKeyTableRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LID", 0, 16, 0},
             Field{&T::block_num, "BlockNum", 16, 16, 1},
             Field{&T::port_num, "PortNum", 32, 8, 2},

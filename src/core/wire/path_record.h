@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -40,7 +39,7 @@ struct PathRecord {
 
     static constexpr auto fields() {
         using T = PathRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::service_id, "ServiceID", 0, 64, 0}.spans(2).hex(),
             Field{&T::dgid, "DGID", 64, 128, 2},
             Field{&T::sgid, "SGID", 192, 128, 3},

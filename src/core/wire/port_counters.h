@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -65,7 +64,7 @@ struct PortCounters {
 
     static constexpr auto fields() {
         using T = PortCounters;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),
             Field{&T::symbol_error_counter, "SymbolErrorCounter", 32, 16},

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -74,7 +73,7 @@ struct PortCountersExtended {
 
     static constexpr auto fields() {
         using T = PortCountersExtended;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),
             Field{&T::counter_select2, "CounterSelect2", 32, 32}.hex(),

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -23,7 +22,7 @@ struct PortXmitDataSl {
 
     static constexpr auto fields() {
         using T = PortXmitDataSl;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),
             Field{&T::port_xmit_data_sl, "PortXmitDataSL", 32, 32},
@@ -42,7 +41,7 @@ struct PortRcvDataSl {
 
     static constexpr auto fields() {
         using T = PortRcvDataSl;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),
             Field{&T::port_rcv_data_sl, "PortRcvDataSL", 32, 32},

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -27,7 +26,7 @@ struct PortExtendedSpeedsCounters {
 
     static constexpr auto fields() {
         using T = PortExtendedSpeedsCounters;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 64, 64}.hex(),
             Field{&T::sync_header_error_counter, "SyncHeaderErrorCounter", 128, 16},
@@ -57,7 +56,7 @@ struct PortExtendedSpeedsRsFecCounters {
 
     static constexpr auto fields() {
         using T = PortExtendedSpeedsRsFecCounters;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 64, 64}.hex(),
             Field{&T::sync_header_error_counter, "SyncHeaderErrorCounter", 128, 16},

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -22,7 +21,7 @@ struct PortFlowCtlCounters {
 
     static constexpr auto fields() {
         using T = PortFlowCtlCounters;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),
             Field{&T::port_xmit_flow_pkts, "PortXmitFlowPkts", 32, 32},

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -178,7 +177,7 @@ struct PortInfo {
 
     static constexpr auto fields() {
         using T = PortInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::mkey, "M_Key", 0, 64, 0}.hex(),
             Field{&T::gid_prefix, "GidPrefix", 64, 64, 1}.hex(),
             Field{&T::lid, "LID", 128, 16, 2},

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -31,7 +30,7 @@ struct PortInfoExtended {
 
     static constexpr auto fields() {
         using T = PortInfoExtended;
-        return std::tuple{
+        return Fields{
             Field{&T::cap_mask, "CapMask", 0, 32}.hex(),
             Field{&T::fec_mode_active, "FECModeActive", 32, 16},
             Field{&T::fdr_fec_mode_supported, "FDRFECModeSupported", 48, 16}.hex(),

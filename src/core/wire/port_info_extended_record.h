@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -23,7 +22,7 @@ struct PortInfoExtendedRecord {
 
     static constexpr auto fields() {
         using T = PortInfoExtendedRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::endport_lid, "EndportLID", 0, 16, 0},
             Field{&T::port_num, "PortNum", 16, 8, 1},
             Field{&T::options, "Options", 24, 8, 2}.hex(),

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -22,7 +21,7 @@ struct PortRcvConCtrl {
 
     static constexpr auto fields() {
         using T = PortRcvConCtrl;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),
             Field{&T::port_pkt_rcv_fecn, "PortPktRcvFECN", 32, 32},

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -27,7 +26,7 @@ struct PortRcvErrorDetails {
 
     static constexpr auto fields() {
         using T = PortRcvErrorDetails;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),
             Field{&T::port_local_physical_errors, "PortLocalPhysicalErrors", 32, 16},

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -45,7 +44,7 @@ struct PortSamplesControl {
 
     static constexpr auto fields() {
         using T = PortSamplesControl;
-        return std::tuple{
+        return Fields{
             Field{&T::op_code, "OpCode", 0, 8}.hex(),
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::tick, "Tick", 16, 8},

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 #include "core/wire/port_samples_control.h"
@@ -22,7 +21,7 @@ struct PortSamplesResult {
 
     static constexpr auto fields() {
         using T = PortSamplesResult;
-        return std::tuple{
+        return Fields{
             Field{&T::tag, "Tag", 0, 16},
             Field{&T::sample_status, "SampleStatus", 30, 2},
             Field{&T::counter, "Counter", 32, 32},

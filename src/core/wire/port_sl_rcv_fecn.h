@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -22,7 +21,7 @@ struct PortSlRcvFecn {
 
     static constexpr auto fields() {
         using T = PortSlRcvFecn;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),
             Field{&T::port_sl_rcv_fecn, "PortSLRcvFECN", 32, 32},

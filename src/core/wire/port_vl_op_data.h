@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -23,7 +22,7 @@ struct PortVlOpData {
 
     static constexpr auto fields() {
         using T = PortVlOpData;
-        return std::tuple{
+        return Fields{
             Field{&T::op_code, "OpCode", 0, 8}.hex(),
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),

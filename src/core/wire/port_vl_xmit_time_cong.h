@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -22,7 +21,7 @@ struct PortVlXmitTimeCong {
 
     static constexpr auto fields() {
         using T = PortVlXmitTimeCong;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),
             Field{&T::port_vl_xmit_time_cong, "PortVLXmitTimeCong", 32, 32},

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -25,7 +24,7 @@ struct PortXmitDiscardDetails {
 
     static constexpr auto fields() {
         using T = PortXmitDiscardDetails;
-        return std::tuple{
+        return Fields{
             Field{&T::port_select, "PortSelect", 8, 8},
             Field{&T::counter_select, "CounterSelect", 16, 16}.hex(),
             Field{&T::port_inactive_discards, "PortInactiveDiscards", 32, 16},

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -56,7 +55,7 @@ struct RmppHeader {
 
     static constexpr auto fields() {
         using T = RmppHeader;
-        return std::tuple{
+        return Fields{
             Field{&T::rmpp_version, "RMPPVersion", 0, 8},
             Field{&T::rmpp_type, "RMPPType", 8, 8},
             Field{&T::rresp_time, "RRespTime", 16, 5},

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <type_traits>
 
 #include "core/wire/layout.h"
@@ -108,7 +107,7 @@ struct SaHeader {
 
     static constexpr auto fields() {
         using T = SaHeader;
-        return std::tuple{
+        return Fields{
             Field{&T::sm_key, "SM_Key", 0, 64}.hex(),
             Field{&T::attribute_offset, "AttributeOffset", 64, 16},
             Field{&T::component_mask, "ComponentMask", 96, 64}.hex(),

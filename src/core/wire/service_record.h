@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -32,7 +31,7 @@ struct ServiceRecord {
 
     static constexpr auto fields() {
         using T = ServiceRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::service_id, "ServiceID", 0, 64, 0}.hex(),
             Field{&T::service_gid, "ServiceGID", 64, 128, 1},
             Field{&T::service_pkey, "ServiceP_Key", 192, 16, 2},

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -22,7 +21,7 @@ struct SlToVlMappingTable {
 
     static constexpr auto fields() {
         using T = SlToVlMappingTable;
-        return std::tuple{
+        return Fields{
             Field{&T::vl, "VL", 0, 4},
         };
     }

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -23,7 +22,7 @@ struct SlToVlMappingTableRecord {
 
     static constexpr auto fields() {
         using T = SlToVlMappingTableRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LID", 0, 16, 0},
             Field{&T::input_port_num, "InputPortNum", 16, 8, 1},
             Field{&T::output_port_num, "OutputPortNum", 24, 8, 2},

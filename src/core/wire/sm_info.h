@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -48,7 +47,7 @@ struct SmInfo {
 
     static constexpr auto fields() {
         using T = SmInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::guid, "GUID", 0, 64, 0},
             Field{&T::sm_key, "SM_Key", 64, 64, 1}.hex(),
             Field{&T::act_count, "ActCount", 128, 32, 2},

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -21,7 +20,7 @@ struct SmInfoRecord {
 
     static constexpr auto fields() {
         using T = SmInfoRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LID", 0, 16, 0},
             Field{&T::sm_info, "SMInfo", 32, 168, 2},
         };

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -35,7 +34,7 @@ struct SwitchCongestionSetting {
 
     static constexpr auto fields() {
         using T = SwitchCongestionSetting;
-        return std::tuple{
+        return Fields{
             Field{&T::control_map, "Control_Map", 0, 32}.hex(),
             Field{&T::victim_mask, "Victim_Mask", 32, 8}.hex(),
             Field{&T::credit_mask, "Credit_Mask", 288, 8}.hex(),

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -37,7 +36,7 @@ struct SwitchInfo {
 
     static constexpr auto fields() {
         using T = SwitchInfo;
-        return std::tuple{
+        return Fields{
             Field{&T::linear_fdb_cap, "LinearFDBCap", 0, 16, 0},
             Field{&T::random_fdb_cap, "RandomFDBCap", 16, 16, 1},
             Field{&T::multicast_fdb_cap, "MulticastFDBCap", 32, 16, 2},

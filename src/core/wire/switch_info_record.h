@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -21,7 +20,7 @@ struct SwitchInfoRecord {
 
     static constexpr auto fields() {
         using T = SwitchInfoRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LID", 0, 16, 0},
             Field{&T::switch_info, "SwitchInfo", 32, 160, 2},
         };

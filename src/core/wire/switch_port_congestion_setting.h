@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -23,7 +22,7 @@ struct SwitchPortCongestionEntry {
 
     static constexpr auto fields() {
         using T = SwitchPortCongestionEntry;
-        return std::tuple{
+        return Fields{
             Field{&T::valid, "Valid", 0, 1},
             Field{&T::control_type, "Control_Type", 1, 1},
             Field{&T::threshold, "Threshold", 4, 4},
@@ -44,7 +43,7 @@ struct SwitchPortCongestionSetting {
 
     static constexpr auto fields() {
         using T = SwitchPortCongestionSetting;
-        return std::tuple{
+        return Fields{
             Field{&T::entry, "Entry", 0, 32},
         };
     }

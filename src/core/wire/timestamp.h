@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -18,7 +17,7 @@ struct Timestamp {
 
     static constexpr auto fields() {
         using T = Timestamp;
-        return std::tuple{
+        return Fields{
             Field{&T::timestamp, "Timestamp", 0, 32},
         };
     }

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -28,7 +27,7 @@ struct TraceRecord {
 
     static constexpr auto fields() {
         using T = TraceRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::gid_prefix, "GIDPrefix", 0, 64, 0}.hex(),
             Field{&T::id_generation, "IDGeneration", 64, 16, 1},
             Field{&T::node_type, "NodeType", 88, 8, 3},

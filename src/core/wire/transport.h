@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -30,7 +29,7 @@ struct Bth {
 
     static constexpr auto fields() {
         using T = Bth;
-        return std::tuple{
+        return Fields{
             Field{&T::opcode, "OpCode", 0, 8}.hex(),
             Field{&T::se, "SE", 8, 1},
             Field{&T::m, "M", 9, 1},
@@ -56,7 +55,7 @@ struct Rdeth {
 
     static constexpr auto fields() {
         using T = Rdeth;
-        return std::tuple{
+        return Fields{
             Field{&T::ee_context, "EECnxt", 8, 24}.hex(),
         };
     }
@@ -73,7 +72,7 @@ struct Deth {
 
     static constexpr auto fields() {
         using T = Deth;
-        return std::tuple{
+        return Fields{
             Field{&T::q_key, "Q_Key", 0, 32},
             Field{&T::src_qp, "SrcQP", 40, 24},
         };
@@ -92,7 +91,7 @@ struct Reth {
 
     static constexpr auto fields() {
         using T = Reth;
-        return std::tuple{
+        return Fields{
             Field{&T::va, "VA", 0, 64}.hex(),
             Field{&T::r_key, "R_Key", 64, 32}.hex(),
             Field{&T::dma_len, "DMALen", 96, 32},
@@ -113,7 +112,7 @@ struct AtomicEth {
 
     static constexpr auto fields() {
         using T = AtomicEth;
-        return std::tuple{
+        return Fields{
             Field{&T::va, "VA", 0, 64}.hex(),
             Field{&T::r_key, "R_Key", 64, 32}.hex(),
             Field{&T::swap_dt, "SwapDt", 96, 64}.hex(),
@@ -133,7 +132,7 @@ struct Aeth {
 
     static constexpr auto fields() {
         using T = Aeth;
-        return std::tuple{
+        return Fields{
             Field{&T::syndrome, "Syndrome", 0, 8}.hex(),
             Field{&T::msn, "MSN", 8, 24},
         };
@@ -149,7 +148,7 @@ struct AtomicAckEth {
 
     static constexpr auto fields() {
         using T = AtomicAckEth;
-        return std::tuple{
+        return Fields{
             Field{&T::orig_rem_dt, "OrigRemDt", 0, 64}.hex(),
         };
     }
@@ -164,7 +163,7 @@ struct ImmDt {
 
     static constexpr auto fields() {
         using T = ImmDt;
-        return std::tuple{
+        return Fields{
             Field{&T::imm_dt, "ImmDt", 0, 32}.hex(),
         };
     }
@@ -180,7 +179,7 @@ struct Ieth {
 
     static constexpr auto fields() {
         using T = Ieth;
-        return std::tuple{
+        return Fields{
             Field{&T::r_key, "R_Key", 0, 32}.hex(),
         };
     }
@@ -196,7 +195,7 @@ struct XrcEth {
 
     static constexpr auto fields() {
         using T = XrcEth;
-        return std::tuple{
+        return Fields{
             Field{&T::xrcsrq, "XRCSRQ", 8, 24}.hex(),
         };
     }

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/wire/layout.h"
 
@@ -20,7 +19,7 @@ struct VlArbitrationEntry {
 
     static constexpr auto fields() {
         using T = VlArbitrationEntry;
-        return std::tuple{
+        return Fields{
             Field{&T::vl, "VL", 4, 4},
             Field{&T::weight, "Weight", 8, 8},
         };
@@ -36,7 +35,7 @@ struct VlArbitrationTable {
 
     static constexpr auto fields() {
         using T = VlArbitrationTable;
-        return std::tuple{
+        return Fields{
             Field{&T::entry, "Entry", 0, 16},
         };
     }

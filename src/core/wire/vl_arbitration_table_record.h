@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "core/base/ids.h"
 #include "core/wire/layout.h"
@@ -23,7 +22,7 @@ struct VlArbitrationTableRecord {
 
     static constexpr auto fields() {
         using T = VlArbitrationTableRecord;
-        return std::tuple{
+        return Fields{
             Field{&T::lid, "LID", 0, 16, 0},
             Field{&T::output_port_num, "OutputPortNum", 16, 8, 1},
             Field{&T::block_num, "BlockNum", 24, 8, 2},

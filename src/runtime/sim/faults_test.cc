@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "runtime/sim/test_fabrics.h"
 
 namespace softib::sim {
@@ -247,6 +249,7 @@ TEST(Faults, WhateverGoesWrongCreditsAndCountersAddUp) {
         };
         const std::uint64_t first = run();
         EXPECT_EQ(run(), first) << "seed " << seed;
+        RecordProperty("log_hash", std::to_string(first));
         if (HasFailure()) {
             FAIL() << "seed " << seed;
         }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "runtime/sim/test_fabrics.h"
 
 namespace softib::sim {
@@ -124,6 +126,7 @@ TEST(Network, SameRunSameHashAlsoTwiceInOneProcessAndWithOtherBuckets) {
     EXPECT_EQ(hash(5, 7), first);
     EXPECT_EQ(hash(13, 7), first);
     EXPECT_NE(hash(0, 8), first);
+    RecordProperty("log_hash", std::to_string(first));
 }
 
 TEST(Network, LanesOfOnePortShareByTheTable) {
