@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # NCCL between virtual hosts on a machine with one GPU: every collective with its data checked, over
-# TCP sockets and over softib in the same run. Needs python3 with PyTorch for CUDA.
+# TCP sockets, over softib staged through the host and over softib with GPUDirect, in the same run.
+# Needs python3 with PyTorch for CUDA.
 #
-#   bash bench/nccl.sh [--worlds 2,4,8] [--sizes 1K,32K,...] [--minutes 8] [--write FILE]
+#   bash bench/nccl.sh [--worlds 2,4,8] [--sizes 1K,32K,...] [--minutes 12] [--write FILE]
+#                      [--transports sockets,staged,gpudirect,gpudirect-large]
 #
 # Stands in the source tree and in the archive of `make portable`; SOFTIB names another softib.
 set -eu

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Starts the ranks of bench/nccl.sh on the hosts of a fabric, once by sockets and once by softib for
-each number of ranks, and makes a table of both. Runs on a host of the fabric (softib run)."""
+"""Starts the ranks of bench/nccl.sh on the hosts of a fabric for each number of ranks: over sockets, over
+softib by way of the host's memory, and over softib from GPU to GPU. Makes a table of all three. Runs on a
+host of the fabric (softib run)."""
 import argparse
 import json
 import os
@@ -17,7 +18,17 @@ TRAINING = RANK.with_name("nccl_ddp.py")
 TRAINING_SECONDS = 60
 OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "send_recv", "all_to_all"]
 SIZES = "1K,32K,1M,16M,128M,1G"
-TRANSPORTS = {"sockets": "Socket", "softib": "IB"}
+# What NCCL is told. How far a GPU may be from its HCA (NCCL_NET_GDR_LEVEL) decides about GPUDirect.
+TRANSPORTS = {
+    "sockets": {"NCCL_NET": "Socket"},
+    "staged": {"NCCL_NET": "IB", "NCCL_NET_GDR_LEVEL": "LOC"},
+    "gpudirect": {"NCCL_NET": "IB", "NCCL_NET_GDR_LEVEL": "SYS"},
+    # Messages of 2 MiB instead of 512 KiB: fewer waits for the GPU.
+    "gpudirect-large": {"NCCL_NET": "IB", "NCCL_NET_GDR_LEVEL": "SYS", "NCCL_BUFFSIZE": "16777216"},
+}
+TITLES = {"sockets": "sockets", "staged": "softib, staged", "gpudirect": "softib, GPUDirect",
+          "gpudirect-large": "softib, GPUDirect, large messages"}
+TABLE = ["sockets", "staged", "gpudirect"]
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -42,7 +53,6 @@ def nccl_environment(rank, transport, log):
     return dict(
         os.environ,
         NCCL_HOSTID=f"softib-h{rank}",  # Else ranks of one machine would use its memory.
-        NCCL_NET=TRANSPORTS[transport],
         NCCL_SOCKET_IFNAME="lo",
         NCCL_IB_HCA="mlx5_0",
         NCCL_DEBUG="INFO",
@@ -51,7 +61,8 @@ def nccl_environment(rank, transport, log):
         PYTHONUNBUFFERED="1",
         # All kernels must fit on the GPU at once.
         NCCL_MAX_NCHANNELS=os.environ.get("NCCL_MAX_NCHANNELS", "4"),
-        TORCH_NCCL_ASYNC_ERROR_HANDLING="1")
+        TORCH_NCCL_ASYNC_ERROR_HANDLING="1",
+        **TRANSPORTS[transport])
 
 
 def end(processes):
@@ -99,9 +110,17 @@ def run_ranks(world, transport, options, deadline):
         RANK, world, transport, pathlib.Path(options.work, f"{transport}-{world}"),
         ["--sizes", options.sizes, "--operations", options.operations,
          "--seconds", str(max(5, deadline - time.monotonic()))], deadline)
-    if not complaint and transport == "softib" and not any(result.get("fabric_bytes") for result in results):
-        complaint = f"{world} ranks over softib: no byte crossed the fabric\n"
+    if not complaint and transport != "sockets" and not any(result.get("fabric_bytes") for result in results):
+        complaint = f"{world} ranks over {transport}: no byte crossed the fabric\n"
+    if not complaint and reports_gpudirect(options, world, transport) != transport.startswith("gpudirect"):
+        complaint = f"{world} ranks over {transport}: NCCL's log says otherwise of GPUDirect\n"
     return results, complaint
+
+
+def reports_gpudirect(options, world, transport):
+    """Whether NCCL says that rank 0 sends and receives by GPUDirect."""
+    log = pathlib.Path(options.work, f"{transport}-{world}", "nccl-0.log")
+    return log.exists() and "/GDRDMA" in log.read_text(errors="replace")
 
 
 def train(options):
@@ -125,28 +144,36 @@ def train(options):
 
 
 def version_line(options):
-    log = next(pathlib.Path(options.work).glob("softib-*/nccl-0.log"), None)
+    log = next((log for transport in ("gpudirect", "staged")
+                for log in pathlib.Path(options.work).glob(f"{transport}-*/nccl-0.log")), None)
     lines = log.read_text(errors="replace").splitlines() if log else []
     used = [line.split("NCCL INFO", 1)[-1].strip() for line in lines
-            if "NET/IB : Using" in line or "NCCL version" in line or "Using network" in line]
-    return list(dict.fromkeys(used))[:4]
+            if "NET/IB : Using" in line or "NCCL version" in line or "Using network" in line
+            or "GPU Direct RDMA" in line]
+    return list(dict.fromkeys(used))[:6]
 
 
 def table(world, by_transport):
-    rows = [f"## {world} ranks", "",
-            "| operation | bytes of a rank | sockets, ms | softib, ms | softib, GB/s | times faster |",
-            "|---|---|---|---|---|---|"]
-    found = {(t, r["operation"], r["size"]): r for t, results in by_transport.items()
+    """Times, and for each way over softib the bytes in a second and how many times faster it is than sockets."""
+    ours = [transport for transport in by_transport if transport != "sockets"]
+    titles = [f"{TITLES[transport]}, ms" for transport in by_transport]
+    titles += [f"{transport}, {what}" for transport in ours for what in ("GB/s", "times faster")]
+    rows = [f"## {world} ranks", "", "| operation | bytes of a rank | " + " | ".join(titles) + " |",
+            "|---" * (2 + len(titles)) + "|"]
+    found = {(t, r["operation"], r["size"]): r["ms"] for t, results in by_transport.items()
              for r in results if "ms" in r}
     for operation, size in sorted({key[1:] for key in found}, key=lambda k: (OPERATIONS.index(k[0]), k[1])):
-        one, other = found.get(("sockets", operation, size)), found.get(("softib", operation, size))
-        cells = [f"{r['ms']:.3f}" if r else "–" for r in (one, other)]
-        cells.append(f"{size / other['ms'] / 1e6:.2f}" if other else "–")
-        cells.append(f"{one['ms'] / other['ms']:.1f}" if one and other else "–")
+        ms = {transport: found.get((transport, operation, size)) for transport in by_transport}
+        cells = [f"{ms[transport]:.3f}" if ms[transport] else "–" for transport in by_transport]
+        for transport in ours:
+            cells.append(f"{size / ms[transport] / 1e6:.2f}" if ms[transport] else "–")
+            both = ms[transport] and ms.get("sockets")
+            cells.append(f"{ms['sockets'] / ms[transport]:.1f}" if both else "–")
         rows.append(f"| {operation} | {size_name(size)} | " + " | ".join(cells) + " |")
-    crossed = sum(r.get("fabric_bytes", 0) for r in by_transport.get("softib", []))
-    rows += ["", f"{crossed / 1e9:.1f} GB left the port of rank 0 in the run over softib.", ""]
-    return rows
+    for transport in ours:
+        crossed = sum(r.get("fabric_bytes", 0) for r in by_transport[transport])
+        rows += ["", f"{crossed / 1e9:.1f} GB left the port of rank 0 ({TITLES[transport]})."]
+    return [*rows, ""]
 
 
 def main():
@@ -154,9 +181,10 @@ def main():
     parser.add_argument("--worlds", default="2,4,8", help="numbers of ranks")
     parser.add_argument("--sizes", default=SIZES, help="bytes of a rank, with K, M, G")
     parser.add_argument("--operations", default=",".join(OPERATIONS))
-    parser.add_argument("--transports", default=",".join(TRANSPORTS))
+    parser.add_argument("--transports", default=",".join(TABLE),
+                        help=f"some of {','.join(TRANSPORTS)}")
     parser.add_argument("--no-training", dest="training", action="store_false", help="leave out bench/nccl_ddp.py")
-    parser.add_argument("--minutes", type=float, default=8, help="for all collectives")
+    parser.add_argument("--minutes", type=float, default=12, help="for all collectives together")
     parser.add_argument("--mps", default="unknown", help="whether ranks share the GPU by MPS")
     parser.add_argument("--work", required=True, help="directory for logs")
     parser.add_argument("--write", help="also write the table to this file")
@@ -185,8 +213,9 @@ def main():
         lines += training
         complaints += wrong
     head = ["# NCCL over softib", "",
-            "Written by `bash bench/nccl.sh`: all ranks on one GPU, each on a virtual host of its own, sockets and",
-            "softib in one run. Every result was compared with what it must be, in every rank.", "",
+            "Written by `bash bench/nccl.sh`: all ranks on one GPU, each on a virtual host of its own, sockets,",
+            "softib by way of the host's memory (staged) and softib from GPU to GPU (GPUDirect) in one run. Every",
+            "result was compared with what it must be, in every rank.", "",
             *[f"    {line}" for line in version_line(options)], f"    MPS: {options.mps}", ""]
     text = "\n".join(head + lines)
     print(text)

@@ -17,10 +17,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t kHostsShown = 32;
-constexpr std::array<std::pair<live::Tier, const char*>, 3> kTiers{{
+constexpr std::array<std::pair<live::Tier, const char*>, 4> kTiers{{
     {live::Tier::kShared, "shared"},
     {live::Tier::kCopy, "copy"},
     {live::Tier::kHelper, "helper"},
+    {live::Tier::kGpu, "gpu"},
 }};
 
 topo::LinkSpeed speed_of(const live::HcaRecord& hca) {

@@ -47,6 +47,21 @@ assert sum(len(files) for _, _, files in os.walk('{PORT}/counters')) == 21
 """
 
 
+# NCCL and others take this file for the sign that HCAs reach memory of GPUs.
+GPU_FILE = """
+import ctypes
+def shown():
+    try:
+        return open('/sys/module/nvidia_peermem/version').read()
+    except FileNotFoundError:
+        return ''
+ours = open('{firmware}').read()
+assert shown() != ours, 'shown to a program without a driver'
+ctypes.CDLL('{driver}')
+assert (shown() == ours) == {expected}, shown()
+"""
+
+
 def expect(actual, expected, result):
     if actual != expected:
         raise Failure(f"expected:\n{expected}\n{result}")
@@ -101,6 +116,16 @@ class Sysfs:
         expect(result.output, "".join(f"{CLASS}/mlx5_{n}/ports/1/lid\n" for n in (0, 1)), result)
         result = self.sh(f"find {CLASS}/ -mindepth 1 -printf '%f %y\\n' | sort")
         expect(result.output, "mlx5_0 l\nmlx5_1 l\n", result)
+
+    def gpu_file(self):
+        driver = self.fabric.build / "tests" / "fake-cuda" / "libcuda.so.1"
+        script = GPU_FILE.format(firmware=f"{CLASS}/mlx5_0/fw_ver", driver=driver, expected=True)
+        self.fabric.run("h0", ["/usr/bin/python3", "-c", script]).check()
+        packets = Fabric("--hosts", "1")
+        packets.flags[-1] = "packet"
+        with packets:
+            script = script.replace("True", "False")
+            return packets.run("h0", ["/usr/bin/python3", "-c", script]).check()
 
     def lstopo(self):
         program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
@@ -201,6 +226,7 @@ def main():
                 f"(echo x > {CLASS}/mlx5_0/node_desc) 2>/dev/null || echo refused", "refused\n")),
             ("Python", lambda: fabric.run("h0", ["/usr/bin/python3", "-c", PYTHON]).check()),
             ("find", s.find),
+            ("a sign for programs with a GPU", s.gpu_file),
             ("lstopo", s.lstopo),
             ("every call", s.calls),
             ("several hosts at once", s.several_hosts),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "abi/sysfs/redirect.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ namespace {
 
 struct Prefix {
     std::string_view text;
-    bool whole;  ///< Ends at a component; else anything may follow.
+    bool whole;             ///< Ends at a component; else anything may follow.
+    bool gpu_only = false;  ///< Ours only where the program has a GPU's driver.
 };
 
 constexpr Prefix kPrefixes[] = {
@@ -25,6 +27,7 @@ constexpr Prefix kPrefixes[] = {
     {"/sys/class/infiniband_mad", true},      {"/sys/class/misc/rdma_cm", true},
     {"/sys/devices/pcif1b0", false},          {"/sys/bus/pci/devices/f1b0:", false},
     {"/sys/bus/pci/drivers/mlx5_core", true}, {"/dev/infiniband", true},
+    {"/sys/module/nvidia_peermem", true, true},
 };
 
 constexpr std::string_view kDeviceDirectory = "/dev/infiniband/";
@@ -88,11 +91,23 @@ __attribute__((constructor)) void read_settings_at_load() {
     settings();
 }
 
+/// Unlike the rest of this file it takes the loader's lock. No signal handler asks for the paths
+/// that it decides about.
+bool has_gpu_driver() {
+    const int saved_errno = errno;
+    void* driver = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+    if (driver != nullptr) {
+        dlclose(driver);
+    }
+    errno = saved_errno;
+    return driver != nullptr;
+}
+
 bool matches(std::string_view path) {
     for (const Prefix& prefix : kPrefixes) {
         if (path.starts_with(prefix.text) && (!prefix.whole || path.size() == prefix.text.size() ||
                                               path[prefix.text.size()] == '/')) {
-            return true;
+            return !prefix.gpu_only || has_gpu_driver();
         }
     }
     return false;

@@ -6,7 +6,8 @@
 // back from there (realpath, getcwd) loses that root again. Without SOFTIB_SYSROOT every function
 // leaves every path alone.
 //
-// Safe in signal handlers and before constructors: no allocation, no lock; errno is kept.
+// Safe in signal handlers and before constructors: no allocation, no lock; errno is kept. (But for
+// the one path that only programs with a GPU see.)
 
 #include <cstddef>
 #include <string_view>

@@ -2,6 +2,8 @@
 // Protection domains, regions, windows, device memory.
 #include "runtime/live/memory.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,6 +11,7 @@
 
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
+#include "runtime/live/packet_queue.h"
 
 namespace softib::abi {
 
@@ -51,7 +54,8 @@ Mr* new_mr(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
     return mr;
 }
 
-ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova, unsigned access) {
+ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova, unsigned access,
+                        bool gpu_only = false) {
     if (const int error = check_access(access); error != 0) {
         return fail<ibv_mr>(error);
     }
@@ -67,6 +71,7 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
     request.pd = protection(pd).id;
     request.hca = context.hca;
     request.on_demand = (access & IBV_ACCESS_ON_DEMAND) != 0;
+    request.gpu_only = gpu_only;
     std::uint32_t index = 0;
     if (const int error = context.process->regions->add_region(request, index); error != 0) {
         return fail<ibv_mr>(error);
@@ -409,8 +414,21 @@ ibv_mr* softib_ibv_reg_mr_iova2(ibv_pd* pd, void* addr, std::size_t length, std:
     return register_region(pd, addr, length, iova, access);
 }
 
-ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) noexcept {
-    return fail<ibv_mr>(EOPNOTSUPP);
+/// The descriptor names memory of a GPU that the driver has a better name for: its address, which
+/// every program passes as `iova`, having no other use for it.
+ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::uint64_t iova, int fd,
+                                 int access) noexcept {
+    live::Process& process = *of(pd->context).process;
+    if (!process.usable() || live::is_packet_path(process.arena) || !process.gpu.usable()) {
+        return fail<ibv_mr>(EOPNOTSUPP);
+    }
+    if (fcntl(fd, F_GETFD) < 0) {
+        return fail<ibv_mr>(EBADF);
+    }
+    if (!process.gpu.is_gpu(iova)) {
+        return fail<ibv_mr>(EOPNOTSUPP);
+    }
+    return register_region(pd, reinterpret_cast<void*>(iova), length, iova, static_cast<unsigned>(access), true);
 }
 
 ibv_mr* softib_ibv_reg_mr_ex(ibv_pd* pd, MrInitAttr* attr) noexcept {

@@ -28,7 +28,7 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 5;
+inline constexpr std::uint32_t kArenaVersion = 6;
 
 inline constexpr std::uint32_t kProcsMax = 1024;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -119,6 +119,8 @@ struct alignas(64) ArenaHeader {
     std::atomic<std::uint32_t> qp_batches_top;
     /// Bumped when a process has ended, before what it had is taken apart.
     std::atomic<std::uint64_t> death_generation;
+    /// Bumped when a region of GPU memory is gone: peers give up their mappings of it.
+    std::atomic<std::uint64_t> gpu_generation;
 
     // The packet path (packet_queue.h).
     alignas(64) std::atomic<std::uint32_t> carrier;  ///< The carrier's name in locks; 0: none yet.
@@ -255,7 +257,8 @@ inline constexpr std::uint16_t kHazardAnyOwner = 0xFFFF;
 
 enum class ProcState : std::uint32_t { kFree = 0, kAttaching = 1, kLive = 2, kDead = 3 };
 
-enum class Tier : std::uint8_t { kShared = 1, kCopy = 2, kHelper = 3 };
+enum class Tier : std::uint8_t { kShared = 1, kCopy = 2, kHelper = 3, kGpu = 4 };
+inline constexpr std::size_t kTierEnd = 5;
 
 /// A request to the target's helper thread (tier 3, and atomics on memory that is not shared).
 struct ServiceCall {
@@ -316,12 +319,13 @@ struct alignas(4096) ProcSlot {
     std::uint32_t host_first;
     std::uint32_t uid;
     char command[32];
-    std::atomic<std::uint64_t> bytes_by_tier[4];  ///< Index is the Tier.
-    std::atomic<std::uint32_t> regions_by_tier[4];
+    std::atomic<std::uint64_t> bytes_by_tier[kTierEnd];  ///< Index is the Tier.
+    std::atomic<std::uint32_t> regions_by_tier[kTierEnd];
     std::atomic<std::uint32_t> stripes_used;  ///< Stripes at and above this were never used.
     std::atomic<std::uint32_t> helper_ready;  ///< The helper thread serves calls.
     /// Odd while pages are being swapped for shared ones: a copy by address may not find them.
     std::atomic<std::uint32_t> page_swaps;
+    std::atomic<std::uint32_t> gpu_mappings;  ///< Of peers' GPU memory, in this process.
 
     /// Futex word: peers add 1 and wake when the owner has something to look at.
     alignas(64) std::atomic<std::uint32_t> doorbell;
@@ -572,6 +576,27 @@ struct Extent {
 };
 inline constexpr std::uint64_t kExtentPrivate = UINT64_MAX;
 
+/// A stretch of a region of GPU memory that lies in one allocation, and how a peer can map that
+/// (gpu/exports.h).
+struct GpuPiece {
+    enum Kind : std::uint32_t {
+        kOwnerOnly = 0,   ///< Not at all: the owner's helper reaches it.
+        kIpcHandle = 1,   ///< By `handle`, which any process may open.
+        kDescriptor = 2,  ///< By the owner's file descriptor `descriptor`.
+    };
+    std::uint64_t begin;  ///< Owner's addresses.
+    std::uint64_t end;
+    std::uint64_t base;   ///< Where the allocation begins,
+    std::uint64_t bytes;  ///< and its length.
+    std::uint64_t number;      ///< Of the allocation: no two of a process are the same.
+    std::uint32_t region;      ///< Index of the region's key,
+    std::uint32_t generation;  ///< and its generation.
+    Kind kind;
+    std::int32_t descriptor;
+    std::uint8_t device[16];  ///< UUID of the GPU.
+    char handle[64];
+};
+
 /// A memory key: region or window. The first line decides the common case.
 struct alignas(64) MrShared {
     std::atomic<std::uint32_t> key;  ///< 0: not valid.
@@ -595,6 +620,8 @@ struct alignas(64) MrShared {
     std::uint32_t hca;
     /// Region: changes with every registration. Window: that of its region when it was bound.
     std::atomic<std::uint32_t> generation;
+    std::uint64_t gpu_pieces_off;  ///< Tier::kGpu: its GpuPieces.
+    std::uint32_t gpu_pieces;
 };
 static_assert(sizeof(MrShared) == 128);
 

@@ -15,6 +15,7 @@
 #include "runtime/live/channel.h"
 #include "runtime/live/clock.h"
 #include "runtime/live/copy_team.h"
+#include "runtime/live/gpu/memory.h"
 #include "runtime/live/naming.h"
 #include "runtime/live/protocol.h"
 #include "runtime/live/shm_lock.h"
@@ -49,6 +50,7 @@ class Process {
     ChannelWriter channels;
     MemoryMap* regions = nullptr;
     CopyTeam copy_team;
+    gpu::Memory gpu{*this};
 
     Stripe& next_stripe();
     std::uint32_t next_pd() { return std::uint32_t{owner} << 20 | (++pd_counter_ & 0xFFFFF); }

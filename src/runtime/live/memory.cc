@@ -10,6 +10,7 @@
 #include "core/base/check.h"
 #include "runtime/live/client.h"
 #include "runtime/live/grace.h"
+#include "runtime/live/packet_queue.h"
 
 namespace softib::live {
 
@@ -48,9 +49,10 @@ std::uint32_t MemoryMap::new_entry(MrShared** mr) {
     (*mr)->iova = (*mr)->length = (*mr)->ext_begin = (*mr)->ext_end = (*mr)->ext_off = 0;
     (*mr)->va_delta = (*mr)->extents_off = 0;
     (*mr)->extents = (*mr)->qpn = (*mr)->parent = 0;
+    (*mr)->gpu_pieces_off = (*mr)->gpu_pieces = 0;
     (*mr)->next_key_variant = variant;
     (*mr)->owner = process_.owner;
-    (*mr)->rest_tier = tier_best_ == Tier::kHelper ? Tier::kHelper : Tier::kCopy;
+    (*mr)->rest_tier = tier_of_rest();
     return index;
 }
 
@@ -142,13 +144,34 @@ int MemoryMap::place_extents(const std::vector<Piece>& pieces, MrShared& mr) {
     return 0;
 }
 
-int MemoryMap::build(const RegionRequest& request, MrShared& mr, std::vector<std::uint64_t>& backings) {
+/// The driver is asked about what the host cannot use, and about mappings of devices: never about
+/// ordinary memory.
+bool MemoryMap::maybe_gpu(const RegionRequest& request, const std::vector<Vma>& vmas) const {
+    return check(request, vmas) != 0 ||
+           std::any_of(vmas.begin(), vmas.end(), [](const Vma& vma) { return vma.kind == Vma::kOther; });
+}
+
+/// 0, EFAULT (it is no memory of a GPU) or another errno value.
+int MemoryMap::build_gpu(const RegionRequest& request, std::uint32_t index) {
+    if (is_packet_path(process_.arena)) {
+        // The carrier's adapters reach memory of the host only.
+        return process_.gpu.is_gpu(request.va) ? EOPNOTSUPP : EFAULT;
+    }
+    return process_.gpu.add(request.va, request.length, index, process_.arena.mrs[index]);
+}
+
+int MemoryMap::build(const RegionRequest& request, std::uint32_t index, std::vector<std::uint64_t>& backings) {
+    MrShared& mr = process_.arena.mrs[index];
     const std::uint64_t delta = request.va - request.iova;
     mr.iova = request.iova;
     mr.length = request.length;
     mr.va_delta = delta;
     mr.ext_begin = mr.ext_end = mr.ext_off = 0;
     mr.extents = 0;
+    mr.rest_tier = tier_of_rest();
+    if (request.gpu_only) {
+        return build_gpu(request, index);
+    }
     if (request.on_demand) {
         return 0;
     }
@@ -159,6 +182,11 @@ int MemoryMap::build(const RegionRequest& request, MrShared& mr, std::vector<std
     pieces.reserve(64);
     if (!read_vmas(process_.arena, page_down(request.va), page_up(end), vmas)) {
         return errno;
+    }
+    if (maybe_gpu(request, vmas)) {
+        if (const int error = build_gpu(request, index); error != EFAULT) {
+            return error;
+        }
     }
     if (const int error = check(request, vmas); error != 0) {
         return error;
@@ -226,7 +254,7 @@ int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
         return ENOMEM;
     }
     std::vector<std::uint64_t> backings;
-    if (const int error = build(request, *mr, backings); error != 0) {
+    if (const int error = build(request, index, backings); error != 0) {
         drop_backings(backings);
         process_.mr_table.release(index);
         return error;
@@ -302,7 +330,7 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
     mr.generation.fetch_add(1);
     wait_grace(process_.arena, process_.owner, nullptr);
     int error = 0;
-    if (change_access && !translation && mr.length != UINT64_MAX) {
+    if (change_access && !translation && mr.length != UINT64_MAX && mr.gpu_pieces == 0) {
         std::vector<Vma> vmas;
         error = read_vmas(process_.arena, page_down(request.va), page_up(request.va + request.length), vmas)
                     ? check(request, vmas)
@@ -315,7 +343,10 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
             process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
             mr.extents = 0;
         }
-        error = build(request, mr, backings);
+        if (mr.gpu_pieces != 0) {
+            process_.gpu.remove(mr);
+        }
+        error = build(request, index, backings);
         drop_backings(used_[index]);
         used_[index] = std::move(backings);
         if (error == 0) {
@@ -347,6 +378,9 @@ void MemoryMap::remove(std::uint32_t index) {
     const bool quiet = wait_grace(process_.arena, process_.owner, nullptr);
     if (mr.kind == KeyKind::kRegion) {
         account(mr, -1);
+        if (mr.gpu_pieces != 0 && quiet) {
+            process_.gpu.remove(mr);
+        }
         if (mr.extents != 0 && quiet) {
             process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
         }

@@ -25,6 +25,7 @@ struct RegionRequest {
     std::uint32_t pd = 0;
     std::uint32_t hca = 0;
     bool on_demand = false;  ///< Follows the mapping instead of pinning it: tier 2.
+    bool gpu_only = false;   ///< Memory of a GPU, or nothing.
 };
 
 class MemoryMap {
@@ -60,7 +61,10 @@ class MemoryMap {
         std::uint64_t backing;
     };
 
-    int build(const RegionRequest& request, MrShared& mr, std::vector<std::uint64_t>& backings);
+    int build(const RegionRequest& request, std::uint32_t index, std::vector<std::uint64_t>& backings);
+    Tier tier_of_rest() const { return tier_best_ == Tier::kHelper ? Tier::kHelper : Tier::kCopy; }
+    int build_gpu(const RegionRequest& request, std::uint32_t index);
+    bool maybe_gpu(const RegionRequest& request, const std::vector<Vma>& vmas) const;
     int check(const RegionRequest& request, const std::vector<Vma>& vmas) const;
     bool take_shared(const Vma& vma, std::uint64_t begin, std::uint64_t end, std::uint64_t delta,
                      std::vector<Piece>& pieces);

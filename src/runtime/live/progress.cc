@@ -150,6 +150,7 @@ void Process::helper_loop() {
         if (slot->attention.load(std::memory_order_relaxed) != 0 || !polled) {
             progress();
         }
+        gpu.give_up_stale_mappings();
         std::uint64_t sleep_ns = 0;
         if (stalled_count.load(std::memory_order_seq_cst) != 0) {
             look_ins = 0;

@@ -218,6 +218,7 @@ bool Qp::gather_local(const WorkRequest& wr, Gather& out) const {
             continue;
         }
         const char* from = reinterpret_cast<const char*>(sge.addr);
+        bool on_gpu = false;
         if ((wr.flags & kSendInline) == 0) {
             const MrShared* mr = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
             if (mr == nullptr || is_window(mr->kind)) {
@@ -231,8 +232,9 @@ bool Qp::gather_local(const WorkRequest& wr, Gather& out) const {
             const std::byte* shared = shared_address(arena, *mr, sge.addr, sge.length);
             from = shared != nullptr ? reinterpret_cast<const char*>(shared)
                                      : reinterpret_cast<const char*>(sge.addr + mr->va_delta);
+            on_gpu = mr->rest_tier == Tier::kGpu;
         }
-        out.add(from, sge.length);
+        out.add(from, sge.length, on_gpu);
     }
     return true;
 }
@@ -397,7 +399,7 @@ Qp::Verdict Qp::do_write(const WorkRequest& wr) {
     std::uint64_t addr = wr.remote_addr;
     for (std::uint32_t i = 0; i < gather.count; ++i) {
         const Gather::Part& part = gather.parts[i];
-        if (!remote_write(*process_, arena, *to, addr, part.from, part.bytes)) {
+        if (!remote_write(*process_, arena, *to, addr, part.from, part.bytes, part.on_gpu)) {
             return unreachable(to->owner);
         }
         addr += part.bytes;
@@ -443,7 +445,7 @@ Qp::Verdict Qp::do_read(const WorkRequest& wr) {
         if (to == nullptr) {
             to = reinterpret_cast<std::byte*>(sge.addr + local[i]->va_delta);
         }
-        if (!remote_read(*process_, arena, *from, addr, to, sge.length)) {
+        if (!remote_read(*process_, arena, *from, addr, to, sge.length, local[i]->rest_tier == Tier::kGpu)) {
             return unreachable(from->owner);
         }
         addr += sge.length;
@@ -499,9 +501,11 @@ Qp::Verdict Qp::do_atomic_write(const WorkRequest& wr) {
     if (to == nullptr) {
         return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
     }
-    if (std::byte* at = shared_address(process_->arena, *to, wr.remote_addr, 8)) {
-        copy_ordered(at, gather.parts[0].from, 8);  // Aligned: one store.
-    } else if (!remote_write(*process_, process_->arena, *to, wr.remote_addr, gather.parts[0].from, 8)) {
+    const Gather::Part& part = gather.parts[0];
+    std::byte* at = shared_address(process_->arena, *to, wr.remote_addr, 8);
+    if (at != nullptr && !part.on_gpu) {
+        copy_ordered(at, part.from, 8);  // Aligned: one store.
+    } else if (!remote_write(*process_, process_->arena, *to, wr.remote_addr, part.from, 8, part.on_gpu)) {
         return unreachable(to->owner);
     }
     count(hca::request_cost(format_, hca::WireOp::kWrite, 8), hca::ack_cost(format_));

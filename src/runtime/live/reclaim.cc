@@ -83,6 +83,16 @@ void alert_targets(const Arena& arena, Owner dead) {
     }
 }
 
+/// Whoever has mapped GPU memory may have mapped some of the dead one's.
+void alert_mappers(const Arena& arena) {
+    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+        if (arena.procs[p].state.load(std::memory_order_acquire) == ProcState::kLive &&
+            arena.procs[p].gpu_mappings.load(std::memory_order_seq_cst) != 0) {
+            alert(arena.procs[p]);
+        }
+    }
+}
+
 }  // namespace
 
 void reclaim(const Arena& arena, Owner owner) {
@@ -107,6 +117,9 @@ void reclaim(const Arena& arena, Owner owner) {
     for_each_delivery(arena, owner,
                       [&](DeliveryRecord& record) { quiet &= give_back(arena, owner, record); });
     alert_targets(arena, owner);
+    if (slot.regions_by_tier[static_cast<std::size_t>(Tier::kGpu)].load() != 0) {
+        alert_mappers(arena);
+    }
     quiet &= wait_grace(arena, owner, nullptr);
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
         fold_counters(arena, arena.qps[i], kDaemonOwner);
@@ -139,7 +152,7 @@ void reclaim(const Arena& arena, Owner owner) {
     for (auto& channel : slot.async_channels) {
         channel.channel.store(0);
     }
-    for (int t = 0; t < 4; ++t) {
+    for (std::size_t t = 0; t < kTierEnd; ++t) {
         slot.bytes_by_tier[t].store(0);
         slot.regions_by_tier[t].store(0);
     }
@@ -147,6 +160,7 @@ void reclaim(const Arena& arena, Owner owner) {
     slot.helper_ready.store(0);
     slot.helper_sleeping.store(0);
     slot.attention.store(0);
+    slot.gpu_mappings.store(0);
     slot.pid = 0;
     slot.state.store(ProcState::kFree, std::memory_order_release);
 }

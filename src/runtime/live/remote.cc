@@ -130,15 +130,21 @@ void copy_large(Process& process, void* to, const void* from, std::uint64_t leng
 }
 
 bool remote_write_slow(Process& process, const MrShared& mr, std::uint64_t addr, const void* from,
-                       std::uint64_t length) {
+                       std::uint64_t length, bool from_gpu) {
     if (mr.kind == KeyKind::kNull) {
         return true;
+    }
+    if (from_gpu || mr.rest_tier == Tier::kGpu) {
+        return process.gpu.transfer(mr, true, addr, const_cast<void*>(from), from_gpu, length);
     }
     return transfer(process, mr, true, addr, static_cast<char*>(const_cast<void*>(from)), length);
 }
 
 bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, void* to,
-                      std::uint64_t length) {
+                      std::uint64_t length, bool to_gpu) {
+    if (to_gpu || mr.rest_tier == Tier::kGpu) {
+        return process.gpu.transfer(mr, false, addr, to, to_gpu, length);
+    }
     if (mr.kind == KeyKind::kNull) {
         std::memset(to, 0, length);
         return true;
@@ -178,6 +184,9 @@ __attribute__((no_sanitize("thread"))) std::uint64_t execute_atomic(void* word, 
 
 bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr, bool compare_swap,
                         std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original) {
+    if (mr.rest_tier == Tier::kGpu) {
+        return process.gpu.atomic(mr, addr, compare_swap, compare_add, swap, original);
+    }
     const Stretch stretch = stretch_at(process.arena, mr, addr, 8);
     if (stretch.shared != nullptr && stretch.bytes == 8) {
         original = execute_atomic(stretch.shared, compare_swap, compare_add, swap);

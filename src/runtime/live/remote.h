@@ -2,7 +2,8 @@
 #pragma once
 
 // Reading and writing memory behind a key, wherever it is: straight in the arena (tier 1), by a
-// system call into the owner's address space (tier 2), or by asking the owner's helper (tier 3).
+// system call into the owner's address space (tier 2), by asking the owner's helper (tier 3), or by a
+// GPU's copy (gpu/memory.h).
 // Callers have checked key, rights and bounds; they hold a hazard on the owner.
 
 #include <sched.h>
@@ -47,12 +48,13 @@ inline std::byte* shared_address(const Arena& arena, const MrShared& mr, std::ui
     return nullptr;
 }
 
+// `from_gpu`, `to_gpu`: this process's memory is a GPU's.
 // False: the owner's memory could not be reached: the process is gone or unmapped it, or (errno
 // is ETIMEDOUT) its helper does not answer.
 bool remote_write_slow(Process& process, const MrShared& mr, std::uint64_t addr, const void* from,
-                       std::uint64_t length);
+                       std::uint64_t length, bool from_gpu);
 bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, void* to,
-                      std::uint64_t length);
+                      std::uint64_t length, bool to_gpu);
 bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr, bool compare_swap,
                         std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original);
 
@@ -75,21 +77,23 @@ std::uint64_t execute_atomic(void* word, bool compare_swap, std::uint64_t compar
                              std::uint64_t swap);
 
 inline bool remote_write(Process& process, const Arena& arena, const MrShared& mr, std::uint64_t addr,
-                         const void* from, std::uint64_t length) {
-    if (std::byte* to = shared_address(arena, mr, addr, length)) [[likely]] {
+                         const void* from, std::uint64_t length, bool from_gpu = false) {
+    std::byte* const to = shared_address(arena, mr, addr, length);
+    if (to != nullptr && !from_gpu) [[likely]] {
         copy_addressed(process, to, from, length);
         return true;
     }
-    return remote_write_slow(process, mr, addr, from, length);
+    return remote_write_slow(process, mr, addr, from, length, from_gpu);
 }
 
 inline bool remote_read(Process& process, const Arena& arena, const MrShared& mr, std::uint64_t addr,
-                        void* to, std::uint64_t length) {
-    if (const std::byte* from = shared_address(arena, mr, addr, length)) [[likely]] {
+                        void* to, std::uint64_t length, bool to_gpu = false) {
+    const std::byte* const from = shared_address(arena, mr, addr, length);
+    if (from != nullptr && !to_gpu) [[likely]] {
         copy_addressed(process, to, from, length);
         return true;
     }
-    return remote_read_slow(process, mr, addr, to, length);
+    return remote_read_slow(process, mr, addr, to, length, to_gpu);
 }
 
 /// Runs a copy by system call, again where the owner was swapping the pages under it: without the

@@ -50,7 +50,7 @@ bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, s
             const std::uint64_t n = std::min<std::uint64_t>(left, s.length - filled);
             if (n != 0) {
                 const MrShared* mr = find_key(arena, s.lkey, pd, s.addr + filled, n, kLocalWrite);
-                if (mr == nullptr || !remote_write(process, arena, *mr, s.addr + filled, from, n)) {
+                if (mr == nullptr || !remote_write(process, arena, *mr, s.addr + filled, from, n, gather.parts[p].on_gpu)) {
                     return false;
                 }
                 from += n;

@@ -14,19 +14,20 @@ namespace softib::live {
 
 class Process;
 
-/// The sender's side, as addresses this process can read.
+/// The sender's side, as addresses this process can read, or have a GPU read.
 struct Gather {
     struct Part {
         const char* from;
         std::uint64_t bytes;
+        bool on_gpu;
     };
     static constexpr std::uint32_t kPartsMax = 2 * kSgesMax;
     Part parts[kPartsMax];
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;
 
-    void add(const char* from, std::uint64_t n) {
-        parts[count++] = {from, n};
+    void add(const char* from, std::uint64_t n, bool on_gpu = false) {
+        parts[count++] = {from, n, on_gpu};
         bytes += n;
     }
     /// What a null region reads as.

@@ -112,9 +112,24 @@ int copy_self(const Process& process, void* to, const void* from, std::uint64_t 
     return error;
 }
 
+void run_gpu_call(Process& process, ServiceCall& call, void* bounce) {
+    int error = EINVAL;
+    if (call.op == ServiceCall::kRead || call.op == ServiceCall::kWrite) {
+        error = process.gpu.serve_copy(call.op == ServiceCall::kWrite, call.address, bounce, call.length);
+    } else if (call.op == ServiceCall::kFetchAdd || call.op == ServiceCall::kCompareSwap) {
+        error = process.gpu.serve_atomic(call.address, call.op == ServiceCall::kCompareSwap,
+                                         call.operand[0], call.operand[1], call.result);
+    }
+    call.status = static_cast<std::uint32_t>(error);
+}
+
 void run_call(Process& process, ServiceCall& call) {
     auto* at = reinterpret_cast<void*>(call.address);
     void* bounce = process.arena.base + call.bounce_off;
+    if (process.gpu.is_registered(call.address)) {
+        run_gpu_call(process, call, bounce);
+        return;
+    }
     switch (call.op) {
         case ServiceCall::kRead:
             call.status = static_cast<std::uint32_t>(copy_self(process, bounce, at, call.length));

@@ -214,9 +214,10 @@ Result TreeWriter::write_lists(const Device& any) {
         }
     }
     std::filesystem::create_directories(root_ + "/sys/bus/pci/drivers/mlx5_core", error);
-    for (const FileSpec& file : sysfs::global_files()) {
+    for (const FileSpec& file : sysfs::global_files(*any.arena)) {
         const std::string path = fmt::format("{}{}", root_, file.name);
         wanted_.insert(path);
+        std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
         Result done = write_file(path, file.make(any, 0));
         if (!done) {
             return done;
@@ -282,7 +283,7 @@ std::expected<std::string, int> sysfs_read(const Arena& arena, std::string_view 
     if (devices.empty()) {
         return std::unexpected(ENOENT);
     }
-    for (const FileSpec& file : sysfs::global_files()) {
+    for (const FileSpec& file : sysfs::global_files(arena)) {
         if (path == file.name) {
             return file.make(devices.front(), 0);
         }

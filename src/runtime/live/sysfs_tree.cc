@@ -313,7 +313,12 @@ constexpr FileSpec kGlobalFiles[] = {
      [](const Device&, unsigned) -> std::string { return "6\n"; }},
     {"/sys/class/infiniband_mad/abi_version",
      [](const Device&, unsigned) -> std::string { return "5\n"; }},
+    // Programs take this for the sign that an HCA reaches memory of GPUs. Shown only where the
+    // program has a GPU's driver (abi/sysfs).
+    {"/sys/module/nvidia_peermem/version",
+     [](const Device&, unsigned) { return std::string{kFirmwareVersion} + "\n"; }},
 };
+constexpr std::size_t kGpuFiles = 1;  ///< The last of them.
 
 }  // namespace
 
@@ -381,8 +386,9 @@ std::vector<Entry> links_to(const Device& d) {
     return out;
 }
 
-std::span<const FileSpec> global_files() {
-    return kGlobalFiles;
+std::span<const FileSpec> global_files(const Arena& arena) {
+    const std::span<const FileSpec> all = kGlobalFiles;
+    return arena.header->data_path == DataPath::kDirect ? all : all.first(all.size() - kGpuFiles);
 }
 
 }  // namespace softib::live::sysfs

@@ -59,6 +59,6 @@ std::vector<Entry> device_entries(const Device& device);
 std::vector<Entry> links_to(const Device& device);
 
 /// Files that belong to no device; their names are absolute paths.
-std::span<const FileSpec> global_files();
+std::span<const FileSpec> global_files(const Arena& arena);
 
 }  // namespace softib::live::sysfs

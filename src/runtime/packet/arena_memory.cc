@@ -86,7 +86,7 @@ std::optional<const std::uint8_t*> ArenaMemory::read(hca::Place from, std::uint3
     const MrShared& mr = entry(from);
     if (mr.kind == live::KeyKind::kNull) {
         std::fill_n(to, length, std::uint8_t{0});
-    } else if (!live::remote_read_slow(process_, mr, from.at, to, length)) {
+    } else if (!live::remote_read_slow(process_, mr, from.at, to, length, false)) {
         return std::nullopt;
     }
     return to;
@@ -99,7 +99,7 @@ bool ArenaMemory::write(hca::Place to, const std::uint8_t* from, std::uint32_t l
     }
     const MrShared& mr = entry(to);
     return mr.kind == live::KeyKind::kNull ||
-           live::remote_write_slow(process_, mr, to.at, from, length);
+           live::remote_write_slow(process_, mr, to.at, from, length, false);
 }
 
 std::optional<std::uint64_t> ArenaMemory::execute(hca::Place word,

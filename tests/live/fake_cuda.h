@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What a test wants of the libcuda.so.1 that stands in for a GPU's
+// (runtime/live/gpu/test_driver.h).
+
+#include <cstddef>
+#include <cstdint>
+
+enum class FakeGpuMemory : std::uint32_t {
+    kAllocated,   ///< As from cuMemAlloc.
+    kMapped,      ///< As from cuMemCreate and cuMemMap.
+    kUnsharable,  ///< The same, without a handle to share it by.
+};
+
+extern "C" {
+std::uint64_t fake_gpu_allocate(FakeGpuMemory kind, std::size_t bytes);
+void fake_gpu_free(std::uint64_t base);
+void fake_gpu_put(std::uint64_t to, const void* from, std::size_t bytes);
+void fake_gpu_get(void* to, std::uint64_t from, std::size_t bytes);
+/// Of other processes' memory, in this one.
+std::int64_t fake_gpu_mappings();
+std::uint64_t fake_gpu_copies();
+}
