@@ -41,7 +41,9 @@ bool has_unsent(const Rsocket& socket) {
         return std::ranges::any_of(socket.datagrams->destinations,
                                    [](const auto& each) { return !each.second.waiting.empty(); });
     }
-    return socket.state == SocketState::kConnected && socket.sends_under_way > 0;
+    // Who hears of the end before it could say that it is connected takes it for a refusal.
+    return socket.state == SocketState::kConnected &&
+           (socket.sends_under_way > 0 || !socket.established);
 }
 
 int copy_out(const sockaddr& from, sockaddr* addr, socklen_t* addrlen) {

@@ -76,6 +76,7 @@ struct Rsocket {
     int users = 0;  ///< Calls under way; under the table's lock.
     SocketState state = SocketState::kNew;
     bool nonblocking = false;
+    bool established = false;   ///< The other side knows that it is connected.
     bool sent_end = false;      ///< We send no more.
     bool received_end = false;  ///< They send no more.
     bool reads_no_more = false;

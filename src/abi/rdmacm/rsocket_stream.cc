@@ -98,6 +98,7 @@ void take_event(Rsocket& socket, const rdma_cm_event& event) {
             break;
         }
         case RDMA_CM_EVENT_ESTABLISHED:
+            socket.established = true;
             if (socket.state == SocketState::kConnecting) {
                 socket.state = SocketState::kConnected;
             }
