@@ -63,8 +63,8 @@ _softib() {
                 status) words="-f -v --json" ;;
                 addr) words="-f --json" ;;
                 topo) words="-f --dot --svg --ibnetdiscover --ibsim --json $shape" ;;
-                exec) words="-f --ns -- $(_softib_hosts "$fabric")" ;;
-                env) words="-f $(_softib_hosts "$fabric")" ;;
+                exec) words="-f --ns --rsockets -- $(_softib_hosts "$fabric")" ;;
+                env) words="-f --rsockets $(_softib_hosts "$fabric")" ;;
                 run) words="$shape --ns --" ;;
                 mpirun)
                     mapfile -t COMPREPLY < <(compgen -W "-f -n --mpi --" -- "$cur"; compgen -f -- "$cur")

@@ -146,6 +146,7 @@ Command add_exec(CLI::App& app, Parsed& parsed) {
     add_fabric_choice(*sub, exec.fabric);
     sub->add_flag("--ns", exec.use_namespace,
                   "give it real /sys and /dev paths by a mount namespace instead of a preload");
+    sub->add_flag("--rsockets", exec.rsockets, "take its TCP connections over the fabric");
     sub->add_option("host", exec.host, "which host, as in softib status")
         ->type_name("HOST")
         ->required();
@@ -161,6 +162,7 @@ Command add_env(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub =
         app.add_subcommand("env", "Print what a shell must export to be on a host");
     add_fabric_choice(*sub, env.fabric);
+    sub->add_flag("--rsockets", env.rsockets, "as in softib exec");
     sub->add_option("host", env.host, "which host")->type_name("HOST")->required();
     return {sub, [&env] { return cmd_env(env); }};
 }

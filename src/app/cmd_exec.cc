@@ -24,7 +24,11 @@ std::string quoted(const std::string& text) {
 
 std::expected<HostEnvironment, std::string> prepare(const ExecOptions& options) {
     const auto fabric = resolve_fabric(options.fabric);
-    return fabric ? prepare_host(*fabric, options.host) : std::unexpected(fabric.error());
+    auto host = fabric ? prepare_host(*fabric, options.host) : std::unexpected(fabric.error());
+    if (host) {
+        host->rsockets = options.rsockets;
+    }
+    return host;
 }
 
 }  // namespace

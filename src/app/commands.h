@@ -74,6 +74,7 @@ struct ExecOptions {
     std::optional<std::string> fabric;
     std::string host;
     bool use_namespace = false;
+    bool rsockets = false;
     std::vector<std::string> command;
 };
 int cmd_exec(const ExecOptions& options);

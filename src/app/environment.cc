@@ -13,6 +13,7 @@ namespace softib::app {
 namespace {
 
 constexpr char kPreloadName[] = "libsoftib_fs.so";
+constexpr char kSocketsName[] = "rsocket/librspreload.so";
 constexpr char kVerbsName[] = "libibverbs.so.1";
 
 std::string inherited(const char* name) {
@@ -50,10 +51,17 @@ bool exists(const std::string& path) {
     return access(path.c_str(), F_OK) == 0;
 }
 
-std::string preload_list(const std::string& lib_dir) {
+std::string preload_list(const HostEnvironment& wanted, const std::string& lib_dir) {
     std::string list = inherited("LD_PRELOAD");
-    if (const std::string ours = lib_dir + "/" + kPreloadName; exists(ours)) {
-        list = put_first(ours, list);
+    if (wanted.rsockets) {
+        list = put_first(lib_dir + "/" + kSocketsName, list);
+    }
+    const std::string files = lib_dir + "/" + kPreloadName;
+    if (!wanted.preload) {
+        return without(list, files);
+    }
+    if (exists(files)) {
+        list = put_first(files, list);
     }
 #ifdef SOFTIB_SANITIZER_LIBRARY
     // A sanitizer's run-time must be the first library of all.
@@ -108,9 +116,7 @@ std::vector<std::pair<std::string, std::string>> host_variables(const HostEnviro
     if (inherited("NCCL_GIN_TYPE").empty()) {
         variables.emplace_back("NCCL_GIN_TYPE", "2");
     }
-    variables.emplace_back("LD_PRELOAD", wanted.preload ? preload_list(lib_dir)
-                                                        : without(inherited("LD_PRELOAD"),
-                                                                  lib_dir + "/" + kPreloadName));
+    variables.emplace_back("LD_PRELOAD", preload_list(wanted, lib_dir));
     return variables;
 }
 
@@ -124,8 +130,8 @@ std::vector<std::string> host_environment(const HostEnvironment& wanted) {
 
 std::vector<std::string> daemon_environment() {
     std::vector<std::string> environment = inherited_environment();
-    set_variable(environment, "LD_PRELOAD",
-                 without(inherited("LD_PRELOAD"), library_dir() + "/" + kPreloadName));
+    const std::string rest = without(inherited("LD_PRELOAD"), library_dir() + "/" + kPreloadName);
+    set_variable(environment, "LD_PRELOAD", without(rest, library_dir() + "/" + kSocketsName));
     return environment;
 }
 

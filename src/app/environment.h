@@ -14,8 +14,9 @@ namespace softib::app {
 struct HostEnvironment {
     FabricRef fabric;
     std::string host;
-    std::string sysroot;  ///< The host's /sys and /dev.
-    bool preload = true;  ///< False inside a namespace, where the paths are real.
+    std::string sysroot;    ///< The host's /sys and /dev.
+    bool preload = true;    ///< False inside a namespace, where the paths are real.
+    bool rsockets = false;  ///< Its TCP connections go over the fabric.
 };
 
 /// The variables to set and their values, on top of the caller's own environment. Paths of ours
@@ -25,7 +26,7 @@ std::vector<std::pair<std::string, std::string>> host_variables(const HostEnviro
 /// The caller's environment with those variables, as NAME=VALUE.
 std::vector<std::string> host_environment(const HostEnvironment& wanted);
 
-/// The caller's environment without our preload, which is for programs on hosts.
+/// The caller's environment without our preloads, which are for programs on hosts.
 std::vector<std::string> daemon_environment();
 
 /// Pointers into `strings`, ended by a null pointer, for the exec functions.

@@ -29,7 +29,8 @@ class Install(CliCase):
         self.assertEqual(shown.count("PORT_ACTIVE"), 2, shown)
         self.assertIn(str(prefix), shown)
         self.assertNotIn(str(BUILD), shown)
-        for library in ("libibverbs.so.1", "libibumad.so.3", "librdmacm.so.1", "libsoftib_fs.so"):
+        for library in ("libibverbs.so.1", "libibumad.so.3", "librdmacm.so.1", "libsoftib_fs.so",
+                        "rsocket/librspreload.so"):
             self.assertTrue(list(prefix.glob("lib*/**/softib/" + library)), library)
         for page in ("man1/softib.1", "man8/softibd.8", "man8/softib-sm.8"):
             self.assertTrue(list((prefix / "share" / "man").glob(page + "*")), page)

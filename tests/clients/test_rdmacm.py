@@ -16,7 +16,7 @@ from softib_test import (Fabric, Failure, ONE_HOP, Report, THREE_HOPS, free_port
                          need_programs)
 
 PROGRAMS = ["rping", "ucmatose", "udaddy", "mckey", "rdma_server", "rdma_xserver", "cmtime", "rstream",
-            "rcopy", "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio", "fi_pingpong"]
+            "rcopy", "riostream", "udpong", "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio", "fi_pingpong"]
 GROUP = "239.1.2.3"
 UNBUFFERED = ["stdbuf", "-oL"]
 UDADDY_PORT = 7174
@@ -32,6 +32,13 @@ FIO = ["fio", "--ioengine=rdma", "--bs=64k", "--size=4m"]
 # Blocking, by rpoll, by trying again and again; each sent back and compared.
 RSTREAM = ["-T b -T v -S 1024 -I 200 -C 10", "-T b -T v -S 1000000 -I 5 -C 10",
            "-T a -T v -S 100000 -I 10 -C 10", "-T n -T v -S 100000 -I 2 -C 5"]
+# Memory of the other side, written and compared; by rpoll, waiting, trying; all sizes.
+RIOSTREAM = ["-T b -T v -S 1024 -I 20 -C 10", "-T a -T v -S 100000 -I 5 -C 4",
+             "-T n -T v -S 1000000 -I 2 -C 2"]
+# One way or there and back. All its sizes in one run are not among them: when it has asked twice
+# because an answer took over a millisecond, and then a datagram is lost, it waits for ever.
+UDPONG = ["-T b -S 1000 -C 300", "-T b -T e -S 64 -C 100", "-T a -T e -S 1500 -C 100",
+          "-T n -T e -S 2048 -C 100"]
 FIO_MESSAGES = 64  # Sent with no patience for a receiver that is not ready: all are posted first.
 
 
@@ -181,6 +188,47 @@ def rstream(fabric, server, client, options):
     return shown
 
 
+def riostream(fabric, server, client, options):
+    command = ["riostream", *options.split()]
+    shown = pair(fabric, server, client,
+                 lambda port: [*command, "-b", address(fabric, server), "-p", str(port)],
+                 lambda to, port: [*command, "-s", to, "-p", str(port)])
+    if "data verification failed" in shown or not re.search(r"^custom +\S+ +\d+", shown, re.MULTILINE):
+        raise Failure(f"expected a row of results\n{shown}")
+    return shown
+
+
+def udpong(fabric, server, client, options):
+    """The client's address is what the server sees; with -T e every datagram comes back."""
+    command = [*UNBUFFERED, "udpong", *options.split()]
+    shown = pair(fabric, server, client,
+                 lambda port: [*command, "-b", address(fabric, server), "-p", str(port)],
+                 lambda to, port: [*command, "-s", to, "-p", str(port)], server_stays=True)
+    if f"client login from {address(fabric, client)}" not in shown:
+        raise Failure(f"expected that the server names the client\n{shown}")
+    count = re.search(r"^custom +\S+ +(\d+)", shown, re.MULTILINE)
+    if count is None or ("-T e" in options and count[1] != "200"):
+        raise Failure(f"expected a row of results, 200 datagrams where they come back\n{shown}")
+    return shown
+
+
+def datagrams(fabric, server, client):
+    """What no example does: datagrams from several to one and back, by their addresses, each whole
+    and from whom it says; what is too long is refused; so is what goes to nobody."""
+    program = pathlib.Path(__file__).with_name("rsocket_datagrams.py")
+    port = free_port()
+    running = start_server(fabric, server, [sys.executable, str(program), "serve", str(port), "40"],
+                           port)
+    askers = [fabric.start(host, [sys.executable, str(program), "ask", address(fabric, server),
+                                  str(port), "20"]) for host in (client, server)]
+    for asker in askers:
+        asker.wait().check()
+        fabric.programs.remove(asker)
+    result = running.wait().check()
+    fabric.programs.remove(running)
+    return result
+
+
 def rcopy(fabric, server, client):
     """A file that fits no buffer, byte for byte."""
     port = free_port()
@@ -290,6 +338,11 @@ CASES = [
     *((f"rstream {options}", lambda *where, options=options: rstream(*where, options))
       for options in RSTREAM),
     ("rcopy", rcopy),
+    *((f"riostream {options}", lambda *where, options=options: riostream(*where, options))
+      for options in RIOSTREAM),
+    *((f"udpong {options}", lambda *where, options=options: udpong(*where, options))
+      for options in UDPONG),
+    ("datagrams among three sockets", datagrams),
     ("an address that the user gave", given_address),
     ("nobody listens", nobody_listens),
     ("a port is taken", port_is_taken),

@@ -27,6 +27,7 @@ ALLOWED = {
     "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/live"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/live"],
     "abi/sysfs": ["core/base", "runtime/live"],
+    "abi/rspreload": ["abi/sysfs"],
     "app/sm": ["core/base", "core/wire", "core/agent", "core/sm"],
     "app": ["core/base", "core/cm", "core/topo", "core/sm", "core/hca", "runtime/live", "runtime/packet"],
 }
@@ -38,14 +39,16 @@ RESTRICTED = {
     r"^CLI/": ["app"],
     r"^spdlog/": ["app", "runtime/live"],
     r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/sm"],
-    r"^rdma/": ["abi/rdmacm", "abi/verbs"],
+    r"^rdma/": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],
     r"^sys/mman\.h$":
         ["runtime/live", "runtime/sim", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "app",
          "app/sm"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$":
-        ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "app", "app/sm"],
+        ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload",
+         "app", "app/sm"],
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|netinet/.*|arpa/.*)$":
-        ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "app", "app/sm"],
+        ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload",
+         "app", "app/sm"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')

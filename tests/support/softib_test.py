@@ -193,8 +193,9 @@ class Fabric:
         argv = [self.softib, *words]
         return Program(argv, argv, self.env).wait()
 
-    def start(self, host, argv, env=None):
-        program = Program([self.softib, "exec", "-f", self.name, host, "--", *argv],
+    def start(self, host, argv, env=None, options=()):
+        """Options are those of softib exec."""
+        program = Program([self.softib, "exec", "-f", self.name, *options, host, "--", *argv],
                           [f"{host}:", *argv], {**self.env, **(env or {})})
         self.programs.append(program)
         return program

@@ -13,6 +13,7 @@
 
 #include "abi/rdmacm/convert.h"
 #include "abi/rdmacm/id.h"
+#include "abi/rdmacm/rsocket_datagram.h"
 
 namespace softib::abi::rdmacm {
 
@@ -33,6 +34,16 @@ rdma_event_channel* make_channel() {
 void destroy(Rsocket* socket) {
     release(*socket);
     delete socket;
+}
+
+bool has_unsent(const Rsocket& socket) {
+    if (socket.datagrams != nullptr) {
+        return std::ranges::any_of(socket.datagrams->destinations,
+                                   [](const auto& each) { return !each.second.waiting.empty(); });
+    }
+    // Who hears of the end before it could say that it is connected takes it for a refusal.
+    return socket.state == SocketState::kConnected &&
+           (socket.sends_under_way > 0 || !socket.established);
 }
 
 int copy_out(const sockaddr& from, sockaddr* addr, socklen_t* addrlen) {
@@ -83,7 +94,9 @@ int rsocket(int domain, int type, int protocol) {
         return fail(EAFNOSUPPORT);
     }
     const int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (kind != SOCK_STREAM || (protocol != 0 && protocol != IPPROTO_TCP)) {
+    const bool is_stream = kind == SOCK_STREAM;
+    if ((!is_stream && kind != SOCK_DGRAM) ||
+        (protocol != 0 && protocol != (is_stream ? IPPROTO_TCP : IPPROTO_UDP))) {
         return fail(EPROTONOSUPPORT);
     }
     auto* const socket = new (std::nothrow) Rsocket;
@@ -93,8 +106,12 @@ int rsocket(int domain, int type, int protocol) {
     socket->type = kind;
     socket->nonblocking = (type & SOCK_NONBLOCK) != 0;
     socket->channel = make_channel();
-    if (socket->channel == nullptr ||
-        rdma_create_id(socket->channel, &socket->id, nullptr, RDMA_PS_TCP) != 0) {
+    if (!is_stream) {
+        socket->datagrams = make_datagrams();
+    }
+    if (socket->channel == nullptr || (!is_stream && socket->datagrams == nullptr) ||
+        rdma_create_id(socket->channel, &socket->id, nullptr,
+                       is_stream ? RDMA_PS_TCP : RDMA_PS_UDP) != 0) {
         const int error = errno;
         destroy(socket);
         return fail(error);
@@ -117,6 +134,9 @@ int rbind(int number, const sockaddr* addr, socklen_t) {
     if (socket->state != SocketState::kNew) {
         return fail(EINVAL);
     }
+    if (socket->datagrams != nullptr) {
+        return bind_datagrams(*socket, addr);
+    }
     sockaddr_storage copy{};
     std::memcpy(&copy, addr, address_bytes(addr));
     if (rdma_bind_addr(socket->id, reinterpret_cast<sockaddr*>(&copy)) != 0) {
@@ -132,6 +152,9 @@ int rlisten(int number, int backlog) {
         return -1;
     }
     const std::lock_guard guard(socket->mutex);
+    if (socket->datagrams != nullptr) {
+        return fail(EOPNOTSUPP);
+    }
     if (socket->state == SocketState::kListening) {
         return 0;
     }
@@ -179,6 +202,9 @@ int rconnect(int number, const sockaddr* addr, socklen_t) {
         return -1;
     }
     std::unique_lock lock(socket->mutex);
+    if (socket->datagrams != nullptr) {
+        return connect_datagrams(*socket, addr);
+    }
     if (socket->state == SocketState::kNew || socket->state == SocketState::kBound) {
         sockaddr_storage copy{};
         std::memcpy(&copy, addr, address_bytes(addr));
@@ -217,7 +243,7 @@ int rshutdown(int number, int how) {
     }
     if ((how == SHUT_WR || how == SHUT_RDWR) && !socket->sent_end) {
         socket->sent_end = true;
-        if (socket->state == SocketState::kConnected) {
+        if (socket->state == SocketState::kConnected && socket->datagrams == nullptr) {
             send_control(*socket, true);
         }
     }
@@ -234,10 +260,10 @@ int rclose(int number) {
         // What was sent is there before the connection ends.
         std::unique_lock lock(socket->mutex);
         progress(*socket);
-        while (socket->state == SocketState::kConnected && socket->sends_under_way > 0) {
+        while (has_unsent(*socket)) {
             wait(*socket, lock);
         }
-        if (socket->state == SocketState::kConnected) {
+        if (socket->state == SocketState::kConnected && socket->datagrams == nullptr) {
             rdma_disconnect(socket->id);
         }
     }
@@ -253,6 +279,11 @@ int rgetpeername(int number, sockaddr* addr, socklen_t* addrlen) {
     const std::lock_guard guard(socket->mutex);
     if (socket->state != SocketState::kConnected) {
         return fail(ENOTCONN);
+    }
+    if (socket->datagrams != nullptr) {
+        sockaddr_storage peer{};
+        to_sockaddr(socket->datagrams->peer, peer);
+        return copy_out(reinterpret_cast<const sockaddr&>(peer), addr, addrlen);
     }
     return copy_out(*rdma_get_peer_addr(socket->id), addr, addrlen);
 }

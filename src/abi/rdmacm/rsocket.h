@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Stream sockets over RDMA. A socket's number is the descriptor of its event channel. Data travels
-// as SENDs of at most kSlotBytes into receives that the other side has posted; the immediate data
-// of each says what it is and gives back receives that were read. Who has none left waits. The
-// protocol is our own: both ends must be this library.
+// Sockets over RDMA. A socket's number is the descriptor of its event channel. Datagrams are in
+// rsocket_datagram.h. The data of a stream travels as SENDs of at most kSlotBytes into receives
+// that the other side has posted; the immediate data of each says what it is and gives back
+// receives that were read. Who has none left waits. The protocol is our own: both ends must be this
+// library.
 //
 // Thread rule: any thread may call; each socket has a lock, which no one holds while waiting. Of
 // those who wait on one socket, one waits for the kernel and wakes the others.
@@ -12,10 +13,14 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
+#include <span>
+#include <vector>
 
 namespace softib::abi::rdmacm {
 
@@ -41,6 +46,29 @@ struct Received {
     std::uint32_t bytes = 0;
 };
 
+/// What tells the other side of memory of ours that it may write.
+inline constexpr std::size_t kNoticeBytes = 32;
+using Notice = std::array<std::uint8_t, kNoticeBytes>;
+
+/// Memory of ours that the program mapped.
+struct LocalMap {
+    void* memory = nullptr;
+    std::size_t bytes = 0;
+    std::uint64_t offset = 0;
+    bool announced = false;
+    ibv_mr* mr = nullptr;
+};
+
+/// Memory of theirs, by the offset at which they mapped it.
+struct RemoteMap {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t address = 0;
+    std::uint32_t rkey = 0;
+};
+
+struct Datagrams;
+
 struct Rsocket {
     std::mutex mutex;
     std::condition_variable changed;
@@ -48,6 +76,7 @@ struct Rsocket {
     int users = 0;  ///< Calls under way; under the table's lock.
     SocketState state = SocketState::kNew;
     bool nonblocking = false;
+    bool established = false;   ///< The other side knows that it is connected.
     bool sent_end = false;      ///< We send no more.
     bool received_end = false;  ///< They send no more.
     bool reads_no_more = false;
@@ -68,6 +97,10 @@ struct Rsocket {
     std::uint32_t queue_count = 0;
     std::uint32_t read_offset = 0;     ///< Into the first.
     rdma_cm_event* request = nullptr;  ///< Of a listener: one that nobody accepted yet.
+    std::vector<LocalMap> maps;
+    std::vector<RemoteMap> remote_maps;
+    std::deque<Notice> notices;      ///< To be sent, before any data that is sent later.
+    Datagrams* datagrams = nullptr;  ///< Of a socket that is no stream.
 };
 
 /// Finds a socket by its number and keeps it until this ends. Otherwise it is false.
@@ -104,9 +137,19 @@ bool arm(Rsocket& socket);
 /// Waits until something has happened to the socket.
 void wait(Rsocket& socket, std::unique_lock<std::mutex>& lock);
 
+/// What becomes readable when completions come, after arm; -1: nothing can come.
+int completion_fd(const Rsocket& socket);
+
 bool is_readable(const Rsocket& socket);
 bool is_writable(const Rsocket& socket);
 /// Sends what is not data: receives given back, or the end.
 void send_control(Rsocket& socket, bool end);
+
+/// Sends notices as far as they can be sent now.
+void send_notices(Rsocket& socket);
+void take_notice(Rsocket& socket, std::span<const std::uint8_t> notice);
+/// Writes what fits into a slot to their memory; the caller knows that one is free. How many bytes.
+std::size_t write_remote(Rsocket& socket, std::span<const std::uint8_t> data, std::uint64_t address,
+                         std::uint32_t rkey);
 
 }  // namespace softib::abi::rdmacm

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The other ways to send and receive, by rsend and rrecv; and memory of the other side, which these
-// sockets do not map.
+// The other ways to send and receive, by rsend and rrecv.
 #include <rdma/rsocket.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <span>
+#include <vector>
 
+#include "abi/rdmacm/convert.h"
 #include "abi/rdmacm/id.h"
-#include "abi/rdmacm/rsocket.h"
+#include "abi/rdmacm/rsocket_datagram.h"
 
 using namespace softib::abi::rdmacm;
 
@@ -45,33 +48,114 @@ ssize_t receive_parts(int number, const iovec* iov, std::size_t count, int flags
     });
 }
 
+bool is_datagram(int number) {
+    const SocketUse socket(number);
+    return socket && socket->datagrams != nullptr;
+}
+
+std::vector<std::uint8_t> gathered(std::span<const iovec> parts) {
+    std::vector<std::uint8_t> whole;
+    for (const iovec& part : parts) {
+        const auto* const data = static_cast<const std::uint8_t*>(part.iov_base);
+        whole.insert(whole.end(), data, data + part.iov_len);
+    }
+    return whole;
+}
+
+ssize_t send_to(Rsocket& socket, std::span<const std::uint8_t> data, int flags,
+                const sockaddr* to) {
+    std::unique_lock lock(socket.mutex);
+    const Name name = name_of(to);
+    if (name == Name{}) {
+        return fail(EAFNOSUPPORT);
+    }
+    if (socket.state == SocketState::kNew) {
+        sockaddr_storage any{};
+        any.ss_family = to->sa_family;
+        if (bind_datagrams(socket, reinterpret_cast<sockaddr*>(&any)) != 0) {
+            return -1;
+        }
+    }
+    return send_datagram(socket, lock, data, flags, name);
+}
+
+ssize_t receive_from(Rsocket& socket, msghdr& message, int flags) {
+    std::unique_lock lock(socket.mutex);
+    sockaddr_storage from{};
+    const std::span<const iovec> parts{message.msg_iov, message.msg_iovlen};
+    std::size_t room = 0;
+    for (const iovec& part : parts) {
+        room += part.iov_len;
+    }
+    const ssize_t n = receive_datagram(socket, lock, parts, flags | MSG_TRUNC, &from);
+    if (n < 0) {
+        return n;
+    }
+    if (message.msg_name != nullptr) {
+        const auto* const name = reinterpret_cast<const sockaddr*>(&from);
+        const socklen_t bytes = address_bytes(name);
+        std::memcpy(message.msg_name, &from, std::min(message.msg_namelen, bytes));
+        message.msg_namelen = bytes;
+    }
+    const bool is_cut = static_cast<std::size_t>(n) > room;
+    message.msg_flags = is_cut ? MSG_TRUNC : 0;
+    return is_cut && (flags & MSG_TRUNC) == 0 ? static_cast<ssize_t>(room) : n;
+}
+
 }  // namespace
 
 extern "C" {
 
 ssize_t rrecvfrom(int number, void* buf, size_t len, int flags, sockaddr* src_addr,
                   socklen_t* addrlen) {
-    const ssize_t n = rrecv(number, buf, len, flags);
-    if (n >= 0 && src_addr != nullptr && addrlen != nullptr) {
-        rgetpeername(number, src_addr, addrlen);
+    iovec part{.iov_base = buf, .iov_len = len};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    const bool wants_source = src_addr != nullptr && addrlen != nullptr;
+    message.msg_name = wants_source ? src_addr : nullptr;
+    message.msg_namelen = wants_source ? *addrlen : 0;
+    const ssize_t n = rrecvmsg(number, &message, flags);
+    if (n >= 0 && wants_source) {
+        *addrlen = message.msg_namelen;
     }
     return n;
 }
 
-ssize_t rsendto(int number, const void* buf, size_t len, int flags, const sockaddr*, socklen_t) {
-    return rsend(number, buf, len, flags);
+ssize_t rsendto(int number, const void* buf, size_t len, int flags, const sockaddr* dest_addr,
+                socklen_t) {
+    if (!is_datagram(number) || dest_addr == nullptr) {
+        return rsend(number, buf, len, flags);
+    }
+    const SocketUse socket(number);
+    return socket ? send_to(*socket, {static_cast<const std::uint8_t*>(buf), len}, flags, dest_addr)
+                  : -1;
 }
 
 ssize_t rrecvmsg(int number, msghdr* msg, int flags) {
     if (msg->msg_control != nullptr && msg->msg_controllen != 0) {
         return fail(ENOTSUP);
     }
-    return receive_parts(number, msg->msg_iov, msg->msg_iovlen, flags);
+    msg->msg_flags = 0;
+    if (is_datagram(number)) {
+        const SocketUse socket(number);
+        return socket ? receive_from(*socket, *msg, flags) : -1;
+    }
+    const ssize_t n = receive_parts(number, msg->msg_iov, msg->msg_iovlen, flags);
+    if (n >= 0 && msg->msg_name != nullptr) {
+        rgetpeername(number, static_cast<sockaddr*>(msg->msg_name), &msg->msg_namelen);
+    }
+    return n;
 }
 
 ssize_t rsendmsg(int number, const msghdr* msg, int flags) {
     if (msg->msg_control != nullptr && msg->msg_controllen != 0) {
         return fail(ENOTSUP);
+    }
+    if (is_datagram(number)) {
+        const std::vector<std::uint8_t> whole = gathered({msg->msg_iov, msg->msg_iovlen});
+        return rsendto(number, whole.data(), whole.size(), flags,
+                       static_cast<const sockaddr*>(msg->msg_name), msg->msg_namelen);
     }
     return send_parts(number, msg->msg_iov, msg->msg_iovlen, flags);
 }
@@ -81,7 +165,10 @@ ssize_t rread(int number, void* buf, size_t count) {
 }
 
 ssize_t rreadv(int number, const iovec* iov, int iovcnt) {
-    return receive_parts(number, iov, static_cast<std::size_t>(std::max(iovcnt, 0)), 0);
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(iov);
+    message.msg_iovlen = static_cast<std::size_t>(std::max(iovcnt, 0));
+    return rrecvmsg(number, &message, 0);
 }
 
 ssize_t rwrite(int number, const void* buf, size_t count) {
@@ -89,20 +176,10 @@ ssize_t rwrite(int number, const void* buf, size_t count) {
 }
 
 ssize_t rwritev(int number, const iovec* iov, int iovcnt) {
-    return send_parts(number, iov, static_cast<std::size_t>(std::max(iovcnt, 0)), 0);
-}
-
-off_t riomap(int, void*, size_t, int, int, off_t) {
-    return fail(ENOTSUP);
-}
-
-int riounmap(int, void*, size_t) {
-    return fail(ENOTSUP);
-}
-
-size_t riowrite(int, const void*, size_t, off_t, int) {
-    errno = ENOTSUP;
-    return static_cast<size_t>(-1);
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(iov);
+    message.msg_iovlen = static_cast<std::size_t>(std::max(iovcnt, 0));
+    return rsendmsg(number, &message, 0);
 }
 
 }  // extern "C"

@@ -28,7 +28,8 @@ bool is_known(int level, int optname) {
         case IPPROTO_IPV6:
             return optname == IPV6_V6ONLY;
         case SOL_RDMA:
-            return optname == RDMA_SQSIZE || optname == RDMA_RQSIZE || optname == RDMA_INLINE;
+            return optname == RDMA_SQSIZE || optname == RDMA_RQSIZE || optname == RDMA_INLINE ||
+                   optname == RDMA_IOMAPSIZE;
         default:
             return false;
     }

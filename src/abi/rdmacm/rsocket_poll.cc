@@ -65,9 +65,7 @@ int look(pollfd* fds, nfds_t nfds, pollfd* kernel) {
         fds[i].revents = ready_events(*socket, fds[i].events);
         ready += fds[i].revents != 0 ? 1 : 0;
         own[0].events = POLLIN;
-        if (socket->completions != nullptr) {
-            own[1] = {.fd = socket->completions->fd, .events = POLLIN, .revents = 0};
-        }
+        own[1] = {.fd = completion_fd(*socket), .events = POLLIN, .revents = 0};
     }
     return ready;
 }

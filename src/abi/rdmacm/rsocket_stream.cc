@@ -10,6 +10,7 @@
 
 #include "abi/rdmacm/id.h"
 #include "abi/rdmacm/rsocket.h"
+#include "abi/rdmacm/rsocket_datagram.h"
 
 namespace softib::abi::rdmacm {
 
@@ -18,6 +19,7 @@ namespace {
 constexpr std::size_t kMemoryBytes = std::size_t{kSlots + kReceives} * kSlotBytes;
 constexpr std::uint32_t kEndBit = 1U << 31;   // In the immediate data: nothing follows.
 constexpr std::uint32_t kDataBit = 1U << 30;  // The message is data.
+constexpr std::uint32_t kMapBit = 1U << 29;   // The message is a notice of mapped memory.
 constexpr std::uint32_t kCreditsMask = 0xFFFF;
 constexpr std::uint64_t kReceiveTag = 1U << 16;  // In a request's number: a receive.
 constexpr std::uint64_t kControlTag = 2U << 16;  // A message from no slot.
@@ -71,8 +73,11 @@ void take_completion(Rsocket& socket, const ibv_wc& completion) {
             slot, completion.byte_len};
         return;
     }
+    if ((said & kMapBit) != 0) {
+        take_notice(socket, {receive_slot(socket, slot), completion.byte_len});
+    }
     post_receive(socket, slot);
-    socket.owed += (said & kDataBit) != 0 ? 1 : 0;
+    socket.owed += (said & (kDataBit | kMapBit)) != 0 ? 1 : 0;
 }
 
 /// The next step of a connection in the making, or its end.
@@ -93,6 +98,7 @@ void take_event(Rsocket& socket, const rdma_cm_event& event) {
             break;
         }
         case RDMA_CM_EVENT_ESTABLISHED:
+            socket.established = true;
             if (socket.state == SocketState::kConnecting) {
                 socket.state = SocketState::kConnected;
             }
@@ -140,6 +146,7 @@ bool take_completions(Rsocket& socket) {
             take_completion(socket, completions[i]);
         }
     }
+    send_notices(socket);
     if (socket.owed >= kSlots / 2 && socket.state == SocketState::kConnected) {
         send_control(socket, false);
     }
@@ -191,6 +198,9 @@ int prepare(Rsocket& socket) {
 }
 
 void release(Rsocket& socket) {
+    if (socket.datagrams != nullptr) {
+        release_datagrams(socket.datagrams);
+    }
     if (socket.request != nullptr) {
         rdma_cm_id* const unseen = socket.request->id;
         rdma_ack_cm_event(socket.request);
@@ -204,6 +214,9 @@ void release(Rsocket& socket) {
     }
     if (socket.completions != nullptr) {
         ibv_destroy_comp_channel(socket.completions);
+    }
+    for (const LocalMap& map : socket.maps) {
+        ibv_dereg_mr(map.mr);
     }
     if (socket.mr != nullptr) {
         ibv_dereg_mr(socket.mr);
@@ -232,6 +245,10 @@ void send_control(Rsocket& socket, bool end) {
 }
 
 void progress(Rsocket& socket) {
+    if (socket.datagrams != nullptr) {
+        progress_datagrams(socket);
+        return;
+    }
     take_events(socket);
     if (socket.cq != nullptr) {
         take_completions(socket);
@@ -239,6 +256,9 @@ void progress(Rsocket& socket) {
 }
 
 bool arm(Rsocket& socket) {
+    if (socket.datagrams != nullptr) {
+        return arm_datagrams(socket);
+    }
     if (socket.cq == nullptr) {
         return true;
     }
@@ -251,6 +271,13 @@ bool arm(Rsocket& socket) {
     return !take_completions(socket);
 }
 
+int completion_fd(const Rsocket& socket) {
+    if (socket.datagrams != nullptr) {
+        return socket.datagrams->ready_fd;
+    }
+    return socket.completions != nullptr ? socket.completions->fd : -1;
+}
+
 void wait(Rsocket& socket, std::unique_lock<std::mutex>& lock) {
     if (socket.somebody_waits) {
         socket.changed.wait(lock);
@@ -258,10 +285,7 @@ void wait(Rsocket& socket, std::unique_lock<std::mutex>& lock) {
     }
     if (arm(socket)) {
         pollfd waited[2] = {{.fd = socket.channel->fd, .events = POLLIN, .revents = 0},
-                            {.fd = -1, .events = POLLIN, .revents = 0}};
-        if (socket.completions != nullptr) {
-            waited[1].fd = socket.completions->fd;
-        }
+                            {.fd = completion_fd(socket), .events = POLLIN, .revents = 0}};
         socket.somebody_waits = true;
         lock.unlock();
         poll(waited, 2, -1);
@@ -273,11 +297,18 @@ void wait(Rsocket& socket, std::unique_lock<std::mutex>& lock) {
 }
 
 bool is_readable(const Rsocket& socket) {
+    if (socket.datagrams != nullptr) {
+        return !socket.datagrams->queue.empty() || socket.reads_no_more;
+    }
     return socket.queue_count > 0 || socket.received_end || socket.request != nullptr ||
            socket.state == SocketState::kClosed || socket.state == SocketState::kFailed;
 }
 
 bool is_writable(const Rsocket& socket) {
+    if (socket.datagrams != nullptr) {
+        return std::ranges::all_of(socket.datagrams->ports,
+                                   [](const DatagramPort& port) { return port.free_sends != 0; });
+    }
     return (socket.state == SocketState::kConnected && socket.credits > 0 &&
             socket.free_sends != 0) ||
            socket.state == SocketState::kClosed || socket.state == SocketState::kFailed;
@@ -285,33 +316,64 @@ bool is_writable(const Rsocket& socket) {
 
 namespace {
 
-/// Sends what fits into a slot; the caller knows that there is one.
-std::size_t send_some(Rsocket& socket, const std::uint8_t* data, std::size_t bytes) {
+/// Sends what fits into a slot as `request` says; the caller knows that there is one.
+std::size_t send_slot(Rsocket& socket, std::span<const std::uint8_t> data, ibv_send_wr request) {
     const auto slot = static_cast<std::uint32_t>(__builtin_ctzll(socket.free_sends));
     std::uint8_t* const from = socket.memory + std::size_t{slot} * kSlotBytes;
-    const std::size_t part_bytes = std::min<std::size_t>(bytes, kSlotBytes);
-    std::copy_n(data, part_bytes, from);
+    const std::size_t part_bytes = std::min<std::size_t>(data.size(), kSlotBytes);
+    std::copy_n(data.data(), part_bytes, from);
     ibv_sge part{};
     part.addr = reinterpret_cast<std::uintptr_t>(from);
     part.length = static_cast<std::uint32_t>(part_bytes);
     part.lkey = socket.mr->lkey;
-    ibv_send_wr request{};
     request.wr_id = slot;
     request.sg_list = &part;
     request.num_sge = 1;
-    request.opcode = IBV_WR_SEND_WITH_IMM;
-    request.imm_data = htobe32(kDataBit | socket.owed);
     ibv_send_wr* bad = nullptr;
     if (ibv_post_send(socket.id->qp, &request, &bad) != 0) {
         fail_socket(socket, ECONNRESET);
         return 0;
     }
-    socket.owed = 0;
     socket.free_sends &= ~(std::uint64_t{1} << slot);
-    --socket.credits;
     ++socket.sends_under_way;
     return part_bytes;
 }
+
+/// A message of this kind, which takes one of their receives.
+std::size_t send_message(Rsocket& socket, std::uint32_t kind, std::span<const std::uint8_t> data) {
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_SEND_WITH_IMM;
+    request.imm_data = htobe32(kind | socket.owed);
+    const std::size_t bytes = send_slot(socket, data, request);
+    if (bytes > 0) {
+        socket.owed = 0;
+        --socket.credits;
+    }
+    return bytes;
+}
+
+}  // namespace
+
+std::size_t write_remote(Rsocket& socket, std::span<const std::uint8_t> data, std::uint64_t address,
+                         std::uint32_t rkey) {
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_RDMA_WRITE;
+    request.wr.rdma.remote_addr = address;
+    request.wr.rdma.rkey = rkey;
+    return send_slot(socket, data, request);
+}
+
+void send_notices(Rsocket& socket) {
+    while (!socket.notices.empty() && socket.state == SocketState::kConnected &&
+           is_writable(socket)) {
+        if (send_message(socket, kMapBit, socket.notices.front()) == 0) {
+            return;
+        }
+        socket.notices.pop_front();
+    }
+}
+
+namespace {
 
 /// Copies what is there; with `peek` it stays.
 std::size_t read_some(Rsocket& socket, std::uint8_t* out, std::size_t bytes, bool peek) {
@@ -361,6 +423,11 @@ ssize_t rsend(int number, const void* buf, size_t len, int flags) {
     }
     std::unique_lock lock(socket->mutex);
     const auto* const data = static_cast<const std::uint8_t*>(buf);
+    if (socket->datagrams != nullptr) {
+        return socket->state == SocketState::kConnected
+                   ? send_datagram(*socket, lock, {data, len}, flags, socket->datagrams->peer)
+                   : fail(EDESTADDRREQ);
+    }
     std::size_t done = 0;
     progress(*socket);
     while (done < len) {
@@ -375,7 +442,7 @@ ssize_t rsend(int number, const void* buf, size_t len, int flags) {
             return fail(ENOTCONN);
         }
         if (is_writable(*socket)) {
-            done += send_some(*socket, data + done, len - done);
+            done += send_message(*socket, kDataBit, {data + done, len - done});
             continue;
         }
         progress(*socket);
@@ -396,6 +463,10 @@ ssize_t rrecv(int number, void* buf, size_t len, int flags) {
         return -1;
     }
     std::unique_lock lock(socket->mutex);
+    if (socket->datagrams != nullptr) {
+        const iovec part{.iov_base = buf, .iov_len = len};
+        return receive_datagram(*socket, lock, {&part, 1}, flags, nullptr);
+    }
     auto* const out = static_cast<std::uint8_t*>(buf);
     const bool peek = (flags & MSG_PEEK) != 0;
     std::size_t done = 0;

@@ -16,10 +16,16 @@ namespace {
 
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 constexpr std::uint8_t kHopLimitLocal = 1;
+constexpr int kCaAckDelay = 16;  // As ibv_query_device says of our adapters.
 
-/// The QP's timeout: there and back, and a little (IBA vol. 1, 12.7.34).
+/// The QP's timeout: there and back, and what the adapter takes to acknowledge (IBA vol.
+/// 1, 12.7.34), as powers of two; one that is much smaller than the other does not matter. Within a
+/// host the way takes no time at all.
 std::uint8_t ack_timeout_of(const wire::PathRecord& path) {
-    return static_cast<std::uint8_t>(std::min(path.packet_life_time + 1, 31));
+    const int way = path.packet_life_time + 1;
+    const int larger = std::max(way, kCaAckDelay);
+    const bool are_near = larger - std::min(way, kCaAckDelay) <= 1;
+    return static_cast<std::uint8_t>(std::min(larger + (are_near ? 1 : 0), 31));
 }
 
 wire::CmPath path_of(const Route& route, std::uint8_t ack_timeout) {

@@ -64,6 +64,23 @@ TEST(CmConnections, AttributesFollowTheState) {
     EXPECT_EQ(rts.timeout, 19);
 }
 
+/// Within a host a path takes no time; the adapter at its end still does, above all one that is a
+/// process among others.
+TEST(CmConnections, AnAdapterHasTimeToAcknowledge) {
+    TestPair pair;
+    pair.packet_life_time = 0;
+    pair.listener(pair.b, kPort);
+    const IdHandle id = pair.resolved(pair.a, pair.b, kPort);
+    pair.connect(pair.a, id);
+    const IdHandle request = pair.b.last(EventType::kConnectRequest)->id;
+    pair.accept(pair.b, request);
+    for (const auto& [host, handle] : {std::pair{&pair.a, id}, {&pair.b, request}}) {
+        Command query = pair.command(Operation::kQpAttr, handle);
+        query.value = static_cast<std::uint32_t>(QpState::kRts);
+        EXPECT_EQ(pair.execute(*host, query).attributes.timeout, 16);
+    }
+}
+
 TEST(CmConnections, DisconnectIsSeenByBothOnce) {
     TestPair pair;
     be_polite(pair);

@@ -204,6 +204,7 @@ class TestPair {
     std::uint32_t double_percent = 0;
     std::uint64_t delay_max_ns = 0;
     bool cut = false;  ///< Nothing passes.
+    std::uint8_t packet_life_time = 18;  ///< Of every path.
     std::uint64_t sent = 0;
     std::function<void(TestHost&, const Event&)> answer;
     std::function<void(wire::MadBytes&)> tamper;
@@ -239,7 +240,7 @@ class TestPair {
             path.dlid = Lid{static_cast<std::uint16_t>(path.dgid.interface_id().value - 0x100)};
             path.mtu = 5;
             path.rate = 3;
-            path.packet_life_time = 18;
+            path.packet_life_time = packet_life_time;
             wire::emit(path, sa.data());
         } else {
             auto member =

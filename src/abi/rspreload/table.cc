@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "abi/rspreload/table.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "abi/rspreload/epoll.h"
+
+namespace softib::rspreload {
+
+namespace {
+
+constexpr int kNumbersMax = 65536;
+
+/// An entry in one word, so that it is read whole: phase, whose address, number and one.
+std::atomic<std::uint64_t> g_entries[kNumbersMax];
+/// Descriptors for a socket over RDMA, by its number.
+std::atomic<int> g_uses[kNumbersMax];
+
+thread_local int t_inside = 0;
+
+bool in_range(int fd) {
+    return fd >= 0 && fd < kNumbersMax;
+}
+
+std::uint64_t packed(const Entry& entry) {
+    return static_cast<std::uint64_t>(entry.number) << 16 | (entry.ordinary_bound ? 1U << 8 : 0U) |
+           static_cast<std::uint64_t>(entry.phase);
+}
+
+Entry unpacked(std::uint64_t word) {
+    if (word == 0) {
+        return {};
+    }
+    return {.phase = static_cast<Phase>(word & 0xFF),
+            .ordinary_bound = (word & 1U << 8) != 0,
+            .number = static_cast<int>(word >> 16)};
+}
+
+/// What a queue pair of the parent's would do for its child, it would do to its parent.
+void forget_all() {
+    for (std::atomic<std::uint64_t>& entry : g_entries) {
+        if (entry.load(std::memory_order_relaxed) != 0) {
+            entry.store(0, std::memory_order_relaxed);
+        }
+    }
+    t_inside = 0;
+    forget_all_watches();
+}
+
+__attribute__((constructor)) void watch_forks() {
+    pthread_atfork(nullptr, nullptr, forget_all);
+}
+
+}  // namespace
+
+Entry find(int fd) {
+    return t_inside > 0 || !in_range(fd) ? Entry{} : unpacked(g_entries[fd].load());
+}
+
+bool is_connected(int fd, int& number) {
+    const Entry entry = find(fd);
+    number = entry.number;
+    return entry.phase == Phase::kConnected;
+}
+
+void remember(int fd, const Entry& entry) {
+    if (!in_range(fd) || !in_range(entry.number)) {
+        return;
+    }
+    if (g_entries[fd].exchange(packed(entry)) == 0) {
+        g_uses[entry.number].fetch_add(1);
+    }
+}
+
+void remember_duplicate(int fd, int original) {
+    const Entry entry = find(original);
+    if (entry.phase != Phase::kOrdinary) {
+        remember(fd, entry);
+    }
+}
+
+bool forget(int fd, int& number) {
+    if (!in_range(fd)) {
+        return false;
+    }
+    const std::uint64_t word = g_entries[fd].exchange(0);
+    if (word == 0) {
+        return false;
+    }
+    number = unpacked(word).number;
+    return g_uses[number].fetch_sub(1) == 1;
+}
+
+Inside::Inside() {
+    ++t_inside;
+}
+
+Inside::~Inside() {
+    --t_inside;
+}
+
+}  // namespace softib::rspreload

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Which of a program's sockets have a socket over RDMA beside them. The program's own descriptor is
+// always an ordinary socket of the kernel: until it is known whether the fabric leads to the other
+// side both are kept alike, and where it does not, the ordinary one is simply used.
+//
+// Thread rule: any thread may look; who makes and closes one descriptor at once gets what he asks
+// for. The child of a fork has ordinary sockets only.
+
+#include <cstdint>
+
+#include "abi/sysfs/next.h"
+
+namespace softib::rspreload {
+
+using fs::Next;
+
+enum class Phase : std::uint8_t {
+    kOrdinary,   ///< Not ours.
+    kUndecided,  ///< New, or bound: both sockets are kept alike.
+    kListening,  ///< Both listen.
+    kConnected,  ///< By the fabric; the ordinary one does nothing.
+};
+
+struct Entry {
+    Phase phase = Phase::kOrdinary;
+    bool ordinary_bound = true;  ///< Its address is that of the ordinary one.
+    int number = -1;             ///< Of the socket over RDMA.
+};
+
+/// Ordinary for what is not ours, and for all calls that sockets over RDMA make themselves.
+Entry find(int fd);
+bool is_connected(int fd, int& number);
+
+void remember(int fd, const Entry& entry);
+/// A second descriptor for the same socket.
+void remember_duplicate(int fd, int original);
+/// True: nobody else has its socket over RDMA, which is the caller's to close.
+bool forget(int fd, int& number);
+
+/// While one exists, this thread's calls are the library's own.
+class Inside {
+  public:
+    Inside();
+    ~Inside();
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+};
+
+}  // namespace softib::rspreload

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Ordinary TCP programs for test_rsockets.py. `serve PORT` sends back what comes, `ask ADDRESS PORT`
+compares it over four connections at once, both by asyncio; `say TEXT PORT` tells everybody TEXT."""
+
+import asyncio
+import contextlib
+import socket
+import sys
+
+BYTES = 300_000
+
+
+async def echo(reader, writer):
+    while data := await reader.read(5000):
+        writer.write(data)
+        await writer.drain()
+    writer.close()
+
+
+async def serve(port):
+    server = await asyncio.start_server(echo, "0.0.0.0", int(port))
+    await server.serve_forever()
+
+
+async def ask_once(host, port, seed):
+    reader, writer = await asyncio.open_connection(host, int(port))
+    sent = bytes((seed + i) % 253 for i in range(BYTES))
+    writer.write(sent)
+    writer.write_eof()
+    assert await reader.read() == sent, "what came back is not what was sent"
+    writer.close()
+    await writer.wait_closed()
+
+
+async def ask(host, port):
+    await asyncio.gather(*(ask_once(host, port, seed) for seed in range(4)))
+
+
+def say(text, port):
+    with socket.create_server(("0.0.0.0", int(port))) as server:
+        while True:
+            with contextlib.suppress(ConnectionError), server.accept()[0] as connection:
+                connection.sendall(text.encode())
+
+
+if __name__ == "__main__":
+    action, arguments = sys.argv[1], sys.argv[2:]
+    if action == "say":
+        say(*arguments)
+    else:
+        asyncio.run({"serve": serve, "ask": ask}[action](*arguments))
