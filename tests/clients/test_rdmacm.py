@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that connect by librdmacm, unmodified: rdma_cm's own examples, perftest and qperf with
-its connections, fio and libfabric; and what they see when the other side refuses, is not there or
+its connections, and fio; and what they see when the other side refuses, is not there or
 dies."""
 
 import json
@@ -16,7 +16,7 @@ from softib_test import (Fabric, Failure, ONE_HOP, Report, THREE_HOPS, free_port
                          need_programs)
 
 PROGRAMS = ["rping", "ucmatose", "udaddy", "mckey", "rdma_server", "rdma_xserver", "cmtime", "rstream",
-            "rcopy", "riostream", "udpong", "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio", "fi_pingpong"]
+            "rcopy", "riostream", "udpong", "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio"]
 GROUP = "239.1.2.3"
 UNBUFFERED = ["stdbuf", "-oL"]
 UDADDY_PORT = 7174
@@ -168,14 +168,27 @@ def fio(fabric, server, client, verb):
                                   "--rw=write", f"--verb={verb}", "--iodepth=1"])
 
 
-def fi_pingpong(fabric, server, _):
-    """Its server tells the client that it is at 127.0.0.1, so both are on one host."""
-    port = free_port()
-    command = ["fi_pingpong", "-p", "verbs", "-e", "msg", "-I", "20", "-c"]
-    running = fabric.start(server, [*command, "-B", str(port)])
-    running.wait_until(lambda: listening(port), f"listening on port {port}")
-    return finish(fabric, running,
-                  fabric.start(server, [*command, "-P", str(port), "127.0.0.1"]))
+def fio_verify(fabric, server, client, method):
+    """The receiver finds in each message what the sender wrote into it; and something else is seen."""
+    def exchange(sent, expected):
+        port = free_port()
+        running = start_server(fabric, server,
+                               [*FIO, "--name=target", f"--port={port}", "--rw=read",
+                                f"--iodepth={FIO_MESSAGES}", *expected], port)
+        sender = fabric.start(client, [*FIO, "--name=source", f"--port={port}",
+                                       f"--hostname={address(fabric, server)}", "--rw=write", "--verb=send",
+                                       "--iodepth=1", "--do_verify=0", *sent])
+        results = [running.wait(), sender.wait()]
+        for program in (running, sender):
+            fabric.programs.remove(program)
+        return results
+
+    for result in exchange(method, method):
+        result.check()
+    received, _ = exchange(["--verify=pattern", "--verify_pattern=0xfeedface"], method)
+    if received.status == 0 or not re.search(r"verify failed|bad magic header", received.output):
+        raise Failure(f"expected that other data is noticed\n{received}")
+    return received
 
 
 def rstream(fabric, server, client, options):
@@ -334,7 +347,9 @@ CASES = [
     ("qperf -cm1", qperf),
     *((f"fio --verb={verb}", lambda *where, verb=verb: fio(*where, verb))
       for verb in ("write", "read", "send")),
-    ("fi_pingpong -p verbs", fi_pingpong),
+    ("fio --verify=crc32c", lambda *where: fio_verify(*where, ["--verify=crc32c"])),
+    ("fio --verify=pattern",
+     lambda *where: fio_verify(*where, ["--verify=pattern", "--verify_pattern=0xdeadbeef"])),
     *((f"rstream {options}", lambda *where, options=options: rstream(*where, options))
       for options in RSTREAM),
     ("rcopy", rcopy),
