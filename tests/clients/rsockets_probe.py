@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Ordinary TCP programs for test_rsockets.py. `serve PORT` sends back what comes, `ask ADDRESS PORT`
-compares it over four connections at once, both by asyncio; `say TEXT PORT` tells everybody TEXT."""
+compares it over four connections at once, both by asyncio; `ask_after_children ADDRESS PORT` does so
+over one, after a fork; `say TEXT PORT` tells everybody TEXT."""
 
 import asyncio
 import contextlib
+import os
 import socket
+import subprocess
 import sys
 
 BYTES = 300_000
@@ -37,6 +40,20 @@ async def ask(host, port):
     await asyncio.gather(*(ask_once(host, port, seed) for seed in range(4)))
 
 
+def ask_after_children(host, port):
+    """Children that close everything they inherit leave the connection to their parent."""
+    with socket.create_connection((host, int(port))) as connection:
+        child = os.fork()
+        if child == 0:
+            connection.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+        subprocess.run(["true"], check=True)
+        connection.sendall(b"still here")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.makefile("rb").read() == b"still here"
+
+
 def say(text, port):
     with socket.create_server(("0.0.0.0", int(port))) as server:
         while True:
@@ -48,5 +65,7 @@ if __name__ == "__main__":
     action, arguments = sys.argv[1], sys.argv[2:]
     if action == "say":
         say(*arguments)
+    elif action == "ask_after_children":
+        ask_after_children(*arguments)
     else:
         asyncio.run({"serve": serve, "ask": ask}[action](*arguments))

@@ -261,6 +261,14 @@ int bind_datagrams(Rsocket& socket, const sockaddr* address) {
     return 0;
 }
 
+int bind_anywhere(Rsocket& socket, sa_family_t family) {
+    sockaddr_storage any{};
+    any.ss_family = family;
+    return socket.state == SocketState::kNew
+               ? bind_datagrams(socket, reinterpret_cast<const sockaddr*>(&any))
+               : 0;
+}
+
 int connect_datagrams(Rsocket& socket, const sockaddr* address) {
     if (address->sa_family == AF_UNSPEC) {
         socket.datagrams->peer = {};
@@ -271,12 +279,8 @@ int connect_datagrams(Rsocket& socket, const sockaddr* address) {
     if (name == Name{}) {
         return fail(EAFNOSUPPORT);
     }
-    if (socket.state == SocketState::kNew) {
-        sockaddr_storage any{};
-        any.ss_family = address->sa_family;
-        if (bind_datagrams(socket, reinterpret_cast<sockaddr*>(&any)) != 0) {
-            return -1;
-        }
+    if (bind_anywhere(socket, address->sa_family) != 0) {
+        return -1;
     }
     socket.datagrams->peer = name;
     socket.state = SocketState::kConnected;

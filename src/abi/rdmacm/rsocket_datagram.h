@@ -93,6 +93,8 @@ bool post_datagram(const Datagrams& datagrams, Destination& to, std::span<const 
 
 /// Takes an address, and a port number if `address` has none, and answers who asks for it.
 int bind_datagrams(Rsocket& socket, const sockaddr* address);
+/// The same at any address of this family, unless it has one.
+int bind_anywhere(Rsocket& socket, sa_family_t family);
 int connect_datagrams(Rsocket& socket, const sockaddr* address);
 
 /// As progress and arm of streams.
