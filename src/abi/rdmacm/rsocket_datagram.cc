@@ -135,9 +135,7 @@ bool make_room(Datagrams& datagrams) {
     if (datagrams.destinations.size() < kDestinationsMax) {
         return true;
     }
-    const bool sends = std::ranges::any_of(
-        datagrams.ports, [](const DatagramPort& port) { return ~port.free_sends != 0; });
-    if (sends) {
+    if (std::ranges::any_of(datagrams.ports, is_sending)) {
         return false;
     }
     std::erase_if(datagrams.destinations, [&datagrams](auto& entry) {
@@ -163,7 +161,7 @@ void learn(Datagrams& datagrams, DatagramPort& port, const Name& from, ibv_wc& c
                              destination.qpn == completion.src_qp &&
                              destination.lid == completion.slid && destination.port == &port;
         // One that we ask for, or that packets may be on their way to, is left alone.
-        if (is_same || destination.state == Destination::State::kAsking || ~port.free_sends != 0) {
+        if (is_same || destination.state == Destination::State::kAsking || is_sending(port)) {
             return;
         }
     } else if (!make_room(datagrams)) {
