@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
 constexpr std::uint32_t kSends = 64;
-constexpr std::uint32_t kReceivesPosted = 512;
+constexpr std::uint32_t kReceivesPosted = 1024;
 constexpr std::size_t kPacketMax = 4096;
 constexpr std::size_t kStride = kPacketMax + 64;  // With room for the routing header.
 constexpr std::size_t kMemoryBytes = std::size_t{kSends + kReceivesPosted} * kStride;
