@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import struct
 import subprocess
 import sys
 
@@ -49,6 +50,12 @@ def ask_after_children(host, port):
             os._exit(0)
         os.waitpid(child, 0)
         subprocess.run(["true"], check=True)
+        # Nothing is there to read; the kernel's way of not waiting for ever.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@qq", 0, 10_000))
+        with contextlib.suppress(BlockingIOError):
+            connection.recv(1)
+            raise AssertionError("something was read that nobody sent")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@qq", 0, 0))
         connection.sendall(b"still here")
         connection.shutdown(socket.SHUT_WR)
         assert connection.makefile("rb").read() == b"still here"

@@ -310,6 +310,7 @@ ssize_t send_datagram(Rsocket& socket, std::unique_lock<std::mutex>& lock,
     if (!datagrams.destinations.contains(to) && !make_room(datagrams)) {
         return fail(ENOBUFS);
     }
+    const Patience patience(socket.send_timeout_ms);
     // It is asked for once, however often this looks.
     bool asked = false;
     while (true) {
@@ -337,22 +338,24 @@ ssize_t send_datagram(Rsocket& socket, std::unique_lock<std::mutex>& lock,
             return static_cast<ssize_t>(data.size());
         }
         asked = true;
-        wait(socket, lock);
+        if (!wait(socket, lock, patience)) {
+            return fail(EAGAIN);
+        }
     }
 }
 
 ssize_t receive_datagram(Rsocket& socket, std::unique_lock<std::mutex>& lock,
                          std::span<const iovec> parts, int flags, sockaddr_storage* from) {
     Datagrams& datagrams = *socket.datagrams;
+    const Patience patience(socket.receive_timeout_ms);
     progress(socket);
     while (datagrams.queue.empty()) {
         if (socket.reads_no_more) {
             return 0;
         }
-        if (socket.nonblocking || (flags & MSG_DONTWAIT) != 0) {
+        if (socket.nonblocking || (flags & MSG_DONTWAIT) != 0 || !wait(socket, lock, patience)) {
             return fail(EAGAIN);
         }
-        wait(socket, lock);
     }
     const Datagram first = datagrams.queue.front();
     std::size_t done = 0;
