@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Ordinary TCP programs for test_rsockets.py. `serve PORT` sends back what comes, `ask ADDRESS PORT`
-compares it over four connections at once, both by asyncio; `say TEXT PORT` tells everybody TEXT."""
+compares it over four connections at once, both by asyncio; `ask_after_children ADDRESS PORT` does so
+over one, after a fork; `say TEXT PORT` tells everybody TEXT."""
 
 import asyncio
 import contextlib
+import os
 import socket
+import struct
+import subprocess
 import sys
 
 BYTES = 300_000
@@ -37,6 +41,26 @@ async def ask(host, port):
     await asyncio.gather(*(ask_once(host, port, seed) for seed in range(4)))
 
 
+def ask_after_children(host, port):
+    """Children that close everything they inherit leave the connection to their parent."""
+    with socket.create_connection((host, int(port))) as connection:
+        child = os.fork()
+        if child == 0:
+            connection.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+        subprocess.run(["true"], check=True)
+        # Nothing is there to read; the kernel's way of not waiting for ever.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@qq", 0, 10_000))
+        with contextlib.suppress(BlockingIOError):
+            connection.recv(1)
+            raise AssertionError("something was read that nobody sent")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@qq", 0, 0))
+        connection.sendall(b"still here")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.makefile("rb").read() == b"still here"
+
+
 def say(text, port):
     with socket.create_server(("0.0.0.0", int(port))) as server:
         while True:
@@ -48,5 +72,7 @@ if __name__ == "__main__":
     action, arguments = sys.argv[1], sys.argv[2:]
     if action == "say":
         say(*arguments)
+    elif action == "ask_after_children":
+        ask_after_children(*arguments)
     else:
         asyncio.run({"serve": serve, "ask": ask}[action](*arguments))

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that connect by librdmacm, unmodified: rdma_cm's own examples, perftest and qperf with
-its connections, fio and libfabric; and what they see when the other side refuses, is not there or
+its connections, and fio; and what they see when the other side refuses, is not there or
 dies."""
 
+import ipaddress
 import json
 import pathlib
 import random
@@ -16,7 +17,7 @@ from softib_test import (Fabric, Failure, ONE_HOP, Report, THREE_HOPS, free_port
                          need_programs)
 
 PROGRAMS = ["rping", "ucmatose", "udaddy", "mckey", "rdma_server", "rdma_xserver", "cmtime", "rstream",
-            "rcopy", "riostream", "udpong", "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio", "fi_pingpong"]
+            "rcopy", "riostream", "udpong", "ib_write_bw", "ib_send_bw", "ib_read_lat", "qperf", "fio"]
 GROUP = "239.1.2.3"
 UNBUFFERED = ["stdbuf", "-oL"]
 UDADDY_PORT = 7174
@@ -34,7 +35,7 @@ RSTREAM = ["-T b -T v -S 1024 -I 200 -C 10", "-T b -T v -S 1000000 -I 5 -C 10",
            "-T a -T v -S 100000 -I 10 -C 10", "-T n -T v -S 100000 -I 2 -C 5"]
 # Memory of the other side, written and compared; by rpoll, waiting, trying; all sizes.
 RIOSTREAM = ["-T b -T v -S 1024 -I 20 -C 10", "-T a -T v -S 100000 -I 5 -C 4",
-             "-T n -T v -S 1000000 -I 2 -C 2"]
+             "-T n -T v -S 1000000 -I 2 -C 2", "-f gid -T b -T v -S 5000 -I 5 -C 4"]
 # One way or there and back. All its sizes in one run are not among them: when it has asked twice
 # because an answer took over a millisecond, and then a datagram is lost, it waits for ever.
 UDPONG = ["-T b -S 1000 -C 300", "-T b -T e -S 64 -C 100", "-T a -T e -S 1500 -C 100",
@@ -42,9 +43,9 @@ UDPONG = ["-T b -S 1000 -C 300", "-T b -T e -S 64 -C 100", "-T a -T e -S 1500 -C
 FIO_MESSAGES = 64  # Sent with no patience for a receiver that is not ready: all are posted first.
 
 
-def address(fabric, host):
+def address(fabric, host, kind="address"):
     ports = json.loads(fabric.command("addr", "-f", fabric.name, "--json").check().output)["ports"]
-    return next(port["address"] for port in ports if port["host"] == host)
+    return next(port[kind] for port in ports if port["host"] == host)
 
 
 def listens(fabric, host, port):
@@ -168,14 +169,27 @@ def fio(fabric, server, client, verb):
                                   "--rw=write", f"--verb={verb}", "--iodepth=1"])
 
 
-def fi_pingpong(fabric, server, _):
-    """Its server tells the client that it is at 127.0.0.1, so both are on one host."""
-    port = free_port()
-    command = ["fi_pingpong", "-p", "verbs", "-e", "msg", "-I", "20", "-c"]
-    running = fabric.start(server, [*command, "-B", str(port)])
-    running.wait_until(lambda: listening(port), f"listening on port {port}")
-    return finish(fabric, running,
-                  fabric.start(server, [*command, "-P", str(port), "127.0.0.1"]))
+def fio_verify(fabric, server, client, method):
+    """The receiver finds in each message what the sender wrote into it; and something else is seen."""
+    def exchange(sent, expected):
+        port = free_port()
+        running = start_server(fabric, server,
+                               [*FIO, "--name=target", f"--port={port}", "--rw=read",
+                                f"--iodepth={FIO_MESSAGES}", *expected], port)
+        sender = fabric.start(client, [*FIO, "--name=source", f"--port={port}",
+                                       f"--hostname={address(fabric, server)}", "--rw=write", "--verb=send",
+                                       "--iodepth=1", "--do_verify=0", "--verify_state_save=0", *sent])
+        results = [running.wait(), sender.wait()]
+        for program in (running, sender):
+            fabric.programs.remove(program)
+        return results
+
+    for result in exchange(method, method):
+        result.check()
+    received, _ = exchange(["--verify=pattern", "--verify_pattern=0xfeedface"], method)
+    if received.status == 0 or not re.search(r"verify failed|bad magic header", received.output):
+        raise Failure(f"expected that other data is noticed\n{received}")
+    return received
 
 
 def rstream(fabric, server, client, options):
@@ -190,21 +204,23 @@ def rstream(fabric, server, client, options):
 
 def riostream(fabric, server, client, options):
     command = ["riostream", *options.split()]
+    at = address(fabric, server, "gid" if "-f gid" in options else "address")
     shown = pair(fabric, server, client,
-                 lambda port: [*command, "-b", address(fabric, server), "-p", str(port)],
-                 lambda to, port: [*command, "-s", to, "-p", str(port)])
+                 lambda port: [*command, "-b", at, "-p", str(port)],
+                 lambda _, port: [*command, "-s", at, "-p", str(port)])
     if "data verification failed" in shown or not re.search(r"^custom +\S+ +\d+", shown, re.MULTILINE):
         raise Failure(f"expected a row of results\n{shown}")
     return shown
 
 
-def udpong(fabric, server, client, options):
+def udpong(fabric, server, client, options, kind="address"):
     """The client's address is what the server sees; with -T e every datagram comes back."""
     command = [*UNBUFFERED, "udpong", *options.split()]
+    at, sender = address(fabric, server, kind), ipaddress.ip_address(address(fabric, client, kind))
     shown = pair(fabric, server, client,
-                 lambda port: [*command, "-b", address(fabric, server), "-p", str(port)],
-                 lambda to, port: [*command, "-s", to, "-p", str(port)], server_stays=True)
-    if f"client login from {address(fabric, client)}" not in shown:
+                 lambda port: [*command, "-b", at, "-p", str(port)],
+                 lambda _, port: [*command, "-s", at, "-p", str(port)], server_stays=True)
+    if f"client login from {sender}" not in shown:
         raise Failure(f"expected that the server names the client\n{shown}")
     count = re.search(r"^custom +\S+ +(\d+)", shown, re.MULTILINE)
     if count is None or ("-T e" in options and count[1] != "200"):
@@ -334,7 +350,9 @@ CASES = [
     ("qperf -cm1", qperf),
     *((f"fio --verb={verb}", lambda *where, verb=verb: fio(*where, verb))
       for verb in ("write", "read", "send")),
-    ("fi_pingpong -p verbs", fi_pingpong),
+    ("fio --verify=crc32c", lambda *where: fio_verify(*where, ["--verify=crc32c"])),
+    ("fio --verify=pattern",
+     lambda *where: fio_verify(*where, ["--verify=pattern", "--verify_pattern=0xdeadbeef"])),
     *((f"rstream {options}", lambda *where, options=options: rstream(*where, options))
       for options in RSTREAM),
     ("rcopy", rcopy),
@@ -342,6 +360,7 @@ CASES = [
       for options in RIOSTREAM),
     *((f"udpong {options}", lambda *where, options=options: udpong(*where, options))
       for options in UDPONG),
+    ("udpong between GIDs as IPv6 addresses", lambda *where: udpong(*where, UDPONG[1], "gid")),
     ("datagrams among three sockets", datagrams),
     ("an address that the user gave", given_address),
     ("nobody listens", nobody_listens),

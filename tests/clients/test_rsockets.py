@@ -130,6 +130,15 @@ def asyncio_echo(fabric, server, client):
     return result
 
 
+def children(fabric, server, client):
+    port = free_port()
+    running = start_server(fabric, server, [sys.executable, str(PROBE), "serve", str(port)], port)
+    result = finish(fabric, start(fabric, client, [sys.executable, str(PROBE), "ask_after_children",
+                                                   address(fabric, server), str(port)]))
+    end(fabric, running)
+    return result
+
+
 def same_port_on_two_hosts(fabric, server, client):
     """The machine has the port once, the fabric once for each host."""
     port = free_port()
@@ -155,6 +164,7 @@ CASES = [
     ("nc", netcat),
     ("iperf3 --bidir", iperf),
     ("asyncio, by epoll", asyncio_echo),
+    ("a parent keeps its connection", children),
     ("the same port on two hosts", same_port_on_two_hosts),
     ("nobody listens", nobody_listens),
 ]

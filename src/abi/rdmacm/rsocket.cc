@@ -38,7 +38,8 @@ void destroy(Rsocket* socket) {
 
 bool has_unsent(const Rsocket& socket) {
     if (socket.datagrams != nullptr) {
-        return std::ranges::any_of(socket.datagrams->destinations,
+        return std::ranges::any_of(socket.datagrams->ports, is_sending) ||
+               std::ranges::any_of(socket.datagrams->destinations,
                                    [](const auto& each) { return !each.second.waiting.empty(); });
     }
     // Who hears of the end before it could say that it is connected takes it for a refusal.

@@ -69,6 +69,18 @@ struct RemoteMap {
 
 struct Datagrams;
 
+/// How long a call may wait.
+class Patience {
+  public:
+    /// -1: for ever.
+    explicit Patience(int ms);
+    /// -1: for ever; 0: no longer.
+    int left_ms() const;
+
+  private:
+    std::int64_t end_ns_;
+};
+
 struct Rsocket {
     std::mutex mutex;
     std::condition_variable changed;
@@ -76,6 +88,8 @@ struct Rsocket {
     int users = 0;  ///< Calls under way; under the table's lock.
     SocketState state = SocketState::kNew;
     bool nonblocking = false;
+    int receive_timeout_ms = -1;  ///< Both -1: a call waits for ever.
+    int send_timeout_ms = -1;
     bool established = false;   ///< The other side knows that it is connected.
     bool sent_end = false;      ///< We send no more.
     bool received_end = false;  ///< They send no more.
@@ -134,8 +148,9 @@ void release(Rsocket& socket);
 void progress(Rsocket& socket);
 /// Asks to be told of the next completion. False: there is something already.
 bool arm(Rsocket& socket);
-/// Waits until something has happened to the socket.
-void wait(Rsocket& socket, std::unique_lock<std::mutex>& lock);
+/// Waits until something has happened to the socket. False: there is no patience left.
+bool wait(Rsocket& socket, std::unique_lock<std::mutex>& lock,
+          const Patience& patience = Patience(-1));
 
 /// What becomes readable when completions come, after arm; -1: nothing can come.
 int completion_fd(const Rsocket& socket);

@@ -135,9 +135,7 @@ bool make_room(Datagrams& datagrams) {
     if (datagrams.destinations.size() < kDestinationsMax) {
         return true;
     }
-    const bool sends = std::ranges::any_of(
-        datagrams.ports, [](const DatagramPort& port) { return ~port.free_sends != 0; });
-    if (sends) {
+    if (std::ranges::any_of(datagrams.ports, is_sending)) {
         return false;
     }
     std::erase_if(datagrams.destinations, [&datagrams](auto& entry) {
@@ -163,7 +161,7 @@ void learn(Datagrams& datagrams, DatagramPort& port, const Name& from, ibv_wc& c
                              destination.qpn == completion.src_qp &&
                              destination.lid == completion.slid && destination.port == &port;
         // One that we ask for, or that packets may be on their way to, is left alone.
-        if (is_same || destination.state == Destination::State::kAsking || ~port.free_sends != 0) {
+        if (is_same || destination.state == Destination::State::kAsking || is_sending(port)) {
             return;
         }
     } else if (!make_room(datagrams)) {
@@ -261,6 +259,14 @@ int bind_datagrams(Rsocket& socket, const sockaddr* address) {
     return 0;
 }
 
+int bind_anywhere(Rsocket& socket, sa_family_t family) {
+    sockaddr_storage any{};
+    any.ss_family = family;
+    return socket.state == SocketState::kNew
+               ? bind_datagrams(socket, reinterpret_cast<const sockaddr*>(&any))
+               : 0;
+}
+
 int connect_datagrams(Rsocket& socket, const sockaddr* address) {
     if (address->sa_family == AF_UNSPEC) {
         socket.datagrams->peer = {};
@@ -271,12 +277,8 @@ int connect_datagrams(Rsocket& socket, const sockaddr* address) {
     if (name == Name{}) {
         return fail(EAFNOSUPPORT);
     }
-    if (socket.state == SocketState::kNew) {
-        sockaddr_storage any{};
-        any.ss_family = address->sa_family;
-        if (bind_datagrams(socket, reinterpret_cast<sockaddr*>(&any)) != 0) {
-            return -1;
-        }
+    if (bind_anywhere(socket, address->sa_family) != 0) {
+        return -1;
     }
     socket.datagrams->peer = name;
     socket.state = SocketState::kConnected;
@@ -308,6 +310,7 @@ ssize_t send_datagram(Rsocket& socket, std::unique_lock<std::mutex>& lock,
     if (!datagrams.destinations.contains(to) && !make_room(datagrams)) {
         return fail(ENOBUFS);
     }
+    const Patience patience(socket.send_timeout_ms);
     // It is asked for once, however often this looks.
     bool asked = false;
     while (true) {
@@ -335,22 +338,24 @@ ssize_t send_datagram(Rsocket& socket, std::unique_lock<std::mutex>& lock,
             return static_cast<ssize_t>(data.size());
         }
         asked = true;
-        wait(socket, lock);
+        if (!wait(socket, lock, patience)) {
+            return fail(EAGAIN);
+        }
     }
 }
 
 ssize_t receive_datagram(Rsocket& socket, std::unique_lock<std::mutex>& lock,
                          std::span<const iovec> parts, int flags, sockaddr_storage* from) {
     Datagrams& datagrams = *socket.datagrams;
+    const Patience patience(socket.receive_timeout_ms);
     progress(socket);
     while (datagrams.queue.empty()) {
         if (socket.reads_no_more) {
             return 0;
         }
-        if (socket.nonblocking || (flags & MSG_DONTWAIT) != 0) {
+        if (socket.nonblocking || (flags & MSG_DONTWAIT) != 0 || !wait(socket, lock, patience)) {
             return fail(EAGAIN);
         }
-        wait(socket, lock);
     }
     const Datagram first = datagrams.queue.front();
     std::size_t done = 0;

@@ -87,12 +87,16 @@ DatagramPort* port_at(Datagrams& datagrams, rdma_cm_id* id);
 /// What was received, from its routing header on; and from its first byte of payload.
 std::uint8_t* received_packet(const DatagramPort& port, std::uint32_t slot);
 const std::uint8_t* payload_of(const Datagram& datagram);
+/// Whether sends are under way.
+bool is_sending(const DatagramPort& port);
 bool post_datagram_receive(const DatagramPort& port, std::uint32_t slot);
 /// Sends, if a slot is free. False: none is, or errno says why it cannot be sent.
 bool post_datagram(const Datagrams& datagrams, Destination& to, std::span<const std::uint8_t> data);
 
 /// Takes an address, and a port number if `address` has none, and answers who asks for it.
 int bind_datagrams(Rsocket& socket, const sockaddr* address);
+/// The same at any address of this family, unless it has one.
+int bind_anywhere(Rsocket& socket, sa_family_t family);
 int connect_datagrams(Rsocket& socket, const sockaddr* address);
 
 /// As progress and arm of streams.

@@ -18,8 +18,9 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
 constexpr std::uint32_t kSends = 64;
-constexpr std::uint32_t kReceivesPosted = 512;
+constexpr std::uint32_t kReceivesPosted = 1024;
 constexpr std::size_t kPacketMax = 4096;
 constexpr std::size_t kStride = kPacketMax + 64;  // With room for the routing header.
 constexpr std::size_t kMemoryBytes = std::size_t{kSends + kReceivesPosted} * kStride;
@@ -94,7 +95,7 @@ bool open_port(DatagramPort& port, rdma_cm_id* at, int ready_fd) {
     }
     const std::size_t mtu = std::size_t{128} << about.active_mtu;
     port.payload_max = std::min(mtu, kPacketMax) - kNameBytes;
-    port.mr = ibv_reg_mr(port.id->pd, port.memory, kMemoryBytes, IBV_ACCESS_LOCAL_WRITE);
+    port.mr = ibv_reg_mr(port.id->pd, port.memory, kMemoryBytes, kAccess);
     port.completions = ibv_create_comp_channel(port.id->verbs);
     if (port.mr == nullptr || port.completions == nullptr ||
         fcntl(port.completions->fd, F_SETFL, O_NONBLOCK) != 0) {
@@ -206,6 +207,10 @@ std::uint8_t* received_packet(const DatagramPort& port, std::uint32_t slot) {
 
 const std::uint8_t* payload_of(const Datagram& datagram) {
     return received_packet(*datagram.port, datagram.slot) + sizeof(ibv_grh) + kNameBytes;
+}
+
+bool is_sending(const DatagramPort& port) {
+    return ~port.free_sends != 0;
 }
 
 bool post_datagram_receive(const DatagramPort& port, std::uint32_t slot) {

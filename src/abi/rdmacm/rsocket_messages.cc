@@ -69,14 +69,9 @@ ssize_t send_to(Rsocket& socket, std::span<const std::uint8_t> data, int flags,
     if (name == Name{}) {
         return fail(EAFNOSUPPORT);
     }
-    if (socket.state == SocketState::kNew) {
-        sockaddr_storage any{};
-        any.ss_family = to->sa_family;
-        if (bind_datagrams(socket, reinterpret_cast<sockaddr*>(&any)) != 0) {
-            return -1;
-        }
-    }
-    return send_datagram(socket, lock, data, flags, name);
+    return bind_anywhere(socket, to->sa_family) == 0
+               ? send_datagram(socket, lock, data, flags, name)
+               : -1;
 }
 
 ssize_t receive_from(Rsocket& socket, msghdr& message, int flags) {

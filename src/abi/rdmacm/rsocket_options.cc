@@ -4,7 +4,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <rdma/rsocket.h>
+#include <sys/time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
@@ -17,11 +19,14 @@ using namespace softib::abi::rdmacm;
 
 namespace {
 
+constexpr long kTimeoutMaxMs = 0x7FFFFFFF;
+
 bool is_known(int level, int optname) {
     switch (level) {
         case SOL_SOCKET:
             return optname == SO_REUSEADDR || optname == SO_RCVBUF || optname == SO_SNDBUF ||
-                   optname == SO_LINGER || optname == SO_KEEPALIVE || optname == SO_OOBINLINE;
+                   optname == SO_LINGER || optname == SO_KEEPALIVE || optname == SO_OOBINLINE ||
+                   optname == SO_RCVTIMEO || optname == SO_SNDTIMEO;
         case IPPROTO_TCP:
             return optname == TCP_NODELAY || optname == TCP_MAXSEG || optname == TCP_KEEPIDLE ||
                    optname == TCP_KEEPINTVL || optname == TCP_KEEPCNT;
@@ -33,6 +38,36 @@ bool is_known(int level, int optname) {
         default:
             return false;
     }
+}
+
+/// Of a socket option that is a time; nullptr.
+int* timeout_of(Rsocket& socket, int level, int optname) {
+    if (level != SOL_SOCKET || (optname != SO_RCVTIMEO && optname != SO_SNDTIMEO)) {
+        return nullptr;
+    }
+    return optname == SO_RCVTIMEO ? &socket.receive_timeout_ms : &socket.send_timeout_ms;
+}
+
+int set_timeout(int& timeout_ms, const void* optval, socklen_t optlen) {
+    timeval time{};
+    if (optlen < sizeof time) {
+        return fail(EINVAL);
+    }
+    std::memcpy(&time, optval, sizeof time);
+    const long ms = time.tv_sec * 1000 + (time.tv_usec + 999) / 1000;
+    timeout_ms = ms == 0 ? -1 : static_cast<int>(std::min<long>(ms, kTimeoutMaxMs));
+    return 0;
+}
+
+int get_timeout(int timeout_ms, void* optval, socklen_t* optlen) {
+    const int ms = timeout_ms < 0 ? 0 : timeout_ms;
+    const timeval time{.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    if (*optlen < sizeof time) {
+        return fail(EINVAL);
+    }
+    std::memcpy(optval, &time, sizeof time);
+    *optlen = sizeof time;
+    return 0;
 }
 
 int value_of(Rsocket& socket, int level, int optname) {
@@ -73,6 +108,9 @@ int rsetsockopt(int number, int level, int optname, const void* optval, socklen_
         return fail(ENOTSUP);
     }
     const std::lock_guard guard(socket->mutex);
+    if (int* const timeout_ms = timeout_of(*socket, level, optname); timeout_ms != nullptr) {
+        return set_timeout(*timeout_ms, optval, optlen);
+    }
     int value = 0;
     std::memcpy(&value, optval, optlen < sizeof value ? optlen : sizeof value);
     if (level == SOL_SOCKET && optname == SO_REUSEADDR) {
@@ -100,6 +138,9 @@ int rgetsockopt(int number, int level, int optname, void* optval, socklen_t* opt
         return fail(EINVAL);
     }
     const std::lock_guard guard(socket->mutex);
+    if (const int* const timeout_ms = timeout_of(*socket, level, optname); timeout_ms != nullptr) {
+        return get_timeout(*timeout_ms, optval, optlen);
+    }
     const int value = value_of(*socket, level, optname);
     std::memcpy(optval, &value, sizeof value);
     *optlen = sizeof value;

@@ -13,7 +13,7 @@
 #include "abi/rdmacm/id.h"
 #include "abi/rdmacm/rsocket.h"
 
-using namespace softib::abi::rdmacm;
+namespace softib::abi::rdmacm {
 
 namespace {
 
@@ -24,6 +24,24 @@ std::int64_t now_ns() {
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
+
+}  // namespace
+
+Patience::Patience(int ms) : end_ns_(ms < 0 ? -1 : now_ns() + ms * kNsPerMs) {}
+
+int Patience::left_ms() const {
+    if (end_ns_ < 0) {
+        return -1;
+    }
+    const std::int64_t left_ns = end_ns_ - now_ns();
+    return left_ns <= 0 ? 0 : static_cast<int>((left_ns + kNsPerMs - 1) / kNsPerMs);
+}
+
+}  // namespace softib::abi::rdmacm
+
+using namespace softib::abi::rdmacm;
+
+namespace {
 
 short ready_events(const Rsocket& socket, short wanted) {
     short out = 0;
@@ -94,14 +112,12 @@ int rpoll(pollfd* fds, nfds_t nfds, int timeout) {
     if (kernel == nullptr) {
         return fail(ENOMEM);
     }
-    const std::int64_t end = now_ns() + timeout * kNsPerMs;
+    const Patience patience(timeout);
     int result = 0;
     while (true) {
         const int sockets = look(fds, nfds, kernel);
-        const std::int64_t left_ms =
-            timeout < 0 ? -1
-                        : std::max<std::int64_t>((end - now_ns() + kNsPerMs - 1) / kNsPerMs, 0);
-        const int polled = poll(kernel, 2 * nfds, sockets > 0 ? 0 : static_cast<int>(left_ms));
+        const int left_ms = patience.left_ms();
+        const int polled = poll(kernel, 2 * nfds, sockets > 0 ? 0 : left_ms);
         if (polled < 0) {
             result = -1;
             break;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
 #include "abi/rdmacm/id.h"
 #include "abi/rdmacm/rsocket.h"
@@ -278,22 +279,31 @@ int completion_fd(const Rsocket& socket) {
     return socket.completions != nullptr ? socket.completions->fd : -1;
 }
 
-void wait(Rsocket& socket, std::unique_lock<std::mutex>& lock) {
+bool wait(Rsocket& socket, std::unique_lock<std::mutex>& lock, const Patience& patience) {
+    const int left_ms = patience.left_ms();
+    if (left_ms == 0) {
+        return false;
+    }
     if (socket.somebody_waits) {
-        socket.changed.wait(lock);
-        return;
+        if (left_ms < 0) {
+            socket.changed.wait(lock);
+        } else {
+            socket.changed.wait_for(lock, std::chrono::milliseconds(left_ms));
+        }
+        return true;
     }
     if (arm(socket)) {
         pollfd waited[2] = {{.fd = socket.channel->fd, .events = POLLIN, .revents = 0},
                             {.fd = completion_fd(socket), .events = POLLIN, .revents = 0}};
         socket.somebody_waits = true;
         lock.unlock();
-        poll(waited, 2, -1);
+        poll(waited, 2, left_ms);
         lock.lock();
         socket.somebody_waits = false;
     }
     progress(socket);
     socket.changed.notify_all();
+    return true;
 }
 
 bool is_readable(const Rsocket& socket) {
@@ -428,6 +438,7 @@ ssize_t rsend(int number, const void* buf, size_t len, int flags) {
                    ? send_datagram(*socket, lock, {data, len}, flags, socket->datagrams->peer)
                    : fail(EDESTADDRREQ);
     }
+    const Patience patience(socket->send_timeout_ms);
     std::size_t done = 0;
     progress(*socket);
     while (done < len) {
@@ -449,10 +460,9 @@ ssize_t rsend(int number, const void* buf, size_t len, int flags) {
         if (is_writable(*socket)) {
             continue;
         }
-        if (socket->nonblocking || (flags & MSG_DONTWAIT) != 0) {
+        if (socket->nonblocking || (flags & MSG_DONTWAIT) != 0 || !wait(*socket, lock, patience)) {
             return done > 0 ? static_cast<ssize_t>(done) : fail(EAGAIN);
         }
-        wait(*socket, lock);
     }
     return static_cast<ssize_t>(done);
 }
@@ -469,6 +479,7 @@ ssize_t rrecv(int number, void* buf, size_t len, int flags) {
     }
     auto* const out = static_cast<std::uint8_t*>(buf);
     const bool peek = (flags & MSG_PEEK) != 0;
+    const Patience patience(socket->receive_timeout_ms);
     std::size_t done = 0;
     progress(*socket);
     while (len > 0) {
@@ -486,10 +497,9 @@ ssize_t rrecv(int number, void* buf, size_t len, int flags) {
         if (socket->state != SocketState::kConnected && socket->state != SocketState::kConnecting) {
             return fail(ENOTCONN);
         }
-        if (socket->nonblocking || (flags & MSG_DONTWAIT) != 0) {
+        if (socket->nonblocking || (flags & MSG_DONTWAIT) != 0 || !wait(*socket, lock, patience)) {
             return done > 0 ? static_cast<ssize_t>(done) : fail(EAGAIN);
         }
-        wait(*socket, lock);
     }
     return static_cast<ssize_t>(done);
 }

@@ -2,6 +2,7 @@
 #include "abi/rspreload/table.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -18,6 +19,7 @@ std::atomic<std::uint64_t> g_entries[kNumbersMax];
 /// Descriptors for a socket over RDMA, by its number.
 std::atomic<int> g_uses[kNumbersMax];
 
+std::atomic<pid_t> g_owner{0};  // Whose table this is.
 thread_local int t_inside = 0;
 
 bool in_range(int fd) {
@@ -46,10 +48,12 @@ void forget_all() {
         }
     }
     t_inside = 0;
+    g_owner = getpid();
     forget_all_watches();
 }
 
 __attribute__((constructor)) void watch_forks() {
+    g_owner = getpid();
     pthread_atfork(nullptr, nullptr, forget_all);
 }
 
@@ -82,7 +86,7 @@ void remember_duplicate(int fd, int original) {
 }
 
 bool forget(int fd, int& number) {
-    if (!in_range(fd)) {
+    if (!in_range(fd) || g_entries[fd].load() == 0 || g_owner != getpid()) {
         return false;
     }
     const std::uint64_t word = g_entries[fd].exchange(0);

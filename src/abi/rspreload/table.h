@@ -36,7 +36,8 @@ bool is_connected(int fd, int& number);
 void remember(int fd, const Entry& entry);
 /// A second descriptor for the same socket.
 void remember_duplicate(int fd, int original);
-/// True: nobody else has its socket over RDMA, which is the caller's to close.
+/// True: nobody else has its socket over RDMA, which is the caller's to close. Does nothing in a
+/// process that only borrows our memory (vfork).
 bool forget(int fd, int& number);
 
 /// While one exists, this thread's calls are the library's own.

@@ -189,12 +189,17 @@ int Host::bind(Id& id, const Address& address) {
         return EAFNOSUPPORT;
     }
     std::optional<std::uint32_t> port;
+    Address name = address;
     if (!is_any(address)) {
         const std::optional<Gid> gid =
             is_ip(address) ? surroundings_.find_port(address) : address.bytes;
         port = gid ? own_port(*gid) : std::nullopt;
         if (!port && is_ip(address) && surroundings_.is_own(address)) {
             port = default_port();
+            // What the program tells others of itself must lead to it from their hosts too.
+            if (port && is_loopback(address)) {
+                name = own_address(address.family, *port);
+            }
         }
         if (!port) {
             return EADDRNOTAVAIL;
@@ -212,7 +217,7 @@ int Host::bind(Id& id, const Address& address) {
         return error;
     }
     id.has_number = true;
-    id.source = with_port(address, number);
+    id.source = with_port(name, number);
     if (address.family == Family::kIb && address.service_id >> 16 == 0) {
         id.source.service_id = service_id(id.space, number);
     }

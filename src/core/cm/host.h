@@ -131,6 +131,8 @@ class Host {
     int resolve_route(Id& id, const Command& command, std::uint64_t now_ns);
     int set_route(Id& id, const Command& command);
     void take_path(Id& id, const SaAnswer& answer);
+    /// By which other hosts know a port of ours.
+    Address own_address(Family family, std::uint32_t port) const;
     PKey default_pkey(std::uint32_t port) const;
 
     // host_connect.cc: connections and datagram services.

@@ -12,15 +12,18 @@ namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 
-/// Something of this family that names the port by its GID.
-Address address_by_gid(Family family, const Gid& gid) {
+}  // namespace
+
+/// IPv4 addresses are given to ports; others name a port by its GID.
+Address Host::own_address(Family family, std::uint32_t port) const {
+    if (family == Family::kIp4) {
+        return surroundings_.address_of(port);
+    }
     Address address;
     address.family = family;
-    address.bytes = gid;
+    address.bytes = surroundings_.port(port).gid;
     return address;
 }
-
-}  // namespace
 
 /// The first that is not a limited member's, else the first.
 PKey Host::default_pkey(std::uint32_t port) const {
@@ -74,10 +77,8 @@ int Host::resolve_addr(Id& id, const Command& command) {
         report(id, EventType::kAddrError, -EHOSTUNREACH);
         return 0;
     }
-    Address source = to_self && !is_any(destination) ? destination
-                     : destination.family == Family::kIp4
-                         ? surroundings_.address_of(*port)
-                         : address_by_gid(destination.family, surroundings_.port(*port).gid);
+    Address source =
+        to_self && !is_any(destination) ? destination : own_address(destination.family, *port);
     if (id.state == State::kIdle) {
         source = with_port(source, 0);
         if (source.family == Family::kIb) {

@@ -29,6 +29,23 @@ TEST(CmAddress, GroupsHaveTheirGid) {
               "ff12:401b:8001:0000:0000:0000:0f01:0203");
 }
 
+/// What a program learns of its own address it may tell a program on another host.
+TEST(CmHost, TheMachinesLoopbackBecomesThePortsAddress) {
+    TestPair pair;
+    Command bind = pair.command(Operation::kBind, pair.create(pair.a));
+    bind.source = with_port(ip4(127, 0, 0, 1), kPort);
+    EXPECT_EQ(pair.execute(pair.a, bind).info.source, with_port(ip4(10, 0, 0, 1), kPort));
+
+    Address loopback6;
+    loopback6.family = Family::kIp6;
+    loopback6.bytes.bytes[15] = 1;
+    bind.id = pair.create(pair.a);
+    bind.source = loopback6;
+    const IdInfo info = pair.execute(pair.a, bind).info;
+    EXPECT_EQ(info.source.family, Family::kIp6);
+    EXPECT_EQ(info.source.bytes, info.source_gid);
+}
+
 TEST(CmHost, APortIsOneEndpointsPerSpace) {
     TestPair pair;
     const Address at = with_port(ip4(0, 0, 0, 0), kPort);
