@@ -297,7 +297,7 @@ std::uint16_t Hca::cnp_levels() const {
     const Cnp& cnp = *context_.cnps.first();
     const QueuePair* qp = find(cnp.qpn);
     if (qp == nullptr || qp->core().state < QpState::kRtr) {
-        return 0;
+        return kAllLevels;
     }
     const bool datagram = qp->core().init.type == QpType::kUd;
     return static_cast<std::uint16_t>(1U << (datagram ? cnp.sl : qp->core().attr.av.sl) %
@@ -305,16 +305,13 @@ std::uint16_t Hca::cnp_levels() const {
 }
 
 bool Hca::transmit_cnp(Transmit& out, std::uint16_t levels) {
-    while (context_.cnps.first() != nullptr) {
-        const std::uint16_t level = cnp_levels();
-        if (level != 0 && (level & levels) == 0) {
-            return false;
-        }
+    while (context_.cnps.first() != nullptr && (cnp_levels() & levels) != 0) {
         const auto cnp = context_.cnps.pop();
-        if (level == 0) {
+        const QueuePair* qp = find(cnp->qpn);
+        if (qp == nullptr || qp->core().state < QpState::kRtr) {
             continue;
         }
-        const QpCore& core = find(cnp->qpn)->core();
+        const QpCore& core = qp->core();
         core.begin(out.headers, wire::Operation{}, Psn{});
         if (core.init.type == QpType::kUd) {
             out.headers.grh.reset();

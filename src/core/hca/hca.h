@@ -147,7 +147,7 @@ class Hca {
                  const Payload& payload, std::uint64_t now_ns);
     void notice_congestion(QueuePair& qp, const wire::PacketHeaders& headers,
                            const wire::OpcodeInfo& info);
-    /// Of the first notification of congestion; none: it has nobody to send it any more.
+    /// Of the first notification of congestion; all: it has nobody to send it any more.
     std::uint16_t cnp_levels() const;
     bool transmit_cnp(Transmit& out, std::uint16_t levels);
     void deliver_multicast(const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/agent/node.h"
+#include "core/base/check.h"
 #include "runtime/sim/arbitration.h"
 
 namespace softib::packet {
@@ -10,6 +12,11 @@ namespace softib::packet {
 std::uint8_t operational_lanes(std::uint8_t code) {
     constexpr std::array<std::uint8_t, 6> kLanes{kDataVls, 1, 2, 4, 8, 15};
     return std::min(code < kLanes.size() ? kLanes[code] : kDataVls, kDataVls);
+}
+
+LaneTables::LaneTables(const live::Arena& arena)
+    : arena_(arena), read_(std::size_t{arena.header->hcas} + arena.header->switch_ports) {
+    SOFTIB_CHECK(agent::NodeSpec{}.data_vls == kDataVls);
 }
 
 bool LaneTables::is_new(const live::PortLanes& of) {

@@ -8,19 +8,17 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/agent/node.h"
 #include "runtime/live/arena.h"
 #include "runtime/sim/engine.h"
 
 namespace softib::packet {
 
-/// As many as the agents of all nodes say that their ports have.
-inline constexpr std::uint8_t kDataVls = agent::NodeSpec{}.data_vls;
+/// As many as the agents of all nodes say that their ports have (agent::NodeSpec).
+inline constexpr std::uint8_t kDataVls = 8;
 
 class LaneTables {
   public:
-    explicit LaneTables(const live::Arena& arena)
-        : arena_(arena), read_(std::size_t{arena.header->hcas} + arena.header->switch_ports) {}
+    explicit LaneTables(const live::Arena& arena);
 
     /// Brings the network up to date with what was written of a port since the last time.
     void read_hca(sim::Engine& net, std::uint32_t node, std::uint32_t hca);
