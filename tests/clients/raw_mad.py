@@ -4,6 +4,7 @@
 
     raw_mad.py join               joins the IPoIB broadcast group and never leaves it
     raw_mad.py pkeys LID KEY...   writes the first P_Keys of an adapter's port, behind the manager's back
+    raw_mad.py lanes LID MODIFIER VL...   writes the lanes of the service levels, as SLtoVLMappingTable
     raw_mad.py service NAME [SECONDS]     registers a service of that name, for ever or so long
     raw_mad.py subscribe          wants to hear of all that the manager reports
     raw_mad.py alias METHOD INDEX GUID    asks for an alias GUID of the own port, or gives it back
@@ -17,7 +18,7 @@ SMP_CLASS, SMP_VERSION = 1, 1
 SA_CLASS, SA_VERSION = 3, 2
 SET, DELETE = 2, 0x15
 FOR_EVER = 0xFFFFFFFF
-INFORM_INFO, PKEY_TABLE, GUID_INFO_RECORD, SERVICE_RECORD, MC_MEMBER_RECORD = 0x03, 0x16, 0x30, 0x31, 0x38
+INFORM_INFO, PKEY_TABLE, SL_TO_VL, GUID_INFO_RECORD, SERVICE_RECORD, MC_MEMBER_RECORD = 0x03, 0x16, 0x17, 0x30, 0x31, 0x38
 QKEY = 0x80010000
 
 
@@ -82,6 +83,11 @@ def pkeys(sender, lid, *keys):
     sender.smp(SET, PKEY_TABLE, 0, struct.pack(">32H", *table, *[0] * (32 - len(table))), int(lid))
 
 
+def lanes(sender, lid, modifier, *vls):
+    pairs = [int(vls[i]) << 4 | int(vls[i + 1]) for i in range(0, 16, 2)]
+    sender.smp(SET, SL_TO_VL, int(modifier), bytes(pairs), int(lid))
+
+
 def alias(sender, method, index, guid):
     components = 1 << 0 | 1 << 1 | 1 << 4 + int(index)  # LID, BlockNum, the GUID
     guids = [int(guid, 16) if i == int(index) else 0 for i in range(8)]
@@ -106,5 +112,5 @@ def subscribe(sender):
 
 
 if __name__ == "__main__":
-    {"join": join, "pkeys": pkeys, "alias": alias, "service": service,
+    {"join": join, "pkeys": pkeys, "lanes": lanes, "alias": alias, "service": service,
      "subscribe": subscribe}[sys.argv[1]](Sender(), *sys.argv[2:])

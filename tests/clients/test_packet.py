@@ -15,47 +15,11 @@ import tempfile
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from softib_test import Fabric, Failure, Report, need_programs
+from captures import Capture, expect, packets_of, write_bw
+from softib_test import Fabric, Report, need_programs
 
 FLAGS = ("--hosts", "2")
-PCAP_HEADER, PCAP_RECORD, ERF_HEADER = 24, 16, 16
 LRH, GRH, BTH, ICRC, VCRC = 8, 40, 12, 4, 2
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failure(text)
-
-
-class Capture:
-    """softib capture while the block runs."""
-
-    def __init__(self, fabric, file, *words):
-        self.fabric, self.file, self.words = fabric, file, words
-
-    def __enter__(self):
-        self.process = subprocess.Popen(
-            [self.fabric.softib, "capture", "-f", self.fabric.name, "-w", str(self.file), *self.words],
-            env=self.fabric.env, stderr=subprocess.PIPE, text=True)
-        expect("capturing" in self.process.stderr.readline(), "softib capture does not begin")
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        self.said = self.process.communicate()[1]
-        expect(self.process.returncode == 0, self.said)
-
-
-def packets_of(file):
-    """The packets of a capture, from LRH to VCRC."""
-    data = pathlib.Path(file).read_bytes()
-    at = PCAP_HEADER
-    while at < len(data):
-        kept, wire = struct.unpack_from("<II", data, at + 8)
-        expect(kept == wire, "a packet was cut")
-        at += PCAP_RECORD
-        yield data[at + ERF_HEADER:at + kept]
-        at += kept
 
 
 def icrc_is_right(packet):
@@ -80,12 +44,6 @@ def vcrc_is_right(packet):
         for _ in range(8):
             state = state >> 1 ^ (0xD008 if state & 1 else 0)
     return struct.pack("<H", state ^ 0xFFFF) == packet[-VCRC:]
-
-
-def write_bw(fabric, *words):
-    for result in fabric.pair("h1", "h0", lambda port: ["ib_write_bw", "-d", "mlx5_0", "-p", str(port), *words]):
-        result.check()
-    return result.output
 
 
 def pingpong(fabric, *words):

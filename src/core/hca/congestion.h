@@ -39,6 +39,7 @@ class ShortList {
             items_[(head_ + count_++) % items_.size()] = value;
         }
     }
+    const T* first() const { return count_ == 0 ? nullptr : &items_[head_]; }
     std::optional<T> pop() {
         if (count_ == 0) {
             return std::nullopt;

@@ -141,7 +141,7 @@ std::expected<std::size_t, wire::PacketError> emit_roce(const Transmit& transmit
 
 void set_address(wire::PacketHeaders& headers, const AddressVector& to, const Port& port) {
     if (port.link_layer == LinkLayer::kInfiniBand) {
-        headers.lrh.sl = to.sl;
+        headers.lrh.sl = to.sl % kServiceLevels;
         headers.lrh.dlid = to.dlid;
         const unsigned bits = to.path_bits & ((1U << port.lmc) - 1);
         headers.lrh.slid = Lid{static_cast<std::uint16_t>(port.lid.value | bits)};

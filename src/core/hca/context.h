@@ -26,6 +26,8 @@ namespace softib::hca {
 inline constexpr std::uint64_t kNever = UINT64_MAX;
 /// Unacknowledged packets of one queue pair, unless it asks for another number.
 inline constexpr std::uint32_t kWindowPackets = 1024;
+inline constexpr unsigned kServiceLevels = 16;
+inline constexpr std::uint16_t kAllLevels = 0xFFFF;
 
 struct Port {
     LinkLayer link_layer = LinkLayer::kInfiniBand;

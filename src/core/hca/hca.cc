@@ -3,6 +3,7 @@
 #include "core/hca/hca.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/base/check.h"
 
@@ -44,14 +45,6 @@ std::uint32_t Hca::take_slot() {
     slots_.emplace_back();
     free_slots_.reserve(slots_.size());
     timers_.grow(index + 1);
-    if (slots_.size() > ready_.size()) {
-        std::vector<std::uint32_t> wider(2 * slots_.size());
-        for (std::size_t i = 0; i < ready_count_; ++i) {
-            wider[i] = ready_[(ready_head_ + i) % ready_.size()];
-        }
-        ready_ = std::move(wider);
-        ready_head_ = 0;
-    }
     return index;
 }
 
@@ -235,9 +228,43 @@ void Hca::touch(Qpn qpn) {
     const std::uint32_t index = numbers_.find(qpn.value & kIndexMask);
     set_timer(index);
     if (!slots_[index].queued) {
-        slots_[index].queued = true;
-        ready_[(ready_head_ + ready_count_++) % ready_.size()] = index;
+        line_up(index);
     }
+}
+
+void Hca::line_up(std::uint32_t index) {
+    Slot& slot = slots_[index];
+    slot.queued = true;
+    slot.level = slot.qp->service_level();
+    slot.ticket = tickets_++;
+    Line& line = ready_[slot.level];
+    if ((ready_levels_ >> slot.level & 1) == 0) {
+        line.head = index;
+    } else {
+        slots_[line.tail].next = index;
+    }
+    line.tail = index;
+    ready_levels_ = static_cast<std::uint16_t>(ready_levels_ | 1U << slot.level);
+}
+
+std::uint32_t Hca::take_first(std::uint16_t levels) {
+    unsigned level = kServiceLevels;
+    for (unsigned rest = ready_levels_ & levels; rest != 0; rest &= rest - 1) {
+        const auto other = static_cast<unsigned>(std::countr_zero(rest));
+        if (level == kServiceLevels ||
+            slots_[ready_[other].head].ticket < slots_[ready_[level].head].ticket) {
+            level = other;
+        }
+    }
+    Line& line = ready_[level];
+    const std::uint32_t index = line.head;
+    if (index == line.tail) {
+        ready_levels_ = static_cast<std::uint16_t>(ready_levels_ & ~(1U << level));
+    } else {
+        line.head = slots_[index].next;
+    }
+    slots_[index].queued = false;
+    return index;
 }
 
 void Hca::handle_timeout(std::uint64_t now_ns) {
@@ -266,8 +293,20 @@ void Hca::hold(Qpn qpn, std::uint64_t until_ns) {
     }
 }
 
-bool Hca::transmit_cnp(Transmit& out) {
-    while (const auto cnp = context_.cnps.pop()) {
+std::uint16_t Hca::cnp_levels() const {
+    const Cnp& cnp = *context_.cnps.first();
+    const QueuePair* qp = find(cnp.qpn);
+    if (qp == nullptr || qp->core().state < QpState::kRtr) {
+        return kAllLevels;
+    }
+    const bool datagram = qp->core().init.type == QpType::kUd;
+    return static_cast<std::uint16_t>(1U << (datagram ? cnp.sl : qp->core().attr.av.sl) %
+                                                kServiceLevels);
+}
+
+bool Hca::transmit_cnp(Transmit& out, std::uint16_t levels) {
+    while (context_.cnps.first() != nullptr && (cnp_levels() & levels) != 0) {
+        const auto cnp = context_.cnps.pop();
         const QueuePair* qp = find(cnp->qpn);
         if (qp == nullptr || qp->core().state < QpState::kRtr) {
             continue;
@@ -289,16 +328,17 @@ bool Hca::transmit_cnp(Transmit& out) {
     return false;
 }
 
-bool Hca::poll_transmit(Transmit& out, std::uint64_t now_ns) {
-    if (transmit_cnp(out)) {
+bool Hca::poll_transmit(Transmit& out, std::uint64_t now_ns, std::uint16_t levels) {
+    if (transmit_cnp(out, levels)) {
         return true;
     }
-    while (ready_count_ != 0) {
-        const std::uint32_t index = ready_[ready_head_];
-        ready_head_ = (ready_head_ + 1) % ready_.size();
-        --ready_count_;
+    while ((ready_levels_ & levels) != 0) {
+        const std::uint32_t index = take_first(levels);
         Slot& slot = slots_[index];
-        slot.queued = false;
+        if (slot.qp != nullptr && slot.qp->service_level() != slot.level) {
+            line_up(index);  // It has another address now.
+            continue;
+        }
         if (slot.held_until_ns > now_ns) {
             slot.held = true;
             timers_.set(index, slot.held_until_ns);

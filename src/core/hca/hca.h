@@ -96,8 +96,15 @@ class Hca {
 
     // Outputs
     /// The next packet, queue pairs in turn; false: none now. Its payload lies in registered memory
-    /// and is valid until the next call.
-    bool poll_transmit(Transmit& out, std::uint64_t now_ns);
+    /// and is valid until the next call. `levels`: only one with such a service level (bit n:
+    /// level n).
+    bool poll_transmit(Transmit& out, std::uint64_t now_ns, std::uint16_t levels = kAllLevels);
+    /// Service levels of what may be there to send.
+    std::uint16_t ready_levels() const {
+        return context_.cnps.first() == nullptr
+                   ? ready_levels_
+                   : static_cast<std::uint16_t>(ready_levels_ | cnp_levels());
+    }
     std::optional<Completion> poll_completion(CqId cq);
     std::optional<Event> poll_event();
     /// Who is to slow down, see congestion.h.
@@ -109,7 +116,10 @@ class Hca {
         std::uint32_t use = 0;
         std::uint64_t held_until_ns = 0;
         bool held = false;    ///< Had its turn before that time.
-        bool queued = false;  ///< In ready_.
+        bool queued = false;  ///< In ready_[level],
+        std::uint8_t level = 0;
+        std::uint32_t next = 0;    ///< before this one,
+        std::uint64_t ticket = 0;  ///< since then.
     };
     struct Member {
         Qpn qpn{};
@@ -122,6 +132,9 @@ class Hca {
     std::uint32_t take_slot();
     /// After anything that may let a queue pair send, or wait.
     void touch(Qpn qpn);
+    void line_up(std::uint32_t index);
+    /// The slot that has waited longest; there is one.
+    std::uint32_t take_first(std::uint16_t levels);
     void set_timer(std::uint32_t index);
     void stop_overrun();
 
@@ -134,7 +147,9 @@ class Hca {
                  const Payload& payload, std::uint64_t now_ns);
     void notice_congestion(QueuePair& qp, const wire::PacketHeaders& headers,
                            const wire::OpcodeInfo& info);
-    bool transmit_cnp(Transmit& out);
+    /// Of the first notification of congestion; all: it has nobody to send it any more.
+    std::uint16_t cnp_levels() const;
+    bool transmit_cnp(Transmit& out, std::uint16_t levels);
     void deliver_multicast(const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,
                            const Payload& payload, std::uint64_t now_ns);
 
@@ -143,9 +158,13 @@ class Hca {
     NumberMap numbers_;  ///< Places in slots_.
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_slots_;
-    std::vector<std::uint32_t> ready_;  ///< A ring of slots.
-    std::size_t ready_head_ = 0;
-    std::size_t ready_count_ = 0;
+    struct Line {
+        std::uint32_t head = 0;
+        std::uint32_t tail = 0;
+    };
+    std::array<Line, kServiceLevels> ready_{};  ///< Slots, by service level, first come first.
+    std::uint16_t ready_levels_ = 0;            ///< Bit n: ready_[n] is not empty.
+    std::uint64_t tickets_ = 0;
     TimerHeap timers_;
     std::vector<Member> members_;
 };

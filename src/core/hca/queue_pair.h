@@ -28,6 +28,11 @@ class QueuePair {
     std::uint64_t deadline_ns() const;
     /// Acknowledgements or data that are still to be sent for what has arrived.
     bool has_responses() const { return responder_ && responder_->has_responses(); }
+    /// With which its next packet leaves.
+    std::uint8_t service_level() const {
+        const std::optional<std::uint8_t> next = sender_ ? sender_->next_level() : std::nullopt;
+        return next.value_or(core_.attr.av.sl) % kServiceLevels;
+    }
     std::uint32_t receives_waiting() const { return receives_ ? receives_->size() : 0; }
 
     // Commands. `mask`: bits of qp_attr; false: not allowed, and nothing has changed.

@@ -109,6 +109,12 @@ bool UnreliableSender::poll_transmit(Transmit& out) {
     return false;
 }
 
+std::optional<std::uint8_t> UnreliableSender::next_level() const {
+    return core_.init.type == QpType::kUd && !queue_.empty()
+               ? std::optional(queue_.address(queue_.head()).av.sl)
+               : std::nullopt;
+}
+
 bool UnreliableSender::build_datagram(const SendWqe& wqe, Transmit& out) const {
     const Addressed& to = queue_.address(queue_.head());
     core_.begin(out.headers, message_operation(wqe.opcode, true, true), psn_);

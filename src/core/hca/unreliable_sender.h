@@ -5,6 +5,7 @@
 // its last packet has left. An error stops only the send queue (10.3.1.6).
 
 #include <cstdint>
+#include <optional>
 
 #include "core/hca/psn.h"
 #include "core/hca/send_queue.h"
@@ -18,6 +19,8 @@ class UnreliableSender {
     void start() { psn_ = Psn{core_.attr.sq_psn & kPsnMask}; }
     PostError post(const WorkRequest& wr);
     bool poll_transmit(Transmit& out);
+    /// Of the next datagram; nothing: there is none, or its queue pair has but one level.
+    std::optional<std::uint8_t> next_level() const;
     void drain();
     void flush();
     void reset();

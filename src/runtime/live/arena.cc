@@ -32,6 +32,9 @@ void lay_out(ArenaHeader& h) {
     h.switch_ports_off = place(sizeof(SwitchPortRecord) * h.switch_ports);
     h.lfts_off = place(std::uint64_t{kLftEntries} * h.switches);
     h.mfts_off = place(sizeof(std::uint64_t) * kMftEntries * h.switches * h.mft_words);
+    h.lanes_off = place(sizeof(PortLanes) * (std::uint64_t{h.hcas} + h.switch_ports));
+    h.sl_rows_off =
+        place(sizeof(SlRow) * (h.hcas + std::uint64_t{h.switch_ports} * h.ports_per_switch_max));
     h.lid_owner_off = place(sizeof(NodeRef) * kLftEntries);
     h.mcast_off = place(sizeof(McastGroup) * kMcastGroupsMax);
     h.qps_off = place(sizeof(QpShared) * kQpsMax);
@@ -62,6 +65,8 @@ void bind(Arena& a) {
     a.switch_ports = a.at<SwitchPortRecord>(h.switch_ports_off);
     a.lfts = a.at<std::atomic<std::uint8_t>>(h.lfts_off);
     a.mfts = a.at<std::atomic<std::uint64_t>>(h.mfts_off);
+    a.lanes = a.at<PortLanes>(h.lanes_off);
+    a.sl_rows = a.at<SlRow>(h.sl_rows_off);
     a.lid_owner = a.at<NodeRef>(h.lid_owner_off);
     a.mcast = a.at<McastGroup>(h.mcast_off);
     a.qps = a.at<QpShared>(h.qps_off);
@@ -121,6 +126,7 @@ Arena arena_create(const char* fabric_name, const ArenaSizes& sizes) {
     h->switch_ports = sizes.switch_ports;
     h->data_path = sizes.data_path;
     h->link_layer = sizes.link_layer;
+    h->ports_per_switch_max = sizes.ports_per_switch_max;
     h->mft_words = (sizes.ports_per_switch_max + 63) / 64;
     std::strncpy(h->fabric_name, fabric_name, sizeof h->fabric_name - 1);
     if (getrandom(&h->instance, sizeof h->instance, 0) != sizeof h->instance) {

@@ -24,11 +24,12 @@
 #include "core/hca/qp_attr.h"
 #include "core/hca/qp_state.h"
 #include "core/hca/vocabulary.h"
+#include "runtime/live/port_lanes.h"
 
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 5;
+inline constexpr std::uint32_t kArenaVersion = 6;
 
 inline constexpr std::uint32_t kProcsMax = 1024;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -81,6 +82,7 @@ struct alignas(64) ArenaHeader {
     std::uint32_t chunks;
     std::uint32_t daemon_pid;
     std::uint32_t mft_words;  ///< Of 64 ports each, for the switch with the most ports.
+    std::uint32_t ports_per_switch_max;  ///< Port 0 included.
     DataPath data_path;
     LinkLayer link_layer;  ///< Of all ports.
 
@@ -92,6 +94,8 @@ struct alignas(64) ArenaHeader {
     std::uint64_t switch_ports_off;
     std::uint64_t lfts_off;       ///< kLftEntries bytes per switch.
     std::uint64_t mfts_off;       ///< kMftEntries x switches x mft_words.
+    std::uint64_t lanes_off;      ///< A PortLanes per HCA, and then per switch port.
+    std::uint64_t sl_rows_off;    ///< One per HCA; then per switch port ports_per_switch_max.
     std::uint64_t lid_owner_off;  ///< kLftEntries x NodeRef.
     std::uint64_t mcast_off;
     std::uint64_t qps_off;
@@ -632,6 +636,8 @@ struct Arena {
     SwitchPortRecord* switch_ports = nullptr;
     std::atomic<std::uint8_t>* lfts = nullptr;
     std::atomic<std::uint64_t>* mfts = nullptr;
+    PortLanes* lanes = nullptr;
+    SlRow* sl_rows = nullptr;
     NodeRef* lid_owner = nullptr;
     McastGroup* mcast = nullptr;
     QpShared* qps = nullptr;
@@ -665,6 +671,14 @@ struct Arena {
         return entry < header->mft_top.load(std::memory_order_relaxed)
                    ? mft(sw, entry, word).load(std::memory_order_relaxed)
                    : 0;
+    }
+    PortLanes& hca_lanes(std::uint32_t hca) const { return lanes[hca]; }
+    /// By index into the switch port table.
+    PortLanes& switch_lanes(std::uint32_t port) const { return lanes[header->hcas + port]; }
+    SlRow& hca_sl_row(std::uint32_t hca) const { return sl_rows[hca]; }
+    /// For packets that came in by this port of the switch, and go out by that one.
+    SlRow& switch_sl_row(std::uint32_t port, std::uint32_t in) const {
+        return sl_rows[header->hcas + std::size_t{port} * header->ports_per_switch_max + in];
     }
     ProcSlot& proc(Owner owner) const { return procs[owner - 1]; }
 };

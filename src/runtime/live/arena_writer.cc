@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/live/counters.h"
+#include "runtime/live/lane_writer.h"
 #include "runtime/live/shm_lock.h"
 
 namespace softib::live {
@@ -49,6 +50,7 @@ void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry)
     const agent::Change& change = entry.change;
     switch (change.kind) {
         case agent::Change::kPort:
+            write_lanes(arena_, place, node, change.port);
             if (place.kind == NodeRef::kHca) {
                 write_hca(node, place.index);
             } else if (place.kind == NodeRef::kSwitch) {
@@ -97,6 +99,7 @@ void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry)
             }
             break;
         case agent::Change::kVlMapping:
+            write_lanes(arena_, place, node, change.port);
             break;
     }
 }

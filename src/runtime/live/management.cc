@@ -341,4 +341,24 @@ agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     return counts;
 }
 
+agent::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
+    agent::LaneCounts counts;
+    const NodeRef& place = writer_.place(node);
+    const PortLanes* from = nullptr;
+    if (!is_packet_path(arena_)) {
+        return counts;
+    }
+    if (place.kind == NodeRef::kHca) {
+        from = &arena_.hca_lanes(place.index);
+    } else if (place.kind == NodeRef::kSwitch && port < arena_.switches[place.index].port_count) {
+        from = &arena_.switch_lanes(arena_.switches[place.index].port_first + port);
+    }
+    for (std::size_t kind = 0; kind < agent::kPerLaneKinds && from != nullptr; ++kind) {
+        for (std::size_t i = 0; i < counts.of[kind].size(); ++i) {
+            counts.of[kind][i] = from->counts[kind][i].load(std::memory_order_relaxed);
+        }
+    }
+    return counts;
+}
+
 }  // namespace softib::live

@@ -80,6 +80,7 @@ class Management final : public agent::CounterSource {
 
     void refresh() override;
     agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
+    agent::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
 
   private:
     agent::NodeId node_of(const NodeRef& place) const;

@@ -30,7 +30,7 @@ constexpr std::uint64_t kCountsNs = 20'000'000;
 constexpr std::uint64_t kSpinNs = 50'000;
 
 sim::PlantConfig plant_config() {
-    return {.data_vls = 1,
+    return {.data_vls = kDataVls,
             .multicast_lids = static_cast<std::uint16_t>(live::kMcastGroupsMax),
             .lid_max = kLidUnicastMax.value};
 }
@@ -47,6 +47,7 @@ class Carrier {
           start_ns_(live::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
         net_.manage_ports();
+        net_.count_lanes();
         adapters_.join(net_, tables_.hca_ports(net_));
         watchers_.set_places(tables_.places(net_));
     }
@@ -157,6 +158,9 @@ class Carrier {
         if (wanted || now - counted_ns_ > kCountsNs) {
             counted_ns_ = now;
             publish();
+            if (wanted) {
+                publish_lane_counts(arena_, net_, tables_);
+            }
             header.counts_given.store(asked, std::memory_order_release);
         }
     }

@@ -26,6 +26,14 @@ void publish(live::PortTotals& to, const agent::PortCounts& from) {
     set(to.buffer_overruns, from.buffer_overruns);
 }
 
+void publish(live::PortLanes& to, const agent::LaneCounts& from) {
+    for (std::size_t kind = 0; kind < from.of.size(); ++kind) {
+        for (std::size_t i = 0; i < from.of[kind].size(); ++i) {
+            to.counts[kind][i].store(from.of[kind][i], std::memory_order_relaxed);
+        }
+    }
+}
+
 }  // namespace
 
 void publish_counts(const live::Arena& arena, const sim::Engine& net, const Tables& tables,
@@ -53,6 +61,24 @@ void publish_counts(const live::Arena& arena, const sim::Engine& net, const Tabl
             arena.header->key_violations.fetch_add(more, std::memory_order_release);
         }
         totals.access_violations.store(hca.counter(hca::Counted::kAccessViolation));
+    }
+}
+
+void publish_lane_counts(const live::Arena& arena, const sim::Engine& net, const Tables& tables) {
+    for (std::uint32_t sw = 0; sw < arena.header->switches; ++sw) {
+        const live::SwitchRecord& record = arena.switches[sw];
+        for (std::uint8_t port = 1; port < record.port_count; ++port) {
+            const std::uint32_t at = net.port_of(tables.switch_node(sw), port);
+            if (net.connected(at)) {
+                publish(arena.switch_lanes(record.port_first + port), net.lane_counts(at));
+            }
+        }
+    }
+    for (std::uint32_t hca = 0; hca < arena.header->hcas; ++hca) {
+        const std::uint32_t at = net.port_of(tables.hca_node(hca), 1);
+        if (net.connected(at)) {
+            publish(arena.hca_lanes(hca), net.lane_counts(at));
+        }
     }
 }
 

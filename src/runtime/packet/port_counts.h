@@ -12,5 +12,7 @@ namespace softib::packet {
 
 void publish_counts(const live::Arena& arena, const sim::Engine& net, const Tables& tables,
                     Adapters& adapters);
+/// Those by lane and service level, which are many: only when somebody asks.
+void publish_lane_counts(const live::Arena& arena, const sim::Engine& net, const Tables& tables);
 
 }  // namespace softib::packet

@@ -18,6 +18,7 @@ constexpr double kBlockPsMax = 4e9;
 
 Tables::Tables(const live::Arena& arena, const topo::Fabric& fabric, double speed)
     : arena_(arena),
+      lanes_(arena),
       hca_nodes_(arena.header->hcas),
       switch_nodes_(arena.header->switches),
       trunk_nodes_(topo::trunk_nodes(fabric)),
@@ -162,6 +163,7 @@ void Tables::read(sim::Engine& net) {
             set_state(net, at, of.state.load(std::memory_order_relaxed));
             set_link(net, at, of.faults);
             set_guard(net, at, of);
+            lanes_.read_switch_port(net, switch_nodes_[sw], port, record.port_first + port);
             if (net.connected(at)) {
                 if (is_trunk_[net.peer(at)] != 0) {
                     set_state(net, net.peer(at), of.state.load(std::memory_order_relaxed));
@@ -178,6 +180,7 @@ void Tables::read(sim::Engine& net) {
         const std::uint32_t at = net.port_of(hca_nodes_[hca], 1);
         set_state(net, at, of.state.load(std::memory_order_relaxed));
         set_link(net, at, of.faults);
+        lanes_.read_hca(net, hca_nodes_[hca], hca);
         net.set_tap(at, of.taps.load(std::memory_order_relaxed) != 0);
     }
 }

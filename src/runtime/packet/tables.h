@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Routes, groups and port states on their way from the arena, where the managers' writes arrive, to
-// the network that packets run over.
+// Routes, groups, port states and lanes on their way from the arena, where the managers' writes
+// arrive, to the network that packets run over.
 
 #include <cstdint>
 #include <vector>
 
 #include "core/topo/fabric.h"
 #include "runtime/live/arena.h"
+#include "runtime/packet/lane_tables.h"
 #include "runtime/packet/watchers.h"
 #include "runtime/sim/engine.h"
 
@@ -37,6 +38,7 @@ class Tables {
     void set_guard(sim::Engine& net, std::uint32_t port, const live::SwitchPortRecord& record);
 
     const live::Arena& arena_;
+    LaneTables lanes_;
     std::vector<std::uint32_t> hca_nodes_;     ///< By HCA of the arena: the fabric's node.
     std::vector<std::uint32_t> switch_nodes_;  ///< The same of switches.
     std::vector<topo::NodeIndex> trunk_nodes_;

@@ -56,8 +56,11 @@ void Engine::inject(std::uint32_t port, Packet packet) {
         return;
     }
     if (packet.vl != link::kVl15) {
-        const std::uint32_t row = tx_[port].sl_row;
-        packet.vl = row == kNone ? lane_of(packet.sl) : rows_[row][packet.sl];
+        packet.vl = first_lane(port, packet.sl);
+        if (packet.vl >= config_.data_vls) [[unlikely]] {
+            discard(packets_.make(packet));  // Its level has no lane here.
+            return;
+        }
     }
     if (packet.dlid >= kLidMulticastMin.value && packet.dlid != kLidPermissive.value) [[unlikely]] {
         ++odd(port).multicast_xmit;

@@ -55,6 +55,14 @@ class Engine : public Plant {
     /// how many wait counts those that have left. A packet whose `vl` is 15 stays on VL15; of
     /// others the service level says the lane.
     void inject(std::uint32_t port, Packet packet);
+    /// The lane of a packet with this service level that starts at an adapter's port; kVl15: there
+    /// is none for it.
+    std::uint8_t first_lane(std::uint32_t port, std::uint8_t sl) const {
+        const std::uint32_t row = tx_[port].sl_row;
+        return row == kNone ? lane_of(sl) : rows_[row][sl];
+    }
+    /// At any time: lanes that were in no list before may send now.
+    void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
     void set_timer(std::uint32_t port, TimePs at, std::uint32_t what) {
         queue_.push(at, port, EventKind::kTimer, kNone, what);
     }

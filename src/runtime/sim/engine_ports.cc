@@ -91,6 +91,13 @@ bool Engine::set_logical(std::uint32_t port, Logical wanted) {
     return allowed;
 }
 
+void Engine::set_arbitration(std::uint32_t port, const link::ArbitrationTable& table) {
+    Plant::set_arbitration(port, table);
+    if (tx_[port].waiting != 0) {
+        plan(port, tx_[port], std::max(tx_[port].free_at, now()));
+    }
+}
+
 void Engine::flush(std::uint32_t port) {
     Tx& tx = tx_[port];
     while (tx.waiting != 0) {

@@ -146,8 +146,21 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
     const Packet original = packets_[index];
     std::uint8_t numbers[256];
     std::uint32_t count = 0;
+    bool no_lane = false;
+    const auto lane_to = [&](std::uint8_t number) {
+        if (original.in_vl == link::kVl15) {
+            return link::kVl15;
+        }
+        return rx.sl_rows == kNone ? lane_of(original.sl)
+                                   : rows_[sl_rows_[rx.sl_rows + number]][original.sl];
+    };
+    const auto has_lane = [&](std::uint8_t number) {
+        return original.in_vl == link::kVl15 || lane_to(number) < config_.data_vls;
+    };
     if (original.dlid == kLidPermissive.value) {
-        numbers[count++] = 0;
+        no_lane = !has_lane(0);
+        numbers[0] = 0;
+        count = no_lane ? 0 : 1;
         packets_[index].in_port = rx.port;
     } else if (is_multicast(Lid{original.dlid}) &&
                original.dlid - kLidMulticastMin.value < config_.multicast_lids) {
@@ -158,27 +171,25 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
             for (std::uint64_t bits = mask[word]; bits != 0; bits &= bits - 1) {
                 const auto number = static_cast<std::uint8_t>(
                     word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
-                if (number != rx.port && connected(rx.first_out + number) &&
-                    ((rx.special & rx_special::kPartitioned) == 0 ||
-                     !refuse_out(rx, number, original))) {
-                    numbers[count++] = number;
-                    ++odd(rx.first_out + number).multicast_xmit;
+                if (number == rx.port || !connected(rx.first_out + number) ||
+                    ((rx.special & rx_special::kPartitioned) != 0 &&
+                     refuse_out(rx, number, original))) {
+                    continue;
                 }
+                if (!has_lane(number)) {
+                    no_lane = true;
+                    continue;
+                }
+                numbers[count++] = number;
+                ++odd(rx.first_out + number).multicast_xmit;
             }
         }
     }
     if (count == 0) {
-        ++odd(rx.self).dlid_mapping;
+        ++(no_lane ? odd(rx.self).vl_mapping : odd(rx.self).dlid_mapping);
         discard(index);
         return;
     }
-    const auto lane_to = [&](std::uint8_t number) {
-        if (original.in_vl == link::kVl15) {
-            return link::kVl15;
-        }
-        return rx.sl_rows == kNone ? lane_of(original.sl)
-                                   : rows_[sl_rows_[rx.sl_rows + number]][original.sl];
-    };
     if (count == 1) {
         offer(rx.first_out + numbers[0], lane_to(numbers[0]), index, packets_[index]);
         return;

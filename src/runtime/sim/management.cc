@@ -8,7 +8,7 @@
 #include "core/agent/from_fabric.h"
 #include "core/base/check.h"
 #include "core/wire/smp.h"
-#include "core/wire/vl_arbitration_table.h"
+#include "runtime/sim/arbitration.h"
 
 namespace softib::sim {
 
@@ -45,26 +45,6 @@ sm::ManagerConfig on_port(sm::ManagerConfig config, const agent::Node& node) {
     config.port = node.is_switch() ? 0 : 1;
     config.port_guid = node.spec().ports[config.port].guid;
     return config;
-}
-
-link::ArbitrationTable arbitration_of(const agent::Node& node, std::uint8_t port) {
-    link::ArbitrationTable table;
-    const std::span<const std::uint8_t> bytes = node.arbitration(port);
-    constexpr std::size_t kBlock = wire::VlArbitrationTable::kBytes;
-    for (std::size_t block = 0; block < 4; ++block) {
-        const auto entries = wire::parse<wire::VlArbitrationTable>(
-            std::span<const std::uint8_t, kBlock>(bytes.subspan(block * kBlock, kBlock)));
-        for (const wire::VlArbitrationEntry& entry : entries.entry) {
-            if (entry.weight == 0) {
-                continue;
-            }
-            auto& list = block < 2 ? table.low : table.high;
-            auto& count = block < 2 ? table.low_count : table.high_count;
-            list[count++] = {entry.vl, entry.weight};
-        }
-    }
-    table.high_limit = node.port(port).vl_high_limit;
-    return table;
 }
 
 }  // namespace
@@ -457,7 +437,9 @@ void Management::write_lanes(Engine& engine, NodeId id, std::uint8_t port) {
         engine.set_lanes(id, in, port, row);
     }
     if (!node.arbitration(port).empty() && (port != 0 || node.is_switch())) {
-        engine.set_arbitration(engine.port_of(id, port), arbitration_of(node, port));
+        engine.set_arbitration(
+            engine.port_of(id, port),
+            parse_arbitration(node.arbitration(port), node.port(port).vl_high_limit));
     }
 }
 

@@ -138,7 +138,11 @@ void Plant::set_route(std::uint32_t node, Lid lid, std::uint8_t port) {
 }
 
 void Plant::set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
-                      const std::array<std::uint8_t, 16>& row) {
+                      const std::array<std::uint8_t, 16>& wanted) {
+    std::array<std::uint8_t, 16> row = wanted;
+    for (std::uint8_t& vl : row) {
+        vl = vl < config_.data_vls ? vl : link::kVl15;
+    }
     // Few rows differ: they are stored once.
     const auto found = std::ranges::find(rows_, row);
     const auto number = static_cast<std::uint16_t>(found - rows_.begin());

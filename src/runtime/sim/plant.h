@@ -195,8 +195,9 @@ class Plant {
     bool is_switch(std::uint32_t node) const { return is_switch_[node] != 0; }
 
     void set_route(std::uint32_t node, Lid lid, std::uint8_t port);
+    /// By service level; a lane that there is not: such packets are dropped.
     void set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
-                   const std::array<std::uint8_t, 16>& row);
+                   const std::array<std::uint8_t, 16>& wanted);
     void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
 
     /// How long both directions of a cable take: link::kPsPerMetre times its length. Before

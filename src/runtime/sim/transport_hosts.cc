@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "core/base/check.h"
@@ -37,10 +38,27 @@ void TransportHosts::attach(std::uint32_t port, hca::Hca& hca) {
 void TransportHosts::pump(Engine& net, std::uint32_t port) {
     Host& host = hosts_[port];
     hca::Transmit transmit;
-    while (!host.busy && host.hca->poll_transmit(transmit, now_ns(net))) {
+    for (std::uint16_t levels = free_levels(net, port, host);
+         levels != 0 && host.hca->poll_transmit(transmit, now_ns(net), levels);
+         levels = free_levels(net, port, host)) {
         send(net, port, host, transmit);
     }
     arm(net, port);
+}
+
+/// Service levels that the HCA has something for and whose lane waits for none of its packets.
+std::uint16_t TransportHosts::free_levels(const Engine& net, std::uint32_t port, const Host& host) {
+    std::uint16_t levels = host.hca->ready_levels();
+    if (host.busy == 0) {
+        return levels;
+    }
+    for (unsigned rest = levels; rest != 0; rest &= rest - 1) {
+        const auto sl = static_cast<std::uint8_t>(std::countr_zero(rest));
+        if ((host.busy >> net.first_lane(port, sl) & 1) != 0) {
+            levels = static_cast<std::uint16_t>(levels & ~(1U << sl));
+        }
+    }
+    return levels;
 }
 
 void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
@@ -54,7 +72,7 @@ void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
         let_go(body);
         return;
     }
-    host.busy = true;
+    host.busy = static_cast<std::uint16_t>(host.busy | 1U << net.first_lane(port, headers.lrh.sl));
     net.inject(port,
                {.body = body,
                 .dlid = headers.lrh.dlid.value,
@@ -231,7 +249,7 @@ void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& pack
 void TransportHosts::sent(Engine& net, std::uint32_t port, const Packet& packet) {
     bodies_[packet.body].left = true;
     if (!bodies_[packet.body].raw) {
-        hosts_[port].busy = false;
+        free_lane(hosts_[port], packet);
         if (!hosts_[port].flows.empty()) {
             slow_down(net, port, hosts_[port], packet);
         }
@@ -250,7 +268,7 @@ void TransportHosts::dropped(Engine& net, const Packet& packet) {
     let_go(packet.body);
     if (never_left) {
         // The port went down: what comes next is lost as well, and the transport finds out.
-        hosts_[port].busy = false;
+        free_lane(hosts_[port], packet);
         pump(net, port);
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Adapters with the transport of core/hca at the ends of a network. An HCA hands over one packet at
-// a time, when the one before has begun to leave: what waits, waits in its queue pairs. Payload is
-// copied when it leaves the sender's memory and placed when it arrives; memory without bytes
-// travels as a length.
+// Adapters with the transport of core/hca at the ends of a network. An HCA hands over one packet of
+// a lane at a time, when the one before has begun to leave: what waits, waits in its queue pairs.
+// Payload is copied when it leaves the sender's memory and placed when it arrives; memory without
+// bytes travels as a length.
 
 #include <cstdint>
 #include <deque>
@@ -89,11 +89,15 @@ class TransportHosts {
   private:
     struct Host {
         hca::Hca* hca = nullptr;
-        bool busy = false;                                ///< A packet of its own waits to leave.
+        std::uint16_t busy = 0;  ///< Bit n: a packet of its own waits to leave on lane n.
         TimePs armed_at = kNever;                         ///< The earliest timer under way.
         std::unique_ptr<link::InjectionControl> control;  ///< None: nobody slows down.
         std::unordered_map<std::uint32_t, link::Injection> flows;  ///< By QPN: those that did.
     };
+    static std::uint16_t free_levels(const Engine& net, std::uint32_t port, const Host& host);
+    static void free_lane(Host& host, const Packet& packet) {
+        host.busy = static_cast<std::uint16_t>(host.busy & ~(1U << packet.vl));
+    }
     void send(Engine& net, std::uint32_t port, Host& host, const hca::Transmit& transmit);
     void give(Engine& net, std::uint32_t port, const Body& body);
     void hear_becns(Engine& net, Host& host);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Which service level takes which lane, and how lanes take turns, on the way from the arena to the
+// network.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/live/arena.h"
+#include "runtime/sim/engine.h"
+
+namespace softib::packet {
+
+/// As many as the agents of all nodes say that their ports have (agent::NodeSpec).
+inline constexpr std::uint8_t kDataVls = 8;
+
+class LaneTables {
+  public:
+    explicit LaneTables(const live::Arena& arena);
+
+    /// Brings the network up to date with what was written of a port since the last time.
+    void read_hca(sim::Engine& net, std::uint32_t node, std::uint32_t hca);
+    /// `port_index`: into the arena's table.
+    void read_switch_port(sim::Engine& net, std::uint32_t node, std::uint8_t port,
+                          std::uint32_t port_index);
+
+  private:
+    using Row = std::array<std::uint8_t, 16>;
+    bool is_new(const live::PortLanes& of);
+    static Row row_of(const live::PortLanes& of, const live::SlRow& row);
+    static void set_arbitration(sim::Engine& net, std::uint32_t port, const live::PortLanes& of);
+
+    const live::Arena& arena_;
+    std::vector<std::uint32_t> read_;  ///< Generations, in the order of Arena::lanes.
+};
+
+/// Of a code as in PortInfo.OperationalVLs; 0: all.
+std::uint8_t operational_lanes(std::uint8_t code);
+
+}  // namespace softib::packet
