@@ -171,6 +171,7 @@ struct PortTotals {
     std::atomic<std::uint64_t> rcv_errors;
     std::atomic<std::uint64_t> rcv_remote_physical_errors;
     std::atomic<std::uint64_t> buffer_overruns;
+    std::atomic<std::uint64_t> link_integrity_errors;
 };
 
 /// What a cable does to the packets that a port sends into it. Packet path only.

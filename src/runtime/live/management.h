@@ -68,7 +68,8 @@ class Management final : public agent::CounterSource {
     bool set_powered(std::uint32_t sw, bool powered, std::uint64_t now_ns);
     bool set_route(std::uint32_t sw, Lid lid, std::uint8_t port, std::uint64_t now_ns);
     bool set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns);
-    /// A program's packet that a switch port or an adapter did not take; the program has counted it.
+    /// A program's packet that a switch port or an adapter did not take; the program has counted
+    /// it. Or a port whose cable makes too many errors.
     void refuse(const RefusedPacket& packet, std::uint64_t now_ns);
     void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
 
@@ -84,11 +85,14 @@ class Management final : public agent::CounterSource {
 
   private:
     agent::NodeId node_of(const NodeRef& place) const;
+    /// By index into the arena's table.
+    std::optional<agent::End> switch_port(std::uint32_t index) const;
     void drive(std::uint64_t now_ns);
     void deliver(const agent::Delivery& delivery, std::uint64_t now_ns);
     void tell(const sm::ManagerEvent& event);
     void refuse_passage(const RefusedPacket& packet);
     void refuse_at_end(const RefusedPacket& packet);
+    void tell_link_fault(const std::optional<agent::End>& at, std::uint32_t trap);
     void take_violations();
 
     const Arena& arena_;

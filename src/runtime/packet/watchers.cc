@@ -98,6 +98,14 @@ void Watchers::tell_refused(std::uint32_t port, bool inbound, const wire::Packet
     }
 }
 
+void Watchers::tell_link(std::uint32_t port, std::uint16_t trap) {
+    if (places_[port].index != UINT32_MAX) {
+        tell(places_[port].is_switch ? live::RefusedPacket::kSwitchLink
+                                     : live::RefusedPacket::kAdapterLink,
+             places_[port].index, trap, {});
+    }
+}
+
 void Watchers::look_for_violations(std::uint32_t index, const hca::Hca& hca,
                                    const wire::PacketHeaders& headers) {
     if (index >= seen_.size()) {

@@ -2,7 +2,7 @@
 #pragma once
 
 // Who hears of packets that are not theirs: captures get copies, and the daemon is told of packets
-// that were refused for their keys, for the traps of the ports that refused them.
+// that were refused for their keys and of bad cables, for the traps of the ports that saw them.
 
 #include <cstdint>
 #include <vector>
@@ -27,6 +27,8 @@ class Watchers {
     void show(std::uint32_t port, const sim::Packet& packet, const sim::TransportHosts::Body& body);
     /// By a switch.
     void tell_refused(std::uint32_t port, bool inbound, const wire::PacketHeaders& headers);
+    /// The cable at a port is as bad as this trap says.
+    void tell_link(std::uint32_t port, std::uint16_t trap);
     /// An adapter has handled a packet, and may have counted it as one with a bad key.
     void look_for_violations(std::uint32_t index, const hca::Hca& hca,
                              const wire::PacketHeaders& headers);
