@@ -62,6 +62,7 @@ struct CaptureSlot {
     std::uint32_t snap_bytes;          ///< Of each packet, at most.
     std::uint64_t ring_off;
     std::uint64_t ring_bytes;  ///< A power of two.
+    std::atomic<std::uint32_t> lock;  ///< Of who writes: the carrier, or the daemon.
     alignas(64) std::atomic<std::uint64_t> written;
     std::atomic<std::uint64_t> missed;  ///< Packets that found no room.
     alignas(64) std::atomic<std::uint64_t> read;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/packet/watchers.h"
 
-#include <time.h>
-
 #include <cstring>
 
 #include "runtime/live/capture.h"
@@ -13,13 +11,6 @@ namespace softib::packet {
 namespace {
 
 constexpr std::size_t kPacketBytesMax = 4096 + 256;
-
-std::uint64_t realtime_ns() {
-    timespec t{};
-    clock_gettime(CLOCK_REALTIME, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 }  // namespace
 
@@ -46,11 +37,10 @@ void Watchers::show(std::uint32_t port, const sim::Packet& packet,
     if ((packet.flags & sim::packet_flag::kBad) != 0) {
         bytes_[*length - 1] ^= 0xFF;  // Broken on its way: its last check sum says so.
     }
-    const std::uint64_t now = realtime_ns();
     for (std::uint32_t i = 0; i < live::kCaptures; ++i) {
         live::CaptureSlot& slot = arena.header->captures[i];
         if ((taps >> i & 1) != 0 && slot.owner.load(std::memory_order_acquire) != 0) {
-            live::capture_put(arena, slot, now, std::span(bytes_).first(*length));
+            live::capture_put(arena, slot, process_.lock_word, std::span(bytes_).first(*length));
         }
     }
 }
