@@ -68,7 +68,7 @@ class Carrier {
         if (arena_.header->link_layer != live::LinkLayer::kEthernet) {
             return {};
         }
-        auto wire = RoceWire::open(arena_, adapters_);
+        auto wire = RoceWire::open(arena_, adapters_, watchers_);
         if (!wire) {
             return std::unexpected(wire.error());
         }
@@ -160,7 +160,7 @@ class Carrier {
         if (wanted || now - counted_ns_ > kCountsNs) {
             counted_ns_ = now;
             publish();
-            links_.look(net_, now);
+            look_at_links(now);
             if (wanted) {
                 publish_lane_counts(arena_, net_, tables_);
             }
@@ -175,6 +175,13 @@ class Carrier {
         }
     }
 
+    /// Ethernet has cables of its own.
+    void look_at_links(std::uint64_t now) {
+        if (roce_ == nullptr) {
+            links_.look(net_, now);
+        }
+    }
+
     /// Sleeps until a bell rings or time brings something.
     void rest(std::uint64_t now) {
         constexpr std::uint64_t kShort = 50'000;
@@ -183,7 +190,7 @@ class Carrier {
             return;
         }
         publish();
-        links_.look(net_, now);
+        look_at_links(now);
         counted_ns_ = now;
         const std::uint32_t bell = arena_.header->carrier_doorbell.load();
         if (roce_ != nullptr && !roce_->watch()) {

@@ -37,10 +37,14 @@ void Watchers::show(std::uint32_t port, const sim::Packet& packet,
     if ((packet.flags & sim::packet_flag::kBad) != 0) {
         bytes_[*length - 1] ^= 0xFF;  // Broken on its way: its last check sum says so.
     }
+    put(taps, std::span(bytes_).first(*length));
+}
+
+void Watchers::put(std::uint32_t taps, std::span<const std::uint8_t> bytes) {
     for (std::uint32_t i = 0; i < live::kCaptures; ++i) {
-        live::CaptureSlot& slot = arena.header->captures[i];
+        live::CaptureSlot& slot = process_.arena.header->captures[i];
         if ((taps >> i & 1) != 0 && slot.owner.load(std::memory_order_acquire) != 0) {
-            live::capture_put(arena, slot, process_.lock_word, std::span(bytes_).first(*length));
+            live::capture_put(process_.arena, slot, process_.lock_word, bytes);
         }
     }
 }

@@ -5,6 +5,7 @@
 // that were refused for their keys and of bad cables, for the traps of the ports that saw them.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/hca/hca.h"
@@ -25,6 +26,8 @@ class Watchers {
     void set_places(std::vector<Place> places) { places_ = std::move(places); }
 
     void show(std::uint32_t port, const sim::Packet& packet, const sim::TransportHosts::Body& body);
+    /// Bit n of `taps`: capture n gets it.
+    void put(std::uint32_t taps, std::span<const std::uint8_t> bytes);
     /// By a switch.
     void tell_refused(std::uint32_t port, bool inbound, const wire::PacketHeaders& headers);
     /// The cable at a port is as bad as this trap says.
