@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Packets of a running fabric, as a pcap file with times in nanoseconds. Each stands in the record
 // of a capture card (ERF, type 21), which Wireshark reads, or bare (link type 247), which it does not.
-// The process is a member of the fabric, with a ring in its memory that the carrier writes to.
+// Those of an Ethernet are frames. The process is a member of the fabric, with a ring in its memory that
+// carrier and daemon write to.
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ namespace {
 constexpr std::uint64_t kRingBytes = std::uint64_t{32} << 20;
 constexpr useconds_t kLookUs = 2000;
 constexpr std::uint32_t kMagicNanoseconds = 0xA1B23C4D;
+constexpr std::uint32_t kLinkTypeEthernet = 1;
 constexpr std::uint32_t kLinkTypeErf = 197;
 constexpr std::uint32_t kLinkTypeInfiniband = 247;
 constexpr std::uint8_t kErfInfiniband = 21;
@@ -40,17 +42,18 @@ std::atomic<bool> g_stop{false};
 
 class PcapFile {
   public:
-    static std::expected<PcapFile, std::string> open(const std::string& name, bool bare,
+    static std::expected<PcapFile, std::string> open(const std::string& name,
+                                                     std::uint32_t link_type,
                                                      std::uint32_t snap_bytes) {
         PcapFile file;
-        file.bare_ = bare;
+        file.bare_ = link_type != kLinkTypeErf;
         file.out_ = name == "-" ? stdout : std::fopen(name.c_str(), "wb");
         if (file.out_ == nullptr) {
             return std::unexpected(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
         }
         const std::uint32_t header[] = {kMagicNanoseconds, 2 | 4U << 16, 0, 0,
                                         snap_bytes + static_cast<std::uint32_t>(kErfBytes),
-                                        bare ? kLinkTypeInfiniband : kLinkTypeErf};
+                                        link_type};
         file.put(header, sizeof header);
         std::fflush(file.out_);  // Wireshark waits for it.
         return file;
@@ -249,7 +252,11 @@ int cmd_capture(const CaptureOptions& options) {
     if (options.file == "-" && isatty(STDOUT_FILENO) != 0) {
         return fail("packets are no text; send them to a program, as in: softib capture -w - | tshark -r -");
     }
-    auto file = PcapFile::open(options.file, options.bare, options.snap_bytes);
+    const bool ethernet = observer->arena().header->link_layer == live::LinkLayer::kEthernet;
+    const std::uint32_t link_type = ethernet       ? kLinkTypeEthernet
+                                    : options.bare ? kLinkTypeInfiniband
+                                                   : kLinkTypeErf;
+    auto file = PcapFile::open(options.file, link_type, options.snap_bytes);
     if (!file) {
         return fail(file.error());
     }

@@ -167,6 +167,9 @@ int cmd_fault(const FaultOptions& options) {
     if (error == EOPNOTSUPP) {
         return fail("this fabric has no packets to lose; start it with: softib up --data-path packet");
     }
+    if (error == EPROTONOSUPPORT) {
+        return fail("on Ethernet packets can be lost or broken, not be late: --drop, --corrupt");
+    }
     if (error == ENOENT) {
         return fail(fmt::format("no cable at '{}'; nodes and ports are in: softib topo", options.link));
     }

@@ -5,10 +5,12 @@ import pathlib
 import signal
 import struct
 import subprocess
+import zlib
 
 from softib_test import Failure
 
 PCAP_HEADER, PCAP_RECORD, ERF_HEADER = 24, 16, 16
+LRH, GRH, ICRC, VCRC = 8, 40, 4, 2
 
 
 def expect(condition, text):
@@ -45,6 +47,30 @@ def packets_of(file):
         at += PCAP_RECORD
         yield data[at + ERF_HEADER:at + kept]
         at += kept
+
+
+def icrc_is_right(packet):
+    """Computed as the specification says, with zlib's CRC-32 instead of ours."""
+    masked = bytearray(packet[:-ICRC - VCRC])
+    has_grh = packet[1] & 3 == 3
+    if has_grh:
+        masked[:LRH] = b"\xff" * LRH
+        masked[LRH] |= 0x0F
+        masked[LRH + 1:LRH + 4] = b"\xff" * 3
+        masked[LRH + 7] = 0xFF
+    else:
+        masked[0] |= 0xF0
+    masked[LRH + (GRH if has_grh else 0) + 4] = 0xFF
+    return struct.pack("<I", zlib.crc32(bytes(masked))) == packet[-ICRC - VCRC:-VCRC]
+
+
+def vcrc_is_right(packet):
+    state = 0xFFFF
+    for byte in packet[:-VCRC]:
+        state ^= byte
+        for _ in range(8):
+            state = state >> 1 ^ (0xD008 if state & 1 else 0)
+    return struct.pack("<H", state ^ 0xFFFF) == packet[-VCRC:]
 
 
 def write_bw(fabric, *words):

@@ -6,6 +6,7 @@
 
 #include "core/agent/directed_route.h"
 #include "core/base/check.h"
+#include "core/wire/link.h"
 
 namespace softib::agent {
 
@@ -89,6 +90,8 @@ void Mesh::arrive(const Outbound& inbound, std::uint64_t now_ns) {
     const bool directed = class_of(inbound.packet) == MgmtClass::kSubnDirectedRoute;
     if (at.node != kNoNode && nodes_[at.node].powered && (directed || inbound.by_lid) &&
         link_up(nodes_[at.node].node, at.port, is_subnet(inbound.packet))) {
+        pass_cable({inbound.node, 1}, 0, &inbound.packet, is_subnet(inbound.packet),
+                   !inbound.by_lid);
         carry({at, inbound.packet, inbound.by_lid}, now_ns);
     }
 }
@@ -212,12 +215,25 @@ bool Mesh::can_send(End from, bool on_vl15) const {
 
 std::optional<End> Mesh::route(End from, Lid dlid, bool on_vl15) const {
     std::optional<Refusal> refused;
-    return walk(from, dlid, on_vl15, std::nullopt, refused);
+    return walk(from, dlid, on_vl15, nullptr, refused);
 }
 
-/// Where there is a P_Key, switches that enforce partitions look at it.
-std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, std::optional<PKey> pkey,
+End Mesh::pass_cable(End from, std::uint8_t in, const Packet* packet, bool on_vl15,
+                     bool directed) const {
+    const End to = peer(from);
+    if (watcher_ != nullptr && packet != nullptr) {
+        const std::uint8_t vl =
+            on_vl15 ? wire::kVlManagement : nodes_[from.node].node.vl(in, from.port, packet->sl);
+        watcher_->passes({to, vl, directed, *packet});
+    }
+    return to;
+}
+
+/// Where there is a packet, not only the question, it is seen on its way, and switches that enforce
+/// partitions look at the P_Key of one that is not on VL15.
+std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, const Packet* packet,
                               std::optional<Refusal>& refused) const {
+    const bool guarded = packet != nullptr && !on_vl15;
     if (dlid == kLidUnassigned || dlid > kLidUnicastMax || !nodes_[from.node].powered) {
         return std::nullopt;
     }
@@ -229,7 +245,7 @@ std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, std::optional<PK
         if (!can_send(at, on_vl15)) {
             return std::nullopt;
         }
-        at = peer(at);
+        at = pass_cable(at, 0, packet, on_vl15, false);
     }
     for (std::uint32_t hops = 0; hops < kHopsMax; ++hops) {
         if (nodes_[at.node].outside) {
@@ -242,7 +258,7 @@ std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, std::optional<PK
         if (!node.is_switch()) {
             return node.owns_lid(at.port, dlid) ? std::optional(at) : std::nullopt;
         }
-        if (pkey && !node.lets_pass(at.port, true, *pkey)) {
+        if (guarded && !node.lets_pass(at.port, true, packet->pkey)) {
             refused = {at, true};
             return std::nullopt;
         }
@@ -253,11 +269,11 @@ std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, std::optional<PK
         if (out == kLftNoPath || !can_send({at.node, out}, on_vl15)) {
             return std::nullopt;
         }
-        if (pkey && !node.lets_pass(out, false, *pkey)) {
+        if (guarded && !node.lets_pass(out, false, packet->pkey)) {
             refused = {{at.node, out}, false};
             return std::nullopt;
         }
-        at = peer({at.node, out});
+        at = pass_cable({at.node, out}, at.port, packet, on_vl15, false);
     }
     return std::nullopt;
 }
@@ -306,8 +322,7 @@ void Mesh::carry(Travelling first, std::uint64_t now_ns) {
 std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) {
     const bool subnet = is_subnet(t.packet);
     std::optional<Refusal> refused;
-    const std::optional<End> end =
-        walk(t.at, t.packet.dlid, subnet, subnet ? std::nullopt : std::optional(t.packet.pkey), refused);
+    const std::optional<End> end = walk(t.at, t.packet.dlid, subnet, &t.packet, refused);
     if (refused) {
         wire::BadSwitchPKeyTrap seen;
         seen.lid1 = t.packet.slid;
@@ -339,7 +354,7 @@ std::optional<Mesh::Travelling> Mesh::pass_directed(Travelling t, std::uint64_t 
             if (!can_send({t.at.node, step.port}, true)) {
                 return std::nullopt;
             }
-            t.at = peer({t.at.node, step.port});
+            t.at = pass_cable({t.at.node, step.port}, 0, &t.packet, true, true);
             if (nodes_[t.at.node].outside) {
                 outbound_.push_back({t.at.node, false, t.packet});
                 return std::nullopt;

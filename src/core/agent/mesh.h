@@ -44,10 +44,27 @@ struct NodeChange {
     Change change;
 };
 
+/// A packet that has passed a cable, as the port at its end sees it.
+struct Passage {
+    End to;
+    std::uint8_t vl = 0;
+    bool directed = false;  ///< By the ports that it names; else by LID.
+    const Packet& packet;
+};
+
+class CableWatcher {
+  public:
+    virtual ~CableWatcher() = default;
+    virtual void passes(const Passage& passage) = 0;
+};
+
 class Mesh {
   public:
     /// `counters` outlives the mesh.
     explicit Mesh(CounterSource& counters) : counters_(counters) {}
+
+    /// Sees everything on every cable, and outlives the mesh.
+    void set_watcher(CableWatcher* watcher) { watcher_ = watcher; }
 
     NodeId add(NodeSpec spec);
     void connect(End a, End b);
@@ -119,8 +136,11 @@ class Mesh {
         End at;
         bool inbound = false;
     };
-    std::optional<End> walk(End from, Lid dlid, bool on_vl15, std::optional<PKey> pkey,
+    std::optional<End> walk(End from, Lid dlid, bool on_vl15, const Packet* packet,
                             std::optional<Refusal>& refused) const;
+    /// From a port of the node that it came into by `in`, over the cable there.
+    End pass_cable(End from, std::uint8_t in, const Packet* packet, bool on_vl15,
+                   bool directed) const;
     std::optional<wire::MadBytes> ask_agents(End at, const wire::MadBytes& request,
                                              std::uint64_t now_ns);
     bool accepts(End at, Packet& packet);
@@ -128,6 +148,7 @@ class Mesh {
     void train(End end);
 
     CounterSource& counters_;
+    CableWatcher* watcher_ = nullptr;
     std::vector<Entry> nodes_;
     PerfAgent perf_;
     std::deque<Delivery> deliveries_;

@@ -62,6 +62,7 @@ struct CaptureSlot {
     std::uint32_t snap_bytes;          ///< Of each packet, at most.
     std::uint64_t ring_off;
     std::uint64_t ring_bytes;  ///< A power of two.
+    std::atomic<std::uint32_t> lock;  ///< Of who writes: the carrier, or the daemon.
     alignas(64) std::atomic<std::uint64_t> written;
     std::atomic<std::uint64_t> missed;  ///< Packets that found no room.
     alignas(64) std::atomic<std::uint64_t> read;
@@ -173,6 +174,7 @@ struct PortTotals {
     std::atomic<std::uint64_t> rcv_errors;
     std::atomic<std::uint64_t> rcv_remote_physical_errors;
     std::atomic<std::uint64_t> buffer_overruns;
+    std::atomic<std::uint64_t> link_integrity_errors;
 };
 
 /// What a cable does to the packets that a port sends into it. Packet path only.

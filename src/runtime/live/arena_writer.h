@@ -5,6 +5,7 @@
 // programs what happened to their ports.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/agent/mesh.h"
@@ -23,6 +24,7 @@ class ArenaWriter {
     /// Takes all changes of the mesh; true when there were any.
     bool apply(agent::Mesh& mesh);
 
+    std::span<const NodeRef> places() const { return places_; }
     const NodeRef& place(agent::NodeId id) const { return places_[id]; }
 
   private:

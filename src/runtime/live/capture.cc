@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/live/capture.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -15,6 +17,7 @@ struct Record {
 };
 
 constexpr std::uint64_t kAlign = 8;
+constexpr std::uint64_t kPatienceNs = 1'000'000;
 
 std::uint64_t record_bytes(std::uint64_t kept) {
     return (sizeof(Record) + kept + kAlign - 1) / kAlign * kAlign;
@@ -46,10 +49,14 @@ void read(const Arena& arena, const CaptureSlot& slot, std::uint64_t at, void* t
     });
 }
 
-}  // namespace
+std::uint64_t realtime_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_REALTIME, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(t.tv_nsec);
+}
 
-void capture_put(const Arena& arena, CaptureSlot& slot, std::uint64_t time_ns,
-                 std::span<const std::uint8_t> bytes) {
+void put_locked(const Arena& arena, CaptureSlot& slot, std::span<const std::uint8_t> bytes) {
     const std::uint64_t kept = std::min<std::uint64_t>(bytes.size(), slot.snap_bytes);
     const std::uint64_t at = slot.written.load(std::memory_order_relaxed);
     const std::uint64_t used = at - slot.read.load(std::memory_order_acquire);
@@ -57,11 +64,23 @@ void capture_put(const Arena& arena, CaptureSlot& slot, std::uint64_t time_ns,
         slot.missed.fetch_add(1, std::memory_order_relaxed);
         return;
     }
-    const Record record{time_ns, static_cast<std::uint32_t>(bytes.size()),
+    const Record record{realtime_ns(), static_cast<std::uint32_t>(bytes.size()),
                         static_cast<std::uint32_t>(kept)};
     write(arena, slot, at, &record, sizeof record);
     write(arena, slot, at + sizeof record, bytes.data(), kept);
     slot.written.store(at + record_bytes(kept), std::memory_order_release);
+}
+
+}  // namespace
+
+void capture_put(const Arena& arena, CaptureSlot& slot, LockWord me,
+                 std::span<const std::uint8_t> bytes) {
+    if (!shm_lock(arena, slot.lock, me, kPatienceNs).taken) {
+        slot.missed.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    put_locked(arena, slot, bytes);
+    shm_unlock(slot.lock);
 }
 
 bool capture_get(const Arena& arena, CaptureSlot& slot, CapturedPacket& out) {

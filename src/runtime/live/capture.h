@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Packets on their way to somebody who watches (softib capture): the carrier writes them into a ring
-// in the watcher's memory, and what finds no room is counted. Nobody waits for anybody.
+// Packets on their way to somebody who watches (softib capture): the carrier, and the daemon where
+// it carries them, write them into a ring in the watcher's memory. What finds no room is counted:
+// nobody waits for the watcher.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "runtime/live/arena.h"
+#include "runtime/live/shm_lock.h"
 
 namespace softib::live {
 
@@ -19,8 +21,8 @@ struct CapturedPacket {
     std::vector<std::uint8_t> bytes;
 };
 
-/// By the carrier.
-void capture_put(const Arena& arena, CaptureSlot& slot, std::uint64_t time_ns,
+/// `me`: the writer's name in locks. It is a packet of now.
+void capture_put(const Arena& arena, CaptureSlot& slot, LockWord me,
                  std::span<const std::uint8_t> bytes);
 /// By the watcher; false: nothing new.
 bool capture_get(const Arena& arena, CaptureSlot& slot, CapturedPacket& out);

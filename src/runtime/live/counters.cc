@@ -231,6 +231,7 @@ PortCounters read_totals(const PortTotals& totals) {
         .rcv_errors = load(totals.rcv_errors),
         .rcv_remote_physical_errors = load(totals.rcv_remote_physical_errors),
         .buffer_overruns = load(totals.buffer_overruns),
+        .link_integrity_errors = load(totals.link_integrity_errors),
     };
 }
 

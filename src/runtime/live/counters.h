@@ -45,6 +45,7 @@ struct PortCounters {
     std::uint64_t rcv_errors = 0;
     std::uint64_t rcv_remote_physical_errors = 0;
     std::uint64_t buffer_overruns = 0;
+    std::uint64_t link_integrity_errors = 0;
 };
 
 PortCounters read_totals(const PortTotals& totals);

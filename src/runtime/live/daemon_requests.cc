@@ -267,6 +267,12 @@ void Daemon::handle_set_faults(Message& message) {
         return;
     }
     std::memcpy(&wanted, text.data(), sizeof wanted);
+    const auto asks = [](std::uint32_t value) { return value != 0 && value != UINT32_MAX; };
+    if (arena_.header->link_layer == LinkLayer::kEthernet &&
+        (asks(wanted.delay_ns) || asks(wanted.rate_mbps))) {
+        message.status = EPROTONOSUPPORT;  // The machine's own network is as fast as it is.
+        return;
+    }
     const std::string name = text.substr(sizeof wanted);
     std::uint16_t port = message.port;
     const NodeRef node = find_node(arena_, name, port);

@@ -44,6 +44,7 @@ void write_lanes(const Arena& arena, const NodeRef& place, const agent::Node& no
     const auto arbitration = node.arbitration(port);
     bool moved = put(to.operational_vls, info.operational_vls);
     moved |= put(to.high_limit, info.vl_high_limit);
+    moved |= put(to.physical_errors_max, info.local_phy_errors);
     moved |= put(to.has_rows, rows.empty() ? 0 : 1);
     moved |= put(to.has_arbitration, arbitration.empty() ? 0 : 1);
     for (std::uint32_t in = 0; in < rows.size(); ++in) {

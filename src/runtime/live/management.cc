@@ -19,8 +19,12 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
       mesh_(agent::make_mesh(fabric, *this)),
       lid_file_(options.lid_file),
       writer_(arena, events, place_nodes(fabric)),
+      watch_(arena, writer_.places()),
       hca_nodes_(arena.header->hcas, agent::kNoNode),
       switch_nodes_(arena.header->switches, agent::kNoNode) {
+    if (is_packet_path(arena)) {
+        mesh_.set_watcher(&watch_);
+    }
     for (agent::NodeId i = 0; i < mesh_.size(); ++i) {
         const NodeRef& place = writer_.place(i);
         if (place.kind == NodeRef::kHca) {
@@ -236,6 +240,14 @@ void Management::refuse(const RefusedPacket& packet, std::uint64_t now_ns) {
         case RefusedPacket::kAdapterQKey:
             refuse_at_end(packet);
             break;
+        case RefusedPacket::kSwitchLink:
+            tell_link_fault(switch_port(packet.place), packet.key);
+            break;
+        case RefusedPacket::kAdapterLink:
+            if (packet.place < hca_nodes_.size()) {
+                tell_link_fault(agent::End{hca_nodes_[packet.place], 1}, packet.key);
+            }
+            break;
     }
     drive(now_ns);
 }
@@ -273,16 +285,32 @@ void Management::take_violations() {
     }
 }
 
-void Management::refuse_passage(const RefusedPacket& packet) {
+std::optional<agent::End> Management::switch_port(std::uint32_t index) const {
     const std::span<const SwitchRecord> switches(arena_.switches, arena_.header->switches);
-    const auto next =
-        std::ranges::upper_bound(switches, packet.place, {}, &SwitchRecord::port_first);
-    if (next == switches.begin() || packet.place >= arena_.header->switch_ports) {
-        return;
+    const auto next = std::ranges::upper_bound(switches, index, {}, &SwitchRecord::port_first);
+    if (next == switches.begin() || index >= arena_.header->switch_ports) {
+        return std::nullopt;
     }
     const auto sw = static_cast<std::size_t>(next - switches.begin()) - 1;
-    const agent::End at{switch_nodes_[sw],
-                        static_cast<std::uint8_t>(packet.place - switches[sw].port_first)};
+    return agent::End{switch_nodes_[sw],
+                      static_cast<std::uint8_t>(index - switches[sw].port_first)};
+}
+
+void Management::tell_link_fault(const std::optional<agent::End>& at, std::uint32_t trap) {
+    const bool known = trap == wire::trap::kLocalLinkIntegrity ||
+                       trap == wire::trap::kExcessiveBufferOverrun ||
+                       trap == wire::trap::kFlowControlWatchdog;
+    if (at && known) {
+        mesh_.link_fault(*at, static_cast<std::uint16_t>(trap));
+    }
+}
+
+void Management::refuse_passage(const RefusedPacket& packet) {
+    const auto place = switch_port(packet.place);
+    if (!place) {
+        return;
+    }
+    const agent::End at = *place;
     const bool inbound = packet.where == RefusedPacket::kSwitchIn;
     const PKey pkey{static_cast<std::uint16_t>(packet.key)};
     // The program's word is not enough.
@@ -338,6 +366,7 @@ agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     counts.rcv_errors = seen.rcv_errors;
     counts.rcv_remote_physical_errors = seen.rcv_remote_physical_errors;
     counts.buffer_overruns = seen.buffer_overruns;
+    counts.link_integrity_errors = seen.link_integrity_errors;
     return counts;
 }
 

@@ -22,6 +22,7 @@
 #include "runtime/live/arena_writer.h"
 #include "runtime/live/channel.h"
 #include "runtime/live/lid_file.h"
+#include "runtime/live/mad_watch.h"
 #include "runtime/live/protocol.h"
 
 namespace softib::live {
@@ -68,7 +69,8 @@ class Management final : public agent::CounterSource {
     bool set_powered(std::uint32_t sw, bool powered, std::uint64_t now_ns);
     bool set_route(std::uint32_t sw, Lid lid, std::uint8_t port, std::uint64_t now_ns);
     bool set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns);
-    /// A program's packet that a switch port or an adapter did not take; the program has counted it.
+    /// A program's packet that a switch port or an adapter did not take; the program has counted
+    /// it. Or a port whose cable makes too many errors.
     void refuse(const RefusedPacket& packet, std::uint64_t now_ns);
     void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
 
@@ -84,17 +86,21 @@ class Management final : public agent::CounterSource {
 
   private:
     agent::NodeId node_of(const NodeRef& place) const;
+    /// By index into the arena's table.
+    std::optional<agent::End> switch_port(std::uint32_t index) const;
     void drive(std::uint64_t now_ns);
     void deliver(const agent::Delivery& delivery, std::uint64_t now_ns);
     void tell(const sm::ManagerEvent& event);
     void refuse_passage(const RefusedPacket& packet);
     void refuse_at_end(const RefusedPacket& packet);
+    void tell_link_fault(const std::optional<agent::End>& at, std::uint32_t trap);
     void take_violations();
 
     const Arena& arena_;
     agent::Mesh mesh_;
     LidFile lid_file_;
     ArenaWriter writer_;  // After the mesh it reads.
+    MadWatch watch_;
     std::vector<agent::NodeId> hca_nodes_;
     struct Violations {
         std::uint64_t pkeys = 0;

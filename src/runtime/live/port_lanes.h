@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The lanes of a port: what managers wrote of them, and what they carried. On the packet path only;
-// elsewhere nobody looks, and the pages are never made.
+// The lanes of a port: what managers wrote of them, and of its cable, and what they carried. On the
+// packet path only; elsewhere nobody looks, and the pages are never made.
 
 #include <atomic>
 #include <cstdint>
@@ -20,6 +20,7 @@ struct PortLanes {
     std::atomic<std::uint8_t> high_limit;           ///< PortInfo.VLHighLimit
     std::atomic<std::uint8_t> has_rows;             ///< 0: SLtoVL is as at power-up.
     std::atomic<std::uint8_t> has_arbitration;      ///< 0: the same.
+    std::atomic<std::uint8_t> physical_errors_max;  ///< PortInfo.LocalPhyErrors
     std::atomic<std::uint8_t> arbitration[kArbitrationBytes];
     /// As agent::LaneCounts.
     std::atomic<std::uint64_t> counts[agent::kPerLaneKinds][16];

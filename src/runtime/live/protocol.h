@@ -105,9 +105,17 @@ struct WantedFaults {
 };
 
 /// A packet that a switch port did not let pass or that an adapter did not take for its key, for
-/// the trap that tells of it.
+/// the trap that tells of it. Or a port whose cable makes too many errors; then `key` is the number
+/// of the trap.
 struct RefusedPacket {
-    enum Where : std::uint8_t { kSwitchOut, kSwitchIn, kAdapterPKey, kAdapterQKey };
+    enum Where : std::uint8_t {
+        kSwitchOut,
+        kSwitchIn,
+        kAdapterPKey,
+        kAdapterQKey,
+        kSwitchLink,
+        kAdapterLink,
+    };
 
     std::uint32_t place = 0;  ///< Into the arena's table of switch ports, or of HCAs.
     std::uint16_t slid = 0;

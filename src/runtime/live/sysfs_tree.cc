@@ -206,7 +206,7 @@ std::string unicast_rcv(const Device& d, unsigned) {
     return fmt::format("{}\n", c.rcv_packets - std::min(c.rcv_packets, c.multicast_rcv_packets));
 }
 
-/// What cannot go wrong on a link without noise and without finite buffers.
+/// What cannot go wrong here, or is not counted.
 std::string never(const Device&, unsigned) {
     return "0\n";
 }
@@ -221,16 +221,16 @@ constexpr FileSpec kCounterFiles[] = {
     {"multicast_xmit_packets", counter<&PortCounters::multicast_xmit_packets>},
     {"multicast_rcv_packets", counter<&PortCounters::multicast_rcv_packets>},
     {"port_xmit_discards", counter<&PortCounters::xmit_discards>},
-    {"port_xmit_wait", never},
-    {"symbol_error", never},
+    {"port_xmit_wait", counter<&PortCounters::xmit_wait>},
+    {"symbol_error", counter<&PortCounters::symbol_errors>},
     {"link_error_recovery", never},
     {"link_downed", never},
-    {"port_rcv_errors", never},
-    {"port_rcv_remote_physical_errors", never},
+    {"port_rcv_errors", counter<&PortCounters::rcv_errors>},
+    {"port_rcv_remote_physical_errors", counter<&PortCounters::rcv_remote_physical_errors>},
     {"port_rcv_switch_relay_errors", never},
     {"port_xmit_constraint_errors", never},
     {"port_rcv_constraint_errors", never},
-    {"local_link_integrity_errors", never},
+    {"local_link_integrity_errors", counter<&PortCounters::link_integrity_errors>},
     {"excessive_buffer_overrun_errors", never},
     {"VL15_dropped", never},
 };

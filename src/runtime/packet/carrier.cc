@@ -14,6 +14,7 @@
 #include "runtime/live/client.h"
 #include "runtime/live/packet_queue.h"
 #include "runtime/packet/adapters.h"
+#include "runtime/packet/link_watch.h"
 #include "runtime/packet/port_counts.h"
 #include "runtime/packet/roce_wire.h"
 #include "runtime/packet/tables.h"
@@ -41,6 +42,7 @@ class Carrier {
         : arena_(process.arena),
           tables_(process.arena, fabric, speed),
           watchers_(process),
+          links_(watchers_),
           adapters_(process, watchers_),
           net_(fabric, plant_config(), adapters_),
           stripe_(process.next_stripe()),
@@ -66,7 +68,7 @@ class Carrier {
         if (arena_.header->link_layer != live::LinkLayer::kEthernet) {
             return {};
         }
-        auto wire = RoceWire::open(arena_, adapters_);
+        auto wire = RoceWire::open(arena_, adapters_, watchers_);
         if (!wire) {
             return std::unexpected(wire.error());
         }
@@ -158,6 +160,7 @@ class Carrier {
         if (wanted || now - counted_ns_ > kCountsNs) {
             counted_ns_ = now;
             publish();
+            look_at_links(now);
             if (wanted) {
                 publish_lane_counts(arena_, net_, tables_);
             }
@@ -172,6 +175,13 @@ class Carrier {
         }
     }
 
+    /// Ethernet has cables of its own.
+    void look_at_links(std::uint64_t now) {
+        if (roce_ == nullptr) {
+            links_.look(net_, now);
+        }
+    }
+
     /// Sleeps until a bell rings or time brings something.
     void rest(std::uint64_t now) {
         constexpr std::uint64_t kShort = 50'000;
@@ -180,6 +190,7 @@ class Carrier {
             return;
         }
         publish();
+        look_at_links(now);
         counted_ns_ = now;
         const std::uint32_t bell = arena_.header->carrier_doorbell.load();
         if (roce_ != nullptr && !roce_->watch()) {
@@ -191,8 +202,8 @@ class Carrier {
             return;
         }
         const std::uint64_t due =
-            std::min(adapters_.next_timeout_ns(),
-                     trunks_ != nullptr ? trunks_->next_timeout_ns() : hca::kNever);
+            std::min({adapters_.next_timeout_ns(), links_.next_ns(),
+                      trunks_ != nullptr ? trunks_->next_timeout_ns() : hca::kNever});
         live::carrier_sleep(arena_,
                             due == hca::kNever ? UINT64_MAX
                             : due > now        ? due - now
@@ -203,6 +214,7 @@ class Carrier {
     const live::Arena& arena_;
     Tables tables_;
     Watchers watchers_;
+    LinkWatch links_;
     Adapters adapters_;
     sim::Network<Adapters> net_;
     std::unique_ptr<RoceWire> roce_;

@@ -63,6 +63,7 @@ void LaneTables::read_hca(sim::Engine& net, std::uint32_t node, std::uint32_t hc
     if (is_new(of) && net.connected(port)) {
         net.set_lanes(node, 0, 1, row_of(of, arena_.hca_sl_row(hca)));
         set_arbitration(net, port, of);
+        net.set_error_limit(port, of.physical_errors_max.load(std::memory_order_relaxed));
     }
 }
 
@@ -77,6 +78,7 @@ void LaneTables::read_switch_port(sim::Engine& net, std::uint32_t node, std::uin
         net.set_lanes(node, in, port, row_of(of, arena_.switch_sl_row(port_index, in)));
     }
     set_arbitration(net, at, of);
+    net.set_error_limit(at, of.physical_errors_max.load(std::memory_order_relaxed));
 }
 
 }  // namespace softib::packet

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which service level takes which lane, and how lanes take turns, on the way from the arena to the
-// network.
+// Which service level takes which lane, how lanes take turns, and how many errors a cable may make,
+// on the way from the arena to the network.
 
 #include <array>
 #include <cstdint>

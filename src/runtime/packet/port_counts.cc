@@ -24,6 +24,7 @@ void publish(live::PortTotals& to, const agent::PortCounts& from) {
     set(to.rcv_errors, from.rcv_errors);
     set(to.rcv_remote_physical_errors, from.rcv_remote_physical_errors);
     set(to.buffer_overruns, from.buffer_overruns);
+    set(to.link_integrity_errors, from.link_integrity_errors);
 }
 
 void publish(live::PortLanes& to, const agent::LaneCounts& from) {

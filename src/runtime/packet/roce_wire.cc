@@ -70,9 +70,10 @@ struct RoceWire::Inbox {
     std::array<Control, kMessages> controls{};
 };
 
-RoceWire::RoceWire(const live::Arena& arena, Adapters& adapters)
+RoceWire::RoceWire(const live::Arena& arena, Adapters& adapters, Watchers& watchers)
     : arena_(arena),
       adapters_(adapters),
+      cable_(arena, watchers),
       epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
       ports_(arena.header->hcas),
       inbox_(std::make_unique<Inbox>()) {}
@@ -85,8 +86,9 @@ RoceWire::~RoceWire() {
 }
 
 std::expected<std::unique_ptr<RoceWire>, std::string> RoceWire::open(const live::Arena& arena,
-                                                                     Adapters& adapters) {
-    std::unique_ptr<RoceWire> wire(new RoceWire(arena, adapters));
+                                                                     Adapters& adapters,
+                                                                     Watchers& watchers) {
+    std::unique_ptr<RoceWire> wire(new RoceWire(arena, adapters, watchers));
     for (std::uint32_t i = 0; i < wire->ports_.size(); ++i) {
         const auto fd = open_roce_socket(arena.hcas[i].ip_gid);
         if (!fd) {
@@ -165,7 +167,9 @@ bool RoceWire::transmit_from(std::uint32_t hca, std::uint32_t& budget) {
         }
         ++port.xmit_packets;
         port.xmit_words += transmit_.headers.grh->pay_len / kWordBytes;
-        batches_.add(port.fd, transmit_);
+        if (cable_.leaves(hca, transmit_)) {
+            batches_.add(port.fd, transmit_);
+        }
     }
     return false;
 }
@@ -214,7 +218,7 @@ void RoceWire::take(std::uint32_t hca, std::span<const std::uint8_t> datagram,
     // Who has the other end is not known, nor what it wrote into a field that we cannot see.
     const auto packet = wire::parse_roce_payload(
         datagram, route, {.source_port = from.port, .ipv4_id = place}, wire::CheckIcrc::kAnyIpv4Id);
-    if (!packet) {
+    if (!packet || !cable_.arrives(hca, packet->headers, packet->payload)) {
         return;
     }
     Port& port = ports_[hca];

@@ -14,6 +14,7 @@
 #include "runtime/live/arena.h"
 #include "runtime/packet/adapters.h"
 #include "runtime/packet/roce_batch.h"
+#include "runtime/packet/roce_cable.h"
 #include "runtime/packet/roce_watch.h"
 
 namespace softib::packet {
@@ -21,7 +22,8 @@ namespace softib::packet {
 class RoceWire {
   public:
     static std::expected<std::unique_ptr<RoceWire>, std::string> open(const live::Arena& arena,
-                                                                      Adapters& adapters);
+                                                                      Adapters& adapters,
+                                                                      Watchers& watchers);
     ~RoceWire();
     RoceWire(const RoceWire&) = delete;
     RoceWire& operator=(const RoceWire&) = delete;
@@ -44,7 +46,7 @@ class RoceWire {
     /// Buffers of one call that receives.
     struct Inbox;
 
-    RoceWire(const live::Arena& arena, Adapters& adapters);
+    RoceWire(const live::Arena& arena, Adapters& adapters, Watchers& watchers);
     bool transmit();
     bool transmit_from(std::uint32_t hca, std::uint32_t& budget);
     bool receive();
@@ -55,6 +57,7 @@ class RoceWire {
 
     const live::Arena& arena_;
     Adapters& adapters_;
+    RoceCable cable_;
     int epoll_fd_ = -1;
     std::vector<Port> ports_;
     std::vector<std::uint32_t> turns_;  ///< HCAs that want to send, in the order of asking.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/packet/watchers.h"
 
-#include <time.h>
-
 #include <cstring>
 
 #include "runtime/live/capture.h"
@@ -13,13 +11,6 @@ namespace softib::packet {
 namespace {
 
 constexpr std::size_t kPacketBytesMax = 4096 + 256;
-
-std::uint64_t realtime_ns() {
-    timespec t{};
-    clock_gettime(CLOCK_REALTIME, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 }  // namespace
 
@@ -46,11 +37,14 @@ void Watchers::show(std::uint32_t port, const sim::Packet& packet,
     if ((packet.flags & sim::packet_flag::kBad) != 0) {
         bytes_[*length - 1] ^= 0xFF;  // Broken on its way: its last check sum says so.
     }
-    const std::uint64_t now = realtime_ns();
+    put(taps, std::span(bytes_).first(*length));
+}
+
+void Watchers::put(std::uint32_t taps, std::span<const std::uint8_t> bytes) {
     for (std::uint32_t i = 0; i < live::kCaptures; ++i) {
-        live::CaptureSlot& slot = arena.header->captures[i];
+        live::CaptureSlot& slot = process_.arena.header->captures[i];
         if ((taps >> i & 1) != 0 && slot.owner.load(std::memory_order_acquire) != 0) {
-            live::capture_put(arena, slot, now, std::span(bytes_).first(*length));
+            live::capture_put(process_.arena, slot, process_.lock_word, bytes);
         }
     }
 }
@@ -95,6 +89,14 @@ void Watchers::tell_refused(std::uint32_t port, bool inbound, const wire::Packet
     if (places_[port].is_switch) {
         tell(inbound ? live::RefusedPacket::kSwitchIn : live::RefusedPacket::kSwitchOut,
              places_[port].index, headers.bth.p_key.value, headers);
+    }
+}
+
+void Watchers::tell_link(std::uint32_t port, std::uint16_t trap) {
+    if (places_[port].index != UINT32_MAX) {
+        tell(places_[port].is_switch ? live::RefusedPacket::kSwitchLink
+                                     : live::RefusedPacket::kAdapterLink,
+             places_[port].index, trap, {});
     }
 }
 

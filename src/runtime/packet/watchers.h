@@ -2,9 +2,10 @@
 #pragma once
 
 // Who hears of packets that are not theirs: captures get copies, and the daemon is told of packets
-// that were refused for their keys, for the traps of the ports that refused them.
+// that were refused for their keys and of bad cables, for the traps of the ports that saw them.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/hca/hca.h"
@@ -25,8 +26,12 @@ class Watchers {
     void set_places(std::vector<Place> places) { places_ = std::move(places); }
 
     void show(std::uint32_t port, const sim::Packet& packet, const sim::TransportHosts::Body& body);
+    /// Bit n of `taps`: capture n gets it.
+    void put(std::uint32_t taps, std::span<const std::uint8_t> bytes);
     /// By a switch.
     void tell_refused(std::uint32_t port, bool inbound, const wire::PacketHeaders& headers);
+    /// The cable at a port is as bad as this trap says.
+    void tell_link(std::uint32_t port, std::uint16_t trap);
     /// An adapter has handled a packet, and may have counted it as one with a bad key.
     void look_for_violations(std::uint32_t index, const hca::Hca& hca,
                              const wire::PacketHeaders& headers);

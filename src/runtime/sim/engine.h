@@ -86,6 +86,13 @@ class Engine : public Plant {
     /// were broken before: in the sender's memory, so that only their ICRC tells.
     void set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
                     std::uint64_t seed, std::uint32_t inside_ppm = 0);
+    /// Broken packets beside good ones that a port bears, see count_broken; 0: any number.
+    void set_error_limit(std::uint32_t port, std::uint8_t packets);
+    /// Of what this port sends nothing arrives.
+    bool loses_all(std::uint32_t port) const;
+    bool link_up(std::uint32_t port) const {
+        return states_.empty() || states_[port].physical() == link::Physical::kLinkUp;
+    }
     /// Takes credits from a sender for good; returns how many blocks it had to give.
     std::uint16_t steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks);
     /// An adapter takes this long for 64 bytes that came in, one packet after the other; 0: no
@@ -118,7 +125,8 @@ class Engine : public Plant {
     void set_key_reader(const KeyReader* reader) { key_reader_ = reader; }
 
     /// Takes in all credits that have come back. Lanes tell times apart by their low bits: who lets
-    /// time pass without packets does this at least once a second. False: some are still on the way.
+    /// time pass without packets does this at least once a second. False: some are still on the
+    /// way.
     bool settle_credits();
 
   protected:
@@ -134,7 +142,7 @@ class Engine : public Plant {
     bool taken_ = false;  ///< The event has brought an adapter a packet:
     std::uint32_t taken_port_ = kNone;
     Packet taken_packet_;
-    std::vector<Left> left_;       ///< Injected here and on their way since the last event.
+    std::vector<Left> left_;  ///< Injected here and on their way since the last event.
     struct Copied {
         Packet packet;
         std::uint32_t more;
@@ -213,6 +221,7 @@ class Engine : public Plant {
     /// True: nothing is left to do for this packet.
     bool arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet);
     bool refuses(const Rx& rx, Packet& packet);
+    void count_broken(const Rx& rx);
     bool lost_with_cable(std::uint32_t in, const Rx& rx, const Packet& packet) const;
     void lose(std::uint32_t link, std::uint32_t index);
     bool offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
@@ -245,7 +254,13 @@ class Engine : public Plant {
         }
     }
 
-    std::vector<Errors> errors_;            ///< By port; empty until needed, as all below.
+    struct Integrity {
+        std::uint8_t limit = 0;
+        std::uint32_t broken = 0;  ///< One more for each broken packet, one less for a good one,
+        std::uint64_t packets_then = 0;  ///< up to this one.
+    };
+    std::vector<Integrity> integrity_;      ///< By port; empty until needed, as all below.
+    std::vector<Errors> errors_;            ///< By port.
     std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.
     std::vector<std::uint32_t> trainings_;  ///< By port: how many it has begun or given up.
     bool managed_ = false;

@@ -98,7 +98,10 @@ bool Engine::refuses(const Rx& rx, Packet& packet) {
         // The port behind the cable that broke it sees a wrong checksum. Its switch has begun to
         // send it on by then, and ends it so that all further ports know (EBP).
         ++(here ? odd(rx.self).local_physical : odd(rx.self).rcv_remote_physical);
-        odd(rx.self).symbol_errors += here ? 1 : 0;
+        if (here) {
+            ++odd(rx.self).symbol_errors;
+            count_broken(rx);
+        }
     } else if (here) {
         ++odd(rx.self).malformed;
         return true;
@@ -106,6 +109,32 @@ bool Engine::refuses(const Rx& rx, Packet& packet) {
         ++odd(rx.self).local_physical;
     }
     return rx.to_adapter != 0;
+}
+
+/// Now and then one is broken on any cable. When good packets do not outnumber them any more, the
+/// link has lost its integrity (IBA vol. 1, 7.12.2).
+void Engine::count_broken(const Rx& rx) {
+    if (integrity_.empty() || integrity_[rx.self].limit == 0) {
+        return;
+    }
+    Integrity& of = integrity_[rx.self];
+    // This one is not counted as received yet.
+    const std::uint64_t good = rx.packets - of.packets_then;
+    of.broken = good >= of.broken ? 1 : static_cast<std::uint32_t>(of.broken - good) + 1;
+    of.packets_then = rx.packets + 1;
+    if (of.broken > of.limit) {
+        of.broken = 0;
+        ++odd(rx.self).integrity_errors;
+    }
+}
+
+void Engine::set_error_limit(std::uint32_t port, std::uint8_t packets) {
+    integrity_.resize(port_count());
+    integrity_[port].limit = packets;
+}
+
+bool Engine::loses_all(std::uint32_t port) const {
+    return !errors_.empty() && errors_[port].lost_ppm >= kMillion;
 }
 
 /// It was on the cable when that went down.

@@ -40,6 +40,24 @@ TEST(Faults, ABrokenPacketCountsOncePerPortAndIsNotDelivered) {
     expect_sound(*fabric);
 }
 
+/// A fifth of all is broken: good ones outnumber them. Of seven tenths a count of 8 fills again and
+/// again: each broken one adds 1, three in seven of those that follow take it back.
+TEST(Faults, ALinkLosesItsIntegrityWhenGoodPacketsAreTheFewer) {
+    for (const bool mostly : {false, true}) {
+        const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
+        auto& net = fabric->net();
+        const std::uint32_t at_switch = net.peer(fabric->port(0));
+        net.set_error_limit(at_switch, 8);
+        net.set_errors(fabric->port(0), 0, mostly ? 700'000 : 200'000, 7);
+        send(*fabric, 0, 1, 1000 * 4096);
+        net.run();
+        const std::uint64_t errors = net.counts(at_switch).link_integrity_errors;
+        EXPECT_GE(errors, mostly ? 20U : 0U);
+        EXPECT_LE(errors, mostly ? 77U : 0U);
+        EXPECT_EQ(net.counts(fabric->port(1)).link_integrity_errors, 0U);
+    }
+}
+
 TEST(Faults, ALinkThatFlapsLosesWhatIsOnItAndWorksAgain) {
     const auto fabric = make_fabric(star(3), "minhop", {.cable_ps = 500'000}, {.ack_bytes = 0});
     auto& net = fabric->net();

@@ -124,6 +124,7 @@ struct Odd {
     std::uint64_t lifetime_discards = 0;
     std::uint64_t hoq_discards = 0;
     std::uint64_t symbol_errors = 0;
+    std::uint64_t integrity_errors = 0;  ///< Its cable broke more packets than the port bears.
     std::uint64_t buffer_overruns = 0;
     std::uint64_t vl15_dropped = 0;
     std::uint64_t not_ready = 0;  ///< Data that came to a port in Initialize; no counter has it.

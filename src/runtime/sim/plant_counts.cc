@@ -50,6 +50,7 @@ agent::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
         counts.rcv_fecn = odd.rcv_fecn;
         counts.rcv_becn = odd.rcv_becn;
         counts.symbol_errors = odd.symbol_errors;
+        counts.link_integrity_errors = odd.integrity_errors;
         counts.buffer_overruns = odd.buffer_overruns;
         counts.vl15_dropped = odd.vl15_dropped;
     }
