@@ -22,7 +22,7 @@ OURS = {"bin/softib-sm": {"libibumad.so.3"}, "lib/softib/librdmacm.so.1": {"libi
 BYTES_MAX = 8 << 20
 PROGRAMS = ("bin/softib", "bin/softibd", "bin/softib-sm")
 LIBRARIES = ("libibverbs.so", "libibverbs.so.1", "libibumad.so.3", "librdmacm.so.1",
-             "libsoftib_fs.so")
+             "libsoftib_fs.so", "rsocket/librspreload.so")
 
 
 class Portable(CliCase):

@@ -6,6 +6,7 @@ over one, after a fork; `say TEXT PORT` tells everybody TEXT."""
 
 import asyncio
 import contextlib
+import ctypes
 import os
 import socket
 import struct
@@ -41,8 +42,19 @@ async def ask(host, port):
     await asyncio.gather(*(ask_once(host, port, seed) for seed in range(4)))
 
 
+def reuse_numbers(host, port):
+    """A descriptor that the C library closed by itself is a file's next."""
+    libc = ctypes.CDLL(None)
+    libc.fdopen.restype = ctypes.c_void_p
+    number = socket.create_connection((host, int(port))).detach()
+    assert libc.fclose(ctypes.c_void_p(libc.fdopen(number, b"r+"))) == 0
+    with open(__file__, "rb", buffering=0) as file:
+        assert file.fileno() == number and file.read(2) == b"#!"
+
+
 def ask_after_children(host, port):
     """Children that close everything they inherit leave the connection to their parent."""
+    reuse_numbers(host, port)
     with socket.create_connection((host, int(port))) as connection:
         child = os.fork()
         if child == 0:

@@ -113,6 +113,7 @@ def main():
     if report.args.fabtests:
         if "SOFTIB_FABTESTS" not in os.environ:
             skip("SOFTIB_FABTESTS names no folder with fi_msg and the like")
+        report.name = "fabtests"
         fabtests(report, pathlib.Path(os.environ["SOFTIB_FABTESTS"]))
         return report.finish()
     need_programs("fi_info", "fi_pingpong")

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Making, naming, connecting and closing sockets.
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <rdma/rsocket.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "abi/rspreload/epoll.h"
@@ -17,6 +20,8 @@ namespace softib::rspreload {
 
 namespace {
 
+constexpr unsigned kDescriptorsMax = 65535;
+
 constinit Next<int(int, int, int)> next_socket{"socket"};
 constinit Next<int(int, const sockaddr*, socklen_t)> next_bind{"bind"};
 constinit Next<int(int, int)> next_listen{"listen"};
@@ -24,6 +29,8 @@ constinit Next<int(int, sockaddr*, socklen_t*, int)> next_accept4{"accept4"};
 constinit Next<int(int, const sockaddr*, socklen_t)> next_connect{"connect"};
 constinit Next<int(int, int)> next_shutdown{"shutdown"};
 constinit Next<int(int)> next_close{"close"};
+constinit Next<int(FILE*)> next_fclose{"fclose"};
+constinit Next<int(unsigned, unsigned, int)> next_close_range{"close_range"};
 constinit Next<int(int)> next_dup{"dup"};
 constinit Next<int(int, int)> next_dup2{"dup2"};
 constinit Next<int(int, int, int)> next_dup3{"dup3"};
@@ -43,6 +50,15 @@ void give_up(int fd) {
         rclose(number);
     }
     errno = error;
+}
+
+void closing(int fd) {
+    if (find(fd).phase != Phase::kOrdinary) {
+        give_up(fd);
+        forget_watches(fd);
+    } else {
+        forget_epoll(fd);
+    }
 }
 
 in_port_t& port_in(sockaddr_storage& address) {
@@ -72,6 +88,7 @@ int adopt(int number, int flags) {
     if ((flags & SOCK_NONBLOCK) != 0) {
         rfcntl(number, F_SETFL, O_NONBLOCK);
     }
+    give_up(fd);
     remember(fd, {.phase = Phase::kConnected, .ordinary_bound = false, .number = number});
     return fd;
 }
@@ -83,9 +100,10 @@ int shim_socket(int domain, int type, int protocol) {
     const int fd = next_socket(domain, type, protocol);
     const int kind = type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0 || (domain != AF_INET && domain != AF_INET6) || kind != SOCK_STREAM ||
-        (protocol != 0 && protocol != IPPROTO_TCP) || find(fd).phase != Phase::kOrdinary) {
+        (protocol != 0 && protocol != IPPROTO_TCP) || is_inside()) {
         return fd;
     }
+    give_up(fd);  // Who had this number was closed behind our back.
     const Inside inside;
     const int error = errno;
     const int number = rsocket(domain, type, 0);
@@ -224,13 +242,29 @@ int shim_shutdown(int fd, int how) {
 
 int shim_close(int fd) SOFTIB_FS_EXPORT("close");
 int shim_close(int fd) {
-    if (find(fd).phase != Phase::kOrdinary) {
-        give_up(fd);
-        forget_watches(fd);
-    } else {
-        forget_epoll(fd);
+    if (owns_table()) {
+        closing(fd);
     }
     return next_close(fd);
+}
+
+// What the C library closes by itself does not come by our close.
+int shim_fclose(FILE* file) SOFTIB_FS_EXPORT("fclose");
+int shim_fclose(FILE* file) {
+    if (file != nullptr && owns_table()) {
+        closing(fileno(file));
+    }
+    return next_fclose(file);
+}
+
+int shim_close_range(unsigned first, unsigned last, int flags) SOFTIB_FS_EXPORT("close_range");
+int shim_close_range(unsigned first, unsigned last, int flags) {
+    if ((flags & static_cast<int>(CLOSE_RANGE_CLOEXEC)) == 0 && owns_table()) {
+        for (unsigned fd = first; fd <= std::min(last, kDescriptorsMax); ++fd) {
+            closing(static_cast<int>(fd));
+        }
+    }
+    return next_close_range(first, last, flags);
 }
 
 int shim_dup(int fd) SOFTIB_FS_EXPORT("dup");

@@ -60,7 +60,7 @@ __attribute__((constructor)) void watch_forks() {
 }  // namespace
 
 Entry find(int fd) {
-    return t_inside > 0 || !in_range(fd) ? Entry{} : unpacked(g_entries[fd].load());
+    return is_inside() || !in_range(fd) ? Entry{} : unpacked(g_entries[fd].load());
 }
 
 bool is_connected(int fd, int& number) {
@@ -85,8 +85,12 @@ void remember_duplicate(int fd, int original) {
     }
 }
 
+bool owns_table() {
+    return g_owner == getpid();
+}
+
 bool forget(int fd, int& number) {
-    if (!in_range(fd) || g_entries[fd].load() == 0 || g_owner != getpid()) {
+    if (!in_range(fd) || g_entries[fd].load() == 0 || !owns_table()) {
         return false;
     }
     const std::uint64_t word = g_entries[fd].exchange(0);
@@ -95,6 +99,10 @@ bool forget(int fd, int& number) {
     }
     number = unpacked(word).number;
     return g_uses[number].fetch_sub(1) == 1;
+}
+
+bool is_inside() {
+    return t_inside > 0;
 }
 
 Inside::Inside() {

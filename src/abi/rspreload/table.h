@@ -37,8 +37,10 @@ void remember(int fd, const Entry& entry);
 /// A second descriptor for the same socket.
 void remember_duplicate(int fd, int original);
 /// True: nobody else has its socket over RDMA, which is the caller's to close. Does nothing in a
-/// process that only borrows our memory (vfork).
+/// process that only borrows our memory.
 bool forget(int fd, int& number);
+/// False in a child of vfork, whose descriptors are its own and whose memory is ours.
+bool owns_table();
 
 /// While one exists, this thread's calls are the library's own.
 class Inside {
@@ -48,5 +50,6 @@ class Inside {
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
 };
+bool is_inside();
 
 }  // namespace softib::rspreload
