@@ -232,9 +232,6 @@ TEST(Rc, CompareAndSwapSwapsOnlyOnEquality) {
 }
 
 TEST(Rc, AtomicWritePlacesEightBytes) {
-    if (on_packet_path()) {
-        GTEST_SKIP() << "the packet path has no ATOMIC WRITE";
-    }
     Pair p;
     p.b.memory.word(64) = 40;
     p.a.memory.word(8) = 0x1122334455667788;

@@ -171,11 +171,11 @@ inline PacketHeaders random_headers(Prng& prng, std::uint8_t opcode) {
     return headers;
 }
 
-/// Whether Wireshark 4.0 reads further than the BTH: not of XRC and CNPs, and it looks for an RDETH
-/// eight bytes too late.
-inline bool is_read_whole(Transport transport) {
-    return transport != Transport::kXrc && transport != Transport::kRd &&
-           transport != Transport::kCnp;
+/// Whether Wireshark 4.0 reads further than the BTH: not of XRC, CNPs and ATOMIC WRITE, and it looks
+/// for an RDETH eight bytes too late.
+inline bool is_read_whole(const OpcodeInfo& info) {
+    return info.transport != Transport::kXrc && info.transport != Transport::kRd &&
+           info.transport != Transport::kCnp && info.operation != Operation::kAtomicWrite;
 }
 
 /// The headers behind the BTH.

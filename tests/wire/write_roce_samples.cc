@@ -33,7 +33,7 @@ void describe(Samples& out, const RoceFrame& frame, std::span<const std::uint8_t
     out.describe("UDP", *parse<UdpHeader>(ip));
     out.describe("BTH", sent.bth);
     const auto info = opcode_info(sent.bth.opcode);
-    if (is_read_whole(info->transport)) {
+    if (is_read_whole(*info)) {
         describe_extended(out, *info, sent);
         const std::uint8_t* icrc = &bytes[bytes.size() - kIcrcBytes];
         out.tell("CRC", "Invariant", std::to_string(load_be<std::uint32_t>(icrc)));

@@ -277,7 +277,7 @@ void packets(Samples& out, std::uint8_t opcode, const OpcodeInfo& info) {
             out.describe("GRH", *sent.grh);
         }
         out.describe("BTH", sent.bth);
-        if (is_read_whole(info.transport)) {
+        if (is_read_whole(info)) {
             describe_extended(out, info, sent);
             const std::uint8_t* crcs = &bytes[bytes.size() - kIcrcBytes - kVcrcBytes];
             out.tell("CRC", "Invariant", std::to_string(load_be<std::uint32_t>(crcs)));

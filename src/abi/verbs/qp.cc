@@ -8,7 +8,6 @@
 #include "abi/verbs/ah.h"
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
-#include "runtime/live/packet_queue.h"
 
 namespace softib::abi {
 
@@ -173,10 +172,7 @@ int check_create(const ibv_qp_init_attr_ex& attr) {
                 break;
             default:
                 allowed = kSends | kWrites | kKeys | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-                          IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
-                if (!live::is_packet_path(of(attr.pd->context).process->arena)) {
-                    allowed |= IBV_QP_EX_WITH_ATOMIC_WRITE;
-                }
+                          IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE;
         }
         if ((attr.send_ops_flags & ~allowed) != 0) {
             return EOPNOTSUPP;

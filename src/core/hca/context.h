@@ -28,6 +28,7 @@ inline constexpr std::uint64_t kNever = UINT64_MAX;
 inline constexpr std::uint32_t kWindowPackets = 1024;
 inline constexpr unsigned kServiceLevels = 16;
 inline constexpr std::uint16_t kAllLevels = 0xFFFF;
+inline constexpr std::uint32_t kAtomicBytes = 8;
 
 struct Port {
     LinkLayer link_layer = LinkLayer::kInfiniBand;

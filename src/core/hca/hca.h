@@ -9,7 +9,7 @@
 // Who drives it sends what poll_transmit() gives as soon as the link has room, also to itself when
 // the DLID is its own port's; multicast copies for its own queue pairs it makes itself. Packets to
 // QP0 and QP1 belong to the node's agents and are not given to it. Not there yet: automatic path
-// migration, reliable datagrams, ATOMIC WRITE.
+// migration, reliable datagrams.
 //
 // Thread rule: one caller at a time.
 

@@ -10,7 +10,6 @@ namespace softib::hca {
 
 namespace {
 
-constexpr std::uint32_t kAtomicBytes = 8;
 constexpr std::uint32_t kAckIntervalMax = 64;
 
 bool takes_receive(WrOpcode opcode) {
@@ -35,7 +34,7 @@ void RcRequester::reset() {
 }
 
 bool RcRequester::allowed(const WorkRequest& wr) const {
-    return wr.opcode <= WrOpcode::kSendInv;
+    return wr.opcode <= WrOpcode::kSendInv || wr.opcode == WrOpcode::kAtomicWrite;
 }
 
 PostError RcRequester::post(const WorkRequest& wr) {
@@ -79,8 +78,9 @@ std::uint32_t RcRequester::ack_interval() const {
 /// Found before any packet of it goes out. It waits for those before it, whose completions come
 /// first.
 bool RcRequester::check_local(SendWqe& wqe) {
-    const bool fills = has_response(wqe.opcode);
-    if (wqe.too_long || (is_atomic(wqe.opcode) && wqe.length != kAtomicBytes)) {
+    const bool fills = fills_memory(wqe.opcode);
+    const bool is_word = is_atomic(wqe.opcode) || wqe.opcode == WrOpcode::kAtomicWrite;
+    if (wqe.too_long || (is_word && wqe.length != kAtomicBytes)) {
         wqe.local_error = WcStatus::kLocLenErr;
     } else if (!queue_.places_are_valid(core_.context, core_.init.pd, cursor_,
                                         fills ? kLocalWrite : std::uint32_t{0})) {
@@ -183,11 +183,21 @@ void RcRequester::build(const SendWqe& wqe, Transmit& out) {
                                   .r_key = wqe.rkey,
                                   .swap_dt = swap ? wqe.swap : wqe.compare_add,
                                   .cmp_dt = swap ? wqe.compare_add : 0};
+    } else if (wqe.opcode == WrOpcode::kAtomicWrite) {
+        build_atomic_write(wqe, out);
     } else {
         build_message(wqe, out);
     }
     out.headers.xrc_eth.xrcsrq = core_.init.type == QpType::kXrcSend ? wqe.remote_srq.value : 0;
     set_lengths(out.headers, out.payload.length());
+}
+
+void RcRequester::build_atomic_write(const SendWqe& wqe, Transmit& out) {
+    core_.begin(out.headers, wire::Operation::kAtomicWrite, cursor_psn());
+    out.headers.reth = {.va = wqe.remote_addr, .r_key = wqe.rkey, .dma_len = kAtomicBytes};
+    if (!queue_.gather(core_.context, core_.init.pd, cursor_, 0, kAtomicBytes, out.payload)) {
+        queue_.at(cursor_).local_error = WcStatus::kLocProtErr;
+    }
 }
 
 void RcRequester::build_message(const SendWqe& wqe, Transmit& out) {

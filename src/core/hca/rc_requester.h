@@ -53,6 +53,7 @@ class RcRequester {
     bool execute_local(SendWqe& wqe);
     bool check_local(SendWqe& wqe);
     void build(const SendWqe& wqe, Transmit& out);
+    void build_atomic_write(const SendWqe& wqe, Transmit& out);
     void build_message(const SendWqe& wqe, Transmit& out);
     void sent(const SendWqe& wqe, std::uint64_t now_ns);
     bool is_limited(const SendWqe& wqe) const;

@@ -172,14 +172,18 @@ void RcRequester::handle_read_response(const wire::PacketHeaders& headers,
                                        std::uint64_t now_ns) {
     using O = wire::Operation;
     const Psn psn = headers.bth.psn;
-    if (!may_take(request_of(psn).opcode == WrOpcode::kRead, psn, now_ns)) {
+    const WrOpcode asked = request_of(psn).opcode;
+    const bool fits = asked == WrOpcode::kRead || asked == WrOpcode::kAtomicWrite;
+    if (!may_take(fits, psn, now_ns)) {
         return;
     }
     const std::uint32_t index = queue_.head();
     const SendWqe& wqe = queue_.at(index);
     const std::uint32_t packet = distance(wqe.first_psn, psn);
     const std::uint32_t offset = packet * core_.mtu;
-    const std::uint32_t bytes = std::min(core_.mtu, wqe.length - offset);
+    // An ATOMIC WRITE is answered like a READ of nothing (IBA vol. 1, annex A19).
+    const std::uint32_t bytes =
+        asked == WrOpcode::kRead ? std::min(core_.mtu, wqe.length - offset) : 0;
     const bool ends = operation == O::kReadResponseLast || operation == O::kReadResponseOnly;
     const bool has_aeth = operation != O::kReadResponseMiddle;
     // A READ that was asked for again begins with First wherever it begins.
@@ -192,7 +196,7 @@ void RcRequester::handle_read_response(const wire::PacketHeaders& headers,
     if (has_aeth) {
         take_credits(headers.aeth);
     }
-    if (!queue_.scatter(core_.context, core_.init.pd, index, offset, payload)) {
+    if (bytes != 0 && !queue_.scatter(core_.context, core_.init.pd, index, offset, payload)) {
         fail(WcStatus::kLocProtErr);
         return;
     }

@@ -3,14 +3,9 @@
 #include "core/hca/rc_responder.h"
 
 #include <algorithm>
+#include <array>
 
 namespace softib::hca {
-
-namespace {
-
-constexpr std::uint32_t kAtomicBytes = 8;
-
-}  // namespace
 
 AtomicOperands operands_of(const wire::PacketHeaders& headers, wire::Operation operation) {
     const bool swap = operation == wire::Operation::kCompareSwap;
@@ -74,6 +69,9 @@ void RcResponder::handle_request(const wire::PacketHeaders& headers, wire::Opera
         case wire::Operation::kFetchAdd:
             accept_atomic(headers, operation);
             return;
+        case wire::Operation::kAtomicWrite:
+            accept_atomic_write(headers, payload);
+            return;
         default:
             accept_message(headers, operation, payload);
             return;
@@ -116,7 +114,6 @@ RcResponder::Resource& RcResponder::next_resource() {
     Resource& resource = resources_[resource_next_];
     resource_next_ = (resource_next_ + 1) % core_.attr.max_dest_rd_atomic;
     resource = {};
-    resource.used = true;
     return resource;
 }
 
@@ -132,6 +129,7 @@ void RcResponder::accept_read(const wire::PacketHeaders& headers) {
         return;
     }
     Resource& resource = next_resource();
+    resource.kind = Resource::Kind::kRead;
     resource.psn = headers.bth.psn;
     resource.psns = packets_of(reth.dma_len, core_.mtu);
     resource.addr = reth.va;
@@ -166,7 +164,7 @@ void RcResponder::accept_atomic(const wire::PacketHeaders& headers, wire::Operat
         return;
     }
     Resource& resource = next_resource();
-    resource.atomic = true;
+    resource.kind = Resource::Kind::kAtomic;
     resource.psn = headers.bth.psn;
     resource.psns = 1;
     resource.addr = eth.va;
@@ -179,6 +177,37 @@ void RcResponder::accept_atomic(const wire::PacketHeaders& headers, wire::Operat
          .psn = resource.psn,
          .psns = 1,
          .original = resource.original});
+}
+
+/// Eight bytes that appear at once, answered like a READ of nothing, in its order and by its
+/// resources (IBA vol. 1, annex A19).
+void RcResponder::accept_atomic_write(const wire::PacketHeaders& headers, const Payload& payload) {
+    const wire::Reth& reth = headers.reth;
+    if (inbound_.active() || too_many_outstanding() || reth.va % kAtomicBytes != 0 ||
+        reth.dma_len != kAtomicBytes || payload.length() != kAtomicBytes) {
+        refuse(Fault::kInvalidRequest, headers.bth.psn);
+        return;
+    }
+    const auto word = remote_place(core_, headers, reth.r_key, reth.va, kAtomicBytes, kRemoteWrite);
+    if (!word) {
+        refuse(Fault::kRemoteAccess, headers.bth.psn);
+        return;
+    }
+    std::array<std::uint8_t, kAtomicBytes> bytes{};
+    const bool whole = payload.copy_to(bytes);
+    if (!core_.context.memory.write(*word, whole ? bytes.data() : nullptr, kAtomicBytes)) {
+        refuse(Fault::kRemoteOperational, headers.bth.psn);
+        return;
+    }
+    Resource& resource = next_resource();
+    resource.kind = Resource::Kind::kAtomicWrite;
+    resource.psn = headers.bth.psn;
+    resource.psns = 1;
+    resource.addr = reth.va;
+    resource.rkey = reth.r_key;
+    advance(1);
+    finish_message();
+    say({.kind = Response::Kind::kRead, .psn = resource.psn, .psns = 1});
 }
 
 /// Not ready is no error; all else is, and ends the connection (IBA vol. 1, 9.9.3).

@@ -42,8 +42,7 @@ class RcResponder {
 
     /// A READ or atomic that may be asked for again.
     struct Resource {
-        bool used = false;
-        bool atomic = false;
+        enum class Kind : std::uint8_t { kNone, kRead, kAtomic, kAtomicWrite } kind{};
         Psn psn{};
         std::uint32_t psns = 0;
         std::uint64_t addr = 0;
@@ -70,6 +69,7 @@ class RcResponder {
     // rc_responder.cc: requests in sequence
     void accept_read(const wire::PacketHeaders& headers);
     void accept_atomic(const wire::PacketHeaders& headers, wire::Operation operation);
+    void accept_atomic_write(const wire::PacketHeaders& headers, const Payload& payload);
     void accept_message(const wire::PacketHeaders& headers, wire::Operation operation,
                         const Payload& payload);
     bool too_many_outstanding() const { return fresh_ >= core_.attr.max_dest_rd_atomic; }
@@ -83,7 +83,8 @@ class RcResponder {
     void handle_duplicate(const wire::PacketHeaders& headers, wire::Operation operation);
     void repeat_read(const wire::PacketHeaders& headers);
     void repeat_atomic(const wire::PacketHeaders& headers, wire::Operation operation);
-    Resource* find_resource(Psn psn, bool atomic);
+    void repeat_atomic_write(const wire::PacketHeaders& headers);
+    Resource* find_resource(Psn psn, Resource::Kind kind);
     Response* find_response(Psn behind, Response::Kind kind);
     void say_in_order(const Response& response);
 

@@ -18,15 +18,18 @@ void RcResponder::handle_duplicate(const wire::PacketHeaders& headers, wire::Ope
         case wire::Operation::kFetchAdd:
             repeat_atomic(headers, operation);
             return;
+        case wire::Operation::kAtomicWrite:
+            repeat_atomic_write(headers);
+            return;
         default:
             acknowledge();
             return;
     }
 }
 
-RcResponder::Resource* RcResponder::find_resource(Psn psn, bool atomic) {
+RcResponder::Resource* RcResponder::find_resource(Psn psn, Resource::Kind kind) {
     const auto found = std::ranges::find_if(resources_, [&](const Resource& r) {
-        return r.used && r.atomic == atomic && !before(psn, r.psn) && before(psn, r.psn + r.psns);
+        return r.kind == kind && !before(psn, r.psn) && before(psn, r.psn + r.psns);
     });
     return found != resources_.end() ? &*found : nullptr;
 }
@@ -60,7 +63,7 @@ void RcResponder::say_in_order(const Response& response) {
 /// what it asked for then.
 void RcResponder::repeat_read(const wire::PacketHeaders& headers) {
     const wire::Reth& reth = headers.reth;
-    const Resource* resource = find_resource(headers.bth.psn, false);
+    const Resource* resource = find_resource(headers.bth.psn, Resource::Kind::kRead);
     if (resource == nullptr || repeated_ == kRepeatedMax) {
         core_.context.count(Counted::kDuplicateUnknown);
         return;
@@ -100,7 +103,7 @@ void RcResponder::repeat_read(const wire::PacketHeaders& headers) {
 }
 
 void RcResponder::repeat_atomic(const wire::PacketHeaders& headers, wire::Operation operation) {
-    const Resource* resource = find_resource(headers.bth.psn, true);
+    const Resource* resource = find_resource(headers.bth.psn, Resource::Kind::kAtomic);
     const AtomicOperands operands = operands_of(headers, operation);
     const bool same = resource != nullptr && resource->addr == headers.atomic_eth.va &&
                       resource->rkey == headers.atomic_eth.r_key &&
@@ -119,6 +122,19 @@ void RcResponder::repeat_atomic(const wire::PacketHeaders& headers, wire::Operat
                   .psn = resource->psn,
                   .psns = 1,
                   .original = resource->original});
+}
+
+void RcResponder::repeat_atomic_write(const wire::PacketHeaders& headers) {
+    const Resource* resource = find_resource(headers.bth.psn, Resource::Kind::kAtomicWrite);
+    if (resource == nullptr || resource->addr != headers.reth.va ||
+        resource->rkey != headers.reth.r_key || repeated_ == kRepeatedMax) {
+        core_.context.count(Counted::kDuplicateUnknown);
+        return;
+    }
+    if (find_response(headers.bth.psn + 1, Response::Kind::kRead) == nullptr) {
+        say_in_order(
+            {.kind = Response::Kind::kRead, .repeated = true, .psn = resource->psn, .psns = 1});
+    }
 }
 
 }  // namespace softib::hca

@@ -9,12 +9,13 @@ namespace softib::hca {
 SendQueue::SendQueue(const QpInit& init)
     : max_wr_(init.max_send_wr),
       sges_max_(std::max(init.max_send_sge, 1U)),
-      inline_max_(init.max_inline) {
+      inline_max_(init.max_inline),
+      inline_room_(std::max(inline_max_, init.type == QpType::kUd ? 0 : kAtomicBytes)) {
     const std::uint32_t slots = std::bit_ceil(std::max(max_wr_, 1U));
     mask_ = slots - 1;
     wqes_.resize(slots);
     sges_.resize(std::size_t{slots} * sges_max_);
-    inline_bytes_.resize(std::size_t{slots} * inline_max_);
+    inline_bytes_.resize(std::size_t{slots} * inline_room_);
     if (init.type == QpType::kUd) {
         addresses_.resize(slots);
     } else {
@@ -27,7 +28,10 @@ PostError SendQueue::check(const WorkRequest& wr) const {
     if (wr.sges.size() > sges_max_) {
         return PostError::kInvalid;
     }
-    if (is_inline && (wr.inline_data.size() > inline_max_ || has_response(wr.opcode))) {
+    // The eight bytes of an ATOMIC WRITE are part of the request itself.
+    const std::size_t inline_max =
+        wr.opcode == WrOpcode::kAtomicWrite ? kAtomicBytes : std::size_t{inline_max_};
+    if (is_inline && (wr.inline_data.size() > inline_max || fills_memory(wr.opcode))) {
         return PostError::kInvalid;
     }
     return tail_ - head_ >= max_wr_ ? PostError::kFull : PostError::kOk;
@@ -50,7 +54,7 @@ SendWqe& SendQueue::push(const WorkRequest& wr) {
     if ((wr.flags & kSendInline) != 0) {
         length = wr.inline_data.size();
         std::ranges::copy(wr.inline_data,
-                          inline_bytes_.begin() + static_cast<std::ptrdiff_t>(slot * inline_max_));
+                          inline_bytes_.begin() + static_cast<std::ptrdiff_t>(slot * inline_room_));
     } else {
         wqe.num_sge = static_cast<std::uint32_t>(wr.sges.size());
         std::ranges::copy(wr.sges, sges_.begin() + static_cast<std::ptrdiff_t>(slot * sges_max_));
@@ -81,7 +85,7 @@ bool SendQueue::gather(const Context& context, Pd pd, std::uint32_t index, std::
                        std::uint32_t length, Payload& out) const {
     if ((at(index).flags & kSendInline) != 0) {
         if (length != 0) {
-            out.add(&inline_bytes_[std::size_t{index & mask_} * inline_max_ + offset], length);
+            out.add(&inline_bytes_[std::size_t{index & mask_} * inline_room_ + offset], length);
         }
         return true;
     }

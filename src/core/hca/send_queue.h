@@ -40,8 +40,12 @@ constexpr bool is_local(WrOpcode opcode) {
 constexpr bool is_atomic(WrOpcode opcode) {
     return opcode == WrOpcode::kCompareSwap || opcode == WrOpcode::kFetchAdd;
 }
-/// Answered by data, not by an acknowledgement.
+/// Answered by a response of its own, not by an acknowledgement.
 constexpr bool has_response(WrOpcode opcode) {
+    return opcode == WrOpcode::kRead || is_atomic(opcode) || opcode == WrOpcode::kAtomicWrite;
+}
+/// That brings data.
+constexpr bool fills_memory(WrOpcode opcode) {
     return opcode == WrOpcode::kRead || is_atomic(opcode);
 }
 constexpr bool is_send(WrOpcode opcode) {
@@ -101,6 +105,7 @@ class SendQueue {
     std::uint32_t max_wr_;
     std::uint32_t sges_max_;
     std::uint32_t inline_max_;
+    std::uint32_t inline_room_;  ///< Of each request.
     std::uint32_t mask_ = 0;
     std::uint32_t head_ = 0;
     std::uint32_t tail_ = 0;

@@ -46,6 +46,7 @@ constexpr std::array<Row, 32> kRows = [] {
     row(O::kResync) = {"RESYNC", 0, false, true};
     row(O::kSendLastInvalidate) = {"SEND Last with Invalidate", kIeth, true, true};
     row(O::kSendOnlyInvalidate) = {"SEND Only with Invalidate", kIeth, true, true};
+    row(O::kAtomicWrite) = {"ATOMIC WRITE", kReth, true, true};
     return rows;
 }();
 

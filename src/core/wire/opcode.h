@@ -2,8 +2,8 @@
 #pragma once
 
 // BTH.OpCode: three bits of transport, five of operation, and the extended headers that the two
-// together bring (IBA vol. 1, 9.2.1 and table 38; XRC: annex A14; CNP: annexes A10 and A17). Of
-// reliable datagrams there are formats only.
+// together bring (IBA vol. 1, 9.2.1 and table 38; XRC: annex A14; CNP: annexes A10 and A17; ATOMIC
+// WRITE: annex A19). Of reliable datagrams there are formats only.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +41,7 @@ enum class Operation : std::uint8_t {
     kResync = 0x15,
     kSendLastInvalidate = 0x16,
     kSendOnlyInvalidate = 0x17,
+    kAtomicWrite = 0x1D,
 };
 
 /// Extended headers, a bit each, the first on the wire first.

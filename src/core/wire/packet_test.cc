@@ -99,7 +99,7 @@ constexpr std::uint8_t kRcAcknowledge = opcode(Transport::kRc, Operation::kAckno
 }  // namespace
 
 TEST(Opcode, TransportsHaveTheirOperations) {
-    EXPECT_EQ(known_opcodes().size(), 23U + 12U + 22U + 2U + 2U + 23U);
+    EXPECT_EQ(known_opcodes().size(), 24U + 12U + 22U + 2U + 2U + 24U);
     EXPECT_EQ(opcode(Transport::kUd, Operation::kSendOnlyImm), 0x65);
     EXPECT_EQ(opcode(Transport::kXrc, Operation::kSendOnlyInvalidate), 0xB7);
     for (const int reserved : {0x15, 0x18, 0x1F, 0x2C, 0x36, 0x56, 0x60, 0x66, 0x82, 0xB5, 0xFF}) {
@@ -120,6 +120,7 @@ TEST(Opcode, HeadersOfEachKind) {
     EXPECT_EQ(bytes(Transport::kRc, Operation::kReadResponseLast), 4U);
     EXPECT_EQ(bytes(Transport::kRc, Operation::kAtomicAcknowledge), 12U);
     EXPECT_EQ(bytes(Transport::kRc, Operation::kFetchAdd), 28U);
+    EXPECT_EQ(bytes(Transport::kRc, Operation::kAtomicWrite), 16U);
     EXPECT_EQ(bytes(Transport::kUd, Operation::kSendOnly), 8U);
     EXPECT_EQ(bytes(Transport::kUd, Operation::kSendOnlyImm), 12U);
     EXPECT_EQ(bytes(Transport::kXrc, Operation::kSendOnlyInvalidate), 8U);
@@ -142,7 +143,7 @@ TEST(Opcode, NamesDiffer) {
     for (const std::uint8_t opcode : known_opcodes()) {
         names.insert(to_string(opcode_info(opcode)->operation));
     }
-    EXPECT_EQ(names.size(), 24U);
+    EXPECT_EQ(names.size(), 25U);
     EXPECT_FALSE(names.contains("?"));
 }
 

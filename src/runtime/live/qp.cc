@@ -160,8 +160,7 @@ bool Qp::allowed(const WorkRequest& wr) const {
     switch (init_.type) {
         case QpType::kRc:
         case QpType::kXrcSend:
-            return wr.opcode <= WrOpcode::kSendInv ||
-                   (wr.opcode == WrOpcode::kAtomicWrite && !packets_);
+            return wr.opcode <= WrOpcode::kSendInv || wr.opcode == WrOpcode::kAtomicWrite;
         case QpType::kUc:
             return wr.opcode <= WrOpcode::kSendImm || wr.opcode == WrOpcode::kBindMw ||
                    wr.opcode == WrOpcode::kLocalInv || wr.opcode == WrOpcode::kSendInv;

@@ -85,7 +85,9 @@ bool Adapters::post(Pair& of, std::uint32_t at) {
                         .remote_qpn = Qpn{posted.remote_qpn},
                         .remote_qkey = QKey{posted.remote_qkey}};
     if ((posted.flags & hca::kSendInline) != 0) {
-        wr.inline_data = {posted.inline_data(), std::min(posted.inline_bytes, ring.inline_max)};
+        const std::uint32_t room =
+            posted.opcode == live::WrOpcode::kAtomicWrite ? hca::kAtomicBytes : ring.inline_max;
+        wr.inline_data = {posted.inline_data(), std::min(posted.inline_bytes, room)};
     } else {
         wr.sges = {posted.sges(), std::min<std::uint32_t>(posted.num_sge, ring.sges_max)};
     }
