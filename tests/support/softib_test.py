@@ -95,8 +95,9 @@ class Program:
                                         preexec_fn=die_with_parent)
 
     def output(self):
-        self.file.seek(0)
-        return self.file.read().decode(errors="replace")
+        # The program writes where this file's offset is: it must not move.
+        number = self.file.fileno()
+        return os.pread(number, os.fstat(number).st_size, 0).decode(errors="replace")
 
     def running(self):
         return self.process.poll() is None
@@ -125,7 +126,7 @@ class Program:
         """Until condition() is true; a program that ends before never makes it true."""
         end = time.monotonic() + timeout_s
         while not condition():
-            if not self.running() or time.monotonic() > end:
+            if time.monotonic() > end or (not self.running() and not condition()):
                 raise Failure(f"{what} did not happen\n{self.wait(0)}")
             time.sleep(POLL_S)
 
