@@ -81,7 +81,8 @@ if(SOFTIB_TESTS)
     target_precompile_headers(softib_test_headers PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_headers.h)
 endif()
 
-# softib_unit_test(name SOURCES... DEPENDS...): a GoogleTest binary, one ctest entry per case.
+# softib_unit_test(name SOURCES... DEPENDS...): a GoogleTest binary; one ctest entry per case, or with
+# a sanitizer one in all.
 # They have one thread each, so that ThreadSanitizer has nothing to say about them.
 function(softib_unit_test name)
     if(NOT SOFTIB_TESTS OR SOFTIB_SANITIZE MATCHES "thread")
