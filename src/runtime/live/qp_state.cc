@@ -243,9 +243,9 @@ void Qp::stop_with_cq() {
     lock();
     if (!stopped_with_cq_ && shared_->state.load(std::memory_order_acquire) != QpState::kReset) {
         stopped_with_cq_ = true;
-        raise(AsyncKind::kQpFatal);
         shared_->rx.store(0, std::memory_order_release);
         shared_->state.store(QpState::kErr, std::memory_order_release);
+        raise(AsyncKind::kQpFatal);  // Who hears of it finds the state changed.
         flush_locked();
     }
     unlock();

@@ -195,6 +195,9 @@ void Adapters::tell(std::uint32_t, const hca::Event& event) {
     if (Pair* const of = pair(Qpn{event.id})) {
         live::QpShared& qp = record(*of);
         failed_.push_back(of->qpn);
+        if (const auto attr = hcas_[of->hca]->query_qp(of->qpn)) {
+            qp.state.store(attr->state);  // Who hears of it finds the state changed.
+        }
         process_.channels.signal(qp.owner, qp.async_channel, {qp.event_id, kind, 1});
     }
 }
