@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Completion channels and queues.
+#include <sched.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,11 +18,22 @@ constexpr std::uint64_t kWcTimestamps = std::uint64_t{IBV_WC_EX_WITH_COMPLETION_
                                         IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 constexpr std::uint64_t kWcFlagsKnown = std::uint64_t{IBV_WC_STANDARD_FLAGS} | kWcTimestamps;
 
+constexpr std::uint32_t kEmptyPolls = 64;  ///< A few microseconds.
+
 void drive(live::Process& process) {
     if (process.wants_progress()) [[unlikely]] {
         process.poll_activity.store(process.poll_activity.load(std::memory_order_relaxed) + 1,
                                     std::memory_order_relaxed);
         process.progress();
+    }
+}
+
+/// Nothing was there. On the packet path another process has to bring it, and where there are fewer
+/// processors than processes that spin it may be waiting for this one.
+void give_way(Cq& cq, const live::Process& process) {
+    if (process.arena.header->data_path == live::DataPath::kPacket &&
+        cq.empty_polls.fetch_add(1, std::memory_order_relaxed) % kEmptyPolls == kEmptyPolls - 1) {
+        sched_yield();
     }
 }
 
@@ -43,8 +55,13 @@ void to_wc(const live::Cqe& e, ibv_wc& wc) {
 
 int poll_cq(ibv_cq* base, int max, ibv_wc* wc) {
     Cq& cq = of(base);
-    drive(*of(base->context).process);
-    return cq.core->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
+    live::Process& process = *of(base->context).process;
+    drive(process);
+    const int taken = cq.core->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
+    if (taken == 0) {
+        give_way(cq, process);
+    }
+    return taken;
 }
 
 int req_notify_cq(ibv_cq* base, int solicited_only) {
@@ -71,12 +88,14 @@ int start_poll(ibv_cq_ex* base, ibv_poll_cq_attr* attr) {
         return EINVAL;
     }
     Cq& cq = of(base);
-    drive(*of(base->context).process);
+    live::Process& process = *of(base->context).process;
+    drive(process);
     cq.core->lock();
     if (take(cq)) {
         return 0;
     }
     cq.core->unlock();
+    give_way(cq, process);
     return ENOENT;
 }
 

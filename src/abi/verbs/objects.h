@@ -100,6 +100,7 @@ struct Cq {
     std::uint32_t async_events_delivered;
     Uses uses;
     live::Cqe current;  ///< Between start_poll and end_poll.
+    std::atomic<std::uint32_t> empty_polls;
 };
 
 struct Srq {
