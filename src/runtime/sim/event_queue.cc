@@ -69,7 +69,7 @@ std::uint32_t EventQueue::add_chunk(std::uint32_t slot) {
 }
 
 void EventQueue::push_rare(TimePs at, const Event& event) {
-    SOFTIB_CHECK(at >= now_);
+    SOFTIB_CHECK(at >= now_ && at >> width_ >= bucket_);
     if (at >> width_ != bucket_) {
         far_.push_back({at, event});
         std::push_heap(far_.begin(), far_.end(), std::greater<>());

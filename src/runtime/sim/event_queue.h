@@ -76,7 +76,8 @@ class EventQueue {
         }
     }
 
-    /// Whether an event is due at this time or before it.
+    /// Whether an event is due at this time or before it. If so it comes next: nothing may be
+    /// pushed before it is popped.
     bool due(TimePs until) {
         if (place_ == current_.size() && !load(until >> width_)) [[unlikely]] {
             return false;

@@ -41,13 +41,14 @@ class Network : public Engine {
             queue_.set_now(until);
         }
     }
-    /// The same, but stops after so many events. False: it has stopped, and now() is the time of
-    /// the last one.
+    /// The same, but stops after so many events, not 0. False: it has stopped, now() is the time of
+    /// the last one, and there may be more.
     bool run_some(TimePs until, std::uint32_t events_max) {
         tell_ends();
-        for (; queue_.due(until); --events_max) {
-            if (events_max == 0) {
-                return false;
+        for (; events_max != 0; --events_max) {
+            if (!queue_.due(until)) {
+                queue_.set_now(until);
+                return true;
             }
             const Event event = queue_.pop();
             if (queue_.begins_bucket()) {
@@ -56,8 +57,7 @@ class Network : public Engine {
             handle_one(event);
             tell_ends();
         }
-        queue_.set_now(until);
-        return true;
+        return false;
     }
 
   private:

@@ -180,6 +180,29 @@ TEST(Network, AWaitThatLastsIsCountedToo) {
     EXPECT_EQ(net.counts(fabric->port(0)).xmit_wait - half, 400'000'000U / 80);
 }
 
+TEST(Network, WhatBeginsBetweenTwoStepsIsNotLost) {
+    const auto fabric = make_fabric(star(3), "minhop", {.buffer_bytes = 8192}, {.ack_bytes = 0});
+    auto& net = fabric->net();
+    net.pause(fabric->port(1), 50'000'000);  // So that some events are far away.
+    send(*fabric, 0, 1, 100 * 4096);
+    for (TimePs until = 1'000'000; until < 100'000'000; until += 1'000'000) {
+        while (!net.run_some(until, 1)) {
+            if (fabric->ends().flows().size() < 200) {
+                send(*fabric, 2, 1, 256);
+            }
+        }
+        EXPECT_EQ(net.now(), until);
+    }
+    net.run();
+    ASSERT_EQ(fabric->ends().flows().size(), 200U);
+    EXPECT_EQ(net.stats().discarded, 0U);
+    EXPECT_EQ(fabric->ends().flows()[0].received, 100U);
+    for (const auto& flow : fabric->ends().flows()) {
+        EXPECT_NE(flow.done_at, kNever);
+    }
+    expect_sound(*fabric);
+}
+
 TEST(Network, APacketWithoutARouteIsDroppedAndCounted) {
     const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});
     const std::uint32_t sw = fabric->net().node_of(fabric->net().peer(fabric->port(0)));
