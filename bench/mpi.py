@@ -46,7 +46,7 @@ def ucx(bench, test, transport):
     iterations = iterations // 20 if transport == "tcp" or test == "ucp_get" and transport == "softib-ud" else iterations
     command = ["env", f"UCX_TLS={TRANSPORTS[transport]}", "UCX_LOG_LEVEL=error", "ucx_perftest", "-t", test, "-s",
                str(size), "-n", str(iterations), "-w", str(iterations // 10), "-p", str(bench.port), "-f"]
-    output = bench.pair(bench.on("h0", 0, *command), bench.on("h1", 1, *command, "127.0.0.1"), bench.port)
+    output = bench.pair(bench.at(0, *command), bench.at(1, *command, "127.0.0.1"), bench.port)
     numbers = re.findall(rf"^\s*(?:Final:)?\s*({iterations}(?:\s+[\d.]+)+)\s*$", output, re.M)[-1].split()
     return float(numbers[5]) * 1.048576e-3 if test.endswith("_bw") else float(numbers[1])
 

@@ -29,6 +29,7 @@ class Bench:
         self.runtime = tempfile.mkdtemp(prefix="softib-bench-")
         self.env = dict(os.environ, SOFTIB_RUNTIME_DIR=self.runtime)
         self.values = {}
+        self.places = (("bench", "h0"), ("bench", "h1"))  # Fabric and host of servers, and of clients.
 
     def call(self, *command, env=None, timeout=120):
         result = subprocess.run(command, env=env or self.env, capture_output=True, text=True, timeout=timeout)
@@ -36,8 +37,10 @@ class Bench:
             raise RuntimeError(f"{' '.join(command)}: exit {result.returncode}\n{result.stdout}{result.stderr}")
         return result.stdout
 
-    def on(self, host, cpu, *command):
-        return [self.softib, "exec", "-f", "bench", host, "--", "taskset", "-c", str(cpu), *command]
+    def at(self, end, *command):
+        """The command on the host of servers (0, on processor 0) or of clients (1)."""
+        fabric, host = self.places[end]
+        return [self.softib, "exec", "-f", fabric, host, "--", "taskset", "-c", str(end), *command]
 
     def pair(self, server, client, port):
         """Runs a server and its client; returns the client's output."""
@@ -61,7 +64,7 @@ class Bench:
     def perftest(self, program, *arguments):
         self.port += 1
         command = [program, "-d", "mlx5_0", "-F", "-p", str(self.port), *arguments]
-        output = self.pair(self.on("h0", 0, *command), self.on("h1", 1, *command, "localhost"), self.port)
+        output = self.pair(self.at(0, *command), self.at(1, *command, "localhost"), self.port)
         rows = [line.split() for line in output.splitlines() if re.match(r"^\s*\d+\s+\d+\s", line)]
         if len(rows) != 1:
             raise RuntimeError(f"no result from {' '.join(command)}:\n{output}")
@@ -177,7 +180,7 @@ def measure(b):
 
 def verbs(b, *arguments, prefix=()):
     env = ["env", "SOFTIB_HOST=h0,h1"]
-    return b.call(*b.on("h0", 0, *env, *prefix, str(b.build / "bench" / "bench_verbs"), *arguments), timeout=600)
+    return b.call(*b.at(0, *env, *prefix, str(b.build / "bench" / "bench_verbs"), *arguments), timeout=600)
 
 
 def many_qps(b, count):

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/check.h"
+#include "core/trunk/nh.h"
 
 namespace softib::trunk {
 
@@ -27,26 +28,6 @@ Sealer::Sealer(const SipKey& key) {
     }
 }
 
-std::uint64_t Sealer::hash_block(const std::uint8_t* at, std::size_t bytes) const {
-    std::uint64_t sum = 0;
-    const auto add = [&](std::uint64_t pair, std::size_t i) {
-        sum += std::uint64_t{static_cast<std::uint32_t>(pair) + words_[i]} *
-               (static_cast<std::uint32_t>(pair >> 32) + words_[i + 1]);
-    };
-    std::size_t done = 0;
-    for (; done + 8 <= bytes; done += 8) {
-        std::uint64_t pair = 0;
-        std::memcpy(&pair, at + done, sizeof pair);
-        add(pair, done / 4);
-    }
-    if (done < bytes) {
-        std::uint64_t pair = 0;
-        std::memcpy(&pair, at + done, bytes - done);
-        add(pair, done / 4);
-    }
-    return sum;
-}
-
 std::uint64_t Sealer::seal(std::span<const std::uint8_t, 40> header,
                            std::span<const std::uint8_t> body) const {
     SOFTIB_CHECK(body.size() <= kDatagramBytesMax);
@@ -60,7 +41,7 @@ std::uint64_t Sealer::seal(std::span<const std::uint8_t, 40> header,
     };
     put(body.size());
     for (std::size_t at = 0; at < body.size(); at += kBlockBytes) {
-        put(hash_block(body.data() + at, std::min(kBlockBytes, body.size() - at)));
+        put(nh(body.subspan(at, std::min(kBlockBytes, body.size() - at)), words_));
     }
     return siphash(key_, std::span(all).first(used));
 }

@@ -3,8 +3,7 @@
 
 // The seal of a trunk's datagram: 64 bits that only who has the key can make, over all its bytes.
 // A packet has kilobytes and a processor better things to do, so they are first hashed block by
-// block with secret words (NH, as in UMAC: two datagrams that differ have equal hashes with a
-// probability of 2^-32 at most), and SipHash is of the header and these hashes.
+// block with secret words (nh.h), and SipHash is of the header and these hashes.
 
 #include <array>
 #include <cstdint>
@@ -26,8 +25,6 @@ class Sealer {
 
   private:
     static constexpr std::size_t kBlockBytes = 1024;
-
-    std::uint64_t hash_block(const std::uint8_t* at, std::size_t bytes) const;
 
     SipKey key_;
     std::array<std::uint32_t, kBlockBytes / 4> words_;

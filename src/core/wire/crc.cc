@@ -37,6 +37,7 @@ class Crc {
             std::memcpy(&word, bytes.data() + i, kStep);
             word ^= state_;
             T next = 0;
+#pragma GCC unroll 8
             for (std::size_t k = 0; k < kStep; ++k) {
                 next = static_cast<T>(next ^ kTables[kStep - 1 - k][word >> (8 * k) & 0xFF]);
             }
@@ -108,12 +109,14 @@ class Masked {
 }  // namespace
 
 std::uint32_t icrc(std::span<const std::uint8_t> packet) {
-    Masked headers(packet);
-    std::size_t bth = Lrh::kBytes;
-    if ((headers[1] & 0x03) == static_cast<std::uint8_t>(LinkNextHeader::kGlobal)) {
+    const bool global =
+        packet.size() > 1 &&
+        (packet[1] & 0x03) == static_cast<std::uint8_t>(LinkNextHeader::kGlobal);
+    const std::size_t bth = Lrh::kBytes + (global ? Grh::kBytes : 0);
+    Masked headers(packet.first(std::min(packet.size(), bth + Bth::kBytes)));
+    if (global) {
         headers.set_all(0, Lrh::kBytes);
         headers.set_route(Lrh::kBytes);
-        bth += Grh::kBytes;
     } else {
         headers.set(0, 0xF0);
     }

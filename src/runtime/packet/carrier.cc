@@ -29,6 +29,8 @@ constexpr std::uint32_t kEventsAtOnce = 512;
 constexpr std::uint64_t kSettleNs = 500'000'000;  ///< See Engine::settle_credits.
 constexpr std::uint64_t kCountsNs = 20'000'000;
 constexpr std::uint64_t kSpinNs = 50'000;
+/// Who is at the other end has a processor of his own, and each sleep costs him and us.
+constexpr std::uint64_t kSpinTrunkNs = 200'000;
 
 sim::PlantConfig plant_config() {
     return {.data_vls = kDataVls,
@@ -63,7 +65,7 @@ class Carrier {
             }
             trunks_ = std::move(*wire);
             adapters_.set_trunks(trunks_.get());
-            spin_ns_ = kSpinNs;  // Who is at the other end has a processor of his own.
+            spin_ns_ = kSpinTrunkNs;
         }
         if (arena_.header->link_layer != live::LinkLayer::kEthernet) {
             return {};

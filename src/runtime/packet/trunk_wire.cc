@@ -17,8 +17,8 @@ namespace softib::packet {
 namespace {
 
 /// From here on the far end takes no packets,
-constexpr std::size_t kOutBytesFull = 2 << 20;
-constexpr sim::TimePs kPausePs = 200'000'000;
+constexpr std::size_t kOutBytesFull = 512 << 10;
+constexpr sim::TimePs kPausePs = 50'000'000;
 /// and those that come nevertheless are lost from here on.
 constexpr std::size_t kOutBytesMax = 16 << 20;
 constexpr std::uint32_t kEnteringMax = 256;
