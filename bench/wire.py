@@ -18,7 +18,7 @@ from run import bench_main, verdict
 GIDS = ("-x", "0")
 TCP_RATIO_MIN = 1.0
 PACKET_GBPS_MIN = 1.5
-PROGRAMS = ("ib_write_bw", "ib_send_bw", "ib_read_bw")
+PROGRAMS = ("ib_write_bw", "ib_send_bw", "ib_send_bw -e", "ib_read_bw")
 LATENCY_BYTES = "8"
 
 
@@ -83,7 +83,7 @@ def measure(bench, base):
                 bench.record("tcp latency", bench.tcp("tcp_lat", "-m", LATENCY_BYTES) * 1e-3)
                 for program in PROGRAMS:
                     bench.record(f"{way} {program}",
-                                 bench.bandwidth(program, *words, "-s", "65536", "-n", "10000")[0])
+                                 bench.bandwidth(*program.split(), *words, "-s", "65536", "-n", "10000")[0])
                 bench.record(f"{way} latency",
                              bench.latency_us("ib_write_lat", *words, "-s", LATENCY_BYTES, "-n", "2000"))
 
@@ -95,7 +95,7 @@ def report(bench):
              "Written by `bench/wire.py` (`make bench`): two hosts and packets of 4096 bytes, over a switch of a fabric",
              "(`--data-path packet`), over a trunk between two fabrics (`--trunk`) or as RoCEv2 (`--link-layer ethernet`),",
              "the last two in UDP datagrams on the loopback interface. A trunk has a process at either end; on two cores",
-             "they share one while the client spins on the other.", "",
+             "they share one while the client spins on the other. With `-e` it sleeps until something is complete.", "",
              f"Medians over {bench.rounds} interleaved rounds, extremes in brackets; goals are held against the best rounds.", "",
              f"Machine: {cpu}, {os.cpu_count()} cores, Linux {platform.release()}. Load average {bench.load:.1f} before,",
              f"{os.getloadavg()[0]:.1f} at the end; alone it would be about 2 at the end.", "",
