@@ -143,6 +143,16 @@ def pingpong(server, client, *words, program="ibv_rc_pingpong"):
     return across(server, client, lambda port: [program, *DEVICE, "-c", "-p", str(port), *words])
 
 
+def despite_loss(run):
+    """Again where all data came, but not the last acknowledgement: who would send that once more is gone."""
+    for left in reversed(range(4)):
+        try:
+            return run()
+        except Failure as failure:
+            if left == 0 or "retry counter exceeded" not in str(failure):
+                raise
+
+
 def perftest(server, client, line):
     program, *words = line.split()
     return across(server, client, lambda port: [program, *DEVICE, "-F", "-p", str(port), *words])
@@ -178,7 +188,7 @@ def lossy(a, b):
     link = ["fault", "-f", a.name, f"sw0:{port}"]
     a.command(*link, "--drop", "1%").check()
     try:
-        sent = sends()
+        sent = despite_loss(sends)
     finally:
         a.command(*link, "--clear").check()
     expect(sent > 1.005 * needed, f"{sent} packets where {needed} are needed: nothing was sent again")
@@ -259,7 +269,7 @@ def main():
                 report.case(how, "ibv_rc_pingpong back", lambda: pingpong(b, a, "-s", "1048576", "-n", "50"))
                 report.case(how, "ibv_ud_pingpong", lambda: pingpong(a, b, program="ibv_ud_pingpong"))
                 for line in ("ib_write_bw -s 65536 -n 1000", "ib_send_bw -n 1000", "ib_read_bw -n 500",
-                             "ib_write_bw -b -q 4 -n 200"):
+                             "ib_write_bw -b -q 4 -n 200", "ib_write_bw -q 32 -n 200"):
                     report.case(how, line, lambda line=line: perftest(a, b, line))
                 report.case(how, "a cable that loses packets", lambda: lossy(a, b))
                 report.case(how, "the other side dies", lambda: peer_dies(a, b))

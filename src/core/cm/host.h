@@ -127,6 +127,7 @@ class Host {
     void pump(std::uint64_t now_ns);
 
     // host_routes.cc: addresses and paths.
+    bool is_in_subnet(const Address& address) const;
     int resolve_addr(Id& id, const Command& command);
     int resolve_route(Id& id, const Command& command, std::uint64_t now_ns);
     int set_route(Id& id, const Command& command);

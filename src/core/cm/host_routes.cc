@@ -36,6 +36,15 @@ PKey Host::default_pkey(std::uint32_t port) const {
     return table.empty() ? kPKeyDefaultFull : table.front();
 }
 
+/// Whether it looks like a GID of the subnet that this host is in.
+bool Host::is_in_subnet(const Address& address) const {
+    const auto port = default_port();
+    constexpr std::ptrdiff_t kPrefixBytes = 8;
+    return address.family == Family::kIp6 && port &&
+           std::equal(address.bytes.bytes.begin(), address.bytes.bytes.begin() + kPrefixBytes,
+                      surroundings_.port(*port).gid.bytes.begin());
+}
+
 int Host::resolve_addr(Id& id, const Command& command) {
     const Address destination = plain(command.destination);
     if (!is_ip(destination) && destination.family != Family::kIb) {
@@ -65,6 +74,8 @@ int Host::resolve_addr(Id& id, const Command& command) {
             port = port ? port : default_port();
             gid = port ? std::optional(surroundings_.port(*port).gid) : std::nullopt;
             to_self = true;
+        } else if (!gid && is_in_subnet(destination)) {
+            gid = destination.bytes;  // Of a port that only the subnet's manager knows.
         }
     }
     if (gid && !port) {

@@ -96,6 +96,36 @@ TEST(CmHost, UnknownAddressIsAnEvent) {
     EXPECT_EQ(pair.execute(pair.a, resolve).status, 0);
     ASSERT_EQ(pair.a.count(EventType::kAddrError), 1U);
     EXPECT_EQ(pair.a.last(EventType::kAddrError)->status, -EHOSTUNREACH);
+
+    resolve = pair.command(Operation::kResolveAddr, pair.create(pair.a));
+    resolve.destination.family = Family::kIp6;
+    resolve.destination.bytes = pair.b.surroundings.port(0).gid;
+    resolve.destination.bytes.bytes[7] ^= 1;  // Of another subnet.
+    pair.execute(pair.a, resolve);
+    EXPECT_EQ(pair.a.count(EventType::kAddrError), 2U);
+}
+
+TEST(CmHost, GidThatOnlyTheManagerKnowsIsAnAddress) {
+    TestPair pair;
+    be_polite(pair);
+    Command resolve = pair.command(Operation::kResolveAddr, pair.create(pair.a));
+    const IdHandle id = resolve.id;
+    resolve.destination.family = Family::kIp6;
+    resolve.destination.bytes = pair.b.surroundings.port(0).gid;
+    resolve.destination = with_port(resolve.destination, kPort);
+    const IdHandle listener = pair.create(pair.b);
+    Address any;
+    any.family = Family::kIp6;
+    ASSERT_EQ(pair.bind(pair.b, listener, with_port(any, kPort)), 0);
+    ASSERT_EQ(pair.listen(pair.b, listener), 0);
+    ASSERT_FALSE(pair.a.surroundings.find_port(resolve.destination));
+    pair.execute(pair.a, resolve);
+    EXPECT_EQ(pair.a.count(EventType::kAddrResolved), 1U);
+    Command route = pair.command(Operation::kResolveRoute, id);
+    route.timeout_ms = 1000;
+    pair.execute(pair.a, route);
+    EXPECT_EQ(pair.connect(pair.a, id), 0);
+    EXPECT_EQ(pair.b.count(EventType::kEstablished), 1U);
 }
 
 TEST(CmHost, ConnectsToItself) {
