@@ -15,7 +15,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from captures import Capture, expect, icrc_is_right, packets_of, vcrc_is_right, write_bw
-from softib_test import Fabric, Report, need_programs
+from softib_test import Fabric, Report, despite_loss, need_programs
 
 FLAGS = ("--hosts", "2")
 VL15 = 15  # A manager may look at the fabric meanwhile.
@@ -79,17 +79,29 @@ def with_fault(fabric, words, action):
 
 def lossy(fabric):
     before = counters_of(fabric, 1, 1)["PortXmitPkts"]
-    with_fault(fabric, ["--drop", "1%"], lambda: pingpong(fabric, "-n", "300", "-s", "65536"))
+    with_fault(fabric, ["--drop", "1%"], lambda: despite_loss(lambda: pingpong(fabric, "-n", "300", "-s", "65536")))
     sent = counters_of(fabric, 1, 1)["PortXmitPkts"] - before
     expect(sent > 300 * 16 * 1.005, f"{sent} packets: nothing was sent again")
 
 
 def broken(fabric):
     before = counters_of(fabric, 1, 1)
-    with_fault(fabric, ["--corrupt", "0.01"], lambda: pingpong(fabric, "-n", "300", "-s", "65536"))
+    with_fault(fabric, ["--corrupt", "0.01"], lambda: despite_loss(lambda: pingpong(fabric, "-n", "300", "-s", "65536")))
     after = counters_of(fabric, 1, 1)
     expect(after["PortRcvErrors"] > before["PortRcvErrors"], f"{before}\n{after}")
     expect(after["SymbolErrorCounter"] > before["SymbolErrorCounter"], f"{before}\n{after}")
+
+
+def lossy_for_managers(fabric):
+    """From h1 over the switch to h0, whose cable it is."""
+    def asks():
+        return fabric.run("h1", ["smpquery", "-D", "-t", "100", "nodeinfo", "0,1,1"])
+
+    asks().check()
+    for words in (["--drop", "1"], ["--corrupt", "1"]):
+        result = with_fault(fabric, words, asks)
+        expect(result.status != 0 and "query failed" in result.output, str(result))
+    asks().check()
 
 
 def delayed(fabric):
@@ -158,6 +170,7 @@ def main():
             report.case("softib capture", "a port, to a pipe", lambda: captured_port(fabric, scratch))
             report.case("softib fault", "--drop", lambda: lossy(fabric))
             report.case("softib fault", "--corrupt", lambda: broken(fabric))
+            report.case("softib fault", "management packets", lambda: lossy_for_managers(fabric))
             report.case("softib fault", "--delay", lambda: delayed(fabric))
             report.case("softib fault", "--rate", lambda: limited(fabric))
             report.case("softib fault", "shown and refused", lambda: listed(fabric))

@@ -13,7 +13,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from captures import Capture, expect
-from softib_test import Fabric, Report, need_programs
+from softib_test import Fabric, Report, despite_loss, need_programs
 
 FLAGS = ("--hosts", "2", "--link-layer", "ethernet", "--roce-address-base", f"127.{random.randrange(60, 250)}.0.0")
 ROUNDS, PACKETS = 200, 16
@@ -54,7 +54,7 @@ def with_fault(fabric, *words):
     clean = sent(fabric) - before
     fabric.command("fault", "-f", fabric.name, "h0:1", *words).check()
     before = sent(fabric)
-    pingpong(fabric)
+    despite_loss(lambda: pingpong(fabric))
     fabric.command("fault", "-f", fabric.name, "h0:1", "--clear").check()
     more = sent(fabric) - before
     expect(more > clean + ROUNDS * PACKETS // 200, f"{more} packets, without faults {clean}")

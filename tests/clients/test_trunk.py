@@ -16,7 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from softib_test import Fabric, Failure, Program, Report, free_port, need_programs
+from softib_test import Fabric, Failure, Program, Report, despite_loss, free_port, need_programs
 
 PORT = random.randrange(20000, 30000)
 DEVICE = ["-d", "mlx5_0"]
@@ -141,16 +141,6 @@ def across(server, client, command, timeout_s=120):
 
 def pingpong(server, client, *words, program="ibv_rc_pingpong"):
     return across(server, client, lambda port: [program, *DEVICE, "-c", "-p", str(port), *words])
-
-
-def despite_loss(run):
-    """Again where all data came, but not the last acknowledgement: who would send that once more is gone."""
-    for left in reversed(range(4)):
-        try:
-            return run()
-        except Failure as failure:
-            if left == 0 or "retry counter exceeded" not in str(failure):
-                raise
 
 
 def perftest(server, client, line):

@@ -14,8 +14,8 @@ import tempfile
 import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from softib_test import Fabric, Report, free_port, need_programs
-from test_trunk import DEVICE, across, despite_loss, eventually, expect, make_key, pingpong
+from softib_test import Fabric, Report, despite_loss, free_port, need_programs
+from test_trunk import DEVICE, across, eventually, expect, make_key, pingpong
 
 CHANNELS = 2  # Packets and management have a port each.
 

@@ -89,9 +89,9 @@ void Mesh::arrive(const Outbound& inbound, std::uint64_t now_ns) {
     const End at = peer({inbound.node, 1});
     const bool directed = class_of(inbound.packet) == MgmtClass::kSubnDirectedRoute;
     if (at.node != kNoNode && nodes_[at.node].powered && (directed || inbound.by_lid) &&
-        link_up(nodes_[at.node].node, at.port, is_subnet(inbound.packet))) {
+        link_up(nodes_[at.node].node, at.port, is_subnet(inbound.packet)) &&
         pass_cable({inbound.node, 1}, 0, &inbound.packet, is_subnet(inbound.packet),
-                   !inbound.by_lid);
+                   !inbound.by_lid)) {
         carry({at, inbound.packet, inbound.by_lid}, now_ns);
     }
 }
@@ -218,13 +218,15 @@ std::optional<End> Mesh::route(End from, Lid dlid, bool on_vl15) const {
     return walk(from, dlid, on_vl15, nullptr, refused);
 }
 
-End Mesh::pass_cable(End from, std::uint8_t in, const Packet* packet, bool on_vl15,
-                     bool directed) const {
+std::optional<End> Mesh::pass_cable(End from, std::uint8_t in, const Packet* packet, bool on_vl15,
+                                    bool directed) const {
     const End to = peer(from);
-    if (watcher_ != nullptr && packet != nullptr) {
+    if (cables_ != nullptr && packet != nullptr) {
         const std::uint8_t vl =
             on_vl15 ? wire::kVlManagement : nodes_[from.node].node.vl(in, from.port, packet->sl);
-        watcher_->passes({to, vl, directed, *packet});
+        if (!cables_->passes({from, to, vl, directed, *packet})) {
+            return std::nullopt;
+        }
     }
     return to;
 }
@@ -245,7 +247,11 @@ std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, const Packet* pa
         if (!can_send(at, on_vl15)) {
             return std::nullopt;
         }
-        at = pass_cable(at, 0, packet, on_vl15, false);
+        const auto next = pass_cable(at, 0, packet, on_vl15, false);
+        if (!next) {
+            return std::nullopt;
+        }
+        at = *next;
     }
     for (std::uint32_t hops = 0; hops < kHopsMax; ++hops) {
         if (nodes_[at.node].outside) {
@@ -273,7 +279,11 @@ std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, const Packet* pa
             refused = {{at.node, out}, false};
             return std::nullopt;
         }
-        at = pass_cable({at.node, out}, at.port, packet, on_vl15, false);
+        const auto next = pass_cable({at.node, out}, at.port, packet, on_vl15, false);
+        if (!next) {
+            return std::nullopt;
+        }
+        at = *next;
     }
     return std::nullopt;
 }
@@ -350,16 +360,21 @@ std::optional<Mesh::Travelling> Mesh::pass_directed(Travelling t, std::uint64_t 
     const RouteStep step = step_directed_route(t.packet.mad, t.at.port, node.is_switch(),
                                                node.port_count());
     switch (step.kind) {
-        case RouteStep::kForward:
+        case RouteStep::kForward: {
             if (!can_send({t.at.node, step.port}, true)) {
                 return std::nullopt;
             }
-            t.at = pass_cable({t.at.node, step.port}, 0, &t.packet, true, true);
+            const auto next = pass_cable({t.at.node, step.port}, 0, &t.packet, true, true);
+            if (!next) {
+                return std::nullopt;
+            }
+            t.at = *next;
             if (nodes_[t.at.node].outside) {
                 outbound_.push_back({t.at.node, false, t.packet});
                 return std::nullopt;
             }
             return t;
+        }
         case RouteStep::kByLid: {
             const wire::Smp<const std::uint8_t> smp(t.packet.mad);
             t.packet.dlid = smp.direction() ? smp.dr_slid() : smp.dr_dlid();

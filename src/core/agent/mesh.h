@@ -44,18 +44,21 @@ struct NodeChange {
     Change change;
 };
 
-/// A packet that has passed a cable, as the port at its end sees it.
+/// A packet on a cable, as the port at its end sees it.
 struct Passage {
+    End from;
     End to;
     std::uint8_t vl = 0;
     bool directed = false;  ///< By the ports that it names; else by LID.
     const Packet& packet;
 };
 
-class CableWatcher {
+/// What happens between ports; with none nothing does.
+class Cables {
   public:
-    virtual ~CableWatcher() = default;
-    virtual void passes(const Passage& passage) = 0;
+    virtual ~Cables() = default;
+    /// Whether the packet arrives.
+    virtual bool passes(const Passage& passage) = 0;
 };
 
 class Mesh {
@@ -63,8 +66,8 @@ class Mesh {
     /// `counters` outlives the mesh.
     explicit Mesh(CounterSource& counters) : counters_(counters) {}
 
-    /// Sees everything on every cable, and outlives the mesh.
-    void set_watcher(CableWatcher* watcher) { watcher_ = watcher; }
+    /// They outlive the mesh.
+    void set_cables(Cables* cables) { cables_ = cables; }
 
     NodeId add(NodeSpec spec);
     void connect(End a, End b);
@@ -138,9 +141,9 @@ class Mesh {
     };
     std::optional<End> walk(End from, Lid dlid, bool on_vl15, const Packet* packet,
                             std::optional<Refusal>& refused) const;
-    /// From a port of the node that it came into by `in`, over the cable there.
-    End pass_cable(End from, std::uint8_t in, const Packet* packet, bool on_vl15,
-                   bool directed) const;
+    /// From a port of the node that it came into by `in`, over the cable there, unless it is lost.
+    std::optional<End> pass_cable(End from, std::uint8_t in, const Packet* packet, bool on_vl15,
+                                  bool directed) const;
     std::optional<wire::MadBytes> ask_agents(End at, const wire::MadBytes& request,
                                              std::uint64_t now_ns);
     bool accepts(End at, Packet& packet);
@@ -148,7 +151,7 @@ class Mesh {
     void train(End end);
 
     CounterSource& counters_;
-    CableWatcher* watcher_ = nullptr;
+    Cables* cables_ = nullptr;
     std::vector<Entry> nodes_;
     PerfAgent perf_;
     std::deque<Delivery> deliveries_;

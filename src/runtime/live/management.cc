@@ -19,11 +19,11 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
       mesh_(agent::make_mesh(fabric, *this)),
       lid_file_(options.lid_file),
       writer_(arena, events, place_nodes(fabric)),
-      watch_(arena, writer_.places()),
+      cables_(arena, writer_.places()),
       hca_nodes_(arena.header->hcas, agent::kNoNode),
       switch_nodes_(arena.header->switches, agent::kNoNode) {
     if (is_packet_path(arena)) {
-        mesh_.set_watcher(&watch_);
+        mesh_.set_cables(&cables_);
     }
     for (agent::NodeId i = 0; i < mesh_.size(); ++i) {
         const NodeRef& place = writer_.place(i);

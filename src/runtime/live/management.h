@@ -22,7 +22,7 @@
 #include "runtime/live/arena_writer.h"
 #include "runtime/live/channel.h"
 #include "runtime/live/lid_file.h"
-#include "runtime/live/mad_watch.h"
+#include "runtime/live/mad_cables.h"
 #include "runtime/live/protocol.h"
 
 namespace softib::live {
@@ -100,7 +100,7 @@ class Management final : public agent::CounterSource {
     agent::Mesh mesh_;
     LidFile lid_file_;
     ArenaWriter writer_;  // After the mesh it reads.
-    MadWatch watch_;
+    MadCables cables_;
     std::vector<agent::NodeId> hca_nodes_;
     struct Violations {
         std::uint64_t pkeys = 0;

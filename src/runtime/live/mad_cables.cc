@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "runtime/live/mad_watch.h"
+#include "runtime/live/mad_cables.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/hca/context.h"
@@ -40,7 +41,31 @@ wire::PacketHeaders headers_of(const agent::Passage& passage) {
 
 }  // namespace
 
-void MadWatch::passes(const agent::Passage& passage) {
+bool MadCables::passes(const agent::Passage& passage) {
+    if (is_lost(passage.from)) {
+        return false;
+    }
+    show(passage);
+    return true;
+}
+
+/// A broken one is lost at the next port, which sees that its checksum is wrong.
+bool MadCables::is_lost(agent::End from) {
+    const NodeRef& place = places_[from.node];
+    const LinkFaults* faults = nullptr;
+    if (place.kind == NodeRef::kHca) {
+        faults = &arena_.hcas[place.index].faults;
+    } else if (place.kind == NodeRef::kSwitch) {
+        faults = &arena_.switch_ports[arena_.switches[place.index].port_first + from.port].faults;
+    } else {
+        return false;
+    }
+    const std::uint32_t ppm = faults->lost_ppm.load(std::memory_order_relaxed) +
+                              faults->broken_ppm.load(std::memory_order_relaxed);
+    return ppm != 0 && prng_.chance(std::min(ppm, 1'000'000U), 1'000'000);
+}
+
+void MadCables::show(const agent::Passage& passage) {
     const NodeRef& place = places_[passage.to.node];
     std::uint32_t taps = 0;
     if (place.kind == NodeRef::kHca) {
