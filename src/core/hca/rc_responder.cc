@@ -110,11 +110,13 @@ void RcResponder::accept_message(const wire::PacketHeaders& headers, wire::Opera
     }
 }
 
-RcResponder::Resource& RcResponder::next_resource() {
-    Resource& resource = resources_[resource_next_];
+const RcResponder::Resource& RcResponder::keep(const Resource& resource) {
+    Resource& kept = resources_[resource_next_];
     resource_next_ = (resource_next_ + 1) % core_.attr.max_dest_rd_atomic;
-    resource = {};
-    return resource;
+    kept = resource;
+    advance(kept.psns);
+    finish_message();
+    return kept;
 }
 
 void RcResponder::accept_read(const wire::PacketHeaders& headers) {
@@ -128,15 +130,12 @@ void RcResponder::accept_read(const wire::PacketHeaders& headers) {
         refuse(Fault::kRemoteAccess, headers.bth.psn);
         return;
     }
-    Resource& resource = next_resource();
-    resource.kind = Resource::Kind::kRead;
-    resource.psn = headers.bth.psn;
-    resource.psns = packets_of(reth.dma_len, core_.mtu);
-    resource.addr = reth.va;
-    resource.rkey = reth.r_key;
-    resource.length = reth.dma_len;
-    advance(resource.psns);
-    finish_message();
+    const Resource& resource = keep({.kind = Resource::Kind::kRead,
+                                     .psn = headers.bth.psn,
+                                     .psns = packets_of(reth.dma_len, core_.mtu),
+                                     .addr = reth.va,
+                                     .rkey = reth.r_key,
+                                     .length = reth.dma_len});
     say({.kind = Response::Kind::kRead,
          .psn = resource.psn,
          .psns = resource.psns,
@@ -163,20 +162,17 @@ void RcResponder::accept_atomic(const wire::PacketHeaders& headers, wire::Operat
         refuse(Fault::kRemoteOperational, headers.bth.psn);
         return;
     }
-    Resource& resource = next_resource();
-    resource.kind = Resource::Kind::kAtomic;
-    resource.psn = headers.bth.psn;
-    resource.psns = 1;
-    resource.addr = eth.va;
-    resource.rkey = eth.r_key;
-    resource.operands = operands;
-    resource.original = *original;
-    advance(1);
-    finish_message();
+    keep({.kind = Resource::Kind::kAtomic,
+          .psn = headers.bth.psn,
+          .psns = 1,
+          .addr = eth.va,
+          .rkey = eth.r_key,
+          .operands = operands,
+          .original = *original});
     say({.kind = Response::Kind::kAtomic,
-         .psn = resource.psn,
+         .psn = headers.bth.psn,
          .psns = 1,
-         .original = resource.original});
+         .original = *original});
 }
 
 /// Eight bytes that appear at once, answered like a READ of nothing, in its order and by its
@@ -199,15 +195,12 @@ void RcResponder::accept_atomic_write(const wire::PacketHeaders& headers, const 
         refuse(Fault::kRemoteOperational, headers.bth.psn);
         return;
     }
-    Resource& resource = next_resource();
-    resource.kind = Resource::Kind::kAtomicWrite;
-    resource.psn = headers.bth.psn;
-    resource.psns = 1;
-    resource.addr = reth.va;
-    resource.rkey = reth.r_key;
-    advance(1);
-    finish_message();
-    say({.kind = Response::Kind::kRead, .psn = resource.psn, .psns = 1});
+    keep({.kind = Resource::Kind::kAtomicWrite,
+          .psn = headers.bth.psn,
+          .psns = 1,
+          .addr = reth.va,
+          .rkey = reth.r_key});
+    say({.kind = Response::Kind::kRead, .psn = headers.bth.psn, .psns = 1});
 }
 
 /// Not ready is no error; all else is, and ends the connection (IBA vol. 1, 9.9.3).

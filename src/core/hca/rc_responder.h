@@ -77,7 +77,8 @@ class RcResponder {
     void finish_message() { msn_ = add24(msn_, 1); }
     void refuse(Fault fault, Psn psn);
     void out_of_sequence();
-    Resource& next_resource();
+    /// It is kept for duplicates of the request, whose PSNs it has from now on.
+    const Resource& keep(const Resource& resource);
 
     // rc_responder_duplicate.cc
     void handle_duplicate(const wire::PacketHeaders& headers, wire::Operation operation);
