@@ -81,7 +81,24 @@ class Patience {
     std::int64_t end_ns_;
 };
 
-struct Rsocket {
+/// What a socket has of the fabric.
+struct SocketQueue {
+    rdma_cm_id* id = nullptr;
+    ibv_comp_channel* completions = nullptr;
+    ibv_cq* cq = nullptr;
+    std::uint8_t* memory = nullptr;  ///< Slots to send from, then slots to receive into.
+    std::size_t memory_bytes = 0;
+    ibv_mr* mr = nullptr;
+    std::uint64_t free_sends = 0;  ///< A bit per slot.
+};
+
+/// Memory of so many bytes, registered, and a channel of completions that never waits; false and
+/// errno: some are missing. It has its id.
+bool fill_queue(SocketQueue& queue, std::size_t memory_bytes);
+/// Gives all of it back, with its queue pair.
+void close_queue(const SocketQueue& queue);
+
+struct Rsocket : SocketQueue {
     std::mutex mutex;
     std::condition_variable changed;
     bool somebody_waits = false;
@@ -97,12 +114,6 @@ struct Rsocket {
     int error = 0;
     int type = 0;
     rdma_event_channel* channel = nullptr;
-    rdma_cm_id* id = nullptr;
-    ibv_comp_channel* completions = nullptr;
-    ibv_cq* cq = nullptr;
-    std::uint8_t* memory = nullptr;  ///< Slots to send from, then slots to receive into.
-    ibv_mr* mr = nullptr;
-    std::uint64_t free_sends = 0;  ///< A bit per slot.
     std::uint32_t sends_under_way = 0;
     std::uint32_t credits = 0;  ///< Receives of theirs that we may use.
     std::uint32_t owed = 0;     ///< Receives of ours to give back.

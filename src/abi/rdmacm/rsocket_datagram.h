@@ -37,13 +37,7 @@ bool is_any_address(const Name& name);
 inline constexpr std::uint64_t kDatagramReceive = 1U << 16;  ///< In a request's number.
 
 /// A queue pair at one port of the host, and its memory: slots to send from, then to receive into.
-struct DatagramPort {
-    rdma_cm_id* id = nullptr;
-    ibv_comp_channel* completions = nullptr;
-    ibv_cq* cq = nullptr;
-    std::uint8_t* memory = nullptr;
-    ibv_mr* mr = nullptr;
-    std::uint64_t free_sends = 0;  ///< A bit per slot.
+struct DatagramPort : SocketQueue {
     std::size_t payload_max = 0;
     Name address{};  ///< Of the port, for a socket that is bound to none.
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Addresses of datagram sockets, and the queue pairs by which they send and receive.
-#include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,34 +16,12 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
 constexpr std::uint32_t kSends = 64;
 constexpr std::uint32_t kReceivesPosted = 1024;
 constexpr std::size_t kPacketMax = 4096;
 constexpr std::size_t kStride = kPacketMax + 64;  // With room for the routing header.
 constexpr std::size_t kMemoryBytes = std::size_t{kSends + kReceivesPosted} * kStride;
 constexpr std::size_t kAddressAt = 4;
-
-void close_port(DatagramPort& port) {
-    if (port.id != nullptr && port.id->qp != nullptr) {
-        rdma_destroy_qp(port.id);
-    }
-    if (port.cq != nullptr) {
-        ibv_destroy_cq(port.cq);
-    }
-    if (port.completions != nullptr) {
-        ibv_destroy_comp_channel(port.completions);
-    }
-    if (port.mr != nullptr) {
-        ibv_dereg_mr(port.mr);
-    }
-    if (port.memory != nullptr) {
-        munmap(port.memory, kMemoryBytes);
-    }
-    if (port.id != nullptr) {
-        rdma_destroy_id(port.id);
-    }
-}
 
 bool make_queue_pair(DatagramPort& port) {
     port.cq = ibv_create_cq(port.id->verbs, static_cast<int>(kSends + kReceivesPosted), nullptr,
@@ -82,12 +58,6 @@ bool open_port(DatagramPort& port, rdma_cm_id* at, int ready_fd) {
         rdma_bind_addr(port.id, reinterpret_cast<sockaddr*>(&local)) != 0) {
         return false;
     }
-    port.memory = static_cast<std::uint8_t*>(
-        mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (port.memory == MAP_FAILED) {
-        port.memory = nullptr;
-        return false;
-    }
     ibv_port_attr about{};
     if (const int error = ibv_query_port(port.id->verbs, port.id->port_num, &about); error != 0) {
         errno = error;
@@ -95,10 +65,7 @@ bool open_port(DatagramPort& port, rdma_cm_id* at, int ready_fd) {
     }
     const std::size_t mtu = std::size_t{128} << about.active_mtu;
     port.payload_max = std::min(mtu, kPacketMax) - kNameBytes;
-    port.mr = ibv_reg_mr(port.id->pd, port.memory, kMemoryBytes, kAccess);
-    port.completions = ibv_create_comp_channel(port.id->verbs);
-    if (port.mr == nullptr || port.completions == nullptr ||
-        fcntl(port.completions->fd, F_SETFL, O_NONBLOCK) != 0) {
+    if (!fill_queue(port, kMemoryBytes)) {
         return false;
     }
     epoll_event readable{.events = EPOLLIN, .data = {}};
@@ -178,7 +145,7 @@ void release_datagrams(Datagrams* datagrams) {
         }
     }
     for (DatagramPort& port : datagrams->ports) {
-        close_port(port);
+        close_queue(port);
     }
     close(datagrams->ready_fd);
     delete datagrams;
@@ -195,7 +162,7 @@ DatagramPort* port_at(Datagrams& datagrams, rdma_cm_id* id) {
         return &port;
     }
     const int error = errno;
-    close_port(port);
+    close_queue(port);
     datagrams.ports.pop_back();
     errno = error;
     return nullptr;

@@ -24,7 +24,6 @@ constexpr std::uint32_t kMapBit = 1U << 29;   // The message is a notice of mapp
 constexpr std::uint32_t kCreditsMask = 0xFFFF;
 constexpr std::uint64_t kReceiveTag = 1U << 16;  // In a request's number: a receive.
 constexpr std::uint64_t kControlTag = 2U << 16;  // A message from no slot.
-constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
 constexpr int kResolveTimeoutMs = 5000;
 
 std::uint8_t* receive_slot(const Rsocket& socket, std::uint32_t slot) {
@@ -157,16 +156,7 @@ bool take_completions(Rsocket& socket) {
 }  // namespace
 
 int prepare(Rsocket& socket) {
-    socket.memory = static_cast<std::uint8_t*>(
-        mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (socket.memory == MAP_FAILED) {
-        socket.memory = nullptr;
-        return -1;
-    }
-    socket.mr = ibv_reg_mr(socket.id->pd, socket.memory, kMemoryBytes, kAccess);
-    socket.completions = ibv_create_comp_channel(socket.id->verbs);
-    if (socket.mr == nullptr || socket.completions == nullptr ||
-        fcntl(socket.completions->fd, F_SETFL, O_NONBLOCK) != 0) {
+    if (!fill_queue(socket, kMemoryBytes)) {
         return -1;
     }
     constexpr std::uint32_t kSends = kSlots + kControlSlots;
@@ -198,6 +188,41 @@ int prepare(Rsocket& socket) {
     return 0;
 }
 
+bool fill_queue(SocketQueue& queue, std::size_t memory_bytes) {
+    void* const memory =
+        mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return false;
+    }
+    queue.memory = static_cast<std::uint8_t*>(memory);
+    queue.memory_bytes = memory_bytes;
+    queue.mr = ibv_reg_mr(queue.id->pd, queue.memory, memory_bytes, IBV_ACCESS_LOCAL_WRITE);
+    queue.completions = ibv_create_comp_channel(queue.id->verbs);
+    return queue.mr != nullptr && queue.completions != nullptr &&
+           fcntl(queue.completions->fd, F_SETFL, O_NONBLOCK) == 0;
+}
+
+void close_queue(const SocketQueue& queue) {
+    if (queue.id != nullptr && queue.id->qp != nullptr) {
+        rdma_destroy_qp(queue.id);
+    }
+    if (queue.cq != nullptr) {
+        ibv_destroy_cq(queue.cq);
+    }
+    if (queue.completions != nullptr) {
+        ibv_destroy_comp_channel(queue.completions);
+    }
+    if (queue.mr != nullptr) {
+        ibv_dereg_mr(queue.mr);
+    }
+    if (queue.memory != nullptr) {
+        munmap(queue.memory, queue.memory_bytes);
+    }
+    if (queue.id != nullptr) {
+        rdma_destroy_id(queue.id);
+    }
+}
+
 void release(Rsocket& socket) {
     if (socket.datagrams != nullptr) {
         release_datagrams(socket.datagrams);
@@ -207,27 +232,10 @@ void release(Rsocket& socket) {
         rdma_ack_cm_event(socket.request);
         rdma_destroy_id(unseen);
     }
-    if (socket.id != nullptr && socket.id->qp != nullptr) {
-        rdma_destroy_qp(socket.id);
-    }
-    if (socket.cq != nullptr) {
-        ibv_destroy_cq(socket.cq);
-    }
-    if (socket.completions != nullptr) {
-        ibv_destroy_comp_channel(socket.completions);
-    }
     for (const LocalMap& map : socket.maps) {
         ibv_dereg_mr(map.mr);
     }
-    if (socket.mr != nullptr) {
-        ibv_dereg_mr(socket.mr);
-    }
-    if (socket.memory != nullptr) {
-        munmap(socket.memory, kMemoryBytes);
-    }
-    if (socket.id != nullptr) {
-        rdma_destroy_id(socket.id);
-    }
+    close_queue(socket);
     if (socket.channel != nullptr) {
         rdma_destroy_event_channel(socket.channel);
     }

@@ -99,23 +99,55 @@ int start_poll(ibv_cq_ex* base, ibv_poll_cq_attr* attr) {
     return ENOENT;
 }
 
-int next_poll(ibv_cq_ex* base) { return take(of(base)) ? 0 : ENOENT; }
-void end_poll(ibv_cq_ex* base) { of(base).core->unlock(); }
+int next_poll(ibv_cq_ex* base) {
+    return take(of(base)) ? 0 : ENOENT;
+}
+void end_poll(ibv_cq_ex* base) {
+    of(base).core->unlock();
+}
 
-ibv_wc_opcode read_opcode(ibv_cq_ex* c) { return static_cast<ibv_wc_opcode>(of(c).current.opcode); }
-std::uint32_t read_vendor_err(ibv_cq_ex*) { return 0; }
-std::uint32_t read_byte_len(ibv_cq_ex* c) { return of(c).current.byte_len; }
-__be32 read_imm_data(ibv_cq_ex* c) { return of(c).current.imm_or_rkey; }
-std::uint32_t read_qp_num(ibv_cq_ex* c) { return of(c).current.qpn; }
-std::uint32_t read_src_qp(ibv_cq_ex* c) { return of(c).current.src_qpn; }
-unsigned int read_wc_flags(ibv_cq_ex* c) { return of(c).current.flags; }
-std::uint32_t read_slid(ibv_cq_ex* c) { return of(c).current.slid; }
-std::uint8_t read_sl(ibv_cq_ex* c) { return of(c).current.sl; }
-std::uint8_t read_dlid_path_bits(ibv_cq_ex* c) { return of(c).current.path_bits; }
-std::uint64_t read_completion_ts(ibv_cq_ex* c) { return of(c).current.timestamp_ns; }
-std::uint16_t read_cvlan(ibv_cq_ex*) { return 0; }
-std::uint32_t read_flow_tag(ibv_cq_ex*) { return 0; }
-void read_tm_info(ibv_cq_ex*, ibv_wc_tm_info* info) { std::memset(info, 0, sizeof *info); }
+ibv_wc_opcode read_opcode(ibv_cq_ex* c) {
+    return static_cast<ibv_wc_opcode>(of(c).current.opcode);
+}
+std::uint32_t read_vendor_err(ibv_cq_ex*) {
+    return 0;
+}
+std::uint32_t read_byte_len(ibv_cq_ex* c) {
+    return of(c).current.byte_len;
+}
+__be32 read_imm_data(ibv_cq_ex* c) {
+    return of(c).current.imm_or_rkey;
+}
+std::uint32_t read_qp_num(ibv_cq_ex* c) {
+    return of(c).current.qpn;
+}
+std::uint32_t read_src_qp(ibv_cq_ex* c) {
+    return of(c).current.src_qpn;
+}
+unsigned int read_wc_flags(ibv_cq_ex* c) {
+    return of(c).current.flags;
+}
+std::uint32_t read_slid(ibv_cq_ex* c) {
+    return of(c).current.slid;
+}
+std::uint8_t read_sl(ibv_cq_ex* c) {
+    return of(c).current.sl;
+}
+std::uint8_t read_dlid_path_bits(ibv_cq_ex* c) {
+    return of(c).current.path_bits;
+}
+std::uint64_t read_completion_ts(ibv_cq_ex* c) {
+    return of(c).current.timestamp_ns;
+}
+std::uint16_t read_cvlan(ibv_cq_ex*) {
+    return 0;
+}
+std::uint32_t read_flow_tag(ibv_cq_ex*) {
+    return 0;
+}
+void read_tm_info(ibv_cq_ex*, ibv_wc_tm_info* info) {
+    std::memset(info, 0, sizeof *info);
+}
 std::uint64_t read_wallclock_ns(ibv_cq_ex* c) {
     timespec t{};
     clock_gettime(CLOCK_REALTIME, &t);
@@ -145,8 +177,8 @@ void set_readers(ibv_cq_ex& c) {
     c.read_completion_wallclock_ns = read_wallclock_ns;
 }
 
-Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_channel* channel, int vector,
-            std::uint64_t wc_flags) {
+Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_channel* channel,
+            int vector, std::uint64_t wc_flags) {
     Context& c = of(context);
     if (vector < 0 || vector >= context->num_comp_vectors || entries == 0 ||
         entries > live::kCqEntriesMax - 1) {
@@ -184,19 +216,20 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
 }
 
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
-    if ((attr->comp_mask & ~static_cast<std::uint32_t>(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)) != 0) {
+    if ((attr->comp_mask & ~static_cast<std::uint32_t>(IBV_CQ_INIT_ATTR_MASK_FLAGS |
+                                                       IBV_CQ_INIT_ATTR_MASK_PD)) != 0) {
         return fail<ibv_cq_ex>(EINVAL);
     }
     if ((attr->wc_flags & ~kWcFlagsKnown) != 0) {
         return fail<ibv_cq_ex>(EOPNOTSUPP);
     }
     if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 &&
-        (attr->flags & ~static_cast<std::uint32_t>(IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)) !=
-            0) {
+        (attr->flags & ~static_cast<std::uint32_t>(IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
+                                                   IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)) != 0) {
         return fail<ibv_cq_ex>(EINVAL);
     }
-    Cq* cq = make_cq(context, attr->cqe, attr->cq_context, attr->channel, static_cast<int>(attr->comp_vector),
-                     attr->wc_flags);
+    Cq* cq = make_cq(context, attr->cqe, attr->cq_context, attr->channel,
+                     static_cast<int>(attr->comp_vector), attr->wc_flags);
     if (cq == nullptr) {
         return nullptr;
     }
@@ -275,8 +308,10 @@ int softib_ibv_destroy_cq(ibv_cq* base) noexcept {
         return EBUSY;
     }
     Registry::get().remove(cq.event_id);
-    wait_acknowledged(base->mutex, base->cond, base->comp_events_completed, cq.comp_events_delivered);
-    wait_acknowledged(base->mutex, base->cond, base->async_events_completed, cq.async_events_delivered);
+    wait_acknowledged(base->mutex, base->cond, base->comp_events_completed,
+                      cq.comp_events_delivered);
+    wait_acknowledged(base->mutex, base->cond, base->async_events_completed,
+                      cq.async_events_delivered);
     if (base->channel != nullptr) {
         pthread_mutex_lock(&base->context->mutex);
         --base->channel->refcnt;

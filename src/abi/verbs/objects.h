@@ -156,20 +156,48 @@ inline Context& of(ibv_context* c) {
 inline bool is_ethernet(ibv_context* c) {
     return of(c).process->arena.header->link_layer == live::LinkLayer::kEthernet;
 }
-inline Device& of(ibv_device* d) { return *reinterpret_cast<Device*>(d); }
-inline Pd& of(ibv_pd* p) { return *reinterpret_cast<Pd*>(p); }
-inline Td& of(ibv_td* t) { return *reinterpret_cast<Td*>(t); }
-inline Mr& of(ibv_mr* m) { return *reinterpret_cast<Mr*>(m); }
-inline Mw& of(ibv_mw* m) { return *reinterpret_cast<Mw*>(m); }
-inline Dm& of(ibv_dm* d) { return *reinterpret_cast<Dm*>(d); }
-inline Channel& of(ibv_comp_channel* c) { return *reinterpret_cast<Channel*>(c); }
-inline Cq& of(ibv_cq* c) { return *reinterpret_cast<Cq*>(c); }
-inline Cq& of(ibv_cq_ex* c) { return *reinterpret_cast<Cq*>(c); }
-inline Srq& of(ibv_srq* s) { return *reinterpret_cast<Srq*>(s); }
-inline Xrcd& of(ibv_xrcd* x) { return *reinterpret_cast<Xrcd*>(x); }
-inline Qp& of(ibv_qp* q) { return *reinterpret_cast<Qp*>(q); }
-inline Qp& of(ibv_qp_ex* q) { return *reinterpret_cast<Qp*>(q); }
-inline Ah& of(ibv_ah* a) { return *reinterpret_cast<Ah*>(a); }
+inline Device& of(ibv_device* d) {
+    return *reinterpret_cast<Device*>(d);
+}
+inline Pd& of(ibv_pd* p) {
+    return *reinterpret_cast<Pd*>(p);
+}
+inline Td& of(ibv_td* t) {
+    return *reinterpret_cast<Td*>(t);
+}
+inline Mr& of(ibv_mr* m) {
+    return *reinterpret_cast<Mr*>(m);
+}
+inline Mw& of(ibv_mw* m) {
+    return *reinterpret_cast<Mw*>(m);
+}
+inline Dm& of(ibv_dm* d) {
+    return *reinterpret_cast<Dm*>(d);
+}
+inline Channel& of(ibv_comp_channel* c) {
+    return *reinterpret_cast<Channel*>(c);
+}
+inline Cq& of(ibv_cq* c) {
+    return *reinterpret_cast<Cq*>(c);
+}
+inline Cq& of(ibv_cq_ex* c) {
+    return *reinterpret_cast<Cq*>(c);
+}
+inline Srq& of(ibv_srq* s) {
+    return *reinterpret_cast<Srq*>(s);
+}
+inline Xrcd& of(ibv_xrcd* x) {
+    return *reinterpret_cast<Xrcd*>(x);
+}
+inline Qp& of(ibv_qp* q) {
+    return *reinterpret_cast<Qp*>(q);
+}
+inline Qp& of(ibv_qp_ex* q) {
+    return *reinterpret_cast<Qp*>(q);
+}
+inline Ah& of(ibv_ah* a) {
+    return *reinterpret_cast<Ah*>(a);
+}
 
 /// The domain that counts for keys: a parent domain stands for its parent.
 inline Pd& protection(ibv_pd* p) {

@@ -299,7 +299,8 @@ void Mesh::send(End from, const Packet& packet, std::uint64_t now_ns) {
     }
     if (class_of(packet) == MgmtClass::kSubnDirectedRoute) {
         const wire::Smp<const std::uint8_t> smp(packet.mad);
-        t.by_lid = packet.dlid != kLidPermissive && !nodes_[from.node].node.owns_lid(from.port, packet.dlid) &&
+        t.by_lid = packet.dlid != kLidPermissive &&
+                   !nodes_[from.node].node.owns_lid(from.port, packet.dlid) &&
                    smp.dr_slid() != kLidPermissive && !smp.direction();
         if (!t.by_lid) {
             t.at.port = smp.direction() ? from.port : 0;
@@ -357,8 +358,8 @@ std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) {
 
 std::optional<Mesh::Travelling> Mesh::pass_directed(Travelling t, std::uint64_t now_ns) {
     const Node& node = nodes_[t.at.node].node;
-    const RouteStep step = step_directed_route(t.packet.mad, t.at.port, node.is_switch(),
-                                               node.port_count());
+    const RouteStep step =
+        step_directed_route(t.packet.mad, t.at.port, node.is_switch(), node.port_count());
     switch (step.kind) {
         case RouteStep::kForward: {
             if (!can_send({t.at.node, step.port}, true)) {
@@ -384,7 +385,10 @@ std::optional<Mesh::Travelling> Mesh::pass_directed(Travelling t, std::uint64_t 
         case RouteStep::kToAgent:
             return arrive_smp(std::move(t), now_ns);
         case RouteStep::kToManager:
-            deliveries_.push_back({{t.at.node, node.is_switch() ? std::uint8_t{0} : std::max<std::uint8_t>(t.at.port, 1)}, t.packet});
+            deliveries_.push_back(
+                {{t.at.node,
+                  node.is_switch() ? std::uint8_t{0} : std::max<std::uint8_t>(t.at.port, 1)},
+                 t.packet});
             return std::nullopt;
         case RouteStep::kDiscard:
             break;
@@ -396,8 +400,7 @@ std::optional<Mesh::Travelling> Mesh::pass_directed(Travelling t, std::uint64_t 
 std::optional<Mesh::Travelling> Mesh::arrive_smp(Travelling t, std::uint64_t now_ns) {
     Entry& entry = nodes_[t.at.node];
     const auto method = wire::Mad<const std::uint8_t>(t.packet.mad).method();
-    const bool is_response =
-        (static_cast<unsigned>(method) & wire::kMethodResponseBit) != 0;
+    const bool is_response = (static_cast<unsigned>(method) & wire::kMethodResponseBit) != 0;
     if (is_response || Node::is_for_manager(t.packet.mad)) {
         const std::uint8_t port =
             entry.node.is_switch() ? std::uint8_t{0} : std::max<std::uint8_t>(t.at.port, 1);
@@ -406,7 +409,8 @@ std::optional<Mesh::Travelling> Mesh::arrive_smp(Travelling t, std::uint64_t now
     }
     const std::uint8_t in_port =
         entry.node.is_switch() ? t.at.port : std::max<std::uint8_t>(t.at.port, 1);
-    std::optional<wire::MadBytes> answer = entry.node.receive_smp(t.packet.mad, in_port, now_ns, t.packet.slid);
+    std::optional<wire::MadBytes> answer =
+        entry.node.receive_smp(t.packet.mad, in_port, now_ns, t.packet.slid);
     // The answer leaves before the port it changed does.
     const bool directed = class_of(t.packet) == MgmtClass::kSubnDirectedRoute;
     std::optional<Travelling> back;

@@ -117,8 +117,8 @@ class Mesh {
   private:
     struct Entry {
         Node node;
-        std::vector<End> peers;      ///< By port.
-        std::vector<bool> plugged;   ///< By port.
+        std::vector<End> peers;     ///< By port.
+        std::vector<bool> plugged;  ///< By port.
         bool powered = true;
         bool outside = false;
     };

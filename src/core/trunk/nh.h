@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// NH, the hash of UMAC (Black, Halevi, Krawczyk, Krovetz and Rogaway, 1999): the sum of the products
-// of neighbouring 32-bit words, each with a secret word added. Two blocks of one length that differ
-// have equal hashes with a probability of 2^-32, over the secret words.
+// NH, the hash of UMAC (Black, Halevi, Krawczyk, Krovetz and Rogaway, 1999): the sum of the
+// products of neighbouring 32-bit words, each with a secret word added. Two blocks of one length
+// that differ have equal hashes with a probability of 2^-32, over the secret words.
 
 #include <cstdint>
 #include <span>

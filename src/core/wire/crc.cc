@@ -109,9 +109,8 @@ class Masked {
 }  // namespace
 
 std::uint32_t icrc(std::span<const std::uint8_t> packet) {
-    const bool global =
-        packet.size() > 1 &&
-        (packet[1] & 0x03) == static_cast<std::uint8_t>(LinkNextHeader::kGlobal);
+    const bool global = packet.size() > 1 &&
+                        (packet[1] & 0x03) == static_cast<std::uint8_t>(LinkNextHeader::kGlobal);
     const std::size_t bth = Lrh::kBytes + (global ? Grh::kBytes : 0);
     Masked headers(packet.first(std::min(packet.size(), bth + Bth::kBytes)));
     if (global) {

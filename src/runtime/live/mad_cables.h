@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What happens to management datagrams on cables, for the daemon carries them: the faults of a cable
-// (softib fault) lose some, and those that come in at a port that somebody watches (softib capture)
-// are written as the packets they are on a real cable.
+// What happens to management datagrams on cables, for the daemon carries them: the faults of a
+// cable (softib fault) lose some, and those that come in at a port that somebody watches (softib
+// capture) are written as the packets they are on a real cable.
 
 #include <cstdint>
 #include <span>

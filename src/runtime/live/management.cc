@@ -38,8 +38,8 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
     }
     if (options.own_manager) {
         // On the first switch; a fabric without one is managed by its first adapter.
-        service_at_ = switch_nodes_.empty() ? agent::End{hca_nodes_[0], 1}
-                                            : agent::End{switch_nodes_[0], 0};
+        service_at_ =
+            switch_nodes_.empty() ? agent::End{hca_nodes_[0], 1} : agent::End{switch_nodes_[0], 0};
         sm::ManagerConfig config = options.manager;
         config.port = service_at_.port;
         config.port_guid = mesh_.node(service_at_.node).spec().ports[service_at_.port].guid;
@@ -117,7 +117,8 @@ void Management::deliver(const agent::Delivery& delivery, std::uint64_t now_ns) 
     // A switch has no programs: a request that its agents do not know gets a polite no.
     const bool is_subnet = header.mgmt_class() == wire::MgmtClass::kSubnLidRouted ||
                            header.mgmt_class() == wire::MgmtClass::kSubnDirectedRoute;
-    if (!is_subnet && (header.method() == wire::Method::kGet || header.method() == wire::Method::kSet)) {
+    if (!is_subnet &&
+        (header.method() == wire::Method::kGet || header.method() == wire::Method::kSet)) {
         agent::Packet answer = delivery.packet;
         answer.mad = wire::respond_with_status(answer.mad, wire::mad_status::kUnsupportedClass);
         std::swap(answer.slid, answer.dlid);
@@ -127,7 +128,8 @@ void Management::deliver(const agent::Delivery& delivery, std::uint64_t now_ns) 
 }
 
 void Management::tell(const sm::ManagerEvent& event) {
-    if (event.kind == sm::ManagerEvent::kRoutingFailed || event.kind == sm::ManagerEvent::kWarning) {
+    if (event.kind == sm::ManagerEvent::kRoutingFailed ||
+        event.kind == sm::ManagerEvent::kWarning) {
         log_warning("subnet manager: {}", event.text);
     } else if (event.kind == sm::ManagerEvent::kSubnetUp) {
         log_info("subnet manager: subnet is up, {} SMPs sent so far",
@@ -347,8 +349,8 @@ agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     if (place.kind == NodeRef::kHca) {
         seen = read_totals(arena_.hcas[place.index].totals);
     } else if (place.kind == NodeRef::kSwitch && port < arena_.switches[place.index].port_count) {
-        seen = read_totals(
-            arena_.switch_ports[arena_.switches[place.index].port_first + port].totals);
+        seen =
+            read_totals(arena_.switch_ports[arena_.switches[place.index].port_first + port].totals);
     }
     agent::PortCounts counts;
     counts.xmit_packets = seen.xmit_packets;

@@ -106,7 +106,7 @@ class Management final : public agent::CounterSource {
         std::uint64_t pkeys = 0;
         std::uint64_t qkeys = 0;
     };
-    std::uint64_t violations_ = 0;            ///< As the arena counted them when last looked at,
+    std::uint64_t violations_ = 0;           ///< As the arena counted them when last looked at,
     std::vector<Violations> violations_of_;  ///< and those of each HCA.
     std::vector<agent::NodeId> switch_nodes_;
     std::vector<agent::NodeId> trunk_nodes_;

@@ -6,10 +6,11 @@
 //   void deliver(Network&, port, const Packet&)   a packet has come in whole; it is gone after this
 //   void sent(Network&, port, const Packet&)      a packet injected here has begun to leave
 //   void timer(Network&, port, what)              as asked for by set_timer
-//   void copied(Network&, const Packet&, more)    a switch has made more of one with a tag (optional)
-//   void dropped(Network&, const Packet&)         a packet with a tag will not arrive (optional)
-//   void tapped(Network&, port, const Packet&)    one with a tag came in at a tapped port (optional)
-//   void refused(Network&, port, inbound, const Packet&)  a guard will have it dropped (optional)
+//   void copied(Network&, const Packet&, more)    a switch has made more of one with a tag
+//   (optional) void dropped(Network&, const Packet&)         a packet with a tag will not arrive
+//   (optional) void tapped(Network&, port, const Packet&)    one with a tag came in at a tapped
+//   port (optional) void refused(Network&, port, inbound, const Packet&)  a guard will have it
+//   dropped (optional)
 // They may call inject() and set_timer().
 
 #include <cstdint>
