@@ -18,12 +18,11 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
 constexpr std::uint32_t kSends = 64;
 constexpr std::uint32_t kReceivesPosted = 1024;
 constexpr std::size_t kPacketMax = 4096;
 constexpr std::size_t kStride = kPacketMax + 64;  // With room for the routing header.
-constexpr std::size_t kMemoryBytes = std::size_t{kSends + kReceivesPosted} * kStride;
+constexpr std::size_t kPortMemoryBytes = std::size_t{kSends + kReceivesPosted} * kStride;
 constexpr std::size_t kAddressAt = 4;
 
 void close_port(DatagramPort& port) {
@@ -40,7 +39,7 @@ void close_port(DatagramPort& port) {
         ibv_dereg_mr(port.mr);
     }
     if (port.memory != nullptr) {
-        munmap(port.memory, kMemoryBytes);
+        munmap(port.memory, kPortMemoryBytes);
     }
     if (port.id != nullptr) {
         rdma_destroy_id(port.id);
@@ -82,8 +81,8 @@ bool open_port(DatagramPort& port, rdma_cm_id* at, int ready_fd) {
         rdma_bind_addr(port.id, reinterpret_cast<sockaddr*>(&local)) != 0) {
         return false;
     }
-    port.memory = static_cast<std::uint8_t*>(
-        mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    port.memory = static_cast<std::uint8_t*>(mmap(nullptr, kPortMemoryBytes, PROT_READ | PROT_WRITE,
+                                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (port.memory == MAP_FAILED) {
         port.memory = nullptr;
         return false;
@@ -95,7 +94,7 @@ bool open_port(DatagramPort& port, rdma_cm_id* at, int ready_fd) {
     }
     const std::size_t mtu = std::size_t{128} << about.active_mtu;
     port.payload_max = std::min(mtu, kPacketMax) - kNameBytes;
-    port.mr = ibv_reg_mr(port.id->pd, port.memory, kMemoryBytes, kAccess);
+    port.mr = ibv_reg_mr(port.id->pd, port.memory, kPortMemoryBytes, kBufferAccess);
     port.completions = ibv_create_comp_channel(port.id->verbs);
     if (port.mr == nullptr || port.completions == nullptr ||
         fcntl(port.completions->fd, F_SETFL, O_NONBLOCK) != 0) {

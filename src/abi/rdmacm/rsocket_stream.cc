@@ -17,15 +17,13 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-constexpr std::size_t kMemoryBytes = std::size_t{kSlots + kReceives} * kSlotBytes;
+constexpr std::size_t kStreamMemoryBytes = std::size_t{kSlots + kReceives} * kSlotBytes;
 constexpr std::uint32_t kEndBit = 1U << 31;   // In the immediate data: nothing follows.
 constexpr std::uint32_t kDataBit = 1U << 30;  // The message is data.
 constexpr std::uint32_t kMapBit = 1U << 29;   // The message is a notice of mapped memory.
 constexpr std::uint32_t kCreditsMask = 0xFFFF;
 constexpr std::uint64_t kReceiveTag = 1U << 16;  // In a request's number: a receive.
 constexpr std::uint64_t kControlTag = 2U << 16;  // A message from no slot.
-constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
-constexpr int kResolveTimeoutMs = 5000;
 
 std::uint8_t* receive_slot(const Rsocket& socket, std::uint32_t slot) {
     return socket.memory + std::size_t{kSlots + slot} * kSlotBytes;
@@ -157,20 +155,20 @@ bool take_completions(Rsocket& socket) {
 }  // namespace
 
 int prepare(Rsocket& socket) {
-    socket.memory = static_cast<std::uint8_t*>(
-        mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    socket.memory = static_cast<std::uint8_t*>(mmap(
+        nullptr, kStreamMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (socket.memory == MAP_FAILED) {
         socket.memory = nullptr;
         return -1;
     }
-    socket.mr = ibv_reg_mr(socket.id->pd, socket.memory, kMemoryBytes, kAccess);
+    socket.mr = ibv_reg_mr(socket.id->pd, socket.memory, kStreamMemoryBytes, kBufferAccess);
     socket.completions = ibv_create_comp_channel(socket.id->verbs);
     if (socket.mr == nullptr || socket.completions == nullptr ||
         fcntl(socket.completions->fd, F_SETFL, O_NONBLOCK) != 0) {
         return -1;
     }
-    constexpr std::uint32_t kSends = kSlots + kControlSlots;
-    socket.cq = ibv_create_cq(socket.id->verbs, static_cast<int>(kSends + kReceives), nullptr,
+    constexpr std::uint32_t kSendsMax = kSlots + kControlSlots;
+    socket.cq = ibv_create_cq(socket.id->verbs, static_cast<int>(kSendsMax + kReceives), nullptr,
                               socket.completions, 0);
     if (socket.cq == nullptr) {
         return -1;
@@ -179,7 +177,7 @@ int prepare(Rsocket& socket) {
     attr.send_cq = socket.cq;
     attr.recv_cq = socket.cq;
     attr.qp_type = IBV_QPT_RC;
-    attr.cap.max_send_wr = kSends;
+    attr.cap.max_send_wr = kSendsMax;
     attr.cap.max_recv_wr = kReceives;
     attr.cap.max_send_sge = 1;
     attr.cap.max_recv_sge = 1;
@@ -223,7 +221,7 @@ void release(Rsocket& socket) {
         ibv_dereg_mr(socket.mr);
     }
     if (socket.memory != nullptr) {
-        munmap(socket.memory, kMemoryBytes);
+        munmap(socket.memory, kStreamMemoryBytes);
     }
     if (socket.id != nullptr) {
         rdma_destroy_id(socket.id);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/base/time_units.h"
 #include "core/cm/address.h"
 #include "core/cm/host.h"
 
@@ -10,7 +11,6 @@ namespace softib::cm {
 
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 }  // namespace
 
