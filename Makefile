@@ -32,7 +32,7 @@ test: build  ## build with warnings as errors, run all tests but the long ones, 
 .PHONY: test-asan test-tsan
 test-asan test-tsan: test-%: deps
 	@cmake --preset $* >/dev/null
-	cmake --build build-$* -j $(JOBS)
+	cmake --build build-$* -j $(JOBS) --target sanitized
 	$(CTEST) --test-dir build-$* -L 'sanitize|unit'
 
 .PHONY: test-long
