@@ -41,7 +41,7 @@ test-long: build  ## the tests that take long
 
 .PHONY: compat
 compat: build  ## run the third-party programs and write docs/compat.md
-	-$(CTEST) --test-dir build -R '^Clients\.' -E '^Clients\.(perftest|ucx)$$'
+	-$(CTEST) --test-dir build -R '^Clients\.' -E '^Clients\.(perftest|rdmacm|ucx)$$'
 	SOFTIB_BUILD=build /usr/bin/python3 tests/clients/compat_doc.py
 
 .PHONY: bench
