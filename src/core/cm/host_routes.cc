@@ -11,7 +11,6 @@ namespace softib::cm {
 
 namespace {
 
-
 }  // namespace
 
 /// IPv4 addresses are given to ports; others name a port by its GID.
