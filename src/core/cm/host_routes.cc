@@ -9,10 +9,6 @@
 
 namespace softib::cm {
 
-namespace {
-
-}  // namespace
-
 /// IPv4 addresses are given to ports; others name a port by its GID.
 Address Host::own_address(Family family, std::uint32_t port) const {
     if (family == Family::kIp4) {
