@@ -65,6 +65,9 @@ if(SOFTIB_SANITIZE)
     target_compile_options(softib_fmt PRIVATE -fsanitize=${SOFTIB_SANITIZE})
 endif()
 
+# What the tests labelled unit or sanitize need, and no more: make test-asan and test-tsan build it.
+add_custom_target(sanitized)
+
 # softib_layer(name SOURCES... DEPENDS...): one static library per folder of src/.
 function(softib_layer name)
     cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
@@ -91,6 +94,7 @@ function(softib_unit_test name)
     cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
     include(GoogleTest)
     add_executable(${name} ${ARG_SOURCES})
+    add_dependencies(sanitized ${name})
     target_precompile_headers(${name} REUSE_FROM softib_test_headers)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_link_libraries(${name} PRIVATE softib_test_options ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)

@@ -20,7 +20,7 @@ using sm::routing::Fault;
 using sm::routing::Report;
 
 constexpr std::size_t kChannelsShown = 16;
-constexpr std::size_t kHostsShown = 3;
+constexpr std::size_t kHostsNamed = 3;
 
 struct Checked {
     const live::Arena& arena;
@@ -35,9 +35,9 @@ struct Checked {
         for (const std::uint32_t i : routes.graph.targets(sw)) {
             const sm::routing::Target& target = routes.graph.targets()[i];
             if (!target.is_switch()) {
-                hosts.push_back(hosts.size() == kHostsShown ? "…" : node_name(arena, target.lid));
+                hosts.push_back(hosts.size() == kHostsNamed ? "…" : node_name(arena, target.lid));
             }
-            if (hosts.size() > kHostsShown) {
+            if (hosts.size() > kHostsNamed) {
                 break;
             }
         }

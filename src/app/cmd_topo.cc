@@ -23,6 +23,8 @@ namespace softib::app {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 /// The LIDs that the nodes have while the fabric is up. The arena has HCAs in the order of their
 /// hosts and switches in the order of the graph.
 void take_lids(const live::Arena& arena, topo::Fabric& graph) {
@@ -93,7 +95,6 @@ bool unicode_wanted() {
 }
 
 std::string to_json(const topo::Fabric& fabric) {
-    using Json = nlohmann::ordered_json;
     Json nodes = Json::array();
     Json cables = Json::array();
     for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {

@@ -34,7 +34,7 @@ constexpr char kLockName[] = "opensm.lock";  ///< OpenSM holds it for as long as
 constexpr std::chrono::seconds kActiveTimeout{90};
 constexpr int kPoliteMs = 1000;
 constexpr int kForcedMs = 2000;
-constexpr int kTickMs = 50;
+constexpr int kManagerTickMs = 50;
 constexpr std::size_t kLogLinesShown = 8;
 
 std::string in_manager_dir(const FabricRef& fabric, const char* name) {
@@ -259,7 +259,7 @@ std::expected<void, std::string> wait_until_managed(const FabricRef& fabric) {
                 fmt::format("OpenSM did not bring the fabric up within {} s: {} not active{}",
                             kActiveTimeout.count(), counted(waiting, "port"), last_lines(fabric)));
         }
-        poll(nullptr, 0, kTickMs);
+        poll(nullptr, 0, kManagerTickMs);
         progress.tick();
     }
     return {};

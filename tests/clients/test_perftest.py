@@ -17,6 +17,7 @@ SEND = ["ib_send_bw", "ib_send_lat"]
 PUSH = ["ib_write_bw", "ib_write_lat", *SEND]
 SIZED = [*PUSH, "ib_read_bw", "ib_read_lat"]
 BANDWIDTH_SIZED = ["ib_write_bw", "ib_read_bw", "ib_send_bw"]
+LATENCY_SIZED = ["ib_write_lat", "ib_read_lat", "ib_send_lat"]
 ALL = BANDWIDTH + LATENCY
 
 # Which programs run with which options. Those marked False run only with --all.
@@ -27,7 +28,8 @@ TABLE = [
     (PUSH, "-c UC", True),
     (SEND, "-c UD", True),
     # Sizes
-    (SIZED, "-a", True),
+    (BANDWIDTH_SIZED, "-a", True),
+    (LATENCY_SIZED, "-a", False),
     (PUSH, "-a -c UC", False),
     (SEND, "-a -c UD", False),
     (SIZED, "-a -c XRC", False),

@@ -9,8 +9,6 @@
 namespace softib::test {
 namespace {
 
-constexpr std::uint32_t kGrh = 40;
-
 TEST(Ud, PayloadFollowsTheRouteHeader) {
     DatagramPair p;
     const auto before = p.b.memory.copy();

@@ -15,7 +15,6 @@
 namespace softib::test {
 namespace {
 
-constexpr std::uint32_t kGrh = 40;
 constexpr std::size_t kConnections = 10;
 constexpr std::size_t kStretch = kActorBytes / kConnections - 3;  // Not a multiple of anything.
 constexpr std::uint32_t kMessageMax = 9000;

@@ -14,7 +14,6 @@ namespace {
 
 namespace mc = wire::mc_member;
 
-constexpr std::uint32_t kGrh = 40;
 constexpr std::uint8_t kSubnAdm = 0x03;
 constexpr int kQKeyServices = static_cast<int>(0x80010000);
 constexpr int kPatienceMs = 10'000;

@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 /// Longer than anything takes, also under a sanitizer on a busy machine.
 inline constexpr std::chrono::milliseconds kLong = 30s;
 inline constexpr std::size_t kPage = 4096;
+inline constexpr std::uint32_t kGrh = 40;  ///< Room for a global route before a datagram.
 inline constexpr unsigned kAllAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                        IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 

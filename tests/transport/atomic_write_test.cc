@@ -12,8 +12,8 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::uint64_t kThere = 64;
 
-struct Responder : Probe {
-    explicit Responder(const PairOptions& o = {}) : Probe(o) {
+struct AtomicResponder : Probe {
+    explicit AtomicResponder(const PairOptions& o = {}) : Probe(o) {
         lose = [](const Flight&) { return true; };
     }
     wire::PacketHeaders write(std::uint32_t psn, std::uint64_t at = kThere) {
@@ -33,7 +33,7 @@ struct Responder : Probe {
 };
 
 TEST(AtomicWrite, PlacesItsBytesAndIsAnsweredAsAReadOfNothing) {
-    Responder r;
+    AtomicResponder r;
     r.take(r.write(0), Bytes(8, 7));
     EXPECT_TRUE(r.holds(7));
     ASSERT_EQ(r.sent.size(), 1U);
@@ -43,7 +43,7 @@ TEST(AtomicWrite, PlacesItsBytesAndIsAnsweredAsAReadOfNothing) {
 }
 
 TEST(AtomicWrite, ADuplicateIsAnsweredAgainAndWritesNothing) {
-    Responder r;
+    AtomicResponder r;
     r.take(r.write(0), Bytes(8, 7));
     std::memset(r.ends[1].at(kThere), 9, 8);
     r.take(r.write(0), Bytes(8, 7));
@@ -57,7 +57,7 @@ TEST(AtomicWrite, ADuplicateIsAnsweredAgainAndWritesNothing) {
 
 TEST(AtomicWrite, OnlyEightBytesThatAreAligned) {
     const auto refused = [](std::uint64_t at, std::uint32_t dma_len, std::size_t bytes) {
-        Responder r;
+        AtomicResponder r;
         auto h = r.write(0, at);
         h.reth.dma_len = dma_len;
         r.take(h, Bytes(bytes, 7));
@@ -70,7 +70,7 @@ TEST(AtomicWrite, OnlyEightBytesThatAreAligned) {
 }
 
 TEST(AtomicWrite, NeedsTheRightToWrite) {
-    Responder r;
+    AtomicResponder r;
     auto h = r.write(0);
     h.reth.r_key ^= 0x100;
     r.take(h, Bytes(8, 7));

@@ -21,6 +21,7 @@
 #include "core/wire/bytes.h"
 #include "core/wire/layout.h"
 #include "core/wire/packet.h"
+#include "core/wire/test_bytes.h"
 
 namespace softib::wire {
 
@@ -144,12 +145,6 @@ class Samples {
     Prng prng_{1};
     int frame_ = 1;
 };
-
-inline std::vector<std::uint8_t> random_bytes(Prng& prng, std::size_t size) {
-    std::vector<std::uint8_t> bytes(size);
-    std::ranges::generate(bytes, [&] { return static_cast<std::uint8_t>(prng.next()); });
-    return bytes;
-}
 
 /// Of the opcode, with all the extended headers that there are, and without a GRH.
 inline PacketHeaders random_headers(Prng& prng, std::uint8_t opcode) {

@@ -17,7 +17,7 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-std::mutex g_mutex;
+std::mutex g_daemon_mutex;
 int g_fd = -1;
 pid_t g_pid = 0;  ///< Who opened it: a forked child needs its own.
 
@@ -30,7 +30,7 @@ int connect_daemon() {
     return live::rpc_connect(dir);
 }
 
-/// Under g_mutex.
+/// Under g_daemon_mutex.
 bool connected() {
     if (g_fd >= 0 && g_pid == getpid()) {
         return true;
@@ -84,7 +84,7 @@ bool execute(const cm::Command& command, cm::Reply& reply) {
     message.text_bytes = sizeof command;
     std::memcpy(message.text, &command, sizeof command);
     {
-        const std::lock_guard guard(g_mutex);
+        const std::lock_guard guard(g_daemon_mutex);
         if (!connected() || !live::rpc_call(g_fd, message, nullptr)) {
             return false;
         }

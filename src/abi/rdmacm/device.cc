@@ -15,11 +15,11 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-std::mutex g_mutex;
+std::mutex g_devices_mutex;
 Device* g_devices = nullptr;  // Never freed: contexts are handed out.
 int g_device_count = 0;
 
-/// Under g_mutex.
+/// Under g_devices_mutex.
 bool list_devices() {
     if (g_devices != nullptr) {
         return true;
@@ -66,7 +66,7 @@ bool open_device(Device& device) {
 }  // namespace
 
 Device* get_device(Guid guid) {
-    const std::lock_guard guard(g_mutex);
+    const std::lock_guard guard(g_devices_mutex);
     if (!list_devices()) {
         return nullptr;
     }
@@ -91,7 +91,7 @@ Device* get_device(Guid guid) {
 }
 
 void put_device(Device* device) {
-    const std::lock_guard guard(g_mutex);
+    const std::lock_guard guard(g_devices_mutex);
     if (device == nullptr || --device->users != 0) {
         return;
     }
@@ -105,7 +105,7 @@ void put_device(Device* device) {
 }
 
 ibv_xrcd* xrcd_of(Device& device) {
-    const std::lock_guard guard(g_mutex);
+    const std::lock_guard guard(g_devices_mutex);
     if (device.xrcd == nullptr) {
         ibv_xrcd_init_attr attr{};
         attr.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
@@ -123,7 +123,7 @@ using namespace softib::abi::rdmacm;
 extern "C" {
 
 ibv_context** rdma_get_devices(int* num_devices) {
-    const std::lock_guard guard(g_mutex);
+    const std::lock_guard guard(g_devices_mutex);
     if (!list_devices()) {
         return nullptr;
     }

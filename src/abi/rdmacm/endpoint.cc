@@ -13,7 +13,7 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-constexpr int kResolveTimeoutMs = 2000;
+constexpr int kEndpointTimeoutMs = 2000;
 
 int passive_endpoint(Endpoint& id, const rdma_addrinfo* res, ibv_pd* pd,
                      const ibv_qp_init_attr* qp_init_attr) {
@@ -38,7 +38,7 @@ int passive_endpoint(Endpoint& id, const rdma_addrinfo* res, ibv_pd* pd,
 
 int active_endpoint(Endpoint& id, const rdma_addrinfo* res, ibv_pd* pd,
                     ibv_qp_init_attr* qp_init_attr) {
-    if (rdma_resolve_addr(&id.id, res->ai_src_addr, res->ai_dst_addr, kResolveTimeoutMs) != 0) {
+    if (rdma_resolve_addr(&id.id, res->ai_src_addr, res->ai_dst_addr, kEndpointTimeoutMs) != 0) {
         return -1;
     }
     if (res->ai_route_len != 0) {
@@ -47,7 +47,7 @@ int active_endpoint(Endpoint& id, const rdma_addrinfo* res, ibv_pd* pd,
             complete(id) != 0) {
             return -1;
         }
-    } else if (rdma_resolve_route(&id.id, kResolveTimeoutMs) != 0) {
+    } else if (rdma_resolve_route(&id.id, kEndpointTimeoutMs) != 0) {
         return -1;
     }
     if (qp_init_attr != nullptr) {

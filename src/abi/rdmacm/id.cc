@@ -20,18 +20,18 @@ namespace {
 
 constexpr std::size_t kBuckets = 1024;
 
-std::mutex g_mutex;
+std::mutex g_ids_mutex;
 Endpoint* g_ids[kBuckets];
 
 void insert(Endpoint& id) {
-    const std::lock_guard guard(g_mutex);
+    const std::lock_guard guard(g_ids_mutex);
     Endpoint*& bucket = g_ids[id.handle % kBuckets];
     id.next = bucket;
     bucket = &id;
 }
 
 void remove(const Endpoint& id) {
-    const std::lock_guard guard(g_mutex);
+    const std::lock_guard guard(g_ids_mutex);
     for (Endpoint** at = &g_ids[id.handle % kBuckets]; *at != nullptr; at = &(*at)->next) {
         if (*at == &id) {
             *at = id.next;
@@ -64,7 +64,7 @@ ibv_qp_type default_type(rdma_port_space ps) {
 }  // namespace
 
 Endpoint* find_id(cm::IdHandle handle) {
-    const std::lock_guard guard(g_mutex);
+    const std::lock_guard guard(g_ids_mutex);
     Endpoint* id = g_ids[handle % kBuckets];
     while (id != nullptr && id->handle != handle) {
         id = id->next;

@@ -19,8 +19,6 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-constexpr int kResolveTimeoutMs = 5000;
-
 /// The channel does not wait: the socket does, as its program wants.
 rdma_event_channel* make_channel() {
     rdma_event_channel* const channel = rdma_create_event_channel();

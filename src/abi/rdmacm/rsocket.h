@@ -30,6 +30,7 @@ inline constexpr std::uint32_t kSlotBytes = 16384;
 /// most two of the first kind per kSlots of data, and one of the other.
 inline constexpr std::uint32_t kControlSlots = 8;
 inline constexpr std::uint32_t kReceives = kSlots + kControlSlots;
+inline constexpr int kResolveTimeoutMs = 5000;
 
 enum class SocketState : std::uint8_t {
     kNew,

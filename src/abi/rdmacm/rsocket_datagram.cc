@@ -13,7 +13,6 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-constexpr int kResolveTimeoutMs = 5000;
 constexpr int kBacklog = 128;
 constexpr std::size_t kWaitingMax = 64;
 constexpr std::size_t kDestinationsMax = 1024;
@@ -110,7 +109,7 @@ bool take_step(Datagrams& datagrams, Destination& destination, const rdma_cm_eve
     }
 }
 
-void take_events(Rsocket& socket) {
+void take_datagram_events(Rsocket& socket) {
     rdma_cm_event* event = nullptr;
     while (rdma_get_cm_event(socket.channel, &event) == 0) {
         rdma_cm_id* const id = event->id;
@@ -205,7 +204,7 @@ void take_datagram(Rsocket& socket, DatagramPort& port, ibv_wc& completion) {
     datagrams.queue.push_back(datagram);
 }
 
-bool take_completions(Rsocket& socket) {
+bool take_datagram_completions(Rsocket& socket) {
     bool any = false;
     ibv_wc completions[16];
     for (DatagramPort& port : socket.datagrams->ports) {
@@ -286,8 +285,8 @@ int connect_datagrams(Rsocket& socket, const sockaddr* address) {
 }
 
 void progress_datagrams(Rsocket& socket) {
-    take_events(socket);
-    take_completions(socket);
+    take_datagram_events(socket);
+    take_datagram_completions(socket);
 }
 
 bool arm_datagrams(Rsocket& socket) {
@@ -299,7 +298,7 @@ bool arm_datagrams(Rsocket& socket) {
         }
         ibv_req_notify_cq(port.cq, 0);
     }
-    return !take_completions(socket);
+    return !take_datagram_completions(socket);
 }
 
 ssize_t send_datagram(Rsocket& socket, std::unique_lock<std::mutex>& lock,

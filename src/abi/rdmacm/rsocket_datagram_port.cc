@@ -20,7 +20,7 @@ constexpr std::uint32_t kSends = 64;
 constexpr std::uint32_t kReceivesPosted = 1024;
 constexpr std::size_t kPacketMax = 4096;
 constexpr std::size_t kStride = kPacketMax + 64;  // With room for the routing header.
-constexpr std::size_t kMemoryBytes = std::size_t{kSends + kReceivesPosted} * kStride;
+constexpr std::size_t kPortMemoryBytes = std::size_t{kSends + kReceivesPosted} * kStride;
 constexpr std::size_t kAddressAt = 4;
 
 bool make_queue_pair(DatagramPort& port) {
@@ -65,7 +65,7 @@ bool open_port(DatagramPort& port, rdma_cm_id* at, int ready_fd) {
     }
     const std::size_t mtu = std::size_t{128} << about.active_mtu;
     port.payload_max = std::min(mtu, kPacketMax) - kNameBytes;
-    if (!fill_queue(port, kMemoryBytes)) {
+    if (!fill_queue(port, kPortMemoryBytes)) {
         return false;
     }
     epoll_event readable{.events = EPOLLIN, .data = {}};

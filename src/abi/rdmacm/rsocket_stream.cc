@@ -17,14 +17,13 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-constexpr std::size_t kMemoryBytes = std::size_t{kSlots + kReceives} * kSlotBytes;
+constexpr std::size_t kStreamMemoryBytes = std::size_t{kSlots + kReceives} * kSlotBytes;
 constexpr std::uint32_t kEndBit = 1U << 31;   // In the immediate data: nothing follows.
 constexpr std::uint32_t kDataBit = 1U << 30;  // The message is data.
 constexpr std::uint32_t kMapBit = 1U << 29;   // The message is a notice of mapped memory.
 constexpr std::uint32_t kCreditsMask = 0xFFFF;
 constexpr std::uint64_t kReceiveTag = 1U << 16;  // In a request's number: a receive.
 constexpr std::uint64_t kControlTag = 2U << 16;  // A message from no slot.
-constexpr int kResolveTimeoutMs = 5000;
 
 std::uint8_t* receive_slot(const Rsocket& socket, std::uint32_t slot) {
     return socket.memory + std::size_t{kSlots + slot} * kSlotBytes;
@@ -156,11 +155,11 @@ bool take_completions(Rsocket& socket) {
 }  // namespace
 
 int prepare(Rsocket& socket) {
-    if (!fill_queue(socket, kMemoryBytes)) {
+    if (!fill_queue(socket, kStreamMemoryBytes)) {
         return -1;
     }
-    constexpr std::uint32_t kSends = kSlots + kControlSlots;
-    socket.cq = ibv_create_cq(socket.id->verbs, static_cast<int>(kSends + kReceives), nullptr,
+    constexpr std::uint32_t kSendsMax = kSlots + kControlSlots;
+    socket.cq = ibv_create_cq(socket.id->verbs, static_cast<int>(kSendsMax + kReceives), nullptr,
                               socket.completions, 0);
     if (socket.cq == nullptr) {
         return -1;
@@ -169,7 +168,7 @@ int prepare(Rsocket& socket) {
     attr.send_cq = socket.cq;
     attr.recv_cq = socket.cq;
     attr.qp_type = IBV_QPT_RC;
-    attr.cap.max_send_wr = kSends;
+    attr.cap.max_send_wr = kSendsMax;
     attr.cap.max_recv_wr = kReceives;
     attr.cap.max_send_sge = 1;
     attr.cap.max_recv_sge = 1;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kNumbersMax = 65536;
 
-std::mutex g_mutex;
+std::mutex g_sockets_mutex;
 std::condition_variable g_unused;
 Rsocket* g_sockets[kNumbersMax];
 
@@ -23,7 +23,7 @@ bool in_range(int number) {
 }  // namespace
 
 SocketUse::SocketUse(int number) : socket_(nullptr) {
-    const std::lock_guard guard(g_mutex);
+    const std::lock_guard guard(g_sockets_mutex);
     if (in_range(number) && g_sockets[number] != nullptr) {
         socket_ = g_sockets[number];
         ++socket_->users;
@@ -34,14 +34,14 @@ SocketUse::SocketUse(int number) : socket_(nullptr) {
 
 SocketUse::~SocketUse() {
     if (socket_ != nullptr) {
-        const std::lock_guard guard(g_mutex);
+        const std::lock_guard guard(g_sockets_mutex);
         --socket_->users;
         g_unused.notify_all();
     }
 }
 
 int add_socket(Rsocket* socket) {
-    const std::lock_guard guard(g_mutex);
+    const std::lock_guard guard(g_sockets_mutex);
     if (!in_range(socket->channel->fd)) {
         return fail(EMFILE);
     }
@@ -50,7 +50,7 @@ int add_socket(Rsocket* socket) {
 }
 
 Rsocket* remove_socket(int number) {
-    std::unique_lock lock(g_mutex);
+    std::unique_lock lock(g_sockets_mutex);
     if (!in_range(number) || g_sockets[number] == nullptr) {
         errno = EBADF;
         return nullptr;
@@ -62,7 +62,7 @@ Rsocket* remove_socket(int number) {
 }
 
 bool is_socket(int number) {
-    const std::lock_guard guard(g_mutex);
+    const std::lock_guard guard(g_sockets_mutex);
     return in_range(number) && g_sockets[number] != nullptr;
 }
 

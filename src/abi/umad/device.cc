@@ -25,7 +25,6 @@ struct CaPair {
 
 namespace {
 
-constexpr int kPort = 1;  // Our HCAs have one.
 constexpr unsigned kNodeTypeCa = 1;
 
 template <std::size_t N>

@@ -12,6 +12,8 @@
 
 namespace softib::abi::umad {
 
+inline constexpr int kPort = 1;  ///< Our HCAs have one.
+
 class Fabric {
   public:
     /// The one of this process, found on first use by its environment (SOFTIB_DIR, SOFTIB_HOST)

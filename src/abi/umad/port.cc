@@ -27,7 +27,6 @@ namespace softib::abi::umad {
 
 namespace {
 
-constexpr int kPort = 1;
 constexpr std::size_t kPortsMax = 256;  ///< Open at once in one process.
 constexpr int kSendWaitMs = 5000;
 constexpr std::uint8_t kVendorRange2First = 0x30;

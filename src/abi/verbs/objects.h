@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
@@ -20,6 +21,13 @@
 #include "runtime/live/types.h"
 
 namespace softib::abi {
+
+static_assert(sizeof(live::Sge) == sizeof(ibv_sge) &&
+              offsetof(live::Sge, lkey) == offsetof(ibv_sge, lkey) &&
+              offsetof(live::Sge, length) == offsetof(ibv_sge, length));
+inline const live::Sge* sges_of(const ibv_sge* list) {
+    return reinterpret_cast<const live::Sge*>(list);
+}
 
 /// Reference count that refuses to go while in use (EBUSY), as the kernel does.
 class Uses {

@@ -35,8 +35,6 @@ static_assert(hca::qp_attr::kDestQpn == IBV_QP_DEST_QPN && hca::qp_attr::kCap ==
               hca::qp_attr::kRateLimit == IBV_QP_RATE_LIMIT && hca::qp_attr::kAltPath == IBV_QP_ALT_PATH &&
               hca::qp_attr::kSqPsn == IBV_QP_SQ_PSN && hca::qp_attr::kTimeout == IBV_QP_TIMEOUT);
 
-const live::Sge* sges_of(const ibv_sge* list) { return reinterpret_cast<const live::Sge*>(list); }
-
 /// Fills what the opcode and the transport use, and nothing else: this is the hot path.
 int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live::BindInfo& bind) {
     wr.wr_id = in.wr_id;

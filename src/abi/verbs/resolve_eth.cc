@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::uint16_t kNoVlan = 0xffff;
 
-using Gid = std::span<const std::uint8_t, 16>;
+using RawGid = std::span<const std::uint8_t, 16>;
 using Mac = std::span<std::uint8_t, 6>;
 
-bool is_ipv4_mapped(Gid gid) noexcept {
+bool is_ipv4_mapped(RawGid gid) noexcept {
     return std::ranges::all_of(gid.first<10>(), [](std::uint8_t byte) { return byte == 0; }) &&
            gid[10] == 0xff && gid[11] == 0xff;
 }
@@ -25,7 +25,7 @@ void set_mac(Mac mac, const std::array<std::uint8_t, 6>& bytes) noexcept {
     std::ranges::copy(bytes, mac.begin());
 }
 
-bool mac_of(Gid gid, Mac mac) noexcept {
+bool mac_of(RawGid gid, Mac mac) noexcept {
     // RFC 1112, 6.4: the low 23 bits of an IPv4 group under 01-00-5e.
     if (is_ipv4_mapped(gid) && (gid[12] & 0xf0U) == 0xe0U) {
         set_mac(mac,
@@ -52,7 +52,7 @@ extern "C" {
 
 int softib_ibv_resolve_eth_l2_from_gid(ibv_context* /*context*/, ibv_ah_attr* attr,
                                        std::uint8_t* eth_mac, std::uint16_t* vid) noexcept {
-    if (!mac_of(Gid{attr->grh.dgid.raw}, Mac{eth_mac, 6})) {
+    if (!mac_of(RawGid{attr->grh.dgid.raw}, Mac{eth_mac, 6})) {
         return -EHOSTUNREACH;
     }
     if (vid != nullptr) {

@@ -13,12 +13,6 @@ namespace softib::abi {
 
 namespace {
 
-const live::Sge* sges_of(const ibv_sge* list) {
-    static_assert(sizeof(live::Sge) == sizeof(ibv_sge) && offsetof(live::Sge, lkey) == offsetof(ibv_sge, lkey) &&
-                  offsetof(live::Sge, length) == offsetof(ibv_sge, length));
-    return reinterpret_cast<const live::Sge*>(list);
-}
-
 Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type type, Xrcd* xrcd, Cq* cq,
               void* user) {
     Context& c = of(context);

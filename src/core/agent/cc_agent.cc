@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/agent/response_time.h"
+#include "core/base/time_units.h"
 #include "core/wire/class_port_info.h"
 #include "core/wire/congestion_info.h"
 #include "core/wire/congestion_log.h"
@@ -14,9 +16,7 @@ namespace {
 
 namespace status = wire::mad_status;
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNsPerTick = 1024;  ///< Of the clock of the log.
-constexpr std::uint8_t kRespTimeValue = 16;
 constexpr std::size_t kPortsPerBlock = 48;
 constexpr std::size_t kDelaysPerBlock = 64;
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "core/agent/response_time.h"
 #include "core/base/check.h"
+#include "core/base/time_units.h"
 
 namespace softib::agent {
 
@@ -12,12 +14,10 @@ namespace {
 using wire::PortPhysicalState;
 using wire::PortState;
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint16_t kLftCapacity = kLidUnicastMax.value + 1;
 constexpr std::uint8_t kVlArbEntries = 64;  // Of each priority: two blocks.
 /// Until the manager says otherwise a trap is repeated after 4.096 us * 2^18, about a second.
 constexpr std::uint8_t kSubnetTimeOutDefault = 18;
-constexpr std::uint8_t kRespTimeValue = 16;
 constexpr std::uint32_t kTrapsMax = 64;         ///< Waiting at once; what is beyond is lost.
 constexpr std::uint32_t kTrapRepeatsMax = 8;
 

@@ -22,6 +22,7 @@
 #include "core/base/ids.h"
 #include "core/wire/node_info.h"
 #include "core/wire/notice.h"
+#include "core/wire/p_key_table.h"
 #include "core/wire/port_info.h"
 #include "core/wire/smp.h"
 #include "core/wire/switch_info.h"
@@ -32,7 +33,7 @@ inline constexpr std::uint8_t kLftNoPath = 0xFF;
 inline constexpr std::size_t kLftBlock = 64;
 inline constexpr std::size_t kMftBlock = 32;
 inline constexpr std::size_t kMftPortsPerPosition = 16;
-inline constexpr std::size_t kPKeyBlock = 32;
+using wire::kPKeyBlock;
 inline constexpr std::size_t kGuidBlock = 8;
 inline constexpr std::size_t kVlArbBlock = 32;
 

@@ -2,6 +2,7 @@
 #include "core/agent/pma.h"
 
 #include "core/agent/pma_request.h"
+#include "core/agent/response_time.h"
 #include "core/wire/class_port_info.h"
 #include "core/wire/port_counters.h"
 #include "core/wire/port_counters_extended.h"
@@ -23,7 +24,6 @@ namespace {
 
 namespace status = wire::mad_status;
 
-constexpr std::uint8_t kRespTimeValue = 16;
 constexpr std::uint16_t kCapability =
     wire::pm_capability::kAllPortSelect | wire::pm_capability::kIsExtendedWidthSupported |
     wire::pm_capability::kPortCountersXmitWaitSupported |

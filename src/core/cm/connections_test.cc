@@ -7,10 +7,6 @@
 namespace softib::cm {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kMinute = 60 * kSecond;
-constexpr std::uint16_t kPort = 7000;
-
 TEST(CmConnections, BothSidesLearnWhatTheOtherSaid) {
     TestPair pair;
     pair.listener(pair.b, kPort);
@@ -116,7 +112,7 @@ TEST(CmConnections, ARequestMayComeBeforeItsListener) {
     pair.connect(pair.a, id);
     pair.run_for(kEarlyNs / 2);
     pair.listener(pair.b, kPort);
-    pair.run_for(kSecond);
+    pair.run_for(kNsPerSecond);
     EXPECT_EQ(pair.b.count(EventType::kEstablished), 1U);
     EXPECT_EQ(pair.a.count(EventType::kRejected), 0U);
 }
@@ -230,7 +226,7 @@ TEST(CmConnections, ABadChannelLosesNoConnection) {
         const IdHandle id = pair.resolved(pair.a, pair.b, kPort);
         pair.lose_percent = 30;
         pair.double_percent = 30;
-        pair.delay_max_ns = 3 * kSecond;
+        pair.delay_max_ns = 3 * kNsPerSecond;
         pair.connect(pair.a, id);
         pair.run_for(5 * kMinute);
         ASSERT_EQ(pair.a.count(EventType::kConnectResponse) + pair.a.count(EventType::kRejected) +

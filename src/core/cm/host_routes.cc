@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/base/time_units.h"
 #include "core/cm/address.h"
 #include "core/cm/host.h"
 
 namespace softib::cm {
-
-namespace {
-
-constexpr std::uint64_t kNsPerMs = 1'000'000;
-
-}  // namespace
 
 /// IPv4 addresses are given to ports; others name a port by its GID.
 Address Host::own_address(Family family, std::uint32_t port) const {

@@ -7,9 +7,6 @@
 namespace softib::cm {
 namespace {
 
-constexpr std::uint64_t kMinute = 60'000'000'000;
-constexpr std::uint16_t kPort = 7000;
-
 TEST(CmAddress, HeaderIsReadAsWritten) {
     std::array<std::uint8_t, kIpHeaderBytes> bytes{};
     write_ip_header({with_port(ip4(10, 0, 0, 1), 1234), ip4(10, 0, 0, 2)}, bytes);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/base/time_units.h"
 #include "core/cm/address.h"
 #include "core/cm/host.h"
 #include "core/wire/sa.h"
@@ -20,6 +21,8 @@
 namespace softib::cm {
 
 inline constexpr Lid kTestSmLid{99};
+inline constexpr std::uint16_t kPort = 7000;
+inline constexpr std::uint64_t kMinute = 60 * kNsPerSecond;
 
 class TestSurroundings final : public Surroundings {
   public:

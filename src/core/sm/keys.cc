@@ -12,7 +12,7 @@ namespace softib::sm {
 
 namespace {
 
-constexpr std::size_t kPKeyBlock = 32;
+using wire::kPKeyBlock;
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace softib::sm {
 
 namespace {
 
-constexpr std::string_view kBlank = " \t\r";
+constexpr std::string_view kBetweenWords = " \t\r";
 
 std::optional<std::uint64_t> hex_number(std::string_view text) {
     if (!text.starts_with("0x")) {
@@ -27,16 +27,16 @@ std::optional<std::uint64_t> hex_number(std::string_view text) {
 std::optional<std::array<std::string_view, 3>> words_of(std::string_view line) {
     std::array<std::string_view, 3> words;
     for (std::string_view& word : words) {
-        const std::size_t first = line.find_first_not_of(kBlank);
+        const std::size_t first = line.find_first_not_of(kBetweenWords);
         if (first == std::string_view::npos) {
             return std::nullopt;
         }
         line.remove_prefix(first);
-        word = line.substr(0, line.find_first_of(kBlank));
+        word = line.substr(0, line.find_first_of(kBetweenWords));
         line.remove_prefix(word.size());
     }
-    return line.find_first_not_of(kBlank) == std::string_view::npos ? std::optional(words)
-                                                                    : std::nullopt;
+    return line.find_first_not_of(kBetweenWords) == std::string_view::npos ? std::optional(words)
+                                                                           : std::nullopt;
 }
 
 void print_hex(std::uint64_t value, std::size_t digits, std::string& out) {
@@ -48,11 +48,11 @@ void print_hex(std::uint64_t value, std::size_t digits, std::string& out) {
     out.append(buffer.data(), length);
 }
 
-class Reader {
+class LineReader {
   public:
     void read(std::string_view line, std::size_t number) {
         line = line.substr(0, line.find('#'));
-        if (line.find_first_not_of(kBlank) == std::string_view::npos) {
+        if (line.find_first_not_of(kBetweenWords) == std::string_view::npos) {
             return;
         }
         if (const char* const problem = take(line)) {
@@ -95,7 +95,7 @@ class Reader {
 }  // namespace
 
 ParsedLidMap parse_lid_map(std::string_view text) {
-    Reader reader;
+    LineReader reader;
     for (std::size_t number = 1; !text.empty(); ++number) {
         const std::size_t cut = std::min(text.find('\n'), text.size());
         reader.read(text.substr(0, cut), number);

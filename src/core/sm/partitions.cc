@@ -99,9 +99,9 @@ struct Item {
 };
 
 /// A text in which every piece knows its line.
-class Reader {
+class PieceReader {
   public:
-    explicit Reader(std::string_view text) : text_(text) {
+    explicit PieceReader(std::string_view text) : text_(text) {
         // Comments become blanks, so that places stay.
         bool comment = false;
         for (char& c : text_) {
@@ -407,7 +407,7 @@ class Parser {
         }
     }
 
-    Reader reader_;
+    PieceReader reader_;
     std::vector<Partition> partitions_;
     std::optional<PartitionError> error_;
     Membership default_membership_ = Membership::kLimited;

@@ -10,8 +10,7 @@ namespace softib::sm {
 
 namespace {
 
-constexpr std::uint32_t kPKeyBlock = 32;
-
+using wire::kPKeyBlock;
 using wire::PortPhysicalState;
 using wire::PortState;
 using wire::SmAttribute;

@@ -9,15 +9,10 @@
 
 #include "core/topo/builder.h"
 #include "core/topo/fabric.h"
+#include "core/topo/test_fabric.h"
 
 namespace softib::topo {
 namespace {
-
-Fabric make(const Spec& spec) {
-    auto fabric = generate(spec);
-    EXPECT_TRUE(fabric) << (fabric ? "" : fabric.error().message);
-    return fabric ? *fabric : Fabric{};
-}
 
 std::string error_of(const Spec& spec) {
     const auto fabric = generate(spec);

@@ -9,14 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/topo/test_fabric.h"
+
 namespace softib::topo {
 namespace {
-
-Fabric make(const Spec& spec) {
-    auto fabric = generate(spec);
-    EXPECT_TRUE(fabric) << (fabric ? "" : fabric.error().message);
-    return fabric ? *fabric : Fabric{};
-}
 
 std::size_t count_of(const std::string& text, std::string_view part) {
     std::size_t count = 0;

@@ -11,12 +11,11 @@
 #include "core/base/prng.h"
 #include "core/wire/crc_shift.h"
 #include "core/wire/packet.h"
+#include "core/wire/test_bytes.h"
 
 namespace softib::wire {
 
 namespace {
-
-using Bytes = std::vector<std::uint8_t>;
 
 /// The division written out, a bit at a time, the highest power on the left.
 std::uint64_t divide(std::span<const std::uint8_t> bytes, int width, std::uint64_t polynomial) {
@@ -43,12 +42,6 @@ std::uint32_t slow_icrc(Bytes packet, const std::vector<std::size_t>& ones) {
         packet[at] = 0xFF;
     }
     return static_cast<std::uint32_t>(divide(packet, 32, 0x04C11DB7));
-}
-
-Bytes random_bytes(Prng& prng, std::size_t size) {
-    Bytes bytes(size);
-    std::ranges::generate(bytes, [&] { return static_cast<std::uint8_t>(prng.next()); });
-    return bytes;
 }
 
 /// An RDMA WRITE of 14 bytes: the local packet, with its ICRC, that IBA vol. 1, 7.8 takes as its

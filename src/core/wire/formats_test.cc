@@ -55,7 +55,7 @@ M random_value(Prng& prng, std::size_t width) {
 }
 
 template <Attribute T>
-std::array<std::uint8_t, T::kBytes> random_bytes(Prng& prng) {
+std::array<std::uint8_t, T::kBytes> random_image(Prng& prng) {
     return random_value<std::array<std::uint8_t, T::kBytes>>(prng, 8);
 }
 
@@ -84,7 +84,7 @@ void expect_of_each_format(auto rule) {
 TEST(Formats, EmittedValueParsesToTheSame) {
     expect_of_each_format([]<Attribute T>(Prng& prng) {
         const auto value = random_attribute<T>(prng);
-        auto bytes = random_bytes<T>(prng);
+        auto bytes = random_image<T>(prng);
         emit(value, bytes);
         return parse<T>(bytes) == value;
     });
@@ -93,9 +93,9 @@ TEST(Formats, EmittedValueParsesToTheSame) {
 TEST(Formats, ParsedBytesAreEmittedAgainWithoutTheReservedBits) {
     expect_of_each_format([]<Attribute T>(Prng& prng) {
         constexpr auto kMask = layout_mask<T>();
-        auto bytes = random_bytes<T>(prng);
+        auto bytes = random_image<T>(prng);
         const auto value = parse<T>(bytes);
-        auto emitted = random_bytes<T>(prng);
+        auto emitted = random_image<T>(prng);
         emit(value, emitted);
         std::ranges::transform(bytes, kMask, bytes.begin(), std::bit_and<std::uint8_t>{});
         return emitted == bytes && parse<T>(emitted) == value;
@@ -104,7 +104,7 @@ TEST(Formats, ParsedBytesAreEmittedAgainWithoutTheReservedBits) {
 
 TEST(Formats, ShortSpansAreRefused) {
     expect_of_each_format([]<Attribute T>(Prng& prng) {
-        const auto bytes = random_bytes<T>(prng);
+        const auto bytes = random_image<T>(prng);
         const std::span<const std::uint8_t> whole(bytes);
         return !parse<T>(whole.first(prng.below(T::kBytes))) &&
                !parse<T>(whole.first(T::kBytes - 1)) && parse<T>(whole) == parse<T>(bytes);

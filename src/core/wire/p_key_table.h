@@ -12,10 +12,12 @@
 
 namespace softib::wire {
 
+inline constexpr std::size_t kPKeyBlock = 32;
+
 struct PKeyTable {
     static constexpr std::size_t kBytes = 64;
 
-    std::array<PKey, 32> pkey{};
+    std::array<PKey, kPKeyBlock> pkey{};
 
     static constexpr auto fields() {
         using T = PKeyTable;

@@ -12,18 +12,11 @@
 #include "core/base/prng.h"
 #include "core/wire/bytes.h"
 #include "core/wire/crc.h"
+#include "core/wire/test_bytes.h"
 
 namespace softib::wire {
 
 namespace {
-
-using Bytes = std::vector<std::uint8_t>;
-
-Bytes random_bytes(Prng& prng, std::size_t size) {
-    Bytes bytes(size);
-    std::ranges::generate(bytes, [&] { return static_cast<std::uint8_t>(prng.next()); });
-    return bytes;
-}
 
 template <Attribute T>
 T random_header(Prng& prng) {

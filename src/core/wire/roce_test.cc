@@ -10,12 +10,11 @@
 #include "core/base/prng.h"
 #include "core/wire/bytes.h"
 #include "core/wire/crc.h"
+#include "core/wire/test_bytes.h"
 
 namespace softib::wire {
 
 namespace {
-
-using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t kIpAt = EthernetHeader::kBytes;
 constexpr std::size_t kUdpAt = kIpAt + Ipv4Header::kBytes;
@@ -23,9 +22,7 @@ constexpr std::size_t kBthAt = kUdpAt + UdpHeader::kBytes;
 
 Bytes some_payload(std::size_t size) {
     Prng prng(7);
-    Bytes bytes(size);
-    std::ranges::generate(bytes, [&] { return static_cast<std::uint8_t>(prng.next()); });
-    return bytes;
+    return random_bytes(prng, size);
 }
 
 RoceFrame a_frame(bool ipv4, std::span<const std::uint8_t> payload) {
@@ -65,7 +62,7 @@ Bytes emitted(const RoceFrame& frame) {
 }
 
 /// After somebody has changed the frame, which is one of IPv4 without a tag.
-void set_check_sums(Bytes& frame) {
+void set_frame_check_sums(Bytes& frame) {
     store_be(&frame[kIpAt + 10], std::uint16_t{0});
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < Ipv4Header::kBytes; i += 2) {
@@ -79,7 +76,7 @@ void set_check_sums(Bytes& frame) {
     store_be(&frame[frame.size() - kIcrcBytes], icrc_of_datagram(covered).value_or(0));
 }
 
-void expect_error(const Bytes& bytes, PacketError error) {
+void expect_frame_error(const Bytes& bytes, PacketError error) {
     const auto frame = parse_roce_frame(bytes);
     ASSERT_FALSE(frame);
     EXPECT_EQ(frame.error(), error) << to_string(frame.error());
@@ -186,28 +183,28 @@ TEST(Roce, EachFaultHasItsError) {
     const auto changed = [&](std::size_t at, int value) {
         Bytes bytes = good;
         bytes[at] = static_cast<std::uint8_t>(value);
-        set_check_sums(bytes);
+        set_frame_check_sums(bytes);
         return bytes;
     };
     ASSERT_EQ(changed(0, good[0]), good);
-    expect_error(changed(12, 0x89), PacketError::kNotRoce);          // Another type.
-    expect_error(changed(kIpAt, 0x65), PacketError::kNotRoce);       // IPv6 in a frame of IPv4.
-    expect_error(changed(kIpAt, 0x46), PacketError::kNotRoce);       // Options.
-    expect_error(changed(kIpAt + 6, 0x20), PacketError::kNotRoce);   // More fragments.
-    expect_error(changed(kIpAt + 7, 0x01), PacketError::kNotRoce);   // A fragment.
-    expect_error(changed(kIpAt + 9, 6), PacketError::kNotRoce);      // TCP.
-    expect_error(changed(kUdpAt + 3, 0xB8), PacketError::kNotRoce);  // Port 4792.
-    expect_error(changed(kUdpAt + 5, good[kUdpAt + 5] + 4), PacketError::kLength);
-    expect_error(changed(kIpAt + 3, 0xFF), PacketError::kLength);
-    expect_error(changed(kUdpAt + 6, 0x12), PacketError::kUdpChecksum);
-    expect_error(changed(kBthAt, 0xFF), PacketError::kOpcode);
-    expect_error(changed(kBthAt + 1, 0x01), PacketError::kTransportVersion);
+    expect_frame_error(changed(12, 0x89), PacketError::kNotRoce);     // Another type.
+    expect_frame_error(changed(kIpAt, 0x65), PacketError::kNotRoce);  // IPv6 in a frame of IPv4.
+    expect_frame_error(changed(kIpAt, 0x46), PacketError::kNotRoce);  // Options.
+    expect_frame_error(changed(kIpAt + 6, 0x20), PacketError::kNotRoce);   // More fragments.
+    expect_frame_error(changed(kIpAt + 7, 0x01), PacketError::kNotRoce);   // A fragment.
+    expect_frame_error(changed(kIpAt + 9, 6), PacketError::kNotRoce);      // TCP.
+    expect_frame_error(changed(kUdpAt + 3, 0xB8), PacketError::kNotRoce);  // Port 4792.
+    expect_frame_error(changed(kUdpAt + 5, good[kUdpAt + 5] + 4), PacketError::kLength);
+    expect_frame_error(changed(kIpAt + 3, 0xFF), PacketError::kLength);
+    expect_frame_error(changed(kUdpAt + 6, 0x12), PacketError::kUdpChecksum);
+    expect_frame_error(changed(kBthAt, 0xFF), PacketError::kOpcode);
+    expect_frame_error(changed(kBthAt + 1, 0x01), PacketError::kTransportVersion);
     Bytes bytes = good;
     bytes[kIpAt + 10] ^= 1;
-    expect_error(bytes, PacketError::kIpChecksum);
+    expect_frame_error(bytes, PacketError::kIpChecksum);
     bytes = good;
     bytes.back() ^= 1;
-    expect_error(bytes, PacketError::kIcrc);
+    expect_frame_error(bytes, PacketError::kIcrc);
 }
 
 TEST(Roce, AUdpCheckSumThatIsThereMustBeRight) {
@@ -224,7 +221,7 @@ TEST(Roce, AUdpCheckSumThatIsThereMustBeRight) {
         store_be(&bytes[kUdpAt + 6], static_cast<std::uint16_t>(~sum));
         EXPECT_TRUE(parse_roce_frame(bytes));
         bytes[kUdpAt + 7] ^= 1;
-        expect_error(bytes, PacketError::kUdpChecksum);
+        expect_frame_error(bytes, PacketError::kUdpChecksum);
     }
 }
 

@@ -9,11 +9,10 @@
 #include <utility>
 
 #include "runtime/live/mcast_table.h"
+#include "runtime/live/test_arena.h"
 
 namespace softib::live {
 namespace {
-
-constexpr std::uint64_t kTestArenaBytes = std::uint64_t{4} << 30;
 
 class BuiltFabric {
   public:

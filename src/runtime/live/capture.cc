@@ -17,7 +17,7 @@ struct Record {
 };
 
 constexpr std::uint64_t kAlign = 8;
-constexpr std::uint64_t kPatienceNs = 1'000'000;
+constexpr std::uint64_t kRingPatienceNs = 1'000'000;
 
 std::uint64_t record_bytes(std::uint64_t kept) {
     return (sizeof(Record) + kept + kAlign - 1) / kAlign * kAlign;
@@ -35,15 +35,15 @@ void for_each_part(const Arena& arena, const CaptureSlot& slot, std::uint64_t at
     }
 }
 
-void write(const Arena& arena, const CaptureSlot& slot, std::uint64_t at, const void* from,
-           std::uint64_t n) {
+void write_ring(const Arena& arena, const CaptureSlot& slot, std::uint64_t at, const void* from,
+                std::uint64_t n) {
     for_each_part(arena, slot, at, n, [&](std::span<std::byte> to, std::uint64_t offset) {
         std::memcpy(to.data(), static_cast<const std::byte*>(from) + offset, to.size());
     });
 }
 
-void read(const Arena& arena, const CaptureSlot& slot, std::uint64_t at, void* to,
-          std::uint64_t n) {
+void read_ring(const Arena& arena, const CaptureSlot& slot, std::uint64_t at, void* to,
+               std::uint64_t n) {
     for_each_part(arena, slot, at, n, [&](std::span<std::byte> from, std::uint64_t offset) {
         std::memcpy(static_cast<std::byte*>(to) + offset, from.data(), from.size());
     });
@@ -66,8 +66,8 @@ void put_locked(const Arena& arena, CaptureSlot& slot, std::span<const std::uint
     }
     const Record record{realtime_ns(), static_cast<std::uint32_t>(bytes.size()),
                         static_cast<std::uint32_t>(kept)};
-    write(arena, slot, at, &record, sizeof record);
-    write(arena, slot, at + sizeof record, bytes.data(), kept);
+    write_ring(arena, slot, at, &record, sizeof record);
+    write_ring(arena, slot, at + sizeof record, bytes.data(), kept);
     slot.written.store(at + record_bytes(kept), std::memory_order_release);
 }
 
@@ -75,7 +75,7 @@ void put_locked(const Arena& arena, CaptureSlot& slot, std::span<const std::uint
 
 void capture_put(const Arena& arena, CaptureSlot& slot, LockWord me,
                  std::span<const std::uint8_t> bytes) {
-    if (!shm_lock(arena, slot.lock, me, kPatienceNs).taken) {
+    if (!shm_lock(arena, slot.lock, me, kRingPatienceNs).taken) {
         slot.missed.fetch_add(1, std::memory_order_relaxed);
         return;
     }
@@ -89,11 +89,11 @@ bool capture_get(const Arena& arena, CaptureSlot& slot, CapturedPacket& out) {
         return false;
     }
     Record record{};
-    read(arena, slot, at, &record, sizeof record);
+    read_ring(arena, slot, at, &record, sizeof record);
     out.time_ns = record.time_ns;
     out.wire_bytes = record.wire_bytes;
     out.bytes.resize(std::min<std::uint64_t>(record.kept_bytes, slot.ring_bytes));
-    read(arena, slot, at + sizeof record, out.bytes.data(), out.bytes.size());
+    read_ring(arena, slot, at + sizeof record, out.bytes.data(), out.bytes.size());
     slot.read.store(at + record_bytes(out.bytes.size()), std::memory_order_release);
     return true;
 }

@@ -11,7 +11,7 @@ namespace softib::live {
 
 namespace {
 
-constexpr std::uint64_t kPatienceNs = 20'000'000;
+constexpr std::uint64_t kCountPatienceNs = 20'000'000;
 
 std::uint64_t load(const std::atomic<std::uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);
@@ -305,7 +305,7 @@ void settle_counters(const Arena& arena, QpShared& qp, LockWord me) {
                           ? not_settled(qp).none()
                           : qp.flows_off.load(std::memory_order_relaxed) == 0 &&
                                 not_settled(qp.first_flow).none();
-    if (none || !shm_lock(arena, qp.count_lock, me, kPatienceNs).taken) {
+    if (none || !shm_lock(arena, qp.count_lock, me, kCountPatienceNs).taken) {
         return;
     }
     const Counts counts = not_settled(qp);

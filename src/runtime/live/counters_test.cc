@@ -13,6 +13,7 @@
 #include "runtime/live/management.h"
 #include "runtime/live/path.h"
 #include "runtime/live/reclaim.h"
+#include "runtime/live/test_arena.h"
 
 namespace softib::live {
 namespace {
@@ -29,7 +30,7 @@ class Counting : public testing::Test {
   protected:
     Counting()
         : fabric(topo::generate({.shape = topo::Shape::kFatTree, .hosts = 4, .radix = 4}).value()),
-          arena(build_arena(fabric, {.arena_bytes = std::uint64_t{4} << 30})),
+          arena(build_arena(fabric, {.arena_bytes = kTestArenaBytes})),
           management(arena, events, fabric, {}) {
         events.init("/nonexistent", &arena);
         management.start(now_ns);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/time_units.h"
 #include "core/wire/rmpp.h"
 #include "runtime/live/clock.h"
 #include "runtime/live/daemon.h"
@@ -24,7 +25,6 @@ namespace softib::live {
 namespace {
 
 constexpr std::uint32_t kMadTextBytes = sizeof(MadFrame) + wire::kMadBytes;
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 bool has_hca(const Arena& arena, std::string_view hosts, std::uint32_t hca) {
     std::vector<DeviceEntry> devices(list_devices(arena, hosts, {}));

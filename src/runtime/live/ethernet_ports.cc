@@ -28,7 +28,7 @@ constexpr std::uint32_t kPortsPerHost = 256;
 /// headers, ICRC. Soft-RoCE counts the same, so that both sides find the same MTU.
 constexpr std::uint32_t kHeaderBytes = 80;
 
-std::optional<Gid> parse_address(const std::string& text) {
+std::optional<Gid> parse_ip_gid(const std::string& text) {
     in_addr v4{};
     if (inet_pton(AF_INET, text.c_str(), &v4) == 1) {
         return wire::ipv4_gid(ntohl(v4.s_addr));
@@ -125,7 +125,7 @@ std::expected<void, std::string> give_addresses(const topo::Fabric& fabric, std:
         const std::string_view entry = list.substr(0, list.find(','));
         list.remove_prefix(std::min(list.size(), entry.size() + 1));
         const std::size_t equals = entry.find('=');
-        const auto gid = parse_address(std::string(entry.substr(0, equals)));
+        const auto gid = parse_ip_gid(std::string(entry.substr(0, equals)));
         const auto hca = equals == std::string_view::npos
                              ? std::nullopt
                              : find_hca(fabric, entry.substr(equals + 1));

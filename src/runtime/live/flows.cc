@@ -30,7 +30,7 @@ Flow& slot_of(FlowTable& table, std::uint32_t dlid) {
 }
 
 /// Readers take an entry for what it says as soon as it has a LID.
-void open(Flow& flow, std::uint32_t dlid, const std::uint64_t (&counts)[4]) {
+void open_flow(Flow& flow, std::uint32_t dlid, const std::uint64_t (&counts)[4]) {
     flow.packets.store(counts[0], std::memory_order_relaxed);
     flow.words.store(counts[1], std::memory_order_relaxed);
     flow.settled[0].store(counts[2], std::memory_order_relaxed);
@@ -49,11 +49,11 @@ bool grow(Process& process, QpShared& qp, std::uint32_t capacity) {
     table.capacity.store(capacity, std::memory_order_relaxed);
     for_each_flow_of_table(process.arena, qp, [&](const Flow& flow) {
         const std::uint32_t dlid = flow.dlid.load(std::memory_order_relaxed);
-        open(slot_of(table, dlid), dlid,
-             {flow.packets.load(std::memory_order_relaxed),
-              flow.words.load(std::memory_order_relaxed),
-              flow.settled[0].load(std::memory_order_relaxed),
-              flow.settled[1].load(std::memory_order_relaxed)});
+        open_flow(slot_of(table, dlid), dlid,
+                  {flow.packets.load(std::memory_order_relaxed),
+                   flow.words.load(std::memory_order_relaxed),
+                   flow.settled[0].load(std::memory_order_relaxed),
+                   flow.settled[1].load(std::memory_order_relaxed)});
         ++table.used;
     });
     qp.flows_off.store(off, std::memory_order_release);
@@ -103,7 +103,7 @@ Flow& flow_to(Process& process, QpShared& qp, Lid dlid) {
     const auto is_first = [&] {
         const std::uint32_t first = qp.first_flow.dlid.load(std::memory_order_relaxed);
         if (first == 0) {
-            open(qp.first_flow, dlid.value, {});
+            open_flow(qp.first_flow, dlid.value, {});
             qp.has_flows.store(1, std::memory_order_release);
         }
         return first == 0 || first == dlid.value;
@@ -118,7 +118,7 @@ Flow& flow_to(Process& process, QpShared& qp, Lid dlid) {
             return flow;
         }
         if (4 * (table.used + 1) <= 3 * table.capacity.load(std::memory_order_relaxed)) {
-            open(flow, dlid.value, {});
+            open_flow(flow, dlid.value, {});
             ++table.used;
             return flow;
         }

@@ -15,7 +15,7 @@ namespace softib::live {
 namespace {
 
 constexpr std::uint64_t kGraceLimitNs = 1'000'000'000;
-constexpr std::uint64_t kLivenessPeriodNs = 1'000'000;
+constexpr std::uint64_t kHolderCheckPeriodNs = 1'000'000;
 
 struct flock life_range(Owner owner) {
     struct flock range {};
@@ -42,7 +42,7 @@ bool wait_stripe(const Arena& arena, Owner holder, const Stripe& stripe, Owner o
     while (stripe.hazard.load(std::memory_order_acquire) == first) {
         sched_yield();
         const std::uint64_t t = monotonic_ns();
-        if (t - checked > kLivenessPeriodNs) {
+        if (t - checked > kHolderCheckPeriodNs) {
             checked = t;
             if (!owner_alive(arena, holder)) {
                 return true;
@@ -116,7 +116,7 @@ LockResult shm_lock_slow(const Arena& arena, std::atomic<std::uint32_t>& word, L
         const std::uint64_t t = monotonic_ns();
         if (checked == 0) {
             checked = t;
-        } else if (t - checked > kLivenessPeriodNs) {
+        } else if (t - checked > kHolderCheckPeriodNs) {
             checked = t;
             if (holder != me && !holder_alive(arena, holder) &&
                 word.compare_exchange_strong(holder, me, std::memory_order_acquire,

@@ -6,13 +6,13 @@
 #include <climits>
 #include <cstring>
 
+#include "core/base/time_units.h"
 #include "core/wire/mad.h"
 
 namespace softib::live {
 
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint8_t kVendorRange2First = 0x30;
 constexpr std::uint8_t kVendorRange2Last = 0x4F;
 constexpr std::size_t kOuiOffset = 37;  // After the RMPP header and a reserved byte.

@@ -14,7 +14,7 @@ namespace {
 
 /// A peer that is gone and a timeout of "never": the program still gets its error.
 constexpr std::uint64_t kDeadPeerNs = 2'000'000'000;
-constexpr std::uint64_t kLivenessPeriodNs = 20'000'000;
+constexpr std::uint64_t kPeerCheckPeriodNs = 20'000'000;
 
 std::uint32_t completion_bytes(const WorkRequest& wr) {
     if (wr.opcode == WrOpcode::kCompareSwap || wr.opcode == WrOpcode::kFetchAdd) {
@@ -139,7 +139,7 @@ void Qp::wait_with(const WorkRequest& wr, const Verdict&) {
 /// A receiver that is not ready and never will be: the daemon, who would tell, may be gone too.
 bool Qp::peer_is_silent() {
     const std::uint64_t now = monotonic_ns();
-    if (now - liveness_checked_ns_ > kLivenessPeriodNs) {
+    if (now - liveness_checked_ns_ > kPeerCheckPeriodNs) {
         liveness_checked_ns_ = now;
         peer_silent_ = peer_owner_ != 0 && !owner_alive(process_->arena, peer_owner_);
     }

@@ -7,11 +7,10 @@
 #include "core/sm/routing/verifier.h"
 #include "runtime/live/builder.h"
 #include "runtime/live/management.h"
+#include "runtime/live/test_arena.h"
 
 namespace softib::live {
 namespace {
-
-constexpr std::uint64_t kTestArenaBytes = std::uint64_t{4} << 30;
 
 /// A fabric with our manager, brought up.
 class Managed {

@@ -10,6 +10,9 @@
 
 namespace softib::live {
 
+/// Room enough for the fabrics that tests build; what is not touched costs nothing.
+inline constexpr std::uint64_t kTestArenaBytes = std::uint64_t{4} << 30;
+
 struct TestArena {
     Arena arena = arena_create("test", {.arena_bytes = std::uint64_t{2} << 30,
                                         .hosts = 2,

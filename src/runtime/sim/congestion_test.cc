@@ -3,17 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "runtime/sim/test_fabrics.h"
+#include "runtime/sim/test_incast.h"
 
 namespace softib::sim {
 namespace {
 
-constexpr std::uint32_t kTarget = 0;
-constexpr std::uint32_t kVictim = 16;   // On the third leaf, with seven that send to the target.
-constexpr std::uint32_t kVictimTo = 8;  // On the second leaf; its routes pass the same spine.
-constexpr TimePs kBegin = 500'000'000;  // Measured from here …
-constexpr TimePs kEnd = 2'000'000'000;  // … to here.
-// What no flow is slowed by for another's sake: the seven need 7/32 of the cable to the spine.
-constexpr double kFairShare = 1 - 7.0 / 32;
+constexpr TimePs kEnd = 2'000'000'000;
 
 struct Result {
     double victim = 0;  ///< Of the rate of a link.

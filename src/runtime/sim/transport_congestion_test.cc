@@ -6,18 +6,14 @@
 #include <deque>
 
 #include "runtime/sim/test_fabrics.h"
+#include "runtime/sim/test_incast.h"
 #include "runtime/sim/transport_hosts.h"
 
 namespace softib::sim {
 namespace {
 
-constexpr std::uint32_t kTarget = 0;
-constexpr std::uint32_t kVictim = 16;
-constexpr std::uint32_t kVictimTo = 8;
 constexpr std::uint32_t kMuch = 1U << 30;
-constexpr TimePs kBegin = 500'000'000;
-constexpr TimePs kEnd = 2'500'000'000;
-constexpr double kFairShare = 1 - 7.0 / 32;
+constexpr TimePs kTransportEnd = 2'500'000'000;
 constexpr hca::Pd kPd{1};
 
 /// An HCA whose memory has no bytes.
@@ -68,7 +64,7 @@ void connect(Host& host, Qpn qpn, hca::QpType type, Lid to, Qpn peer) {
         kState | kSqPsn | (reliable ? kTimeout | kRetryCnt | kRnrRetry | kMaxQpRdAtomic : 0U)));
 }
 
-struct Result {
+struct TransportResult {
     double victim = 0;
     double incast = 0;
     std::uint64_t becns = 0;
@@ -78,7 +74,7 @@ struct Result {
 };
 
 /// `slow`: how many of the 32 heed what they hear; their ports have parameters, the others' none.
-Result run(hca::QpType type, std::uint32_t slow) {
+TransportResult run(hca::QpType type, std::uint32_t slow) {
     auto routed = Routed::make(*topo::generate(tree(128, 16)), "ftree", 1);
     EXPECT_TRUE(routed);
     Fabric<TransportHosts> fabric(*std::move(routed), {.data_vls = 1}, 0);
@@ -119,9 +115,9 @@ Result run(hca::QpType type, std::uint32_t slow) {
     net.run(kBegin);
     const std::uint64_t victim = net.counts(fabric.port(kVictimTo)).rcv_words;
     const std::uint64_t incast = net.counts(fabric.port(kTarget)).rcv_words;
-    net.run(kEnd);
-    const double whole = static_cast<double>(kEnd - kBegin) / 81'920 * 1024;
-    Result result;
+    net.run(kTransportEnd);
+    const double whole = static_cast<double>(kTransportEnd - kBegin) / 81'920 * 1024;
+    TransportResult result;
     result.victim =
         static_cast<double>(net.counts(fabric.port(kVictimTo)).rcv_words - victim) / whole;
     result.incast =
@@ -143,19 +139,19 @@ Result run(hca::QpType type, std::uint32_t slow) {
 }
 
 TEST(TransportCongestion, WhoDoesNotHeedItSlowsTheVictim) {
-    const Result result = run(hca::QpType::kRc, 0);
+    const TransportResult result = run(hca::QpType::kRc, 0);
     EXPECT_LT(result.victim, 0.3 * kFairShare);
     EXPECT_GT(result.becns, 0U);
 }
 
 TEST(TransportCongestion, ReliableConnectionsLeaveTheVictimItsShare) {
-    const Result result = run(hca::QpType::kRc, 32);
+    const TransportResult result = run(hca::QpType::kRc, 32);
     EXPECT_GT(result.victim, 0.8 * kFairShare);
     EXPECT_GT(result.incast, 0.9);
 }
 
 TEST(TransportCongestion, UnreliableConnectionsToo) {
-    const Result result = run(hca::QpType::kUc, 32);
+    const TransportResult result = run(hca::QpType::kUc, 32);
     EXPECT_GT(result.victim, 0.8 * kFairShare);
     EXPECT_GT(result.incast, 0.9);
     // A CNP for each mark, but for those on their way.
@@ -164,7 +160,7 @@ TEST(TransportCongestion, UnreliableConnectionsToo) {
 
 /// Every port has its own parameters: without any it takes what the others leave.
 TEST(TransportCongestion, WhoHasNoParametersSlowsDownNobodyButTheOthers) {
-    const Result result = run(hca::QpType::kUc, 16);
+    const TransportResult result = run(hca::QpType::kUc, 16);
     EXPECT_LT(result.heeding, result.others * 2 / 3);
     EXPECT_GT(result.incast, 0.99);
 }

@@ -13,12 +13,12 @@ Report with_shifts(const Graph& graph, const Tables& tables) {
     return verify(graph, tables, {.random_samples = 0});
 }
 
-struct Case {
+struct TreeCase {
     const char* name;
     Spec spec;
 };
 
-class FullTree : public testing::TestWithParam<Case> {};
+class FullTree : public testing::TestWithParam<TreeCase> {};
 
 TEST_P(FullTree, EveryShiftPutsOneFlowOnALink) {
     const Graph graph = make_graph(GetParam().spec);
@@ -32,12 +32,14 @@ TEST_P(FullTree, EveryShiftPutsOneFlowOnALink) {
 
 INSTANTIATE_TEST_SUITE_P(
     FatTree, FullTree,
-    testing::Values(Case{"TwoLevels512", two_levels()}, Case{"ThreeLevels432", three_levels()},
-                    Case{"TwoLevelsSmall", {.shape = Shape::kFatTree, .hosts = 32, .radix = 8}},
-                    Case{"ThreeLevels128", {.shape = Shape::kFatTree, .hosts = 128, .radix = 8}},
+    testing::Values(TreeCase{"TwoLevels512", two_levels()},
+                    TreeCase{"ThreeLevels432", three_levels()},
+                    TreeCase{"TwoLevelsSmall", {.shape = Shape::kFatTree, .hosts = 32, .radix = 8}},
+                    TreeCase{"ThreeLevels128",
+                             {.shape = Shape::kFatTree, .hosts = 128, .radix = 8}},
                     // Fewer pods, so that several cables lead to the same core.
-                    Case{"ParallelCables",
-                         {.shape = Shape::kFatTree, .hosts = 256, .radix = 16, .levels = 3}}),
+                    TreeCase{"ParallelCables",
+                             {.shape = Shape::kFatTree, .hosts = 256, .radix = 16, .levels = 3}}),
     [](const auto& test) { return test.param.name; });
 
 TEST(FatTreeRouting, PartlyFilledTreesHaveNearlyNone) {

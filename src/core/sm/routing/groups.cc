@@ -11,13 +11,13 @@ namespace softib::sm::routing {
 
 namespace {
 
-struct Edge {
+struct WeighedEdge {
     std::uint32_t a, b;
     std::uint32_t common;  ///< Neighbours that both have.
 };
 
-std::vector<Edge> list_edges(const Graph& graph, const Neighbours& neighbours) {
-    std::vector<Edge> edges;
+std::vector<WeighedEdge> list_edges(const Graph& graph, const Neighbours& neighbours) {
+    std::vector<WeighedEdge> edges;
     std::vector<std::uint32_t> mark(graph.switch_count(), kNone);
     for (std::uint32_t a = 0; a < graph.switch_count(); ++a) {
         for (const Neighbours::Neighbour& next : neighbours.of(a)) {
@@ -36,7 +36,8 @@ std::vector<Edge> list_edges(const Graph& graph, const Neighbours& neighbours) {
 
 /// What does not fit groups that are whole and apart: cables missing inside them, and cables
 /// between them. Some between them must be; but any better division has fewer of both.
-std::uint64_t misfits(std::uint32_t switches, const std::vector<Edge>& edges, UnionFind& groups) {
+std::uint64_t misfits(std::uint32_t switches, const std::vector<WeighedEdge>& edges,
+                      UnionFind& groups) {
     std::map<std::uint32_t, std::uint64_t> sizes;
     for (std::uint32_t sw = 0; sw < switches; ++sw) {
         ++sizes[groups.find(sw)];
@@ -45,8 +46,10 @@ std::uint64_t misfits(std::uint32_t switches, const std::vector<Edge>& edges, Un
     for (const auto& [group, size] : sizes) {
         pairs_within += size * (size - 1) / 2;
     }
-    const auto within = static_cast<std::uint64_t>(std::ranges::count_if(
-        edges, [&](const Edge& edge) { return groups.find(edge.a) == groups.find(edge.b); }));
+    const auto within =
+        static_cast<std::uint64_t>(std::ranges::count_if(edges, [&](const WeighedEdge& edge) {
+            return groups.find(edge.a) == groups.find(edge.b);
+        }));
     return pairs_within - within + edges.size() - within;
 }
 
@@ -54,16 +57,16 @@ std::uint64_t misfits(std::uint32_t switches, const std::vector<Edge>& edges, Un
 
 std::vector<std::uint32_t> find_groups(const Graph& graph, const Neighbours& neighbours) {
     const std::uint32_t count = graph.switch_count();
-    const std::vector<Edge> edges = list_edges(graph, neighbours);
+    const std::vector<WeighedEdge> edges = list_edges(graph, neighbours);
     std::set<std::uint32_t> limits;
-    for (const Edge& edge : edges) {
+    for (const WeighedEdge& edge : edges) {
         limits.insert(edge.common);
     }
     std::vector<std::uint32_t> best(count, 0);
     std::uint64_t best_misfits = UINT64_MAX;
     for (const std::uint32_t limit : limits) {
         UnionFind groups(count);
-        for (const Edge& edge : edges) {
+        for (const WeighedEdge& edge : edges) {
             if (edge.common >= limit) {
                 groups.join(edge.a, edge.b);
             }

@@ -26,12 +26,12 @@ std::vector<std::uint32_t> distances_to(const Graph& graph, std::uint32_t to) {
     return distance;
 }
 
-struct Case {
+struct MinHopCase {
     const char* name;
     topo::Spec spec;
 };
 
-class MinHop : public testing::TestWithParam<Case> {};
+class MinHop : public testing::TestWithParam<MinHopCase> {};
 
 TEST_P(MinHop, EverySwitchReachesEveryLidOnAShortestPath) {
     const Graph graph = make_graph(GetParam().spec);
@@ -47,16 +47,17 @@ TEST_P(MinHop, EverySwitchReachesEveryLidOnAShortestPath) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, MinHop,
-    testing::Values(Case{"OneHost", {.hosts = 1}}, Case{"SingleSwitch", {.hosts = 254}},
-                    Case{"SmallestTree", {.shape = Shape::kFatTree, .hosts = 2}},
-                    Case{"Tree2", {.shape = Shape::kFatTree, .hosts = 100, .radix = 16}},
-                    Case{"Tree3", {.shape = Shape::kFatTree, .hosts = 100, .radix = 8}},
-                    Case{"Tree3OddRadix", {.shape = Shape::kFatTree, .hosts = 60, .radix = 7}},
-                    Case{"Rails", {.shape = Shape::kFatTree, .hosts = 24, .hcas_per_host = 8}},
-                    Case{"Ring", torus({9})}, Case{"Torus2", torus({5, 7})},
-                    Case{"Torus5", torus({2, 3, 2, 3, 2})},
-                    Case{"Dragonfly", {.shape = Shape::kDragonfly, .hosts = 72}},
-                    Case{"DragonflyManyCables", dragonfly(3, 5, 4)}),
+    testing::Values(
+        MinHopCase{"OneHost", {.hosts = 1}}, MinHopCase{"SingleSwitch", {.hosts = 254}},
+        MinHopCase{"SmallestTree", {.shape = Shape::kFatTree, .hosts = 2}},
+        MinHopCase{"Tree2", {.shape = Shape::kFatTree, .hosts = 100, .radix = 16}},
+        MinHopCase{"Tree3", {.shape = Shape::kFatTree, .hosts = 100, .radix = 8}},
+        MinHopCase{"Tree3OddRadix", {.shape = Shape::kFatTree, .hosts = 60, .radix = 7}},
+        MinHopCase{"Rails", {.shape = Shape::kFatTree, .hosts = 24, .hcas_per_host = 8}},
+        MinHopCase{"Ring", torus({9})}, MinHopCase{"Torus2", torus({5, 7})},
+        MinHopCase{"Torus5", torus({2, 3, 2, 3, 2})},
+        MinHopCase{"Dragonfly", {.shape = Shape::kDragonfly, .hosts = 72}},
+        MinHopCase{"DragonflyManyCables", dragonfly(3, 5, 4)}),
     [](const auto& test) { return test.param.name; });
 
 TEST(MinHop, RandomGraphsAreReachedAsFarAsTheyAreJoined) {

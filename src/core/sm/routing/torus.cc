@@ -20,7 +20,7 @@ constexpr std::size_t kNeighboursMax = 16;
 constexpr std::uint64_t kPositionsMax = 1 << 20;
 
 /// All cables between two neighbours count as one edge, from the lower switch to the higher.
-struct Edge {
+struct DirectedEdge {
     std::uint32_t from, to;
 };
 
@@ -204,15 +204,15 @@ class TorusFinder {
     /// of parallel cables. In order they make a ring or a line.
     bool find_slices(std::uint32_t group, Torus::Dimension& dimension) const {
         UnionFind slices(graph_.switch_count());
-        std::map<std::uint32_t, Edge> sides;  // By class: a switch on either side.
+        std::map<std::uint32_t, DirectedEdge> sides;  // By class: a switch on either side.
         for (std::uint32_t edge = 0; edge < edges_.size(); ++edge) {
             if (dimension_of(edge) != group) {
                 slices.join(edges_[edge].from, edges_[edge].to);
                 continue;
             }
             const bool flip = classes_.flipped(edge);
-            const Edge side{flip ? edges_[edge].to : edges_[edge].from,
-                            flip ? edges_[edge].from : edges_[edge].to};
+            const DirectedEdge side{flip ? edges_[edge].to : edges_[edge].from,
+                                    flip ? edges_[edge].from : edges_[edge].to};
             const auto [entry, first] = sides.emplace(classes_.find(edge), side);
             if (!first) {
                 slices.join(entry->second.from, side.from);
@@ -294,7 +294,7 @@ class TorusFinder {
     }
 
     bool edges_fit(const Torus& torus) const {
-        return std::ranges::all_of(edges_, [&](const Edge& edge) {
+        return std::ranges::all_of(edges_, [&](const DirectedEdge& edge) {
             for (std::size_t d = 0; d < torus.dimensions.size(); ++d) {
                 if (torus.step(edge.from, d, true) == edge.to ||
                     torus.step(edge.from, d, false) == edge.to) {
@@ -307,7 +307,7 @@ class TorusFinder {
 
     const Graph& graph_;
     const Neighbours& neighbours_;
-    std::vector<Edge> edges_;
+    std::vector<DirectedEdge> edges_;
     std::vector<std::map<std::uint32_t, std::uint32_t>> edge_between_;
     Parallels classes_;
     std::set<std::pair<std::uint32_t, std::uint32_t>> apart_;  ///< Classes that form squares.

@@ -19,17 +19,12 @@
 namespace softib::sm {
 
 using test::Client;
+using test::kTenant;
 using wire::component;
 using wire::Method;
 using wire::SaAttribute;
 namespace status = wire::mad_status;
 namespace sa_status = wire::sa_status;
-
-namespace {
-
-constexpr PKey kTenant{0x8123};
-
-}  // namespace
 
 /// Hosts 0 to 5, leaves 6 and 7, spines 8 and 9; LIDs are even (LMC 1), from 2 on.
 struct FabricRecordsTest : testing::Test {

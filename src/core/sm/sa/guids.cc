@@ -10,8 +10,11 @@ namespace {
 using wire::GuidInfoRecord;
 namespace status = wire::sa_status;
 
+namespace gir {
 constexpr std::uint64_t kLid = wire::component(&GuidInfoRecord::lid);
 constexpr std::uint64_t kBlock = wire::component(&GuidInfoRecord::block_num);
+}  // namespace gir
+
 constexpr int kFirstGuid = 4;  // The component of GUID 0.
 constexpr std::size_t kBlockGuids = 8;
 /// Locally administered, so that no manufacturer has it.
@@ -43,13 +46,13 @@ void SaGuids::answer(const SaQuery& query, EndPort end, std::uint8_t block, SaTa
 
 SaStatus SaGuids::handle_get(const SaQuery& query, SaTable& table) const {
     const auto asked = query.record<GuidInfoRecord>();
-    for_each_asked(query, query.has(kLid), asked.lid, [&](EndPort end) {
+    for_each_asked(query, query.has(gir::kLid), asked.lid, [&](EndPort end) {
         if (table.full() || !may_see(query, end)) {
             return;
         }
         const std::size_t entries = std::max<std::size_t>(query.subnet.port(end).info.guid_cap, 1);
         for (std::size_t block = 0; block * kBlockGuids < entries; ++block) {
-            if (query.has(kBlock) && asked.block_num != block) {
+            if (query.has(gir::kBlock) && asked.block_num != block) {
                 continue;
             }
             bool matches = true;
@@ -67,7 +70,7 @@ SaStatus SaGuids::handle_get(const SaQuery& query, SaTable& table) const {
 }
 
 std::expected<SaGuids::Target, SaStatus> SaGuids::target_of(const SaQuery& query) const {
-    if (!query.has(kLid | kBlock)) {
+    if (!query.has(gir::kLid | gir::kBlock)) {
         return std::unexpected(status::kInsufficientComponents);
     }
     const auto asked = query.record<GuidInfoRecord>();

@@ -22,7 +22,6 @@ constexpr std::uint64_t kCreateComponents =
 constexpr std::uint8_t kFullMembers = wire::kJoinFullMember | wire::kJoinSendOnlyFullMember;
 
 constexpr std::uint8_t kLifeTimeDefault = 18;  // About 1 s.
-constexpr std::uint8_t kScopeLinkLocal = 2;
 constexpr unsigned kSignatureOfSa = 0xA01B;
 
 bool has(std::uint64_t components, std::uint64_t bits) {

@@ -22,6 +22,8 @@
 
 namespace softib::sm {
 
+inline constexpr std::uint8_t kScopeLinkLocal = 2;
+
 /// What the SA knows of an end port.
 struct SaPort {
     Gid gid;

@@ -5,19 +5,18 @@
 
 #include <algorithm>
 
+#include "core/sm/sa/test_subnet.h"
 #include "core/wire/sa.h"
 
 namespace softib::sm {
 
+using test::kCreate;
+using test::kJoin;
+
 namespace {
 
 namespace mc = wire::mc_member;
-namespace status = wire::sa_status;
-
-/// What perftest, and whoever joins a group that may not exist yet, says.
-constexpr std::uint64_t kCreate = mc::kMgid | mc::kPortGid | mc::kQKey | mc::kPKey | mc::kTClass |
-                                  mc::kSl | mc::kFlowLabel | mc::kJoinState;
-constexpr std::uint64_t kJoin = mc::kMgid | mc::kPortGid | mc::kJoinState;
+namespace sa_status = wire::sa_status;
 
 Gid port_gid(std::uint64_t guid) {
     return Gid::from(kSubnetPrefixDefault, Guid{guid});
@@ -84,7 +83,7 @@ TEST_F(SaMulticastTest, CreationNeedsItsComponents) {
                                         mc::kMgid, mc::kPortGid, mc::kJoinState}) {
         const auto answer = sa.handle_join(record(1, 1), kCreate & ~missing, port(1));
         ASSERT_FALSE(answer);
-        EXPECT_EQ(answer.error(), status::kInsufficientComponents);
+        EXPECT_EQ(answer.error(), sa_status::kInsufficientComponents);
     }
     EXPECT_EQ(sa.group_count(), 0U);
 }
@@ -92,7 +91,7 @@ TEST_F(SaMulticastTest, CreationNeedsItsComponents) {
 TEST_F(SaMulticastTest, OnlyAFullMemberMakesAGroup) {
     for (const std::uint8_t state : {wire::kJoinNonMember, wire::kJoinSendOnlyNonMember}) {
         EXPECT_EQ(sa.handle_join(record(1, 1, state), kCreate, port(1)).error(),
-                  status::kRequestInvalid);
+                  sa_status::kRequestInvalid);
     }
     EXPECT_TRUE(sa.handle_join(record(1, 1, wire::kJoinSendOnlyFullMember), kCreate, port(1)));
 }
@@ -112,18 +111,18 @@ TEST_F(SaMulticastTest, JoinThatContradictsTheGroupIsInvalid) {
     ASSERT_TRUE(sa.handle_join(record(1, 1), kCreate, port(1)));
     SaMulticast::Record asked = record(1, 2);
     asked.qkey = QKey{2};
-    EXPECT_EQ(sa.handle_join(asked, kCreate, port(2)).error(), status::kRequestInvalid);
+    EXPECT_EQ(sa.handle_join(asked, kCreate, port(2)).error(), sa_status::kRequestInvalid);
     asked = record(1, 2);
     asked.mtu = 4;
     EXPECT_EQ(sa.handle_join(asked, kJoin | mc::kMtu | mc::kMtuSelector, port(2)).error(),
-              status::kRequestInvalid);
+              sa_status::kRequestInvalid);
 }
 
 TEST_F(SaMulticastTest, SlowPortDoesNotJoinAFastGroup) {
     ASSERT_TRUE(sa.handle_join(record(1, 1), kCreate, port(1)));
     SaPort slow = port(2);
     slow.rate = 16;
-    EXPECT_EQ(sa.handle_join(record(1, 2), kJoin, slow).error(), status::kRequestInvalid);
+    EXPECT_EQ(sa.handle_join(record(1, 2), kJoin, slow).error(), sa_status::kRequestInvalid);
 }
 
 TEST_F(SaMulticastTest, RateIsTheBestThatTheSelectorAllows) {
@@ -137,23 +136,23 @@ TEST_F(SaMulticastTest, RateIsTheBestThatTheSelectorAllows) {
     asked.rate_selector = wire::Selector::kGreaterThan;
     asked.rate = 21;
     EXPECT_EQ(sa.handle_join(asked, kCreate | mc::kRate | mc::kRateSelector, port(1)).error(),
-              status::kRequestInvalid);
+              sa_status::kRequestInvalid);
 }
 
 TEST_F(SaMulticastTest, StrangersToThePartitionDoNotJoin) {
     SaMulticast::Record asked = record(1, 1);
     asked.pkey = PKey{0x8123};
-    EXPECT_EQ(sa.handle_join(asked, kCreate, port(1)).error(), status::kRequestInvalid);
+    EXPECT_EQ(sa.handle_join(asked, kCreate, port(1)).error(), sa_status::kRequestInvalid);
     SaPort other = port(2);
     other.pkeys = {PKey{0x8123}};
     ASSERT_TRUE(sa.handle_join(record(1, 1), kCreate, port(1)));
-    EXPECT_EQ(sa.handle_join(record(1, 2), kJoin, other).error(), status::kRequestInvalid);
+    EXPECT_EQ(sa.handle_join(record(1, 2), kJoin, other).error(), sa_status::kRequestInvalid);
 }
 
 TEST_F(SaMulticastTest, MgidIsCheckedOrAssigned) {
     SaMulticast::Record asked = record(1, 1);
     asked.mgid = port_gid(1);
-    EXPECT_EQ(sa.handle_join(asked, kCreate, port(1)).error(), status::kRequestInvalid);
+    EXPECT_EQ(sa.handle_join(asked, kCreate, port(1)).error(), sa_status::kRequestInvalid);
     asked.mgid = Gid{};
     const auto first = sa.handle_join(asked, kCreate, port(1));
     const auto second = sa.handle_join(asked, kCreate, port(1));
@@ -180,31 +179,31 @@ TEST_F(SaMulticastTest, LeavingTakesOnlyTheStatesNamed) {
     const auto answer = sa.handle_leave(record(1, 1), kJoin, port(1));
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->join_state, wire::kJoinNonMember);
-    EXPECT_EQ(sa.handle_leave(record(1, 1), kJoin, port(1)).error(), status::kRequestInvalid);
+    EXPECT_EQ(sa.handle_leave(record(1, 1), kJoin, port(1)).error(), sa_status::kRequestInvalid);
 }
 
 TEST_F(SaMulticastTest, NobodyLeavesWhatHeIsNotIn) {
-    EXPECT_EQ(sa.handle_leave(record(1, 1), kJoin, port(1)).error(), status::kRequestInvalid);
+    EXPECT_EQ(sa.handle_leave(record(1, 1), kJoin, port(1)).error(), sa_status::kRequestInvalid);
     ASSERT_TRUE(sa.handle_join(record(1, 1), kCreate, port(1)));
-    EXPECT_EQ(sa.handle_leave(record(1, 2), kJoin, port(2)).error(), status::kRequestInvalid);
-    EXPECT_EQ(sa.handle_leave(record(1, 1), kJoin, port(2)).error(), status::kRequestDenied);
+    EXPECT_EQ(sa.handle_leave(record(1, 2), kJoin, port(2)).error(), sa_status::kRequestInvalid);
+    EXPECT_EQ(sa.handle_leave(record(1, 1), kJoin, port(2)).error(), sa_status::kRequestDenied);
     EXPECT_EQ(sa.handle_leave(record(1, 1), mc::kMgid, port(1)).error(),
-              status::kInsufficientComponents);
+              sa_status::kInsufficientComponents);
 }
 
 TEST_F(SaMulticastTest, ProxyMayLeaveWhatItJoined) {
     const auto joined = sa.handle_join(record(1, 2), kCreate, port(1));
     ASSERT_TRUE(joined);
     EXPECT_TRUE(joined->proxy_join);
-    EXPECT_EQ(sa.handle_join(record(1, 99), kCreate, port(1)).error(), status::kInvalidGid);
+    EXPECT_EQ(sa.handle_join(record(1, 99), kCreate, port(1)).error(), sa_status::kInvalidGid);
     EXPECT_TRUE(sa.handle_leave(record(1, 2), kJoin, port(3)));
 }
 
 TEST_F(SaMulticastTest, GetShowsAMembershipToItsMemberOnly) {
-    EXPECT_EQ(sa.handle_get(record(1, 1), mc::kMgid, port(1)).error(), status::kNoRecords);
+    EXPECT_EQ(sa.handle_get(record(1, 1), mc::kMgid, port(1)).error(), sa_status::kNoRecords);
     ASSERT_TRUE(sa.handle_join(record(1, 1), kCreate, port(1)));
     ASSERT_TRUE(sa.handle_join(record(2, 1), kCreate, port(1)));
-    EXPECT_EQ(sa.handle_get(record(1, 1), 0, port(2)).error(), status::kTooManyRecords);
+    EXPECT_EQ(sa.handle_get(record(1, 1), 0, port(2)).error(), sa_status::kTooManyRecords);
     const auto group = sa.handle_get(record(1, 2), mc::kMgid, port(2));
     ASSERT_TRUE(group);
     EXPECT_EQ(group->mlid, Lid{0xC000});
@@ -214,7 +213,7 @@ TEST_F(SaMulticastTest, GetShowsAMembershipToItsMemberOnly) {
     ASSERT_TRUE(own);
     EXPECT_EQ(own->join_state, wire::kJoinFullMember);
     EXPECT_EQ(sa.handle_get(record(1, 1), mc::kMgid | mc::kPortGid, port(2)).error(),
-              status::kNoRecords);
+              sa_status::kNoRecords);
 }
 
 TEST_F(SaMulticastTest, ClientsHaveAQuotaOfGroups) {
@@ -222,11 +221,11 @@ TEST_F(SaMulticastTest, ClientsHaveAQuotaOfGroups) {
     for (std::uint8_t i = 0; i < 3; ++i) {
         ASSERT_TRUE(limited.handle_join(record(i, 1), kCreate, port(1)));
     }
-    EXPECT_EQ(limited.handle_join(record(3, 1), kCreate, port(1)).error(), status::kNoResources);
+    EXPECT_EQ(limited.handle_join(record(3, 1), kCreate, port(1)).error(), sa_status::kNoResources);
     // Others are not touched by it, but by the limit for all.
     ASSERT_TRUE(limited.handle_join(record(3, 2), kCreate, port(2)));
     ASSERT_TRUE(limited.handle_join(record(4, 2), kCreate, port(2)));
-    EXPECT_EQ(limited.handle_join(record(5, 2), kCreate, port(2)).error(), status::kNoResources);
+    EXPECT_EQ(limited.handle_join(record(5, 2), kCreate, port(2)).error(), sa_status::kNoResources);
     ASSERT_TRUE(limited.handle_leave(record(0, 1), kJoin, port(1)));
     EXPECT_TRUE(limited.handle_join(record(5, 1), kCreate, port(1)));
 }
@@ -240,10 +239,10 @@ TEST_F(SaMulticastTest, GroupsOfOneKindShareMlidsWhenTheyRunOut) {
     EXPECT_EQ(few.handle_join(record(2, 1), kCreate, port(1))->mlid, Lid{0xC000});
     SaMulticast::Record other = record(3, 1);
     other.sl = 3;
-    EXPECT_EQ(few.handle_join(other, kCreate, port(1)).error(), status::kNoResources);
+    EXPECT_EQ(few.handle_join(other, kCreate, port(1)).error(), sa_status::kNoResources);
     // The MLID is free when the last of its groups is.
     ASSERT_TRUE(few.handle_leave(record(0, 1), kJoin, port(1)));
-    EXPECT_EQ(few.handle_join(other, kCreate, port(1)).error(), status::kNoResources);
+    EXPECT_EQ(few.handle_join(other, kCreate, port(1)).error(), sa_status::kNoResources);
     ASSERT_TRUE(few.handle_leave(record(2, 1), kJoin, port(1)));
     EXPECT_EQ(few.handle_join(other, kCreate, port(1))->mlid, Lid{0xC000});
 }
@@ -324,7 +323,7 @@ TEST_F(SaMulticastTest, TellsWhatChanged) {
 TEST_F(SaMulticastTest, NobodyElseChangesWhatAPortJoinedItself) {
     ASSERT_TRUE(sa.handle_join(record(1, 1), kCreate, port(1)));
     EXPECT_EQ(sa.handle_join(record(1, 1, wire::kJoinNonMember), kJoin, port(2)).error(),
-              status::kRequestDenied);
+              sa_status::kRequestDenied);
     SaPort trusted = port(2);
     trusted.trusted = true;
     EXPECT_TRUE(sa.handle_join(record(1, 1, wire::kJoinNonMember), kJoin, trusted));
@@ -332,7 +331,7 @@ TEST_F(SaMulticastTest, NobodyElseChangesWhatAPortJoinedItself) {
     // A proxy's membership becomes the port's own when it joins itself.
     ASSERT_TRUE(sa.handle_join(record(1, 3), kJoin, port(1)));
     ASSERT_TRUE(sa.handle_join(record(1, 3), kJoin, port(3)));
-    EXPECT_EQ(sa.handle_leave(record(1, 3), kJoin, port(1)).error(), status::kRequestDenied);
+    EXPECT_EQ(sa.handle_leave(record(1, 3), kJoin, port(1)).error(), sa_status::kRequestDenied);
 }
 
 TEST_F(SaMulticastTest, LifeTimeIsWhatWasAskedFor) {

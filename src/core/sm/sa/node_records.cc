@@ -9,11 +9,13 @@ namespace {
 
 using wire::NodeRecord;
 
+namespace nr {
 constexpr std::uint64_t kLid = wire::component(&NodeRecord::lid);
 constexpr std::uint64_t kNodeGuid =
     wire::component(&NodeRecord::node_info, &wire::NodeInfo::node_guid);
 constexpr std::uint64_t kPortGuid =
     wire::component(&NodeRecord::node_info, &wire::NodeInfo::port_guid);
+}  // namespace nr
 
 NodeRecord record_of(const Subnet& subnet, EndPort end) {
     const SubnetNode& node = subnet.node(end.node);
@@ -41,7 +43,7 @@ void add_ends_of(const Subnet& subnet, NodeIndex node, const auto& fn) {
 SaStatus query_node_records(const SaQuery& query, SaTable& table) {
     const auto asked = query.record<NodeRecord>();
     // A LID found the port already, be it base or by LMC.
-    const std::uint64_t components = query.components & ~kLid;
+    const std::uint64_t components = query.components & ~nr::kLid;
     const auto look_at = [&](EndPort end) {
         if (base_lid(query.subnet, end) == kLidUnassigned) {
             return;
@@ -51,17 +53,17 @@ SaStatus query_node_records(const SaQuery& query, SaTable& table) {
             table.add(record);
         }
     };
-    if (!query.has(kLid) && query.has(kPortGuid)) {
+    if (!query.has(nr::kLid) && query.has(nr::kPortGuid)) {
         if (const auto end = query.subnet.by_port_guid(asked.node_info.port_guid)) {
             look_at(*end);
         }
-    } else if (!query.has(kLid) && query.has(kNodeGuid)) {
+    } else if (!query.has(nr::kLid) && query.has(nr::kNodeGuid)) {
         const NodeIndex node = query.subnet.find(asked.node_info.node_guid);
         if (node != kNoNode && query.subnet.node(node).present) {
             add_ends_of(query.subnet, node, look_at);
         }
     } else {
-        for_each_asked(query, query.has(kLid), asked.lid, look_at);
+        for_each_asked(query, query.has(nr::kLid), asked.lid, look_at);
     }
     return wire::mad_status::kOk;
 }

@@ -12,6 +12,8 @@ namespace softib::sm {
 
 using test::Answer;
 using test::Client;
+using test::kCreate;
+using test::kJoin;
 using wire::component;
 using wire::InformInfo;
 using wire::InformInfoRecord;
@@ -25,9 +27,6 @@ namespace sa_status = wire::sa_status;
 
 namespace {
 
-constexpr std::uint64_t kJoin = mc::kMgid | mc::kPortGid | mc::kJoinState;
-constexpr std::uint64_t kCreate =
-    kJoin | mc::kQKey | mc::kPKey | mc::kSl | mc::kFlowLabel | mc::kTClass;
 constexpr std::uint64_t kRate = mc::kRate | mc::kRateSelector;
 constexpr std::uint64_t kMtu = mc::kMtu | mc::kMtuSelector;
 constexpr std::uint64_t kLife = mc::kPacketLifeTime | mc::kPacketLifeTimeSelector;

@@ -33,7 +33,6 @@ constexpr std::uint64_t kLifeTime = wire::component(&PathRecord::packet_life_tim
 }  // namespace pr
 
 constexpr std::uint8_t kHopLimitMax = 255;
-constexpr std::uint8_t kScopeLinkLocal = 2;
 
 PathWanted wanted_of(const SaQuery& query, const PathRecord& asked) {
     PathWanted wanted;

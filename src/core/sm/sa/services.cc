@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "core/base/time_units.h"
+
 namespace softib::sm {
 
 namespace {
@@ -15,7 +17,6 @@ constexpr std::uint64_t kGid = wire::component(&ServiceRecord::service_gid);
 constexpr std::uint64_t kPKey = wire::component(&ServiceRecord::service_pkey);
 constexpr std::uint64_t kLease = wire::component(&ServiceRecord::service_lease);
 constexpr std::uint64_t kKey = wire::component(&ServiceRecord::service_key);
-constexpr std::uint64_t kNsPerS = 1'000'000'000;
 
 bool is_zero(const std::array<std::uint8_t, 16>& key) {
     return std::ranges::all_of(key, [](std::uint8_t byte) { return byte == 0; });
@@ -30,7 +31,8 @@ std::uint32_t lease_left(const SaServices::Service& service, std::uint64_t now_n
     if (service.expires_ns == SaServices::kNever) {
         return wire::kServiceLeaseInfinite;
     }
-    return static_cast<std::uint32_t>((service.expires_ns - now_ns + kNsPerS - 1) / kNsPerS);
+    return static_cast<std::uint32_t>((service.expires_ns - now_ns + kNsPerSecond - 1) /
+                                      kNsPerSecond);
 }
 
 }  // namespace
@@ -92,7 +94,7 @@ SaStatus SaServices::handle_set(const SaQuery& query, SaTable& table) {
     const Service service{
         .record = asked,
         .owner = owner,
-        .expires_ns = forever ? kNever : query.now_ns + asked.service_lease * kNsPerS};
+        .expires_ns = forever ? kNever : query.now_ns + asked.service_lease * kNsPerSecond};
     insert(service);
     Service shown = service;
     if (!query.has(kPKey)) {

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/time_units.h"
 #include "core/sm/sa/test_subnet.h"
 
 namespace softib::sm {
 
 using test::Answer;
 using test::Client;
+using test::kTenant;
 using wire::component;
 using wire::Method;
 using wire::SaAttribute;
@@ -25,7 +27,6 @@ constexpr std::uint64_t kLease = component(&ServiceRecord::service_lease);
 constexpr std::uint64_t kKey = component(&ServiceRecord::service_key);
 constexpr std::uint64_t kName = component(&ServiceRecord::service_name);
 constexpr std::uint64_t kAll = kId | kGid | kPKey | kLease | kKey | kName;
-constexpr std::uint64_t kSecond = 1'000'000'000;
 
 }  // namespace
 
@@ -104,23 +105,23 @@ TEST_F(ServicesTest, SameIdPortAndPartitionReplaces) {
 TEST_F(ServicesTest, LeaseRunsOut) {
     ServiceRecord record = service(7, "short");
     record.service_lease = 10;
-    client.now_ns = 5 * kSecond;
+    client.now_ns = 5 * kNsPerSecond;
     ASSERT_EQ(set(client, kAll, record).status, status::kOk);
-    EXPECT_EQ(sa.next_timeout_ns(), 15 * kSecond);
-    other.now_ns = 12 * kSecond + 1;
+    EXPECT_EQ(sa.next_timeout_ns(), 15 * kNsPerSecond);
+    other.now_ns = 12 * kNsPerSecond + 1;
     const auto shown = other.table<ServiceRecord>(SaAttribute::kServiceRecord, kId, record);
     EXPECT_EQ(shown.at(0).service_lease, 3U);
-    other.now_ns = 15 * kSecond;
+    other.now_ns = 15 * kNsPerSecond;
     EXPECT_EQ(status_of_get(other, kId, record), sa_status::kNoRecords);
     EXPECT_EQ(sa.next_timeout_ns(), UINT64_MAX);
     // It can be renewed, and timers need nobody to ask.
-    client.now_ns = 20 * kSecond;
+    client.now_ns = 20 * kNsPerSecond;
     ASSERT_EQ(set(client, kAll, record).status, status::kOk);
-    client.now_ns = 25 * kSecond;
+    client.now_ns = 25 * kNsPerSecond;
     ASSERT_EQ(set(client, kAll, record).status, status::kOk);
-    sa.handle_timeout(30 * kSecond);
+    sa.handle_timeout(30 * kNsPerSecond);
     EXPECT_EQ(sa.services().all().size(), 1U);
-    sa.handle_timeout(35 * kSecond);
+    sa.handle_timeout(35 * kNsPerSecond);
     EXPECT_TRUE(sa.services().all().empty());
 }
 
@@ -150,7 +151,6 @@ TEST_F(ServicesTest, NobodyRegistersForAnother) {
 }
 
 TEST_F(ServicesTest, PartitionsKeepServicesApart) {
-    constexpr PKey kTenant{0x8123};
     tree.subnet.port(tree.host(0)).pkeys = {kPKeyDefaultFull, kTenant};
     ServiceRecord record = service(1, "secret");
     record.service_pkey = kTenant;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/prng.h"
+#include "core/base/time_units.h"
 #include "core/sm/sa/subnet_admin.h"
 #include "core/sm/sa/test_subnet.h"
 #include "core/wire/guid_info_record.h"
@@ -17,12 +18,6 @@ using wire::SaAttribute;
 namespace mc = wire::mc_member;
 namespace status = wire::mad_status;
 
-namespace {
-
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
-}  // namespace
-
 struct SnapshotTest : testing::Test {
     test::TreeSubnet tree{1, 4, 1};
     SubnetAdmin sa{tree.subnet, {}};
@@ -31,7 +26,7 @@ struct SnapshotTest : testing::Test {
 
     /// Something of everything, at second 100.
     void fill() {
-        client.now_ns = 100 * kSecond;
+        client.now_ns = 100 * kNsPerSecond;
         wire::McMemberRecord group{.port_gid = tree.gid_of_host(1),
                                    .qkey = QKey{5},
                                    .mlid = Lid{0xC007},
@@ -74,19 +69,19 @@ struct SnapshotTest : testing::Test {
 
 TEST_F(SnapshotTest, AnotherGoesOnInOurPlace) {
     fill();
-    const auto bytes = sa.snapshot(110 * kSecond);
+    const auto bytes = sa.snapshot(110 * kNsPerSecond);
     // Its clock is another one.
-    ASSERT_TRUE(next.restore(bytes, 5 * kSecond));
-    EXPECT_EQ(next.snapshot(5 * kSecond), bytes);
+    ASSERT_TRUE(next.restore(bytes, 5 * kNsPerSecond));
+    EXPECT_EQ(next.snapshot(5 * kNsPerSecond), bytes);
     const auto& groups = next.multicast().groups();
     ASSERT_EQ(groups.size(), 1U);
     EXPECT_EQ(groups.begin()->second.common.mlid, Lid{0xC007});
     EXPECT_TRUE(groups.begin()->second.members.contains(tree.gid_of_host(1)));
     EXPECT_EQ(next.poll_changed_mlid(), Lid{0xC007});
     EXPECT_FALSE(next.poll_report());
-    EXPECT_EQ(next.next_timeout_ns(), 55 * kSecond);  // 50 seconds of the lease are left.
+    EXPECT_EQ(next.next_timeout_ns(), 55 * kNsPerSecond);  // 50 seconds of the lease are left.
     EXPECT_TRUE(next.guids().find(Guid{0xAAAA}));
-    next.report_port(tree.gid_of_host(0), true, {}, 5 * kSecond);
+    next.report_port(tree.gid_of_host(0), true, {}, 5 * kNsPerSecond);
     const auto report = next.poll_report();
     ASSERT_TRUE(report);
     EXPECT_EQ(report->to.lid, tree.lid_of_host(1));
@@ -110,7 +105,7 @@ TEST_F(SnapshotTest, EmptyOneIsFine) {
 
 TEST_F(SnapshotTest, WhatIsBrokenChangesNothing) {
     fill();
-    const auto bytes = sa.snapshot(100 * kSecond);
+    const auto bytes = sa.snapshot(100 * kNsPerSecond);
     ASSERT_TRUE(next.restore(bytes, 0));
     const auto before = next.snapshot(0);
     for (std::size_t length = 0; length < bytes.size(); ++length) {
@@ -129,7 +124,7 @@ TEST_F(SnapshotTest, WhatIsBrokenChangesNothing) {
 
 TEST_F(SnapshotTest, AnyBytesAreSurvived) {
     fill();
-    const auto bytes = sa.snapshot(100 * kSecond);
+    const auto bytes = sa.snapshot(100 * kNsPerSecond);
     Prng prng(9);
     std::size_t taken = 0;
     for (int round = 0; round < 5'000; ++round) {

@@ -14,7 +14,7 @@ namespace {
 using wire::MadBytes;
 using wire::Method;
 using wire::SaAttribute;
-namespace status = wire::mad_status;
+namespace mad_status = wire::mad_status;
 
 constexpr auto kReportResp = static_cast<Method>(0x86);
 constexpr std::size_t kSubscribeOffset = wire::kSaDataOffset + 23;
@@ -133,14 +133,14 @@ std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std
     const wire::SaHeader header = wire::Sa<const std::uint8_t>(first).header();
     const std::uint64_t components = header.component_mask;
     if (mad.base_version != wire::kMadBaseVersion || mad.class_version != wire::kSaClassVersion) {
-        return refuse(request, mad, status::kUnsupportedClass, components);
+        return refuse(request, mad, mad_status::kUnsupportedClass, components);
     }
     // Who has a key has the right one, or is not heard (IBA vol. 1, C15-0.1.5).
     if (header.sm_key != 0 && header.sm_key != config_.sm_key) {
         return std::nullopt;
     }
     if (!is_known(mad.method)) {
-        return refuse(request, mad, status::kUnsupportedMethod, components);
+        return refuse(request, mad, mad_status::kUnsupportedMethod, components);
     }
     const SaQuery query{.subnet = subnet_,
                         .requester = {slid, qp, *port, header.sm_key != 0},
@@ -153,9 +153,9 @@ std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std
     // Two are enough to know that they are too many.
     SaTable table(by_rmpp ? SIZE_MAX : 2, config_.table_bytes_max);
     SaStatus result = dispatch(query, static_cast<SaAttribute>(mad.attribute_id), table);
-    if (result == status::kOk && table.overflowed()) {
+    if (result == mad_status::kOk && table.overflowed()) {
         result = wire::sa_status::kNoResources;
-    } else if (result == status::kOk && !by_rmpp && table.count() != 1) {
+    } else if (result == mad_status::kOk && !by_rmpp && table.count() != 1) {
         result =
             table.count() == 0 ? wire::sa_status::kNoRecords : wire::sa_status::kTooManyRecords;
     }
@@ -163,7 +163,7 @@ std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std
         ++revision_;
         settle_groups(now_ns);
     }
-    if (result != status::kOk) {
+    if (result != mad_status::kOk) {
         std::vector<std::uint8_t> message = refuse(request, mad, result, components);
         if (static_cast<SaAttribute>(mad.attribute_id) == SaAttribute::kInformInfo) {
             message[kSubscribeOffset] = 0;  // Nobody is subscribed (IBA vol. 1, o13-13.1.1).
@@ -175,7 +175,7 @@ std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std
     if (!by_rmpp) {
         message.resize(wire::kMadBytes);
     }
-    write_header(message, mad, status::kOk, components, offset, by_rmpp);
+    write_header(message, mad, mad_status::kOk, components, offset, by_rmpp);
     return message;
 }
 
@@ -189,7 +189,7 @@ SaStatus SubnetAdmin::dispatch(const SaQuery& query, SaAttribute attribute, SaTa
             return handle_services(query, table);
         case SaAttribute::kInformInfo:
             return query.method == Method::kSet ? subscriptions_.handle_set(query, table)
-                                                : status::kUnsupportedAttribute;
+                                                : mad_status::kUnsupportedAttribute;
         default:
             break;
     }
@@ -201,13 +201,13 @@ SaStatus SubnetAdmin::dispatch(const SaQuery& query, SaAttribute attribute, SaTa
         case Method::kGetMulti:
             return attribute == SaAttribute::kMultiPathRecord
                        ? query_multi_path_records(query, paths, table)
-                       : status::kUnsupportedAttribute;
+                       : mad_status::kUnsupportedAttribute;
         case Method::kGetTraceTable:
             return attribute == SaAttribute::kTraceRecord || attribute == SaAttribute::kPathRecord
                        ? query_trace_records(query, paths, table)
-                       : status::kUnsupportedAttribute;
+                       : mad_status::kUnsupportedAttribute;
         default:
-            return status::kUnsupportedAttribute;
+            return mad_status::kUnsupportedAttribute;
     }
 }
 
@@ -215,10 +215,10 @@ SaStatus SubnetAdmin::dispatch_get(const SaQuery& query, SaAttribute attribute, 
     switch (attribute) {
         case SaAttribute::kClassPortInfo:
             if (query.method != Method::kGet) {
-                return status::kUnsupportedAttribute;
+                return mad_status::kUnsupportedAttribute;
             }
             table.add(class_port_info());
-            return status::kOk;
+            return mad_status::kOk;
         case SaAttribute::kNodeRecord:
             return query_node_records(query, table);
         case SaAttribute::kPortInfoRecord:
@@ -244,7 +244,7 @@ SaStatus SubnetAdmin::dispatch_get(const SaQuery& query, SaAttribute attribute, 
         case SaAttribute::kInformInfoRecord:
             return subscriptions_.handle_get(query, table);
         default:
-            return status::kUnsupportedAttribute;
+            return mad_status::kUnsupportedAttribute;
     }
 }
 
@@ -264,7 +264,7 @@ SaStatus SubnetAdmin::handle_guids(const SaQuery& query, SaTable& table) {
                 });
             });
         default:
-            return status::kUnsupportedAttribute;
+            return mad_status::kUnsupportedAttribute;
     }
 }
 
@@ -278,7 +278,7 @@ SaStatus SubnetAdmin::handle_services(const SaQuery& query, SaTable& table) {
         case Method::kDelete:
             return services_.handle_delete(query, table);
         default:
-            return status::kUnsupportedAttribute;
+            return mad_status::kUnsupportedAttribute;
     }
 }
 
@@ -286,7 +286,7 @@ SaStatus SubnetAdmin::handle_mc_member(const SaQuery& query, SaTable& table) {
     const auto asked = query.record<wire::McMemberRecord>();
     SaPort requester = port_of(query.requester.port);
     requester.trusted = query.requester.trusted;
-    SaMulticast::Answer answer = std::unexpected(status::kUnsupportedAttribute);
+    SaMulticast::Answer answer = std::unexpected(mad_status::kUnsupportedAttribute);
     switch (query.method) {
         case Method::kSet:
             answer = multicast_.handle_join(asked, query.components, requester);
@@ -307,7 +307,7 @@ SaStatus SubnetAdmin::handle_mc_member(const SaQuery& query, SaTable& table) {
         return answer.error();
     }
     table.add(*answer);
-    return status::kOk;
+    return mad_status::kOk;
 }
 
 /// Without the SM_Keys, whoever asks.
@@ -324,7 +324,7 @@ SaStatus SubnetAdmin::handle_managers(const SaQuery& query, SaTable& table) cons
             table.add(record);
         }
     }
-    return status::kOk;
+    return mad_status::kOk;
 }
 
 SaPort SubnetAdmin::port_of(EndPort end) const {
@@ -360,7 +360,7 @@ void SubnetAdmin::submit(std::vector<std::uint8_t> request, const SaPeer& from) 
         return;
     }
     const std::uint64_t components = wire::Sa<const std::uint8_t>(first).header().component_mask;
-    refused_.push_back({from, refuse(first, mad, status::kBusy, components)});
+    refused_.push_back({from, refuse(first, mad, mad_status::kBusy, components)});
 }
 
 std::optional<SaOutgoing> SubnetAdmin::poll_answer(std::uint64_t now_ns) {
@@ -384,7 +384,7 @@ std::vector<std::uint8_t> SubnetAdmin::busy_instead(std::span<const std::uint8_t
                 message.begin());
     MadBytes mad{};
     std::copy_n(message.begin(), wire::kSaDataOffset, mad.begin());
-    wire::Mad<std::uint8_t>(mad).set_status(status::kBusy);
+    wire::Mad<std::uint8_t>(mad).set_status(mad_status::kBusy);
     wire::Sa<std::uint8_t>(mad).set_rmpp({});
     return {mad.begin(), mad.end()};
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/time_units.h"
 #include "core/sm/sa/test_subnet.h"
 #include "core/wire/inform_info_record.h"
 
@@ -10,6 +11,7 @@ namespace softib::sm {
 
 using test::Answer;
 using test::Client;
+using test::kTenant;
 using wire::component;
 using wire::InformInfo;
 using wire::InformInfoRecord;
@@ -20,9 +22,6 @@ namespace sa_status = wire::sa_status;
 namespace trap = wire::trap;
 
 namespace {
-
-constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr PKey kTenant{0x8123};
 
 InformInfo all_of(std::uint16_t trap_number) {
     return {.lid_range_begin = Lid{wire::kInformAll},
@@ -41,7 +40,7 @@ struct SubscriptionsTest : testing::Test {
                    {.sm_key = 77,
                     .port_guid = Guid{test::kHostGuid + 1},
                     .subscriptions = {.subscriptions_per_client_max = 3},
-                    .reports = {.timeout_ns = kSecond, .retries = 2, .per_port_max = 4}}};
+                    .reports = {.timeout_ns = kNsPerSecond, .retries = 2, .per_port_max = 4}}};
     Client client{sa, tree.lid_of_host(1)};
     Client other{sa, tree.lid_of_host(2)};
     Client trusted{sa, tree.lid_of_host(3), 77};
@@ -235,15 +234,15 @@ TEST_F(SubscriptionsTest, ReportIsRepeatedUntilItIsAnswered) {
     EXPECT_EQ(told.notice, link_notice());
     EXPECT_EQ(told.issuer_gid, gid_of(tree.subnet, tree.leaf(0)));
     EXPECT_FALSE(sa.poll_report());
-    EXPECT_EQ(sa.next_timeout_ns(), kSecond);
-    sa.handle_timeout(kSecond);
+    EXPECT_EQ(sa.next_timeout_ns(), kNsPerSecond);
+    sa.handle_timeout(kNsPerSecond);
     ASSERT_TRUE(sa.poll_report());
     // An answer from somebody else is none.
     std::vector<std::uint8_t> response = report->message;
     response[3] = 0x86;
-    EXPECT_FALSE(sa.handle(response, tree.lid_of_host(2), Qpn{1}, kSecond));
+    EXPECT_FALSE(sa.handle(response, tree.lid_of_host(2), Qpn{1}, kNsPerSecond));
     EXPECT_EQ(sa.reports().pending(), 1U);
-    EXPECT_FALSE(sa.handle(response, tree.lid_of_host(1), Qpn{1}, kSecond));
+    EXPECT_FALSE(sa.handle(response, tree.lid_of_host(1), Qpn{1}, kNsPerSecond));
     EXPECT_EQ(sa.reports().pending(), 0U);
     EXPECT_EQ(sa.next_timeout_ns(), UINT64_MAX);
 }

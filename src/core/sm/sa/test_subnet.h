@@ -10,12 +10,20 @@
 
 #include "core/sm/sa/subnet_admin.h"
 #include "core/sm/subnet.h"
+#include "core/wire/mc_member_record.h"
 #include "core/wire/sa.h"
 
 namespace softib::sm::test {
 
 inline constexpr std::uint64_t kSwitchGuid = 0x5000;
 inline constexpr std::uint64_t kHostGuid = 0x1000;
+inline constexpr std::uint64_t kJoin =
+    wire::mc_member::kMgid | wire::mc_member::kPortGid | wire::mc_member::kJoinState;
+/// What perftest, and whoever joins a group that may not exist yet, says.
+inline constexpr std::uint64_t kCreate = kJoin | wire::mc_member::kQKey | wire::mc_member::kPKey |
+                                         wire::mc_member::kTClass | wire::mc_member::kSl |
+                                         wire::mc_member::kFlowLabel;
+inline constexpr PKey kTenant{0x8123};  ///< A partition that not all are in.
 
 /// Leaves with hosts, and spines that every leaf has a cable to. Routed by destination. Hosts come
 /// first, in order, then leaves, then spines; LIDs are given in this order from 1 on.
