@@ -195,7 +195,8 @@ bool fill_queue(SocketQueue& queue, std::size_t memory_bytes) {
     }
     queue.memory = static_cast<std::uint8_t*>(memory);
     queue.memory_bytes = memory_bytes;
-    queue.mr = ibv_reg_mr(queue.id->pd, queue.memory, memory_bytes, IBV_ACCESS_LOCAL_WRITE);
+    constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
+    queue.mr = ibv_reg_mr(queue.id->pd, queue.memory, memory_bytes, kAccess);
     queue.completions = ibv_create_comp_channel(queue.id->verbs);
     return queue.mr != nullptr && queue.completions != nullptr &&
            fcntl(queue.completions->fd, F_SETFL, O_NONBLOCK) == 0;
