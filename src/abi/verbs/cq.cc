@@ -18,7 +18,9 @@ constexpr std::uint64_t kWcTimestamps = std::uint64_t{IBV_WC_EX_WITH_COMPLETION_
                                         IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 constexpr std::uint64_t kWcFlagsKnown = std::uint64_t{IBV_WC_STANDARD_FLAGS} | kWcTimestamps;
 
-constexpr std::uint32_t kEmptyPolls = 64;  ///< A few microseconds.
+/// A program that streams has its next completion before that, some 30 microseconds.
+constexpr std::uint32_t kEmptyPollsMax = 1024;
+constexpr std::uint32_t kPollsBetweenYields = 64;
 
 void drive(live::Process& process) {
     if (process.wants_progress()) [[unlikely]] {
@@ -28,11 +30,19 @@ void drive(live::Process& process) {
     }
 }
 
-/// Nothing was there. On the packet path another process has to bring it, and where there are fewer
-/// processors than processes that spin it may be waiting for this one.
-void give_way(Cq& cq, const live::Process& process) {
-    if (process.arena.header->data_path == live::DataPath::kPacket &&
-        cq.empty_polls.fetch_add(1, std::memory_order_relaxed) % kEmptyPolls == kEmptyPolls - 1) {
+/// After a poll. On the packet path another process has to bring what is waited for, and where
+/// there are fewer processors than processes that spin it may be waiting for this one.
+void give_way(Cq& cq, const live::Process& process, bool found) {
+    if (process.arena.header->data_path != live::DataPath::kPacket) {
+        return;
+    }
+    if (found) {
+        cq.empty_polls.store(0, std::memory_order_relaxed);
+        return;
+    }
+    const std::uint32_t polls = cq.empty_polls.load(std::memory_order_relaxed) + 1;
+    cq.empty_polls.store(polls, std::memory_order_relaxed);
+    if (polls >= kEmptyPollsMax && polls % kPollsBetweenYields == 0) {
         sched_yield();
     }
 }
@@ -58,9 +68,7 @@ int poll_cq(ibv_cq* base, int max, ibv_wc* wc) {
     live::Process& process = *of(base->context).process;
     drive(process);
     const int taken = cq.core->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
-    if (taken == 0) {
-        give_way(cq, process);
-    }
+    give_way(cq, process, taken != 0);
     return taken;
 }
 
@@ -92,10 +100,11 @@ int start_poll(ibv_cq_ex* base, ibv_poll_cq_attr* attr) {
     drive(process);
     cq.core->lock();
     if (take(cq)) {
+        give_way(cq, process, true);
         return 0;
     }
     cq.core->unlock();
-    give_way(cq, process);
+    give_way(cq, process, false);
     return ENOENT;
 }
 
