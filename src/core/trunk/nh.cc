@@ -55,7 +55,7 @@ std::uint64_t sum_of_steps(const std::uint8_t* at, const std::uint32_t* secret, 
 }  // namespace
 
 std::uint64_t nh(std::span<const std::uint8_t> block, std::span<const std::uint32_t> secret) {
-    SOFTIB_CHECK(block.size() <= secret.size() * sizeof(std::uint32_t));
+    SOFTIB_CHECK((block.size() + kPairBytes - 1) / kPairBytes <= secret.size() / 2);
     std::uint64_t sum = 0;
     std::size_t done = 0;
 #if defined(__SSE2__)

@@ -11,7 +11,7 @@
 namespace softib::trunk {
 
 /// Words are read with the lowest byte first; zeros follow a block whose last pair is not whole.
-/// There is a secret word for each word of the block.
+/// There are two secret words for each pair of the block.
 std::uint64_t nh(std::span<const std::uint8_t> block, std::span<const std::uint32_t> secret);
 
 }  // namespace softib::trunk
