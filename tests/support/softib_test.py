@@ -30,6 +30,8 @@ SKIP = 77  # The exit status that ctest takes for "skipped".
 POLL_S = 0.005
 GOODBYE_S = 3
 FAILURES_MAX = 10  # A broken library fails everywhere: no need to wait for every time limit.
+# Results of a test that is run on the other path as well have a name of their own.
+RESULTS_PREFIX = "packet_" if os.environ.get("SOFTIB_TEST_DATA_PATH") == "packet" else ""
 TIMEOUT_S = float(os.environ.get("SOFTIB_TEST_TIMEOUT", "60"))
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PORTS = range(10000, 30000)  # Below the range from which the kernel takes ports of its own.
@@ -314,7 +316,7 @@ class Report:
 def write_results(name, data):
     directory = find_build() / "tests" / "results"
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / f"{name}.json").write_text(json.dumps(data, indent=1))
+    (directory / f"{RESULTS_PREFIX}{name}.json").write_text(json.dumps(data, indent=1))
 
 
 def read_results(name):

@@ -282,6 +282,7 @@ bool Qp::check_peer_slow() {
     }
     path_generation_ = generation;
     resend_ns_ = 0;
+    refused_sends_ = 0;
     return true;
 }
 

@@ -248,6 +248,7 @@ class Qp {
     Outcome wait_reason_ = Outcome::kDone;
     std::atomic<std::uint64_t> deadline_ns_{0};
     std::uint64_t resend_ns_ = 0;        ///< Before this, a refused packet is not sent again.
+    std::uint32_t refused_sends_ = 0;    ///< How often it was.
     std::uint64_t told_generation_ = 0;  ///< Of the routes, when the daemon last heard of one.
     std::uint64_t liveness_checked_ns_ = 0;
     bool peer_silent_ = false;

@@ -24,6 +24,7 @@ void Qp::apply(const QpAttr& attr, std::uint32_t mask) {
     shared_->path_mtu_code = attr_.path_mtu;
     path_generation_ = 0;
     resend_ns_ = 0;
+    refused_sends_ = 0;
     told_generation_ = 0;
 }
 

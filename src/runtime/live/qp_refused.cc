@@ -16,9 +16,11 @@ bool Qp::sends_again() {
     }
     const std::uint64_t now = monotonic_ns();
     const std::uint64_t deadline = deadline_ns_.load(std::memory_order_relaxed);
-    if (now < resend_ns_ || (resend_ns_ != 0 && deadline != 0 && now >= deadline)) {
+    if (now < resend_ns_ || (resend_ns_ != 0 && deadline != 0 && now >= deadline) ||
+        refused_sends_ > attr_.retry_cnt) {
         return false;
     }
+    ++refused_sends_;
     const std::uint64_t once = hca::ack_timeout_ns(attr_.timeout);
     resend_ns_ = once == hca::kTimeoutInfiniteNs ? UINT64_MAX : now + once;
     return true;
