@@ -102,14 +102,6 @@ class Site(Fabric):
     def log(self):
         return (pathlib.Path(self.dir) / self.name / "softibd.log").read_text()
 
-    def listens(self, program, port):
-        """As the kernel says in the program's own namespace."""
-        for table in ("tcp", "tcp6"):
-            for fields in map(str.split, open(f"/proc/{program.process.pid}/net/{table}")):
-                if fields[3] == "0A" and fields[1].endswith(f":{port:04X}"):
-                    return True
-        return False
-
     def hosts_seen(self):
         """What ibnetdiscover finds from the first host."""
         result = self.run(self.host(0), ["ibnetdiscover"])
@@ -117,6 +109,15 @@ class Site(Fabric):
 
     def host(self, number):
         return ("a" if self.name.endswith("a") else "b") + str(number)
+
+
+def listens(program, port):
+    """As the kernel says in the program's own namespace."""
+    for table in ("tcp", "tcp6"):
+        for fields in map(str.split, open(f"/proc/{program.process.pid}/net/{table}")):
+            if fields[3] == "0A" and fields[1].endswith(f":{port:04X}"):
+                return True
+    return False
 
 
 def make_key(scratch, name):
@@ -130,7 +131,7 @@ def across(server, client, command, timeout_s=120):
     """A program on a host of one site and its client on a host of the other."""
     port = free_port()
     first = server.start(server.host(1), [*command(port)])
-    first.wait_until(lambda: server.listens(first, port), f"listening on port {port}")
+    first.wait_until(lambda: listens(first, port), f"listening on port {port}")
     second = client.start(client.host(0), [*command(port), server.address])
     result = second.wait(timeout_s)
     other = first.wait(timeout_s if result.status == 0 else 3)
@@ -190,7 +191,7 @@ def peer_dies(a, b):
     port = free_port()
     command = ["ib_write_bw", *DEVICE, "-F", "-p", str(port), "-n", "10000000"]
     server = b.start("b1", command)
-    server.wait_until(lambda: b.listens(server, port), f"listening on port {port}")
+    server.wait_until(lambda: listens(server, port), f"listening on port {port}")
     before = packets_sent(a)
     client = a.start("a0", [*command, b.address])
     client.wait_until(lambda: packets_sent(a) > before + 1000, "traffic")

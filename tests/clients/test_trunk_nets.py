@@ -3,6 +3,7 @@
 """Trunks beyond the plain pair of test_trunk.py: three fabrics in a row over IPv6, a network that
 loses, doubles and reorders datagrams, another subnet manager, multicast."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -31,11 +32,6 @@ class Site(Fabric):
 
     def host(self, number):
         return f"{self.letter}{number}"
-
-    def listens(self, program, port):
-        return any(fields[3] == "0A" and fields[1].endswith(f":{port:04X}")
-                   for table in ("tcp", "tcp6")
-                   for fields in map(str.split, open(f"/proc/{program.process.pid}/net/{table}")))
 
     def sees(self, count):
         text = self.run(self.host(0), ["ibnetdiscover"]).output
@@ -105,14 +101,18 @@ class Relay:
                         pass
 
 
+def become_one(*sites):
+    for site in sites:
+        eventually(lambda: site.sees(2 * len(sites)) and site.ready(), f"{site.letter} sees all hosts")
+
+
 def in_a_row(key):
     """Packets from the first fabric to the third cross two trunks."""
     port = random.randrange(20000, 30000)
     p = [f"[::1]:{port + CHANNELS * i}" for i in range(4)]
     with Site("a", 1, key, [(p[0], p[1])]) as a, Site("b", 2, key, [(p[1], p[0]), (p[2], p[3])]) as b, \
             Site("c", 3, key, [(p[3], p[2])]) as c:
-        for site in (a, b, c):
-            eventually(lambda: site.sees(6) and site.ready(), f"{site.letter} sees all hosts")
+        become_one(a, b, c)
         pingpong(a, c)
         pingpong(c, b)
         return a.run("a0", ["ibnetdiscover"]).check()
@@ -122,8 +122,7 @@ def bad_network(key):
     with Relay(7) as relay:
         ends = relay.ends()
         with Site("a", 1, key, [ends[0]]) as a, Site("b", 2, key, [ends[1]]) as b:
-            for site in (a, b):
-                eventually(lambda: site.sees(4) and site.ready(), f"{site.letter} sees all hosts")
+            become_one(a, b)
             # More than a packet in a datagram, and datagrams enough that each thing happens.
             despite_loss(lambda: pingpong(a, b, "-n", "300", "-s", "200000", "-m", "4096"))
             despite_loss(lambda: pingpong(b, a, "-n", "300", "-s", "4096", "-m", "1024"))
@@ -132,37 +131,30 @@ def bad_network(key):
         return happened
 
 
-def two_sites(key, *managers):
-    """Two fabrics with these flags for their subnet managers."""
+@contextlib.contextmanager
+def two_sites(key, flags_of_a=(), flags_of_b=()):
     port = random.randrange(20000, 30000)
     p = [f"127.58.0.{n}:{port}" for n in (1, 2)]
-    return Site("a", 1, key, [(p[0], p[1])], *managers[0]), Site("b", 2, key, [(p[1], p[0])], *managers[1])
+    with Site("a", 1, key, [(p[0], p[1])], *flags_of_a) as a, Site("b", 2, key, [(p[1], p[0])], *flags_of_b) as b:
+        become_one(a, b)
+        yield a, b
 
 
 def by_opensm(key):
     """It runs in one of the fabrics and routes both."""
-    first, second = two_sites(key, ("--sm", "opensm"), ("--sm", "none"))
-    with first as a, second as b:
-        for site in (a, b):
-            eventually(lambda: site.sees(4) and site.ready(), f"{site.letter} sees all hosts")
+    with two_sites(key, ("--sm", "opensm"), ("--sm", "none")) as (a, b):
         pingpong(b, a)
         return a.run("a0", ["sminfo"]).check()
 
 
 def multicast(key):
-    first, second = two_sites(key, (), ())
-    with first as a, second as b:
-        for site in (a, b):
-            eventually(lambda: site.sees(4) and site.ready(), f"{site.letter} sees all hosts")
+    with two_sites(key) as (a, b):
         return across(a, b, lambda port: ["ib_send_lat", *DEVICE, "-F", "-p", str(port), "-g", "-c", "UD", "-n", "200"])
 
 
 def by_rdma_cm(key):
     """A host of the other fabric has an address there only, but everybody knows its GID."""
-    first, second = two_sites(key, (), ())
-    with first as a, second as b:
-        for site in (a, b):
-            eventually(lambda: site.sees(4) and site.ready(), f"{site.letter} sees all hosts")
+    with two_sites(key) as (a, b):
         ports = json.loads(a.command("addr", "-f", a.name, "--json").check().output)["ports"]
         gid = next(port["gid"] for port in ports if port["host"] == "a0")
         port = str(free_port())

@@ -32,8 +32,8 @@ void drive(live::Process& process) {
 
 /// After a poll. On the packet path another process has to bring what is waited for, and where
 /// there are fewer processors than processes that spin it may be waiting for this one.
-void give_way(Cq& cq, const live::Process& process, bool found) {
-    if (process.arena.header->data_path != live::DataPath::kPacket) {
+void give_way(Cq& cq, bool found) {
+    if (!cq.by_packets) {
         return;
     }
     if (found) {
@@ -65,10 +65,9 @@ void to_wc(const live::Cqe& e, ibv_wc& wc) {
 
 int poll_cq(ibv_cq* base, int max, ibv_wc* wc) {
     Cq& cq = of(base);
-    live::Process& process = *of(base->context).process;
-    drive(process);
+    drive(*of(base->context).process);
     const int taken = cq.core->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
-    give_way(cq, process, taken != 0);
+    give_way(cq, taken != 0);
     return taken;
 }
 
@@ -96,15 +95,14 @@ int start_poll(ibv_cq_ex* base, ibv_poll_cq_attr* attr) {
         return EINVAL;
     }
     Cq& cq = of(base);
-    live::Process& process = *of(base->context).process;
-    drive(process);
+    drive(*of(base->context).process);
     cq.core->lock();
     if (take(cq)) {
-        give_way(cq, process, true);
+        give_way(cq, true);
         return 0;
     }
     cq.core->unlock();
-    give_way(cq, process, false);
+    give_way(cq, false);
     return ENOENT;
 }
 
@@ -212,6 +210,7 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
     cq->base.context = context;
     cq->base.channel = channel;
     cq->base.cq_context = user;
+    cq->by_packets = c.process->arena.header->data_path == live::DataPath::kPacket;
     cq->base.handle = cq->core->index();
     cq->base.cqe = static_cast<int>(cq->core->entries());
     pthread_mutex_init(&cq->base.mutex, nullptr);
