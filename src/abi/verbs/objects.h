@@ -108,7 +108,7 @@ struct Cq {
     std::uint32_t async_events_delivered;
     Uses uses;
     live::Cqe current;  ///< Between start_poll and end_poll.
-    bool by_packets;  ///< A carrier fills it.
+    bool by_packets;    ///< A carrier fills it.
     std::atomic<std::uint32_t> empty_polls;
 };
 
