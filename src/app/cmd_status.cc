@@ -17,8 +17,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t kHostsShown = 32;
-constexpr std::array<std::pair<live::Tier, const char*>, 4> kTiers{{
+constexpr std::array<std::pair<live::Tier, const char*>, 5> kTiers{{
     {live::Tier::kShared, "shared"},
+    {live::Tier::kMapped, "mapped"},
     {live::Tier::kCopy, "copy"},
     {live::Tier::kHelper, "helper"},
     {live::Tier::kGpu, "gpu"},

@@ -105,6 +105,7 @@ void LocalActor::start(unsigned host) {
     send_cq_.reset(ibv_create_cq(context_.get(), 4096, nullptr, nullptr, 0));
     recv_cq_.reset(ibv_create_cq(context_.get(), 4096, nullptr, nullptr, 0));
     memory_ = std::make_unique<Buffer>(kActorBytes);
+    memory_->share(kSharedBegin, kSharedEnd - kSharedBegin);
 }
 
 Reply LocalActor::make_qp(ibv_qp_type type) {

@@ -17,6 +17,9 @@
 namespace softib::test {
 
 inline constexpr std::size_t kActorBytes = 64 * kPage;
+/// Pages of the buffer that are MAP_SHARED; the others are private.
+inline constexpr std::size_t kSharedBegin = 16 * kPage;
+inline constexpr std::size_t kSharedEnd = 40 * kPage;
 inline constexpr std::size_t kWordsWritten = 64;  ///< By the writer threads.
 
 struct Command {

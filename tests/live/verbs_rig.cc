@@ -38,6 +38,12 @@ Buffer::~Buffer() {
     munmap(data_, bytes_);
 }
 
+void Buffer::share(std::size_t offset, std::size_t bytes) {
+    EXPECT_NE(mmap(data_ + offset, bytes, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+              MAP_FAILED);
+}
+
 void Buffer::fill(std::uint8_t seed) {
     for (std::size_t i = 0; i < bytes_; ++i) {
         data_[i] = static_cast<std::byte>(i * 7 + i / 251 + seed);

@@ -70,6 +70,8 @@ class Buffer {
     }
     /// Contents that differ from byte to byte and from seed to seed.
     void fill(std::uint8_t seed);
+    /// Makes whole pages memory that forked children would share (MAP_SHARED).
+    void share(std::size_t offset, std::size_t bytes);
     std::vector<std::byte> copy() const { return {data_, data_ + bytes_}; }
 
   private:

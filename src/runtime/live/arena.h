@@ -124,8 +124,8 @@ struct alignas(64) ArenaHeader {
     std::atomic<std::uint32_t> qp_batches_top;
     /// Bumped when a process has ended, before what it had is taken apart.
     std::atomic<std::uint64_t> death_generation;
-    /// Bumped when a region of GPU memory is gone: peers give up their mappings of it.
-    std::atomic<std::uint64_t> gpu_generation;
+    /// Bumped when a region that peers map is gone: they give up their mappings of it.
+    std::atomic<std::uint64_t> pieces_generation;
 
     // The packet path (packet_queue.h).
     alignas(64) std::atomic<std::uint32_t> carrier;  ///< The carrier's name in locks; 0: none yet.
@@ -263,8 +263,8 @@ inline constexpr std::uint16_t kHazardAnyOwner = 0xFFFF;
 
 enum class ProcState : std::uint32_t { kFree = 0, kAttaching = 1, kLive = 2, kDead = 3 };
 
-enum class Tier : std::uint8_t { kShared = 1, kCopy = 2, kHelper = 3, kGpu = 4 };
-inline constexpr std::size_t kTierEnd = 5;
+enum class Tier : std::uint8_t { kShared = 1, kCopy = 2, kHelper = 3, kGpu = 4, kMapped = 5 };
+inline constexpr std::size_t kTierEnd = 6;
 
 /// A request to the target's helper thread (tier 3, and atomics on memory that is not shared).
 struct ServiceCall {
@@ -331,7 +331,7 @@ struct alignas(4096) ProcSlot {
     std::atomic<std::uint32_t> helper_ready;  ///< The helper thread serves calls.
     /// Odd while pages are being swapped for shared ones: a copy by address may not find them.
     std::atomic<std::uint32_t> page_swaps;
-    std::atomic<std::uint32_t> gpu_mappings;  ///< Of peers' GPU memory, in this process.
+    std::atomic<std::uint32_t> peer_mappings;  ///< Of peers' memory, in this process (mappings.h).
 
     /// Futex word: peers add 1 and wake when the owner has something to look at.
     alignas(64) std::atomic<std::uint32_t> doorbell;
@@ -582,25 +582,27 @@ struct Extent {
 };
 inline constexpr std::uint64_t kExtentPrivate = UINT64_MAX;
 
-/// A stretch of a region of GPU memory that lies in one allocation, and how a peer can map that
-/// (gpu/exports.h).
-struct GpuPiece {
+/// A stretch of a region that a peer maps before it can reach it, and how: GPU memory of one
+/// allocation (gpu/exports.h), or one shared mapping of the owner (shared_memory.h).
+struct PeerPiece {
     enum Kind : std::uint32_t {
         kOwnerOnly = 0,   ///< Not at all: the owner's helper reaches it.
         kIpcHandle = 1,   ///< By `handle`, which any process may open.
-        kDescriptor = 2,  ///< By the owner's file descriptor `descriptor`.
+        kDescriptor = 2,  ///< By the owner's descriptor `descriptor`, an export of the GPU's driver.
+        kFile = 3,        ///< The host's: that descriptor is of a file, from `file_offset` on.
     };
     std::uint64_t begin;  ///< Owner's addresses.
     std::uint64_t end;
-    std::uint64_t base;   ///< Where the allocation begins,
+    std::uint64_t base;   ///< Where the allocation or mapping begins,
     std::uint64_t bytes;  ///< and its length.
-    std::uint64_t number;      ///< Of the allocation: no two of a process are the same.
+    std::uint64_t number;      ///< Of that: no two of a process and kind are the same.
     std::uint32_t region;      ///< Index of the region's key,
     std::uint32_t generation;  ///< and its generation.
     Kind kind;
     std::int32_t descriptor;
     std::uint8_t device[16];  ///< UUID of the GPU.
     char handle[64];
+    std::uint64_t file_offset;
 };
 
 /// A memory key: region or window. The first line decides the common case.
@@ -626,8 +628,8 @@ struct alignas(64) MrShared {
     std::uint32_t hca;
     /// Region: changes with every registration. Window: that of its region when it was bound.
     std::atomic<std::uint32_t> generation;
-    std::uint64_t gpu_pieces_off;  ///< Tier::kGpu: its GpuPieces.
-    std::uint32_t gpu_pieces;
+    std::uint64_t pieces_off;  ///< Tier::kGpu and kMapped: its PeerPieces.
+    std::uint32_t pieces;
 };
 static_assert(sizeof(MrShared) == 128);
 

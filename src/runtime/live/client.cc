@@ -139,6 +139,7 @@ bool Process::attach() {
     owner = static_cast<Owner>(message.owner);
     arena.self = owner;
     slot = &arena.proc(owner);
+    shared_mappings.emplace(shared_mapper, arena, slot->peer_mappings);
     lock_word = live::lock_word(arena, owner);
     slot->page_swaps.store(0);  // The slot's last user may have died with it odd.
     fabric_dir = dir;

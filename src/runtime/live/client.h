@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "runtime/live/gpu/memory.h"
 #include "runtime/live/naming.h"
 #include "runtime/live/protocol.h"
+#include "runtime/live/shared_memory.h"
 #include "runtime/live/shm_lock.h"
 
 namespace softib::live {
@@ -51,6 +53,8 @@ class Process {
     MemoryMap* regions = nullptr;
     CopyTeam copy_team;
     gpu::Memory gpu{*this};
+    SharedMapper shared_mapper{arena};
+    std::optional<Mappings> shared_mappings;  ///< Of peers (shared_memory.h).
 
     Stripe& next_stripe();
     std::uint32_t next_pd() { return std::uint32_t{owner} << 20 | (++pd_counter_ & 0xFFFFF); }
@@ -94,6 +98,8 @@ class Process {
     }
     /// Sets another process's attention and wakes its helper.
     void ring(Owner target) const;
+    /// A region that peers map is gone: those who have mapped any look at what they have.
+    void ring_mappers() const;
 
   private:
     bool attach();
@@ -112,8 +118,8 @@ class Process {
     std::atomic<std::uint32_t> stripe_counter_{0};
     std::atomic<std::uint32_t> large_copies_{0};
     std::atomic<bool> helper_started_{false};
-    std::mutex progress_mutex_;     ///< Outermost: held while queue pairs are driven.
-    std::vector<Qp*> advancing_;    ///< Guarded by progress_mutex_.
+    std::mutex progress_mutex_;   ///< Outermost: held while queue pairs are driven.
+    std::vector<Qp*> advancing_;  ///< Guarded by progress_mutex_.
     std::mutex helper_mutex_;
 
     friend struct ForkHandlers;

@@ -20,8 +20,12 @@ constexpr std::uint64_t kUnusedBytesMax = std::uint64_t{64} << 20;
 constexpr std::uint64_t kPopulateBytesMax = std::uint64_t{16} << 20;
 constexpr std::uint32_t kRemoteModify = kLocalWrite | kRemoteWrite | kRemoteAtomic;
 
-std::uint64_t page_down(std::uint64_t a) { return a & ~(kPageBytes - 1); }
-std::uint64_t page_up(std::uint64_t a) { return page_down(a + kPageBytes - 1); }
+std::uint64_t page_down(std::uint64_t a) {
+    return a & ~(kPageBytes - 1);
+}
+std::uint64_t page_up(std::uint64_t a) {
+    return page_down(a + kPageBytes - 1);
+}
 
 /// For tests and for measuring: the best tier this process may use.
 Tier tier_from_environment() {
@@ -49,7 +53,7 @@ std::uint32_t MemoryMap::new_entry(MrShared** mr) {
     (*mr)->iova = (*mr)->length = (*mr)->ext_begin = (*mr)->ext_end = (*mr)->ext_off = 0;
     (*mr)->va_delta = (*mr)->extents_off = 0;
     (*mr)->extents = (*mr)->qpn = (*mr)->parent = 0;
-    (*mr)->gpu_pieces_off = (*mr)->gpu_pieces = 0;
+    (*mr)->pieces_off = (*mr)->pieces = 0;
     (*mr)->next_key_variant = variant;
     (*mr)->owner = process_.owner;
     (*mr)->rest_tier = tier_of_rest();
@@ -126,9 +130,9 @@ int MemoryMap::place_extents(const std::vector<Piece>& pieces, MrShared& mr) {
     if (merged.empty()) {
         return 0;
     }
-    const auto main = std::max_element(merged.begin(), merged.end(), [](const Extent& a, const Extent& b) {
-        return a.end - a.begin < b.end - b.begin;
-    });
+    const auto main = std::max_element(
+        merged.begin(), merged.end(),
+        [](const Extent& a, const Extent& b) { return a.end - a.begin < b.end - b.begin; });
     mr.ext_begin = main->begin;
     mr.ext_end = main->end;
     mr.ext_off = main->arena_off;
@@ -147,8 +151,9 @@ int MemoryMap::place_extents(const std::vector<Piece>& pieces, MrShared& mr) {
 /// The driver is asked about what the host cannot use, and about mappings of devices: never about
 /// ordinary memory.
 bool MemoryMap::maybe_gpu(const RegionRequest& request, const std::vector<Vma>& vmas) const {
-    return check(request, vmas) != 0 ||
-           std::any_of(vmas.begin(), vmas.end(), [](const Vma& vma) { return vma.kind == Vma::kOther; });
+    return check(request, vmas) != 0 || std::any_of(vmas.begin(), vmas.end(), [](const Vma& vma) {
+               return vma.kind == Vma::kOther;
+           });
 }
 
 /// 0, EFAULT (it is no memory of a GPU) or another errno value.
@@ -157,10 +162,54 @@ int MemoryMap::build_gpu(const RegionRequest& request, std::uint32_t index) {
         // The carrier's adapters reach memory of the host only.
         return process_.gpu.is_gpu(request.va) ? EOPNOTSUPP : EFAULT;
     }
-    return process_.gpu.add(request.va, request.length, index, process_.arena.mrs[index]);
+    std::vector<PeerPiece> pieces;
+    const int error = process_.gpu.add(request.va, request.length, pieces);
+    return error != 0 ? error : place_peer_pieces(pieces, index, Tier::kGpu);
 }
 
-int MemoryMap::build(const RegionRequest& request, std::uint32_t index, std::vector<std::uint64_t>& backings) {
+/// What it cannot do is left to tier 2.
+void MemoryMap::build_mapped(const RegionRequest& request, std::uint32_t index,
+                             const std::vector<Vma>& vmas) {
+    std::vector<PeerPiece> pieces;
+    shared_exports_.add(vmas, request.va, request.va + request.length, pieces);
+    if (!pieces.empty()) {
+        place_peer_pieces(pieces, index, Tier::kMapped);
+    }
+}
+
+int MemoryMap::place_peer_pieces(std::vector<PeerPiece>& pieces, std::uint32_t index, Tier tier) {
+    MrShared& mr = process_.arena.mrs[index];
+    const std::uint64_t off = process_.memory.allocate(pieces.size() * sizeof(PeerPiece));
+    if (off == 0) {
+        forget_peer_pieces(tier, pieces);
+        return ENOMEM;
+    }
+    for (PeerPiece& piece : pieces) {
+        piece.region = index;
+        piece.generation = mr.generation.load(std::memory_order_relaxed);
+    }
+    std::copy(pieces.begin(), pieces.end(), process_.arena.at<PeerPiece>(off));
+    mr.pieces_off = off;
+    mr.pieces = static_cast<std::uint32_t>(pieces.size());
+    mr.rest_tier = tier;
+    return 0;
+}
+
+void MemoryMap::forget_peer_pieces(Tier tier, const std::vector<PeerPiece>& pieces) {
+    tier == Tier::kGpu ? process_.gpu.remove(pieces) : shared_exports_.remove(pieces);
+}
+
+void MemoryMap::remove_peer_pieces(MrShared& mr) {
+    const auto* first = process_.arena.at<const PeerPiece>(mr.pieces_off);
+    forget_peer_pieces(mr.rest_tier, {first, first + mr.pieces});
+    process_.memory.release(mr.pieces_off, mr.pieces * sizeof(PeerPiece));
+    mr.pieces = 0;
+    mr.pieces_off = 0;
+    process_.ring_mappers();
+}
+
+int MemoryMap::build(const RegionRequest& request, std::uint32_t index,
+                     std::vector<std::uint64_t>& backings) {
     MrShared& mr = process_.arena.mrs[index];
     const std::uint64_t delta = request.va - request.iova;
     mr.iova = request.iova;
@@ -199,7 +248,7 @@ int MemoryMap::build(const RegionRequest& request, std::uint32_t index, std::vec
             const std::uint64_t b = std::max(request.va, vma.begin);
             const std::uint64_t e = std::min(end, vma.end);
             if (b < e) {
-                add_piece(pieces, b, e, delta, vma.arena_off + (b - vma.begin));
+                add_piece(pieces, b, e, delta, vma.offset + (b - vma.begin));
             }
             continue;
         }
@@ -219,7 +268,13 @@ int MemoryMap::build(const RegionRequest& request, std::uint32_t index, std::vec
             }
         }
     }
-    return place_extents(pieces, mr);
+    if (const int error = place_extents(pieces, mr); error != 0) {
+        return error;
+    }
+    if (tier_best_ == Tier::kShared && !is_packet_path(process_.arena)) {
+        build_mapped(request, index, vmas);
+    }
+    return 0;
 }
 
 void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
@@ -228,7 +283,14 @@ void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
     for (std::uint32_t i = 0; i < mr.extents; ++i) {
         shared += extents[i].end - extents[i].begin;
     }
-    const std::uint64_t rest = mr.length - shared;
+    const auto* piece = process_.arena.at<const PeerPiece>(mr.pieces_off);
+    std::uint64_t mapped = 0;
+    for (std::uint32_t i = 0; i < mr.pieces; ++i) {
+        mapped += piece[i].end - piece[i].begin;
+    }
+    // Of a GPU's region all, also what is in no piece.
+    const bool on_gpu = mr.rest_tier == Tier::kGpu;
+    const std::uint64_t rest = mr.length - shared - (on_gpu ? 0 : mapped);
     const auto add = [&](Tier tier, std::uint64_t bytes) {
         if (bytes != 0) {
             const auto t = static_cast<std::size_t>(tier);
@@ -237,7 +299,8 @@ void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
         }
     };
     add(Tier::kShared, shared);
-    add(mr.rest_tier, rest);
+    add(Tier::kMapped, on_gpu ? 0 : mapped);
+    add(on_gpu ? Tier::kGpu : tier_of_rest(), rest);
 }
 
 int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
@@ -330,9 +393,10 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
     mr.generation.fetch_add(1);
     wait_grace(process_.arena, process_.owner, nullptr);
     int error = 0;
-    if (change_access && !translation && mr.length != UINT64_MAX && mr.gpu_pieces == 0) {
+    if (change_access && !translation && mr.length != UINT64_MAX && mr.rest_tier != Tier::kGpu) {
         std::vector<Vma> vmas;
-        error = read_vmas(process_.arena, page_down(request.va), page_up(request.va + request.length), vmas)
+        error = read_vmas(process_.arena, page_down(request.va),
+                          page_up(request.va + request.length), vmas)
                     ? check(request, vmas)
                     : errno;
     }
@@ -343,8 +407,8 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
             process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
             mr.extents = 0;
         }
-        if (mr.gpu_pieces != 0) {
-            process_.gpu.remove(mr);
+        if (mr.pieces != 0) {
+            remove_peer_pieces(mr);
         }
         error = build(request, index, backings);
         drop_backings(used_[index]);
@@ -378,8 +442,8 @@ void MemoryMap::remove(std::uint32_t index) {
     const bool quiet = wait_grace(process_.arena, process_.owner, nullptr);
     if (mr.kind == KeyKind::kRegion) {
         account(mr, -1);
-        if (mr.gpu_pieces != 0 && quiet) {
-            process_.gpu.remove(mr);
+        if (mr.pieces != 0 && quiet) {
+            remove_peer_pieces(mr);
         }
         if (mr.extents != 0 && quiet) {
             process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
@@ -416,7 +480,7 @@ void MemoryMap::collect_unused() {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> mapped;
     for (const Vma& vma : vmas) {
         if (vma.kind == Vma::kArena) {
-            mapped.emplace_back(vma.arena_off, vma.arena_off + (vma.end - vma.begin));
+            mapped.emplace_back(vma.offset, vma.offset + (vma.end - vma.begin));
         }
     }
     for (auto it = backings_.begin(); it != backings_.end();) {
@@ -444,7 +508,7 @@ void MemoryMap::make_private_in_child() {
     for (const Vma& vma : vmas) {
         if (vma.kind == Vma::kArena) {
             mmap(reinterpret_cast<void*>(vma.begin), vma.end - vma.begin, vma.protection,
-                 MAP_PRIVATE | MAP_FIXED, process_.arena.fd, static_cast<off_t>(vma.arena_off));
+                 MAP_PRIVATE | MAP_FIXED, process_.arena.fd, static_cast<off_t>(vma.offset));
         }
     }
 }

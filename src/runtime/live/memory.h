@@ -12,6 +12,7 @@
 
 #include "runtime/live/arena.h"
 #include "runtime/live/remap.h"
+#include "runtime/live/shared_memory.h"
 
 namespace softib::live {
 
@@ -35,12 +36,12 @@ class MemoryMap {
     /// Each returns 0 or an errno value. `index` is the entry in the key table.
     int add_region(const RegionRequest& request, std::uint32_t& index);
     int add_null(std::uint32_t pd, std::uint32_t hca, std::uint32_t& index);
-    int add_device_memory(std::uint32_t pd, std::uint32_t hca, std::uint64_t off, std::uint64_t length,
-                          std::uint32_t access, std::uint32_t& index);
+    int add_device_memory(std::uint32_t pd, std::uint32_t hca, std::uint64_t off,
+                          std::uint64_t length, std::uint32_t access, std::uint32_t& index);
     int add_window(std::uint32_t pd, std::uint32_t hca, KeyKind kind, std::uint32_t& index);
     /// Replaces what the given flags name; the key stays.
-    int change_region(std::uint32_t index, bool translation, const RegionRequest& request, bool change_pd,
-                      bool change_access);
+    int change_region(std::uint32_t index, bool translation, const RegionRequest& request,
+                      bool change_pd, bool change_access);
     void remove(std::uint32_t index);
 
     /// Next key of this entry: same index, another variant.
@@ -61,9 +62,17 @@ class MemoryMap {
         std::uint64_t backing;
     };
 
-    int build(const RegionRequest& request, std::uint32_t index, std::vector<std::uint64_t>& backings);
+    int build(const RegionRequest& request, std::uint32_t index,
+              std::vector<std::uint64_t>& backings);
     Tier tier_of_rest() const { return tier_best_ == Tier::kHelper ? Tier::kHelper : Tier::kCopy; }
     int build_gpu(const RegionRequest& request, std::uint32_t index);
+    void build_mapped(const RegionRequest& request, std::uint32_t index,
+                      const std::vector<Vma>& vmas);
+    /// Tells peers of pieces they can map. 0 or an errno value.
+    int place_peer_pieces(std::vector<PeerPiece>& pieces, std::uint32_t index, Tier tier);
+    /// Nobody can reach the region any more: it has no key, and a grace period is over.
+    void remove_peer_pieces(MrShared& mr);
+    void forget_peer_pieces(Tier tier, const std::vector<PeerPiece>& pieces);
     bool maybe_gpu(const RegionRequest& request, const std::vector<Vma>& vmas) const;
     int check(const RegionRequest& request, const std::vector<Vma>& vmas) const;
     bool take_shared(const Vma& vma, std::uint64_t begin, std::uint64_t end, std::uint64_t delta,
@@ -78,10 +87,11 @@ class MemoryMap {
 
     Process& process_;
     std::mutex mutex_;
-    std::map<std::uint64_t, Backing> backings_;  ///< By arena offset.
+    std::map<std::uint64_t, Backing> backings_;                 ///< By arena offset.
     std::map<std::uint32_t, std::vector<std::uint64_t>> used_;  ///< By key table index.
     std::uint64_t unused_bytes_ = 0;
     Tier tier_best_ = Tier::kShared;
+    SharedExports shared_exports_;
 };
 
 }  // namespace softib::live

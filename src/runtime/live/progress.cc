@@ -21,6 +21,15 @@ constexpr std::uint32_t kBusyLookIns = 8;
 
 }  // namespace
 
+void Process::ring_mappers() const {
+    arena.header->pieces_generation.fetch_add(1, std::memory_order_seq_cst);
+    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+        if (arena.procs[p].peer_mappings.load(std::memory_order_seq_cst) != 0) {
+            ring(static_cast<Owner>(p + 1));
+        }
+    }
+}
+
 void Process::ring(Owner target) const {
     if (target == 0 || target > kProcsMax) {
         return;
@@ -151,6 +160,7 @@ void Process::helper_loop() {
             progress();
         }
         gpu.give_up_stale_mappings();
+        shared_mappings->give_up_stale();
         std::uint64_t sleep_ns = 0;
         if (stalled_count.load(std::memory_order_seq_cst) != 0) {
             look_ins = 0;

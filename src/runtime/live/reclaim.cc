@@ -83,11 +83,11 @@ void alert_targets(const Arena& arena, Owner dead) {
     }
 }
 
-/// Whoever has mapped GPU memory may have mapped some of the dead one's.
+/// Whoever has mapped memory of peers may have mapped some of the dead one's.
 void alert_mappers(const Arena& arena) {
     for (std::uint32_t p = 0; p < kProcsMax; ++p) {
         if (arena.procs[p].state.load(std::memory_order_acquire) == ProcState::kLive &&
-            arena.procs[p].gpu_mappings.load(std::memory_order_seq_cst) != 0) {
+            arena.procs[p].peer_mappings.load(std::memory_order_seq_cst) != 0) {
             alert(arena.procs[p]);
         }
     }
@@ -109,15 +109,17 @@ void reclaim(const Arena& arena, Owner owner) {
     wait_grace(arena, owner, nullptr);
     for_each_entry(arena.mr_batches, kMrsMax, owner,
                    [&](std::uint32_t i) { arena.mrs[i].key.store(0, std::memory_order_release); });
-    for_each_entry(arena.srq_batches, kSrqsMax, owner,
-                   [&](std::uint32_t i) { arena.srqs[i].live.store(0, std::memory_order_release); });
+    for_each_entry(arena.srq_batches, kSrqsMax, owner, [&](std::uint32_t i) {
+        arena.srqs[i].live.store(0, std::memory_order_release);
+    });
     // The locks this takes would be nobody's if the daemon died inside; its life lock says whose.
     hold_life_lock(arena, kDaemonOwner);
     bool quiet = true;
     for_each_delivery(arena, owner,
                       [&](DeliveryRecord& record) { quiet &= give_back(arena, owner, record); });
     alert_targets(arena, owner);
-    if (slot.regions_by_tier[static_cast<std::size_t>(Tier::kGpu)].load() != 0) {
+    if (slot.regions_by_tier[static_cast<std::size_t>(Tier::kGpu)].load() != 0 ||
+        slot.regions_by_tier[static_cast<std::size_t>(Tier::kMapped)].load() != 0) {
         alert_mappers(arena);
     }
     quiet &= wait_grace(arena, owner, nullptr);
@@ -160,7 +162,7 @@ void reclaim(const Arena& arena, Owner owner) {
     slot.helper_ready.store(0);
     slot.helper_sleeping.store(0);
     slot.attention.store(0);
-    slot.gpu_mappings.store(0);
+    slot.peer_mappings.store(0);
     slot.pid = 0;
     slot.state.store(ProcState::kFree, std::memory_order_release);
 }

@@ -76,7 +76,8 @@ bool single_threaded() {
 }
 
 /// Copies the pages of the moved-away range that exist; the others read as zero, as arena does.
-bool copy_present_pages(const Arena& arena, const char* from, std::uint64_t bytes, std::uint64_t off) {
+bool copy_present_pages(const Arena& arena, const char* from, std::uint64_t bytes,
+                        std::uint64_t off) {
     const Fd pagemap(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     std::array<std::uint64_t, 512> entries;
     const std::uint64_t pages = bytes / kPageBytes;
@@ -100,14 +101,15 @@ bool copy_present_pages(const Arena& arena, const char* from, std::uint64_t byte
 }
 
 /// One line of /proc/self/maps.
-bool parse_line(const char* line, Vma& vma, std::uint64_t& offset, std::uint64_t& device,
-                std::uint64_t& inode, bool& shared, const char** name) {
+bool parse_line(const char* line, Vma& vma, std::uint64_t& device, bool& shared,
+                const char** name) {
     char perms[5] = {};
     unsigned major_number = 0;
     unsigned minor_number = 0;
     int consumed = 0;
-    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &vma.begin,
-                    &vma.end, perms, &offset, &major_number, &minor_number, &inode, &consumed) < 7) {
+    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+                    &vma.begin, &vma.end, perms, &vma.offset, &major_number, &minor_number,
+                    &vma.inode, &consumed) < 7) {
         return false;
     }
     device = makedev(major_number, minor_number);
@@ -123,11 +125,18 @@ bool is_plain_anonymous(const char* name) {
            std::strncmp(name, "[anon", 5) == 0;
 }
 
+/// Memory in the kernel's own file system for it that no descriptor of the program leads to: unlike
+/// that of a memfd, which lies there as well.
+bool is_shared_anonymous(const char* name) {
+    return std::strncmp(name, "/dev/zero (deleted)", 19) == 0 ||
+           std::strncmp(name, "/SYSV", 5) == 0;
+}
+
 }  // namespace
 
 bool read_vmas(const Arena& arena, std::uint64_t begin, std::uint64_t end, std::vector<Vma>& out) {
     out.clear();
-    struct stat st {};
+    struct stat st{};
     if (fstat(arena.fd, &st) != 0) {
         return false;
     }
@@ -141,12 +150,10 @@ bool read_vmas(const Arena& arena, std::uint64_t begin, std::uint64_t end, std::
     while (std::fgets(line, sizeof line, file) != nullptr) {
         line[std::strcspn(line, "\n")] = '\0';
         Vma vma{};
-        std::uint64_t offset = 0;
         std::uint64_t device = 0;
-        std::uint64_t inode = 0;
         bool shared = false;
         const char* name = "";
-        if (!parse_line(line, vma, offset, device, inode, shared, &name) || vma.end <= begin) {
+        if (!parse_line(line, vma, device, shared, &name) || vma.end <= begin) {
             continue;
         }
         if (vma.begin >= end) {
@@ -156,10 +163,11 @@ bool read_vmas(const Arena& arena, std::uint64_t begin, std::uint64_t end, std::
             continue;
         }
         vma.kind = Vma::kOther;
-        if (shared && inode == st.st_ino && device == st.st_dev) {
+        if (shared && vma.inode == st.st_ino && device == st.st_dev) {
             vma.kind = Vma::kArena;
-            vma.arena_off = offset;
-        } else if (!shared && inode == 0 && is_plain_anonymous(name) &&
+        } else if (shared && device == st.st_dev && is_shared_anonymous(name)) {
+            vma.kind = Vma::kSharedAnonymous;
+        } else if (!shared && vma.inode == 0 && is_plain_anonymous(name) &&
                    !(vma.begin <= stack_pointer && stack_pointer < vma.end)) {
             vma.kind = Vma::kPrivateAnonymous;
         }

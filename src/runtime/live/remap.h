@@ -14,11 +14,12 @@
 namespace softib::live {
 
 struct Vma {
-    enum Kind : std::uint8_t { kPrivateAnonymous, kArena, kOther };
+    enum Kind : std::uint8_t { kPrivateAnonymous, kArena, kSharedAnonymous, kOther };
     std::uint64_t begin;
     std::uint64_t end;
-    std::uint64_t arena_off;  ///< kArena: what `begin` maps.
-    int protection;           ///< PROT_*
+    std::uint64_t offset;  ///< What `begin` maps: of the arena, or of the file behind it.
+    std::uint64_t inode;   ///< Of that file.
+    int protection;        ///< PROT_*
     Kind kind;
 };
 

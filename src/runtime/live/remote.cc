@@ -20,7 +20,8 @@ struct Stretch {
     std::uint64_t bytes;
 };
 
-Stretch stretch_at(const Arena& arena, const MrShared& mr, std::uint64_t addr, std::uint64_t length) {
+Stretch stretch_at(const Arena& arena, const MrShared& mr, std::uint64_t addr,
+                   std::uint64_t length) {
     std::uint64_t next = addr + length;
     const auto look = [&](const Extent& extent) -> std::byte* {
         if (extent.begin == extent.end) {
@@ -56,8 +57,8 @@ bool by_helper(Process& process, Owner owner, bool write, std::uint64_t va, char
                std::uint64_t length) {
     while (length != 0) {
         const std::uint64_t n = std::min(length, kServiceBytesMax);
-        if (!service_call(process, owner, write ? ServiceCall::kWrite : ServiceCall::kRead, va, data, n,
-                          nullptr, nullptr)) {
+        if (!service_call(process, owner, write ? ServiceCall::kWrite : ServiceCall::kRead, va,
+                          data, n, nullptr, nullptr)) {
             return false;
         }
         va += n;
@@ -67,16 +68,24 @@ bool by_helper(Process& process, Owner owner, bool write, std::uint64_t va, char
     return true;
 }
 
-/// Private memory of the owner at its virtual address.
-bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t va, char* data,
-                std::uint64_t length) {
-    if (mr.owner == process.owner) {
-        auto* at = reinterpret_cast<void*>(va);
-        write ? copy_addressed(process, at, data, length) : copy_addressed(process, data, at, length);
-        return true;
+/// A piece of another process's region, mapped here. False: it cannot be.
+bool by_mapping(Process& process, Owner owner, const PeerPiece& piece, bool write, std::uint64_t va,
+                char* data, std::uint64_t length) {
+    process.start_helper();  // It gives the mapping up in time.
+    const Mappings::Use mapping = process.shared_mappings->use(owner, piece);
+    if (!mapping) {
+        return false;
     }
+    auto* const at = reinterpret_cast<char*>(mapping->base + (va - piece.base));
+    write ? copy_addressed(process, at, data, length) : copy_addressed(process, data, at, length);
+    return true;
+}
+
+/// Memory of another process at its virtual address, by system call or by its helper.
+bool by_kernel(Process& process, const MrShared& mr, bool write, std::uint64_t va, char* data,
+               std::uint64_t length) {
     const ProcSlot& slot = process.arena.proc(mr.owner);
-    if (mr.rest_tier == Tier::kCopy && slot.pid_namespace == process.slot->pid_namespace) {
+    if (mr.rest_tier != Tier::kHelper && slot.pid_namespace == process.slot->pid_namespace) {
         // The pid could by now be somebody else's.
         if (!owner_alive(process.arena, mr.owner)) {
             return false;
@@ -99,6 +108,45 @@ bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t 
         }
     }
     return by_helper(process, mr.owner, write, va, data, length);
+}
+
+/// How far it is from an address that is in no piece to the next one.
+std::uint64_t bytes_to_piece(const Arena& arena, const MrShared& mr, std::uint64_t va,
+                             std::uint64_t length) {
+    const auto* pieces = arena.at<const PeerPiece>(mr.pieces_off);
+    for (std::uint32_t i = 0; i < mr.pieces; ++i) {
+        if (pieces[i].begin > va) {
+            length = std::min(length, pieces[i].begin - va);
+        }
+    }
+    return length;
+}
+
+/// Memory of the owner at its virtual address.
+bool by_address(Process& process, const MrShared& mr, bool write, std::uint64_t va, char* data,
+                std::uint64_t length) {
+    if (mr.owner == process.owner) {
+        auto* at = reinterpret_cast<void*>(va);
+        write ? copy_addressed(process, at, data, length)
+              : copy_addressed(process, data, at, length);
+        return true;
+    }
+    if (mr.rest_tier != Tier::kMapped) {
+        return by_kernel(process, mr, write, va, data, length);
+    }
+    while (length != 0) {
+        const PeerPiece* const piece = piece_at(process.arena, mr, va);
+        const std::uint64_t n = piece != nullptr ? std::min(length, piece->end - va)
+                                                 : bytes_to_piece(process.arena, mr, va, length);
+        if ((piece == nullptr || !by_mapping(process, mr.owner, *piece, write, va, data, n)) &&
+            !by_kernel(process, mr, write, va, data, n)) {
+            return false;
+        }
+        va += n;
+        data += n;
+        length -= n;
+    }
+    return true;
 }
 
 bool transfer(Process& process, const MrShared& mr, bool write, std::uint64_t addr, char* data,
@@ -160,7 +208,8 @@ bool owner_gone(const Process& process, Owner owner) {
     if (slot.pid_namespace != process.slot->pid_namespace) {
         return false;
     }
-    // Its memory goes before its locks do. Nothing is mapped at the bottom: EFAULT is a sign of life.
+    // Its memory goes before its locks do. Nothing is mapped at the bottom: EFAULT is a sign of
+    // life.
     char byte = 0;
     iovec local{&byte, 1};
     iovec remote{reinterpret_cast<void*>(std::uintptr_t{1}), 1};
@@ -197,10 +246,19 @@ bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr
         original = execute_atomic(reinterpret_cast<void*>(va), compare_swap, compare_add, swap);
         return true;
     }
+    if (const PeerPiece* piece =
+            mr.rest_tier == Tier::kMapped ? piece_at(process.arena, mr, va) : nullptr) {
+        process.start_helper();
+        if (const Mappings::Use mapping = process.shared_mappings->use(mr.owner, *piece)) {
+            original = execute_atomic(reinterpret_cast<void*>(mapping->base + (va - piece->base)),
+                                      compare_swap, compare_add, swap);
+            return true;
+        }
+    }
     const std::uint64_t operand[2] = {compare_add, swap};
     return service_call(process, mr.owner,
-                        compare_swap ? ServiceCall::kCompareSwap : ServiceCall::kFetchAdd, va, nullptr, 0,
-                        operand, &original);
+                        compare_swap ? ServiceCall::kCompareSwap : ServiceCall::kFetchAdd, va,
+                        nullptr, 0, operand, &original);
 }
 
 }  // namespace softib::live

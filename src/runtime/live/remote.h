@@ -2,9 +2,9 @@
 #pragma once
 
 // Reading and writing memory behind a key, wherever it is: straight in the arena (tier 1), by a
-// system call into the owner's address space (tier 2), by asking the owner's helper (tier 3), or by a
-// GPU's copy (gpu/memory.h).
-// Callers have checked key, rights and bounds; they hold a hazard on the owner.
+// system call into the owner's address space (tier 2), by asking the owner's helper (tier 3), or by
+// a GPU's copy (gpu/memory.h). Callers have checked key, rights and bounds; they hold a hazard on
+// the owner.
 
 #include <sched.h>
 #include <sys/types.h>
@@ -76,8 +76,9 @@ bool owner_gone(const Process& process, Owner owner);
 std::uint64_t execute_atomic(void* word, bool compare_swap, std::uint64_t compare_add,
                              std::uint64_t swap);
 
-inline bool remote_write(Process& process, const Arena& arena, const MrShared& mr, std::uint64_t addr,
-                         const void* from, std::uint64_t length, bool from_gpu = false) {
+inline bool remote_write(Process& process, const Arena& arena, const MrShared& mr,
+                         std::uint64_t addr, const void* from, std::uint64_t length,
+                         bool from_gpu = false) {
     std::byte* const to = shared_address(arena, mr, addr, length);
     if (to != nullptr && !from_gpu) [[likely]] {
         copy_addressed(process, to, from, length);
@@ -86,8 +87,8 @@ inline bool remote_write(Process& process, const Arena& arena, const MrShared& m
     return remote_write_slow(process, mr, addr, from, length, from_gpu);
 }
 
-inline bool remote_read(Process& process, const Arena& arena, const MrShared& mr, std::uint64_t addr,
-                        void* to, std::uint64_t length, bool to_gpu = false) {
+inline bool remote_read(Process& process, const Arena& arena, const MrShared& mr,
+                        std::uint64_t addr, void* to, std::uint64_t length, bool to_gpu = false) {
     const std::byte* const from = shared_address(arena, mr, addr, length);
     if (from != nullptr && !to_gpu) [[likely]] {
         copy_addressed(process, to, from, length);
@@ -110,8 +111,8 @@ int copy_by_system(const ProcSlot& owner, std::uint64_t length, Fn&& copy) {
         if (moved < 0 && errno != EFAULT) {
             return errno;
         }
-        if (i == kTriesMax || (swaps % 2 == 0 &&
-                               owner.page_swaps.load(std::memory_order_seq_cst) == swaps)) {
+        if (i == kTriesMax ||
+            (swaps % 2 == 0 && owner.page_swaps.load(std::memory_order_seq_cst) == swaps)) {
             return EFAULT;
         }
         sched_yield();

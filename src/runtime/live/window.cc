@@ -56,8 +56,8 @@ bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t qpn) {
     window.va_delta = region.va_delta + shift;
     window.rest_tier = region.rest_tier;
     window.extents = 0;
-    window.gpu_pieces_off = region.gpu_pieces_off;
-    window.gpu_pieces = region.gpu_pieces;
+    window.pieces_off = region.pieces_off;
+    window.pieces = region.pieces;
     window.parent = bind.mr_index;
     window.generation.store(region.generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
     window.qpn = qpn;

@@ -29,7 +29,7 @@ bool Exports::is_gpu(Address at) const {
 }
 
 /// Finds out how a peer can map the allocation.
-bool Exports::share(GpuPiece& piece) const {
+bool Exports::share(PeerPiece& piece) const {
     const Driver& driver = engine_.driver();
     Allocation allocation = 0;
     if (driver.allocation_of(&allocation, reinterpret_cast<void*>(piece.base)) == kOk) {
@@ -39,7 +39,7 @@ bool Exports::share(GpuPiece& piece) const {
         driver.allocation_release(allocation);
         if (exported) {
             fcntl(fd, F_SETFD, FD_CLOEXEC);
-            piece.kind = GpuPiece::kDescriptor;
+            piece.kind = PeerPiece::kDescriptor;
             piece.descriptor = fd;
         }
         return exported;
@@ -48,7 +48,7 @@ bool Exports::share(GpuPiece& piece) const {
     if (driver.ipc_export(&handle, piece.base) != kOk) {
         return false;
     }
-    piece.kind = GpuPiece::kIpcHandle;
+    piece.kind = PeerPiece::kIpcHandle;
     std::memcpy(piece.handle, handle.bytes, sizeof piece.handle);
     return true;
 }
@@ -75,7 +75,7 @@ const Exports::Export* Exports::find_or_add(Address at, int& error) {
         context = engine_.context_of(device);
     }
     const Engine::Current current(driver, context);
-    GpuPiece piece{};
+    PeerPiece piece{};
     std::size_t bytes = 0;
     Uuid uuid{};
     if (!current || driver.address_range(&piece.base, &bytes, at) != kOk || at < piece.base ||
@@ -88,13 +88,13 @@ const Exports::Export* Exports::find_or_add(Address at, int& error) {
     piece.number = ++number_;
     std::memcpy(piece.device, uuid.bytes, sizeof piece.device);
     if (!share(piece)) {
-        piece.kind = GpuPiece::kOwnerOnly;
+        piece.kind = PeerPiece::kOwnerOnly;
     }
     error = 0;
     return &exports_.emplace(piece.base, Export{piece, context, 1}).first->second;
 }
 
-int Exports::add(Address at, std::uint64_t length, std::vector<GpuPiece>& pieces) {
+int Exports::add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces) {
     const Address end = at + length;
     const std::lock_guard guard(mutex_);
     const std::size_t before = pieces.size();
@@ -109,16 +109,16 @@ int Exports::add(Address at, std::uint64_t length, std::vector<GpuPiece>& pieces
             continue;
         }
         if (found == nullptr) {
-            const std::vector<GpuPiece> taken(pieces.begin() + static_cast<std::ptrdiff_t>(before),
-                                              pieces.end());
+            const std::vector<PeerPiece> taken(pieces.begin() + static_cast<std::ptrdiff_t>(before),
+                                               pieces.end());
             pieces.resize(before);
-            for (const GpuPiece& piece : taken) {
+            for (const PeerPiece& piece : taken) {
                 drop(piece);
             }
             return error;
         }
         skipped = 0;
-        GpuPiece piece = found->piece;
+        PeerPiece piece = found->piece;
         piece.begin = at;
         piece.end = std::min(end, piece.end);
         at = piece.end;
@@ -127,21 +127,21 @@ int Exports::add(Address at, std::uint64_t length, std::vector<GpuPiece>& pieces
     return pieces.size() == before ? EFAULT : 0;
 }
 
-void Exports::drop(const GpuPiece& piece) {
+void Exports::drop(const PeerPiece& piece) {
     const auto found = exports_.find(piece.base);
     if (found == exports_.end() || found->second.piece.number != piece.number ||
         --found->second.uses != 0) {
         return;
     }
-    if (piece.kind == GpuPiece::kDescriptor) {
+    if (piece.kind == PeerPiece::kDescriptor) {
         close(piece.descriptor);
     }
     exports_.erase(found);
 }
 
-void Exports::remove(std::span<const GpuPiece> pieces) {
+void Exports::remove(std::span<const PeerPiece> pieces) {
     const std::lock_guard guard(mutex_);
-    for (const GpuPiece& piece : pieces) {
+    for (const PeerPiece& piece : pieces) {
         drop(piece);
     }
 }

@@ -27,22 +27,22 @@ class Exports {
     /// Makes [at, at + length) reachable and says how, allocation by allocation. 0, EFAULT (some of
     /// it is no memory of a GPU) or EIO (the driver refused). Programs register whole pages: what
     /// lies in the first or last of them outside every allocation is left out.
-    int add(Address at, std::uint64_t length, std::vector<GpuPiece>& pieces);
-    void remove(std::span<const GpuPiece> pieces);
+    int add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces);
+    void remove(std::span<const PeerPiece> pieces);
 
     /// The context to copy in where an exported address takes part; nullptr: not exported.
     Context context_at(Address at);
 
   private:
     struct Export {
-        GpuPiece piece;  ///< Of the whole allocation.
+        PeerPiece piece;  ///< Of the whole allocation.
         Context context;
         std::uint32_t uses;
     };
 
     const Export* find_or_add(Address at, int& error);
-    bool share(GpuPiece& piece) const;
-    void drop(const GpuPiece& piece);
+    bool share(PeerPiece& piece) const;
+    void drop(const PeerPiece& piece);
 
     Engine& engine_;
     std::mutex mutex_;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/live/gpu/exports.h"
-#include "runtime/live/gpu/mappings.h"
+#include "runtime/live/gpu/mapper.h"
 #include "runtime/live/gpu/test_driver.h"
 #include "runtime/live/test_arena.h"
 
@@ -32,8 +32,8 @@ struct Gpu : testing::Test {
         made.push_back(at);
         return at;
     }
-    std::vector<GpuPiece> added(Address at, std::uint64_t length, int expected = 0) {
-        std::vector<GpuPiece> pieces;
+    std::vector<PeerPiece> added(Address at, std::uint64_t length, int expected = 0) {
+        std::vector<PeerPiece> pieces;
         EXPECT_EQ(exports.add(at, length, pieces), expected);
         return pieces;
     }
@@ -94,10 +94,10 @@ TEST_F(Gpu, EachKindOfMemoryIsSharedInItsWay) {
     const Address plain = keep(test::allocate(kBytes));
     const Address mapped = keep(test::allocate_mapped(kBytes));
     const Address hidden = keep(test::allocate_mapped(kBytes, false));
-    EXPECT_EQ(added(plain, kBytes).at(0).kind, GpuPiece::kIpcHandle);
-    EXPECT_EQ(added(hidden, kBytes).at(0).kind, GpuPiece::kOwnerOnly);
-    const GpuPiece piece = added(mapped + 4096, 100).at(0);
-    EXPECT_EQ(piece.kind, GpuPiece::kDescriptor);
+    EXPECT_EQ(added(plain, kBytes).at(0).kind, PeerPiece::kIpcHandle);
+    EXPECT_EQ(added(hidden, kBytes).at(0).kind, PeerPiece::kOwnerOnly);
+    const PeerPiece piece = added(mapped + 4096, 100).at(0);
+    EXPECT_EQ(piece.kind, PeerPiece::kDescriptor);
     EXPECT_EQ(fcntl(piece.descriptor, F_GETFD), FD_CLOEXEC);
     EXPECT_EQ(piece.begin, mapped + 4096);
     EXPECT_EQ(piece.end, mapped + 4196);
@@ -140,15 +140,15 @@ struct GpuPeer : Gpu {
         mr.generation = 9;
     }
     const Arena& arena() const { return fabric.arena; }
-    GpuPiece piece_of(Address at) {
-        GpuPiece piece = added(at, kBytes).at(0);
+    PeerPiece piece_of(Address at) {
+        PeerPiece piece = added(at, kBytes).at(0);
         piece.region = kRegion;
         piece.generation = 9;
         return piece;
     }
     void deregister() {
         arena().mrs[kRegion].generation.fetch_add(1);
-        arena().header->gpu_generation.fetch_add(1);
+        arena().header->pieces_generation.fetch_add(1);
     }
     std::int64_t mapped_here() const { return test::counts().mappings - before; }
 
@@ -156,21 +156,22 @@ struct GpuPeer : Gpu {
     std::atomic<std::uint32_t> mapped{0};
     std::int64_t before = test::counts().mappings;
     Engine peer_engine{*test::driver()};
-    Mappings mappings{peer_engine, fabric.arena, mapped};
+    GpuMapper mapper{peer_engine, fabric.arena};
+    Mappings mappings{mapper, fabric.arena, mapped};
 };
 
 TEST_F(GpuPeer, MapsOnceAndSeesTheSameBytes) {
     for (const Address at : {keep(test::allocate(kBytes)), keep(test::allocate_mapped(kBytes))}) {
-        const GpuPiece piece = piece_of(at);
+        const PeerPiece piece = piece_of(at);
         test::put(at + 100, "hello", 6);
         char got[6] = {};
         const std::int64_t mapped_before = mapped_here();
         for (int i = 0; i < 3; ++i) {
             const Mappings::Use use = mappings.use(kPeer, piece);
             ASSERT_TRUE(use);
-            EXPECT_NE(use.base(), at);
-            ASSERT_TRUE(peer_engine.copy(use.context(), reinterpret_cast<Address>(got),
-                                         use.base() + 100, sizeof got));
+            EXPECT_NE(use->base, at);
+            ASSERT_TRUE(peer_engine.copy(use->context, reinterpret_cast<Address>(got),
+                                         use->base + 100, sizeof got));
             EXPECT_STREQ(got, "hello");
         }
         EXPECT_EQ(mapped_here(), mapped_before + 1);
@@ -179,7 +180,7 @@ TEST_F(GpuPeer, MapsOnceAndSeesTheSameBytes) {
 }
 
 TEST_F(GpuPeer, GivesUpWhatIsNoLongerRegistered) {
-    const GpuPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
+    const PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
     static_cast<void>(mappings.use(kPeer, piece));
     mappings.give_up_stale();
     EXPECT_EQ(mapped_here(), 1);
@@ -190,7 +191,7 @@ TEST_F(GpuPeer, GivesUpWhatIsNoLongerRegistered) {
 }
 
 TEST_F(GpuPeer, GivesUpWhatBelongedToTheDead) {
-    const GpuPiece piece = piece_of(keep(test::allocate(kBytes)));
+    const PeerPiece piece = piece_of(keep(test::allocate(kBytes)));
     static_cast<void>(mappings.use(kPeer, piece));
     arena().mrs[kRegion].key = 0;
     arena().header->death_generation.fetch_add(1);
@@ -199,7 +200,7 @@ TEST_F(GpuPeer, GivesUpWhatBelongedToTheDead) {
 }
 
 TEST_F(GpuPeer, KeepsWhatIsInUse) {
-    const GpuPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
+    const PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
     {
         const Mappings::Use use = mappings.use(kPeer, piece);
         deregister();
@@ -212,7 +213,7 @@ TEST_F(GpuPeer, KeepsWhatIsInUse) {
 }
 
 TEST_F(GpuPeer, AnotherProcessInTheSameSlotIsAnotherOwner) {
-    const GpuPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
+    const PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
     static_cast<void>(mappings.use(kPeer, piece));
     arena().proc(kPeer).instance = 4;
     static_cast<void>(mappings.use(kPeer, piece));
@@ -222,10 +223,10 @@ TEST_F(GpuPeer, AnotherProcessInTheSameSlotIsAnotherOwner) {
 TEST_F(GpuPeer, WhatCannotBeMappedIsTheOwners) {
     const Address at = keep(test::allocate_mapped(kBytes));
     EXPECT_FALSE(mappings.use(kPeer, piece_of(keep(test::allocate_mapped(kBytes, false)))));
-    GpuPiece closed = piece_of(at);
+    PeerPiece closed = piece_of(at);
     closed.descriptor = -1;
     EXPECT_FALSE(mappings.use(kPeer, closed));
-    GpuPiece elsewhere = piece_of(keep(test::allocate(kBytes)));
+    PeerPiece elsewhere = piece_of(keep(test::allocate(kBytes)));
     elsewhere.device[0] = 2;
     EXPECT_FALSE(mappings.use(kPeer, elsewhere));
     EXPECT_EQ(mapped_here(), 0);

@@ -18,16 +18,6 @@ Address address_of(const void* p) {
     return reinterpret_cast<Address>(p);
 }
 
-const GpuPiece* piece_at(const Arena& arena, const MrShared& mr, Address at) {
-    const auto* pieces = arena.at<const GpuPiece>(mr.gpu_pieces_off);
-    for (std::uint32_t i = 0; i < mr.gpu_pieces; ++i) {
-        if (at >= pieces[i].begin && at < pieces[i].end) {
-            return &pieces[i];
-        }
-    }
-    return nullptr;
-}
-
 bool failed(int error) {
     errno = error;
     return false;
@@ -46,7 +36,7 @@ Memory::State* Memory::state() {
         return known;
     }
     if (const Driver* driver = loaded_driver(); driver != nullptr) {
-        known = new (std::nothrow) State(*driver, process_.arena, process_.slot->gpu_mappings);
+        known = new (std::nothrow) State(*driver, process_.arena, process_.slot->peer_mappings);
         state_.store(known, std::memory_order_release);
     }
     return known;
@@ -68,12 +58,11 @@ bool Memory::is_registered(Address at) {
     return s != nullptr && s->exports.context_at(at) != nullptr;
 }
 
-int Memory::add(Address at, std::uint64_t length, std::uint32_t region, MrShared& mr) {
+int Memory::add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces) {
     State* const s = state();
     if (s == nullptr) {
         return EFAULT;
     }
-    std::vector<GpuPiece> pieces;
     if (const int error = s->exports.add(at, length, pieces); error != 0) {
         return error;
     }
@@ -84,35 +73,11 @@ int Memory::add(Address at, std::uint64_t length, std::uint32_t region, MrShared
         s->exports.remove(pieces);
         return EIO;
     }
-    const std::uint64_t off = process_.memory.allocate(pieces.size() * sizeof(GpuPiece));
-    if (off == 0) {
-        s->exports.remove(pieces);
-        return ENOMEM;
-    }
-    for (GpuPiece& piece : pieces) {
-        piece.region = region;
-        piece.generation = mr.generation.load(std::memory_order_relaxed);
-    }
-    std::copy(pieces.begin(), pieces.end(), process_.arena.at<GpuPiece>(off));
-    mr.gpu_pieces_off = off;
-    mr.gpu_pieces = static_cast<std::uint32_t>(pieces.size());
-    mr.rest_tier = Tier::kGpu;
     return 0;
 }
 
-void Memory::remove(MrShared& mr) {
-    auto* pieces = process_.arena.at<GpuPiece>(mr.gpu_pieces_off);
-    state()->exports.remove({pieces, mr.gpu_pieces});
-    process_.memory.release(mr.gpu_pieces_off, mr.gpu_pieces * sizeof(GpuPiece));
-    mr.gpu_pieces = 0;
-    mr.gpu_pieces_off = 0;
-    const Arena& arena = process_.arena;
-    arena.header->gpu_generation.fetch_add(1, std::memory_order_seq_cst);
-    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
-        if (arena.procs[p].gpu_mappings.load(std::memory_order_seq_cst) != 0) {
-            process_.ring(static_cast<Owner>(p + 1));
-        }
-    }
+void Memory::remove(std::span<const PeerPiece> pieces) {
+    state()->exports.remove(pieces);
 }
 
 /// Between exported memory of this process and any other memory that it can name.
@@ -149,7 +114,7 @@ bool Memory::ask_owner(Owner owner, bool write, Address at, void* data, bool dat
     return true;
 }
 
-bool Memory::transfer_piece(Owner owner, const GpuPiece& piece, bool write, Address at, void* data,
+bool Memory::transfer_piece(Owner owner, const PeerPiece& piece, bool write, Address at, void* data,
                             bool data_on_gpu, std::uint64_t length) {
     if (owner == process_.owner) {
         return copy_own(at, write, data, length);
@@ -158,15 +123,16 @@ bool Memory::transfer_piece(Owner owner, const GpuPiece& piece, bool write, Addr
     if (s == nullptr) {
         return ask_owner(owner, write, at, data, data_on_gpu, length);
     }
+    process_.start_helper();  // It gives the mapping up in time.
     const Mappings::Use mapping = s->mappings.use(owner, piece);
     if (!mapping) {
         return ask_owner(owner, write, at, data, data_on_gpu, length);
     }
-    const Address there = mapping.base() + (at - piece.base);
+    const Address there = mapping->base + (at - piece.base);
     const Address here = address_of(data);
     // Both are the run-time library's contexts, unless the program has made others of its own.
     Context own = data_on_gpu ? s->exports.context_at(here) : nullptr;
-    return s->engine.copy(own != nullptr ? own : mapping.context(), write ? there : here,
+    return s->engine.copy(own != nullptr ? own : mapping->context, write ? there : here,
                           write ? here : there, length) ||
            failed(EIO);
 }
@@ -202,7 +168,7 @@ bool Memory::transfer(const MrShared& mr, bool write, std::uint64_t addr, void* 
     Address at = addr + mr.va_delta;
     auto* here = static_cast<char*>(data);
     while (length != 0) {
-        const GpuPiece* const piece = piece_at(process_.arena, mr, at);
+        const PeerPiece* const piece = piece_at(process_.arena, mr, at);
         if (piece == nullptr) {
             return failed(EFAULT);
         }

@@ -8,9 +8,11 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
+#include <vector>
 
 #include "runtime/live/gpu/exports.h"
-#include "runtime/live/gpu/mappings.h"
+#include "runtime/live/gpu/mapper.h"
 
 namespace softib::live {
 class Process;
@@ -26,11 +28,9 @@ class Memory {
     bool usable();
     bool is_gpu(Address at);
 
-    /// Exports [at, at + length) for the region `mr`, whose fields say afterwards where the list of
-    /// pieces is. 0 or an errno value.
-    int add(Address at, std::uint64_t length, std::uint32_t region, MrShared& mr);
-    /// Nobody can reach the region any more: it has no key, and a grace period is over.
-    void remove(MrShared& mr);
+    /// Exports [at, at + length) and says how peers can map it. 0 or an errno value.
+    int add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces);
+    void remove(std::span<const PeerPiece> pieces);
 
     /// Between a region and memory of this process, of which at least one is a GPU's. False: could
     /// not be reached; errno as for memory of the host.
@@ -52,16 +52,20 @@ class Memory {
   private:
     struct State {
         State(const Driver& driver, const Arena& arena, std::atomic<std::uint32_t>& mapped)
-            : engine(driver), exports(engine), mappings(engine, arena, mapped) {}
+            : engine(driver),
+              exports(engine),
+              mapper(engine, arena),
+              mappings(mapper, arena, mapped) {}
         Engine engine;
         Exports exports;
+        GpuMapper mapper;
         Mappings mappings;
         std::mutex atomics;
     };
 
     State* state();
     bool copy_own(Address at, bool write, void* data, std::uint64_t length);
-    bool transfer_piece(Owner owner, const GpuPiece& piece, bool write, Address at, void* data,
+    bool transfer_piece(Owner owner, const PeerPiece& piece, bool write, Address at, void* data,
                         bool data_on_gpu, std::uint64_t length);
     bool ask_owner(Owner owner, bool write, Address at, void* data, bool data_on_gpu,
                    std::uint64_t length);

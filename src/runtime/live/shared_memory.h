@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Registered memory that the program shares already (MAP_SHARED | MAP_ANONYMOUS, System V). Its
+// pages cannot be swapped for arena pages: forked children use them, or a driver has pinned them
+// (CUDA's host memory is of this kind). But the kernel has a file behind them. Where this process
+// may open that (see open_behind), peers map it and copy without the kernel; else they go by
+// tier 2.
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "runtime/live/arena.h"
+#include "runtime/live/mappings.h"
+#include "runtime/live/remap.h"
+
+namespace softib::live {
+
+/// What this process has of it: one open file for each mapping, however many regions lie in it.
+class SharedExports {
+  public:
+    /// Adds what lies in [begin, end). Mappings whose file cannot be opened are left out.
+    void add(std::span<const Vma> vmas, std::uint64_t begin, std::uint64_t end,
+             std::vector<PeerPiece>& pieces);
+    void remove(std::span<const PeerPiece> pieces);
+
+  private:
+    struct Export {
+        PeerPiece piece;  ///< Of the whole mapping.
+        std::uint32_t uses;
+    };
+    /// Where the mapping lies, its file and the place in that.
+    using Name = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+
+    std::mutex mutex_;
+    std::map<Name, Export> exports_;
+    std::uint64_t number_ = 0;
+};
+
+class SharedMapper : public Mapper {
+  public:
+    explicit SharedMapper(const Arena& arena) : arena_(arena) {}
+
+    void make(Owner owner, const PeerPiece& piece, Mapping& mapping) override;
+    void unmake(Mapping& mapping) override;
+
+  private:
+    const Arena& arena_;
+};
+
+/// The file behind a shared mapping of this process; -1 and errno. The kernel lets those do it who
+/// may checkpoint processes: CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.
+int open_behind(const Vma& vma);
+
+}  // namespace softib::live
