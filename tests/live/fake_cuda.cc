@@ -41,6 +41,9 @@ int cuDeviceGetUuid(Uuid* uuid, int device) {
 int cuDevicePrimaryCtxRetain(Context* c, int device) {
     return table().primary_retain(c, device);
 }
+int cuCtxCreate_v2(Context* c, unsigned flags, int device) {
+    return table().context_create(c, flags, device);
+}
 int cuCtxPushCurrent_v2(Context context) {
     return table().context_push(context);
 }

@@ -23,6 +23,7 @@ std::optional<Driver> read_functions(void* lib) {
         find(lib, "cuDeviceGetCount", d.device_count) &&
         find(lib, "cuDeviceGetUuid", d.device_uuid) &&
         find(lib, "cuDevicePrimaryCtxRetain", d.primary_retain) &&
+        find(lib, "cuCtxCreate_v2", d.context_create) &&
         find(lib, "cuCtxPushCurrent_v2", d.context_push) &&
         find(lib, "cuCtxPopCurrent_v2", d.context_pop) &&
         find(lib, "cuThreadExchangeStreamCaptureMode", d.capture_mode) &&

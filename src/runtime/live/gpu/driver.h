@@ -34,6 +34,7 @@ struct Access {
 };
 
 inline constexpr int kOk = 0;
+inline constexpr unsigned kContextDefault = 0;
 inline constexpr int kPointerContext = 1;
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr int kPointerIsManaged = 8;
@@ -49,6 +50,8 @@ struct Driver {
     int (*device_count)(int* count);
     int (*device_uuid)(Uuid* uuid, int device);
     int (*primary_retain)(Context* context, int device);
+    /// The new context is also made current.
+    int (*context_create)(Context* context, unsigned flags, int device);
     int (*context_push)(Context context);
     int (*context_pop)(Context* context);
     /// Sets the calling thread's mode of recording work into graphs, and returns the one before.

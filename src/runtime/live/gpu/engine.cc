@@ -17,18 +17,33 @@ int Engine::device_with(const Uuid& uuid) {
     return -1;
 }
 
-Context Engine::context_of(int device) {
+template <typename Make>
+Context Engine::find_or_make(std::map<int, Context>& contexts, int device, Make&& make) {
     const std::lock_guard guard(mutex_);
-    const auto known = contexts_.find(device);
-    if (known != contexts_.end()) {
+    const auto known = contexts.find(device);
+    if (known != contexts.end()) {
         return known->second;
     }
     Context context = nullptr;
-    if (driver_.primary_retain(&context, device) != kOk) {
+    if (!make(&context)) {
         return nullptr;
     }
-    contexts_.emplace(device, context);
+    contexts.emplace(device, context);
     return context;
+}
+
+Context Engine::context_of(int device) {
+    return find_or_make(contexts_, device, [&](Context* context) {
+        return driver_.primary_retain(context, device) == kOk;
+    });
+}
+
+Context Engine::copier_of(int device) {
+    return find_or_make(copiers_, device, [&](Context* context) {
+        Context left = nullptr;
+        return driver_.context_create(context, kContextDefault, device) == kOk &&
+               driver_.context_pop(&left) == kOk;
+    });
 }
 
 Stream Engine::take_stream(Context context) {

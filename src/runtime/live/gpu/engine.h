@@ -2,9 +2,11 @@
 #pragma once
 
 // Copies by the GPU. Each is over when the call returns: bytes are in place before anybody hears
-// of them, which is also all that a read after a write (NCCL's flush) asks for. Copies go on
-// streams of our own, which wait for nothing that the program does, and run at the same time when
-// several threads ask.
+// of them, which is also all that a read after a write (NCCL's flush) asks for.
+//
+// They go on streams in a context of our own. A kernel may be running that waits for the very bytes
+// we copy, and in the program's context a copy can wait for that kernel: streams share the GPU's
+// queues, and a thread that loads a kernel holds the context's lock until all others have ended.
 
 #include <cstdint>
 #include <map>
@@ -25,6 +27,8 @@ class Engine {
     int device_with(const Uuid& uuid);
     /// The context that the driver's run-time library uses for a device; nullptr: none to be had.
     Context context_of(int device);
+    /// Ours, to copy in: it reaches all memory of the device. nullptr: no room for another one.
+    Context copier_of(int device);
 
     /// Between GPU and GPU or GPU and host. False: the driver refused.
     bool copy(Context context, Address to, Address from, std::uint64_t bytes);
@@ -58,11 +62,14 @@ class Engine {
     };
 
   private:
+    template <typename Make>
+    Context find_or_make(std::map<int, Context>& contexts, int device, Make&& make);
     Stream take_stream(Context context);
 
     const Driver& driver_;
     std::mutex mutex_;
-    std::map<int, Context> contexts_;                 ///< By device.
+    std::map<int, Context> contexts_;  ///< By device.
+    std::map<int, Context> copiers_;
     std::map<Context, std::vector<Stream>> streams_;  ///< Not in use.
 };
 

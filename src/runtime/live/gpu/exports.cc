@@ -74,12 +74,13 @@ const Exports::Export* Exports::find_or_add(Address at, int& error) {
     if (driver.pointer_attribute(&context, kPointerContext, at) != kOk || context == nullptr) {
         context = engine_.context_of(device);
     }
+    Context copier = engine_.copier_of(device);
     const Engine::Current current(driver, context);
     PeerPiece piece{};
     std::size_t bytes = 0;
     Uuid uuid{};
-    if (!current || driver.address_range(&piece.base, &bytes, at) != kOk || at < piece.base ||
-        at - piece.base >= bytes || driver.device_uuid(&uuid, device) != kOk) {
+    if (!current || copier == nullptr || driver.address_range(&piece.base, &bytes, at) != kOk ||
+        at < piece.base || at - piece.base >= bytes || driver.device_uuid(&uuid, device) != kOk) {
         return nullptr;
     }
     piece.begin = piece.base;
@@ -91,7 +92,7 @@ const Exports::Export* Exports::find_or_add(Address at, int& error) {
         piece.kind = PeerPiece::kOwnerOnly;
     }
     error = 0;
-    return &exports_.emplace(piece.base, Export{piece, context, 1}).first->second;
+    return &exports_.emplace(piece.base, Export{piece, copier, 1}).first->second;
 }
 
 int Exports::add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces) {
@@ -146,10 +147,10 @@ void Exports::remove(std::span<const PeerPiece> pieces) {
     }
 }
 
-Context Exports::context_at(Address at) {
+Context Exports::copier_at(Address at) {
     const std::lock_guard guard(mutex_);
     auto known = exports_.upper_bound(at);
-    return known != exports_.begin() && at < (--known)->second.piece.end ? known->second.context
+    return known != exports_.begin() && at < (--known)->second.piece.end ? known->second.copier
                                                                          : nullptr;
 }
 

@@ -31,12 +31,12 @@ class Exports {
     void remove(std::span<const PeerPiece> pieces);
 
     /// The context to copy in where an exported address takes part; nullptr: not exported.
-    Context context_at(Address at);
+    Context copier_at(Address at);
 
   private:
     struct Export {
         PeerPiece piece;  ///< Of the whole allocation.
-        Context context;
+        Context copier;
         std::uint32_t uses;
     };
 

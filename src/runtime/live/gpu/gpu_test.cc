@@ -27,6 +27,7 @@ struct Gpu : testing::Test {
             test::free(at);
         }
         test::set_device(1);
+        test::stick(false);
     }
     Address keep(Address at) {
         made.push_back(at);
@@ -112,10 +113,10 @@ TEST_F(Gpu, RegionsOfAnAllocationShareItsExport) {
     ASSERT_EQ(first.at(0).number, second.at(0).number);
     exports.remove(first);
     EXPECT_NE(fcntl(second[0].descriptor, F_GETFD), -1);
-    EXPECT_NE(exports.context_at(at + 8192), nullptr);
+    EXPECT_NE(exports.copier_at(at + 8192), nullptr);
     exports.remove(second);
     EXPECT_EQ(fcntl(second[0].descriptor, F_GETFD), -1);
-    EXPECT_EQ(exports.context_at(at + 8192), nullptr);
+    EXPECT_EQ(exports.copier_at(at + 8192), nullptr);
     EXPECT_NE(added(at, 4096).at(0).number, second[0].number);
 }
 
@@ -127,7 +128,7 @@ TEST_F(Gpu, WholePagesMayReachBeyondTheAllocation) {
     EXPECT_EQ(pieces[0].end, at + 5000);
     exports.remove(pieces);
     added(at, 5000 + 2 * 4096 + 512, EFAULT);
-    EXPECT_EQ(exports.context_at(at), nullptr);  // Nothing is left of the refused one.
+    EXPECT_EQ(exports.copier_at(at), nullptr);  // Nothing is left of the refused one.
 }
 
 struct GpuPeer : Gpu {
@@ -177,6 +178,31 @@ TEST_F(GpuPeer, MapsOnceAndSeesTheSameBytes) {
         EXPECT_EQ(mapped_here(), mapped_before + 1);
     }
     EXPECT_EQ(mapped.load(), 2U);
+}
+
+TEST_F(GpuPeer, WaitsForNothingThatTheProgramDoes) {
+    for (const Address at : {keep(test::allocate(kBytes)), keep(test::allocate_mapped(kBytes))}) {
+        const PeerPiece piece = piece_of(at);
+        const Address own = keep(test::allocate(kBytes));
+        added(own, kBytes);
+        test::put(own, "hello", 6);
+        test::stick(true);
+        {
+            const Mappings::Use use = mappings.use(kPeer, piece);
+            ASSERT_TRUE(use);
+            EXPECT_TRUE(engine.copy(exports.copier_at(own), use->base, own, 6));
+            EXPECT_TRUE(engine.copy(use->context, use->base + 6, use->base, 6));
+        }
+        deregister();
+        mappings.give_up_stale();
+        EXPECT_EQ(mapped_here(), 0);
+        test::stick(false);
+        char got[12] = {};
+        test::get(got, at, sizeof got);
+        EXPECT_STREQ(got, "hello");
+        EXPECT_STREQ(got + 6, "hello");
+        arena().mrs[kRegion].generation = 9;
+    }
 }
 
 TEST_F(GpuPeer, GivesUpWhatIsNoLongerRegistered) {

@@ -42,7 +42,7 @@ void GpuMapper::make(Owner owner, const PeerPiece& piece, Mapping& mapping) {
     Uuid uuid{};
     std::memcpy(uuid.bytes, piece.device, sizeof uuid.bytes);
     const int device = piece.kind == PeerPiece::kOwnerOnly ? -1 : engine_.device_with(uuid);
-    mapping.context = device < 0 ? nullptr : engine_.context_of(device);
+    mapping.context = device < 0 ? nullptr : engine_.copier_of(device);
     const Engine::Current current(engine_.driver(), mapping.context);
     if (!current) {
         return;

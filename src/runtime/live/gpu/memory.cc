@@ -55,7 +55,7 @@ bool Memory::is_gpu(Address at) {
 
 bool Memory::is_registered(Address at) {
     State* const s = state_.load(std::memory_order_acquire);
-    return s != nullptr && s->exports.context_at(at) != nullptr;
+    return s != nullptr && s->exports.copier_at(at) != nullptr;
 }
 
 int Memory::add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces) {
@@ -83,7 +83,7 @@ void Memory::remove(std::span<const PeerPiece> pieces) {
 /// Between exported memory of this process and any other memory that it can name.
 bool Memory::copy_own(Address at, bool write, void* data, std::uint64_t length) {
     State* const s = state();
-    Context context = s == nullptr ? nullptr : s->exports.context_at(at);
+    Context context = s == nullptr ? nullptr : s->exports.copier_at(at);
     const Address other = address_of(data);
     return (context != nullptr &&
             s->engine.copy(context, write ? at : other, write ? other : at, length)) ||
@@ -130,8 +130,7 @@ bool Memory::transfer_piece(Owner owner, const PeerPiece& piece, bool write, Add
     }
     const Address there = mapping->base + (at - piece.base);
     const Address here = address_of(data);
-    // Both are the run-time library's contexts, unless the program has made others of its own.
-    Context own = data_on_gpu ? s->exports.context_at(here) : nullptr;
+    Context own = data_on_gpu ? s->exports.copier_at(here) : nullptr;
     return s->engine.copy(own != nullptr ? own : mapping->context, write ? there : here,
                           write ? here : there, length) ||
            failed(EIO);

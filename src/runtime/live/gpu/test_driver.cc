@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -54,6 +55,7 @@ bool g_open_own = false;
 thread_local std::vector<Context> t_contexts;
 thread_local int t_capture_mode = 0;  ///< As of every thread: what may spoil a recording does.
 int g_primary = 0;
+std::atomic<bool> g_stuck{false};
 
 Address reserve_addresses(std::size_t bytes) {
     void* at = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -108,6 +110,16 @@ int primary_retain(Context* context, int device) {
     return device == 0 ? kOk : kInvalidValue;
 }
 
+int context_create(Context* context, unsigned, int device) {
+    const std::lock_guard guard(g_mutex);
+    if (device != 0) {
+        return kInvalidValue;
+    }
+    *context = reinterpret_cast<Context>(++g_numbers);
+    t_contexts.push_back(*context);
+    return kOk;
+}
+
 int context_push(Context context) {
     t_contexts.push_back(context);
     return kOk;
@@ -127,9 +139,14 @@ int capture_mode(int* mode) {
     return kOk;
 }
 
-/// Whether a call is allowed that needs a context and would spoil a recording.
+/// Whether a call is allowed that needs a context.
+bool in_context() {
+    return !t_contexts.empty() && !(g_stuck && t_contexts.back() == &g_primary);
+}
+
+/// Also one that would spoil a recording.
 bool ready() {
-    return !t_contexts.empty() && t_capture_mode == kCaptureRelaxed;
+    return in_context() && t_capture_mode == kCaptureRelaxed;
 }
 
 int stream_create(Stream* stream, unsigned flags) {
@@ -145,7 +162,7 @@ int stream_create(Stream* stream, unsigned flags) {
 
 int copy(Address to, Address from, std::size_t bytes, Stream stream) {
     const std::lock_guard guard(g_mutex);
-    if (t_contexts.empty() || !g_streams.contains(stream)) {
+    if (!in_context() || !g_streams.contains(stream)) {
         return kInvalidContext;
     }
     g_streams[stream].push_back({to, from, bytes});
@@ -194,7 +211,7 @@ int pointer_attribute(void* value, int attribute, Address at) {
 int address_range(Address* base, std::size_t* bytes, Address at) {
     const std::lock_guard guard(g_mutex);
     const auto found = find(at);
-    if (t_contexts.empty() || found == g_segments.end()) {
+    if (!in_context() || found == g_segments.end()) {
         return kInvalidContext;
     }
     *base = found->first;
@@ -340,6 +357,7 @@ constexpr Driver kDriver{
     .device_count = device_count,
     .device_uuid = device_uuid,
     .primary_retain = primary_retain,
+    .context_create = context_create,
     .context_push = context_push,
     .context_pop = context_pop,
     .capture_mode = capture_mode,
@@ -402,6 +420,10 @@ void get(void* to, Address from, std::size_t bytes) {
 Counts counts() {
     const std::lock_guard guard(g_mutex);
     return g_counts;
+}
+
+void stick(bool stuck) {
+    g_stuck = stuck;
 }
 
 void set_device(std::uint8_t number) {

@@ -36,6 +36,10 @@ struct Counts {
 };
 Counts counts();
 
+/// The program's context gets nothing done, as one does whose kernel waits for what we copy: calls
+/// in it fail, where those of the real driver would wait.
+void stick(bool stuck);
+
 /// The one device is then another than it was: what a process sees that has another GPU.
 void set_device(std::uint8_t number);
 /// The real driver does not open a process's own handles; tests within one process may want to.
