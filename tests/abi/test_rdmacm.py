@@ -151,6 +151,16 @@ class Inside(unittest.TestCase):
                          errno.EINVAL)
         self.assertEqual(self.error_of(self.lib.rdma_reject(one, None, 0)), errno.EINVAL)
 
+    def test_options_of_vendors_are_checked(self):
+        one = self.create()
+        for vendor, mask in ((0, 0), (0x15B3, 1)):
+            ece = struct.pack("=III", vendor, 0, mask)
+            self.assertEqual(self.error_of(self.lib.rdma_set_local_ece(one, ece)), errno.EINVAL)
+        self.assertEqual(self.lib.rdma_set_local_ece(one, struct.pack("=III", 0x15B3, 1, 0)), 0)
+        remote = ctypes.create_string_buffer(b"\xff" * 12, 12)
+        self.assertEqual(self.lib.rdma_get_remote_ece(one, remote), 0)
+        self.assertEqual(remote.raw, bytes(12))
+
     def test_ports_are_the_hosts(self):
         at = sockaddr("0.0.0.0", 5000)
         self.assertEqual(self.lib.rdma_bind_addr(self.create(), at), 0)

@@ -265,6 +265,13 @@ def datagrams(fabric, server, client):
     return result
 
 
+def vendor_options(fabric, server, client):
+    """Each side learns the other's, and a server may refuse them."""
+    program = [sys.executable, str(pathlib.Path(__file__).with_name("rdmacm_ece.py"))]
+    return pair(fabric, server, client, lambda port: [*program, "serve", str(port)],
+                lambda to, port: [*program, "ask", to, str(port)])
+
+
 def rcopy(fabric, server, client):
     """A file that fits no buffer, byte for byte."""
     port = free_port()
@@ -380,6 +387,7 @@ CASES = [
       for options in UDPONG),
     ("udpong between GIDs as IPv6 addresses", lambda *where: udpong(*where, UDPONG[1], "gid")),
     ("datagrams among three sockets", datagrams),
+    ("options of vendors", vendor_options),
     ("an address that the user gave", given_address),
     ("nobody listens", nobody_listens),
     ("a port is taken", port_is_taken),

@@ -37,6 +37,10 @@ Route reverse(std::uint32_t port, const wire::CmReq& req) {
     return route;
 }
 
+Ece ece_of(const agent::Packet& packet, std::uint32_t vendor_id) {
+    return {vendor_id, wire::Mad<const std::uint8_t>(packet.mad).attribute_modifier()};
+}
+
 template <std::size_t N>
 void copy_private(ConnectionParameters& to, const std::array<std::uint8_t, N>& from) {
     static_assert(N <= kPrivateDataMax);
@@ -149,6 +153,7 @@ void Connections::handle_req(std::uint32_t port, const agent::Packet& packet,
     by_request_[request] = connection->local;
 
     ConnectionEvent event{.kind = ConnectionEvent::kRequest, .port = port, .request = req};
+    event.parameters.ece = ece_of(packet, req.vendor_id);
     event.parameters.qpn = req.local_qpn;
     event.parameters.qkey = req.local_qkey;
     event.parameters.srq = req.srq ? 1 : 0;
@@ -191,6 +196,7 @@ void Connections::handle_rep(std::uint32_t port, const agent::Packet& packet) {
     connection->last = {};
     deadlines_.clear(connection->local);
     ConnectionEvent event{.kind = ConnectionEvent::kResponse};
+    event.parameters.ece = ece_of(packet, rep.vendor_id());
     event.parameters.qpn = connection->remote_qpn;
     event.parameters.qkey = rep.local_qkey;
     event.parameters.srq = rep.srq ? 1 : 0;
