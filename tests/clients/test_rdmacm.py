@@ -265,11 +265,12 @@ def datagrams(fabric, server, client):
     return result
 
 
-def vendor_options(fabric, server, client):
-    """Each side learns the other's, and a server may refuse them."""
-    program = [sys.executable, str(pathlib.Path(__file__).with_name("rdmacm_ece.py"))]
-    return pair(fabric, server, client, lambda port: [*program, "serve", str(port)],
-                lambda to, port: [*program, "ask", to, str(port)])
+def own_program(name):
+    """A program of ours that makes calls which no example makes, on both sides."""
+    command = [sys.executable, str(pathlib.Path(__file__).with_name(name))]
+    return lambda fabric, server, client: pair(
+        fabric, server, client, lambda port: [*command, "serve", str(port)],
+        lambda to, port: [*command, "ask", to, str(port)])
 
 
 def rcopy(fabric, server, client):
@@ -387,7 +388,8 @@ CASES = [
       for options in UDPONG),
     ("udpong between GIDs as IPv6 addresses", lambda *where: udpong(*where, UDPONG[1], "gid")),
     ("datagrams among three sockets", datagrams),
-    ("options of vendors", vendor_options),
+    ("streams with two threads, and their ends", own_program("rsocket_streams.py")),
+    ("options of vendors", own_program("rdmacm_ece.py")),
     ("an address that the user gave", given_address),
     ("nobody listens", nobody_listens),
     ("a port is taken", port_is_taken),
