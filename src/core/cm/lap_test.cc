@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whoever wants to load an alternate path is told that there are none.
+// Whoever asks for an alternate path, or wants to load one, is told that there are none.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -17,7 +17,7 @@ class CmLapTest : public testing::Test {
   protected:
     CmLapTest() {
         be_polite(pair_);
-        pair_.tamper = [this](const wire::MadBytes& mad) { watch(mad); };
+        pair_.tamper = [this](wire::MadBytes& mad) { watch(mad); };
         pair_.listener(pair_.b, kPort);
         id_ = pair_.resolved(pair_.a, pair_.b, kPort);
         pair_.connect(pair_.a, id_);
@@ -43,10 +43,16 @@ class CmLapTest : public testing::Test {
     wire::CmRep rep_{};
 
   private:
-    void watch(const wire::MadBytes& mad) {
+    void watch(wire::MadBytes& mad) {
         const wire::Mad<const std::uint8_t> header(mad);
         const auto attribute = static_cast<wire::CmAttribute>(header.attribute_id());
-        if (attribute == wire::CmAttribute::kRep) {
+        if (attribute == wire::CmAttribute::kReq) {
+            auto req = wire::parse<wire::CmReq>(wire::cm_data(mad));
+            req.alternate_path = req.primary_path;
+            req.alternate_path.local_port_lid = Lid{11};
+            req.alternate_path.remote_port_lid = Lid{12};
+            wire::emit(req, wire::cm_data(mad));
+        } else if (attribute == wire::CmAttribute::kRep) {
             rep_ = wire::parse<wire::CmRep>(wire::cm_data(mad));
         } else if (attribute == wire::CmAttribute::kApr) {
             EXPECT_EQ(header.transaction_id(), kTransaction);
@@ -57,8 +63,12 @@ class CmLapTest : public testing::Test {
     std::optional<wire::CmApr> apr_;
 };
 
-TEST_F(CmLapTest, TheRepSaysThatThereIsNoFailover) {
+TEST_F(CmLapTest, ARequestForFailoverIsTakenWithoutIt) {
     EXPECT_EQ(rep_.failover_accepted, wire::FailoverAccepted::kNotSupported);
+    EXPECT_EQ(pair_.b.count(EventType::kEstablished), 1U);
+    Command query = pair_.command(Operation::kQpAttr, pair_.b.last(EventType::kConnectRequest)->id);
+    query.value = static_cast<std::uint32_t>(QpState::kRtr);
+    EXPECT_EQ(pair_.execute(pair_.b, query).attributes.destination.dlid, Lid{pair_.a.number});
 }
 
 TEST_F(CmLapTest, AnEstablishedConnectionTakesNoAlternatePath) {
