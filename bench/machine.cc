@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the machine itself can do, as the yardstick for the fabric: a cache line handed between two
-// cores and back, and memcpy within one core.
+// cores and back, memcpy within one core, and connections of TCP over the loopback interface.
 //
 //   bench_machine pingpong       nanoseconds one way
 //   bench_machine memcpy BYTES   bytes per nanosecond (GB/s)
+//   bench_machine connect COUNT  microseconds for a connection, one after the other
 
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,6 +87,44 @@ int copy(std::size_t bytes) {
     return 0;
 }
 
+/// Between two processes; all stay open to the end.
+int connect_many(long count) {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof at;
+    const int listener = socket(AF_INET, SOCK_STREAM, 0);
+    auto* const address = reinterpret_cast<sockaddr*>(&at);
+    if (bind(listener, address, bytes) != 0 || listen(listener, static_cast<int>(count)) != 0 ||
+        getsockname(listener, address, &bytes) != 0) {
+        std::perror("listen");
+        return 1;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        pin(0);
+        for (long i = 0; i < count; ++i) {
+            if (accept(listener, nullptr, nullptr) < 0) {
+                _exit(1);
+            }
+        }
+        _exit(0);
+    }
+    pin(1);
+    const double start = now_ns();
+    for (long i = 0; i < count; ++i) {
+        if (connect(socket(AF_INET, SOCK_STREAM, 0), address, bytes) != 0) {
+            std::perror("connect");
+            kill(child, SIGKILL);
+            return 1;
+        }
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::printf("%.2f\n", (now_ns() - start) / (1e3 * static_cast<double>(count)));
+    return status == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -93,6 +134,10 @@ int main(int argc, char** argv) {
     if (argc == 3 && std::strcmp(argv[1], "memcpy") == 0 && std::atol(argv[2]) >= 4096) {
         return copy(static_cast<std::size_t>(std::atol(argv[2])));
     }
-    std::fprintf(stderr, "usage: %s pingpong | memcpy BYTES (4096 or more)\n", argv[0]);
+    if (argc == 3 && std::strcmp(argv[1], "connect") == 0 && std::atol(argv[2]) > 0) {
+        return connect_many(std::atol(argv[2]));
+    }
+    std::fprintf(stderr, "usage: %s pingpong | memcpy BYTES (4096 or more) | connect COUNT\n",
+                 argv[0]);
     return 2;
 }

@@ -6,7 +6,6 @@ import argparse
 import glob
 import json
 import os
-import platform
 import re
 import resource
 import shutil
@@ -15,6 +14,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from run import machine_name
 
 OPENSM_HOSTS = 2048
 PATIENCE = 300
@@ -155,14 +156,12 @@ def main():
         reached.append(("flows on the busiest link, cables lost: ours / OpenSM's ftree, worst of the nets below",
                         f"{worst:.2f}", "≤ 1", worst <= 1))
     opensm = {engine: opensm_over_ibsim(arguments.build, engine) for engine in ("ftree", "updn", "minhop")}
-    cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-                if line.startswith("model name")), platform.machine())
     own = {row[2]: float(row[5]) for row in rows(tables["bringup"]) if row[0] == str(OPENSM_HOSTS)}
     lines = [
         "# Performance of the management plane", "",
         "Written by `make bench` (`bench/management.py`). One thread; CPU seconds where nothing else is said.",
         "Bring-up and repair are by MADs through the agents of all nodes, in one process.", "",
-        f"Machine: {cpu}, {os.cpu_count()} cores, Linux {platform.release()}.", "",
+        f"Machine: {machine_name()}.", "",
         "| what | measured | goal | reached |", "|---|---|---|---|",
         *[f"| {what} | {value} | {goal} | {'yes' if good else '**no**'} |" for what, value, goal, good in reached],
         "", f"## OpenSM over ibsim, {OPENSM_HOSTS:,} hosts, in the same run", "",

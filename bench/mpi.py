@@ -5,13 +5,11 @@
 The same programs, the same pinning, only UCX_TLS differs; rounds are interleaved as in run.py.
 """
 import os
-import platform
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-from run import bench_main, verdict
+from run import bench_main, machine_name, verdict
 
 TRANSPORTS = {"softib": "rc_v,self", "softib-ud": "ud_v,self", "shm": "posix,sysv,cma,self", "tcp": "tcp,self"}
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}
@@ -90,15 +88,13 @@ def versions(mpis):
 
 
 def report(bench, mpis):
-    cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-                if line.startswith("model name")), platform.machine())
     head = "| what | softib, RC | softib, UD | UCX shared memory | UCX TCP | RC to shared memory | better than TCP | goal reached |"
     lines = ["# Performance of MPI and UCX", "",
              "Written by `bench/mpi.py` (`make bench`): the same programs between two hosts of a fabric, each side pinned to",
              "a core, with another `UCX_TLS`. Medians over "
              f"{bench.rounds} interleaved rounds, extremes in brackets; ratios are of",
              "medians for latency, of the best rounds for bandwidth.", "",
-             f"Machine: {cpu}, {os.cpu_count()} cores, Linux {platform.release()}. {versions(mpis)}.",
+             f"Machine: {machine_name()}. {versions(mpis)}.",
              f"Load average {bench.load:.1f} before, {os.getloadavg()[0]:.1f} at the end; alone it would be about 2 at the end.", "",
              "## Latency of 8 bytes, µs, one way", "",
              f"Goal: at most {LATENCY_RATIO_MAX}× that of shared memory, and {TCP_RATIO_MIN} times better than TCP.", "",

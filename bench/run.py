@@ -20,6 +20,18 @@ from pathlib import Path
 PORT = 18700
 
 
+def machine_name():
+    cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+                if line.startswith("model name")), platform.machine())
+    return f"{cpu}, {os.cpu_count()} cores, Linux {platform.release()}"
+
+
+def listens_by_tcp(port):
+    wanted = f":{port:04X} "
+    tables = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
+    return any(wanted in line and " 0A " in line for line in tables.splitlines())
+
+
 class Bench:
     def __init__(self, build, rounds):
         self.build = Path(build).resolve()
@@ -37,21 +49,17 @@ class Bench:
             raise RuntimeError(f"{' '.join(command)}: exit {result.returncode}\n{result.stdout}{result.stderr}")
         return result.stdout
 
-    def at(self, end, *command):
+    def at(self, end, *command, flags=()):
         """The command on the host of servers (0, on processor 0) or of clients (1)."""
         fabric, host = self.places[end]
-        return [self.softib, "exec", "-f", fabric, host, "--", "taskset", "-c", str(end), *command]
+        return [self.softib, "exec", "-f", fabric, *flags, host, "--", "taskset", "-c", str(end), *command]
 
-    def pair(self, server, client, port):
-        """Runs a server and its client; returns the client's output."""
+    def pair(self, server, client, port, listens=listens_by_tcp):
+        """Runs a server and, when it listens on its port, its client; returns the client's output."""
         process = subprocess.Popen(server, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
-            wanted = f":{port:04X} "
             deadline = time.monotonic() + 20
-            while time.monotonic() < deadline and process.poll() is None:
-                tables = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
-                if any(wanted in line and " 0A " in line for line in tables.splitlines()):
-                    break
+            while time.monotonic() < deadline and process.poll() is None and not listens(port):
                 time.sleep(0.01)
             return self.call(*client)
         finally:
@@ -210,8 +218,6 @@ def verdict(ok):
 
 def report(b, counted):
     m = b.median
-    cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-                if line.startswith("model name")), platform.machine())
     lines = [
         "# Performance",
         "",
@@ -220,7 +226,7 @@ def report(b, counted):
         f"{b.rounds} interleaved rounds, extremes in brackets. These are the speeds of shared memory, not of",
         "InfiniBand hardware.",
         "",
-        f"Machine: {cpu}, {os.cpu_count()} cores, Linux {platform.release()}.",
+        f"Machine: {machine_name()}.",
         "",
         "## Latency, 8 bytes, one way",
         "",

@@ -7,13 +7,12 @@ Rounds are interleaved as in run.py. All packets of a fabric go through one thre
 """
 import contextlib
 import os
-import platform
 import secrets
 import sys
 import time
 from pathlib import Path
 
-from run import bench_main, verdict
+from run import bench_main, machine_name, verdict
 
 GIDS = ("-x", "0")
 TCP_RATIO_MIN = 1.0
@@ -89,15 +88,13 @@ def measure(bench, base):
 
 
 def report(bench):
-    cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-                if line.startswith("model name")), platform.machine())
     lines = ["# Performance of live packets", "",
              "Written by `bench/wire.py` (`make bench`): two hosts and packets of 4096 bytes, over a switch of a fabric",
              "(`--data-path packet`), over a trunk between two fabrics (`--trunk`) or as RoCEv2 (`--link-layer ethernet`),",
              "the last two in UDP datagrams on the loopback interface. A trunk has a process at either end; on two cores",
              "they share one while the client spins on the other. With `-e` it sleeps until something is complete.", "",
              f"Medians over {bench.rounds} interleaved rounds, extremes in brackets; goals are held against the best rounds.", "",
-             f"Machine: {cpu}, {os.cpu_count()} cores, Linux {platform.release()}. Load average {bench.load:.1f} before,",
+             f"Machine: {machine_name()}. Load average {bench.load:.1f} before,",
              f"{os.getloadavg()[0]:.1f} at the end; alone it would be about 2 at the end.", "",
              "| 64 KiB messages | GB/s | to TCP | goal |", "|---|---|---|---|",
              f"| TCP stream (qperf) | {bench.spread('tcp', 2)} | 1 | |"]

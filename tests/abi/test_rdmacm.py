@@ -26,6 +26,10 @@ NODES = {"RDMACM_1.0": 62, "RDMACM_1.1": 1, "RDMACM_1.2": 2, "RDMACM_1.3": 3, "R
          "RDMACM_1.5": 3}
 PS_TCP, PS_UDP = 0x0106, 0x0111
 ADDR_RESOLVED, ROUTE_RESOLVED, REJECTED = 0, 2, 8
+OPTION_IB, OPTION_IB_PATH = 1, 1
+PATH_GMP, PATH_PRIMARY, PATH_ALTERNATE, PATH_BOTH_WAYS = 1, 2, 4, 0x28
+# Of a rdma_cm_id: GIDs and paths of its route; of an ibv_sa_path_rec.
+OFFSET_GIDS, OFFSET_PATHS, OFFSET_DLID = 288, 328, 32
 
 
 def exports(path):
@@ -150,6 +154,40 @@ class Inside(unittest.TestCase):
         self.assertEqual(self.error_of(self.lib.rdma_accept(one, ctypes.create_string_buffer(24))),
                          errno.EINVAL)
         self.assertEqual(self.error_of(self.lib.rdma_reject(one, None, 0)), errno.EINVAL)
+
+    def test_of_several_paths_the_primary_is_taken(self):
+        one = self.create()
+        self.assertEqual(self.lib.rdma_resolve_addr(one, None, sockaddr("127.55.1.1", 1), 1000), 0)
+        self.assertEqual(self.event(), (ADDR_RESOLVED, 0))
+        sgid, dgid = struct.unpack("16s16s", ctypes.string_at(one.value + OFFSET_GIDS, 32))
+
+        def path(flags, dlid):
+            record = struct.pack(">Q16s16sHHIBBHHBBBB6x", 0, dgid, sgid, dlid, 1, 0, 0, 0x81, 0xFFFF, 0,
+                                 0x84, 0x83, 0x92, 0)
+            return struct.pack("=II", flags, 0) + record
+
+        def set_paths(*paths):
+            return self.lib.rdma_set_option(one, OPTION_IB, OPTION_IB_PATH, b"".join(paths),
+                                            ctypes.c_size_t(sum(map(len, paths))))
+
+        alternate = path(PATH_GMP | PATH_ALTERNATE | PATH_BOTH_WAYS, 0x11)
+        primary = path(PATH_GMP | PATH_PRIMARY | PATH_BOTH_WAYS, 0x22)
+        for refused in ((), (alternate,), (path(PATH_PRIMARY, 0x33),), (primary[:-1],)):
+            self.assertEqual(self.error_of(set_paths(*refused)), errno.EINVAL)
+        self.assertEqual(set_paths(alternate, primary), 0)
+        self.assertEqual(self.event(), (ROUTE_RESOLVED, 0))
+        taken, = struct.unpack("=Q", ctypes.string_at(one.value + OFFSET_PATHS, 8))
+        self.assertEqual(ctypes.string_at(taken + OFFSET_DLID, 2), b"\x00\x22")
+
+    def test_options_of_vendors_are_checked(self):
+        one = self.create()
+        for vendor, mask in ((0, 0), (0x15B3, 1)):
+            ece = struct.pack("=III", vendor, 0, mask)
+            self.assertEqual(self.error_of(self.lib.rdma_set_local_ece(one, ece)), errno.EINVAL)
+        self.assertEqual(self.lib.rdma_set_local_ece(one, struct.pack("=III", 0x15B3, 1, 0)), 0)
+        remote = ctypes.create_string_buffer(b"\xff" * 12, 12)
+        self.assertEqual(self.lib.rdma_get_remote_ece(one, remote), 0)
+        self.assertEqual(remote.raw, bytes(12))
 
     def test_ports_are_the_hosts(self):
         at = sockaddr("0.0.0.0", 5000)

@@ -265,6 +265,14 @@ def datagrams(fabric, server, client):
     return result
 
 
+def own_program(name):
+    """A program of ours that makes calls which no example makes, on both sides."""
+    command = [sys.executable, str(pathlib.Path(__file__).with_name(name))]
+    return lambda fabric, server, client: pair(
+        fabric, server, client, lambda port: [*command, "serve", str(port)],
+        lambda to, port: [*command, "ask", to, str(port)])
+
+
 def rcopy(fabric, server, client):
     """A file that fits no buffer, byte for byte."""
     port = free_port()
@@ -380,6 +388,8 @@ CASES = [
       for options in UDPONG),
     ("udpong between GIDs as IPv6 addresses", lambda *where: udpong(*where, UDPONG[1], "gid")),
     ("datagrams among three sockets", datagrams),
+    ("streams with two threads, and their ends", own_program("rsocket_streams.py")),
+    ("options of vendors", own_program("rdmacm_ece.py")),
     ("an address that the user gave", given_address),
     ("nobody listens", nobody_listens),
     ("a port is taken", port_is_taken),

@@ -108,6 +108,7 @@ UNKNOWN = {
     "Trap144.CAPABILITYMASK2", "Trap144.CapabilityMask2Change", "Trap144.HierarchyInfoChange",
     "Trap144.SMPriorityChange", "PortCounters.CounterSelect2", "PortCounters.QP1Dropped",
     "PortCounters.PortXmitWait", "PortCountersExtended.CounterSelect2", "REQ.SAPSupported",
+    "REQ.VendorID", "REP.VendorIDHigh", "REP.VendorIDMiddle", "REP.VendorIDLow",
     "ServiceRecord.ServiceData8", "ServiceRecord.ServiceData16", "ServiceRecord.ServiceData32",
     "ServiceRecord.ServiceData64",
 }

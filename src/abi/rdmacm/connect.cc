@@ -6,13 +6,15 @@
 #include <cstring>
 
 #include "abi/rdmacm/id.h"
+#include "core/wire/cm_rej.h"
 
 namespace softib::abi::rdmacm {
 
 namespace {
 
 constexpr std::uint8_t kRetriesDefault = 7;
-constexpr std::uint8_t kReasonEceUnsupported = 35;  // Vendor option not supported.
+constexpr auto kReasonEce =
+    static_cast<std::uint8_t>(wire::RejectReason::kVendorOptionNotSupported);
 
 bool is_datagram(const rdma_cm_id* id) {
     return id->qp_type == IBV_QPT_UD;
@@ -107,6 +109,7 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* conn_param) {
     if (!fill(connect.parameters, of, conn_param)) {
         return fail(EINVAL);
     }
+    connect.parameters.ece = of.local_ece;
     cm::Reply reply;
     if (!execute(connect, reply)) {
         return -1;
@@ -138,6 +141,8 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* conn_param) {
     if (!fill(accept.parameters, of, conn_param)) {
         return fail(EINVAL);
     }
+    // Our options, under the name by which we were asked for them.
+    accept.parameters.ece = {of.remote_ece.vendor_id, of.local_ece.options};
     cm::Reply reply;
     if (!execute(accept, reply)) {
         const int error = errno;
@@ -177,7 +182,7 @@ int rdma_reject(rdma_cm_id* id, const void* private_data, uint8_t private_data_l
 }
 
 int rdma_reject_ece(rdma_cm_id* id, const void* private_data, uint8_t private_data_len) {
-    return reject(id, private_data, private_data_len, kReasonEceUnsupported);
+    return reject(id, private_data, private_data_len, kReasonEce);
 }
 
 int rdma_notify(rdma_cm_id* id, ibv_event_type event) {
@@ -197,12 +202,14 @@ int rdma_disconnect(rdma_cm_id* id) {
     return execute(command_of(cm::Operation::kDisconnect, of.handle), reply) ? complete(of) : -1;
 }
 
-// Our devices have no such options: what a program sets stays with it, and the other side has none.
+// Our devices have no such options; two programs with queue pairs of their own may still agree on
+// some.
 int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
-    if (id == nullptr || id->qp != nullptr || ece == nullptr || ece->comp_mask != 0) {
+    if (id == nullptr || id->qp != nullptr || ece == nullptr || ece->vendor_id == 0 ||
+        ece->comp_mask != 0) {
         return fail(EINVAL);
     }
-    id_of(id).local_ece = *ece;
+    id_of(id).local_ece = {ece->vendor_id, ece->options};
     return 0;
 }
 
@@ -210,7 +217,8 @@ int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
     if (id == nullptr || id->qp != nullptr || ece == nullptr) {
         return fail(EINVAL);
     }
-    *ece = id_of(id).remote_ece;
+    const cm::Ece& remote = id_of(id).remote_ece;
+    *ece = {.vendor_id = remote.vendor_id, .options = remote.options, .comp_mask = 0};
     return 0;
 }
 

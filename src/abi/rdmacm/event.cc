@@ -59,6 +59,7 @@ bool welcome(GivenEvent& given, Endpoint& listener, const cm::Event& event) {
     }
     id->initiator_depth = event.parameters.initiator_depth;
     id->responder_resources = event.parameters.responder_resources;
+    id->remote_ece = event.parameters.ece;
     if ((listener.sync && rdma_migrate_id(&id->id, nullptr) != 0) || update(*id, event.info) != 0) {
         rdma_destroy_id(&id->id);
         return false;
@@ -68,7 +69,8 @@ bool welcome(GivenEvent& given, Endpoint& listener, const cm::Event& event) {
     return true;
 }
 
-void take_response(GivenEvent& given, Endpoint& id) {
+void take_response(GivenEvent& given, Endpoint& id, const cm::Ece& ece) {
+    id.remote_ece = ece;
     if (id.id.qp == nullptr) {
         return;  // The program brings its queue pair up, and then calls rdma_establish.
     }
@@ -119,7 +121,7 @@ bool translate(GivenEvent& given, Endpoint& id, const cm::Event& event) {
             }
             return true;
         case cm::EventType::kConnectResponse:
-            take_response(given, id);
+            take_response(given, id, event.parameters.ece);
             return true;
         case cm::EventType::kRejected:
             modify_to_err(id);

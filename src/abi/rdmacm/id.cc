@@ -250,19 +250,32 @@ int rdma_resolve_route(rdma_cm_id* id, int timeout_ms) {
     return execute(resolve, reply) ? complete(of) : -1;
 }
 
+/// Of path records one is taken, as by Linux: the first that serves every purpose, both ways.
+/// Others, such as alternate ones, are passed over.
+static int set_path(Endpoint& of, const std::uint8_t* records, std::size_t bytes) {
+    constexpr std::uint32_t kWanted =
+        IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;
+    static_assert(sizeof(ibv_path_record) == cm::kPathRecordBytes);
+    if (bytes % sizeof(ibv_path_data) != 0) {
+        return fail(EINVAL);
+    }
+    for (std::size_t at = 0; at < bytes; at += sizeof(ibv_path_data)) {
+        ibv_path_data data;
+        std::memcpy(&data, records + at, sizeof data);
+        if (data.flags == kWanted) {
+            cm::Command route = command_of(cm::Operation::kSetRoute, of.handle);
+            std::memcpy(route.path.data(), &data.path, sizeof data.path);
+            cm::Reply reply;
+            return execute(route, reply) ? 0 : -1;
+        }
+    }
+    return fail(EINVAL);
+}
+
 int rdma_set_option(rdma_cm_id* id, int level, int optname, void* optval, size_t optlen) {
     Endpoint& of = id_of(id);
     if (level == RDMA_OPTION_IB && optname == RDMA_OPTION_IB_PATH) {
-        if (optlen == 0 || optlen % sizeof(ibv_path_data) != 0) {
-            return fail(EINVAL);
-        }
-        static_assert(sizeof(ibv_path_record) == cm::kPathRecordBytes);
-        ibv_path_data data;
-        std::memcpy(&data, optval, sizeof data);
-        cm::Command route = command_of(cm::Operation::kSetRoute, of.handle);
-        std::memcpy(route.path.data(), &data.path, sizeof data.path);
-        cm::Reply reply;
-        return execute(route, reply) ? 0 : -1;
+        return set_path(of, static_cast<const std::uint8_t*>(optval), optlen);
     }
     if (level != RDMA_OPTION_ID) {
         return fail(ENOSYS);

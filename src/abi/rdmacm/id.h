@@ -31,8 +31,8 @@ struct Endpoint {
     bool connect_failed = false;  ///< We turned a response down: what follows of it is no news.
     std::uint8_t initiator_depth = 0;
     std::uint8_t responder_resources = 0;
-    ibv_ece local_ece{};
-    ibv_ece remote_ece{};
+    cm::Ece local_ece{};
+    cm::Ece remote_ece{};
     Group* groups = nullptr;                   ///< Under `mutex`.
     ibv_qp_init_attr* request_attr = nullptr;  ///< Of a listener: for the queue pairs of requests.
     void* connect_data = nullptr;              ///< To send before what the program sends.

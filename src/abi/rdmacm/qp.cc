@@ -243,6 +243,7 @@ int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
     // Devices take some inline data from a queue pair for which none was asked; programs of
     // rdma_cm rely on it.
     attr->cap.max_inline_data = std::max(attr->cap.max_inline_data, kInlineBytesMin);
+    id_of(id).local_ece = {};  // Those of the queue pair count, and it has none.
     ibv_qp* const qp = ibv_create_qp_ex(id->verbs, attr);
     if (qp == nullptr || bring_up(id_of(id), qp) != 0) {
         const int error = errno;

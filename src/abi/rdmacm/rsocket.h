@@ -115,6 +115,9 @@ struct Rsocket : SocketQueue {
     int error = 0;
     int type = 0;
     rdma_event_channel* channel = nullptr;
+    std::uint32_t transfers = 0;   ///< Since the last look for events.
+    std::uint32_t vain_spins = 0;  ///< In a row.
+    std::uint64_t changes = 0;     ///< Grows when events or completions are taken.
     std::uint32_t sends_under_way = 0;
     std::uint32_t credits = 0;  ///< Receives of theirs that we may use.
     std::uint32_t owed = 0;     ///< Receives of ours to give back.
@@ -158,6 +161,9 @@ void release(Rsocket& socket);
 
 /// Takes events and completions that are there. Never waits.
 void progress(Rsocket& socket);
+/// The same for a call that moves data: completions, and events only from time to time. To look for
+/// these takes a system call, and who has to wait hears of them.
+void progress_transfer(Rsocket& socket);
 /// Asks to be told of the next completion. False: there is something already.
 bool arm(Rsocket& socket);
 /// Waits until something has happened to the socket. False: there is no patience left.

@@ -147,7 +147,7 @@ size_t riowrite(int number, const void* buf, size_t count, off_t offset, int fla
     std::unique_lock lock(socket->mutex);
     const auto* const data = static_cast<const std::uint8_t*>(buf);
     std::size_t done = 0;
-    progress(*socket);
+    progress_transfer(*socket);
     while (done < count) {
         int error = why_not(*socket);
         const RemoteMap* const map =
@@ -162,7 +162,7 @@ size_t riowrite(int number, const void* buf, size_t count, off_t offset, int fla
             continue;
         }
         if (error == 0) {
-            progress(*socket);
+            progress_transfer(*socket);
             if (socket->free_sends != 0) {
                 continue;
             }

@@ -76,11 +76,15 @@ int look(pollfd* fds, nfds_t nfds, pollfd* kernel) {
             continue;
         }
         const std::lock_guard guard(socket->mutex);
-        progress(*socket);
-        if (!arm(*socket)) {
-            progress(*socket);
-        }
+        progress_transfer(*socket);
         fds[i].revents = ready_events(*socket, fds[i].events);
+        if (fds[i].revents == 0) {
+            progress(*socket);
+            if (!arm(*socket)) {
+                progress(*socket);
+            }
+            fds[i].revents = ready_events(*socket, fds[i].events);
+        }
         ready += fds[i].revents != 0 ? 1 : 0;
         own[0].events = POLLIN;
         own[1] = {.fd = completion_fd(*socket), .events = POLLIN, .revents = 0};

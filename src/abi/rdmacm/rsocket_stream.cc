@@ -2,12 +2,10 @@
 // A connected socket: its queue pair, its receives, and what happens to it.
 #include <endian.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 
 #include "abi/rdmacm/id.h"
 #include "abi/rdmacm/rsocket.h"
@@ -24,6 +22,7 @@ constexpr std::uint32_t kMapBit = 1U << 29;   // The message is a notice of mapp
 constexpr std::uint32_t kCreditsMask = 0xFFFF;
 constexpr std::uint64_t kReceiveTag = 1U << 16;  // In a request's number: a receive.
 constexpr std::uint64_t kControlTag = 2U << 16;  // A message from no slot.
+constexpr std::uint32_t kTransfersPerLook = 32;  // Before a transfer looks for events.
 
 std::uint8_t* receive_slot(const Rsocket& socket, std::uint32_t slot) {
     return socket.memory + std::size_t{kSlots + slot} * kSlotBytes;
@@ -47,36 +46,6 @@ void fail_socket(Rsocket& socket, int error) {
         socket.state = SocketState::kFailed;
         socket.error = error;
     }
-}
-
-void take_completion(Rsocket& socket, const ibv_wc& completion) {
-    const auto slot = static_cast<std::uint32_t>(completion.wr_id & kCreditsMask);
-    if ((completion.wr_id & kReceiveTag) == 0) {
-        --socket.sends_under_way;
-        if ((completion.wr_id & kControlTag) == 0) {
-            socket.free_sends |= std::uint64_t{1} << slot;
-        }
-        if (completion.status != IBV_WC_SUCCESS && socket.state == SocketState::kConnected) {
-            fail_socket(socket, ECONNRESET);
-        }
-        return;
-    }
-    if (completion.status != IBV_WC_SUCCESS) {
-        return;  // Flushed: the event says why.
-    }
-    const std::uint32_t said = be32toh(completion.imm_data);
-    socket.credits += said & kCreditsMask;
-    socket.received_end |= (said & kEndBit) != 0;
-    if ((said & kDataBit) != 0 && !socket.reads_no_more) {
-        socket.queue[(socket.queue_first + socket.queue_count++) % kReceives] = {
-            slot, completion.byte_len};
-        return;
-    }
-    if ((said & kMapBit) != 0) {
-        take_notice(socket, {receive_slot(socket, slot), completion.byte_len});
-    }
-    post_receive(socket, slot);
-    socket.owed += (said & (kDataBit | kMapBit)) != 0 ? 1 : 0;
 }
 
 /// The next step of a connection in the making, or its end.
@@ -126,6 +95,7 @@ void take_event(Rsocket& socket, const rdma_cm_event& event) {
 void take_events(Rsocket& socket) {
     rdma_cm_event* event = nullptr;
     while (socket.request == nullptr && rdma_get_cm_event(socket.channel, &event) == 0) {
+        ++socket.changes;
         if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
             socket.request = event;
             return;
@@ -135,12 +105,46 @@ void take_events(Rsocket& socket) {
     }
 }
 
+void take_completion(Rsocket& socket, const ibv_wc& completion) {
+    const auto slot = static_cast<std::uint32_t>(completion.wr_id & kCreditsMask);
+    if ((completion.wr_id & kReceiveTag) == 0) {
+        --socket.sends_under_way;
+        if ((completion.wr_id & kControlTag) == 0) {
+            socket.free_sends |= std::uint64_t{1} << slot;
+        }
+        if (completion.status != IBV_WC_SUCCESS && socket.state == SocketState::kConnected) {
+            take_events(socket);  // If the other side has ended it, that is why.
+            if (socket.state == SocketState::kConnected) {
+                fail_socket(socket, ECONNRESET);
+            }
+        }
+        return;
+    }
+    if (completion.status != IBV_WC_SUCCESS) {
+        return;  // Flushed: the event says why.
+    }
+    const std::uint32_t said = be32toh(completion.imm_data);
+    socket.credits += said & kCreditsMask;
+    socket.received_end |= (said & kEndBit) != 0;
+    if ((said & kDataBit) != 0 && !socket.reads_no_more) {
+        socket.queue[(socket.queue_first + socket.queue_count++) % kReceives] = {
+            slot, completion.byte_len};
+        return;
+    }
+    if ((said & kMapBit) != 0) {
+        take_notice(socket, {receive_slot(socket, slot), completion.byte_len});
+    }
+    post_receive(socket, slot);
+    socket.owed += (said & (kDataBit | kMapBit)) != 0 ? 1 : 0;
+}
+
 bool take_completions(Rsocket& socket) {
     bool any = false;
     ibv_wc completions[16];
     int n = 0;
     while ((n = ibv_poll_cq(socket.cq, 16, completions)) > 0) {
         any = true;
+        ++socket.changes;
         for (int i = 0; i < n; ++i) {
             take_completion(socket, completions[i]);
         }
@@ -264,6 +268,16 @@ void progress(Rsocket& socket) {
     }
 }
 
+void progress_transfer(Rsocket& socket) {
+    if (socket.datagrams != nullptr || socket.cq == nullptr ||
+        ++socket.transfers >= kTransfersPerLook) {
+        socket.transfers = 0;
+        progress(socket);
+        return;
+    }
+    take_completions(socket);
+}
+
 bool arm(Rsocket& socket) {
     if (socket.datagrams != nullptr) {
         return arm_datagrams(socket);
@@ -285,33 +299,6 @@ int completion_fd(const Rsocket& socket) {
         return socket.datagrams->ready_fd;
     }
     return socket.completions != nullptr ? socket.completions->fd : -1;
-}
-
-bool wait(Rsocket& socket, std::unique_lock<std::mutex>& lock, const Patience& patience) {
-    const int left_ms = patience.left_ms();
-    if (left_ms == 0) {
-        return false;
-    }
-    if (socket.somebody_waits) {
-        if (left_ms < 0) {
-            socket.changed.wait(lock);
-        } else {
-            socket.changed.wait_for(lock, std::chrono::milliseconds(left_ms));
-        }
-        return true;
-    }
-    if (arm(socket)) {
-        pollfd waited[2] = {{.fd = socket.channel->fd, .events = POLLIN, .revents = 0},
-                            {.fd = completion_fd(socket), .events = POLLIN, .revents = 0}};
-        socket.somebody_waits = true;
-        lock.unlock();
-        poll(waited, 2, left_ms);
-        lock.lock();
-        socket.somebody_waits = false;
-    }
-    progress(socket);
-    socket.changed.notify_all();
-    return true;
 }
 
 bool is_readable(const Rsocket& socket) {
@@ -448,7 +435,7 @@ ssize_t rsend(int number, const void* buf, size_t len, int flags) {
     }
     const Patience patience(socket->send_timeout_ms);
     std::size_t done = 0;
-    progress(*socket);
+    progress_transfer(*socket);
     while (done < len) {
         if (socket->state == SocketState::kFailed || socket->state == SocketState::kClosed ||
             socket->sent_end) {
@@ -464,7 +451,7 @@ ssize_t rsend(int number, const void* buf, size_t len, int flags) {
             done += send_message(*socket, kDataBit, {data + done, len - done});
             continue;
         }
-        progress(*socket);
+        progress_transfer(*socket);
         if (is_writable(*socket)) {
             continue;
         }
@@ -489,7 +476,7 @@ ssize_t rrecv(int number, void* buf, size_t len, int flags) {
     const bool peek = (flags & MSG_PEEK) != 0;
     const Patience patience(socket->receive_timeout_ms);
     std::size_t done = 0;
-    progress(*socket);
+    progress_transfer(*socket);
     while (len > 0) {
         done += read_some(*socket, out + done, len - done, peek);
         if (done == len || (done > 0 && (peek || (flags & MSG_WAITALL) == 0))) {

@@ -441,11 +441,8 @@ int softib_ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode, std::uin
     return ordered ? 1 : 0;
 }
 
-int softib_ibv_set_ece(ibv_qp*, ibv_ece* ece) noexcept { return ece->vendor_id == 0 ? 0 : EOPNOTSUPP; }
-
-int softib_ibv_query_ece(ibv_qp*, ibv_ece* ece) noexcept {
-    std::memset(ece, 0, sizeof *ece);
-    return 0;
-}
+// As of a device whose vendor has no options.
+int softib_ibv_set_ece(ibv_qp*, ibv_ece*) noexcept { return EOPNOTSUPP; }
+int softib_ibv_query_ece(ibv_qp*, ibv_ece*) noexcept { return EOPNOTSUPP; }
 
 }  // extern "C"

@@ -48,6 +48,7 @@ wire::CmPath path_of(const Route& route, std::uint8_t ack_timeout) {
 wire::CmReq make_req(const Connection& connection, const ConnectRequest& request) {
     wire::CmReq req;
     req.local_communication_id = connection.local;
+    req.vendor_id = request.parameters.ece.vendor_id;
     req.service_id = request.service_id;
     req.local_ca_guid = request.local_ca;
     req.local_qkey = request.parameters.qkey;
@@ -170,10 +171,10 @@ CommunicationId Connections::connect(const ConnectRequest& request, std::uint64_
     connection->rnr_retry_count = request.parameters.rnr_retry_count;
     connection->ack_timeout =
         request.ack_timeout != 0 ? request.ack_timeout : ack_timeout_of(request.route.path);
-    send_until_answered(
-        *connection,
-        cm_mad(wire::CmAttribute::kReq, connection->transaction, make_req(*connection, request)),
-        now_ns);
+    send_until_answered(*connection,
+                        cm_mad(wire::CmAttribute::kReq, connection->transaction,
+                               make_req(*connection, request), request.parameters.ece.options),
+                        now_ns);
     return connection->local;
 }
 
@@ -196,6 +197,7 @@ int Connections::accept(CommunicationId id, const ConnectionParameters& paramete
     } else {
         rep.local_qpn = parameters.qpn;
     }
+    rep.set_vendor_id(parameters.ece.vendor_id);
     rep.starting_psn = connection->local_psn;
     rep.responder_resources = parameters.responder_resources;
     rep.initiator_depth = parameters.initiator_depth;
@@ -208,8 +210,10 @@ int Connections::accept(CommunicationId id, const ConnectionParameters& paramete
                 std::min<std::size_t>(parameters.private_data_bytes, rep.private_data.size()),
                 rep.private_data.begin());
     connection->state = ConnectionState::kRepSent;
-    send_until_answered(*connection, cm_mad(wire::CmAttribute::kRep, connection->transaction, rep),
-                        now_ns);
+    send_until_answered(
+        *connection,
+        cm_mad(wire::CmAttribute::kRep, connection->transaction, rep, parameters.ece.options),
+        now_ns);
     return 0;
 }
 

@@ -2,8 +2,9 @@
 #pragma once
 
 // The connections of a host: the exchange of REQ, REP and RTU, REJ, MRA, DREQ and DREP (IBA vol. 1,
-// 12.9). Messages may be lost, doubled, late, or somebody's invention: each is compared with the
-// state of the connection that it names, and repeated by timers until it is answered.
+// 12.9). There are no alternate paths: a REP says so, and an APR answers whoever loads one.
+// Messages may be lost, doubled, late, or somebody's invention: each is compared with the state of
+// the connection that it names, and repeated by timers until it is answered.
 //
 // A consumer may end at any moment: forget() finishes what it began, so that the other side hears
 // of it and does not wait.
@@ -158,6 +159,7 @@ class Connections {
     void handle_mra(const agent::Packet& packet, std::uint64_t now_ns);
     void handle_dreq(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
     void handle_drep(const agent::Packet& packet, std::uint64_t now_ns);
+    void handle_lap(std::uint32_t port, const agent::Packet& packet);
 
     Prng prng_;
     CommunicationId last_ = 0;

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "core/cm/connections.h"
+#include "core/wire/cm_apr.h"
 #include "core/wire/cm_drep.h"
 #include "core/wire/cm_dreq.h"
+#include "core/wire/cm_lap.h"
 #include "core/wire/cm_rtu.h"
 
 namespace softib::cm {
@@ -35,6 +37,10 @@ Route reverse(std::uint32_t port, const wire::CmReq& req) {
                                       ? static_cast<std::uint8_t>(from.local_ack_timeout - 1)
                                       : std::uint8_t{0};
     return route;
+}
+
+Ece ece_of(const agent::Packet& packet, std::uint32_t vendor_id) {
+    return {vendor_id, wire::Mad<const std::uint8_t>(packet.mad).attribute_modifier()};
 }
 
 template <std::size_t N>
@@ -70,6 +76,9 @@ void Connections::handle_mad(std::uint32_t port, const agent::Packet& packet,
             break;
         case wire::CmAttribute::kDrep:
             handle_drep(packet, now_ns);
+            break;
+        case wire::CmAttribute::kLap:
+            handle_lap(port, packet);
             break;
         default:
             break;
@@ -149,6 +158,7 @@ void Connections::handle_req(std::uint32_t port, const agent::Packet& packet,
     by_request_[request] = connection->local;
 
     ConnectionEvent event{.kind = ConnectionEvent::kRequest, .port = port, .request = req};
+    event.parameters.ece = ece_of(packet, req.vendor_id);
     event.parameters.qpn = req.local_qpn;
     event.parameters.qkey = req.local_qkey;
     event.parameters.srq = req.srq ? 1 : 0;
@@ -191,6 +201,7 @@ void Connections::handle_rep(std::uint32_t port, const agent::Packet& packet) {
     connection->last = {};
     deadlines_.clear(connection->local);
     ConnectionEvent event{.kind = ConnectionEvent::kResponse};
+    event.parameters.ece = ece_of(packet, rep.vendor_id());
     event.parameters.qpn = connection->remote_qpn;
     event.parameters.qkey = rep.local_qkey;
     event.parameters.srq = rep.srq ? 1 : 0;
@@ -295,6 +306,25 @@ void Connections::handle_drep(const agent::Packet& packet, std::uint64_t now_ns)
     if (connection != nullptr && connection->state == ConnectionState::kDreqSent) {
         enter_timewait(*connection, now_ns, false);
     }
+}
+
+/// Who sends a LAP repeats it until an APR comes (IBA vol. 1, 12.8.2): it gets one that says no.
+void Connections::handle_lap(std::uint32_t port, const agent::Packet& packet) {
+    const auto lap = wire::parse<wire::CmLap>(wire::cm_data(packet.mad));
+    const Connection* const connection =
+        match(lap.remote_communication_id, lap.local_communication_id);
+    const bool is_up =
+        connection != nullptr && (connection->state == ConnectionState::kEstablished ||
+                                  connection->state == ConnectionState::kRepSent);
+    wire::CmApr apr;
+    apr.local_communication_id = lap.remote_communication_id;
+    apr.remote_communication_id = lap.local_communication_id;
+    apr.ap_status = !is_up ? wire::ApStatus::kInvalidCommunicationInstance
+                    : lap.remote_qpn_eecn != connection->local_qpn
+                        ? wire::ApStatus::kQpnEecnMismatch
+                        : wire::ApStatus::kNotSupported;
+    const std::uint64_t transaction = wire::Mad<const std::uint8_t>(packet.mad).transaction_id();
+    out_.push_back({port, answer_to(packet, cm_mad(wire::CmAttribute::kApr, transaction, apr))});
 }
 
 }  // namespace softib::cm

@@ -68,8 +68,16 @@ enum class Operation : std::uint32_t {
 
 enum class IdOption : std::uint32_t { kTos = 0, kReuseAddr = 1, kAfOnly = 2, kAckTimeout = 3 };
 
+/// Enhanced connection establishment: options of an adapter's vendor.
+struct Ece {
+    std::uint32_t vendor_id = 0;  ///< 24 bits; 0: none.
+    std::uint32_t options = 0;
+    friend bool operator==(const Ece&, const Ece&) = default;
+};
+
 /// What two ends tell each other when they connect.
 struct ConnectionParameters {
+    Ece ece{};
     Qpn qpn{};
     QKey qkey{};
     std::uint8_t srq = 0;

@@ -28,8 +28,10 @@ constexpr std::uint64_t time_of(std::uint8_t exponent) {
     return std::uint64_t{4096} << (exponent & 0x1F);
 }
 
+/// Only a REQ and a REP have a modifier: options of a vendor.
 template <wire::Attribute Body>
-wire::MadBytes cm_mad(wire::CmAttribute attribute, std::uint64_t transaction, const Body& body) {
+wire::MadBytes cm_mad(wire::CmAttribute attribute, std::uint64_t transaction, const Body& body,
+                      std::uint32_t modifier = 0) {
     wire::MadBytes mad{};
     wire::MadRepr header;
     header.mgmt_class = wire::MgmtClass::kCommMgmt;
@@ -37,6 +39,7 @@ wire::MadBytes cm_mad(wire::CmAttribute attribute, std::uint64_t transaction, co
     header.method = wire::Method::kSend;
     header.transaction_id = transaction;
     header.attribute_id = static_cast<std::uint16_t>(attribute);
+    header.attribute_modifier = modifier;
     header.emit(wire::Mad<std::uint8_t>(mad));
     wire::emit(body, wire::cm_data(mad));
     return mad;

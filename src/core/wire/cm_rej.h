@@ -48,6 +48,7 @@ enum class RejectReason : std::uint16_t {
     kInvalidClassVersion = 31,
     kInvalidFlowLabel = 32,
     kInvalidAlternateFlowLabel = 33,
+    kVendorOptionNotSupported = 35,
 };
 
 struct CmRej {

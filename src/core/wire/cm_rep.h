@@ -22,8 +22,11 @@ struct CmRep {
     CommunicationId remote_communication_id = 0;
     QKey local_qkey{};
     Qpn local_qpn{};
+    std::uint8_t vendor_id_high = 0;  ///< As of a REQ, in three bytes that stand apart.
     std::uint32_t local_ee_context_number = 0;
+    std::uint8_t vendor_id_middle = 0;
     Psn starting_psn{};
+    std::uint8_t vendor_id_low = 0;
     std::uint8_t responder_resources = 0;
     std::uint8_t initiator_depth = 0;
     std::uint8_t target_ack_delay = 0;
@@ -34,6 +37,16 @@ struct CmRep {
     Guid local_ca_guid{};
     std::array<std::uint8_t, 196> private_data{};
 
+    std::uint32_t vendor_id() const {
+        return std::uint32_t{vendor_id_high} << 16 | std::uint32_t{vendor_id_middle} << 8 |
+               vendor_id_low;
+    }
+    void set_vendor_id(std::uint32_t id) {
+        vendor_id_high = static_cast<std::uint8_t>(id >> 16);
+        vendor_id_middle = static_cast<std::uint8_t>(id >> 8);
+        vendor_id_low = static_cast<std::uint8_t>(id);
+    }
+
     static constexpr auto fields() {
         using T = CmRep;
         return Fields{
@@ -41,8 +54,11 @@ struct CmRep {
             Field{&T::remote_communication_id, "RemoteCommunicationID", 32, 32}.hex(),
             Field{&T::local_qkey, "LocalQ_Key", 64, 32},
             Field{&T::local_qpn, "LocalQPN", 96, 24},
+            Field{&T::vendor_id_high, "VendorIDHigh", 120, 8}.hex(),
             Field{&T::local_ee_context_number, "LocalEEContextNumber", 128, 24}.hex(),
+            Field{&T::vendor_id_middle, "VendorIDMiddle", 152, 8}.hex(),
             Field{&T::starting_psn, "StartingPSN", 160, 24},
+            Field{&T::vendor_id_low, "VendorIDLow", 184, 8}.hex(),
             Field{&T::responder_resources, "ResponderResources", 192, 8},
             Field{&T::initiator_depth, "InitiatorDepth", 200, 8},
             Field{&T::target_ack_delay, "TargetACKDelay", 208, 5},

@@ -53,6 +53,7 @@ struct CmReq {
     static constexpr std::size_t kBytes = 232;
 
     CommunicationId local_communication_id = 0;
+    std::uint32_t vendor_id = 0;  ///< Whose options the AttributeModifier has; 0: none.
     std::uint64_t service_id = 0;
     Guid local_ca_guid{};
     QKey local_qkey{};
@@ -83,6 +84,7 @@ struct CmReq {
         using T = CmReq;
         return Fields{
             Field{&T::local_communication_id, "LocalCommunicationID", 0, 32}.hex(),
+            Field{&T::vendor_id, "VendorID", 40, 24}.hex(),
             Field{&T::service_id, "ServiceID", 64, 64}.hex(),
             Field{&T::local_ca_guid, "LocalCAGUID", 128, 64},
             Field{&T::local_qkey, "LocalQ_Key", 224, 32},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "core/wire/cm_rep.h"
 #include "core/wire/cm_req.h"
 #include "core/wire/multi_path_record.h"
 #include "core/wire/node_info.h"
@@ -289,6 +290,7 @@ TEST(Golden, RmppAck) {
 
 TEST(Golden, CmReq) {
     CmReq req{.local_communication_id = 0x01020304,
+              .vendor_id = 0x0215B3,
               .service_id = 0x0000000001061BEF,
               .local_ca_guid = Guid{0x0002C90300001234},
               .local_qkey = QKey{0x80010000},
@@ -326,7 +328,7 @@ TEST(Golden, CmReq) {
     req.private_data[0] = 0xEE;
     req.private_data[91] = 0xDD;
     auto bytes = bytes_of<CmReq>({
-        0x01, 0x02, 0x03, 0x04, 0x00, 0x00, 0x00, 0x00,  // Local Communication ID
+        0x01, 0x02, 0x03, 0x04, 0x00, 0x02, 0x15, 0xB3,  // Local Communication ID, vendor ID
         0x00, 0x00, 0x00, 0x00, 0x01, 0x06, 0x1B, 0xEF,  // ServiceID
         0x00, 0x02, 0xC9, 0x03, 0x00, 0x00, 0x12, 0x34,  // Local CA GUID
         0x00, 0x00, 0x00, 0x00, 0x80, 0x01, 0x00, 0x00,  // Local Q_Key
@@ -349,6 +351,27 @@ TEST(Golden, CmReq) {
     bytes[140] = 0xEE;
     bytes[231] = 0xDD;
     expect_bytes(req, bytes);
+}
+
+/// Its vendor ID stands in three bytes that once were reserved.
+TEST(Golden, CmRep) {
+    CmRep rep{.local_communication_id = 0x01020304,
+              .remote_communication_id = 0x05060708,
+              .local_qkey = QKey{0x80010000},
+              .local_qpn = Qpn{0x0A0B0C},
+              .local_ee_context_number = 0x010203,
+              .starting_psn = Psn{0xABCDEF},
+              .responder_resources = 16};
+    rep.set_vendor_id(0x0215B3);
+    EXPECT_EQ(rep.vendor_id(), 0x0215B3U);
+    expect_bytes(rep, bytes_of<CmRep>({
+                          0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,  // Communication IDs
+                          0x80, 0x01, 0x00, 0x00,                          // Local Q_Key
+                          0x0A, 0x0B, 0x0C, 0x02,                          // Local QPN, vendor ID
+                          0x01, 0x02, 0x03, 0x15,                          // EE Context, vendor ID
+                          0xAB, 0xCD, 0xEF, 0xB3,                          // Starting PSN, vendor ID
+                          0x10,                                            // Responder Resources
+                      }));
 }
 
 TEST(Golden, NoticeOfABadMKey) {

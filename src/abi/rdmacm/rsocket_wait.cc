@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Waiting until something happens to one socket: a moment awake, then asleep.
+#include <poll.h>
+
+#include <chrono>
+
+#include "abi/rdmacm/rsocket.h"
+#include "runtime/live/shm_lock.h"
+
+namespace softib::abi::rdmacm {
+
+namespace {
+
+// To be woken takes longer than most answers do. Where this moment was in vain so often, the other
+// side may need our processor, and only one in so many waits has it.
+constexpr auto kSpin = std::chrono::microseconds(10);
+constexpr std::uint32_t kVainSpinsMax = 8;
+constexpr std::uint32_t kWaitsPerSpin = 16;
+
+/// True: something happened meanwhile, whoever saw it.
+bool spin(Rsocket& socket, std::unique_lock<std::mutex>& lock) {
+    if (socket.cq == nullptr || socket.datagrams != nullptr) {
+        return false;
+    }
+    const bool was_vain = socket.vain_spins >= kVainSpinsMax;
+    if (was_vain && ++socket.vain_spins % kWaitsPerSpin != 0) {
+        return false;
+    }
+    const std::uint64_t before = socket.changes;
+    const auto end = std::chrono::steady_clock::now() + kSpin;
+    do {
+        lock.unlock();
+        live::cpu_relax();
+        lock.lock();
+        progress_transfer(socket);
+        if (socket.changes != before) {
+            socket.vain_spins = 0;
+            return true;
+        }
+    } while (std::chrono::steady_clock::now() < end);
+    socket.vain_spins += was_vain ? 0 : 1;
+    return false;
+}
+
+}  // namespace
+
+bool wait(Rsocket& socket, std::unique_lock<std::mutex>& lock, const Patience& patience) {
+    const int left_ms = patience.left_ms();
+    if (left_ms == 0) {
+        return false;
+    }
+    if (socket.somebody_waits) {
+        if (left_ms < 0) {
+            socket.changed.wait(lock);
+        } else {
+            socket.changed.wait_for(lock, std::chrono::milliseconds(left_ms));
+        }
+        return true;
+    }
+    socket.somebody_waits = true;
+    if (!spin(socket, lock)) {
+        if (arm(socket)) {
+            pollfd waited[2] = {{.fd = socket.channel->fd, .events = POLLIN, .revents = 0},
+                                {.fd = completion_fd(socket), .events = POLLIN, .revents = 0}};
+            lock.unlock();
+            poll(waited, 2, left_ms);
+            lock.lock();
+        }
+        progress(socket);
+    }
+    socket.somebody_waits = false;
+    socket.changed.notify_all();
+    return true;
+}
+
+}  // namespace softib::abi::rdmacm
