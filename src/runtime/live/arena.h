@@ -29,7 +29,7 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 6;
+inline constexpr std::uint32_t kArenaVersion = 7;
 
 inline constexpr std::uint32_t kProcsMax = 1024;
 inline constexpr std::uint32_t kStripesPerProc = 1024;

@@ -10,7 +10,7 @@
 
 namespace softib::live {
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 inline constexpr char kSocketName[] = "softibd.sock";
 inline constexpr char kPidFileName[] = "softibd.pid";
 
