@@ -86,6 +86,7 @@ def main():
     parts = [HEAD, pyverbs(), programs("ibverbs-utils", "ibv_utils"), programs("perftest", "perftest"),
              NOT_RUN, programs("Programs that connect by rdma_cm", "rdmacm"),
              programs("TCP programs over the fabric", "rsockets"), programs("libfabric", "libfabric"),
+             groups("Storage by iSER: tgtd, libiscsi, QEMU", "storage"),
              groups("perftest to multicast groups", "multicast"),
              groups("infiniband-diags", "diags"),
              groups("infiniband-diags, whole outputs as in tests/clients/golden", "golden"),

@@ -211,9 +211,11 @@ int Host::bind(Id& id, const Address& address) {
         id.bound_space = static_cast<PortSpace>(address.service_id >> 16);
     }
     std::uint16_t number = 0;
-    const int error = ports_.bind(
-        id.bound_space, {.id = id.handle, .address = address, .reuse = id.reuse_addr}, number);
-    if (error != 0) {
+    const PortTable::Holder holder{.id = id.handle,
+                                   .address = address,
+                                   .reuse = id.reuse_addr,
+                                   .af_only = id.af_only || address.family == Family::kIp4};
+    if (const int error = ports_.bind(id.bound_space, holder, number); error != 0) {
         return error;
     }
     id.has_number = true;

@@ -77,6 +77,34 @@ TEST(CmHost, APortMayBeSharedUntilOneListens) {
     EXPECT_EQ(pair.bind(pair.a, shared(), at), EADDRINUSE);
 }
 
+/// A server for both families has a listener for each, as it would have sockets (IPV6_V6ONLY).
+TEST(CmHost, APortIsOneListenersPerFamilyWhereIp6IsAlone) {
+    TestPair pair;
+    be_polite(pair);
+    const IdHandle listener4 = pair.listener(pair.b, kPort);
+    Address any6;
+    any6.family = Family::kIp6;
+    any6 = with_port(any6, kPort);
+    EXPECT_EQ(pair.bind(pair.b, pair.create(pair.b), any6), EADDRINUSE);
+
+    const auto alone = [&pair] {
+        const IdHandle id = pair.create(pair.b);
+        Command option = pair.command(Operation::kSetOption, id);
+        option.option = static_cast<std::uint32_t>(IdOption::kAfOnly);
+        option.value = 1;
+        EXPECT_EQ(pair.execute(pair.b, option).status, 0);
+        return id;
+    };
+    const IdHandle listener6 = alone();
+    EXPECT_EQ(pair.bind(pair.b, listener6, any6), 0);
+    EXPECT_EQ(pair.listen(pair.b, listener6), 0);
+    EXPECT_EQ(pair.bind(pair.b, alone(), any6), EADDRINUSE);
+
+    EXPECT_EQ(pair.connect(pair.a, pair.resolved(pair.a, pair.b, kPort)), 0);
+    ASSERT_EQ(pair.b.count(EventType::kConnectRequest), 1U);
+    EXPECT_EQ(pair.b.last(EventType::kConnectRequest)->listener, listener4);
+}
+
 TEST(CmHost, OnlyOwnAddressesCanBeBound) {
     TestPair pair;
     EXPECT_EQ(pair.bind(pair.a, pair.create(pair.a), ip4(10, 0, 0, 2)), EADDRNOTAVAIL);

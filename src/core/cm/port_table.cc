@@ -14,8 +14,11 @@ namespace {
 constexpr std::uint16_t kEphemeralFirst = 32768;
 constexpr std::uint16_t kEphemeralCount = 28232;
 
-bool overlap(const Address& a, const Address& b) {
-    return is_any(a) || is_any(b) || same_host(a, b);
+bool overlap(const PortTable::Holder& a, const PortTable::Holder& b) {
+    if (a.address.family != b.address.family && a.af_only && b.af_only) {
+        return false;
+    }
+    return is_any(a.address) || is_any(b.address) || same_host(a.address, b.address);
 }
 
 }  // namespace
@@ -39,7 +42,7 @@ int PortTable::bind(PortSpace space, const Holder& holder, std::uint16_t& port) 
     std::vector<Holder>& holders = ports_[{space, port}];
     for (const Holder& other : holders) {
         const bool shared = other.reuse && holder.reuse && !other.listens;
-        if (!shared && overlap(other.address, holder.address)) {
+        if (!shared && overlap(other, holder)) {
             return EADDRINUSE;
         }
     }
@@ -51,7 +54,7 @@ int PortTable::listen(PortSpace space, std::uint16_t port, IdHandle id) {
     std::vector<Holder>& holders = ports_[{space, port}];
     const auto own = std::ranges::find(holders, id, &Holder::id);
     for (const Holder& other : holders) {
-        if (other.id != id && other.listens && overlap(other.address, own->address)) {
+        if (other.id != id && other.listens && overlap(other, *own)) {
             return EADDRINUSE;
         }
     }

@@ -19,6 +19,7 @@ class PortTable {
         IdHandle id = 0;
         Address address{};
         bool reuse = false;
+        bool af_only = false;  ///< Leaves the port to the other family of addresses.
         bool listens = false;
     };
 

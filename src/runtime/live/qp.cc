@@ -573,6 +573,22 @@ Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool
     return verdict;
 }
 
+/// The message is where it belongs. To its sender it is done before the receiver hears of it, as an
+/// adapter is acknowledged before its peer can answer: no answer overtakes the completion. A
+/// receiver that stops in between has stopped after its acknowledgement.
+Qp::Verdict Qp::hand_over(const WorkRequest& wr, std::uint64_t bytes, CqShared& cq,
+                          const Cqe& entry, const Completing& completing) {
+    if (completing.ring != nullptr &&
+        completing.ring->head.load(std::memory_order_acquire) != completing.index) [[unlikely]] {
+        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};  // The peer stopped meanwhile.
+    }
+    count(hca::request_cost(format_, static_cast<hca::WireOp>(wr.opcode), bytes),
+          hca::ack_cost(format_));
+    complete_done(wr);
+    cq_push(*process_, cq, entry, (wr.flags & kSendSolicited) != 0, completing);
+    return {Outcome::kCompleted, WcStatus::kSuccess};
+}
+
 Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, bool scatter,
                                 std::uint32_t byte_len, const TakenRecv& taken, std::uint32_t pd,
                                 CqShared& cq, const Completing& completing) {
@@ -596,13 +612,12 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
         status = WcStatus::kLocProtErr;
     }
     park_point(ParkPoint::kSendAfterCopy);
-    e.status = static_cast<std::uint8_t>(status);
-    if (!cq_push(*process_, cq, e, (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess,
-                 completing)) {
-        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};  // The peer stopped meanwhile.
+    if (status == WcStatus::kSuccess) [[likely]] {
+        return hand_over(wr, gather.bytes, cq, e, completing);
     }
-    if (status == WcStatus::kSuccess) {
-        return {};
+    e.status = static_cast<std::uint8_t>(status);
+    if (!cq_push(*process_, cq, e, true, completing)) {
+        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
     }
     if (init_.type == QpType::kUc) {
         // The receive request ended in an error of its own: the responder stops, and tells nobody.

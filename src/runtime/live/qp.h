@@ -121,7 +121,13 @@ class Qp {
     int modify_packet(const QpAttr& attr, std::uint32_t mask);
     bool fits_ethernet(const QpAttr& attr, std::uint32_t mask) const;
 
-    enum class Outcome : std::uint8_t { kDone, kFailed, kNotReady, kNoAnswer };
+    enum class Outcome : std::uint8_t {
+        kDone,
+        kCompleted,  ///< Done, and also counted and completed.
+        kFailed,
+        kNotReady,
+        kNoAnswer,
+    };
     struct Verdict {
         Outcome outcome = Outcome::kDone;
         WcStatus status = WcStatus::kSuccess;
@@ -154,6 +160,8 @@ class Qp {
     Verdict deliver(const WorkRequest& wr, const Gather& gather, bool scatter, std::uint32_t byte_len);
     Verdict deliver_shared(const WorkRequest& wr, const Gather& gather, bool scatter,
                            std::uint32_t byte_len);
+    Verdict hand_over(const WorkRequest& wr, std::uint64_t bytes, CqShared& cq, const Cqe& entry,
+                      const Completing& completing);
     Verdict finish_delivery(const WorkRequest& wr, const Gather& gather, bool scatter,
                             std::uint32_t byte_len, const TakenRecv& taken, std::uint32_t pd,
                             CqShared& cq, const Completing& completing);
@@ -181,7 +189,9 @@ class Qp {
     Verdict execute_datagram(const WorkRequest& wr);
     bool resolve(const WorkRequest& wr, std::uint32_t& hca);
     RefusedPacket refused_datagram(const AddressVector& to, std::uint32_t dest, PKey pkey) const;
-    Verdict deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather);
+    /// `completes`: with this copy the request is done, and is completed before the target hears.
+    Verdict deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather,
+                             bool completes);
     Verdict multicast(const WorkRequest& wr, const Gather& gather);
     bool datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca);
     void count_datagram(const WorkRequest& wr, std::uint64_t payload);
@@ -207,6 +217,8 @@ class Qp {
     // qp_state.cc: waiting, errors, flushing, attributes
     void run_or_wait(const WorkRequest& wr);
     void complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
+    /// The request that is being executed, if it asked for a completion.
+    void complete_done(const WorkRequest& wr);
     void wait_with(const WorkRequest& wr, const Verdict& verdict);
     void conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
     void enter_error();
@@ -234,6 +246,7 @@ class Qp {
     bool packets_ = false;  ///< On the packet path.
     QpState state_ = QpState::kReset;  ///< Last state set here; the shared one may be kErr already.
     std::uint32_t send_posted_ = 0;
+    std::uint32_t executing_ = 0;  ///< send_posted_ with the request that is being executed.
     std::atomic<std::uint32_t> send_done_{0};
     hca::WireFormat format_;
     hca::WireFormat format_grh_;  ///< UD: for handles with a global route.

@@ -42,11 +42,13 @@ void Qp::run_or_wait(const WorkRequest& wr) {
         wait_with(wr, {});
         return;
     }
+    executing_ = send_posted_;
     const Verdict verdict = execute(wr);
     if (verdict.outcome == Outcome::kDone) [[likely]] {
-        if ((wr.flags & kSendSignaled) != 0 || init_.signal_all) {
-            complete(wr, send_posted_, WcStatus::kSuccess);
-        }
+        complete_done(wr);
+        return;
+    }
+    if (verdict.outcome == Outcome::kCompleted) {
         return;
     }
     if (verdict.outcome == Outcome::kFailed) {
@@ -70,6 +72,12 @@ void Qp::complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status) 
     e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(wr.opcode));
     e.byte_len = completion_bytes(wr);
     cq_push(*process_, init_.send_cq->shared(), e, status != WcStatus::kSuccess);
+}
+
+void Qp::complete_done(const WorkRequest& wr) {
+    if ((wr.flags & kSendSignaled) != 0 || init_.signal_all) {
+        complete(wr, executing_, WcStatus::kSuccess);
+    }
 }
 
 /// A failed request: its own status first, then the queue pair stops.
@@ -158,13 +166,14 @@ bool Qp::advance() {
             break;  // Drained: waits for RTS, not for the fabric.
         }
         Waiting& w = waiting_.front();
+        executing_ = w.posted;
         Verdict verdict = execute(w.wr);
         if (verdict.outcome == Outcome::kNotReady && peer_is_silent()) {
             verdict = {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
         }
-        if (verdict.outcome == Outcome::kDone) {
-            if ((w.wr.flags & kSendSignaled) != 0 || init_.signal_all) {
-                complete(w.wr, w.posted, WcStatus::kSuccess);
+        if (verdict.outcome == Outcome::kDone || verdict.outcome == Outcome::kCompleted) {
+            if (verdict.outcome == Outcome::kDone) {
+                complete_done(w.wr);
             }
             waiting_.pop_front();
             wait_reason_ = Outcome::kDone;

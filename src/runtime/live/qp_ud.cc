@@ -129,7 +129,7 @@ Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
     const Owner owner = target.owner;
     const Hazard hazard(*stripe_, owner, hazard_fence_);
     if (datagram_accepted(wr, target, hca) && target.qpn == wr.remote_qpn && target.owner == owner) {
-        return deliver_datagram(wr, target, gather);
+        return deliver_datagram(wr, target, gather, true);
     }
     return {};
 }
@@ -173,7 +173,8 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
     return true;
 }
 
-Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather) {
+Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather,
+                                 bool completes) {
     const Arena& arena = process_->arena;
     RecvRing& ring = target.rq;
     const bool shared = target.srq != 0;
@@ -228,6 +229,9 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
         status = WcStatus::kLocProtErr;
     }
     e.status = static_cast<std::uint8_t>(status);
+    if (completes) {
+        complete_done(wr);
+    }
     cq_push(*process_, arena.cqs[target.recv_cq], e,
             (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess, {record, nullptr, 0});
     park_point(ParkPoint::kDatagramCompleted);
@@ -245,7 +249,7 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
         target.state.store(QpState::kErr, std::memory_order_release);
         process_->ring(target.owner);
     }
-    return {};
+    return {completes ? Outcome::kCompleted : Outcome::kDone, WcStatus::kSuccess};
 }
 
 bool Qp::Audience::is_of(const AddressVector& to, PKey key) const {
@@ -328,7 +332,7 @@ Qp::Verdict Qp::multicast(const WorkRequest& wr, const Gather& gather) {
         const Hazard hazard(*stripe_, owner, hazard_fence_);
         if (target.qpn == qpn && datagram_accepted(wr, target, target.hca) &&
             target.owner == owner) {
-            deliver_datagram(wr, target, gather);
+            deliver_datagram(wr, target, gather, false);
         }
     }
     return {};
