@@ -18,7 +18,7 @@ from cli_case import CliCase, wait_until
 ATTACH, OBSERVE, MCAST_ATTACH, MCAST_DETACH, SYSFS_READ, SET_ROUTE, SHUTDOWN = 1, 2, 3, 4, 5, 6, 9
 # Message of runtime/live/protocol.h, without the text.
 HEAD = struct.Struct("=IIiIIHHII16sI")
-VERSION = 1
+VERSION = 2
 
 
 def message(request, text=b"", index=0, qpn=0, lid=0, port=0, value=0, gid=bytes(16)):
