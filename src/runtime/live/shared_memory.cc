@@ -21,7 +21,6 @@ int open_behind(const Vma& vma) {
 
 void SharedExports::add(std::span<const Vma> vmas, std::uint64_t begin, std::uint64_t end,
                         std::vector<PeerPiece>& pieces) {
-    const std::lock_guard guard(mutex_);
     for (const Vma& vma : vmas) {
         // A file that only its mappings know cannot be cut short under a peer's feet.
         if (vma.kind != Vma::kSharedAnonymous || (vma.protection & PROT_WRITE) == 0 ||
@@ -54,7 +53,6 @@ void SharedExports::add(std::span<const Vma> vmas, std::uint64_t begin, std::uin
 }
 
 void SharedExports::remove(std::span<const PeerPiece> pieces) {
-    const std::lock_guard guard(mutex_);
     for (const PeerPiece& piece : pieces) {
         const auto found = std::find_if(exports_.begin(), exports_.end(), [&](const auto& entry) {
             return entry.second.piece.number == piece.number;

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -20,7 +19,8 @@
 
 namespace softib::live {
 
-/// What this process has of it: one open file for each mapping, however many regions lie in it.
+/// What this process has of it: one open file for each mapping, however many regions lie in it. One
+/// thread at a time.
 class SharedExports {
   public:
     /// Adds what lies in [begin, end). Mappings whose file cannot be opened are left out.
@@ -36,7 +36,6 @@ class SharedExports {
     /// Where the mapping lies, its file and the place in that.
     using Name = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 
-    std::mutex mutex_;
     std::map<Name, Export> exports_;
     std::uint64_t number_ = 0;
 };
