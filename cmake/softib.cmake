@@ -15,7 +15,7 @@ target_compile_options(softib_options INTERFACE
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 # GCC 13 suspects every reference that a function with a temporary among its arguments returns.
 target_compile_options(softib_options INTERFACE
-    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>)
+    $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>)
 if(SOFTIB_WERROR)
     target_compile_options(softib_options INTERFACE -Werror)
 endif()
