@@ -132,8 +132,8 @@ class Exec(CliCase):
         self.ok("up")
         env = self.ok("exec", "h0", "--", "softib", "exec", "h1", "--", "env")
         self.assertIn("SOFTIB_HOST=h1\n", env)
-        path = [line for line in env.splitlines() if line.startswith("LD_LIBRARY_PATH=")][0]
-        self.assertEqual(path.count("/softib"), 1)
+        path = next(line for line in env.splitlines() if line.startswith("LD_LIBRARY_PATH=")).split("=", 1)[1]
+        self.assertEqual(sum(entry.endswith("/lib/softib") for entry in path.split(":")), 1)
 
     def test_exit_status_is_the_programs(self):
         self.ok("up")
