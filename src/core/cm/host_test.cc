@@ -7,6 +7,16 @@
 namespace softib::cm {
 namespace {
 
+/// An endpoint with an option set.
+IdHandle create_with(TestPair& pair, TestHost& host, IdOption which) {
+    const IdHandle id = pair.create(host);
+    Command option = pair.command(Operation::kSetOption, id);
+    option.option = static_cast<std::uint32_t>(which);
+    option.value = 1;
+    EXPECT_EQ(pair.execute(host, option).status, 0);
+    return id;
+}
+
 TEST(CmAddress, HeaderIsReadAsWritten) {
     std::array<std::uint8_t, kIpHeaderBytes> bytes{};
     write_ip_header({with_port(ip4(10, 0, 0, 1), 1234), ip4(10, 0, 0, 2)}, bytes);
@@ -59,14 +69,7 @@ TEST(CmHost, APortIsOneEndpointsPerSpace) {
 
 TEST(CmHost, APortMayBeSharedUntilOneListens) {
     TestPair pair;
-    const auto shared = [&pair] {
-        const IdHandle id = pair.create(pair.a);
-        Command option = pair.command(Operation::kSetOption, id);
-        option.option = static_cast<std::uint32_t>(IdOption::kReuseAddr);
-        option.value = 1;
-        EXPECT_EQ(pair.execute(pair.a, option).status, 0);
-        return id;
-    };
+    const auto shared = [&pair] { return create_with(pair, pair.a, IdOption::kReuseAddr); };
     const Address at = with_port(ip4(0, 0, 0, 0), kPort);
     const IdHandle first = shared();
     const IdHandle second = shared();
@@ -87,14 +90,7 @@ TEST(CmHost, APortIsOneListenersPerFamilyWhereIp6IsAlone) {
     any6 = with_port(any6, kPort);
     EXPECT_EQ(pair.bind(pair.b, pair.create(pair.b), any6), EADDRINUSE);
 
-    const auto alone = [&pair] {
-        const IdHandle id = pair.create(pair.b);
-        Command option = pair.command(Operation::kSetOption, id);
-        option.option = static_cast<std::uint32_t>(IdOption::kAfOnly);
-        option.value = 1;
-        EXPECT_EQ(pair.execute(pair.b, option).status, 0);
-        return id;
-    };
+    const auto alone = [&pair] { return create_with(pair, pair.b, IdOption::kAfOnly); };
     const IdHandle listener6 = alone();
     EXPECT_EQ(pair.bind(pair.b, listener6, any6), 0);
     EXPECT_EQ(pair.listen(pair.b, listener6), 0);

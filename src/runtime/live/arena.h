@@ -578,9 +578,8 @@ using enum hca::AccessFlags;
 struct Extent {
     std::uint64_t begin;      ///< Same space as MrShared::iova.
     std::uint64_t end;
-    std::uint64_t arena_off;  ///< kExtentPrivate: reach it by tier 2 or 3.
+    std::uint64_t arena_off;
 };
-inline constexpr std::uint64_t kExtentPrivate = UINT64_MAX;
 
 /// A stretch of a region that a peer maps before it can reach it, and how: GPU memory of one
 /// allocation (gpu/exports.h), or one shared mapping of the owner (shared_memory.h).

@@ -71,7 +71,6 @@ bool by_helper(Process& process, Owner owner, bool write, std::uint64_t va, char
 /// A piece of another process's region, mapped here. False: it cannot be.
 bool by_mapping(Process& process, Owner owner, const PeerPiece& piece, bool write, std::uint64_t va,
                 char* data, std::uint64_t length) {
-    process.start_helper();  // It gives the mapping up in time.
     const Mappings::Use mapping = process.shared_mappings->use(owner, piece);
     if (!mapping) {
         return false;
@@ -248,7 +247,6 @@ bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr
     }
     if (const PeerPiece* piece =
             mr.rest_tier == Tier::kMapped ? piece_at(process.arena, mr, va) : nullptr) {
-        process.start_helper();
         if (const Mappings::Use mapping = process.shared_mappings->use(mr.owner, *piece)) {
             original = execute_atomic(reinterpret_cast<void*>(mapping->base + (va - piece->base)),
                                       compare_swap, compare_add, swap);

@@ -50,11 +50,6 @@ struct SharedMemory : testing::Test {
         }
         return pieces;
     }
-    /// Skips a test where the kernel keeps the file from us.
-    bool allowed() {
-        const int fd = open_behind(vmas(memory, kBytes).at(0));
-        return fd >= 0 && close(fd) == 0;
-    }
 
     TestArena fabric;
     SharedExports exports;
@@ -62,6 +57,18 @@ struct SharedMemory : testing::Test {
     SharedMapper mapper{fabric.arena};
     Mappings mappings{mapper, fabric.arena, mapped};
     char* memory = nullptr;
+};
+
+/// For tests that need the file behind a mapping: the kernel may keep it from us.
+struct OpenSharedMemory : SharedMemory {
+    void SetUp() override {
+        SharedMemory::SetUp();
+        const int fd = open_behind(vmas(memory, kBytes).at(0));
+        if (fd < 0) {
+            GTEST_SKIP() << "no right to open /proc/self/map_files";
+        }
+        close(fd);
+    }
 };
 
 TEST_F(SharedMemory, IsToldFromOtherMappings) {
@@ -82,10 +89,7 @@ TEST_F(SharedMemory, IsToldFromOtherMappings) {
     }
 }
 
-TEST_F(SharedMemory, APeerMapsItAndSeesTheSameBytes) {
-    if (!allowed()) {
-        GTEST_SKIP() << "no right to open /proc/self/map_files";
-    }
+TEST_F(OpenSharedMemory, APeerMapsItAndSeesTheSameBytes) {
     const auto pieces = added(memory + 100, 1000);
     ASSERT_EQ(pieces.size(), 1U);
     EXPECT_EQ(pieces[0].begin, number(memory) + 100);
@@ -99,10 +103,7 @@ TEST_F(SharedMemory, APeerMapsItAndSeesTheSameBytes) {
     EXPECT_EQ(mapped.load(), 1U);
 }
 
-TEST_F(SharedMemory, PartsOfAFileAreMappedFromWhereTheyBegin) {
-    if (!allowed()) {
-        GTEST_SKIP() << "no right to open /proc/self/map_files";
-    }
+TEST_F(OpenSharedMemory, PartsOfAFileAreMappedFromWhereTheyBegin) {
     munmap(memory + 2 * kPageBytes, kPageBytes);  // Two mappings of one file are left.
     const auto pieces = added(memory, kBytes);
     ASSERT_EQ(pieces.size(), 2U);
@@ -112,10 +113,7 @@ TEST_F(SharedMemory, PartsOfAFileAreMappedFromWhereTheyBegin) {
     EXPECT_STREQ(reinterpret_cast<char*>(use->base) + 7, "second");
 }
 
-TEST_F(SharedMemory, RegionsOfAMappingShareItsFile) {
-    if (!allowed()) {
-        GTEST_SKIP() << "no right to open /proc/self/map_files";
-    }
+TEST_F(OpenSharedMemory, RegionsOfAMappingShareItsFile) {
     const auto first = added(memory, 100);
     const auto second = added(memory + 5000, 100);
     ASSERT_EQ(first.at(0).number, second.at(0).number);
@@ -126,10 +124,7 @@ TEST_F(SharedMemory, RegionsOfAMappingShareItsFile) {
     EXPECT_NE(added(memory, 100).at(0).number, second[0].number);
 }
 
-TEST_F(SharedMemory, WhatIsLongerThanItsFileIsNotMapped) {
-    if (!allowed()) {
-        GTEST_SKIP() << "no right to open /proc/self/map_files";
-    }
+TEST_F(OpenSharedMemory, WhatIsLongerThanItsFileIsNotMapped) {
     char* const small = map(kPageBytes);
     void* const grown = mremap(small, kPageBytes, 2 * kPageBytes, MREMAP_MAYMOVE);
     ASSERT_NE(grown, MAP_FAILED);

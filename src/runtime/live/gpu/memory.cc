@@ -123,7 +123,6 @@ bool Memory::transfer_piece(Owner owner, const PeerPiece& piece, bool write, Add
     if (s == nullptr) {
         return ask_owner(owner, write, at, data, data_on_gpu, length);
     }
-    process_.start_helper();  // It gives the mapping up in time.
     const Mappings::Use mapping = s->mappings.use(owner, piece);
     if (!mapping) {
         return ask_owner(owner, write, at, data, data_on_gpu, length);
