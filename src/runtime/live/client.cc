@@ -20,6 +20,7 @@
 #include "runtime/live/qp.h"
 #include "runtime/live/rpc.h"
 #include "runtime/live/service.h"
+#include "runtime/live/thread.h"
 
 namespace softib::live {
 
@@ -35,35 +36,36 @@ std::uint64_t pid_namespace() {
 
 }  // namespace
 
-struct ForkHandlers {
-    static void prepare() {
-        g_mutex.lock();
-        if (g_process != nullptr) {
-            g_process->regions->lock_for_fork();
-            g_process->qps_mutex.lock();
-        }
+void ForkHandlers::prepare() {
+    g_mutex.lock();
+    if (g_process != nullptr) {
+        g_process->regions->before_fork();
+        g_process->qps_mutex.lock();
     }
-    static void parent() {
-        if (g_process != nullptr) {
-            g_process->qps_mutex.unlock();
-            g_process->regions->unlock_after_fork();
-        }
-        g_mutex.unlock();
+}
+
+void ForkHandlers::parent() {
+    if (g_process != nullptr) {
+        g_process->qps_mutex.unlock();
+        g_process->regions->after_fork_in_parent();
     }
-    static void child() {
-        if (g_process != nullptr) {
-            g_process->qps_mutex.unlock();
-            g_process->regions->unlock_after_fork();
-            g_process->become_inherited();
-            g_process = nullptr;
-        }
-        g_mutex.unlock();
+    g_mutex.unlock();
+}
+
+void ForkHandlers::child() {
+    if (g_process != nullptr) {
+        g_process->qps_mutex.unlock();
+        g_process->regions->after_fork_in_child();
+        g_process->become_inherited();
+        g_process = nullptr;
     }
-    static void install() {
-        static const int once = pthread_atfork(prepare, parent, child);
-        static_cast<void>(once);
-    }
-};
+    g_mutex.unlock();
+}
+
+void ForkHandlers::install() {
+    static const int once = pthread_atfork(prepare, parent, child);
+    static_cast<void>(once);
+}
 
 void Process::size_copy_team() {
     constexpr std::uint32_t kCopiesPerLook = 1024;
@@ -175,11 +177,11 @@ void Process::become_inherited() {
     socket_ = -1;
     close(directory_);
     directory_ = -1;
-    regions->make_private_in_child();
     for (Qp* qp : qps) {
         qp->disown();
     }
     stop_helper_in_child();
+    forget_own_threads();
 }
 
 void Process::remove_channel(std::uint32_t id, int fd) {

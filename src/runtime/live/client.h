@@ -125,4 +125,13 @@ class Process {
     friend struct ForkHandlers;
 };
 
+/// What happens around a fork. The C library calls them, and, for a fork that it runs no handlers
+/// for, the preloaded library (memory_calls.h).
+struct ForkHandlers {
+    static void install();
+    static void prepare();
+    static void parent();
+    static void child();
+};
+
 }  // namespace softib::live

@@ -10,14 +10,13 @@
 #include "core/base/check.h"
 #include "runtime/live/client.h"
 #include "runtime/live/grace.h"
+#include "runtime/live/memory_hooks.h"
 #include "runtime/live/packet_queue.h"
 
 namespace softib::live {
 
 namespace {
 
-constexpr std::uint64_t kUnusedBytesMax = std::uint64_t{64} << 20;
-constexpr std::uint64_t kPopulateBytesMax = std::uint64_t{16} << 20;
 constexpr std::uint32_t kRemoteModify = kLocalWrite | kRemoteWrite | kRemoteAtomic;
 
 std::uint64_t page_down(std::uint64_t a) {
@@ -38,7 +37,8 @@ Tier tier_from_environment() {
 
 }  // namespace
 
-MemoryMap::MemoryMap(Process& process) : process_(process), tier_best_(tier_from_environment()) {}
+MemoryMap::MemoryMap(Process& process)
+    : process_(process), swapped_(process), tier_best_(tier_from_environment()) {}
 
 std::uint32_t MemoryMap::new_entry(MrShared** mr) {
     const std::uint32_t index = process_.mr_table.allocate();
@@ -85,46 +85,15 @@ int MemoryMap::check(const RegionRequest& request, const std::vector<Vma>& vmas)
     return EFAULT;
 }
 
-void MemoryMap::add_piece(std::vector<Piece>& pieces, std::uint64_t begin, std::uint64_t end,
-                          std::uint64_t delta, std::uint64_t off) {
-    auto backing = backings_.upper_bound(off);
-    SOFTIB_CHECK(backing != backings_.begin());
-    --backing;
-    pieces.push_back({{begin - delta, end - delta, off}, backing->first});
-}
-
-bool MemoryMap::take_shared(const Vma& vma, std::uint64_t begin, std::uint64_t end,
-                            std::uint64_t delta, std::vector<Piece>& pieces) {
-    const std::uint64_t bytes = end - begin;
-    const std::uint64_t off = process_.memory.allocate_pages(bytes);
-    if (off == 0) {
-        return false;
-    }
-    process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
-    const bool swapped = share_pages(process_.arena, begin, bytes, vma.protection, off);
-    process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
-    if (!swapped) {
-        process_.memory.release_pages(off, bytes);
-        return false;
-    }
-    if (bytes <= kPopulateBytesMax) {
-        madvise(reinterpret_cast<void*>(begin), bytes, MADV_POPULATE_WRITE);
-    }
-    backings_.emplace(off, Backing{bytes, 0});
-    unused_bytes_ += bytes;
-    add_piece(pieces, begin, end, delta, off);
-    return true;
-}
-
-int MemoryMap::place_extents(const std::vector<Piece>& pieces, MrShared& mr) {
+int MemoryMap::place_extents(const std::vector<Extent>& extents, MrShared& mr) {
     std::vector<Extent> merged;
-    for (const Piece& piece : pieces) {
-        if (!merged.empty() && merged.back().end == piece.extent.begin &&
+    for (const Extent& extent : extents) {
+        if (!merged.empty() && merged.back().end == extent.begin &&
             merged.back().arena_off + (merged.back().end - merged.back().begin) ==
-                piece.extent.arena_off) {
-            merged.back().end = piece.extent.end;
+                extent.arena_off) {
+            merged.back().end = extent.end;
         } else {
-            merged.push_back(piece.extent);
+            merged.push_back(extent);
         }
     }
     if (merged.empty()) {
@@ -208,13 +177,47 @@ void MemoryMap::remove_peer_pieces(MrShared& mr) {
     process_.ring_mappers();
 }
 
-int MemoryMap::build(const RegionRequest& request, std::uint32_t index,
-                     std::vector<std::uint64_t>& backings) {
-    MrShared& mr = process_.arena.mrs[index];
+/// Finds out which bytes of a region are arena memory, and makes them so.
+void MemoryMap::share(const RegionRequest& request, const std::vector<Vma>& vmas,
+                      std::vector<Extent>& extents, Stretches& held) {
     const std::uint64_t delta = request.va - request.iova;
+    const std::uint64_t end = request.va + request.length;
+    const auto add = [&](std::uint64_t at, const SwappedPages::Part& part) {
+        extents.push_back({at - delta, at + part.bytes - delta, part.off});
+        if (std::find(held.begin(), held.end(), part.name) == held.end()) {
+            held.push_back(part.name);
+            swapped_.hold(part.name);
+        }
+    };
+    for (const Vma& vma : vmas) {
+        if (vma.kind == Vma::kArena) {
+            const std::uint64_t e = std::min(end, vma.end);
+            for (std::uint64_t at = std::max(request.va, vma.begin); at < e;) {
+                const auto part = swapped_.find(at, vma.offset + (at - vma.begin), e);
+                if (!part) {
+                    break;
+                }
+                add(at, *part);
+                at += part->bytes;
+            }
+            continue;
+        }
+        // Partial pages at the ends stay private: what else stands in them is not registered.
+        const std::uint64_t b = std::max(page_up(request.va), vma.begin);
+        const std::uint64_t e = std::min(page_down(end), vma.end);
+        if (vma.kind == Vma::kPrivateAnonymous && b < e) {
+            if (const auto part = swapped_.share(vma, b, e)) {
+                add(b, *part);
+            }
+        }
+    }
+}
+
+int MemoryMap::build(const RegionRequest& request, std::uint32_t index, Stretches& held) {
+    MrShared& mr = process_.arena.mrs[index];
     mr.iova = request.iova;
     mr.length = request.length;
-    mr.va_delta = delta;
+    mr.va_delta = request.va - request.iova;
     mr.ext_begin = mr.ext_end = mr.ext_off = 0;
     mr.extents = 0;
     mr.rest_tier = tier_of_rest();
@@ -226,10 +229,7 @@ int MemoryMap::build(const RegionRequest& request, std::uint32_t index,
     }
     const std::uint64_t end = request.va + request.length;
     std::vector<Vma> vmas;
-    std::vector<Piece> pieces;
-    vmas.reserve(64);
-    pieces.reserve(64);
-    if (!read_vmas(process_.arena, page_down(request.va), page_up(end), vmas)) {
+    if (!swapped_.space().read(page_down(request.va), page_up(end), vmas)) {
         return errno;
     }
     if (maybe_gpu(request, vmas)) {
@@ -240,35 +240,12 @@ int MemoryMap::build(const RegionRequest& request, std::uint32_t index,
     if (const int error = check(request, vmas); error != 0) {
         return error;
     }
-    for (const Vma& vma : vmas) {
-        if (tier_best_ != Tier::kShared) {
-            break;
-        }
-        if (vma.kind == Vma::kArena) {
-            const std::uint64_t b = std::max(request.va, vma.begin);
-            const std::uint64_t e = std::min(end, vma.end);
-            if (b < e) {
-                add_piece(pieces, b, e, delta, vma.offset + (b - vma.begin));
-            }
-            continue;
-        }
-        // Partial pages at the ends stay private: what else stands in them is not registered.
-        const std::uint64_t b = std::max(page_up(request.va), vma.begin);
-        const std::uint64_t e = std::min(page_down(end), vma.end);
-        if (vma.kind == Vma::kPrivateAnonymous && b < e) {
-            take_shared(vma, b, e, delta, pieces);
-        }
+    std::vector<Extent> extents;
+    if (tier_best_ == Tier::kShared) {
+        share(request, vmas, extents, held);
+        MemoryHooks::install(*this);
     }
-    for (const Piece& piece : pieces) {
-        if (std::find(backings.begin(), backings.end(), piece.backing) == backings.end()) {
-            backings.push_back(piece.backing);
-            Backing& backing = backings_.at(piece.backing);
-            if (backing.regions++ == 0) {
-                unused_bytes_ -= backing.bytes;
-            }
-        }
-    }
-    if (const int error = place_extents(pieces, mr); error != 0) {
+    if (const int error = place_extents(extents, mr); error != 0) {
         return error;
     }
     if (tier_best_ == Tier::kShared && !is_packet_path(process_.arena)) {
@@ -309,16 +286,15 @@ int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
                                               request.iova + request.length < request.iova))) {
         return EINVAL;
     }
-    const std::lock_guard guard(mutex_);
-    collect_unused();
+    const Guard guard(mutex_);
     MrShared* mr = nullptr;
     index = new_entry(&mr);
     if (index == kNoEntry) {
         return ENOMEM;
     }
-    std::vector<std::uint64_t> backings;
-    if (const int error = build(request, index, backings); error != 0) {
-        drop_backings(backings);
+    Stretches held;
+    if (const int error = build(request, index, held); error != 0) {
+        drop(held, true);
         process_.mr_table.release(index);
         return error;
     }
@@ -328,14 +304,14 @@ int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
     if (mr->ext_end - mr->ext_begin != mr->length) {
         process_.start_helper();
     }
-    used_[index] = std::move(backings);
+    held_[index] = std::move(held);
     account(*mr, 1);
     mr->key.store(rotate_key(index), std::memory_order_release);
     return 0;
 }
 
 int MemoryMap::add_null(std::uint32_t pd, std::uint32_t hca, std::uint32_t& index) {
-    const std::lock_guard guard(mutex_);
+    const Guard guard(mutex_);
     MrShared* mr = nullptr;
     index = new_entry(&mr);
     if (index == kNoEntry) {
@@ -352,7 +328,7 @@ int MemoryMap::add_null(std::uint32_t pd, std::uint32_t hca, std::uint32_t& inde
 
 int MemoryMap::add_device_memory(std::uint32_t pd, std::uint32_t hca, std::uint64_t off,
                                  std::uint64_t length, std::uint32_t access, std::uint32_t& index) {
-    const std::lock_guard guard(mutex_);
+    const Guard guard(mutex_);
     MrShared* mr = nullptr;
     index = new_entry(&mr);
     if (index == kNoEntry) {
@@ -370,7 +346,7 @@ int MemoryMap::add_device_memory(std::uint32_t pd, std::uint32_t hca, std::uint6
 }
 
 int MemoryMap::add_window(std::uint32_t pd, std::uint32_t hca, KeyKind kind, std::uint32_t& index) {
-    const std::lock_guard guard(mutex_);
+    const Guard guard(mutex_);
     MrShared* mr = nullptr;
     index = new_entry(&mr);
     if (index == kNoEntry) {
@@ -387,22 +363,22 @@ int MemoryMap::add_window(std::uint32_t pd, std::uint32_t hca, KeyKind kind, std
 int MemoryMap::change_region(std::uint32_t index, bool translation, const RegionRequest& request,
                              bool change_pd, bool change_access) {
     MrShared& mr = process_.arena.mrs[index];
-    const std::lock_guard guard(mutex_);
+    const Guard guard(mutex_);
     const std::uint32_t key = mr.key.load(std::memory_order_relaxed);
     mr.key.store(0, std::memory_order_release);
     mr.generation.fetch_add(1);
-    wait_grace(process_.arena, process_.owner, nullptr);
+    const bool quiet = wait_grace(process_.arena, process_.owner, nullptr);
     int error = 0;
     if (change_access && !translation && mr.length != UINT64_MAX && mr.rest_tier != Tier::kGpu) {
         std::vector<Vma> vmas;
-        error = read_vmas(process_.arena, page_down(request.va),
-                          page_up(request.va + request.length), vmas)
+        error = swapped_.space().read(page_down(request.va), page_up(request.va + request.length),
+                                      vmas)
                     ? check(request, vmas)
                     : errno;
     }
     if (translation) {
         account(mr, -1);
-        std::vector<std::uint64_t> backings;
+        Stretches held;
         if (mr.extents != 0) {
             process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
             mr.extents = 0;
@@ -410,9 +386,9 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
         if (mr.pieces != 0) {
             remove_peer_pieces(mr);
         }
-        error = build(request, index, backings);
-        drop_backings(used_[index]);
-        used_[index] = std::move(backings);
+        error = build(request, index, held);
+        drop(held_[index], quiet);
+        held_[index] = std::move(held);
         if (error == 0) {
             account(mr, 1);
             if (mr.ext_end - mr.ext_begin != mr.length) {
@@ -436,7 +412,7 @@ int MemoryMap::change_region(std::uint32_t index, bool translation, const Region
 
 void MemoryMap::remove(std::uint32_t index) {
     MrShared& mr = process_.arena.mrs[index];
-    const std::lock_guard guard(mutex_);
+    const Guard guard(mutex_);
     mr.key.store(0, std::memory_order_release);
     mr.generation.fetch_add(1);
     const bool quiet = wait_grace(process_.arena, process_.owner, nullptr);
@@ -449,67 +425,18 @@ void MemoryMap::remove(std::uint32_t index) {
             process_.memory.release(mr.extents_off, mr.extents * sizeof(Extent));
         }
         mr.extents = 0;
-        // A sender stopped in mid-flight may still write: its pages are then never reused.
-        if (const auto used = used_.find(index); used != used_.end()) {
-            if (quiet) {
-                drop_backings(used->second);
-            }
-            used_.erase(used);
+        // A sender stopped in mid-flight may still write: these pages are then never reused.
+        if (const auto held = held_.find(index); held != held_.end()) {
+            drop(held->second, quiet);
+            held_.erase(held);
         }
     }
     process_.mr_table.release(index);
 }
 
-void MemoryMap::drop_backings(const std::vector<std::uint64_t>& backings) {
-    for (const std::uint64_t off : backings) {
-        Backing& backing = backings_.at(off);
-        if (--backing.regions == 0) {
-            unused_bytes_ += backing.bytes;
-        }
-    }
-}
-
-void MemoryMap::collect_unused() {
-    if (unused_bytes_ < kUnusedBytesMax) {
-        return;
-    }
-    std::vector<Vma> vmas;
-    if (!read_vmas(process_.arena, 0, UINT64_MAX, vmas)) {
-        return;
-    }
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> mapped;
-    for (const Vma& vma : vmas) {
-        if (vma.kind == Vma::kArena) {
-            mapped.emplace_back(vma.offset, vma.offset + (vma.end - vma.begin));
-        }
-    }
-    for (auto it = backings_.begin(); it != backings_.end();) {
-        const std::uint64_t begin = it->first;
-        const std::uint64_t end = begin + it->second.bytes;
-        const bool in_use = it->second.regions != 0 ||
-                            std::any_of(mapped.begin(), mapped.end(), [&](const auto& range) {
-                                return range.first < end && begin < range.second;
-                            });
-        if (in_use) {
-            ++it;
-            continue;
-        }
-        process_.memory.release_pages(begin, it->second.bytes);
-        unused_bytes_ -= it->second.bytes;
-        it = backings_.erase(it);
-    }
-}
-
-void MemoryMap::make_private_in_child() {
-    std::vector<Vma> vmas;
-    if (backings_.empty() || !read_vmas(process_.arena, 0, UINT64_MAX, vmas)) {
-        return;
-    }
-    for (const Vma& vma : vmas) {
-        if (vma.kind == Vma::kArena) {
-            mmap(reinterpret_cast<void*>(vma.begin), vma.end - vma.begin, vma.protection,
-                 MAP_PRIVATE | MAP_FIXED, process_.arena.fd, static_cast<off_t>(vma.offset));
-        }
+void MemoryMap::drop(const Stretches& held, bool quiet) {
+    for (const SwappedPages::Name& name : held) {
+        swapped_.drop(name, quiet);
     }
 }
 

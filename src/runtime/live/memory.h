@@ -2,8 +2,8 @@
 #pragma once
 
 // Registered memory of this process: makes it reachable for peers, tier by tier, and keeps the
-// keys. Pages that became arena pages stay so after deregistration: a second registration is then
-// cheap, and they go back to the arena once the program has unmapped them.
+// keys. Pages become arena pages with the first region that lies on them, and private ones again with
+// the last (swapped_pages.h).
 
 #include <cstdint>
 #include <map>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "runtime/live/arena.h"
-#include "runtime/live/remap.h"
 #include "runtime/live/shared_memory.h"
+#include "runtime/live/swapped_pages.h"
 
 namespace softib::live {
 
@@ -47,23 +47,30 @@ class MemoryMap {
     /// Next key of this entry: same index, another variant.
     std::uint32_t rotate_key(std::uint32_t index);
 
-    void lock_for_fork() { mutex_.lock(); }
-    void unlock_after_fork() { mutex_.unlock(); }
-    /// In a forked child: turns the shared pages into private copies-on-write.
-    void make_private_in_child();
+    // Around a fork: the child gets a copy of its own of all memory that is shared here.
+    void before_fork();
+    void after_fork_in_parent();
+    void after_fork_in_child();
 
   private:
-    struct Backing {
-        std::uint64_t bytes;
-        std::uint64_t regions;  ///< Regions that use it.
-    };
-    struct Piece {
-        Extent extent;
-        std::uint64_t backing;
-    };
+    /// Locks the map. An allocator that this thread then calls may call the program's mremap(), and
+    /// with it the map, which is not for it.
+    class Guard {
+      public:
+        explicit Guard(std::mutex& mutex) : guard_(mutex) { inside = true; }
+        ~Guard() { inside = false; }
+        Guard(const Guard&) = delete;
+        Guard& operator=(const Guard&) = delete;
+        static thread_local bool inside;  ///< This thread has it locked.
 
-    int build(const RegionRequest& request, std::uint32_t index,
-              std::vector<std::uint64_t>& backings);
+      private:
+        std::lock_guard<std::mutex> guard_;
+    };
+    using Stretches = std::vector<SwappedPages::Name>;
+
+    int build(const RegionRequest& request, std::uint32_t index, Stretches& held);
+    void share(const RegionRequest& request, const std::vector<Vma>& vmas,
+               std::vector<Extent>& extents, Stretches& held);
     Tier tier_of_rest() const { return tier_best_ == Tier::kHelper ? Tier::kHelper : Tier::kCopy; }
     int build_gpu(const RegionRequest& request, std::uint32_t index);
     void build_mapped(const RegionRequest& request, std::uint32_t index,
@@ -75,21 +82,22 @@ class MemoryMap {
     void forget_peer_pieces(Tier tier, const std::vector<PeerPiece>& pieces);
     bool maybe_gpu(const RegionRequest& request, const std::vector<Vma>& vmas) const;
     int check(const RegionRequest& request, const std::vector<Vma>& vmas) const;
-    bool take_shared(const Vma& vma, std::uint64_t begin, std::uint64_t end, std::uint64_t delta,
-                     std::vector<Piece>& pieces);
-    void add_piece(std::vector<Piece>& pieces, std::uint64_t begin, std::uint64_t end,
-                   std::uint64_t delta, std::uint64_t off);
-    int place_extents(const std::vector<Piece>& pieces, MrShared& mr);
+    int place_extents(const std::vector<Extent>& extents, MrShared& mr);
     void account(const MrShared& mr, std::int64_t sign);
-    void drop_backings(const std::vector<std::uint64_t>& backings);
-    void collect_unused();
+    void drop(const Stretches& held, bool quiet);
     std::uint32_t new_entry(MrShared** mr);
+
+    // --- calls of the program, from the preloaded library (memory_hooks.cc) ---------------------
+    friend struct MemoryHooks;
+    void* remap(std::uint64_t from, std::uint64_t old_size, std::uint64_t new_size, int flags,
+                void* to);
+    bool leave_arena(std::uint64_t begin, std::uint64_t end);
+    void follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64_t to);
 
     Process& process_;
     std::mutex mutex_;
-    std::map<std::uint64_t, Backing> backings_;                 ///< By arena offset.
-    std::map<std::uint32_t, std::vector<std::uint64_t>> used_;  ///< By key table index.
-    std::uint64_t unused_bytes_ = 0;
+    SwappedPages swapped_;
+    std::map<std::uint32_t, Stretches> held_;  ///< By key table index.
     Tier tier_best_ = Tier::kShared;
     SharedExports shared_exports_;
 };

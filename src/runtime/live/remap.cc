@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/live/remap.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
+
+#include "runtime/live/thread.h"
 
 namespace softib::live {
 
@@ -25,8 +23,19 @@ namespace {
 constexpr std::uint64_t kPagemapPresent = std::uint64_t{1} << 63;
 constexpr std::uint64_t kPagemapSwapped = std::uint64_t{1} << 62;
 
-/// UFFD_USER_MODE_ONLY of <linux/userfaultfd.h>, absent from older headers.
+/// Of <linux/userfaultfd.h>, absent from older headers.
 constexpr int kUffdUserModeOnly = 1;
+constexpr std::uint64_t kUffdFeatureShmemWp = std::uint64_t{1} << 12;
+
+constexpr int kReadWrite = PROT_READ | PROT_WRITE;
+
+/// Up to here it costs less to copy a page that is not there than to find out.
+constexpr std::uint64_t kCopyAllBytesMax = 16 * kPageBytes;
+
+/// So much memory a parked mapping may keep, so as not to ask for it again soon. All of it is
+/// written before it is used: less than kCopyAllBytesMax.
+constexpr std::uint64_t kKeepBytesMax = 2 * kPageBytes;
+static_assert(kKeepBytesMax <= kCopyAllBytesMax);
 
 class Fd {
   public:
@@ -44,17 +53,14 @@ class Fd {
     int fd_;
 };
 
-int open_userfaultfd() {
-    // With the privilege, faults from inside system calls of other threads wait as well.
-    int fd = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC));
-    if (fd < 0) {
-        fd = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | kUffdUserModeOnly));
-    }
+int open_with_features(int flags, std::uint64_t features) {
+    const int fd = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | flags));
     if (fd < 0) {
         return -1;
     }
     uffdio_api api{};
     api.api = UFFD_API;
+    api.features = features;
     if (ioctl(fd, UFFDIO_API, &api) != 0) {
         close(fd);
         return -1;
@@ -62,23 +68,22 @@ int open_userfaultfd() {
     return fd;
 }
 
-bool single_threaded() {
-    DIR* tasks = opendir("/proc/self/task");
-    if (tasks == nullptr) {
-        return false;
-    }
-    int entries = 0;
-    while (readdir(tasks) != nullptr) {
-        ++entries;
-    }
-    closedir(tasks);
-    return entries == 3;  // ".", ".." and the one thread
+// All by number: the program may have put something before these calls (a sanitizer, our own
+// preloaded library), which would see a change where for the program there is none.
+
+bool move_mapping(std::uint64_t from, std::uint64_t bytes, int flags, std::uint64_t to) {
+    return syscall(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to) != -1;
+}
+
+void advise(std::uint64_t at, std::uint64_t bytes, int advice) {
+    syscall(SYS_madvise, at, bytes, advice);
 }
 
 /// Copies the pages of the moved-away range that exist; the others read as zero, as arena does.
-bool copy_present_pages(const Arena& arena, const char* from, std::uint64_t bytes,
+void copy_present_pages(const Arena& arena, const char* from, std::uint64_t bytes,
                         std::uint64_t off) {
-    const Fd pagemap(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    const Fd pagemap(bytes <= kCopyAllBytesMax ? -1
+                                               : open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     std::array<std::uint64_t, 512> entries;
     const std::uint64_t pages = bytes / kPageBytes;
     for (std::uint64_t page = 0; page < pages; page += entries.size()) {
@@ -97,121 +102,165 @@ bool copy_present_pages(const Arena& arena, const char* from, std::uint64_t byte
             }
         }
     }
-    return true;
-}
-
-/// One line of /proc/self/maps.
-bool parse_line(const char* line, Vma& vma, std::uint64_t& device, bool& shared,
-                const char** name) {
-    char perms[5] = {};
-    unsigned major_number = 0;
-    unsigned minor_number = 0;
-    int consumed = 0;
-    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
-                    &vma.begin, &vma.end, perms, &vma.offset, &major_number, &minor_number,
-                    &vma.inode, &consumed) < 7) {
-        return false;
-    }
-    device = makedev(major_number, minor_number);
-    vma.protection = (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
-                     (perms[2] == 'x' ? PROT_EXEC : 0);
-    shared = perms[3] == 's';
-    *name = line + consumed;
-    return true;
-}
-
-bool is_plain_anonymous(const char* name) {
-    return *name == '\0' || std::strncmp(name, "[heap]", 6) == 0 ||
-           std::strncmp(name, "[anon", 5) == 0;
-}
-
-/// Memory in the kernel's own file system for it that no descriptor of the program leads to: unlike
-/// that of a memfd, which lies there as well.
-bool is_shared_anonymous(const char* name) {
-    return std::strncmp(name, "/dev/zero (deleted)", 19) == 0 ||
-           std::strncmp(name, "/SYSV", 5) == 0;
 }
 
 }  // namespace
 
-bool read_vmas(const Arena& arena, std::uint64_t begin, std::uint64_t end, std::vector<Vma>& out) {
-    out.clear();
+bool program_is_alone() {
     struct stat st{};
-    if (fstat(arena.fd, &st) != 0) {
-        return false;
-    }
-    std::FILE* file = std::fopen("/proc/self/maps", "re");
-    if (file == nullptr) {
-        return false;
-    }
-    // A stack moved while its thread runs on it would fault on itself.
-    const auto stack_pointer = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    char line[512];
-    while (std::fgets(line, sizeof line, file) != nullptr) {
-        line[std::strcspn(line, "\n")] = '\0';
-        Vma vma{};
-        std::uint64_t device = 0;
-        bool shared = false;
-        const char* name = "";
-        if (!parse_line(line, vma, device, shared, &name) || vma.end <= begin) {
-            continue;
-        }
-        if (vma.begin >= end) {
-            break;
-        }
-        if (vma.begin == reinterpret_cast<std::uintptr_t>(arena.base)) {
-            continue;
-        }
-        vma.kind = Vma::kOther;
-        if (shared && vma.inode == st.st_ino && device == st.st_dev) {
-            vma.kind = Vma::kArena;
-        } else if (shared && device == st.st_dev && is_shared_anonymous(name)) {
-            vma.kind = Vma::kSharedAnonymous;
-        } else if (!shared && vma.inode == 0 && is_plain_anonymous(name) &&
-                   !(vma.begin <= stack_pointer && stack_pointer < vma.end)) {
-            vma.kind = Vma::kPrivateAnonymous;
-        }
-        out.push_back(vma);
-    }
-    std::fclose(file);
-    return true;
+    // A link for each thread, besides the two that every directory has.
+    return stat("/proc/self/task", &st) == 0 && st.st_nlink <= 3 + own_threads();
 }
 
-bool share_pages(const Arena& arena, std::uint64_t begin, std::uint64_t bytes, int protection,
-                 std::uint64_t off) {
-    auto* at = reinterpret_cast<char*>(begin);
-    const Fd uffd(open_userfaultfd());
-    if (uffd.get() >= 0) {
-        uffdio_register range{};
-        range.range = {begin, bytes};
-        range.mode = UFFDIO_REGISTER_MODE_MISSING;
-        if (ioctl(uffd.get(), UFFDIO_REGISTER, &range) != 0) {
+bool PageMover::open_uffd() {
+    if (uffd_ >= 0) {
+        return true;
+    }
+    tried_ = true;
+    // With the privilege, faults from inside system calls of other threads wait as well.
+    for (const auto& [flags, hold] :
+         {std::pair{0, Hold::kAll}, std::pair{kUffdUserModeOnly, Hold::kUserOnly}}) {
+        for (const std::uint64_t features : {kUffdFeatureShmemWp, std::uint64_t{0}}) {
+            uffd_ = open_with_features(flags, features);
+            if (uffd_ >= 0) {
+                hold_ = hold;
+                can_return_ = features != 0;
+                return true;
+            }
+        }
+    }
+    hold_ = Hold::kNobody;
+    can_return_ = false;
+    return false;
+}
+
+PageMover::Hold PageMover::hold() {
+    if (!tried_) {
+        open_uffd();
+    }
+    return hold_;
+}
+
+bool PageMover::can_return() {
+    return hold() != Hold::kNobody && can_return_;
+}
+
+/// A program may have closed our descriptor, and have got its number for something else.
+bool PageMover::control(unsigned long request, void* argument) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        if (!open_uffd()) {
             return false;
         }
-    } else if (!single_threaded()) {
-        return false;
+        if (ioctl(uffd_, request, argument) == 0) {
+            return true;
+        }
+        if (errno != EBADF && errno != ENOTTY) {
+            return false;
+        }
+        uffd_ = -1;
+    }
+    return false;
+}
+
+bool PageMover::share(Range& range, int protection) {
+    const bool held = hold() != Hold::kNobody;
+    if (held) {
+        uffdio_register watched{};
+        watched.range = {range.va, range.bytes};
+        watched.mode = UFFDIO_REGISTER_MODE_MISSING;
+        if (!control(UFFDIO_REGISTER, &watched)) {
+            return false;
+        }
     }
     // From here to the mmap below nobody may touch the range but the kernel: not even an
     // allocation, whose memory could lie in it.
-    void* moved = mremap(at, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, nullptr);
-    bool ok = moved != MAP_FAILED;
+    const long moved =
+        range.parked != 0
+            ? syscall(SYS_mremap, range.va, range.bytes, range.bytes,
+                      MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, range.parked)
+            : syscall(SYS_mremap, range.va, range.bytes, range.bytes,
+                      MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0);
+    bool ok = moved != -1;
     if (ok) {
-        copy_present_pages(arena, static_cast<const char*>(moved), bytes, off);
-        // By system call: a sanitizer's mmap() counts as a write to pages that other threads use.
-        if (syscall(SYS_mmap, at, bytes, protection, MAP_SHARED | MAP_FIXED, arena.fd, off) == -1) {
-            // Put the pages back where they were; the range holds nothing else yet.
-            mremap(moved, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at);
-            ok = false;
+        const auto at = static_cast<std::uint64_t>(moved);
+        copy_present_pages(arena_, reinterpret_cast<const char*>(at), range.bytes, range.off);
+        ok = syscall(SYS_mmap, range.va, range.bytes, protection, MAP_SHARED | MAP_FIXED, arena_.fd,
+                     range.off) != -1;
+        if (ok) {
+            range.parked = at;
+            if (range.bytes > kKeepBytesMax) {
+                advise(at, range.bytes, MADV_DONTNEED);
+            }
+            if (protection != kReadWrite) {
+                syscall(SYS_mprotect, at, range.bytes, kReadWrite);
+            }
         } else {
-            munmap(moved, bytes);
+            // Put the pages back where they were; the range holds nothing else yet.
+            move_mapping(at, range.bytes, 0, range.va);
         }
     }
-    if (uffd.get() >= 0) {
-        uffdio_range range{begin, bytes};
+    if (held) {
+        uffdio_range woken{range.va, range.bytes};
         if (!ok) {
-            ioctl(uffd.get(), UFFDIO_UNREGISTER, &range);
+            ioctl(uffd_, UFFDIO_UNREGISTER, &woken);
         }
-        ioctl(uffd.get(), UFFDIO_WAKE, &range);
+        ioctl(uffd_, UFFDIO_WAKE, &woken);
+    }
+    return ok;
+}
+
+void PageMover::fill_parked(const Range& range) const {
+    auto* const to = reinterpret_cast<char*>(range.parked);
+    const std::uint64_t end = range.off + range.bytes;
+    for (std::uint64_t at = range.off; at < end;) {
+        std::uint64_t data = at;
+        std::uint64_t hole = end;
+        if (range.bytes > kCopyAllBytesMax) {
+            const off_t found = lseek(arena_.fd, static_cast<off_t>(at), SEEK_DATA);
+            if (found < 0 || static_cast<std::uint64_t>(found) >= end) {
+                break;
+            }
+            data = static_cast<std::uint64_t>(found);
+            hole = std::min(end, static_cast<std::uint64_t>(lseek(arena_.fd, found, SEEK_HOLE)));
+        }
+        std::memcpy(to + (data - range.off), arena_.base + data, hole - data);
+        at = hole;
+    }
+}
+
+bool PageMover::give_back(const Range& range, int protection) {
+    const bool held = can_return();
+    uffdio_range place{range.va, range.bytes};
+    if (held) {
+        uffdio_register watched{};
+        watched.range = place;
+        watched.mode = UFFDIO_REGISTER_MODE_WP;
+        uffdio_writeprotect protect{};
+        protect.range = place;
+        protect.mode = UFFDIO_WRITEPROTECT_MODE_WP;
+        if (!control(UFFDIO_REGISTER, &watched) ||
+            ioctl(uffd_, UFFDIO_WRITEPROTECT, &protect) != 0) {
+            ioctl(uffd_, UFFDIO_UNREGISTER, &place);
+            return false;
+        }
+    }
+    fill_parked(range);
+    if (protection != kReadWrite) {
+        syscall(SYS_mprotect, range.parked, range.bytes, protection);
+    }
+    const bool ok = move_mapping(range.parked, range.bytes, 0, range.va);
+    if (!ok) {
+        syscall(SYS_mprotect, range.parked, range.bytes, kReadWrite);
+        advise(range.parked, range.bytes, MADV_DONTNEED);
+    }
+    if (held) {
+        if (!ok) {
+            uffdio_writeprotect protect{};
+            protect.range = place;
+            ioctl(uffd_, UFFDIO_WRITEPROTECT, &protect);
+            ioctl(uffd_, UFFDIO_UNREGISTER, &place);
+        }
+        ioctl(uffd_, UFFDIO_WAKE, &place);
     }
     return ok;
 }

@@ -1,35 +1,67 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Memory tier 1: private pages of the program become pages of the arena, under its feet, while its
-// other threads go on writing to them. The pages are first moved away (mremap DONTUNMAP), which
-// makes every access fault into userfaultfd and wait; then copied to the arena; then the arena is
-// mapped in their place and the waiters are woken. No write is lost.
+// Memory tier 1: private pages of the program become pages of the arena, and private pages again,
+// under its feet, while its other threads go on using them. No write is lost in either direction.
+//
+// There: the pages are moved away to a place of ours (mremap DONTUNMAP), which makes every access
+// fault into userfaultfd and wait; then they are copied to the arena; then the arena is mapped where
+// they were, and the waiting threads are woken. The emptied private mapping stays parked.
+// Back: the arena's pages are write-protected (userfaultfd again), copied to the parked mapping, and
+// that is moved to where it came from, in one step. It is the program's own old mapping: it melts
+// together with its neighbours, and nothing tells that it was away.
 
 #include <cstdint>
-#include <vector>
 
 #include "runtime/live/arena.h"
 
 namespace softib::live {
 
-struct Vma {
-    enum Kind : std::uint8_t { kPrivateAnonymous, kArena, kSharedAnonymous, kOther };
-    std::uint64_t begin;
-    std::uint64_t end;
-    std::uint64_t offset;  ///< What `begin` maps: of the arena, or of the file behind it.
-    std::uint64_t inode;   ///< Of that file.
-    int protection;        ///< PROT_*
-    Kind kind;
+/// Not for two threads at a time. Allocates no memory.
+class PageMover {
+  public:
+    explicit PageMover(const Arena& arena) : arena_(arena) {}
+
+    /// Who waits when it touches pages on their way.
+    enum class Hold : std::uint8_t {
+        kAll,        ///< Everybody: threads of the program, and their system calls.
+        kUserOnly,   ///< Threads. A system call that touches such a page fails with EFAULT.
+        kNobody,
+    };
+    Hold hold();
+    /// Whether pages can be brought back while other threads run (Linux 5.19).
+    bool can_return();
+
+    struct Range {
+        std::uint64_t va;      ///< Whole pages of the program, inside one mapping,
+        std::uint64_t bytes;   ///< so many bytes.
+        std::uint64_t off;     ///< Their place in the arena.
+        std::uint64_t parked;  ///< Their private mapping. 0 before share(): the kernel chooses it.
+    };
+
+    /// Private pages become those of the arena, which are fresh there. False: nothing was changed.
+    bool share(Range& range, int protection);
+    /// And private again. False: nothing was changed.
+    bool give_back(const Range& range, int protection);
+
+    /// Copies the arena's pages to the parked mapping; those that do not exist read as zero.
+    void fill_parked(const Range& range) const;
+
+    /// In a forked child: the open file is about its parent.
+    void forget() { uffd_ = -1; }
+
+  private:
+    bool open_uffd();
+    bool control(unsigned long request, void* argument);
+
+    const Arena& arena_;
+    int uffd_ = -1;
+    Hold hold_ = Hold::kNobody;
+    bool can_return_ = false;
+    bool tried_ = false;
 };
 
-/// The mappings of this process that meet [begin, end), in order. The arena's own whole mapping is
-/// left out. False and errno when /proc cannot be read.
-bool read_vmas(const Arena& arena, std::uint64_t begin, std::uint64_t end, std::vector<Vma>& out);
-
-/// Replaces [begin, begin + bytes), whole pages inside one private anonymous mapping, by arena
-/// memory at `off` (fresh, zero) with the same contents. False: nothing was changed.
-bool share_pages(const Arena& arena, std::uint64_t begin, std::uint64_t bytes, int protection,
-                 std::uint64_t off);
+/// Whether this thread is the only one of the program; threads of softib's own do not count.
+bool program_is_alone();
 
 }  // namespace softib::live

@@ -93,7 +93,7 @@ bool by_kernel(Process& process, const MrShared& mr, bool write, std::uint64_t v
         const int error = in_pieces(process, length, [&](std::uint64_t begin, std::uint64_t end) {
             const iovec local{data + begin, end - begin};
             const iovec remote{reinterpret_cast<void*>(va + begin), end - begin};
-            return copy_by_system(slot, end - begin, [&] {
+            return copy_by_system(*process.slot, slot, end - begin, [&] {
                 return write ? process_vm_writev(pid, &local, 1, &remote, 1, 0)
                              : process_vm_readv(pid, &local, 1, &remote, 1, 0);
             });

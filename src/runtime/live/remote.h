@@ -97,13 +97,18 @@ inline bool remote_read(Process& process, const Arena& arena, const MrShared& mr
     return remote_read_slow(process, mr, addr, to, length, to_gpu);
 }
 
-/// Runs a copy by system call, again where the owner was swapping the pages under it: without the
-/// right to handle faults of the kernel, the kernel finds nothing there meanwhile. 0 or errno.
+/// Runs a copy by system call between this process's memory and the owner's, again where one of the
+/// two was swapping the pages under it: without the right to handle faults of the kernel, the kernel
+/// finds nothing there meanwhile. 0 or errno.
 template <typename Fn>
-int copy_by_system(const ProcSlot& owner, std::uint64_t length, Fn&& copy) {
+int copy_by_system(const ProcSlot& self, const ProcSlot& owner, std::uint64_t length, Fn&& copy) {
     constexpr std::uint32_t kTriesMax = 1'000'000;  // Its owner may have died half-way.
+    const auto moving = [](const ProcSlot& slot, std::uint32_t before) {
+        return before % 2 != 0 || slot.page_swaps.load(std::memory_order_seq_cst) != before;
+    };
     for (std::uint32_t i = 0;; ++i) {
-        const std::uint32_t swaps = owner.page_swaps.load(std::memory_order_seq_cst);
+        const std::uint32_t owners = owner.page_swaps.load(std::memory_order_seq_cst);
+        const std::uint32_t ours = self.page_swaps.load(std::memory_order_seq_cst);
         const auto moved = copy();
         if (moved == static_cast<ssize_t>(length)) {
             return 0;
@@ -111,8 +116,7 @@ int copy_by_system(const ProcSlot& owner, std::uint64_t length, Fn&& copy) {
         if (moved < 0 && errno != EFAULT) {
             return errno;
         }
-        if (i == kTriesMax ||
-            (swaps % 2 == 0 && owner.page_swaps.load(std::memory_order_seq_cst) == swaps)) {
+        if (i == kTriesMax || (!moving(owner, owners) && !moving(self, ours))) {
             return EFAULT;
         }
         sched_yield();

@@ -101,7 +101,7 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
 int copy_self(const Process& process, void* to, const void* from, std::uint64_t length) {
     iovec local{to, length};
     iovec remote{const_cast<void*>(from), length};
-    const int error = copy_by_system(*process.slot, length, [&] {
+    const int error = copy_by_system(*process.slot, *process.slot, length, [&] {
         // By number: a sanitizer's wrapper misses the order between our threads and the peer.
         return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
     });

@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
+#include "runtime/live/address_space.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/mappings.h"
-#include "runtime/live/remap.h"
 
 namespace softib::live {
 

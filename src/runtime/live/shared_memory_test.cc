@@ -39,7 +39,7 @@ struct SharedMemory : testing::Test {
 
     std::vector<Vma> vmas(const char* at, std::uint64_t bytes) {
         std::vector<Vma> found;
-        EXPECT_TRUE(read_vmas(fabric.arena, number(at), number(at) + bytes, found));
+        EXPECT_TRUE(AddressSpace(fabric.arena).read(number(at), number(at) + bytes, found));
         return found;
     }
     std::vector<PeerPiece> added(const char* at, std::uint64_t bytes) {

@@ -8,7 +8,37 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <new>
+
 namespace softib::live {
+
+namespace {
+
+std::atomic<std::uint32_t> g_own_threads{0};
+
+struct Start {
+    void* (*main)(void*);
+    void* argument;
+};
+
+void* count_and_run(void* given) {
+    const Start start = *static_cast<Start*>(given);
+    delete static_cast<Start*>(given);
+    g_own_threads.fetch_add(1);
+    void* const result = start.main(start.argument);
+    g_own_threads.fetch_sub(1);
+    return result;
+}
+
+}  // namespace
+
+std::uint32_t own_threads() {
+    return g_own_threads.load();
+}
+
+void forget_own_threads() {
+    g_own_threads.store(0);
+}
 
 bool start_thread(const char* name, void* (*main)(void*), void* argument) {
     sigset_t all;
@@ -20,9 +50,13 @@ bool start_thread(const char* name, void* (*main)(void*), void* argument) {
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, 256 * 1024);
     pthread_t thread;
-    const bool started = pthread_create(&thread, &attr, main, argument) == 0;
+    auto* const start = new (std::nothrow) Start{main, argument};
+    const bool started =
+        start != nullptr && pthread_create(&thread, &attr, count_and_run, start) == 0;
     if (started) {
         pthread_setname_np(thread, name);
+    } else {
+        delete start;
     }
     pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &old, nullptr);

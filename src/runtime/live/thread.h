@@ -11,6 +11,11 @@ namespace softib::live {
 /// Starts a thread that nobody joins and that takes no signals: those are the program's business.
 bool start_thread(const char* name, void* (*main)(void*), void* argument);
 
+/// How many of them run now.
+std::uint32_t own_threads();
+/// In a forked child, which has none of them.
+void forget_own_threads();
+
 /// Sleeps while the word has this value, at most so long; 0: for good.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t timeout_ns);
 /// Wakes all that sleep on it, in other processes too.

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Keeps the program's system calls away from memory whose pages are on the move. For an ordinary
+// user a thread that touches such a page waits, but a system call would fail with EFAULT. So each
+// call that moves data says which memory it is for while it runs, and does not start on memory that
+// is closed; libibverbs closes a range only when no call is under way there (memory_calls.h).
+//
+// A call pays two plain stores and a load. Whoever closes pays for the order between them, with a
+// barrier on all threads (membarrier).
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace softib::fs {
+
+class IoPass {
+  public:
+    IoPass(const void* memory, std::size_t length) {
+        enter(reinterpret_cast<std::uintptr_t>(memory), length);
+    }
+    IoPass(const iovec* pieces, std::size_t count) {
+        std::uint64_t begin = UINT64_MAX;
+        std::uint64_t end = 0;
+        add(pieces, count, begin, end);
+        enter(begin, end > begin ? end - begin : 0);
+    }
+    IoPass(std::uint64_t begin, std::uint64_t end) { enter(begin, end > begin ? end - begin : 0); }
+    ~IoPass() { leave(); }
+    IoPass(const IoPass&) = delete;
+    IoPass& operator=(const IoPass&) = delete;
+
+    /// Widens [begin, end) to what the pieces name.
+    static void add(const iovec* pieces, std::size_t count, std::uint64_t& begin,
+                    std::uint64_t& end) {
+        for (std::size_t i = 0; pieces != nullptr && i < count; ++i) {
+            const auto at = reinterpret_cast<std::uintptr_t>(pieces[i].iov_base);
+            if (pieces[i].iov_len != 0) {
+                begin = begin < at ? begin : at;
+                end = end > at + pieces[i].iov_len ? end : at + pieces[i].iov_len;
+            }
+        }
+    }
+
+  private:
+    void enter(std::uint64_t begin, std::uint64_t length);
+    void leave();
+
+    void* record_ = nullptr;  ///< This thread's; nullptr: the call names no memory.
+};
+
+}  // namespace softib::fs

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/live/memory_hooks.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+#include "runtime/live/client.h"
+#include "runtime/live/grace.h"
+#include "runtime/live/memory.h"
+#include "runtime/live/memory_calls.h"
+
+namespace softib::live {
+
+namespace {
+
+std::atomic<MemoryMap*> g_map{nullptr};
+
+void set_calls(const MemoryCalls* calls) {
+    static auto* const set = reinterpret_cast<SetMemoryCalls*>(dlsym(RTLD_DEFAULT, kSetMemoryCalls));
+    if (set != nullptr) {
+        set(calls);
+    }
+}
+
+void* remap_really(std::uint64_t from, std::uint64_t old_size, std::uint64_t new_size, int flags,
+                   void* to) {
+    return reinterpret_cast<void*>(syscall(SYS_mremap, from, old_size, new_size, flags, to));
+}
+
+}  // namespace
+
+thread_local bool MemoryMap::Guard::inside = false;
+
+int MemoryHooks::madvise(void* at, std::size_t length, int advice) {
+    MemoryMap* const map = g_map.load(std::memory_order_acquire);
+    const auto begin = reinterpret_cast<std::uintptr_t>(at);
+    if (map == nullptr || begin % kPageBytes != 0 || begin + length < begin) {
+        return static_cast<int>(syscall(SYS_madvise, at, length, advice));
+    }
+    return map->swapped_.advise(begin, length, advice);
+}
+
+void* MemoryHooks::mremap(void* from, std::size_t old_size, std::size_t new_size, int flags,
+                          void* to) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(from);
+    MemoryMap* const map = g_map.load(std::memory_order_acquire);
+    if (map == nullptr || MemoryMap::Guard::inside) {
+        return remap_really(begin, old_size, new_size, flags, to);
+    }
+    return map->remap(begin, old_size, new_size, flags, to);
+}
+
+void MemoryHooks::install(MemoryMap& map) {
+    if (g_map.load(std::memory_order_relaxed) == &map) {
+        return;
+    }
+    static constexpr MemoryCalls kCalls{.madvise = madvise,
+                                        .mremap = mremap,
+                                        .before_fork = ForkHandlers::prepare,
+                                        .after_fork_in_parent = ForkHandlers::parent,
+                                        .after_fork_in_child = ForkHandlers::child};
+    g_map.store(&map, std::memory_order_release);
+    set_calls(&kCalls);
+}
+
+void MemoryHooks::remove() {
+    g_map.store(nullptr, std::memory_order_release);
+    set_calls(nullptr);
+}
+
+/// The program is about to move memory: what of it is arena memory becomes private again, and
+/// regions on it are reached by address. Else more than its own part of the arena could come into
+/// sight where it grows.
+bool MemoryMap::leave_arena(std::uint64_t begin, std::uint64_t end) {
+    const Stretches met = swapped_.meeting(begin, end);
+    if (met.empty()) {
+        return true;
+    }
+    for (auto& [index, held] : held_) {
+        const bool concerned = std::any_of(held.begin(), held.end(), [&](const auto& name) {
+            return std::find(met.begin(), met.end(), name) != met.end();
+        });
+        if (!concerned) {
+            continue;
+        }
+        MrShared& mr = process_.arena.mrs[index];
+        account(mr, -1);
+        std::atomic_ref(mr.ext_end).store(0, std::memory_order_relaxed);
+        std::atomic_ref(mr.extents).store(0, std::memory_order_relaxed);
+        account(mr, 1);
+        process_.start_helper();
+    }
+    if (!wait_grace(process_.arena, process_.owner, nullptr)) {
+        return false;
+    }
+    bool all = true;
+    for (auto& [index, held] : held_) {
+        // Other stretches of the same regions are not used any more either: they stay until the
+        // region ends.
+        std::erase_if(held, [&](const auto& name) {
+            return std::find(met.begin(), met.end(), name) != met.end();
+        });
+    }
+    for (const SwappedPages::Name& name : met) {
+        all &= swapped_.take_away(name);
+    }
+    return all;
+}
+
+/// Regions that lie whole in what was moved go along, as those of an HCA do, which knows pages.
+void MemoryMap::follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64_t to) {
+    for (const auto& [index, held] : held_) {
+        MrShared& mr = process_.arena.mrs[index];
+        const std::uint64_t va = mr.iova + mr.va_delta;
+        if (mr.ext_end == 0 && va >= from && va + mr.length <= from + bytes) {
+            std::atomic_ref(mr.va_delta).store(mr.va_delta + (to - from), std::memory_order_relaxed);
+        }
+    }
+}
+
+void* MemoryMap::remap(std::uint64_t from, std::uint64_t old_size, std::uint64_t new_size, int flags,
+                       void* to) {
+    const Guard guard(mutex_);
+    const std::uint64_t bytes = (old_size + kPageBytes - 1) & ~(kPageBytes - 1);
+    if (from % kPageBytes != 0 || from + bytes < from || old_size == 0) {
+        return remap_really(from, old_size, new_size, flags, to);
+    }
+    if (!leave_arena(from, from + bytes) && new_size > old_size) {
+        errno = EAGAIN;
+        return MAP_FAILED;
+    }
+    void* const result = remap_really(from, old_size, new_size, flags, to);
+    if (result != MAP_FAILED) {
+        follow_move(from, std::min<std::uint64_t>(bytes, new_size),
+                    reinterpret_cast<std::uintptr_t>(result));
+    }
+    return result;
+}
+
+void MemoryMap::before_fork() {
+    mutex_.lock();
+    swapped_.before_fork();
+}
+
+void MemoryMap::after_fork_in_parent() {
+    swapped_.after_fork_in_parent();
+    mutex_.unlock();
+}
+
+void MemoryMap::after_fork_in_child() {
+    MemoryHooks::remove();
+    swapped_.after_fork_in_child();
+    mutex_.unlock();
+}
+
+}  // namespace softib::live
