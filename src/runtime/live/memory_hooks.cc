@@ -12,6 +12,7 @@
 
 #include "runtime/live/client.h"
 #include "runtime/live/grace.h"
+#include "runtime/live/kernel_call.h"
 #include "runtime/live/memory.h"
 #include "runtime/live/memory_calls.h"
 
@@ -30,7 +31,7 @@ void set_calls(const MemoryCalls* calls) {
 
 void* remap_really(std::uint64_t from, std::uint64_t old_size, std::uint64_t new_size, int flags,
                    void* to) {
-    return reinterpret_cast<void*>(syscall(SYS_mremap, from, old_size, new_size, flags, to));
+    return reinterpret_cast<void*>(kernel_call(SYS_mremap, from, old_size, new_size, flags, to));
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ int MemoryHooks::madvise(void* at, std::size_t length, int advice) {
     MemoryMap* const map = g_map.load(std::memory_order_acquire);
     const auto begin = reinterpret_cast<std::uintptr_t>(at);
     if (map == nullptr || begin % kPageBytes != 0 || begin + length < begin) {
-        return static_cast<int>(syscall(SYS_madvise, at, length, advice));
+        return static_cast<int>(kernel_call(SYS_madvise, at, length, advice));
     }
     return map->swapped_.advise(begin, length, advice);
 }

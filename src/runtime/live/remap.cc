@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/live/kernel_call.h"
 #include "runtime/live/thread.h"
 
 namespace softib::live {
@@ -72,11 +73,11 @@ int open_with_features(int flags, std::uint64_t features) {
 // preloaded library), which would see a change where for the program there is none.
 
 bool move_mapping(std::uint64_t from, std::uint64_t bytes, int flags, std::uint64_t to) {
-    return syscall(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to) != -1;
+    return kernel_call(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to) != -1;
 }
 
 void advise(std::uint64_t at, std::uint64_t bytes, int advice) {
-    syscall(SYS_madvise, at, bytes, advice);
+    kernel_call(SYS_madvise, at, bytes, advice);
 }
 
 /// Copies the pages of the moved-away range that exist; the others read as zero, as arena does.
@@ -176,15 +177,15 @@ bool PageMover::share(Range& range, int protection) {
     // allocation, whose memory could lie in it.
     const long moved =
         range.parked != 0
-            ? syscall(SYS_mremap, range.va, range.bytes, range.bytes,
+            ? kernel_call(SYS_mremap, range.va, range.bytes, range.bytes,
                       MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, range.parked)
-            : syscall(SYS_mremap, range.va, range.bytes, range.bytes,
+            : kernel_call(SYS_mremap, range.va, range.bytes, range.bytes,
                       MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0);
     bool ok = moved != -1;
     if (ok) {
         const auto at = static_cast<std::uint64_t>(moved);
         copy_present_pages(arena_, reinterpret_cast<const char*>(at), range.bytes, range.off);
-        ok = syscall(SYS_mmap, range.va, range.bytes, protection, MAP_SHARED | MAP_FIXED, arena_.fd,
+        ok = kernel_call(SYS_mmap, range.va, range.bytes, protection, MAP_SHARED | MAP_FIXED, arena_.fd,
                      range.off) != -1;
         if (ok) {
             range.parked = at;
@@ -192,7 +193,7 @@ bool PageMover::share(Range& range, int protection) {
                 advise(at, range.bytes, MADV_DONTNEED);
             }
             if (protection != kReadWrite) {
-                syscall(SYS_mprotect, at, range.bytes, kReadWrite);
+                kernel_call(SYS_mprotect, at, range.bytes, kReadWrite);
             }
         } else {
             // Put the pages back where they were; the range holds nothing else yet.
@@ -246,11 +247,11 @@ bool PageMover::give_back(const Range& range, int protection) {
     }
     fill_parked(range);
     if (protection != kReadWrite) {
-        syscall(SYS_mprotect, range.parked, range.bytes, protection);
+        kernel_call(SYS_mprotect, range.parked, range.bytes, protection);
     }
     const bool ok = move_mapping(range.parked, range.bytes, 0, range.va);
     if (!ok) {
-        syscall(SYS_mprotect, range.parked, range.bytes, kReadWrite);
+        kernel_call(SYS_mprotect, range.parked, range.bytes, kReadWrite);
         advise(range.parked, range.bytes, MADV_DONTNEED);
     }
     if (held) {

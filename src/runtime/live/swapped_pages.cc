@@ -15,6 +15,7 @@
 
 #include "core/base/check.h"
 #include "runtime/live/client.h"
+#include "runtime/live/kernel_call.h"
 
 namespace softib::live {
 
@@ -43,7 +44,7 @@ std::uint64_t page_up(std::uint64_t at) {
 
 /// By number: what the program put before madvise() is not for us.
 int advise_really(std::uint64_t begin, std::uint64_t end, int advice) {
-    return static_cast<int>(syscall(SYS_madvise, begin, end - begin, advice));
+    return static_cast<int>(kernel_call(SYS_madvise, begin, end - begin, advice));
 }
 
 struct Gate {
@@ -137,7 +138,7 @@ void SwappedPages::forget_stale(std::uint64_t begin, std::uint64_t end) {
         erase(*stretch);
         if (copy.holders == 0) {
             waiting_ -= copy.stuck ? 0 : 1;
-            syscall(SYS_munmap, copy.range.parked, copy.range.bytes);
+            kernel_call(SYS_munmap, copy.range.parked, copy.range.bytes);
             retire(copy);
         } else {
             lost_.push_back(copy);
@@ -187,7 +188,7 @@ bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
     PageMover::Range& range = stretch.range;
     const std::uint64_t wanted = range.bytes;
     if (wanted > kStepBytes) {
-        const long place = syscall(SYS_mmap, nullptr, wanted, PROT_NONE,
+        const long place = kernel_call(SYS_mmap, 0, wanted, PROT_NONE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (place == -1) {
             return false;
@@ -210,7 +211,7 @@ bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
         range.bytes += step.bytes;
     }
     if (wanted > kStepBytes && range.bytes != wanted) {
-        syscall(SYS_munmap, range.parked + range.bytes, wanted - range.bytes);
+        kernel_call(SYS_munmap, range.parked + range.bytes, wanted - range.bytes);
     }
     return range.bytes != 0;
 }
@@ -221,7 +222,7 @@ std::optional<SwappedPages::Part> SwappedPages::share(const Vma& vma, std::uint6
     collect_orphans();
     if (stretches_ == nullptr) {
         count_max_ = space_.is_quick() ? kStretchesMax : kStretchesMaxByText;
-        const long memory = syscall(SYS_mmap, nullptr, count_max_ * sizeof(Stretch),
+        const long memory = kernel_call(SYS_mmap, 0, count_max_ * sizeof(Stretch),
                                     PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == -1) {
             return std::nullopt;
@@ -329,7 +330,7 @@ bool SwappedPages::give_back_locked(Stretch& stretch) {
             gone = std::min(vma.end, end) - range.va;
         }
         if (gone != 0) {
-            syscall(SYS_munmap, range.parked, gone);
+            kernel_call(SYS_munmap, range.parked, gone);
             stretch.elsewhere = true;
             advance(gone);
             continue;
@@ -502,8 +503,8 @@ void SwappedPages::after_fork_in_child() {
             if (vma.kind != Vma::kArena || vma.offset + (first - vma.begin) != range.off + delta) {
                 continue;
             }
-            syscall(SYS_mprotect, range.parked + delta, bytes, vma.protection);
-            syscall(SYS_mremap, range.parked + delta, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+            kernel_call(SYS_mprotect, range.parked + delta, bytes, vma.protection);
+            kernel_call(SYS_mremap, range.parked + delta, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
                     first);
         }
     }
