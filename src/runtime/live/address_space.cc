@@ -59,7 +59,6 @@ bool is_shared_anonymous(const char* name) {
 
 struct AddressSpace::Found {
     Vma vma{};
-    std::uint64_t device = 0;
     bool shared = false;
     char name[256] = {};
 };
@@ -79,7 +78,7 @@ bool parse_line(const char* line, Found& found) {
                     &vma.inode, &consumed) < 7) {
         return false;
     }
-    found.device = makedev(major_number, minor_number);
+    found.vma.device = makedev(major_number, minor_number);
     vma.protection = (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
                      (perms[2] == 'x' ? PROT_EXEC : 0);
     found.shared = perms[3] == 's';
@@ -125,12 +124,12 @@ bool AddressSpace::query(std::uint64_t at, Found& found) {
             found.vma = {.begin = query.vma_start,
                          .end = query.vma_end,
                          .offset = query.vma_offset,
+                         .device = makedev(query.dev_major, query.dev_minor),
                          .inode = query.inode,
                          .protection = ((query.vma_flags & kReadable) != 0 ? PROT_READ : 0) |
                                        ((query.vma_flags & kWritable) != 0 ? PROT_WRITE : 0) |
                                        ((query.vma_flags & kExecutable) != 0 ? PROT_EXEC : 0),
                          .kind = Vma::kOther};
-            found.device = makedev(query.dev_major, query.dev_minor);
             found.shared = (query.vma_flags & kShared) != 0;
             return true;
         }
@@ -156,10 +155,12 @@ bool AddressSpace::accept(const Found& found, Vma& out) const {
     const auto stack_pointer = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     out = found.vma;
     out.kind = Vma::kOther;
-    if (found.shared && out.inode == arena_inode_ && found.device == arena_device_) {
+    if (found.shared && out.inode == arena_inode_ && out.device == arena_device_) {
         out.kind = Vma::kArena;
-    } else if (found.shared && found.device == arena_device_ && is_shared_anonymous(found.name)) {
+    } else if (found.shared && out.device == arena_device_ && is_shared_anonymous(found.name)) {
         out.kind = Vma::kSharedAnonymous;
+    } else if (found.shared && out.inode != 0) {
+        out.kind = Vma::kSharedFile;
     } else if (!found.shared && out.inode == 0 && is_plain_anonymous(found.name) &&
                !(out.begin <= stack_pointer && stack_pointer < out.end)) {
         out.kind = Vma::kPrivateAnonymous;
@@ -169,7 +170,8 @@ bool AddressSpace::accept(const Found& found, Vma& out) const {
 
 /// Calls `take` for each mapping that meets [begin, end), until it says false.
 template <typename Take>
-bool AddressSpace::walk_text(std::uint64_t begin, std::uint64_t end, Take&& take) const {
+bool AddressSpace::walk_text(std::uint64_t begin, std::uint64_t end, Take&& take,
+                             Found* last) const {
     const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         return false;
@@ -191,6 +193,9 @@ bool AddressSpace::walk_text(std::uint64_t begin, std::uint64_t end, Take&& take
             Found found;
             Vma vma{};
             if (parse_line(line, found) && found.vma.end > begin) {
+                if (last != nullptr) {
+                    *last = found;
+                }
                 more = found.vma.begin < end && (!accept(found, vma) || take(vma));
             }
         }
@@ -250,6 +255,19 @@ bool AddressSpace::read(std::uint64_t begin, std::uint64_t end, std::vector<Vma>
         begin = vma.end;
     }
     return begin >= end || errno == 0;
+}
+
+bool AddressSpace::path_at(std::uint64_t at, char* path, std::size_t size) {
+    Found found;
+    if (is_quick()) {
+        if (!query(at, found)) {
+            return false;
+        }
+    } else {
+        walk_text(at, at + 1, [&](const Vma&) { return false; }, &found);
+    }
+    std::snprintf(path, size, "%s", found.name);
+    return path[0] == '/';
 }
 
 bool AddressSpace::is_quick() {

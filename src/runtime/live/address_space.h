@@ -5,6 +5,7 @@
 // asked so (PROCMAP_QUERY, Linux 6.11), else by reading /proc/self/maps from its beginning.
 // Allocates no memory: callers may hold locks that an allocator waits for. One thread at a time.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,12 +18,14 @@ struct Vma {
         kPrivateAnonymous,
         kArena,            ///< Pages of the arena, other than the arena's own whole mapping.
         kSharedAnonymous,  ///< Shared, and no descriptor of the program leads to its file.
+        kSharedFile,       ///< Shared: a memfd, or a file that has a name.
         kOther,
     };
     std::uint64_t begin;
     std::uint64_t end;
     std::uint64_t offset;  ///< What `begin` maps: of the arena, or of the file behind it.
-    std::uint64_t inode;   ///< Of that file.
+    std::uint64_t device;  ///< Of that file's file system,
+    std::uint64_t inode;   ///< and its number there.
     int protection;        ///< PROT_*
     Kind kind;
 };
@@ -38,6 +41,9 @@ class AddressSpace {
     /// All of them, in order. False and errno: the kernel does not tell.
     bool read(std::uint64_t begin, std::uint64_t end, std::vector<Vma>& out);
 
+    /// The path that the kernel tells of the mapping at `at`; empty: it has none, or one too long.
+    bool path_at(std::uint64_t at, char* path, std::size_t size);
+
     /// Whether first() costs the same however many mappings there are.
     bool is_quick();
 
@@ -50,7 +56,8 @@ class AddressSpace {
     bool prepare();
     bool query(std::uint64_t at, Found& found);
     template <typename Take>
-    bool walk_text(std::uint64_t begin, std::uint64_t end, Take&& take) const;
+    bool walk_text(std::uint64_t begin, std::uint64_t end, Take&& take,
+                   Found* last = nullptr) const;
     bool accept(const Found& found, Vma& out) const;
 
     const Arena& arena_;

@@ -588,7 +588,8 @@ struct PeerPiece {
         kOwnerOnly = 0,   ///< Not at all: the owner's helper reaches it.
         kIpcHandle = 1,   ///< By `handle`, which any process may open.
         kDescriptor = 2,  ///< By the owner's descriptor `descriptor`, an export of the GPU's driver.
-        kFile = 3,        ///< The host's: that descriptor is of a file, from `file_offset` on.
+        kFile = 3,        ///< The host's: that descriptor is of a file, from `file_offset` on,
+        kNamedFile = 4,   ///< likewise, and its owner can cut it short.
     };
     std::uint64_t begin;  ///< Owner's addresses.
     std::uint64_t end;

@@ -117,11 +117,11 @@ int MemoryMap::place_extents(const std::vector<Extent>& extents, MrShared& mr) {
     return 0;
 }
 
-/// The driver is asked about what the host cannot use, and about mappings of devices: never about
-/// ordinary memory.
+/// The driver is asked about what the host cannot use, and about mappings of devices and files: never
+/// about ordinary memory.
 bool MemoryMap::maybe_gpu(const RegionRequest& request, const std::vector<Vma>& vmas) const {
     return check(request, vmas) != 0 || std::any_of(vmas.begin(), vmas.end(), [](const Vma& vma) {
-               return vma.kind == Vma::kOther;
+               return vma.kind == Vma::kOther || vma.kind == Vma::kSharedFile;
            });
 }
 
@@ -140,7 +140,7 @@ int MemoryMap::build_gpu(const RegionRequest& request, std::uint32_t index) {
 void MemoryMap::build_mapped(const RegionRequest& request, std::uint32_t index,
                              const std::vector<Vma>& vmas) {
     std::vector<PeerPiece> pieces;
-    shared_exports_.add(vmas, request.va, request.va + request.length, pieces);
+    shared_exports_.add(swapped_.space(), vmas, request.va, request.va + request.length, pieces);
     if (!pieces.empty()) {
         place_peer_pieces(pieces, index, Tier::kMapped);
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "runtime/live/bus_guard.h"
 #include "runtime/live/client.h"
 #include "runtime/live/service.h"
 #include "runtime/live/shm_lock.h"
@@ -76,8 +77,16 @@ bool by_mapping(Process& process, Owner owner, const PeerPiece& piece, bool writ
         return false;
     }
     auto* const at = reinterpret_cast<char*>(mapping->base + (va - piece.base));
-    write ? copy_addressed(process, at, data, length) : copy_addressed(process, data, at, length);
-    return true;
+    char* const to = write ? at : data;
+    const char* const from = write ? data : at;
+    if (piece.kind != PeerPiece::kNamedFile) {
+        copy_addressed(process, to, from, length);
+        return true;
+    }
+    // The owner's program may cut the file short.
+    return in_pieces(process, length, [&](std::uint64_t begin, std::uint64_t end) {
+               return copy_guarded(to + begin, from + begin, end - begin, at, length) ? 0 : EFAULT;
+           }) == 0;
 }
 
 /// Memory of another process at its virtual address, by system call or by its helper.
@@ -248,8 +257,14 @@ bool remote_atomic_slow(Process& process, const MrShared& mr, std::uint64_t addr
     if (const PeerPiece* piece =
             mr.rest_tier == Tier::kMapped ? piece_at(process.arena, mr, va) : nullptr) {
         if (const Mappings::Use mapping = process.shared_mappings->use(mr.owner, *piece)) {
-            original = execute_atomic(reinterpret_cast<void*>(mapping->base + (va - piece->base)),
-                                      compare_swap, compare_add, swap);
+            void* const word = reinterpret_cast<void*>(mapping->base + (va - piece->base));
+            const auto execute = [&] {
+                original = execute_atomic(word, compare_swap, compare_add, swap);
+            };
+            if (piece->kind == PeerPiece::kNamedFile) {
+                return run_guarded(execute, word, sizeof original);
+            }
+            execute();
             return true;
         }
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Registered memory that the program shares already (MAP_SHARED | MAP_ANONYMOUS, System V). Its
-// pages cannot be swapped for arena pages: forked children use them, or a driver has pinned them
-// (CUDA's host memory is of this kind). But the kernel has a file behind them. Where this process
-// may open that (see open_behind), peers map it and copy without the kernel; else they go by
-// tier 2.
+// Registered memory that the program shares already: MAP_SHARED, with or without a file of its own,
+// and System V. Its pages cannot be swapped for arena pages: other processes use them, or a driver
+// has pinned them (CUDA's host memory is of this kind). But there is a file behind them. Where this
+// process can open that (see open_behind), peers map it and copy without the kernel; else they go by
+// tier 2. A file that the program can open it can also cut short, under a peer's feet: peers copy
+// such memory with a guard (bus_guard.h).
 
 #include <cstdint>
 #include <map>
@@ -24,7 +25,7 @@ namespace softib::live {
 class SharedExports {
   public:
     /// Adds what lies in [begin, end). Mappings whose file cannot be opened are left out.
-    void add(std::span<const Vma> vmas, std::uint64_t begin, std::uint64_t end,
+    void add(AddressSpace& space, std::span<const Vma> vmas, std::uint64_t begin, std::uint64_t end,
              std::vector<PeerPiece>& pieces);
     void remove(std::span<const PeerPiece> pieces);
 
@@ -51,8 +52,9 @@ class SharedMapper : public Mapper {
     const Arena& arena_;
 };
 
-/// The file behind a shared mapping of this process; -1 and errno. The kernel lets those do it who
-/// may checkpoint processes: CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.
-int open_behind(const Vma& vma);
+/// The file behind a shared mapping of this process, for reading and writing; -1: it cannot be had.
+/// The kernel opens any file for those who may checkpoint processes (CAP_CHECKPOINT_RESTORE or
+/// CAP_SYS_ADMIN); others get one that the program has open, or that still has its name.
+int open_behind(AddressSpace& space, const Vma& vma);
 
 }  // namespace softib::live

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
+#include "runtime/live/bus_guard.h"
 #include "runtime/live/test_arena.h"
 
 namespace softib::live {
@@ -39,12 +41,12 @@ struct SharedMemory : testing::Test {
 
     std::vector<Vma> vmas(const char* at, std::uint64_t bytes) {
         std::vector<Vma> found;
-        EXPECT_TRUE(AddressSpace(fabric.arena).read(number(at), number(at) + bytes, found));
+        EXPECT_TRUE(space.read(number(at), number(at) + bytes, found));
         return found;
     }
     std::vector<PeerPiece> added(const char* at, std::uint64_t bytes) {
         std::vector<PeerPiece> pieces;
-        exports.add(vmas(at, bytes), number(at), number(at) + bytes, pieces);
+        exports.add(space, vmas(at, bytes), number(at), number(at) + bytes, pieces);
         for (PeerPiece& piece : pieces) {
             piece.region = kRegion;
         }
@@ -52,6 +54,7 @@ struct SharedMemory : testing::Test {
     }
 
     TestArena fabric;
+    AddressSpace space{fabric.arena};
     SharedExports exports;
     std::atomic<std::uint32_t> mapped{0};
     SharedMapper mapper{fabric.arena};
@@ -63,7 +66,7 @@ struct SharedMemory : testing::Test {
 struct OpenSharedMemory : SharedMemory {
     void SetUp() override {
         SharedMemory::SetUp();
-        const int fd = open_behind(vmas(memory, kBytes).at(0));
+        const int fd = open_behind(space, vmas(memory, kBytes).at(0));
         if (fd < 0) {
             GTEST_SKIP() << "no right to open /proc/self/map_files";
         }
@@ -73,11 +76,10 @@ struct OpenSharedMemory : SharedMemory {
 
 TEST_F(SharedMemory, IsToldFromOtherMappings) {
     EXPECT_EQ(vmas(memory, kBytes).at(0).kind, Vma::kSharedAnonymous);
-    // A memfd can be made shorter by whoever has it.
     const int fd = memfd_create("test", MFD_CLOEXEC);
     ASSERT_EQ(ftruncate(fd, kBytes), 0);
     auto* file = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fd, 0));
-    EXPECT_EQ(vmas(file, kBytes).at(0).kind, Vma::kOther);
+    EXPECT_EQ(vmas(file, kBytes).at(0).kind, Vma::kSharedFile);
     munmap(file, kBytes);
     close(fd);
     const int id = shmget(IPC_PRIVATE, kBytes, 0600);
@@ -132,6 +134,77 @@ TEST_F(OpenSharedMemory, WhatIsLongerThanItsFileIsNotMapped) {
     ASSERT_EQ(pieces.size(), 1U);
     EXPECT_FALSE(mappings.use(kPeer, pieces[0]));
     munmap(grown, 2 * kPageBytes);
+}
+
+/// A memfd of the program's, mapped; by whoever may open nothing else.
+struct File {
+    File() {
+        EXPECT_EQ(ftruncate(fd, kBytes), 0);
+        at = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+        EXPECT_NE(at, MAP_FAILED);
+    }
+    ~File() {
+        munmap(at, kBytes);
+        close(fd);
+    }
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    char* at = nullptr;
+};
+
+TEST_F(SharedMemory, AFileThatTheProgramHasOpenIsMapped) {
+    File file;
+    const auto pieces = added(file.at + 100, 1000);
+    ASSERT_EQ(pieces.size(), 1U);
+    EXPECT_EQ(pieces[0].kind, PeerPiece::kNamedFile);
+    EXPECT_NE(pieces[0].descriptor, file.fd);  // One of our own: the program may close its.
+    const Mappings::Use use = mappings.use(kPeer, pieces[0]);
+    ASSERT_TRUE(use);
+    std::strcpy(file.at + 200, "hello");
+    EXPECT_STREQ(reinterpret_cast<char*>(use->base) + 200, "hello");
+    exports.remove(pieces);
+}
+
+TEST_F(SharedMemory, AFileIsFoundByItsNameToo) {
+    char path[] = "/tmp/softib-test-XXXXXX";
+    const int fd = mkstemp(path);
+    ASSERT_EQ(ftruncate(fd, kBytes), 0);
+    void* const at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ASSERT_NE(at, MAP_FAILED);
+    close(fd);
+    const auto pieces = added(static_cast<char*>(at), kBytes);
+    EXPECT_EQ(pieces.size(), 1U);
+    exports.remove(pieces);
+    unlink(path);
+    munmap(at, kBytes);
+}
+
+TEST_F(SharedMemory, ACopyFromAFileThatWasCutShortFails) {
+    File file;
+    std::memset(file.at, 'x', kBytes);
+    const auto pieces = added(file.at, kBytes);
+    ASSERT_EQ(pieces.size(), 1U);
+    const Mappings::Use use = mappings.use(kPeer, pieces[0]);
+    ASSERT_TRUE(use);
+    const auto* const peer = reinterpret_cast<const char*>(use->base);
+    std::vector<char> copy(kBytes);
+    EXPECT_TRUE(copy_guarded(copy.data(), peer, kBytes, peer, kBytes));
+    EXPECT_EQ(copy[kBytes - 1], 'x');
+    ASSERT_EQ(ftruncate(file.fd, kPageBytes), 0);
+    for (int again = 0; again < 3; ++again) {
+        EXPECT_FALSE(copy_guarded(copy.data(), peer, kBytes, peer, kBytes));
+    }
+    EXPECT_TRUE(copy_guarded(copy.data(), peer, kPageBytes, peer, kBytes));
+    std::uint64_t seen = 0;
+    EXPECT_FALSE(run_guarded([&] { std::memcpy(&seen, peer + 2 * kPageBytes, 8); }, peer, kBytes));
+    exports.remove(pieces);
+}
+
+TEST(BusGuardDeathTest, AnotherBusErrorEndsTheProgramAsItWould) {
+    ASSERT_TRUE(bus_guard_install());
+    File file;
+    ASSERT_EQ(ftruncate(file.fd, 0), 0);
+    EXPECT_EXIT(static_cast<void>(*const_cast<volatile char*>(file.at)),
+                testing::KilledBySignal(SIGBUS), "");
 }
 
 TEST_F(SharedMemory, OneWithoutADescriptorIsNotMapped) {

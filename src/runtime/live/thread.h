@@ -8,7 +8,8 @@
 
 namespace softib::live {
 
-/// Starts a thread that nobody joins and that takes no signals: those are the program's business.
+/// Starts a thread that nobody joins and that takes no signals but its own SIGBUS: those are the
+/// program's business.
 bool start_thread(const char* name, void* (*main)(void*), void* argument);
 
 /// How many of them run now.
