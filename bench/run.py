@@ -172,6 +172,13 @@ def measure(b):
             b.record("tcp_bw", b.tcp("tcp_bw", "-m", "64K") / 1e9)
             b.record("write_rate", b.bandwidth("ib_write_bw", "-s", "8", "-n", "1000000")[1])
             b.record("send_rate", b.bandwidth("ib_send_bw", "-s", "8", "-n", "500000")[1])
+            with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+                file.truncate(1 << 20)
+                row = b.bandwidth("ib_read_bw", "-s", "4096", "-n", "500000", f"--mmap={file.name}")
+                b.record("file_reads", row[1])
+            b.record("tcp_4k", b.tcp("tcp_bw", "-m", "4K") / 4096e6)
+            for name, value in zip(("touch", "register", "deregister", "again"), verbs(b, "regions", "100000").split()):
+                b.record(name, float(value))
             for qps in (1, 1000, 10000):
                 each, memory = many_qps(b, qps)
                 b.record(f"qps {qps}", each)
@@ -268,7 +275,19 @@ def report(b, counted):
         goal = "≤ 1.5×" if qps > 1 else ""
         reached = verdict(ratio <= 1.5) if qps > 1 else ""
         lines.append(f"| ns per write and poll, {qps} connections | {b.spread(f'qps {qps}', 0)}, {ratio:.2f}× | {goal} | {reached} |")
-    lines += [f"| bytes of memory per connected queue pair | {m('qp_bytes 10000'):.0f} | | |", "", "## Bring-up", "",
+    ratio = m("file_reads") / m("tcp_4k")
+    lines += [f"| `ib_read_bw -s 4096 --mmap=FILE`, million reads a second | {b.spread('file_reads', 2)}, {ratio:.1f}× of TCP | "
+              f"≥ 2× | {verdict(ratio >= 2)} |",
+              f"| TCP loopback in pieces of 4 KiB (qperf), million a second | {b.spread('tcp_4k', 2)} | | |",
+              "", "## Registration", "", "100,000 regions of a page, on every other page of a heap.", "",
+              "| what | value | goal | reached |", "|---|---|---|---|",
+              f"| to touch these pages, seconds | {b.spread('touch', 3)} | | |",
+              f"| to register them, seconds | {b.spread('register', 2)}, {m('register') / m('touch'):.1f}× | ≤ 2 | "
+              f"{verdict(m('register') <= 2)} |",
+              f"| to deregister them, seconds | {b.spread('deregister', 2)} | | |",
+              f"| to register one again, µs | {b.spread('again', 1)} | ≤ 20 | {verdict(m('again') <= 20)} |",
+              "", "## Memory", "", "| what | value |", "|---|---|"]
+    lines += [f"| bytes of memory per connected queue pair | {m('qp_bytes 10000'):.0f} |", "", "## Bring-up", "",
               "| what | seconds | goal | reached |", "|---|---|---|---|",
               f"| `softib up`, 16 hosts | {b.spread('up 16', 3)} | < 0.3 | {verdict(m('up 16') < 0.3)} |",
               f"| `softib up`, 1,000 hosts, fat tree | {b.spread('up 1000', 3)} | < 3 | {verdict(m('up 1000') < 3)} |",

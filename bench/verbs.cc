@@ -5,6 +5,9 @@
 //   bench_verbs qps COUNT        nanoseconds per 8-byte write, round robin over COUNT connections,
 //                                and bytes of memory per connected queue pair
 //   bench_verbs writes COUNT     COUNT signaled 8-byte writes and polls: for counting instructions
+//   bench_verbs regions COUNT    COUNT regions of a page, every other page: seconds to touch these
+//                                pages, to register and to deregister them, and microseconds to
+//                                register one again, over the first 1,000
 
 #include <infiniband/verbs.h>
 #include <sys/resource.h>
@@ -131,13 +134,42 @@ void write_once(const Host& from, const Host& to, ibv_qp* qp) {
     }
 }
 
+void measure_regions(const Host& host, std::size_t count) {
+    constexpr std::size_t kPage = 4096;
+    constexpr std::size_t kAgain = 1000;
+    char* const memory =
+        static_cast<char*>(need(std::aligned_alloc(kPage, count * 2 * kPage), "aligned_alloc"));
+    std::vector<ibv_mr*> regions(count);
+    const auto add = [&](std::size_t i) {
+        regions[i] = need(ibv_reg_mr(host.pd, memory + i * 2 * kPage, kPage,
+                                     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+                          "ibv_reg_mr");
+    };
+    const auto remove = [&](std::size_t i) { need(ibv_dereg_mr(regions[i]), "ibv_dereg_mr"); };
+    const auto seconds = [&](auto&& work, std::size_t times) {
+        const double start = now_ns();
+        for (std::size_t i = 0; i < times; ++i) {
+            work(i);
+        }
+        return (now_ns() - start) * 1e-9;
+    };
+    const double touched = seconds([&](std::size_t i) { memory[i * 2 * kPage] = 1; }, count);
+    const double added = seconds(add, count);
+    const double removed = seconds(remove, count);
+    const std::size_t again = count < kAgain ? count : kAgain;
+    const double repeated = seconds(add, again) * 1e6 / static_cast<double>(again);
+    seconds(remove, again);
+    std::printf("%.3f %.3f %.3f %.2f\n", touched, added, removed, repeated);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const long count = argc == 3 ? std::atol(argv[2]) : 0;
     const bool many = argc == 3 && std::strcmp(argv[1], "qps") == 0;
-    if (count <= 0 || (!many && std::strcmp(argv[1], "writes") != 0)) {
-        std::fprintf(stderr, "usage: %s qps COUNT | writes COUNT\n", argv[0]);
+    const bool regions = argc == 3 && std::strcmp(argv[1], "regions") == 0;
+    if (count <= 0 || (!many && !regions && std::strcmp(argv[1], "writes") != 0)) {
+        std::fprintf(stderr, "usage: %s qps COUNT | writes COUNT | regions COUNT\n", argv[0]);
         return 2;
     }
     int devices = 0;
@@ -148,6 +180,10 @@ int main(int argc, char** argv) {
     }
     const Host a(list[0]);
     const Host b(list[1]);
+    if (regions) {
+        measure_regions(a, static_cast<std::size_t>(count));
+        return 0;
+    }
     const long before = resident_bytes();
     std::vector<ibv_qp*> qps;
     for (long i = 0; i < (many ? count : 1); ++i) {
