@@ -93,19 +93,19 @@ ibv_mr* alloc_null_mr(ibv_pd* pd) {
 int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* sges, std::uint32_t num_sge) {
     if ((flags & ~static_cast<std::uint32_t>(IBV_ADVISE_MR_FLAG_FLUSH)) != 0 ||
         advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || num_sge == 0) {
-        return EINVAL;
+        return answer(EINVAL);
     }
     const live::Arena& arena = of(pd->context).process->arena;
     for (std::uint32_t i = 0; i < num_sge; ++i) {
         const live::MrShared& mr = arena.mrs[(sges[i].lkey >> 8) % live::kMrsMax];
         if (mr.key.load() != sges[i].lkey || mr.pd != protection(pd).id) {
-            return EINVAL;
+            return answer(EINVAL);
         }
         const bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
         const std::uint64_t offset = sges[i].addr - mr.iova;
         if (offset > mr.length || sges[i].length > mr.length - offset ||
             (write && (mr.access & live::kLocalWrite) == 0)) {
-            return EINVAL;
+            return answer(EINVAL);
         }
     }
     return 0;  // Nothing to fetch: every page can be reached as it is.
@@ -161,7 +161,7 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) {
 int free_dm(ibv_dm* base) {
     Dm& dm = of(base);
     if (dm.uses.any()) {
-        return EBUSY;
+        return answer(EBUSY);
     }
     Registry::get().remove(dm.base.handle);
     of(base->context).process->memory.release_pages(dm.off, dm.length);
@@ -366,7 +366,7 @@ ibv_pd* softib_ibv_alloc_pd(ibv_context* context) noexcept {
 int softib_ibv_dealloc_pd(ibv_pd* base) noexcept {
     Pd& pd = of(base);
     if (pd.uses.any()) {
-        return EBUSY;
+        return answer(EBUSY);
     }
     if (pd.parent != nullptr) {
         pd.parent->uses.drop();
@@ -481,7 +481,7 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
 int softib_ibv_dereg_mr(ibv_mr* base) noexcept {
     Mr& mr = of(base);
     if (has_windows(mr)) {
-        return EBUSY;
+        return answer(EBUSY);
     }
     forget_windows(mr);
     live::Process& process = *of(base->context).process;
