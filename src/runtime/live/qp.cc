@@ -598,8 +598,10 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
     e.slid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
     e.sl = attr_.av.sl;
     e.pkey_index = peer_->pkey_index;
-    WcStatus status = scatter ? scatter_check(arena, taken.sges, taken.num_sge, pd, gather.bytes)
-                              : WcStatus::kSuccess;
+    WcStatus status = scatter ? scatter_check(arena, taken, pd, gather.bytes) : WcStatus::kSuccess;
+    if (status == WcStatus::kLocLenErr && init_.type == QpType::kUc && completing.ring != nullptr) {
+        return {};  // The request waits for the next message (IBA vol. 1, 9.9.6.3, class D).
+    }
     if (status == WcStatus::kSuccess && wr.opcode == WrOpcode::kSendInv &&
         !invalidate_window(arena, wr.imm_or_rkey, peer_->pd, peer_->qpn)) {
         status = WcStatus::kLocAccessErr;
@@ -620,8 +622,10 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
         return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
     }
     if (init_.type == QpType::kUc) {
-        // The receive request ended in an error of its own: the responder stops, and tells nobody.
-        stop_peer(AsyncKind::kQpReqErr);
+        // The receive request ended in an error of its own: the responder tells nobody.
+        if (hca::stops_receiving(init_.type, status)) {
+            stop_peer(AsyncKind::kQpReqErr);
+        }
         return {};
     }
     return refuse_remote(status == WcStatus::kLocLenErr || status == WcStatus::kLocAccessErr
