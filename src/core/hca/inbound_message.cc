@@ -152,7 +152,7 @@ Accepted InboundMessage::finish(const wire::PacketHeaders& headers, const Packet
     if (role.invalidate &&
         !core_.context.memory.invalidate(headers.ieth.r_key, domain.rdma, core_.qpn)) {
         complete_receive(headers, role, domain, WcStatus::kLocAccessErr);
-        return {.fault = Fault::kInvalidRequest, .receive_failed = true};
+        return {.fault = Fault::kInvalidate, .receive_failed = true};
     }
     if (role.send || role.immediate) {
         complete_receive(headers, role, domain, WcStatus::kSuccess);

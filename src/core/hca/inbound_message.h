@@ -18,6 +18,7 @@ enum class Fault : std::uint8_t {
     kNotReady,  ///< No receive request: nothing has changed.
     kTooLong,   ///< For the receive request.
     kInvalidRequest,
+    kInvalidate,  ///< The key that it is to invalidate.
     kRemoteAccess,
     kRemoteOperational,
 };

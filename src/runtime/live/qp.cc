@@ -628,10 +628,15 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
         }
         return {};
     }
-    return refuse_remote(status == WcStatus::kLocLenErr || status == WcStatus::kLocAccessErr
-                             ? WcStatus::kRemInvReqErr
-                             : WcStatus::kRemOpErr,
-                         AsyncKind::kQpReqErr);
+    if (status == WcStatus::kLocAccessErr) {
+        // A key that cannot be invalidated: no NAK says so (IBA vol. 1, 9.9.6.3, class J).
+        arena.hcas[peer_->hca].totals.access_violations.fetch_add(1, std::memory_order_relaxed);
+        stop_peer(AsyncKind::kQpReqErr);
+        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+    }
+    return refuse_remote(
+        status == WcStatus::kLocLenErr ? WcStatus::kRemInvReqErr : WcStatus::kRemOpErr,
+        AsyncKind::kQpReqErr);
 }
 
 /// Binding and invalidating change this process's own keys only.
