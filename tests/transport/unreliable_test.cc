@@ -217,6 +217,28 @@ TEST(Ud, GrhArrivesAsItWasSent) {
     EXPECT_EQ(grh->pay_len, 12U + 8 + 104 + 4);
 }
 
+// Annex A17, 17.4.5.1: on Ethernet a completion tells what kind of packet it was.
+TEST(Ud, OnEthernetTheCompletionTellsTheKindOfPacket) {
+    constexpr std::uint8_t kByIpv6 = 9;
+    constexpr std::uint8_t kByIpv4 = 10;
+    for (const std::uint8_t kind : {kByIpv6, kByIpv4}) {
+        Probe p(datagram(true));
+        for (End& end : p.ends) {
+            Port port = end.hca.port();
+            port.link_layer = LinkLayer::kEthernet;
+            if (kind == kByIpv4) {
+                end.gid = wire::ipv4_gid(0x0A000001 + end.lid.value);
+                port.gids = {end.gid};
+            }
+            end.hca.set_port(port);
+        }
+        p.ends[1].receive(1, 0, 200);
+        p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
+        p.drive();
+        EXPECT_EQ(p.only_completion(1, true).sl, kind);
+    }
+}
+
 // 10.2.5: another Q_Key is dropped and counted; the high bit stands for the sender's own.
 TEST(Ud, QKeyMustBeTheReceivers) {
     Probe p(datagram());

@@ -109,6 +109,9 @@ void receive_datagram(QpCore& core, ReceiveQueue* own, const wire::PacketHeaders
             static_cast<std::uint8_t>(headers.lrh.dlid.value & ((1U << port.lmc) - 1));
     }
     done.flags = headers.grh ? kWcGrh : 0;
+    if (headers.grh && port.link_layer == LinkLayer::kEthernet) {
+        done.sl = wire::roce_packet_kind(*headers.grh);
+    }
     const auto info = wire::opcode_info(headers.bth.opcode);
     if (info && (info->headers & wire::extended::kImmDt) != 0) {
         done.flags |= kWcWithImm;
