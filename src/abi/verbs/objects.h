@@ -79,13 +79,11 @@ struct Mr {
     std::uint32_t index;
     bool imported;
     struct Dm* dm;
-    std::vector<struct Mw*> windows;  ///< Of type 1, bound to it or about to be.
 };
 
 struct Mw {
     ibv_mw base;
     std::uint32_t index;
-    Mr* bound;
 };
 
 struct Dm {

@@ -643,12 +643,22 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
 Qp::Verdict Qp::do_local(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
     if (wr.opcode == WrOpcode::kLocalInv) {
-        return invalidate_window(arena, wr.imm_or_rkey, shared_->pd) ? Verdict{}
-                                                                     : failed(WcStatus::kMwBindErr);
+        return invalidate_window(arena, wr.imm_or_rkey, shared_->pd, shared_->qpn)
+                   ? Verdict{}
+                   : failed(WcStatus::kMwBindErr);
     }
-    arena.mrs[wr.bind->mw_index].key.store(0, std::memory_order_release);
+    if (!may_bind(arena, *wr.bind, shared_->pd)) {
+        return failed(WcStatus::kMwBindErr);
+    }
+    // Nobody uses a window without a key, once who was using it has finished.
+    std::atomic<std::uint32_t>& key = arena.mrs[wr.bind->mw_index].key;
+    const std::uint32_t before = key.exchange(0);
     wait_grace(arena, process_->owner, stripe_);
-    return bind_window(arena, *wr.bind, shared_->qpn) ? Verdict{} : failed(WcStatus::kMwBindErr);
+    if (before == 0 || !bind_window(arena, *wr.bind, shared_->pd, shared_->qpn)) {
+        key.store(before, std::memory_order_release);
+        return failed(WcStatus::kMwBindErr);
+    }
+    return {};
 }
 
 }  // namespace softib::live
