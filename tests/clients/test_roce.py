@@ -55,6 +55,18 @@ def perftest(fabric, command):
     return str(results[1])
 
 
+def ucx(fabric, transport):
+    """UCX compares the address that a datagram came to with its own, by the kind of packet that the
+    completion tells. It needs no variable."""
+    results = fabric.pair("h0", "h1", lambda port: [
+        "env", f"UCX_TLS={transport},self", "ucx_perftest", "-f", "-n", "200", "-w", "20", "-p", str(port), "-t",
+        "tag_lat"])
+    for result in results:
+        expect("UCX  ERROR" not in result.output and "UCX  WARN" not in result.output, str(result))
+    expect(re.search(r"^ +200( +[\d.]+){3,7} *$", results[1].output, re.MULTILINE), str(results[1]))
+    return str(results[1])
+
+
 def show(fabric, command, *patterns):
     result = fabric.run("h0", command.split()).check()
     for pattern in patterns:
@@ -123,7 +135,7 @@ def counted(fabric):
 
 def main():
     report = Report("roce")
-    need_programs("ibv_devinfo", "ib_write_bw", *PINGPONGS)
+    need_programs("ibv_devinfo", "ib_write_bw", "ucx_perftest", *PINGPONGS)
     with Fabric("--hosts", "2", *ADDRESSES) as fabric:
         def case(title, action):
             report.case("RoCEv2", title, action)
@@ -138,6 +150,8 @@ def main():
                 case(f"{program} {variant}".strip(), lambda: pingpong(fabric, program, variant))
         for command in PERFTEST:
             case(command, lambda: perftest(fabric, command))
+        for transport in ("ud_v", "rc_v"):
+            case(f"ucx_perftest {transport}", lambda: ucx(fabric, transport))
         case("no connection without a GID", lambda: without_gid(fabric))
         case("packets are counted", lambda: counted(fabric))
         case("a cable is out and in", lambda: cable_out(fabric))

@@ -193,14 +193,51 @@ TEST(Ud, DatagramsGoThroughSharedQueues) {
     EXPECT_TRUE(same(p.b.memory.span(kGrh, 60), p.a.memory.span(0, 60)));
 }
 
-TEST(Ud, TooSmallAReceiveGetsNoByte) {
+// IBA vol. 1, 9.9.6.3, class D: the datagram is dropped, the receive request waits for the next.
+TEST(Ud, TooSmallAReceiveWaitsForAnother) {
     DatagramPair p;
     const auto before = p.b.memory.copy();
     ASSERT_EQ(p.b.receive(3, 0, kGrh + 9), 0);
     ASSERT_EQ(p.send().from(p.a.region(), 0, 10).post(p.a.qp.get()), 0);
     EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
-    EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_LOC_LEN_ERR);
+    let_arrive();
+    EXPECT_TRUE(empty(p.b.recv_cq.get()));
     EXPECT_TRUE(same(p.b.memory.copy(), before));
+    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_RTS);
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 9).post(p.a.qp.get()), 0);
+    const ibv_wc got = next(p.b.recv_cq.get());
+    EXPECT_EQ(got.wr_id, 3U);
+    EXPECT_EQ(got.status, IBV_WC_SUCCESS);
+    EXPECT_EQ(got.byte_len, kGrh + 9);
+}
+
+// Class E: a shared queue takes no request back, so it ends in an error; the queue pair goes on.
+TEST(Ud, TooSmallASharedReceiveIsUsedUp) {
+    QpOptions o;
+    o.with_srq = true;
+    DatagramPair p(o);
+    const auto before = p.b.memory.copy();
+    ASSERT_EQ(post_recv(p.b.srq.get(), 3, {sge_of(p.b.region(), 0, kGrh + 9)}), 0);
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 10).post(p.a.qp.get()), 0);
+    const ibv_wc first = next(p.b.recv_cq.get());
+    EXPECT_EQ(first.wr_id, 3U);
+    EXPECT_EQ(first.status, IBV_WC_LOC_LEN_ERR);
+    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_RTS);
+    EXPECT_TRUE(same(p.b.memory.copy(), before));
+    ASSERT_EQ(post_recv(p.b.srq.get(), 4, {sge_of(p.b.region(), 0, kGrh + 10)}), 0);
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 10).post(p.a.qp.get()), 0);
+    const ibv_wc second = next(p.b.recv_cq.get());
+    EXPECT_EQ(second.wr_id, 4U);
+    EXPECT_EQ(second.status, IBV_WC_SUCCESS);
+}
+
+// Class A: memory that the receiver may not use is an error of its own.
+TEST(Ud, ReceiveIntoForbiddenMemoryStopsTheReceiver) {
+    DatagramPair p;
+    ASSERT_EQ(post_recv(p.b.qp.get(), 3, {{p.b.memory.address(), 100, 0xDEAD00}}), 0);
+    ASSERT_EQ(p.send().from(p.a.region(), 0, 10).post(p.a.qp.get()), 0);
+    EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_LOC_PROT_ERR);
+    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_ERR);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Regions, windows, device memory: where the bytes land and what is refused.
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "verbs_rig.h"
 
@@ -214,6 +215,46 @@ TEST(Region, ImpossibleRequestsAreRefused) {
     EXPECT_EQ(reg(end, end.memory.data(), SIZE_MAX - 100, IBV_ACCESS_LOCAL_WRITE), nullptr);
     EXPECT_EQ(ibv_reg_dmabuf_mr(end.pd.get(), 0, 8, 0, 0, 0), nullptr);
     EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+/// A message of 0 or more bytes, from a key and to a key, each at the start of its region.
+ibv_wc_status transfer(Pair& p, ibv_wr_opcode opcode, const ibv_mr* from, const ibv_mr* to,
+                       std::uint32_t bytes) {
+    Send s(opcode);
+    EXPECT_EQ(s.from(from, 0, bytes).to(to, 0).post(p.a.qp.get()), 0);
+    return next(p.a.send_cq.get()).status;
+}
+
+// Linux registers whole pages and wants one at least (ib_umem_get). A request of no bytes is not
+// checked against a key (IBA vol. 1, 9.7.5.2.4).
+TEST(Region, WithoutBytesTakesRequestsWithoutBytes) {
+    const auto without_bytes = [](End& end) { return reg(end, end.memory.data() + 16, 0); };
+    for (const ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+        Pair p;
+        const auto from = without_bytes(p.a);
+        const auto to = without_bytes(p.b);
+        ASSERT_NE(from, nullptr) << std::strerror(errno);
+        ASSERT_NE(to, nullptr);
+        EXPECT_EQ(from->length, 0U);
+        EXPECT_EQ(transfer(p, opcode, from.get(), to.get(), 0), IBV_WC_SUCCESS);
+        EXPECT_EQ(transfer(p, opcode, p.a.region(), to.get(), 1), IBV_WC_REM_ACCESS_ERR);
+    }
+    Pair p;
+    const auto from = without_bytes(p.a);
+    EXPECT_EQ(transfer(p, IBV_WR_RDMA_WRITE, from.get(), p.b.region(), 1), IBV_WC_LOC_PROT_ERR);
+}
+
+TEST(Region, WithoutBytesNeedsAPage) {
+    End end(0);
+    EXPECT_EQ(reg(end, end.memory.data(), 0), nullptr)
+        << "the start of a page is in none before it";
+    EXPECT_EQ(errno, EINVAL);
+    EXPECT_EQ(reg(end, nullptr, 0), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+    Buffer memory(2 * kPage);
+    ASSERT_EQ(munmap(memory.data() + kPage, kPage), 0);
+    EXPECT_EQ(reg(end, memory.data() + kPage + 16, 0), nullptr);
+    EXPECT_EQ(errno, EFAULT);
 }
 
 TEST(Rereg, TranslationMovesTheRegionAndKeepsTheKey) {

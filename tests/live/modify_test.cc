@@ -204,6 +204,20 @@ TEST(Posting, ResetWhileAnotherThreadPollsGivesTheWholeQueueBack) {
     }
 }
 
+// What a queue pair became by itself, its structure shows from when a query asked for the state.
+TEST(Query, TouchesTheStateOnlyIfAskedForIt) {
+    Pair p;
+    ASSERT_EQ(Send(IBV_WR_SEND).sge(p.a.memory.address(), 8, 0xDEAD00).post(p.a.qp.get()), 0);
+    ASSERT_EQ(next(p.a.send_cq.get()).status, IBV_WC_LOC_PROT_ERR);
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    ASSERT_EQ(ibv_query_qp(p.a.qp.get(), &attr, IBV_QP_CAP, &init), 0);
+    EXPECT_EQ(p.a.qp->state, IBV_QPS_RTS);
+    ASSERT_EQ(ibv_query_qp(p.a.qp.get(), &attr, IBV_QP_STATE, &init), 0);
+    EXPECT_EQ(attr.qp_state, IBV_QPS_ERR);
+    EXPECT_EQ(p.a.qp->state, IBV_QPS_ERR);
+}
+
 TEST(Posting, ImpossibleQueuePairsAreRefused) {
     End end(0);
     const auto create = [&](ibv_qp_type type, std::uint32_t sends, std::uint32_t sges) {

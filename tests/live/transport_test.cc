@@ -316,18 +316,42 @@ TEST(Uc, MessageWithoutAReceiveIsLost) {
     EXPECT_TRUE(same(p.b.memory.span(0, 64), p.a.memory.span(64, 64)));
 }
 
-TEST(Uc, MessageLongerThanTheReceiveStopsTheReceiverAlone) {
+// IBA vol. 1, 9.9.6.3, class D: it is dropped, and the receive request waits for the next.
+TEST(Uc, MessageLongerThanTheReceiveIsLost) {
     QpOptions o;
     o.type = IBV_QPT_UC;
     Pair p(o);
-    ASSERT_EQ(p.b.receive(5, 0, 63), 0);
-    ASSERT_EQ(p.b.receive(6, 0, 64), 0);
-    ASSERT_EQ(Send(IBV_WR_SEND).from(p.a.region(), 0, 64).post(p.a.qp.get()), 0);
-    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
-    EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_LOC_LEN_ERR);
-    EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_WR_FLUSH_ERR);
-    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_ERR);
-    EXPECT_EQ(state_of(p.a.qp.get()), IBV_QPS_RTS);
+    ASSERT_EQ(p.b.receive(5, 0, 6000), 0);
+    for (const std::uint32_t bytes : {6001U, 64U}) {
+        ASSERT_EQ(Send(IBV_WR_SEND).from(p.a.region(), 0, bytes).post(p.a.qp.get()), 0);
+        EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    }
+    const ibv_wc got = next(p.b.recv_cq.get());
+    EXPECT_EQ(got.status, IBV_WC_SUCCESS);
+    EXPECT_EQ(got.wr_id, 5U);
+    EXPECT_EQ(got.byte_len, 64U);
+    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_RTS);
+}
+
+// Class E: a shared queue takes no request back, so it ends in an error; the queue pair goes on.
+TEST(Uc, MessageLongerThanASharedReceiveUsesItUp) {
+    QpOptions o;
+    o.type = IBV_QPT_UC;
+    o.with_srq = true;
+    Pair p(o);
+    ASSERT_EQ(post_recv(p.b.srq.get(), 5, {sge_of(p.b.region(), 0, 63)}), 0);
+    ASSERT_EQ(post_recv(p.b.srq.get(), 6, {sge_of(p.b.region(), 0, 64)}), 0);
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(Send(IBV_WR_SEND).from(p.a.region(), 0, 64).post(p.a.qp.get()), 0);
+        EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
+    }
+    const ibv_wc first = next(p.b.recv_cq.get());
+    EXPECT_EQ(first.wr_id, 5U);
+    EXPECT_EQ(first.status, IBV_WC_LOC_LEN_ERR);
+    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_RTS);
+    const ibv_wc second = next(p.b.recv_cq.get());
+    EXPECT_EQ(second.wr_id, 6U);
+    EXPECT_EQ(second.status, IBV_WC_SUCCESS);
 }
 
 TEST(Uc, ReadsAndAtomicsAreRefusedAtOnce) {

@@ -16,20 +16,31 @@ struct WindowPair : Pair {
         EXPECT_EQ(bind(5000, 1000), IBV_WC_SUCCESS);
     }
     ibv_wc_status bind(std::size_t offset, std::uint64_t bytes, unsigned access = kWindowAccess,
-                       ibv_mr* mr = nullptr) {
-        mr = mr != nullptr ? mr : b.region();
-        const ibv_mw_bind_info info{mr, b.memory.address(offset), bytes, access};
+                       ibv_mr* mr = nullptr, ibv_qp* by = nullptr) {
+        const ibv_mw_bind_info info{mr != nullptr ? mr : b.region(), b.memory.address(offset),
+                                    bytes, access};
+        by = by != nullptr ? by : b.qp.get();
         if (mw->type == IBV_MW_TYPE_1) {
             ibv_mw_bind request{7, IBV_SEND_SIGNALED, info};
-            EXPECT_EQ(ibv_bind_mw(b.qp.get(), mw.get(), &request), 0);
+            EXPECT_EQ(ibv_bind_mw(by, mw.get(), &request), 0);
             rkey = mw->rkey;
         } else {
             rkey = ibv_inc_rkey(rkey != 0 ? rkey : mw->rkey);
-            EXPECT_EQ(Send(IBV_WR_BIND_MW).bind(mw.get(), rkey, info).post(b.qp.get()), 0);
+            EXPECT_EQ(Send(IBV_WR_BIND_MW).bind(mw.get(), rkey, info).post(by), 0);
         }
         const ibv_wc wc = next(b.send_cq.get());
         EXPECT_TRUE(wc.status != IBV_WC_SUCCESS || wc.opcode == IBV_WC_BIND_MW);
         return wc.status;
+    }
+    ibv_wc_status invalidate(ibv_qp* by) {
+        EXPECT_EQ(Send(IBV_WR_LOCAL_INV).invalidate(rkey).post(by), 0);
+        return next(b.send_cq.get()).status;
+    }
+    /// So that it can be bound: one of type 1 always can.
+    void make_free() {
+        if (mw->type == IBV_MW_TYPE_2) {
+            EXPECT_EQ(invalidate(b.qp.get()), IBV_WC_SUCCESS);
+        }
     }
     ibv_wc_status write(std::size_t offset, std::uint32_t bytes, std::uint32_t key) {
         Send s(IBV_WR_RDMA_WRITE);
@@ -39,6 +50,27 @@ struct WindowPair : Pair {
     }
     Owned<ibv_mw> mw;
     std::uint32_t rkey = 0;
+};
+
+/// A queue pair more of somebody's domain, connected to a host of its own.
+struct Another {
+    explicit Another(const End& of) : qp(of.make_qp(of.options)) {
+        const std::uint16_t lid = lid_of(of.context.get());
+        EXPECT_EQ(to_init(qp.get(), of.options), 0);
+        EXPECT_EQ(to_init(peer.qp.get(), peer.options), 0);
+        EXPECT_EQ(to_rtr(qp.get(), of.options, peer.qp->qp_num, lid_of(peer.context.get())), 0);
+        EXPECT_EQ(to_rtr(peer.qp.get(), peer.options, qp->qp_num, lid), 0);
+        EXPECT_EQ(to_rts(qp.get(), of.options), 0);
+        EXPECT_EQ(to_rts(peer.qp.get(), peer.options), 0);
+    }
+    ibv_wc_status write(std::uint64_t address, std::uint32_t key) {
+        Send s(IBV_WR_RDMA_WRITE);
+        s.from(peer.region(), 0, 64).at(address, key);
+        EXPECT_EQ(s.post(peer.qp.get()), 0);
+        return next(peer.send_cq.get()).status;
+    }
+    End peer{0};
+    Owned<ibv_qp> qp;
 };
 
 class Window : public testing::TestWithParam<ibv_mw_type> {};
@@ -74,6 +106,7 @@ TEST_P(Window, OpensNoByteBehindIt) {
 
 TEST_P(Window, GivesOnlyItsOwnRights) {
     WindowPair p(GetParam());
+    p.make_free();
     ASSERT_EQ(p.bind(5000, 1000, IBV_ACCESS_REMOTE_READ), IBV_WC_SUCCESS);
     const auto before = p.b.memory.copy();
     EXPECT_EQ(p.write(5000, 8, p.rkey), IBV_WC_REM_ACCESS_ERR);
@@ -83,6 +116,7 @@ TEST_P(Window, GivesOnlyItsOwnRights) {
 TEST_P(Window, RebindingEndsTheOldKey) {
     WindowPair p(GetParam());
     const std::uint32_t old = p.rkey;
+    p.make_free();
     ASSERT_EQ(p.bind(100, 50), IBV_WC_SUCCESS);
     EXPECT_NE(p.rkey, old);
     EXPECT_EQ(p.write(100, 50, p.rkey), IBV_WC_SUCCESS);
@@ -109,6 +143,7 @@ TEST_P(Window, KeyIsNoLocalKey) {
 
 TEST_P(Window, RegionMustAllowBinding) {
     WindowPair p(GetParam());
+    p.make_free();
     const Owned<ibv_mr> plain(
         ibv_reg_mr(p.b.pd.get(), p.b.memory.data(), p.b.memory.size(), kAllAccess));
     EXPECT_EQ(p.bind(5000, 8, kWindowAccess, plain.get()), IBV_WC_MW_BIND_ERR);
@@ -116,11 +151,26 @@ TEST_P(Window, RegionMustAllowBinding) {
 
 TEST_P(Window, LiesInsideItsRegion) {
     WindowPair p(GetParam());
+    p.make_free();
     EXPECT_EQ(p.bind(p.b.memory.size() - 10, 11), IBV_WC_MW_BIND_ERR);
+}
+
+// IBA vol. 1, C10-72: queue pair, window and region are of one domain.
+TEST_P(Window, IsBoundByQueuePairsOfItsDomainOnly) {
+    WindowPair p(GetParam());
+    const Owned<ibv_pd> other(ibv_alloc_pd(p.b.context.get()));
+    const Owned<ibv_mr> region(ibv_reg_mr(other.get(), p.b.memory.data(), p.b.memory.size(),
+                                          kAllAccess | IBV_ACCESS_MW_BIND));
+    p.mw.reset(ibv_alloc_mw(other.get(), GetParam()));
+    p.rkey = 0;
+    EXPECT_EQ(p.bind(5000, 8, kWindowAccess, region.get()), IBV_WC_MW_BIND_ERR);
+    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_ERR);
+    p.mw.reset();  // Before its domain.
 }
 
 TEST_P(Window, CrossesPageEdgesOfAPartlySharedRegion) {
     WindowPair p(GetParam());
+    p.make_free();
     const Owned<ibv_mr> odd(ibv_reg_mr(p.b.pd.get(), p.b.memory.data() + 77, 3 * kPage,
                                        kAllAccess | IBV_ACCESS_MW_BIND));
     ASSERT_EQ(p.bind(100, 2 * kPage, kWindowAccess, odd.get()), IBV_WC_SUCCESS);
@@ -136,34 +186,78 @@ TEST(WindowOne, BoundRegionStays) {
 
 TEST(WindowOne, ServesEveryQueuePairOfItsDomain) {
     WindowPair p(IBV_MW_TYPE_1);
-    const auto other = p.b.make_qp(p.b.options);
-    End c(0);
-    ASSERT_EQ(to_init(other.get(), p.b.options), 0);
-    ASSERT_EQ(to_init(c.qp.get(), c.options), 0);
-    ASSERT_EQ(to_rtr(other.get(), p.b.options, c.qp->qp_num, lid_of(c.context.get())), 0);
-    ASSERT_EQ(to_rtr(c.qp.get(), c.options, other->qp_num, lid_of(p.b.context.get())), 0);
-    ASSERT_EQ(to_rts(c.qp.get(), c.options), 0);
-    Send s(IBV_WR_RDMA_WRITE);
-    s.from(c.region(), 0, 64).at(p.b.memory.address(5000), p.rkey);
-    ASSERT_EQ(s.post(c.qp.get()), 0);
-    EXPECT_EQ(next(c.send_cq.get()).status, IBV_WC_SUCCESS);
+    Another other(p.b);
+    EXPECT_EQ(other.write(p.b.memory.address(5000), p.rkey), IBV_WC_SUCCESS);
+}
+
+// IBA vol. 1, 10.6.7.2: a bind of length 0 unbinds a window of type 1, and frees its region.
+TEST(WindowOne, ZeroLengthBindCloses) {
+    WindowPair p(IBV_MW_TYPE_1);
+    const auto before = p.b.memory.copy();
+    ASSERT_EQ(p.bind(5000, 0), IBV_WC_SUCCESS);
+    EXPECT_EQ(p.write(5000, 8, p.rkey), IBV_WC_REM_ACCESS_ERR);
+    EXPECT_TRUE(same(p.b.memory.copy(), before));
+    EXPECT_EQ(ibv_dereg_mr(p.b.mr.release()), 0);
+}
+
+// IBA vol. 1, o10-36.2.2.
+TEST(WindowOne, IsNotZeroBased) {
+    WindowPair p(IBV_MW_TYPE_1);
+    ibv_mw_bind request{
+        7,
+        IBV_SEND_SIGNALED,
+        {p.b.region(), p.b.memory.address(), 8, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ZERO_BASED}};
+    errno = 0;
+    EXPECT_EQ(ibv_bind_mw(p.b.qp.get(), p.mw.get(), &request), EINVAL);
+    EXPECT_EQ(errno, EINVAL);
+    EXPECT_EQ(p.mw->rkey, p.rkey);
+}
+
+TEST(WindowOne, IsAsItWasAfterABindThatFailed) {
+    WindowPair p(IBV_MW_TYPE_1);
+    const std::uint32_t key = p.rkey;
+    const Owned<ibv_mr> plain(
+        ibv_reg_mr(p.b.pd.get(), p.b.memory.data(), p.b.memory.size(), kAllAccess));
+    EXPECT_EQ(p.bind(0, 8, kWindowAccess, plain.get()), IBV_WC_MW_BIND_ERR);
+    Another other(p.b);
+    EXPECT_EQ(other.write(p.b.memory.address(5000), key), IBV_WC_SUCCESS);
+    EXPECT_EQ(ibv_dereg_mr(p.b.region()), EBUSY);
 }
 
 TEST(WindowTwo, ServesOnlyItsQueuePair) {
     WindowPair p(IBV_MW_TYPE_2);
     const auto before = p.b.memory.copy();
-    const auto other = p.b.make_qp(p.b.options);
-    End c(0);
-    ASSERT_EQ(to_init(other.get(), p.b.options), 0);
-    ASSERT_EQ(to_init(c.qp.get(), c.options), 0);
-    ASSERT_EQ(to_rtr(other.get(), p.b.options, c.qp->qp_num, lid_of(c.context.get())), 0);
-    ASSERT_EQ(to_rtr(c.qp.get(), c.options, other->qp_num, lid_of(p.b.context.get())), 0);
-    ASSERT_EQ(to_rts(c.qp.get(), c.options), 0);
-    Send s(IBV_WR_RDMA_WRITE);
-    s.from(c.region(), 0, 64).at(p.b.memory.address(5000), p.rkey);
-    ASSERT_EQ(s.post(c.qp.get()), 0);
-    EXPECT_EQ(next(c.send_cq.get()).status, IBV_WC_REM_ACCESS_ERR);
+    Another other(p.b);
+    EXPECT_EQ(other.write(p.b.memory.address(5000), p.rkey), IBV_WC_REM_ACCESS_ERR);
     EXPECT_TRUE(same(p.b.memory.copy(), before));
+}
+
+// IBA vol. 1, o10-37.2.30: it must be free.
+TEST(WindowTwo, BoundOneIsNotBoundAgain) {
+    WindowPair p(IBV_MW_TYPE_2);
+    const std::uint32_t key = p.rkey;
+    Another other(p.b);
+    EXPECT_EQ(p.bind(0, 8, kWindowAccess, nullptr, other.qp.get()), IBV_WC_MW_BIND_ERR);
+    EXPECT_EQ(state_of(other.qp.get()), IBV_QPS_ERR);
+    EXPECT_EQ(p.write(5000, 8, key), IBV_WC_SUCCESS) << "it is as it was";
+    EXPECT_EQ(p.bind(0, 8), IBV_WC_MW_BIND_ERR) << "by its own queue pair";
+}
+
+TEST(WindowTwo, InvalidatedOneIsBoundByAnother) {
+    WindowPair p(IBV_MW_TYPE_2);
+    Another other(p.b);
+    p.make_free();
+    ASSERT_EQ(p.bind(0, 64, kWindowAccess, nullptr, other.qp.get()), IBV_WC_SUCCESS);
+    EXPECT_EQ(other.write(p.b.memory.address(), p.rkey), IBV_WC_SUCCESS);
+    EXPECT_EQ(p.write(0, 8, p.rkey), IBV_WC_REM_ACCESS_ERR);
+}
+
+// IBA vol. 1, 10.6.7.2: one of type 2B belongs to its queue pair, which alone invalidates it.
+TEST(WindowTwo, AnotherQueuePairDoesNotInvalidateIt) {
+    WindowPair p(IBV_MW_TYPE_2);
+    Another other(p.b);
+    EXPECT_EQ(p.invalidate(other.qp.get()), IBV_WC_MW_BIND_ERR);
+    EXPECT_EQ(p.write(5000, 8, p.rkey), IBV_WC_SUCCESS);
 }
 
 TEST(WindowTwo, LocalInvalidateClosesIt) {
@@ -192,13 +286,15 @@ TEST(WindowTwo, SendWithInvalidateClosesIt) {
     EXPECT_TRUE(same(p.b.memory.copy(), before));
 }
 
-TEST(WindowTwo, InvalidatingAnUnknownKeyIsAnError) {
+// IBA vol. 1, 9.9.6.3, class J: the responder stops without a NAK, so its peer hears nothing.
+TEST(WindowTwo, InvalidatingAnUnknownKeyIsNotAnswered) {
     WindowPair p(IBV_MW_TYPE_2);
     ASSERT_EQ(p.b.receive(3, 0, 64), 0);
     Send s(IBV_WR_SEND_WITH_INV);
     ASSERT_EQ(s.from(p.a.region(), 0, 10).invalidate(0xABCD00).post(p.a.qp.get()), 0);
-    EXPECT_NE(next(p.a.send_cq.get()).status, IBV_WC_SUCCESS);
-    EXPECT_NE(next(p.b.recv_cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_EQ(next(p.b.recv_cq.get()).status, IBV_WC_LOC_ACCESS_ERR);
+    EXPECT_EQ(state_of(p.b.qp.get()), IBV_QPS_ERR);
+    EXPECT_EQ(next(p.a.send_cq.get()).status, IBV_WC_RETRY_EXC_ERR);
 }
 
 TEST(WindowTwo, EndsWithItsRegion) {
@@ -222,12 +318,11 @@ TEST(WindowTwo, DoesNotFollowItsRegionElsewhere) {
     EXPECT_TRUE(same(other.copy(), other_before));
 }
 
-TEST(WindowTwo, ZeroLengthBindCloses) {
+// IBA vol. 1, o10-37.2.40: a bind of length 0 invalidates windows of type 1 only.
+TEST(WindowTwo, ZeroLengthBindIsAnError) {
     WindowPair p(IBV_MW_TYPE_2);
-    const auto before = p.b.memory.copy();
-    ASSERT_EQ(p.bind(5000, 0), IBV_WC_SUCCESS);
-    EXPECT_EQ(p.write(5000, 8, p.rkey), IBV_WC_REM_ACCESS_ERR);
-    EXPECT_TRUE(same(p.b.memory.copy(), before));
+    p.make_free();
+    EXPECT_EQ(p.bind(5000, 0), IBV_WC_MW_BIND_ERR);
 }
 
 }  // namespace

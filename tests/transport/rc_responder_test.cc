@@ -661,16 +661,29 @@ TEST(RcResponder, SendWithInvalidateEndsABinding) {
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kRemAccessErr);
 }
 
-// 9.4.1: and only of a window that is bound here.
-TEST(RcResponder, InvalidatingWhatIsNoWindowIsInvalid) {
+// 9.4.1: and only of a window that is bound here. 9.9.6.3, class J: else the receive request ends
+// in an error and the responder stops without a NAK; what came before is still acknowledged.
+TEST(RcResponder, InvalidatingWhatIsNoWindowIsNotAnswered) {
     Probe p;
     p.ends[1].receive(1, 0, 8);
+    p.ends[1].receive(2, 0, 8);
+    p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
     WorkRequest send = p.request(0, WrOpcode::kSendInv, 0, 8);
     send.imm_or_rkey = p.ends[1].key;
     p.post(0, send);
     p.drive();
-    EXPECT_EQ(p.only_completion(0).status, WcStatus::kRemInvReqErr);
-    EXPECT_EQ(p.only_completion(1, true).status, WcStatus::kLocAccessErr);
+    const auto received = p.completions(1, true);
+    ASSERT_EQ(received.size(), 2U);
+    EXPECT_EQ(received[0].status, WcStatus::kSuccess);
+    EXPECT_EQ(received[1].status, WcStatus::kLocAccessErr);
+    EXPECT_EQ(p.ends[1].state(), QpState::kErr);
+    const auto sent = p.completions(0);
+    ASSERT_EQ(sent.size(), 2U);
+    EXPECT_EQ(sent[0].status, WcStatus::kSuccess);
+    EXPECT_EQ(sent[1].status, WcStatus::kRetryExcErr);
+    for (const Flight& flight : p.sent_to(0)) {
+        EXPECT_EQ(Syndrome::parse(flight.headers.aeth.syndrome).kind, AckKind::kAck);
+    }
 }
 
 // 11.4.2: who waits for solicited messages only is woken by them only.

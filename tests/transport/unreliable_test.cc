@@ -101,14 +101,53 @@ TEST(UcReceiver, ForbiddenWriteIsLostSilently) {
     EXPECT_TRUE(p.sent_to(0).empty());
 }
 
-// 9.9.3: the receiver has an error of its own.
-TEST(UcReceiver, ReceiveTooShortStopsTheReceiverOnly) {
+// 9.9.6.3, class D: a message that is too long is dropped, its receive request used for the next.
+TEST(UcReceiver, MessageLongerThanTheReceiveIsLost) {
+    for (const std::uint32_t bytes : {300U, 1000U}) {  // Found so by its second packet, or later.
+        Probe p(connection());
+        p.ends[1].receive(1, 0, bytes - 1);
+        p.post(0, p.request(0, WrOpcode::kSend, 0, bytes));
+        p.post(0, p.request(0, WrOpcode::kSend, 2048, 270));
+        p.drive();
+        EXPECT_EQ(p.completions(0).size(), 2U);
+        const Completion done = p.only_completion(1, true);
+        EXPECT_EQ(done.status, WcStatus::kSuccess);
+        EXPECT_EQ(done.byte_len, 270U);
+        EXPECT_TRUE(p.same(0, 2048, 1, 0, 270));
+        EXPECT_EQ(p.count(1, Counted::kLostMessage), 1U);
+        EXPECT_EQ(p.ends[1].state(), QpState::kRts);
+    }
+}
+
+// 9.9.6.3, class E: a shared queue takes no request back, so it ends in an error.
+TEST(UcReceiver, MessageLongerThanASharedReceiveUsesItUp) {
+    PairOptions o = connection();
+    o.srq = true;
+    Probe p(o);
+    p.ends[1].receive(1, 0, 999);
+    p.ends[1].receive(2, 0, 1000);
+    p.post(0, p.request(0, WrOpcode::kSend, 0, 1000));
+    p.post(0, p.request(0, WrOpcode::kSend, 2048, 270));
+    p.drive();
+    const auto done = p.completions(1, true);
+    ASSERT_EQ(done.size(), 2U);
+    EXPECT_EQ(done[0].wr_id, 1U);
+    EXPECT_EQ(done[0].status, WcStatus::kLocLenErr);
+    EXPECT_EQ(done[1].wr_id, 2U);
+    EXPECT_EQ(done[1].status, WcStatus::kSuccess);
+    EXPECT_TRUE(p.same(0, 2048, 1, 0, 270));
+    EXPECT_EQ(p.ends[1].state(), QpState::kRts);
+}
+
+// 9.9.6.3, class A: memory that the receiver may not use is an error of its own, and stops it.
+TEST(UcReceiver, ReceiveIntoForbiddenMemoryStopsTheReceiverOnly) {
     Probe p(connection());
-    p.ends[1].receive(1, 0, 10);
+    const Sge wrong{p.ends[1].addr(0), 64, 1};
+    ASSERT_EQ(p.ends[1].hca.post_receive(p.ends[1].qpn, 1, std::span(&wrong, 1)), PostError::kOk);
     p.post(0, p.request(0, WrOpcode::kSend, 0, 11));
     p.drive();
     EXPECT_EQ(p.only_completion(0).status, WcStatus::kSuccess);
-    EXPECT_EQ(p.only_completion(1, true).status, WcStatus::kLocLenErr);
+    EXPECT_EQ(p.only_completion(1, true).status, WcStatus::kLocProtErr);
     EXPECT_EQ(p.ends[1].state(), QpState::kErr);
     EXPECT_EQ(p.ends[0].state(), QpState::kRts);
 }
@@ -178,6 +217,28 @@ TEST(Ud, GrhArrivesAsItWasSent) {
     EXPECT_EQ(grh->pay_len, 12U + 8 + 104 + 4);
 }
 
+// Annex A17, 17.4.5.1: on Ethernet a completion tells what kind of packet it was.
+TEST(Ud, OnEthernetTheCompletionTellsTheKindOfPacket) {
+    constexpr std::uint8_t kByIpv6 = 9;
+    constexpr std::uint8_t kByIpv4 = 10;
+    for (const std::uint8_t kind : {kByIpv6, kByIpv4}) {
+        Probe p(datagram(true));
+        for (End& end : p.ends) {
+            Port port = end.hca.port();
+            port.link_layer = LinkLayer::kEthernet;
+            if (kind == kByIpv4) {
+                end.gid = wire::ipv4_gid(0x0A000001 + end.lid.value);
+                port.gids = {end.gid};
+            }
+            end.hca.set_port(port);
+        }
+        p.ends[1].receive(1, 0, 200);
+        p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
+        p.drive();
+        EXPECT_EQ(p.only_completion(1, true).sl, kind);
+    }
+}
+
 // 10.2.5: another Q_Key is dropped and counted; the high bit stands for the sender's own.
 TEST(Ud, QKeyMustBeTheReceivers) {
     Probe p(datagram());
@@ -215,16 +276,40 @@ TEST(Ud, WithoutAReceiveItIsLost) {
     EXPECT_EQ(p.ends[1].state(), QpState::kRts);
 }
 
-// 9.8.3: 40 bytes more than the payload.
+// 9.8.3: 40 bytes more than the payload. 9.9.6.3, class D: a datagram that is too long is dropped,
+// and the receive request waits for the next.
 TEST(Ud, ReceiveMustHoldTheGrhToo) {
     Probe p(datagram());
     const Bytes before = p.ends[1].bytes;
     p.ends[1].receive(1, 0, 47);
     p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
     p.drive();
-    EXPECT_EQ(p.only_completion(1, true).status, WcStatus::kLocLenErr);
-    EXPECT_EQ(p.ends[1].state(), QpState::kErr);
+    EXPECT_TRUE(p.completions(1, true).empty());
+    EXPECT_EQ(p.count(1, Counted::kLostMessage), 1U);
     EXPECT_EQ(p.ends[1].bytes, before);
+    EXPECT_EQ(p.ends[1].state(), QpState::kRts);
+    p.post(0, p.request(0, WrOpcode::kSend, 0, 7));
+    p.drive();
+    EXPECT_EQ(p.only_completion(1, true).byte_len, 47U);
+}
+
+// 9.9.6.3, class E: a shared queue takes no request back, so it ends in an error.
+TEST(Ud, DatagramLongerThanASharedReceiveUsesItUp) {
+    PairOptions o = datagram();
+    o.srq = true;
+    Probe p(o);
+    p.ends[1].receive(5, 0, 47);
+    p.ends[1].receive(6, 0, 64);
+    p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
+    p.post(0, p.request(0, WrOpcode::kSend, 0, 8));
+    p.drive();
+    const auto done = p.completions(1, true);
+    ASSERT_EQ(done.size(), 2U);
+    EXPECT_EQ(done[0].wr_id, 5U);
+    EXPECT_EQ(done[0].status, WcStatus::kLocLenErr);
+    EXPECT_EQ(done[1].wr_id, 6U);
+    EXPECT_EQ(done[1].status, WcStatus::kSuccess);
+    EXPECT_EQ(p.ends[1].state(), QpState::kRts);
 }
 
 // 9.8.3: which operations there are.

@@ -153,7 +153,7 @@ int softib_ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) n
     if (error == 0) {
         ++of(qp).attached_groups;
     }
-    return error;
+    return answer(error);
 }
 
 int softib_ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
@@ -161,7 +161,7 @@ int softib_ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) n
     if (error == 0) {
         --of(qp).attached_groups;
     }
-    return error;
+    return answer(error);
 }
 
 }  // extern "C"

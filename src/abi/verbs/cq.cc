@@ -301,19 +301,19 @@ ibv_cq* softib_ibv_create_cq(ibv_context* context, int cqe, void* user, ibv_comp
 
 int softib_ibv_resize_cq(ibv_cq* base, int cqe) noexcept {
     if (cqe <= 0) {
-        return EINVAL;
+        return answer(EINVAL);
     }
     const int error = of(base).core->resize(static_cast<std::uint32_t>(cqe));
     if (error == 0) {
         base->cqe = static_cast<int>(of(base).core->entries());
     }
-    return error;
+    return answer(error);
 }
 
 int softib_ibv_destroy_cq(ibv_cq* base) noexcept {
     Cq& cq = of(base);
     if (cq.uses.any()) {
-        return EBUSY;
+        return answer(EBUSY);
     }
     Registry::get().remove(cq.event_id);
     wait_acknowledged(base->mutex, base->cond, base->comp_events_completed,

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <set>
 
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
@@ -93,19 +95,19 @@ ibv_mr* alloc_null_mr(ibv_pd* pd) {
 int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* sges, std::uint32_t num_sge) {
     if ((flags & ~static_cast<std::uint32_t>(IBV_ADVISE_MR_FLAG_FLUSH)) != 0 ||
         advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || num_sge == 0) {
-        return EINVAL;
+        return answer(EINVAL);
     }
     const live::Arena& arena = of(pd->context).process->arena;
     for (std::uint32_t i = 0; i < num_sge; ++i) {
         const live::MrShared& mr = arena.mrs[(sges[i].lkey >> 8) % live::kMrsMax];
         if (mr.key.load() != sges[i].lkey || mr.pd != protection(pd).id) {
-            return EINVAL;
+            return answer(EINVAL);
         }
         const bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
         const std::uint64_t offset = sges[i].addr - mr.iova;
         if (offset > mr.length || sges[i].length > mr.length - offset ||
             (write && (mr.access & live::kLocalWrite) == 0)) {
-            return EINVAL;
+            return answer(EINVAL);
         }
     }
     return 0;  // Nothing to fetch: every page can be reached as it is.
@@ -161,7 +163,7 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) {
 int free_dm(ibv_dm* base) {
     Dm& dm = of(base);
     if (dm.uses.any()) {
-        return EBUSY;
+        return answer(EBUSY);
     }
     Registry::get().remove(dm.base.handle);
     of(base->context).process->memory.release_pages(dm.off, dm.length);
@@ -194,6 +196,18 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t le
     return &mr->base;
 }
 
+/// The windows of type 1, by index: a region stays as long as one of them is bound to it.
+struct Windows {
+    std::mutex mutex;
+    std::set<std::uint32_t> indices;
+
+    /// Never destroyed: programs deallocate what they have while the process ends.
+    static Windows& get() {
+        static auto* const windows = new Windows;
+        return *windows;
+    }
+};
+
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
     if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) {
         return fail<ibv_mw>(EINVAL);
@@ -210,46 +224,37 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
         delete mw;
         return fail<ibv_mw>(error);
     }
+    if (type == IBV_MW_TYPE_1) {
+        Windows& windows = Windows::get();
+        const std::lock_guard guard(windows.mutex);
+        windows.indices.insert(index);
+    }
     mw->index = index;
     mw->base = ibv_mw{pd->context, pd, context.process->arena.mrs[index].key.load(), index, type};
     of(pd).uses.add();
     return &mw->base;
 }
 
-std::mutex g_windows;
-
-void set_bound(Mw& mw, Mr* to) {
-    const std::lock_guard guard(g_windows);
-    if (mw.bound != nullptr) {
-        std::erase(mw.bound->windows, &mw);
-    }
-    mw.bound = to;
-    if (to != nullptr) {
-        to->windows.push_back(&mw);
-    }
-}
-
-/// Of a region that goes: those whose binding failed.
-void forget_windows(Mr& mr) {
-    const std::lock_guard guard(g_windows);
-    for (Mw* mw : mr.windows) {
-        mw->bound = nullptr;
-    }
-    mr.windows.clear();
-}
-
-/// A bind that failed has left its window without a key.
 bool has_windows(const Mr& mr) {
-    const std::lock_guard guard(g_windows);
+    Windows& windows = Windows::get();
+    const std::lock_guard guard(windows.mutex);
     const live::Arena& arena = of(mr.base.context).process->arena;
-    return std::ranges::any_of(
-        mr.windows, [&](const Mw* mw) { return arena.mrs[mw->index].key.load() != 0; });
+    const live::MrShared& region = arena.mrs[mr.index];
+    return std::ranges::any_of(windows.indices, [&](std::uint32_t index) {
+        const live::MrShared& window = arena.mrs[index];
+        return window.length != 0 && window.parent == mr.index &&
+               window.generation.load() == region.generation.load();
+    });
 }
 
 int dealloc_mw(ibv_mw* base) {
     Mw& mw = of(base);
+    {
+        Windows& windows = Windows::get();
+        const std::lock_guard guard(windows.mutex);
+        windows.indices.erase(mw.index);
+    }
     of(base->context).process->regions->remove(mw.index);
-    set_bound(mw, nullptr);
     of(base->pd).uses.drop();
     delete &mw;
     return 0;
@@ -258,9 +263,11 @@ int dealloc_mw(ibv_mw* base) {
 int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     Mw& mw = of(base);
     const ibv_mw_bind_info& info = bind->bind_info;
+    // A window of type 1 never counts from its own start (IBA vol. 1, o10-36.2.2).
     if (base->type != IBV_MW_TYPE_1 || (info.mr == nullptr && info.length != 0) ||
-        (info.mr != nullptr && info.mr->pd != base->pd)) {
-        return EINVAL;
+        (info.mr != nullptr && protection(info.mr->pd).id != protection(base->pd).id) ||
+        (info.mw_access_flags & IBV_ACCESS_ZERO_BASED) != 0) {
+        return answer(EINVAL);
     }
     live::Process& process = *of(qp->context).process;
     live::BindInfo wire{};
@@ -281,7 +288,6 @@ int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     q.core->unlock();
     if (error == 0) {
         base->rkey = wire.new_rkey;
-        set_bound(mw, info.length != 0 ? &of(info.mr) : nullptr);
     }
     return error;
 }
@@ -366,7 +372,7 @@ ibv_pd* softib_ibv_alloc_pd(ibv_context* context) noexcept {
 int softib_ibv_dealloc_pd(ibv_pd* base) noexcept {
     Pd& pd = of(base);
     if (pd.uses.any()) {
-        return EBUSY;
+        return answer(EBUSY);
     }
     if (pd.parent != nullptr) {
         pd.parent->uses.drop();
@@ -481,9 +487,8 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
 int softib_ibv_dereg_mr(ibv_mr* base) noexcept {
     Mr& mr = of(base);
     if (has_windows(mr)) {
-        return EBUSY;
+        return answer(EBUSY);
     }
-    forget_windows(mr);
     live::Process& process = *of(base->context).process;
     if (!mr.imported && process.usable()) {
         process.regions->remove(mr.index);

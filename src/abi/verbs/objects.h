@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -78,13 +79,11 @@ struct Mr {
     std::uint32_t index;
     bool imported;
     struct Dm* dm;
-    std::vector<struct Mw*> windows;  ///< Of type 1, bound to it or about to be.
 };
 
 struct Mw {
     ibv_mw base;
     std::uint32_t index;
-    Mr* bound;
 };
 
 struct Dm {
@@ -247,6 +246,15 @@ template <typename T>
 T* fail(int error) {
     errno = error;
     return nullptr;
+}
+
+/// What a verb returns that a driver leaves to the kernel: 0, or the errno value that the system
+/// call of such a driver would have left in errno too.
+inline int answer(int error) {
+    if (error != 0) {
+        errno = error;
+    }
+    return error;
 }
 
 /// Blocks until `completed` (guarded by mutex/cond) has reached `delivered`.

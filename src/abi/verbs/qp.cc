@@ -399,13 +399,16 @@ int softib_ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) noexcept {
     if (error == 0 && (mask & IBV_QP_STATE) != 0) {
         base->state = attr->qp_state;
     }
-    return error;
+    return answer(error);
 }
 
-int softib_ibv_query_qp(ibv_qp* base, ibv_qp_attr* attr, int, ibv_qp_init_attr* init) noexcept {
+int softib_ibv_query_qp(ibv_qp* base, ibv_qp_attr* attr, int mask,
+                        ibv_qp_init_attr* init) noexcept {
     Qp& qp = of(base);
     from_core(qp.core->attributes(), *attr);
-    base->state = attr->qp_state;
+    if ((mask & IBV_QP_STATE) != 0) {
+        base->state = attr->qp_state;
+    }
     attr->cap = qp.init.cap;
     *init = qp.init;
     init->send_cq = base->send_cq;
@@ -417,7 +420,7 @@ int softib_ibv_query_qp(ibv_qp* base, ibv_qp_attr* attr, int, ibv_qp_init_attr* 
 int softib_ibv_destroy_qp(ibv_qp* base) noexcept {
     Qp& qp = of(base);
     if (qp.attached_groups != 0) {
-        return EBUSY;
+        return answer(EBUSY);
     }
     if (!qp.opened) {
         Registry::get().remove(qp.event_id);

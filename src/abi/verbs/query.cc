@@ -68,10 +68,10 @@ void fill_device(ibv_context* context, ibv_device_attr& a) {
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attr,
                     std::size_t attr_size) {
     if (input != nullptr && input->comp_mask != 0) {
-        return EINVAL;
+        return answer(EINVAL);
     }
     if (attr_size < sizeof attr->orig_attr) {
-        return EINVAL;
+        return answer(EINVAL);
     }
     ibv_device_attr_ex full;
     std::memset(&full, 0, sizeof full);
@@ -97,7 +97,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
 
 int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     if (port != 1) {
-        return EINVAL;
+        return answer(EINVAL);
     }
     const live::HcaRecord& hca = hca_of(context);
     const topo::LinkSpeed best = topo::link_speed(static_cast<topo::Generation>(hca.generation));
@@ -172,6 +172,26 @@ bool read_gid(ibv_context* context, std::uint32_t port, int index, ibv_gid& gid)
     return true;
 }
 
+/// 0, EINVAL, or ENODATA: the entry is empty.
+int read_gid_entry(ibv_context* context, std::uint32_t port, std::uint32_t index,
+                   ibv_gid_entry& entry) {
+    entry = {};
+    if (!read_gid(context, port, static_cast<int>(index), entry.gid)) {
+        return EINVAL;
+    }
+    if (std::ranges::all_of(entry.gid.raw, [](std::uint8_t byte) { return byte == 0; })) {
+        return ENODATA;
+    }
+    entry.gid_index = index;
+    entry.port_num = port;
+    entry.gid_type = IBV_GID_TYPE_IB;
+    if (is_ethernet(context)) {
+        entry.gid_type = IBV_GID_TYPE_ROCE_V2;
+        entry.ndev_ifindex = hca_of(context).net_interface;
+    }
+    return 0;
+}
+
 }  // namespace
 
 void set_query_ops(verbs_context& ops) {
@@ -213,22 +233,12 @@ int softib_ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv
 
 int softib__ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index, ibv_gid_entry* entry,
                              std::uint32_t flags, std::size_t entry_size) noexcept {
-    ibv_gid_entry full{};
-    if (flags != 0 || !read_gid(context, port, static_cast<int>(index), full.gid)) {
-        return EINVAL;
+    ibv_gid_entry full;
+    const int error = flags != 0 ? EINVAL : read_gid_entry(context, port, index, full);
+    if (error == 0) {
+        std::memcpy(entry, &full, std::min(entry_size, sizeof full));
     }
-    if (std::ranges::all_of(full.gid.raw, [](std::uint8_t byte) { return byte == 0; })) {
-        return ENODATA;
-    }
-    full.gid_index = index;
-    full.port_num = port;
-    full.gid_type = IBV_GID_TYPE_IB;
-    if (is_ethernet(context)) {
-        full.gid_type = IBV_GID_TYPE_ROCE_V2;
-        full.ndev_ifindex = hca_of(context).net_interface;
-    }
-    std::memcpy(entry, &full, std::min(entry_size, sizeof full));
-    return 0;
+    return answer(error);
 }
 
 ssize_t softib__ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t max_entries,
@@ -241,8 +251,12 @@ ssize_t softib__ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries
     }
     std::size_t count = 0;
     for (std::uint32_t i = 0; i < live::kGidsPerPort && count < max_entries; ++i) {
-        auto* const at = reinterpret_cast<ibv_gid_entry*>(reinterpret_cast<char*>(entries) + count * entry_size);
-        count += softib__ibv_query_gid_ex(context, 1, i, at, 0, entry_size) == 0;
+        ibv_gid_entry entry;
+        if (read_gid_entry(context, 1, i, entry) == 0) {
+            std::memcpy(reinterpret_cast<char*>(entries) + count * entry_size, &entry,
+                        std::min(entry_size, sizeof entry));
+            ++count;
+        }
     }
     return static_cast<ssize_t>(count);
 }
@@ -283,7 +297,7 @@ int softib_ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pk
 
 int softib_ibv_query_port_speed(ibv_context* context, std::uint32_t port, std::uint64_t* speed) noexcept {
     if (port != 1) {
-        return EINVAL;
+        return answer(EINVAL);
     }
     // In units of 100 Mb/s, as the kernel reports it.
     *speed = std::uint64_t{topo::link_speed(static_cast<topo::Generation>(hca_of(context).generation)).gbps} * 10;

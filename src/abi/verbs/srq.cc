@@ -128,7 +128,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attr) {
 
 int close_xrcd(ibv_xrcd* base) {
     if (of(base).uses.any()) {
-        return EBUSY;
+        return answer(EBUSY);
     }
     delete &of(base);
     return 0;
@@ -158,10 +158,10 @@ ibv_srq* softib_ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attr) noexcept {
 
 int softib_ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) noexcept {
     if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) {
-        return EINVAL;
+        return answer(EINVAL);
     }
-    return of(srq).core->modify((mask & IBV_SRQ_MAX_WR) != 0, attr->max_wr, (mask & IBV_SRQ_LIMIT) != 0,
-                                attr->srq_limit);
+    return answer(of(srq).core->modify((mask & IBV_SRQ_MAX_WR) != 0, attr->max_wr,
+                                       (mask & IBV_SRQ_LIMIT) != 0, attr->srq_limit));
 }
 
 int softib_ibv_query_srq(ibv_srq* base, ibv_srq_attr* attr) noexcept {
@@ -175,7 +175,7 @@ int softib_ibv_query_srq(ibv_srq* base, ibv_srq_attr* attr) noexcept {
 int softib_ibv_destroy_srq(ibv_srq* base) noexcept {
     Srq& srq = of(base);
     if (srq.uses.any()) {
-        return EBUSY;
+        return answer(EBUSY);
     }
     Registry::get().remove(srq.event_id);
     wait_acknowledged(base->mutex, base->cond, base->events_completed, srq.events_delivered);

@@ -83,8 +83,7 @@ bool InboundMessage::hold_receive(const Domain& domain) {
 }
 
 WcStatus InboundMessage::place_send(const Domain& domain, const Payload& payload) {
-    const std::span<const Sge> sges = std::span(receive_.sges).first(receive_.num_sge);
-    switch (scatter_into(core_.context, domain.receive, sges, received_, payload)) {
+    switch (scatter_into(core_.context, domain.receive, receive_.places(), received_, payload)) {
         case Scattered::kTooShort:
             return WcStatus::kLocLenErr;
         case Scattered::kNotAllowed:
@@ -133,13 +132,27 @@ void InboundMessage::complete_receive(const wire::PacketHeaders& headers, const 
     held_ = false;
 }
 
+/// Where a message of an unreliable connection is too long, its request waits for the next one
+/// (IBA vol. 1, 9.9.6.3, class D), unless it is of a shared queue, which takes none back (class E).
+Accepted InboundMessage::refuse_send(const wire::PacketHeaders& headers, const PacketRole& role,
+                                     const Domain& domain, WcStatus status) {
+    kind_ = Kind::kNone;
+    const Fault fault =
+        status == WcStatus::kLocLenErr ? Fault::kTooLong : Fault::kRemoteOperational;
+    const bool stops = stops_receiving(core_.init.type, status);
+    if (stops || domain.srq) {
+        complete_receive(headers, role, domain, status);
+    }
+    return {.fault = fault, .receive_failed = stops};
+}
+
 Accepted InboundMessage::finish(const wire::PacketHeaders& headers, const PacketRole& role,
                                 const Domain& domain) {
     kind_ = Kind::kNone;
     if (role.invalidate &&
         !core_.context.memory.invalidate(headers.ieth.r_key, domain.rdma, core_.qpn)) {
         complete_receive(headers, role, domain, WcStatus::kLocAccessErr);
-        return {.fault = Fault::kInvalidRequest, .receive_failed = true};
+        return {.fault = Fault::kInvalidate, .receive_failed = true};
     }
     if (role.send || role.immediate) {
         complete_receive(headers, role, domain, WcStatus::kSuccess);
@@ -177,11 +190,7 @@ Accepted InboundMessage::accept(const wire::PacketHeaders& headers, wire::Operat
     }
     if (role.send) {
         if (const WcStatus status = place_send(*domain, payload); status != WcStatus::kSuccess) {
-            complete_receive(headers, role, *domain, status);
-            kind_ = Kind::kNone;
-            return {.fault = status == WcStatus::kLocLenErr ? Fault::kInvalidRequest
-                                                            : Fault::kRemoteOperational,
-                    .receive_failed = true};
+            return refuse_send(headers, role, *domain, status);
         }
     } else {
         if (!place_write(headers, write, payload)) {

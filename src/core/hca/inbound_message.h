@@ -16,7 +16,9 @@ namespace softib::hca {
 enum class Fault : std::uint8_t {
     kNone,
     kNotReady,  ///< No receive request: nothing has changed.
+    kTooLong,   ///< For the receive request.
     kInvalidRequest,
+    kInvalidate,  ///< The key that it is to invalidate.
     kRemoteAccess,
     kRemoteOperational,
 };
@@ -24,7 +26,7 @@ enum class Fault : std::uint8_t {
 struct Accepted {
     Fault fault = Fault::kNone;
     bool finished = false;        ///< The message is whole.
-    bool receive_failed = false;  ///< Its receive request was completed with an error.
+    bool receive_failed = false;  ///< Its receive request ended so that the queue pair stops.
 };
 
 /// Whose keys and receive requests a packet uses.
@@ -75,6 +77,8 @@ class InboundMessage {
     bool place_write(const wire::PacketHeaders& headers, Write& write, const Payload& payload);
     void complete_receive(const wire::PacketHeaders& headers, const PacketRole& role,
                           const Domain& domain, WcStatus status);
+    Accepted refuse_send(const wire::PacketHeaders& headers, const PacketRole& role,
+                         const Domain& domain, WcStatus status);
     Accepted finish(const wire::PacketHeaders& headers, const PacketRole& role,
                     const Domain& domain);
 

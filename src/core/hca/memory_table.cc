@@ -99,10 +99,10 @@ std::optional<Place> MemoryTable::remote(std::uint32_t rkey, Pd pd, Qpn at, std:
     return range(*entry, addr, length);
 }
 
-bool MemoryTable::invalidate(std::uint32_t rkey, Pd pd, std::optional<Qpn> at) {
+bool MemoryTable::invalidate(std::uint32_t rkey, Pd pd, Qpn at) {
     Entry* entry = find(rkey);
     if (entry == nullptr || entry->kind != KeyKind::kWindow2 || entry->pd != pd ||
-        (at && entry->qpn != *at)) {
+        entry->qpn != at) {
         return false;
     }
     entry->length = 0;
@@ -110,24 +110,35 @@ bool MemoryTable::invalidate(std::uint32_t rkey, Pd pd, std::optional<Qpn> at) {
     return true;
 }
 
-bool MemoryTable::bind(const BindRequest& request, Pd pd, Qpn by) {
-    Entry* window = find(request.mw_key);
-    if (window == nullptr || !is_window(window->kind) || window->pd != pd ||
-        request.new_key >> kVariantBits != request.mw_key >> kVariantBits) {
+/// By what the window is (kind_allows_bind) and by its region: of the same domain (IBA vol. 1,
+/// C10-72), open to windows (C10-73), writable where the window is (C10-74).
+bool MemoryTable::may_bind(const Entry& window, const BindRequest& request) const {
+    if (!kind_allows_bind(window.kind, window.length != 0, request.access, request.length)) {
         return false;
     }
+    if (request.length == 0) {
+        return true;
+    }
     const Entry* region = find(request.mr_lkey);
+    const bool modifies = (request.access & (kRemoteWrite | kRemoteAtomic)) != 0;
+    return region != nullptr && !is_window(region->kind) && region->pd == window.pd &&
+           (region->access & kMwBind) != 0 && request.length <= kMessageBytesMax &&
+           (!modifies || (region->access & kLocalWrite) != 0);
+}
+
+bool MemoryTable::bind(const BindRequest& request, Pd pd, Qpn by) {
+    Entry* window = find(request.mw_key);
+    if (window == nullptr || window->pd != pd ||
+        request.new_key >> kVariantBits != request.mw_key >> kVariantBits ||
+        !may_bind(*window, request)) {
+        return false;
+    }
     std::optional<Place> place;
     if (request.length != 0) {
-        const bool modifies = (request.access & (kRemoteWrite | kRemoteAtomic)) != 0;
-        if (region == nullptr || is_window(region->kind) || region->pd != pd ||
-            (region->access & kMwBind) == 0 || request.length > kMessageBytesMax ||
-            (modifies && (region->access & kLocalWrite) == 0)) {
-            return false;
-        }
-        place = range(*region, request.addr, static_cast<std::uint32_t>(request.length));
+        place =
+            range(*find(request.mr_lkey), request.addr, static_cast<std::uint32_t>(request.length));
         if (!place) {
-            return false;
+            return false;  // It would lie outside of its region (C10-75).
         }
     }
     window->key = request.new_key;

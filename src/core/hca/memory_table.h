@@ -36,7 +36,7 @@ struct BindRequest {
     std::uint32_t mr_lkey = 0;
     std::uint32_t access = 0;
     std::uint64_t addr = 0;
-    std::uint64_t length = 0;  ///< 0: unbind.
+    std::uint64_t length = 0;  ///< 0: unbind, of type 1 only.
 };
 
 class Memory {
@@ -49,8 +49,10 @@ class Memory {
     /// For a request from the wire that arrived at a queue pair.
     virtual std::optional<Place> remote(std::uint32_t rkey, Pd pd, Qpn at, std::uint64_t addr,
                                         std::uint32_t length, std::uint32_t access) const = 0;
-    /// Ends a type 2 window's binding. From the wire only at the queue pair it is bound to.
-    virtual bool invalidate(std::uint32_t rkey, Pd pd, std::optional<Qpn> at) = 0;
+    /// Ends a type 2 window's binding, for a request from the wire or posted here: only at the
+    /// queue pair that the window is, or was last, bound to.
+    virtual bool invalidate(std::uint32_t rkey, Pd pd, Qpn at) = 0;
+    /// False: the rules of windows forbid it, and nothing has changed.
     virtual bool bind(const BindRequest& request, Pd pd, Qpn by) = 0;
 
     /// The bytes of a place, until the HCA sends its next packet. Nothing: they cannot be reached.
@@ -82,7 +84,7 @@ class MemoryTable final : public Memory {
                                std::uint32_t access) const override;
     std::optional<Place> remote(std::uint32_t rkey, Pd pd, Qpn at, std::uint64_t addr,
                                 std::uint32_t length, std::uint32_t access) const override;
-    bool invalidate(std::uint32_t rkey, Pd pd, std::optional<Qpn> at) override;
+    bool invalidate(std::uint32_t rkey, Pd pd, Qpn at) override;
     bool bind(const BindRequest& request, Pd pd, Qpn by) override;
     std::optional<const std::uint8_t*> read(Place from, std::uint32_t) const override {
         return from.bytes;
@@ -106,6 +108,7 @@ class MemoryTable final : public Memory {
     Entry* allocate(KeyKind kind, Pd pd);
     const Entry* find(std::uint32_t key) const;
     Entry* find(std::uint32_t key);
+    bool may_bind(const Entry& window, const BindRequest& request) const;
     static std::optional<Place> range(const Entry& entry, std::uint64_t addr, std::uint32_t length);
 
     std::vector<Entry> entries_;

@@ -121,17 +121,55 @@ TEST(MemoryTable, BadBindingsAreRefused) {
     EXPECT_TRUE(refused([](BindRequest& b) { b.length = std::uint64_t{1} << 40; }));
     EXPECT_TRUE(refused([&](BindRequest& b) { b.mr_lkey = window; }));
     EXPECT_FALSE(r.table.bind(binding(r, window), Pd{4}, kQpn));
-    EXPECT_FALSE(refused([](BindRequest& b) { b.length = 0; }));
+    EXPECT_FALSE(refused([](BindRequest&) {}));
+}
+
+// IBA vol. 1, o10-37.2.30: it must be free. o10-37.2.40: a bind of length 0 does not free it.
+TEST(MemoryTable, BoundWindowOfType2IsFreedByInvalidationOnly) {
+    Rig r;
+    const std::uint32_t window = r.table.add_window(kPd, KeyKind::kWindow2);
+    const std::uint32_t key = window + 1;
+    BindRequest request = binding(r, window);
+    request.length = 0;
+    EXPECT_FALSE(r.table.bind(request, kPd, kQpn));
+    ASSERT_TRUE(r.table.bind(binding(r, window), kPd, kQpn));
+    EXPECT_FALSE(r.table.bind(binding(r, key), kPd, kQpn));
+    request.mw_key = key;
+    EXPECT_FALSE(r.table.bind(request, kPd, kQpn));
+    EXPECT_TRUE(r.table.remote(key, kPd, kQpn, 0x1010, 16, kRemoteWrite)) << "it is as it was";
+    ASSERT_TRUE(r.table.invalidate(key, kPd, kQpn));
+    EXPECT_TRUE(r.table.bind(binding(r, key), kPd, Qpn{18}));
+}
+
+TEST(MemoryTable, WindowOfType1IsBoundAgainAndUnbound) {
+    Rig r;
+    const std::uint32_t window = r.table.add_window(kPd, KeyKind::kWindow1);
+    ASSERT_TRUE(r.table.bind(binding(r, window), kPd, kQpn));
+    ASSERT_TRUE(r.table.bind(binding(r, window + 1), kPd, Qpn{18}));
+    EXPECT_TRUE(r.table.remote(window + 2, kPd, kQpn, 0x1010, 16, kRemoteWrite));
+    BindRequest unbind = binding(r, window + 2);
+    unbind.length = 0;
+    ASSERT_TRUE(r.table.bind(unbind, kPd, kQpn));
+    EXPECT_FALSE(r.table.remote(window + 3, kPd, kQpn, 0x1010, 1, kRemoteWrite));
 }
 
 TEST(MemoryTable, ZeroBasedWindowCountsFromItsStart) {
     Rig r;
-    const std::uint32_t window = r.table.add_window(kPd, KeyKind::kWindow1);
+    const std::uint32_t window = r.table.add_window(kPd, KeyKind::kWindow2);
     BindRequest request = binding(r, window);
     request.access |= kZeroBased;
     ASSERT_TRUE(r.table.bind(request, kPd, kQpn));
-    EXPECT_EQ(r.table.remote(window + 1, kPd, Qpn{18}, 0, 16, kRemoteWrite)->bytes,
+    EXPECT_EQ(r.table.remote(window + 1, kPd, kQpn, 0, 16, kRemoteWrite)->bytes,
               r.bytes.data() + 0x10);
+}
+
+// IBA vol. 1, o10-36.2.2.
+TEST(MemoryTable, WindowOfType1IsNotZeroBased) {
+    Rig r;
+    const std::uint32_t window = r.table.add_window(kPd, KeyKind::kWindow1);
+    BindRequest request = binding(r, window);
+    request.access |= kZeroBased;
+    EXPECT_FALSE(r.table.bind(request, kPd, kQpn));
 }
 
 TEST(MemoryTable, AtomicsReturnWhatWasThere) {

@@ -94,7 +94,7 @@ bool RcRequester::execute_local(SendWqe& wqe) {
         Memory& memory = core_.context.memory;
         const bool good = wqe.opcode == WrOpcode::kBindMw
                               ? memory.bind(queue_.bind(cursor_), core_.init.pd, core_.qpn)
-                              : memory.invalidate(wqe.imm_or_rkey, core_.init.pd, std::nullopt);
+                              : memory.invalidate(wqe.imm_or_rkey, core_.init.pd, core_.qpn);
         wqe.executed = true;
         if (!good) {
             wqe.local_error = WcStatus::kMwBindErr;

@@ -203,7 +203,8 @@ void RcResponder::accept_atomic_write(const wire::PacketHeaders& headers, const 
     say({.kind = Response::Kind::kRead, .psn = headers.bth.psn, .psns = 1});
 }
 
-/// Not ready is no error; all else is, and ends the connection (IBA vol. 1, 9.9.3).
+/// Not ready is no error; all else is, and ends the connection (IBA vol. 1, 9.9.3). Of a key that
+/// cannot be invalidated the requester is not told (9.9.6.3, class J): it gets no answer.
 void RcResponder::refuse(Fault fault, Psn psn) {
     Response no{.kind = Response::Kind::kNak, .last_words = true, .psn = psn};
     AsyncKind event = AsyncKind::kQpReqErr;
@@ -214,6 +215,13 @@ void RcResponder::refuse(Fault fault, Psn psn) {
             no.last_words = false;
             no.syndrome = {.kind = AckKind::kRnrNak, .value = core_.attr.min_rnr_timer};
             say(no);
+            return;
+        case Fault::kInvalidate:
+            core_.context.count(Counted::kAccessViolation);
+            if (count_ != 0) {
+                response_at(count_ - 1).last_words = true;
+            }
+            core_.fail(event);
             return;
         case Fault::kRemoteAccess:
             core_.context.count(Counted::kAccessViolation);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/hca/memory_table.h"
+#include "core/hca/qp_state.h"
 #include "core/hca/work_request.h"
 
 namespace softib::hca {
@@ -19,7 +20,25 @@ struct TakenReceive {
     std::uint64_t wr_id;
     std::uint32_t num_sge;
     std::array<Sge, kSgesMax> sges;
+
+    std::span<const Sge> places() const { return std::span(sges).first(num_sge); }
 };
+
+/// The bytes that these places hold.
+inline std::uint64_t room_in(std::span<const Sge> places) {
+    std::uint64_t bytes = 0;
+    for (const Sge& place : places) {
+        bytes += place.length;
+    }
+    return bytes;
+}
+
+/// Whether a queue pair stops because a receive request of it ended so. A message of an unreliable
+/// service that is too long for it is no reason (IBA vol. 1, 9.9.6.3, class E).
+constexpr bool stops_receiving(QpType type, WcStatus status) {
+    const bool unreliable = type == QpType::kUc || type == QpType::kUd;
+    return status != WcStatus::kSuccess && !(unreliable && status == WcStatus::kLocLenErr);
+}
 
 class ReceiveQueue {
   public:
@@ -41,6 +60,14 @@ class ReceiveQueue {
         return PostError::kOk;
     }
     bool take(TakenReceive& out) {
+        const bool found = look(out);
+        if (found) {
+            drop();
+        }
+        return found;
+    }
+    /// The oldest request, which stays.
+    bool look(TakenReceive& out) const {
         if (count_ == 0) {
             return false;
         }
@@ -49,9 +76,12 @@ class ReceiveQueue {
         out.num_sge = request.num_sge;
         std::copy_n(sges_.begin() + static_cast<std::ptrdiff_t>(head_ * sges_max_), request.num_sge,
                     out.sges.begin());
+        return true;
+    }
+    /// Of a queue that is not empty.
+    void drop() {
         head_ = (head_ + 1) % requests_.size();
         --count_;
-        return true;
     }
     void clear() { head_ = count_ = 0; }
     std::uint32_t size() const { return static_cast<std::uint32_t>(count_); }

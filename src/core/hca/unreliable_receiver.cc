@@ -35,6 +35,9 @@ void UcReceiver::handle_packet(const wire::PacketHeaders& headers, wire::Operati
         case Fault::kNotReady:
             core_.context.count(Counted::kNotReady);
             break;
+        case Fault::kTooLong:
+            core_.context.count(Counted::kLostMessage);
+            break;
         case Fault::kRemoteAccess:
             core_.context.count(Counted::kAccessViolation);
             break;
@@ -54,14 +57,7 @@ constexpr std::uint32_t kGrhBytes = wire::Grh::kBytes;
 
 WcStatus place_datagram(QpCore& core, Pd pd, const TakenReceive& receive,
                         const wire::PacketHeaders& headers, const Payload& payload) {
-    const auto sges = std::span(receive.sges).first(receive.num_sge);
-    std::uint64_t room = 0;
-    for (const Sge& sge : sges) {
-        room += sge.length;
-    }
-    if (room < std::uint64_t{kGrhBytes} + payload.length()) {
-        return WcStatus::kLocLenErr;
-    }
+    const auto sges = receive.places();
     std::array<std::uint8_t, kGrhBytes> grh{};
     if (headers.grh && core.context.port.link_layer == LinkLayer::kEthernet) {
         grh = wire::roce_network_header(*headers.grh);
@@ -79,13 +75,24 @@ void receive_datagram(QpCore& core, ReceiveQueue* own, const wire::PacketHeaders
                       const Payload& payload) {
     TakenReceive receive;
     const auto domain = domain_of(core, headers);
-    const bool taken = domain->srq ? core.context.take(*domain->srq, receive)
-                                   : own != nullptr && own->take(receive);
-    if (!taken) {
+    const bool found = domain->srq ? core.context.take(*domain->srq, receive)
+                                   : own != nullptr && own->look(receive);
+    if (!found) {
         core.context.count(Counted::kNobodyListens);
         return;
     }
-    const WcStatus status = place_datagram(core, domain->receive, receive, headers, payload);
+    const bool fits = room_in(receive.places()) >= std::uint64_t{kGrhBytes} + payload.length();
+    if (!fits) {
+        core.context.count(Counted::kLostMessage);
+    }
+    if (!domain->srq) {
+        if (!fits) {
+            return;  // The request waits for the next one (IBA vol. 1, 9.9.6.3, class D).
+        }
+        own->drop();
+    }
+    const WcStatus status = fits ? place_datagram(core, domain->receive, receive, headers, payload)
+                                 : WcStatus::kLocLenErr;
     const Port& port = core.context.port;
     Completion done{.wr_id = receive.wr_id,
                     .qpn = core.qpn,
@@ -102,15 +109,17 @@ void receive_datagram(QpCore& core, ReceiveQueue* own, const wire::PacketHeaders
             static_cast<std::uint8_t>(headers.lrh.dlid.value & ((1U << port.lmc) - 1));
     }
     done.flags = headers.grh ? kWcGrh : 0;
+    if (headers.grh && port.link_layer == LinkLayer::kEthernet) {
+        done.sl = wire::roce_packet_kind(*headers.grh);
+    }
     const auto info = wire::opcode_info(headers.bth.opcode);
     if (info && (info->headers & wire::extended::kImmDt) != 0) {
         done.flags |= kWcWithImm;
         done.imm_or_rkey = headers.imm_dt.imm_dt;
     }
     core.context.complete(core.init.recv_cq, done, headers.bth.se);
-    if (status != WcStatus::kSuccess) {
-        // The receiver's own request was bad: its queue pair stops.
-        core.fail();
+    if (stops_receiving(QpType::kUd, status)) {
+        core.fail();  // The receiver's own request was bad.
     }
 }
 

@@ -73,7 +73,7 @@ WcStatus UnreliableSender::execute_local(const SendWqe& wqe) {
     Memory& memory = core_.context.memory;
     const bool good = wqe.opcode == WrOpcode::kBindMw
                           ? memory.bind(queue_.bind(queue_.head()), core_.init.pd, core_.qpn)
-                          : memory.invalidate(wqe.imm_or_rkey, core_.init.pd, std::nullopt);
+                          : memory.invalidate(wqe.imm_or_rkey, core_.init.pd, core_.qpn);
     return good ? WcStatus::kSuccess : WcStatus::kMwBindErr;
 }
 

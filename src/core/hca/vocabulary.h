@@ -103,6 +103,15 @@ constexpr bool is_window(KeyKind kind) {
     return kind == KeyKind::kWindow1 || kind == KeyKind::kWindow2;
 }
 
+/// Whether a window of a kind may be bound so. One of type 2 must be free (IBA vol. 1,
+/// o10-37.2.30), and no bind of length 0 frees it (o10-37.2.40); one of type 1 may be bound again
+/// and again, with length 0 is unbound, and never counts from its own start (o10-36.2.2).
+constexpr bool kind_allows_bind(KeyKind kind, bool bound, std::uint32_t access,
+                                std::uint64_t length) {
+    return (kind == KeyKind::kWindow2 && !bound && length != 0) ||
+           (kind == KeyKind::kWindow1 && (access & kZeroBased) == 0);
+}
+
 struct Sge {
     std::uint64_t addr;
     std::uint32_t length;

@@ -181,6 +181,13 @@ std::array<std::uint8_t, Grh::kBytes> roce_network_header(const Grh& route) {
     return header;
 }
 
+std::uint8_t roce_packet_kind(const Grh& route) {
+    constexpr std::uint8_t kOverUdp = 8;
+    constexpr std::uint8_t kIpv6 = 1;
+    constexpr std::uint8_t kIpv4 = 2;
+    return kOverUdp | (is_ipv4(route.dgid) ? kIpv4 : kIpv6);
+}
+
 std::expected<Packet, PacketError> parse_roce_payload(std::span<const std::uint8_t> bytes,
                                                       const Grh& route, const RoceFields& fields,
                                                       CheckIcrc check) {

@@ -61,6 +61,11 @@ Gid ipv4_gid(std::uint32_t address);
 /// header, or zeros and an IPv4 header. `route.pay_len` is what parse_roce_payload() made it.
 std::array<std::uint8_t, Grh::kBytes> roce_network_header(const Grh& route);
 
+/// What kind of packet it was, as completions of datagrams say it in the place of a service level
+/// (annex A17, 17.4.5.1, leaves the coding open; this is the one of mlx5): by IPv4 or IPv6, over
+/// UDP.
+std::uint8_t roce_packet_kind(const Grh& route);
+
 /// Of exactly a UDP datagram's payload. `route` has the addresses, and what else the ICRC covers
 /// is in `fields`.
 std::expected<Packet, PacketError> parse_roce_payload(std::span<const std::uint8_t> bytes,

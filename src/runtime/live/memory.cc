@@ -232,6 +232,9 @@ int MemoryMap::build(const RegionRequest& request, std::uint32_t index, Stretche
     if (!swapped_.space().read(page_down(request.va), page_up(end), vmas)) {
         return errno;
     }
+    if (request.length == 0) {
+        return check(request, vmas);
+    }
     if (maybe_gpu(request, vmas)) {
         if (const int error = build_gpu(request, index); error != EFAULT) {
             return error;
@@ -282,8 +285,10 @@ void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
 
 int MemoryMap::add_region(const RegionRequest& request, std::uint32_t& index) {
     const bool implicit = request.on_demand && request.length == UINT64_MAX;
-    if (request.length == 0 || (!implicit && (request.va + request.length < request.va ||
-                                              request.iova + request.length < request.iova))) {
+    // A region is pages to Linux, which wants one at least: without bytes, that of its address.
+    const bool no_page = request.length == 0 && (request.va % kPageBytes == 0 || request.gpu_only);
+    if (no_page || (!implicit && (request.va + request.length < request.va ||
+                                  request.iova + request.length < request.iova))) {
         return EINVAL;
     }
     const Guard guard(mutex_);

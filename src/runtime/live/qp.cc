@@ -598,8 +598,10 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
     e.slid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
     e.sl = attr_.av.sl;
     e.pkey_index = peer_->pkey_index;
-    WcStatus status = scatter ? scatter_check(arena, taken.sges, taken.num_sge, pd, gather.bytes)
-                              : WcStatus::kSuccess;
+    WcStatus status = scatter ? scatter_check(arena, taken, pd, gather.bytes) : WcStatus::kSuccess;
+    if (status == WcStatus::kLocLenErr && init_.type == QpType::kUc && completing.ring != nullptr) {
+        return {};  // The request waits for the next message (IBA vol. 1, 9.9.6.3, class D).
+    }
     if (status == WcStatus::kSuccess && wr.opcode == WrOpcode::kSendInv &&
         !invalidate_window(arena, wr.imm_or_rkey, peer_->pd, peer_->qpn)) {
         status = WcStatus::kLocAccessErr;
@@ -620,26 +622,43 @@ Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, boo
         return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
     }
     if (init_.type == QpType::kUc) {
-        // The receive request ended in an error of its own: the responder stops, and tells nobody.
-        stop_peer(AsyncKind::kQpReqErr);
+        // The receive request ended in an error of its own: the responder tells nobody.
+        if (hca::stops_receiving(init_.type, status)) {
+            stop_peer(AsyncKind::kQpReqErr);
+        }
         return {};
     }
-    return refuse_remote(status == WcStatus::kLocLenErr || status == WcStatus::kLocAccessErr
-                             ? WcStatus::kRemInvReqErr
-                             : WcStatus::kRemOpErr,
-                         AsyncKind::kQpReqErr);
+    if (status == WcStatus::kLocAccessErr) {
+        // A key that cannot be invalidated: no NAK says so (IBA vol. 1, 9.9.6.3, class J).
+        arena.hcas[peer_->hca].totals.access_violations.fetch_add(1, std::memory_order_relaxed);
+        stop_peer(AsyncKind::kQpReqErr);
+        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+    }
+    return refuse_remote(
+        status == WcStatus::kLocLenErr ? WcStatus::kRemInvReqErr : WcStatus::kRemOpErr,
+        AsyncKind::kQpReqErr);
 }
 
 /// Binding and invalidating change this process's own keys only.
 Qp::Verdict Qp::do_local(const WorkRequest& wr) {
     const Arena& arena = process_->arena;
     if (wr.opcode == WrOpcode::kLocalInv) {
-        return invalidate_window(arena, wr.imm_or_rkey, shared_->pd) ? Verdict{}
-                                                                     : failed(WcStatus::kMwBindErr);
+        return invalidate_window(arena, wr.imm_or_rkey, shared_->pd, shared_->qpn)
+                   ? Verdict{}
+                   : failed(WcStatus::kMwBindErr);
     }
-    arena.mrs[wr.bind->mw_index].key.store(0, std::memory_order_release);
+    if (!may_bind(arena, *wr.bind, shared_->pd)) {
+        return failed(WcStatus::kMwBindErr);
+    }
+    // Nobody uses a window without a key, once who was using it has finished.
+    std::atomic<std::uint32_t>& key = arena.mrs[wr.bind->mw_index].key;
+    const std::uint32_t before = key.exchange(0);
     wait_grace(arena, process_->owner, stripe_);
-    return bind_window(arena, *wr.bind, shared_->qpn) ? Verdict{} : failed(WcStatus::kMwBindErr);
+    if (before == 0 || !bind_window(arena, *wr.bind, shared_->pd, shared_->qpn)) {
+        key.store(before, std::memory_order_release);
+        return failed(WcStatus::kMwBindErr);
+    }
+    return {};
 }
 
 }  // namespace softib::live

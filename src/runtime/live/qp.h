@@ -192,6 +192,9 @@ class Qp {
     /// `completes`: with this copy the request is done, and is completed before the target hears.
     Verdict deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather,
                              bool completes);
+    bool take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record);
+    Cqe datagram_completion(const WorkRequest& wr, const QpShared& target, const TakenRecv& taken,
+                            std::uint64_t bytes) const;
     Verdict multicast(const WorkRequest& wr, const Gather& gather);
     bool datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca);
     void count_datagram(const WorkRequest& wr, std::uint64_t payload);

@@ -173,6 +173,55 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
     return true;
 }
 
+/// The oldest receive request of a queue pair that has its own, with the lock of its ring. Nothing:
+/// there is none, or it is too small and waits for another datagram (IBA vol. 1, 9.9.6.3, class D).
+bool Qp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record) {
+    const Arena& arena = process_->arena;
+    RecvRing& ring = target.rq;
+    datagram_ring_lock(arena, target, process_->lock_word);
+    const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
+    if (head == ring.tail.load(std::memory_order_acquire)) {
+        shm_unlock(ring.lock);
+        return false;
+    }
+    copy_out(*ring_slot(arena, ring, head), head, record.request);
+    if (!holds(record.request, bytes)) {
+        shm_unlock(ring.lock);
+        return false;
+    }
+    record.source = static_cast<std::uint32_t>(&target - arena.qps);
+    record.use = target.qpn;
+    record.cq.store(0, std::memory_order_relaxed);
+    record.state.store(DeliveryRecord::kDatagram, std::memory_order_release);
+    park_point(ParkPoint::kRingLocked);
+    return true;
+}
+
+/// A successful one, of a request that was taken.
+Cqe Qp::datagram_completion(const WorkRequest& wr, const QpShared& target, const TakenRecv& taken,
+                            std::uint64_t bytes) const {
+    const std::uint16_t lid = process_->arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+    Cqe e{};
+    e.wr_id = taken.wr_id;
+    e.wqe_index = taken.wqe_index;
+    e.qpn = target.qpn;
+    e.src_qpn = shared_->qpn;
+    e.is_receive = 1;
+    e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
+    e.byte_len = static_cast<std::uint32_t>(bytes);
+    e.slid = static_cast<std::uint16_t>(lid + wr.ah->to.path_bits);
+    e.sl = wr.ah->to.sl;
+    e.pkey_index = target.pkey_index;
+    if (wr.ah->to.global) {
+        e.flags |= kWcGrh;
+    }
+    if (wr.opcode == WrOpcode::kSendImm) {
+        e.flags |= kWcWithImm;
+        e.imm_or_rkey = wr.imm_or_rkey;
+    }
+    return e;
+}
+
 Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather,
                                  bool completes) {
     const Arena& arena = process_->arena;
@@ -189,42 +238,13 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
         if (!srq_take(*process_, srq, target.srq - 1, *record)) {
             return {};
         }
-    } else {
-        datagram_ring_lock(arena, target, process_->lock_word);
-        const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
-        if (head == ring.tail.load(std::memory_order_acquire)) {
-            shm_unlock(ring.lock);
-            return {};  // Nobody listens: a datagram is lost.
-        }
-        copy_out(*ring_slot(arena, ring, head), head, record->request);
-        record->source = static_cast<std::uint32_t>(&target - arena.qps);
-        record->use = target.qpn;
-        record->cq.store(0, std::memory_order_relaxed);
-        record->state.store(DeliveryRecord::kDatagram, std::memory_order_release);
-        park_point(ParkPoint::kRingLocked);
+    } else if (!take_for_datagram(target, gather.bytes, *record)) {
+        return {};  // A datagram is lost.
     }
     const TakenRecv& taken = record->request;
     park_point(ParkPoint::kDatagramTaken);
-    Cqe e{};
-    e.wr_id = taken.wr_id;
-    e.wqe_index = taken.wqe_index;
-    e.qpn = target.qpn;
-    e.src_qpn = shared_->qpn;
-    e.is_receive = 1;
-    e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
-    e.byte_len = static_cast<std::uint32_t>(gather.bytes);
-    e.slid = static_cast<std::uint16_t>(arena.hcas[init_.hca].lid.load(std::memory_order_relaxed) +
-                                        wr.ah->to.path_bits);
-    e.sl = wr.ah->to.sl;
-    e.pkey_index = target.pkey_index;
-    if (wr.ah->to.global) {
-        e.flags |= kWcGrh;
-    }
-    if (wr.opcode == WrOpcode::kSendImm) {
-        e.flags |= kWcWithImm;
-        e.imm_or_rkey = wr.imm_or_rkey;
-    }
-    WcStatus status = scatter_check(arena, taken.sges, taken.num_sge, pd, gather.bytes);
+    Cqe e = datagram_completion(wr, target, taken, gather.bytes);
+    WcStatus status = scatter_check(arena, taken, pd, gather.bytes);
     if (status == WcStatus::kSuccess && !scatter_copy(*process_, gather, taken, pd)) {
         status = WcStatus::kLocProtErr;
     }
@@ -243,7 +263,7 @@ Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const 
         delivered(*record);
         shm_unlock(ring.lock);
     }
-    if (status != WcStatus::kSuccess) {
+    if (hca::stops_receiving(QpType::kUd, status)) {
         // The receiver's own request was bad: its queue pair stops.
         target.rx.store(0, std::memory_order_release);
         target.state.store(QpState::kErr, std::memory_order_release);

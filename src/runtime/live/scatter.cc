@@ -23,16 +23,20 @@ void Gather::add_zeros(std::uint64_t n) {
     }
 }
 
-WcStatus scatter_check(const Arena& arena, const Sge* sges, std::uint32_t num_sge, std::uint32_t pd,
+WcStatus scatter_check(const Arena& arena, const TakenRecv& to, std::uint32_t pd,
                        std::uint64_t bytes) {
-    for (std::uint32_t i = 0; i < num_sge && bytes != 0; ++i) {
-        const std::uint64_t n = std::min<std::uint64_t>(bytes, sges[i].length);
-        if (n != 0 && find_key(arena, sges[i].lkey, pd, sges[i].addr, n, kLocalWrite) == nullptr) {
+    if (!holds(to, bytes)) {
+        return WcStatus::kLocLenErr;
+    }
+    for (std::uint32_t i = 0; i < to.num_sge && bytes != 0; ++i) {
+        const Sge& sge = to.sges[i];
+        const std::uint64_t n = std::min<std::uint64_t>(bytes, sge.length);
+        if (n != 0 && find_key(arena, sge.lkey, pd, sge.addr, n, kLocalWrite) == nullptr) {
             return WcStatus::kLocProtErr;
         }
         bytes -= n;
     }
-    return bytes == 0 ? WcStatus::kSuccess : WcStatus::kLocLenErr;
+    return WcStatus::kSuccess;
 }
 
 bool scatter_copy(Process& process, const Gather& gather, const TakenRecv& to, std::uint32_t pd) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "core/hca/receive_queue.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/recv_queue.h"
 #include "runtime/live/types.h"
@@ -34,9 +35,14 @@ struct Gather {
     void add_zeros(std::uint64_t n);
 };
 
+/// Whether a receive request holds a message of so many bytes.
+inline bool holds(const TakenRecv& request, std::uint64_t bytes) {
+    return hca::room_in({request.sges, request.num_sge}) >= bytes;
+}
+
 /// Checks the buffers of a receive request for a message, before its first byte moves: kSuccess,
 /// or what the receiver's completion says.
-WcStatus scatter_check(const Arena& arena, const Sge* sges, std::uint32_t num_sge, std::uint32_t pd,
+WcStatus scatter_check(const Arena& arena, const TakenRecv& to, std::uint32_t pd,
                        std::uint64_t bytes);
 
 /// Moves the message; false when the receiver's memory could not be reached.

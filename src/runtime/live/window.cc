@@ -12,7 +12,7 @@ bool invalidate_window(const Arena& arena, std::uint32_t rkey, std::uint32_t pd,
     }
     MrShared& mr = arena.mrs[rkey >> 8];
     if (mr.key.load(std::memory_order_acquire) != rkey || mr.kind != KeyKind::kWindow2 ||
-        mr.pd != pd || (qpn != 0 && mr.qpn != qpn)) {
+        mr.pd != pd || mr.qpn != qpn) {
         return false;
     }
     mr.length = 0;
@@ -21,9 +21,33 @@ bool invalidate_window(const Arena& arena, std::uint32_t rkey, std::uint32_t pd,
     return true;
 }
 
-bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t qpn) {
+bool may_bind(const Arena& arena, const BindInfo& bind, std::uint32_t pd) {
+    const MrShared& window = arena.mrs[bind.mw_index];
+    // Queue pair, window and region are of one domain (IBA vol. 1, C10-72).
+    if (window.pd != pd ||
+        !hca::kind_allows_bind(window.kind, window.length != 0, bind.access, bind.length)) {
+        return false;
+    }
+    if (bind.length == 0) {
+        return true;
+    }
+    const MrShared& region = arena.mrs[bind.mr_index];
+    const std::uint64_t offset = bind.address - region.iova;
+    const bool modifies = (bind.access & (kRemoteWrite | kRemoteAtomic)) != 0;
+    return region.key.load(std::memory_order_acquire) != 0 && !is_window(region.kind) &&
+           region.pd == pd && (region.access & kMwBind) != 0 && offset <= region.length &&
+           bind.length <= region.length - offset &&
+           (!modifies || (region.access & kLocalWrite) != 0);
+}
+
+bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t pd, std::uint32_t qpn) {
     MrShared& window = arena.mrs[bind.mw_index];
     const MrShared& region = arena.mrs[bind.mr_index];
+    // Read before the region is looked at: if it goes meanwhile, the window is of one that was.
+    const std::uint32_t generation = region.generation.load(std::memory_order_acquire);
+    if (!may_bind(arena, bind, pd)) {
+        return false;
+    }
     window.key.store(0, std::memory_order_release);
     if (bind.length == 0) {
         window.length = 0;
@@ -31,13 +55,6 @@ bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t qpn) {
         window.ext_end = window.ext_begin = 0;
         window.key.store(bind.new_rkey, std::memory_order_release);
         return true;
-    }
-    const std::uint64_t offset = bind.address - region.iova;
-    const bool modifies = (bind.access & (kRemoteWrite | kRemoteAtomic)) != 0;
-    if (region.key.load() == 0 || (region.access & kMwBind) == 0 || region.pd != window.pd ||
-        offset > region.length || bind.length > region.length - offset ||
-        (modifies && (region.access & kLocalWrite) == 0)) {
-        return false;
     }
     // Zero-based windows count from their own start.
     const std::uint64_t shift = (bind.access & kZeroBased) != 0 ? bind.address : 0;
@@ -59,7 +76,7 @@ bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t qpn) {
     window.pieces_off = region.pieces_off;
     window.pieces = region.pieces;
     window.parent = bind.mr_index;
-    window.generation.store(region.generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    window.generation.store(generation, std::memory_order_relaxed);
     window.qpn = qpn;
     window.key.store(bind.new_rkey, std::memory_order_release);
     return true;

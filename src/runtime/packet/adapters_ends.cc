@@ -129,9 +129,10 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
         e.wr_id = live::send_slot(process_.arena, record(*of).sq, at)->wr_id;
         e.wqe_index = at + 1;
     }
-    if (done.status != hca::WcStatus::kSuccess) {
+    const QpType type = record(*of).type;
+    if (done.is_receive ? hca::stops_receiving(type, done.status)
+                        : done.status != hca::WcStatus::kSuccess) {
         // Who sees the completion shall see the state that comes with it.
-        const QpType type = record(*of).type;
         const bool only_sends =
             !done.is_receive && (type == QpType::kUd || type == QpType::kUc) &&
             record(*of).state.load(std::memory_order_relaxed) != QpState::kErr;

@@ -49,16 +49,16 @@ std::optional<hca::Place> ArenaMemory::remote(std::uint32_t rkey, hca::Pd pd, Qp
     return place(*mr, addr, length);
 }
 
-bool ArenaMemory::invalidate(std::uint32_t rkey, hca::Pd pd, std::optional<Qpn> at) {
-    return live::invalidate_window(process_.arena, rkey, pd.value, at ? at->value : 0);
+bool ArenaMemory::invalidate(std::uint32_t rkey, hca::Pd pd, Qpn at) {
+    return live::invalidate_window(process_.arena, rkey, pd.value, at.value);
 }
 
 bool ArenaMemory::bind(const hca::BindRequest& request, hca::Pd pd, Qpn by) {
     const std::uint32_t window = request.new_key >> 8;
     const std::uint32_t region = request.mr_lkey;
+    // Who posted it may have deallocated the window since.
     if (window >= live::kMrsMax || region >= live::kMrsMax ||
-        process_.arena.mrs[window].pd != pd.value ||
-        !live::is_window(process_.arena.mrs[window].kind)) {
+        process_.arena.mrs[window].key.load(std::memory_order_acquire) == 0) {
         return false;
     }
     return live::bind_window(process_.arena,
@@ -68,7 +68,7 @@ bool ArenaMemory::bind(const hca::BindRequest& request, hca::Pd pd, Qpn by) {
                               .access = request.access,
                               .address = request.addr,
                               .length = request.length},
-                             by.value);
+                             pd.value, by.value);
 }
 
 std::optional<const std::uint8_t*> ArenaMemory::read(hca::Place from, std::uint32_t length) const {

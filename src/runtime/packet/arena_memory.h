@@ -20,7 +20,7 @@ class ArenaMemory final : public hca::Memory {
                                     std::uint32_t length, std::uint32_t access) const override;
     std::optional<hca::Place> remote(std::uint32_t rkey, hca::Pd pd, Qpn at, std::uint64_t addr,
                                      std::uint32_t length, std::uint32_t access) const override;
-    bool invalidate(std::uint32_t rkey, hca::Pd pd, std::optional<Qpn> at) override;
+    bool invalidate(std::uint32_t rkey, hca::Pd pd, Qpn at) override;
     bool bind(const hca::BindRequest& request, hca::Pd pd, Qpn by) override;
     std::optional<const std::uint8_t*> read(hca::Place from, std::uint32_t length) const override;
     bool write(hca::Place to, const std::uint8_t* from, std::uint32_t length) override;
