@@ -367,7 +367,8 @@ struct alignas(64) Cqe {
     std::uint8_t sl;
     std::uint8_t path_bits;
     std::uint8_t is_receive;
-    std::uint16_t reserved;
+    std::uint8_t solicited;  ///< Raises the event of a queue armed for solicited completions alone.
+    std::uint8_t reserved;
     std::uint64_t tag;
     std::uint32_t seq;
 
