@@ -209,5 +209,35 @@ TEST(Migration, RacesWithAReaderOfTheOldChannel) {
     }
 }
 
+/// As an HCA's send queue: what was posted has left before the queue pair stops.
+TEST(Disconnecting, LetsGoWhatWasPostedBefore) {
+    constexpr int kMessages = 5;
+    for (int round = 0; round < 20; ++round) {
+        Ends ends;
+        ends.connect();
+        expect_event(ends.server_channel, RDMA_CM_EVENT_ESTABLISHED);
+        Buffer memory;
+        const Owned<ibv_mr> to(rdma_reg_msgs(ends.server.get(), memory.data(), memory.size()));
+        const Owned<ibv_mr> from(rdma_reg_msgs(ends.client.get(), memory.data(), memory.size()));
+        for (int i = 0; i < kMessages; ++i) {
+            ASSERT_EQ(rdma_post_recv(ends.server.get(), nullptr, memory.data(), 64, to.get()), 0);
+        }
+        for (int i = 0; i < kMessages; ++i) {
+            ASSERT_EQ(rdma_post_send(ends.client.get(), nullptr, memory.data(), 64, from.get(),
+                                     IBV_SEND_SIGNALED),
+                      0);
+        }
+        ASSERT_EQ(rdma_disconnect(ends.client.get()), 0);
+        expect_event(ends.server_channel, RDMA_CM_EVENT_DISCONNECTED);
+        for (const ibv_wc& wc : poll_many(ends.server->recv_cq, kMessages)) {
+            EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+        }
+        EXPECT_EQ(poll_many(ends.client->send_cq, kMessages).size(), std::size_t{kMessages});
+        rdma_disconnect(ends.server.get());
+        rdma_destroy_qp(ends.client.get());
+        rdma_destroy_qp(ends.server.get());
+    }
+}
+
 }  // namespace
 }  // namespace softib::test
