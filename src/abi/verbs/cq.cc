@@ -195,7 +195,8 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
         return fail<Cq>(EIO);
     }
     auto* cq = new (std::nothrow) Cq{};
-    if (cq == nullptr) {
+    if (cq == nullptr || !cq->share.take(*c.process, c.hca, live::ObjectKind::kCq)) {
+        delete cq;
         return fail<Cq>(ENOMEM);
     }
     cq->event_id = Registry::get().add(cq);

@@ -78,7 +78,7 @@ bool ChannelWriter::signal(Owner owner, std::uint32_t id, const ChannelEvent& ev
 }
 
 void ChannelWriter::signal_port(std::uint32_t hca, const ChannelEvent& event) {
-    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+    for (std::uint32_t p = 0; p < procs_used(*arena_); ++p) {
         const ProcSlot& slot = arena_->procs[p];
         if (slot.state.load(std::memory_order_acquire) != ProcState::kLive) {
             continue;
