@@ -68,6 +68,10 @@ Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) 
     return nullptr;
 }
 
+bool is_on_gpu(const Mr& mr) {
+    return of(mr.base.context).process->arena.mrs[mr.index].rest_tier == live::Tier::kGpu;
+}
+
 ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova, unsigned access,
                         bool gpu_only = false) {
     if (const int error = check_access(access); error != 0) {
@@ -91,6 +95,11 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
         return fail<ibv_mr>(error);
     }
     Mr* mr = new_region(pd, index, addr, length);
+    if (mr != nullptr && !request.on_demand && !is_on_gpu(*mr) &&
+        !mr->pinned.take(*context.process, request.va, length)) {
+        softib_ibv_dereg_mr(&mr->base);
+        mr = nullptr;
+    }
     return mr != nullptr ? &mr->base : fail<ibv_mr>(ENOMEM);
 }
 
@@ -486,6 +495,11 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
     request.iova = request.va;
     request.access = change_access ? core_access(static_cast<unsigned>(access)) : shared.access;
     request.pd = change_pd ? protection(pd).id : shared.pd;
+    const bool pins = translation && !is_on_gpu(mr);
+    if (pins && !mr.pinned.take(process, request.va, length)) {
+        errno = ENOMEM;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
     const int error = process.regions->change_region(mr.index, translation, request, change_pd, change_access);
     if (error != 0) {
         errno = error;

@@ -82,6 +82,7 @@ struct Mr {
     struct Dm* dm;
     std::vector<struct Mw*> windows;  ///< Of type 1, bound to it or about to be.
     live::Share share;
+    live::PinnedPages pinned;
 };
 
 struct Mw {

@@ -156,6 +156,7 @@ bool Process::attach() {
     channels.init(fabric_dir, &arena);
     regions = new MemoryMap(*this);
     hazard_fence = !grace_register();
+    enforces_memlock = std::getenv("SOFTIB_ENFORCE_MEMLOCK") != nullptr;
     // Where Yama restricts ptrace, peers still may copy into this process.
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     slot->pid = static_cast<std::uint32_t>(getpid());

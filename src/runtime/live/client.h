@@ -40,6 +40,8 @@ class Process {
     LockWord lock_word = 0;  ///< Our name in locks of the arena.
     ProcSlot* slot = nullptr;
     bool hazard_fence = false;
+    bool enforces_memlock = false;               ///< See PinnedPages.
+    std::atomic<std::uint64_t> pinned_bytes{0};  ///< The same.
 
     std::string fabric_dir;
     std::string process_dir;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/live/limits.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "runtime/live/client.h"
@@ -52,6 +54,32 @@ Share::~Share() {
     }
     total(process_->arena, held_->hca, kind_).fetch_sub(amount_, std::memory_order_acq_rel);
     held_->count[static_cast<std::size_t>(kind_)].fetch_sub(amount_, std::memory_order_release);
+}
+
+bool PinnedPages::take(Process& process, std::uint64_t address, std::uint64_t length) {
+    if (!process.enforces_memlock) {
+        return true;
+    }
+    const std::uint64_t begin = address / kPageBytes * kPageBytes;
+    const std::uint64_t bytes =
+        (address + length - begin + kPageBytes - 1) / kPageBytes * kPageBytes;
+    rlimit limit{};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    const std::uint64_t all = process.pinned_bytes.fetch_add(bytes) + bytes;
+    if (limit.rlim_cur != RLIM_INFINITY && all > limit.rlim_cur) {
+        process.pinned_bytes.fetch_sub(bytes);
+        return false;
+    }
+    release();
+    process_ = &process;
+    bytes_ = bytes;
+    return true;
+}
+
+void PinnedPages::release() {
+    if (process_ != nullptr) {
+        process_->pinned_bytes.fetch_sub(bytes_);
+    }
 }
 
 void give_back_shares(const Arena& arena, ProcSlot& slot) {

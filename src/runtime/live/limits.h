@@ -50,6 +50,24 @@ class Share {
     std::uint32_t amount_ = 0;
 };
 
+/// Pages of a region that an HCA would pin. They count against RLIMIT_MEMLOCK only where the
+/// process was started to be held to it (`softib exec --enforce-memlock`): nothing is pinned here.
+class PinnedPages {
+  public:
+    PinnedPages() = default;
+    ~PinnedPages() { release(); }
+    PinnedPages(const PinnedPages&) = delete;
+    PinnedPages& operator=(const PinnedPages&) = delete;
+
+    /// In place of what it had. False: the limit forbids it, and all stays as it was.
+    bool take(Process& process, std::uint64_t address, std::uint64_t length);
+
+  private:
+    void release();
+    Process* process_ = nullptr;
+    std::uint64_t bytes_ = 0;
+};
+
 /// For the daemon: HCAs get back what a process had that has ended.
 void give_back_shares(const Arena& arena, ProcSlot& slot);
 
