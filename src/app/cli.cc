@@ -147,6 +147,8 @@ Command add_exec(CLI::App& app, Parsed& parsed) {
     sub->add_flag("--ns", exec.use_namespace,
                   "give it real /sys and /dev paths by a mount namespace instead of a preload");
     sub->add_flag("--rsockets", exec.rsockets, "take its TCP connections over the fabric");
+    sub->add_flag("--enforce-memlock", exec.enforce_memlock,
+                  "count registered memory against the limit of locked memory");
     sub->add_option("host", exec.host, "which host, as in softib status")
         ->type_name("HOST")
         ->required();
@@ -163,6 +165,7 @@ Command add_env(CLI::App& app, Parsed& parsed) {
         app.add_subcommand("env", "Print what a shell must export to be on a host");
     add_fabric_choice(*sub, env.fabric);
     sub->add_flag("--rsockets", env.rsockets, "as in softib exec");
+    sub->add_flag("--enforce-memlock", env.enforce_memlock, "as in softib exec");
     sub->add_option("host", env.host, "which host")->type_name("HOST")->required();
     return {sub, [&env] { return cmd_env(env); }};
 }
@@ -172,6 +175,7 @@ Command add_run(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub =
         app.add_subcommand("run", "Run a command on the first host of a private fabric");
     sub->add_flag("--ns", run.use_namespace, "as in softib exec");
+    sub->add_flag("--enforce-memlock", run.enforce_memlock, "as in softib exec");
     add_fabric_flags(*sub, run.flags);
     sub->prefix_command();
     return {sub, [&run, &parsed, sub] {

@@ -75,6 +75,7 @@ struct ExecOptions {
     std::string host;
     bool use_namespace = false;
     bool rsockets = false;
+    bool enforce_memlock = false;
     std::vector<std::string> command;
 };
 int cmd_exec(const ExecOptions& options);
@@ -83,6 +84,7 @@ int cmd_env(const ExecOptions& options);
 struct RunOptions {
     FabricFlags flags;
     bool use_namespace = false;
+    bool enforce_memlock = false;
     std::vector<std::string> command;
 };
 int cmd_run(const RunOptions& options);

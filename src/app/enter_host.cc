@@ -41,6 +41,7 @@ int become_program(const HostEnvironment& host, const std::vector<std::string>& 
     const std::vector<std::string> environment = host_environment(host);
     std::vector<char*> variables = to_argv(environment);
     environ = variables.data();
+    lift_memlock(host);
     execvp(command[0].c_str(), to_argv(command).data());
     const int error = errno;
     note(fmt::format("cannot run {}: {}", command[0], std::strerror(error)));

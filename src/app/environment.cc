@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "app/environment.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace {
 constexpr char kPreloadName[] = "libsoftib_fs.so";
 constexpr char kSocketsName[] = "rsocket/librspreload.so";
 constexpr char kVerbsName[] = "libibverbs.so.1";
+constexpr char kEnforceMemlock[] = "SOFTIB_ENFORCE_MEMLOCK";
 
 std::string inherited(const char* name) {
     const char* const value = std::getenv(name);
@@ -117,7 +119,20 @@ std::vector<std::pair<std::string, std::string>> host_variables(const HostEnviro
         variables.emplace_back("NCCL_GIN_TYPE", "2");
     }
     variables.emplace_back("LD_PRELOAD", preload_list(wanted, lib_dir));
+    if (wanted.enforce_memlock) {
+        variables.emplace_back(kEnforceMemlock, "1");
+    }
     return variables;
+}
+
+void lift_memlock(const HostEnvironment& wanted) {
+    rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+    if (wanted.enforce_memlock || !inherited(kEnforceMemlock).empty() ||
+        setrlimit(RLIMIT_MEMLOCK, &limit) == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) != 0) {
+        return;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
 std::vector<std::string> host_environment(const HostEnvironment& wanted) {

@@ -17,11 +17,16 @@ struct HostEnvironment {
     std::string sysroot;    ///< The host's /sys and /dev.
     bool preload = true;    ///< False inside a namespace, where the paths are real.
     bool rsockets = false;  ///< Its TCP connections go over the fabric.
+    bool enforce_memlock = false;  ///< Registered memory counts against RLIMIT_MEMLOCK.
 };
 
 /// The variables to set and their values, on top of the caller's own environment. Paths of ours
 /// are put first and stand only once, however often softib is nested.
 std::vector<std::pair<std::string, std::string>> host_variables(const HostEnvironment& wanted);
+
+/// The limit of locked memory, which says nothing on a host that pins none, is raised as far as the
+/// kernel allows; the preloaded library says the rest. Not where it is enforced.
+void lift_memlock(const HostEnvironment& wanted);
 
 /// The caller's environment with those variables, as NAME=VALUE.
 std::vector<std::string> host_environment(const HostEnvironment& wanted);

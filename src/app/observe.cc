@@ -133,7 +133,7 @@ int Observer::ask(live::Message& message, int& passed_fd) const {
 
 std::vector<Program> programs(const live::Arena& arena) {
     std::vector<Program> found;
-    for (std::uint32_t i = 0; i < live::kProcsMax; ++i) {
+    for (std::uint32_t i = 0; i < live::procs_used(arena); ++i) {
         const live::ProcSlot& slot = arena.procs[i];
         const live::ProcState state = slot.state.load(std::memory_order_acquire);
         if (state != live::ProcState::kLive && state != live::ProcState::kAttaching) {

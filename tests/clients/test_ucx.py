@@ -86,6 +86,9 @@ def short_form(report, fabric, hops, server, client):
         report.case(hops, f"{transport} counters", lambda: crosses_the_fabric(fabric, server, client, transport))
         for test in UCP:
             report.case(hops, f"{transport} {test}", lambda: ucp(fabric, server, client, transport, test))
+        # Arms its queues and sleeps, and does not poll in between.
+        report.case(hops, f"{transport} tag_lat -E sleep",
+                    lambda: ucp(fabric, server, client, transport, "tag_lat", "-E", "sleep"))
     for transport, tests, layout in UCT:
         for test in tests:
             report.case(hops, f"{transport} {test} {layout}",

@@ -330,7 +330,7 @@ std::size_t attached_processes() {
     }();
     EXPECT(arena.base != nullptr, "cannot map the arena");
     std::size_t count = 0;
-    for (std::uint32_t i = 0; i < kProcsMax; ++i) {
+    for (std::uint32_t i = 0; i < procs_used(arena); ++i) {
         count += arena.procs[i].state.load() != ProcState::kFree ? 1U : 0U;
     }
     return count;

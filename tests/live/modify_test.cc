@@ -237,5 +237,65 @@ TEST(Posting, ImpossibleQueuePairsAreRefused) {
     EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
+/// As an HCA's send queue has let it go long before the HCA executes the command.
+TEST(Modify, WhatWasPostedLeavesBeforeTheQueuePairStops) {
+    for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC}) {
+        SCOPED_TRACE(type);
+        QpOptions o;
+        o.type = type;
+        for (int round = 0; round < 10; ++round) {
+            Pair p(o);
+            for (std::uint64_t i = 0; i < 16; ++i) {
+                ASSERT_EQ(p.b.receive(i, 0, 4096), 0);
+            }
+            for (std::uint64_t i = 0; i < 16; ++i) {
+                Send s(IBV_WR_SEND);
+                ASSERT_EQ(s.from(p.a.region(), 0, 4096).post(p.a.qp.get()), 0);
+            }
+            ASSERT_EQ(to_state(p.a.qp.get(), IBV_QPS_ERR), 0);
+            for (const ibv_wc& wc : poll_many(p.b.recv_cq.get(), 16)) {
+                ASSERT_EQ(wc.status, IBV_WC_SUCCESS);
+            }
+            EXPECT_EQ(poll_many(p.a.send_cq.get(), 16).size(), 16U);
+        }
+    }
+}
+
+TEST(Modify, DatagramsLeaveBeforeTheQueuePairStops) {
+    for (int round = 0; round < 10; ++round) {
+        DatagramPair p;
+        for (std::uint64_t i = 0; i < 16; ++i) {
+            ASSERT_EQ(p.b.receive(i, 0, kGrh + 64), 0);
+        }
+        for (std::uint64_t i = 0; i < 16; ++i) {
+            ASSERT_EQ(p.send().from(p.a.region(), 0, 64).post(p.a.qp.get()), 0);
+        }
+        ASSERT_EQ(to_state(p.a.qp.get(), IBV_QPS_ERR), 0);
+        for (const ibv_wc& wc : poll_many(p.b.recv_cq.get(), 16)) {
+            ASSERT_EQ(wc.status, IBV_WC_SUCCESS);
+        }
+    }
+}
+
+/// Of what cannot leave, for want of receives, of answers or of a peer, nothing holds up the end.
+TEST(Modify, WhatCannotLeaveIsFlushed) {
+    QpOptions o;
+    o.timeout = 20;   // Four seconds.
+    o.rnr_timer = 0;  // Two thirds of a second.
+    Pair no_receives(o);
+    Pair no_peer(o);
+    no_peer.b.qp.reset();
+    for (Pair* p : {&no_receives, &no_peer}) {
+        for (std::uint64_t i = 0; i < 16; ++i) {
+            Send s(IBV_WR_SEND);
+            ASSERT_EQ(s.from(p->a.region(), 0, 4096).post(p->a.qp.get()), 0);
+        }
+        ASSERT_EQ(to_state(p->a.qp.get(), IBV_QPS_ERR), 0);
+        for (const ibv_wc& wc : poll_many(p->a.send_cq.get(), 16)) {
+            EXPECT_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace softib::test

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -240,6 +241,35 @@ static void test_no_descriptors_left(void) {
     setrlimit(RLIMIT_NOFILE, &old);
 }
 
+static void test_locked_memory(void) {
+    /* Behind the library's back, as a login would: the kernel's limit is small. */
+    struct rlimit64 small = {65536, 65536};
+    CHECK(syscall(SYS_prlimit64, 0, RLIMIT_MEMLOCK, &small, NULL) == 0);
+    struct rlimit limit = {1, 1};
+    struct rlimit64 limit64 = {1, 1};
+    CHECK(getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY &&
+          limit.rlim_max == RLIM_INFINITY);
+    CHECK(getrlimit64(RLIMIT_MEMLOCK, &limit64) == 0 && limit64.rlim_cur == RLIM64_INFINITY);
+    CHECK(prlimit(0, RLIMIT_MEMLOCK, NULL, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY);
+    CHECK(prlimit64(getpid(), RLIMIT_MEMLOCK, NULL, &limit64) == 0 &&
+          limit64.rlim_cur == RLIM64_INFINITY);
+    /* What a program sets it finds again. */
+    limit.rlim_cur = 1U << 20;
+    CHECK(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+    CHECK(getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == 1U << 20 &&
+          limit.rlim_max == RLIM_INFINITY);
+    const struct rlimit wrong = {2, 1};
+    errno = 0;
+    CHECK(setrlimit(RLIMIT_MEMLOCK, &wrong) == -1 && errno == EINVAL);
+    const struct rlimit64 none = {RLIM64_INFINITY, RLIM64_INFINITY};
+    CHECK(prlimit64(0, RLIMIT_MEMLOCK, &none, &limit64) == 0 && limit64.rlim_cur == 1U << 20);
+    CHECK(getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY);
+    /* Other limits are the kernel's. */
+    struct rlimit64 files = {0, 0};
+    CHECK(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &files) == 0);
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == files.rlim_cur);
+}
+
 static void* read_often(void* unused) {
     (void)unused;
     for (int i = 0; i < 200; ++i) {
@@ -315,6 +345,7 @@ int main(void) {
     test_names();
     test_walks();
     test_no_descriptors_left();
+    test_locked_memory();
     test_threads();
     test_signals();
     test_fork();

@@ -62,6 +62,30 @@ assert (shown() == ours) == {expected}, shown()
 """
 
 
+# Registers half a MiB, and a whole one, with a limit of one.
+LOCKED_MEMORY = """
+import ctypes, errno, resource
+print('before', resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY)
+resource.setrlimit(resource.RLIMIT_MEMLOCK, (1 << 20, 1 << 20))
+verbs = ctypes.CDLL('libibverbs.so.1', use_errno=True)
+for name in ('ibv_get_device_list', 'ibv_open_device', 'ibv_alloc_pd', 'ibv_reg_mr'):
+    getattr(verbs, name).restype = ctypes.c_void_p
+device = ctypes.c_void_p.from_address(verbs.ibv_get_device_list(None)).value
+pd = verbs.ibv_alloc_pd(ctypes.c_void_p(verbs.ibv_open_device(ctypes.c_void_p(device))))
+memory = ctypes.create_string_buffer(1 << 22)
+ON_DEMAND = 1 << 6
+def register(size, access=1):
+    mr = verbs.ibv_reg_mr(ctypes.c_void_p(pd), memory, ctypes.c_size_t(size), access)
+    print(size >> 10, 'KiB', 'yes' if mr else errno.errorcode[ctypes.get_errno()])
+    return mr
+half = register(1 << 19)
+register(1 << 20)
+register(1 << 20, 1 | ON_DEMAND)
+verbs.ibv_dereg_mr(ctypes.c_void_p(half))
+register((1 << 20) - 8192)
+"""
+
+
 def expect(actual, expected, result):
     if actual != expected:
         raise Failure(f"expected:\n{expected}\n{result}")
@@ -150,6 +174,16 @@ class Sysfs:
         result = self.fabric.run("h0", [str(self.fabric.build / "tests" / "shim_calls")]).check()
         expect(result.output, "all calls right\n", result)
 
+    def locked_memory(self, enforced):
+        """Of a login with a limit."""
+        argv = ["exec", "-f", self.fabric.name, *(["--enforce-memlock"] if enforced else []), "h0", "--",
+                "sh", "-c", 'ulimit -l 4096; exec /usr/bin/python3 -c "$0"', LOCKED_MEMORY]
+        result = self.fabric.command(*argv).check()
+        limited = "ENOMEM" if enforced else "yes"
+        expect(result.output, f"before {not enforced}\n512 KiB yes\n1024 KiB {limited}\n1024 KiB yes\n"
+                              "1016 KiB yes\n", result)
+        return result
+
     def several_hosts(self):
         script = f"echo {CLASS}/*; cat {CLASS}/mlx5_2/node_desc"
         result = self.fabric.run("h0,h1", ["sh", "-c", script])
@@ -229,6 +263,8 @@ def main():
             ("a sign for programs with a GPU", s.gpu_file),
             ("lstopo", s.lstopo),
             ("every call", s.calls),
+            ("locked memory without a limit", lambda: s.locked_memory(False)),
+            ("locked memory with its limit", lambda: s.locked_memory(True)),
             ("several hosts at once", s.several_hosts),
             ("link state is live", s.down_link),
             ("namespace instead of preload", s.namespace),

@@ -129,6 +129,23 @@ bool take_event(int fd, cm::Event& event) {
     return parse_event(message, event);
 }
 
+void put_back_event(int fd, std::uint32_t channel, cm::IdHandle id) {
+    cm::Event event;
+    if (!peek_event(fd, event) ||
+        (event.type == cm::EventType::kConnectRequest ? event.listener : event.id) != id) {
+        return;
+    }
+    // Another thread may be quicker, and this then gets another event; it is put back all the same.
+    live::Message message;
+    if (recv(fd, &message, sizeof message, MSG_DONTWAIT) <= 0) {
+        return;
+    }
+    cm::Command command = command_of(cm::Operation::kPutBack, id);
+    command.channel = channel;
+    cm::Reply ignored;
+    execute(command, ignored);
+}
+
 bool peek_event(int fd, cm::Event& event) {
     live::Message message;
     const ssize_t n = recv(fd, &message, sizeof message, MSG_PEEK | MSG_DONTWAIT);

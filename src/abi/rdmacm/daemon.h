@@ -28,6 +28,9 @@ int open_channel(std::uint32_t& name);
 
 /// Takes the next event off a channel; whether it waits is the descriptor's business (O_NONBLOCK).
 bool take_event(int fd, cm::Event& event);
+/// The same for an event of this endpoint only, which is put back at the manager: it comes again on
+/// the channel that the endpoint has now.
+void put_back_event(int fd, std::uint32_t channel, cm::IdHandle id);
 /// Looks at the next event and leaves it there. Never waits.
 bool peek_event(int fd, cm::Event& event);
 

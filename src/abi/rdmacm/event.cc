@@ -233,6 +233,8 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
         }
         return fail(error);
     }
+    // What no thread has got from the old channel yet goes along.
+    put_back_event(id->channel->fd, channel_name(id->channel), of.handle);
     if (of.sync) {
         if (id->event != nullptr) {
             rdma_ack_cm_event(id->event);

@@ -290,6 +290,9 @@ void progress_datagrams(Rsocket& socket) {
 }
 
 bool arm_datagrams(Rsocket& socket) {
+    if (take_datagram_completions(socket)) {
+        return false;
+    }
     for (DatagramPort& port : socket.datagrams->ports) {
         ibv_cq* cq = nullptr;
         void* context = nullptr;

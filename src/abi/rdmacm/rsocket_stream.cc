@@ -285,6 +285,10 @@ bool arm(Rsocket& socket) {
     if (socket.cq == nullptr) {
         return true;
     }
+    // Arming a queue that holds something raises an event, two system calls for nothing.
+    if (take_completions(socket)) {
+        return false;
+    }
     ibv_cq* cq = nullptr;
     void* context = nullptr;
     while (ibv_get_cq_event(socket.completions, &cq, &context) == 0) {

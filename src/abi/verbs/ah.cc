@@ -93,7 +93,9 @@ ibv_ah* softib_ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept {
         return fail<ibv_ah>(EINVAL);
     }
     auto* ah = new (std::nothrow) Ah{};
-    if (ah == nullptr) {
+    const Context& c = of(pd->context);
+    if (ah == nullptr || !ah->share.take(*c.process, c.hca, live::ObjectKind::kAh)) {
+        delete ah;
         return fail<ibv_ah>(ENOMEM);
     }
     ah->base.context = pd->context;

@@ -195,7 +195,8 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
         return fail<Cq>(EIO);
     }
     auto* cq = new (std::nothrow) Cq{};
-    if (cq == nullptr) {
+    if (cq == nullptr || !cq->share.take(*c.process, c.hca, live::ObjectKind::kCq)) {
+        delete cq;
         return fail<Cq>(ENOMEM);
     }
     cq->event_id = Registry::get().add(cq);
@@ -342,6 +343,7 @@ int softib_ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** out, void** user
         if (Registry::get().with(e.cookie, [&](void* object) {
                 auto* cq = static_cast<Cq*>(object);
                 ++cq->comp_events_delivered;
+                cq->core->event_taken();
                 *out = reinterpret_cast<ibv_cq*>(&cq->base);
                 *user = cq->base.cq_context;
             })) {

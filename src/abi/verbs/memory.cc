@@ -24,7 +24,6 @@ constexpr unsigned kAccessKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRI
                                   IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB | kAccessFlushGlobal |
                                   kAccessFlushPersistent;
 constexpr unsigned kAccessOptional = 0x3FF00000;  // IBV_ACCESS_OPTIONAL_RANGE
-constexpr std::uint64_t kDmBytesMax = std::uint64_t{1} << 20;
 
 /// 0, or the errno value for flags that make no sense together.
 int check_access(unsigned access) {
@@ -56,6 +55,25 @@ Mr* new_mr(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
     return mr;
 }
 
+/// The same for a new region, which counts at its HCA. Without room there the region goes again.
+Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
+    const Context& context = of(pd->context);
+    Mr* mr = new_mr(pd, index, addr, length);
+    if (mr != nullptr && mr->share.take(*context.process, context.hca, live::ObjectKind::kMr)) {
+        return mr;
+    }
+    if (mr != nullptr) {
+        of(pd).uses.drop();
+        delete mr;
+    }
+    context.process->regions->remove(index);
+    return nullptr;
+}
+
+bool is_on_gpu(const Mr& mr) {
+    return of(mr.base.context).process->arena.mrs[mr.index].rest_tier == live::Tier::kGpu;
+}
+
 ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova, unsigned access,
                         bool gpu_only = false) {
     if (const int error = check_access(access); error != 0) {
@@ -78,7 +96,12 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
     if (const int error = context.process->regions->add_region(request, index); error != 0) {
         return fail<ibv_mr>(error);
     }
-    Mr* mr = new_mr(pd, index, addr, length);
+    Mr* mr = new_region(pd, index, addr, length);
+    if (mr != nullptr && !request.on_demand && !is_on_gpu(*mr) &&
+        !mr->pinned.take(*context.process, request.va, length)) {
+        softib_ibv_dereg_mr(&mr->base);
+        mr = nullptr;
+    }
     return mr != nullptr ? &mr->base : fail<ibv_mr>(ENOMEM);
 }
 
@@ -88,7 +111,7 @@ ibv_mr* alloc_null_mr(ibv_pd* pd) {
     if (const int error = context.process->regions->add_null(protection(pd).id, context.hca, index); error != 0) {
         return fail<ibv_mr>(error);
     }
-    Mr* mr = new_mr(pd, index, nullptr, SIZE_MAX);
+    Mr* mr = new_region(pd, index, nullptr, SIZE_MAX);
     return mr != nullptr ? &mr->base : fail<ibv_mr>(ENOMEM);
 }
 
@@ -142,14 +165,18 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) {
     if (attr->comp_mask != 0 || attr->length == 0 || attr->log_align_req > 16) {
         return fail<ibv_dm>(EINVAL);
     }
-    if (attr->length > kDmBytesMax) {
+    const Context& c = of(context);
+    if (attr->length > live::object_limit(c.process->arena, live::ObjectKind::kDeviceMemory)) {
         return fail<ibv_dm>(ENOMEM);
     }
     auto* dm = new (std::nothrow) Dm{};
     if (dm == nullptr) {
         return fail<ibv_dm>(ENOMEM);
     }
-    dm->off = of(context).process->memory.allocate_pages(attr->length);
+    if (dm->share.take(*c.process, c.hca, live::ObjectKind::kDeviceMemory,
+                       static_cast<std::uint32_t>(attr->length))) {
+        dm->off = c.process->memory.allocate_pages(attr->length);
+    }
     if (dm->off == 0) {
         delete dm;
         return fail<ibv_dm>(ENOMEM);
@@ -187,7 +214,7 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t le
     if (error != 0) {
         return fail<ibv_mr>(error);
     }
-    Mr* mr = new_mr(pd, index, nullptr, length);
+    Mr* mr = new_region(pd, index, nullptr, length);
     if (mr == nullptr) {
         return fail<ibv_mr>(ENOMEM);
     }
@@ -215,7 +242,8 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
     const Context& context = of(pd->context);
     auto* mw = new (std::nothrow) Mw{};
     std::uint32_t index = 0;
-    if (mw == nullptr) {
+    if (mw == nullptr || !mw->share.take(*context.process, context.hca, live::ObjectKind::kMw)) {
+        delete mw;
         return fail<ibv_mw>(ENOMEM);
     }
     const auto kind = type == IBV_MW_TYPE_1 ? live::KeyKind::kWindow1 : live::KeyKind::kWindow2;
@@ -364,7 +392,12 @@ ibv_pd* softib_ibv_alloc_pd(ibv_context* context) noexcept {
     if (pd == nullptr) {
         return fail<ibv_pd>(ENOMEM);
     }
-    pd->id = of(context).process->next_pd();
+    const Context& c = of(context);
+    if (!pd->share.take(*c.process, c.hca, live::ObjectKind::kPd) ||
+        (pd->id = c.process->take_domain()) == 0) {
+        delete pd;
+        return fail<ibv_pd>(ENOMEM);
+    }
     pd->base = ibv_pd{context, static_cast<std::uint32_t>(Registry::get().add(pd))};
     return &pd->base;
 }
@@ -381,6 +414,7 @@ int softib_ibv_dealloc_pd(ibv_pd* base) noexcept {
         }
     } else if (!pd.imported) {
         Registry::get().remove(base->handle);
+        of(base->context).process->release_domain(pd.id);
     }
     delete &pd;
     return 0;
@@ -467,6 +501,11 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
     request.iova = request.va;
     request.access = change_access ? core_access(static_cast<unsigned>(access)) : shared.access;
     request.pd = change_pd ? protection(pd).id : shared.pd;
+    const bool pins = translation && !is_on_gpu(mr);
+    if (pins && !mr.pinned.take(process, request.va, length)) {
+        errno = ENOMEM;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
     const int error = process.regions->change_region(mr.index, translation, request, change_pd, change_access);
     if (error != 0) {
         errno = error;

@@ -17,6 +17,7 @@
 #include "abi/verbs/abi64.h"
 #include "runtime/live/client.h"
 #include "runtime/live/cq.h"
+#include "runtime/live/limits.h"
 #include "runtime/live/qp.h"
 #include "runtime/live/recv_queue.h"
 #include "runtime/live/types.h"
@@ -67,6 +68,7 @@ struct Pd {
     ibv_td* td;
     Uses uses;
     bool imported;
+    live::Share share;
 };
 
 struct Td {
@@ -79,11 +81,14 @@ struct Mr {
     std::uint32_t index;
     bool imported;
     struct Dm* dm;
+    live::Share share;
+    live::PinnedPages pinned;
 };
 
 struct Mw {
     ibv_mw base;
     std::uint32_t index;
+    live::Share share;
 };
 
 struct Dm {
@@ -92,6 +97,7 @@ struct Dm {
     std::uint64_t length;
     Uses uses;
     bool imported;
+    live::Share share;
 };
 
 struct Channel {
@@ -109,6 +115,7 @@ struct Cq {
     live::Cqe current;  ///< Between start_poll and end_poll.
     bool by_packets;    ///< A carrier fills it.
     std::atomic<std::uint32_t> empty_polls;
+    live::Share share;
 };
 
 struct Srq {
@@ -121,6 +128,7 @@ struct Srq {
     Pd* pd;
     struct Xrcd* xrcd;
     ibv_srq_type type;
+    live::Share share;
 };
 
 struct Xrcd {
@@ -151,11 +159,13 @@ struct Qp {
     std::vector<live::Sge> building_sges;
     std::vector<char> building_data;
     int building_error;
+    live::Share share;
 };
 
 struct Ah {
     ibv_ah base;
     live::AddressHandle core;
+    live::Share share;
 };
 
 inline Context& of(ibv_context* c) {

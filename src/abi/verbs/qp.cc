@@ -338,7 +338,9 @@ Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
         return fail<Qp>(EIO);
     }
     auto* qp = new (std::nothrow) Qp{};
-    if (qp == nullptr) {
+    if (qp == nullptr ||
+        !qp->share.take(*of(context).process, of(context).hca, live::ObjectKind::kQp)) {
+        delete qp;
         return fail<Qp>(ENOMEM);
     }
     live::QpInit init = core_init(context, attr);

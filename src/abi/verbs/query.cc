@@ -24,6 +24,9 @@ const live::HcaRecord& hca_of(ibv_context* context) {
 
 void fill_device(ibv_context* context, ibv_device_attr& a) {
     const live::HcaRecord& hca = hca_of(context);
+    const auto limit = [&](live::ObjectKind kind) {
+        return static_cast<int>(live::object_limit(of(context).process->arena, kind));
+    };
     std::memset(&a, 0, sizeof a);
     std::snprintf(a.fw_ver, sizeof a.fw_ver, "%s", live::kFirmwareVersion);
     a.node_guid = __builtin_bswap64(hca.node_guid);
@@ -33,7 +36,7 @@ void fill_device(ibv_context* context, ibv_device_attr& a) {
     a.vendor_id = kVendorId;
     a.vendor_part_id = live::kPciDevice;
     a.hw_ver = live::kHardwareRevision;
-    a.max_qp = 262144;
+    a.max_qp = limit(live::ObjectKind::kQp);
     a.max_qp_wr = live::kSendWrMax;
     a.device_cap_flags = IBV_DEVICE_RESIZE_MAX_WR | IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
                          IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
@@ -42,22 +45,22 @@ void fill_device(ibv_context* context, ibv_device_attr& a) {
                          IBV_DEVICE_MEM_MGT_EXTENSIONS;
     a.max_sge = live::kSgesMax;
     a.max_sge_rd = live::kSgesMax;
-    a.max_cq = live::kCqsMax / 2;
+    a.max_cq = limit(live::ObjectKind::kCq);
     a.max_cqe = live::kCqEntriesMax - 1;
-    a.max_mr = live::kMrsMax / 2;
-    a.max_pd = 65536;
+    a.max_mr = limit(live::ObjectKind::kMr);
+    a.max_pd = limit(live::ObjectKind::kPd);
     a.max_qp_rd_atom = 16;
-    a.max_res_rd_atom = 16 * 262144;
+    a.max_res_rd_atom = 16 * a.max_qp;
     a.max_qp_init_rd_atom = 16;
     // They are atomic for the CPU too (IBV_ATOMIC_GLOB), but no adapter of today says so, and UCX before
     // 1.16 takes that for none at all.
     a.atomic_cap = IBV_ATOMIC_HCA;
-    a.max_mw = live::kMrsMax / 2;
+    a.max_mw = limit(live::ObjectKind::kMw);
     a.max_mcast_grp = live::kMcastGroupsMax;
     a.max_mcast_qp_attach = live::kMcastMembersMax;
     a.max_total_mcast_qp_attach = static_cast<int>(live::kMcastGroupsMax * live::kMcastMembersMax);
-    a.max_ah = INT32_MAX;
-    a.max_srq = live::kSrqsMax / 2;
+    a.max_ah = limit(live::ObjectKind::kAh);
+    a.max_srq = limit(live::ObjectKind::kSrq);
     a.max_srq_wr = live::kRecvWrMax;
     a.max_srq_sge = live::kSgesMax;
     a.max_pkeys = live::kPKeysPerPort;
@@ -88,7 +91,8 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
     full.completion_timestamp_mask = UINT64_MAX;
     full.hca_core_clock = 1'000'000;  // kHz: the clock counts nanoseconds.
     full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
-    full.max_dm_size = std::uint64_t{1} << 20;
+    full.max_dm_size =
+        live::object_limit(of(context).process->arena, live::ObjectKind::kDeviceMemory);
     full.phys_port_cnt_ex = 1;
     std::memset(attr, 0, attr_size);
     std::memcpy(attr, &full, std::min(attr_size, sizeof full));

@@ -20,7 +20,8 @@ Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type
         return fail<Srq>(EIO);
     }
     auto* srq = new (std::nothrow) Srq{};
-    if (srq == nullptr) {
+    if (srq == nullptr || !srq->share.take(*c.process, c.hca, live::ObjectKind::kSrq)) {
+        delete srq;
         return fail<Srq>(ENOMEM);
     }
     srq->event_id = Registry::get().add(srq);
@@ -101,11 +102,13 @@ int post_srq_recv(ibv_srq* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
     return error;
 }
 
+constexpr std::uint32_t kSharedXrcd = 0x80000000;  ///< In its id; those of one process lack it.
+
 /// Processes that open one file share its domain: the id follows from the file.
 std::uint32_t shared_xrcd(const struct stat& st) {
     std::uint64_t h = st.st_ino * 0x9E3779B97F4A7C15 ^ st.st_dev * 0xC2B2AE3D27D4EB4F;
     h ^= h >> 29;
-    return static_cast<std::uint32_t>(h) | 0x80000000;
+    return static_cast<std::uint32_t>(h) | kSharedXrcd;
 }
 
 ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attr) {
@@ -122,13 +125,20 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attr) {
         return fail<ibv_xrcd>(ENOMEM);
     }
     xrcd->base.context = context;
-    xrcd->id = attr->fd >= 0 ? shared_xrcd(st) : of(context).process->next_pd() & 0x7FFFFFFF;
+    xrcd->id = attr->fd >= 0 ? shared_xrcd(st) : of(context).process->take_domain();
+    if (xrcd->id == 0) {
+        delete xrcd;
+        return fail<ibv_xrcd>(ENOMEM);
+    }
     return &xrcd->base;
 }
 
 int close_xrcd(ibv_xrcd* base) {
     if (of(base).uses.any()) {
         return answer(EBUSY);
+    }
+    if ((of(base).id & kSharedXrcd) == 0) {
+        of(base->context).process->release_domain(of(base).id);
     }
     delete &of(base);
     return 0;

@@ -63,7 +63,9 @@ enum class Operation : std::uint32_t {
     kSetOption,
     kJoin,
     kLeave,
-    kMigrate,  ///< The host does not know channels: whoever carries events does this.
+    // The host does not know channels: whoever carries events does these.
+    kMigrate,
+    kPutBack,  ///< The event under way on `channel` was taken off it unseen; it comes again.
 };
 
 enum class IdOption : std::uint32_t { kTos = 0, kReuseAddr = 1, kAfOnly = 2, kAckTimeout = 3 };
@@ -93,7 +95,7 @@ struct ConnectionParameters {
 struct Command {
     Operation operation{};
     IdHandle id = 0;
-    std::uint32_t channel = 0;  ///< kCreateId, kMigrate.
+    std::uint32_t channel = 0;  ///< kCreateId, kMigrate, kPutBack.
     PortSpace port_space{};
     QpType qp_type{};
     std::uint8_t reason = 0;  ///< kReject: of the IBA; 0: the consumer's own.

@@ -50,6 +50,15 @@ class Hca {
         const QueuePair* qp = find(qpn);
         return qp != nullptr && qp->has_responses();
     }
+    /// Requests that wait for nothing but their turn.
+    bool has_unsent(Qpn qpn) const {
+        const QueuePair* qp = find(qpn);
+        return qp != nullptr && qp->has_unsent();
+    }
+    bool has_unacknowledged(Qpn qpn) const {
+        const QueuePair* qp = find(qpn);
+        return qp != nullptr && qp->has_unacknowledged();
+    }
     /// Receive requests that wait, of a queue pair's own queue or of a shared one.
     std::uint32_t receives_waiting(Qpn qpn) const;
     std::uint32_t receives_waiting(SrqId srq) const;

@@ -28,6 +28,11 @@ class QueuePair {
     std::uint64_t deadline_ns() const;
     /// Acknowledgements or data that are still to be sent for what has arrived.
     bool has_responses() const { return responder_ && responder_->has_responses(); }
+    /// Requests that wait for nothing but their turn.
+    bool has_unsent() const {
+        return requester_ ? requester_->has_unsent() : sender_ && sender_->has_unsent();
+    }
+    bool has_unacknowledged() const { return requester_ && requester_->has_unacknowledged(); }
     /// With which its next packet leaves.
     std::uint8_t service_level() const {
         const std::optional<std::uint8_t> next = sender_ ? sender_->next_level() : std::nullopt;

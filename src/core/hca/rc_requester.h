@@ -39,6 +39,13 @@ class RcRequester {
     void flush();
     void reset();
 
+    /// Something was never sent that may go out now, or as soon as the peer acknowledges.
+    bool has_unsent() const {
+        return core_.state == QpState::kRts && high_ != next_ && !limited_ &&
+               deadlines_ns_[static_cast<std::size_t>(Timer::kRnr)] == kNever;
+    }
+    /// Something was sent that the peer may still acknowledge.
+    bool has_unacknowledged() const { return core_.state == QpState::kRts && acked_ != high_; }
     std::uint32_t outstanding_reads() const { return reads_; }
     Psn acknowledged_psn() const { return acked_; }
 

@@ -21,6 +21,7 @@ class UnreliableSender {
     bool poll_transmit(Transmit& out);
     /// Of the next datagram; nothing: there is none, or its queue pair has but one level.
     std::optional<std::uint8_t> next_level() const;
+    bool has_unsent() const { return core_.state == QpState::kRts && !queue_.empty(); }
     void drain();
     void flush();
     void reset();

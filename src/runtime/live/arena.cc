@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/live/limits.h"
+
 namespace softib::live {
 
 namespace {
@@ -142,6 +144,9 @@ Arena arena_create(const char* fabric_name, const ArenaSizes& sizes) {
     }
     h->route_generation.store(1);
     h->mcast_generation.store(1);
+    for (std::size_t k = 0; k < kObjectKinds; ++k) {
+        h->object_limits[k].store(kObjectLimits[k]);
+    }
     h->magic = kArenaMagic;
     bind(a);
     return a;

@@ -29,15 +29,16 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 7;
+inline constexpr std::uint32_t kArenaVersion = 8;
 
-inline constexpr std::uint32_t kProcsMax = 1024;
+inline constexpr std::uint32_t kProcsMax = 10240;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
 inline constexpr std::uint32_t kQpsMax = 1U << 20;
 inline constexpr std::uint32_t kMrsMax = 1U << 20;
-inline constexpr std::uint32_t kCqsMax = 1U << 18;
-inline constexpr std::uint32_t kSrqsMax = 1U << 16;
-inline constexpr std::uint32_t kBatchEntries = 64;  ///< Table entries are claimed by batches.
+inline constexpr std::uint32_t kBatchEntries = 64;  ///< Table entries are claimed by batches,
+inline constexpr std::uint32_t kCqsMax = kProcsMax * kBatchEntries;  ///< one for each process.
+inline constexpr std::uint32_t kSrqsMax = kProcsMax * kBatchEntries;
+static_assert(kProcsMax * kBatchEntries <= kQpsMax && kProcsMax * kBatchEntries <= kMrsMax);
 inline constexpr std::uint64_t kChunkBytes = 64 * 1024;
 inline constexpr std::uint32_t kLftEntries = 0xC000;
 inline constexpr std::uint32_t kMftEntries = 0x3FFF;  ///< MLIDs 0xC000 to 0xFFFE.
@@ -55,6 +56,10 @@ using Owner = std::uint16_t;
 enum class DataPath : std::uint32_t { kDirect = 0, kPacket = 1 };
 
 using hca::LinkLayer;
+
+/// What an HCA has a limited number of, as ibv_query_device says it (limits.h).
+enum class ObjectKind : std::uint32_t { kQp, kCq, kMr, kMw, kPd, kSrq, kAh, kDeviceMemory };
+inline constexpr std::size_t kObjectKinds = 8;
 
 /// Somebody who watches packets: a ring of records (capture.h) in its memory.
 struct CaptureSlot {
@@ -126,6 +131,10 @@ struct alignas(64) ArenaHeader {
     std::atomic<std::uint64_t> death_generation;
     /// Bumped when a region that peers map is gone: they give up their mappings of it.
     std::atomic<std::uint64_t> pieces_generation;
+    /// Process slots from this one on were never used.
+    std::atomic<std::uint32_t> procs_top;
+    /// Of each ObjectKind, what one HCA has at most.
+    std::atomic<std::uint32_t> object_limits[kObjectKinds];
 
     // The packet path (packet_queue.h).
     alignas(64) std::atomic<std::uint32_t> carrier;  ///< The carrier's name in locks; 0: none yet.
@@ -211,6 +220,8 @@ struct alignas(64) HcaRecord {
     std::atomic<std::uint32_t> taps;                       ///< Captures that see what comes in.
     LinkFaults faults;
     PortTotals totals;
+    /// Of each ObjectKind, what all processes have together.
+    alignas(64) std::atomic<std::int64_t> objects[kObjectKinds];
 };
 
 /// All zero where the port has none at this index.
@@ -276,13 +287,12 @@ struct ServiceCall {
         kDone = 4,
         kAbandoned = 5,  ///< Runs, but its caller has given up: the helper frees the entry.
     };
-    static constexpr std::uint32_t kStateShift = 12;  ///< Above the owner, below its use.
+    static constexpr unsigned kStateShift = 32;
     enum Op : std::uint32_t { kRead = 1, kWrite = 2, kFetchAdd = 3, kCompareSwap = 4 };
-    /// LockWord of the caller and, between owner and use, the State: one word, so that an entry
-    /// never belongs to nobody while its caller lives.
-    std::atomic<std::uint32_t> state;
+    /// LockWord of the caller and, above it, the State: one word, so that an entry never belongs
+    /// to nobody while its caller lives.
+    std::atomic<std::uint64_t> state;
     std::uint32_t op;
-    std::uint32_t reserved;
     std::uint32_t status;  ///< 0 or an errno value.
     std::uint64_t address; ///< In the target's address space.
     std::uint64_t length;
@@ -311,6 +321,13 @@ struct CarrierCall {
     hca::QpAttr attr;
 };
 inline constexpr std::uint32_t kAsyncChannels = 128;  ///< Open contexts of one process.
+inline constexpr std::uint32_t kDevicesPerProc = 256;
+
+/// What one process has of an HCA's objects, so that the HCA gets back what a dead process had.
+struct HeldObjects {
+    std::uint32_t hca;
+    std::atomic<std::uint32_t> count[kObjectKinds];
+};
 
 enum AttentionBits : std::uint32_t {
     kAttentionPeer = 1,   ///< A queue pair was moved to error, or a service call posted.
@@ -344,6 +361,7 @@ struct alignas(4096) ProcSlot {
         std::atomic<std::uint32_t> channel;  ///< 0: entry is free.
         std::uint32_t hca;
     } async_channels[kAsyncChannels];
+    HeldObjects held[kDevicesPerProc];  ///< In the order of the process's devices.
 
     ServiceCall calls[kServiceCalls];
     CarrierCall carrier_call;
@@ -367,7 +385,8 @@ struct alignas(64) Cqe {
     std::uint8_t sl;
     std::uint8_t path_bits;
     std::uint8_t is_receive;
-    std::uint16_t reserved;
+    std::uint8_t solicited;  ///< Raises the event of a queue armed for solicited completions alone.
+    std::uint8_t reserved;
     std::uint64_t tag;
     std::uint32_t seq;
 
@@ -713,6 +732,12 @@ struct Arena {
     }
     ProcSlot& proc(Owner owner) const { return procs[owner - 1]; }
 };
+
+/// Process slots that were ever used: whoever looks for processes looks no further, since looking
+/// makes the pages of a slot.
+inline std::uint32_t procs_used(const Arena& arena) {
+    return arena.header->procs_top.load(std::memory_order_acquire);
+}
 
 /// Room for all memory of the machine: a power of two, at least 32 GiB (more than valgrind can map).
 std::uint64_t arena_bytes_default();

@@ -63,19 +63,22 @@ int ChannelWriter::writer(Owner owner, std::uint32_t id) {
     return entry.fd;
 }
 
-void ChannelWriter::signal(Owner owner, std::uint32_t id, const ChannelEvent& event) {
+bool ChannelWriter::signal(Owner owner, std::uint32_t id, const ChannelEvent& event) {
     const int saved = errno;
     const std::lock_guard guard(mutex_);
     const int fd = writer(owner, id);
+    ssize_t written = -1;
     if (fd >= 0) {
-        while (write(fd, &event, sizeof event) < 0 && errno == EINTR) {
-        }
+        do {
+            written = write(fd, &event, sizeof event);
+        } while (written < 0 && errno == EINTR);
     }
     errno = saved;
+    return written == sizeof event;
 }
 
 void ChannelWriter::signal_port(std::uint32_t hca, const ChannelEvent& event) {
-    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+    for (std::uint32_t p = 0; p < procs_used(*arena_); ++p) {
         const ProcSlot& slot = arena_->procs[p];
         if (slot.state.load(std::memory_order_acquire) != ProcState::kLive) {
             continue;

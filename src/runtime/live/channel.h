@@ -37,8 +37,8 @@ class ChannelWriter {
     ChannelWriter(const ChannelWriter&) = delete;
     ChannelWriter& operator=(const ChannelWriter&) = delete;
 
-    /// Best effort: a channel that is gone or full takes no event.
-    void signal(Owner owner, std::uint32_t id, const ChannelEvent& event);
+    /// False: a channel that is gone or full takes no event.
+    bool signal(Owner owner, std::uint32_t id, const ChannelEvent& event);
     /// Tells every open context of this HCA, in every process.
     void signal_port(std::uint32_t hca, const ChannelEvent& event);
     void close_all();

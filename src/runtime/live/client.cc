@@ -84,7 +84,7 @@ void Process::size_copy_team() {
         return;  // More cores than the set holds: none of them helps.
     }
     std::uint32_t processes = 0;
-    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+    for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
         processes += arena.procs[p].state.load(std::memory_order_relaxed) == ProcState::kLive;
     }
     const auto count = static_cast<std::uint32_t>(CPU_COUNT(&cores));
@@ -148,7 +148,7 @@ bool Process::attach() {
     process_dir = process_directory(fabric_dir, arena, owner);
     directory_ = open(process_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     flock(directory_, LOCK_SH);
-    devices.resize(256);
+    devices.resize(kDevicesPerProc);
     devices.resize(list_devices(arena, hosts, devices));
     qp_table.init(arena.qp_batches, kQpsMax, owner);
     mr_table.init(arena.mr_batches, kMrsMax, owner);
@@ -158,6 +158,7 @@ bool Process::attach() {
     channels.init(fabric_dir, &arena);
     regions = new MemoryMap(*this);
     hazard_fence = !grace_register();
+    enforces_memlock = std::getenv("SOFTIB_ENFORCE_MEMLOCK") != nullptr;
     // Where Yama restricts ptrace, peers still may copy into this process.
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     slot->pid = static_cast<std::uint32_t>(getpid());
@@ -199,6 +200,31 @@ Stripe& Process::next_stripe() {
     while (used <= index && !slot->stripes_used.compare_exchange_weak(used, index + 1)) {
     }
     return slot->stripes[index];
+}
+
+std::uint32_t Process::take_domain() {
+    constexpr unsigned kBits = 17;
+    static_assert(std::uint64_t{kProcsMax} << kBits < 0x80000000);
+    if (!usable()) {
+        return 0;
+    }
+    const std::lock_guard guard(domains_mutex_);
+    if (domains_top_ + 1 < 1U << kBits) {
+        return std::uint32_t{owner} << kBits | ++domains_top_;
+    }
+    if (domains_free_.empty()) {
+        return 0;
+    }
+    const std::uint32_t id = domains_free_.front();
+    domains_free_.pop_front();
+    return id;
+}
+
+void Process::release_domain(std::uint32_t id) {
+    if (usable()) {
+        const std::lock_guard guard(domains_mutex_);
+        domains_free_.push_back(id);
+    }
 }
 
 int Process::call(Message& message, int* received_fd) {

@@ -6,6 +6,7 @@
 // child starts without one; what it inherited of its parent's is unusable there.
 
 #include <atomic>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -39,6 +40,8 @@ class Process {
     LockWord lock_word = 0;  ///< Our name in locks of the arena.
     ProcSlot* slot = nullptr;
     bool hazard_fence = false;
+    bool enforces_memlock = false;               ///< See PinnedPages.
+    std::atomic<std::uint64_t> pinned_bytes{0};  ///< The same.
 
     std::string fabric_dir;
     std::string process_dir;
@@ -57,7 +60,9 @@ class Process {
     std::optional<Mappings> shared_mappings;  ///< Of peers (shared_memory.h).
 
     Stripe& next_stripe();
-    std::uint32_t next_pd() { return std::uint32_t{owner} << 20 | (++pd_counter_ & 0xFFFFF); }
+    /// The number of a protection or XRC domain that no other process has; 0: none is left.
+    std::uint32_t take_domain();
+    void release_domain(std::uint32_t id);
     std::uint32_t next_channel() { return ++channel_counter_; }
     /// Closes an event channel; its name goes with it unless it is the parent's.
     void remove_channel(std::uint32_t id, int fd);
@@ -113,7 +118,9 @@ class Process {
     int directory_ = -1;  ///< Our directory, locked: a new daemon leaves it alone while we live.
     std::mutex socket_mutex_;
     std::atomic<bool> inherited_{false};
-    std::atomic<std::uint32_t> pd_counter_{0};
+    std::mutex domains_mutex_;
+    std::uint32_t domains_top_ = 0;
+    std::deque<std::uint32_t> domains_free_;  ///< Used again in turn: a stale one stays wrong.
     std::atomic<std::uint32_t> channel_counter_{0};
     std::atomic<std::uint32_t> stripe_counter_{0};
     std::atomic<std::uint32_t> large_copies_{0};

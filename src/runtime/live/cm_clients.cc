@@ -40,9 +40,11 @@ void CmClients::close(int fd, std::uint64_t now_ns) {
         }
         pump(program.mapped(), now_ns);
     }
-    if (const auto channel = channel_of_.extract(fd)) {
-        channels_.erase(channel.mapped());
-        ready_.erase(channel.mapped());
+    if (const auto name = channel_of_.extract(fd)) {
+        // What an endpoint that has moved left there follows it.
+        auto channel = channels_.extract(name.mapped());
+        ready_.erase(name.mapped());
+        put_back(channel.mapped());
     }
 }
 
@@ -73,7 +75,9 @@ cm::Reply CmClients::execute(int fd, const cm::Command& command, std::uint64_t n
     if (command.operation == cm::Operation::kDestroyId) {
         destroy(key, now_ns);
     } else if (command.operation == cm::Operation::kMigrate) {
-        migrate(key, command.channel);
+        reply.status = migrate(key, command.channel);
+    } else if (command.operation == cm::Operation::kPutBack) {
+        reply.status = put_back(fd, command.channel);
     } else {
         reply = manager(host).host.execute(command, now_ns);
     }
@@ -85,18 +89,22 @@ cm::Reply CmClients::execute(int fd, const cm::Command& command, std::uint64_t n
 void CmClients::destroy(const Key& key, std::uint64_t now_ns) {
     const auto endpoint = endpoints_.extract(key);
     std::vector<Key> unseen;
+    const auto is_gone = [&](const Queued& queued) {
+        const bool of_listener = queued.event.type == cm::EventType::kConnectRequest &&
+                                 queued.event.listener == key.second;
+        if (queued.host == key.first && of_listener) {
+            unseen.emplace_back(key.first, queued.event.id);
+        }
+        return queued.host == key.first && (of_listener || queued.event.id == key.second);
+    };
     if (const auto found = channels_.find(endpoint.mapped().channel); found != channels_.end()) {
-        std::erase_if(found->second.events, [&](const Queued& queued) {
-            const bool of_listener = queued.event.type == cm::EventType::kConnectRequest &&
-                                     queued.event.listener == key.second;
-            if (queued.host == key.first && of_listener) {
-                unseen.emplace_back(key.first, queued.event.id);
-            }
-            return queued.host == key.first && (of_listener || queued.event.id == key.second);
-        });
+        std::erase_if(found->second.events, is_gone);
         if (found->second.events.empty()) {
             ready_.erase(found->first);
         }
+    }
+    if (const auto left = channels_.find(endpoint.mapped().leaving); left != channels_.end()) {
+        std::erase_if(left->second.behind, is_gone);
     }
     cm::Command command;
     command.operation = cm::Operation::kDestroyId;
@@ -109,29 +117,97 @@ void CmClients::destroy(const Key& key, std::uint64_t now_ns) {
     }
 }
 
-/// From now on its events go to another channel, also those that wait.
-void CmClients::migrate(const Key& key, std::uint32_t channel) {
+/// From now on its events go to another channel, also those that wait. One that is under way may
+/// be in the program's hands or not: the program says so, by kCmNext or kPutBack.
+int CmClients::migrate(const Key& key, std::uint32_t channel) {
+    if (!channels_.contains(channel)) {
+        return EINVAL;
+    }
     Endpoint& endpoint = endpoints_.at(key);
     const auto from = channels_.find(std::exchange(endpoint.channel, channel));
-    const auto to = channels_.find(channel);
-    if (from == channels_.end() || to == channels_.end() || from == to) {
-        return;
+    if (from == channels_.end() || from->first == channel) {
+        return 0;
+    }
+    Channel& old = from->second;
+    if (old.under_way && owner_of(*old.under_way) == key) {
+        endpoint.leaving = from->first;
     }
     std::deque<Queued> stay;
-    for (const Queued& queued : from->second.events) {
-        const cm::IdHandle whose = queued.event.type == cm::EventType::kConnectRequest
-                                       ? queued.event.listener
-                                       : queued.event.id;
-        const bool moves = queued.host == key.first && whose == key.second;
-        (moves ? to->second.events : stay).push_back(queued);
+    for (const Queued& queued : std::exchange(old.events, {})) {
+        if (owner_of(queued) != key) {
+            stay.push_back(queued);
+        } else if (endpoint.leaving != 0) {
+            old.behind.push_back(queued);
+        } else {
+            append(channel, queued);
+        }
     }
-    from->second.events = std::move(stay);
-    if (from->second.events.empty()) {
+    old.events = std::move(stay);
+    if (old.events.empty()) {
         ready_.erase(from->first);
     }
-    if (!to->second.events.empty() && !to->second.busy) {
-        ready_.insert(to->first);
+    return 0;
+}
+
+void CmClients::append(std::uint32_t name, const Queued& queued) {
+    Channel& channel = channels_.at(name);
+    channel.events.push_back(queued);
+    if (queued.event.type == cm::EventType::kConnectRequest) {
+        // The endpoint of a request is the program's where the program gets it.
+        if (const auto fresh = endpoints_.find({queued.host, queued.event.id});
+            fresh != endpoints_.end()) {
+            fresh->second.channel = name;
+        }
     }
+    if (!channel.under_way) {
+        ready_.insert(name);
+    }
+}
+
+void CmClients::follow(Channel& channel) {
+    if (const auto owner = endpoints_.find(owner_of(*channel.under_way));
+        owner != endpoints_.end()) {
+        owner->second.leaving = 0;
+    }
+    channel.under_way.reset();
+    for (const Queued& queued : std::exchange(channel.behind, {})) {
+        const auto owner = endpoints_.find(owner_of(queued));
+        if (owner != endpoints_.end() && channels_.contains(owner->second.channel)) {
+            append(owner->second.channel, queued);
+        }
+    }
+}
+
+void CmClients::put_back(Channel& channel) {
+    if (!channel.under_way) {
+        return;
+    }
+    // The eldest of its endpoint's events.
+    channel.behind.push_front(*channel.under_way);
+    follow(channel);
+}
+
+int CmClients::put_back(int fd, std::uint32_t name) {
+    const auto channel = channels_.find(name);
+    if (channel == channels_.end() || !channel->second.under_way) {
+        return EINVAL;
+    }
+    const auto owner = endpoints_.find(owner_of(*channel->second.under_way));
+    if (owner != endpoints_.end() && owner->second.program != fd) {
+        return EINVAL;
+    }
+    const bool stays = owner != endpoints_.end() && owner->second.channel == name;
+    const Queued event = *channel->second.under_way;
+    if (stays) {
+        channel->second.under_way.reset();
+        channel->second.events.push_front(event);
+    } else {
+        put_back(channel->second);
+    }
+    if (!channel->second.events.empty()) {
+        ready_.insert(name);
+    }
+    return 0;
 }
 
 void CmClients::pump(std::uint32_t host, std::uint64_t now_ns) {
@@ -152,7 +228,7 @@ void CmClients::queue(std::uint32_t host, const cm::Event& event, std::uint64_t 
     }
     const Endpoint owner = endpoint->second;
     if (is_request) {
-        endpoints_[{host, event.id}] = owner;
+        endpoints_[{host, event.id}] = {.program = owner.program, .channel = owner.channel};
     }
     const auto channel = channels_.find(owner.channel);
     if (channel == channels_.end()) {
@@ -161,9 +237,10 @@ void CmClients::queue(std::uint32_t host, const cm::Event& event, std::uint64_t 
         }
         return;
     }
-    channel->second.events.push_back({host, event});
-    if (!channel->second.busy) {
-        ready_.insert(channel->first);
+    if (const auto left = channels_.find(owner.leaving); left != channels_.end()) {
+        left->second.behind.push_back({host, event});
+    } else {
+        append(channel->first, {host, event});
     }
 }
 
@@ -173,7 +250,10 @@ void CmClients::taken(int fd) {
         return;
     }
     Channel& channel = channels_.at(found->second);
-    channel.busy = false;
+    if (!channel.under_way) {
+        return;
+    }
+    follow(channel);
     if (!channel.events.empty()) {
         ready_.insert(found->second);
     }
@@ -232,10 +312,9 @@ std::optional<CmClients::Outgoing> CmClients::poll() {
     }
     const auto first = ready_.extract(ready_.begin());
     Channel& channel = channels_.at(first.value());
-    const Outgoing out{channel.fd, channel.events.front().event};
+    channel.under_way = channel.events.front();
     channel.events.pop_front();
-    channel.busy = true;
-    return out;
+    return Outgoing{channel.fd, channel.under_way->event};
 }
 
 }  // namespace softib::live

@@ -4,7 +4,8 @@
 // Programs that use the connection managers of their hosts. A program has one connection for
 // commands, and the endpoints that it makes end with it; each of its event channels is a connection
 // too, on which one event at a time is under way: what the program has not taken stays here, and
-// can be taken back when an endpoint is destroyed.
+// can be taken back when an endpoint is destroyed. An endpoint that moves to another channel takes
+// its events along; those behind the one under way follow it once it is known who has that one.
 
 #include <cstdint>
 #include <deque>
@@ -65,6 +66,7 @@ class CmClients {
     struct Endpoint {
         int program = -1;
         std::uint32_t channel = 0;
+        std::uint32_t leaving = 0;  ///< The channel with an event of it under way; 0: none.
     };
     struct Queued {
         std::uint32_t host;
@@ -72,15 +74,27 @@ class CmClients {
     };
     struct Channel {
         int fd = -1;
-        bool busy = false;  ///< One event is under way.
+        std::optional<Queued> under_way;
+        std::deque<Queued> behind;  ///< Of the endpoint that leaves: they follow that event.
         std::deque<Queued> events;
     };
 
     Manager& manager(std::uint32_t host);
     void pump(std::uint32_t host, std::uint64_t now_ns);
     void queue(std::uint32_t host, const cm::Event& event, std::uint64_t now_ns);
+    void append(std::uint32_t name, const Queued& queued);
+    /// The event under way is settled: what waited behind it goes to its endpoint's channel.
+    void follow(Channel& channel);
+    /// The program has not seen the event under way: it goes to its endpoint's channel again.
+    void put_back(Channel& channel);
     void destroy(const Key& key, std::uint64_t now_ns);
-    void migrate(const Key& key, std::uint32_t channel);
+    int migrate(const Key& key, std::uint32_t channel);
+    int put_back(int fd, std::uint32_t channel);
+    /// Whose event it is: a request is its listener's.
+    static Key owner_of(const Queued& queued) {
+        const bool is_request = queued.event.type == cm::EventType::kConnectRequest;
+        return {queued.host, is_request ? queued.event.listener : queued.event.id};
+    }
 
     const Arena& arena_;
     Management& management_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <mutex>
 #include <vector>
 
 #include "runtime/live/client.h"
@@ -41,6 +42,14 @@ void lock_producer(Process& process, CqShared& cq) {
     cq_lock(process.arena, cq, process.lock_word, 0);
 }
 
+// Who arms a queue looks at entries that another thread may be polling.
+bool is_solicited(const Cqe& e) {
+    return __atomic_load_n(&e.solicited, __ATOMIC_RELAXED) != 0;
+}
+void set_solicited(Cqe& e, bool solicited) {
+    __atomic_store_n(&e.solicited, solicited ? 1 : 0, __ATOMIC_RELAXED);
+}
+
 void fill(Cqe& slot, const Cqe& entry) {
     slot.wr_id = entry.wr_id;
     slot.timestamp_ns = entry.timestamp_ns;
@@ -58,6 +67,7 @@ void fill(Cqe& slot, const Cqe& entry) {
     slot.path_bits = entry.path_bits;
     slot.is_receive = entry.is_receive;
     slot.tag = entry.tag;
+    set_solicited(slot, is_solicited(entry));
 }
 
 /// The queue pair whose completion is lost takes nothing more. Its process does the rest, and stops
@@ -76,15 +86,19 @@ void overflow(Process& process, CqShared& cq, std::uint32_t qpn) {
     process.ring(cq.owner);
 }
 
-void notify(Process& process, CqShared& cq, std::uint32_t armed) {
+/// False: somebody else raises the event of this arming, or the channel has no room for it; then
+/// the queue stays armed.
+bool notify(Process& process, CqShared& cq, std::uint32_t armed) {
     // Disarmed only when the event is out: what a producer that dies here leaves, the owner sees.
     std::uint32_t claimed = with_kind(armed, kArmClaimed);
     if (cq.arm.compare_exchange_strong(armed, claimed)) {
         park_point(ParkPoint::kCqNotifying);
-        process.channels.signal(cq.owner, cq.channel, {cq.cookie, 0, 0});
+        const bool raised = process.channels.signal(cq.owner, cq.channel, {cq.cookie, 0, 0});
         // Unless it was armed again meanwhile.
-        cq.arm.compare_exchange_strong(claimed, with_kind(claimed, kArmNone));
+        cq.arm.compare_exchange_strong(claimed, raised ? with_kind(claimed, kArmNone) : armed);
+        return raised;
     }
+    return false;
 }
 
 }  // namespace
@@ -119,6 +133,7 @@ bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
     }
     Cqe& slot = ring_of(process.arena, cq)[at & cq.mask];
     fill(slot, entry);
+    set_solicited(slot, solicited);
     if (cq.timestamps != 0) {
         slot.timestamp_ns = monotonic_ns();
     }
@@ -221,12 +236,48 @@ void Cq::retire(const Cqe& e) {
     }
 }
 
+/// IBA vol. 1, 11.4.2.2 lets a completion that is there already raise no event, and has programs
+/// poll once more before they sleep. HCAs raise it all the same, since they compare the consumer's
+/// index that comes with the request, and there are programs that count on it.
 void Cq::arm(bool solicited_only) {
+    if (shared_->channel == 0) {
+        return;
+    }
     // Solicited-only never weakens an earlier request for any completion (IBA vol. 1, 11.4.2.2).
     const ArmKind kind = solicited_only ? kArmSolicited : kArmAny;
     std::uint32_t seen = shared_->arm.load();
-    while (!(solicited_only && arm_kind(seen) == kArmAny) &&
-           !shared_->arm.compare_exchange_weak(seen, with_kind(seen + kArmStep, kind))) {
+    std::uint32_t armed = seen;
+    do {
+        armed =
+            solicited_only && arm_kind(seen) == kArmAny ? seen : with_kind(seen + kArmStep, kind);
+    } while (!shared_->arm.compare_exchange_weak(seen, armed));
+    // As in cq_push: either the producer sees the arming, or we see its entry.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!holds(arm_kind(armed) == kArmSolicited)) {
+        return;
+    }
+    // One such event is enough until the program takes it: arming again and again must not fill
+    // the channel.
+    if (!announced_.exchange(true, std::memory_order_acq_rel) &&
+        !notify(*process_, *shared_, armed)) {
+        announced_.store(false, std::memory_order_release);
+    }
+}
+
+bool Cq::holds(bool solicited_only) {
+    const std::lock_guard guard(ring_lock_);
+    for (;;) {
+        std::uint32_t at = shared_->consumed.load(std::memory_order_acquire);
+        for (; ring_[at & mask_].load_seq() == at + 1; ++at) {
+            if (!solicited_only || is_solicited(ring_[at & mask_])) {
+                return true;
+            }
+        }
+        // The end, unless another thread polled the entry meanwhile and it was used again.
+        if (static_cast<std::int32_t>(at - shared_->consumed.load(std::memory_order_acquire)) >=
+            0) {
+            return false;
+        }
     }
 }
 
@@ -262,6 +313,7 @@ int Cq::resize(std::uint32_t entries) {
         process_->memory.release(off, std::uint64_t{ring} * sizeof(Cqe));
         return EINVAL;
     }
+    ring_lock_.lock();
     Cqe* fresh = process_->arena.at<Cqe>(off);
     for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
         fill(fresh[i & (ring - 1)], ring_[i & mask_]);
@@ -274,6 +326,7 @@ int Cq::resize(std::uint32_t entries) {
     shared_->entries = ring - 1;
     ring_ = fresh;
     mask_ = ring - 1;
+    ring_lock_.unlock();
     shm_unlock(shared_->lock);
     lock_.unlock();
     process_->memory.release(old_off, std::uint64_t{old_ring} * sizeof(Cqe));
@@ -283,6 +336,7 @@ int Cq::resize(std::uint32_t entries) {
 void Cq::purge(std::uint32_t qpn) {
     lock_.lock();
     lock_producer(*process_, *shared_);
+    ring_lock_.lock();
     std::uint32_t kept = 0;
     std::vector<Cqe*> keep;
     for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
@@ -303,6 +357,7 @@ void Cq::purge(std::uint32_t qpn) {
         consumed_ += removed;
         shared_->consumed.store(consumed_, std::memory_order_release);
     }
+    ring_lock_.unlock();
     shm_unlock(shared_->lock);
     lock_.unlock();
 }

@@ -65,7 +65,11 @@ class Cq {
         shared_->consumed.store(consumed_, std::memory_order_release);
     }
 
+    /// Asks for an event: at once if a completion waits to be polled that would raise it, as HCAs
+    /// do, else when the next one comes.
     void arm(bool solicited_only);
+    /// The program has taken an event of this queue from its channel.
+    void event_taken() { announced_.store(false, std::memory_order_release); }
     /// After the death of a producer: writes the event that it may have owed us.
     void announce_lost();
     int resize(std::uint32_t entries);  ///< 0 or errno.
@@ -96,10 +100,15 @@ class Cq {
         }
         return n;
     }
+    /// Whether a completion waits to be polled; with `solicited_only`, one that is solicited.
+    /// Takes no lock that polls take: a program may arm a queue that it is polling.
+    bool holds(bool solicited_only);
     /// Gives the send queue's slots back: they are in use until their completion is polled.
     void retire(const Cqe& e);
 
     SpinLock lock_;
+    SpinLock ring_lock_;  ///< Who moves entries, and who looks for some without polling them.
+    std::atomic<bool> announced_{false};  ///< The event that arm() raised was not taken yet.
     std::uint32_t consumed_ = 0;
     std::uint32_t mask_ = 0;
     Cqe* ring_ = nullptr;

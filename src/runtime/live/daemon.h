@@ -29,7 +29,7 @@
 
 namespace softib::live {
 
-inline constexpr std::size_t kConnectionsMax = 4096;
+inline constexpr std::size_t kConnectionsMax = 65536;  ///< A process may have several.
 inline constexpr char kProcDirName[] = "proc";
 
 struct DaemonOptions {

@@ -43,6 +43,9 @@ Owner claim_slot(const Arena& arena) {
     for (std::uint32_t i = 0; i < kProcsMax; ++i) {
         ProcState expected = ProcState::kFree;
         if (arena.procs[i].state.compare_exchange_strong(expected, ProcState::kAttaching)) {
+            if (i >= procs_used(arena)) {
+                arena.header->procs_top.store(i + 1, std::memory_order_seq_cst);
+            }
             return static_cast<Owner>(i + 1);
         }
     }
@@ -154,7 +157,10 @@ int Daemon::handle_attach(Connection& connection, Message& message) {
         owner = claim_slot(arena_);
     }
     if (owner == 0) {
-        log_warning("refused pid {}: all {} process slots are in use", connection.pid, kProcsMax);
+        log_warning(
+            "refused pid {}: {} processes are on this fabric, and it takes no more; end some "
+            "of them, or start another fabric (softib up NAME)",
+            connection.pid, kProcsMax);
         message.status = EAGAIN;
         return -1;
     }

@@ -151,7 +151,7 @@ bool wait_grace(const Arena& arena, Owner owner, const Stripe* self) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
     bool quiet = true;
-    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+    for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
         const ProcSlot& slot = arena.procs[p];
         if (slot.state.load(std::memory_order_acquire) != ProcState::kLive) {
             continue;

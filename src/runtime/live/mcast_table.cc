@@ -86,7 +86,7 @@ int McastTable::attach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
     if (group == nullptr) {
         group = find_unused();
         if (group == nullptr) {
-            return ENOSPC;
+            return ENOMEM;
         }
         const GroupWrite write(arena_, *group);
         store(group->mlid, mlid.value);
@@ -101,7 +101,7 @@ int McastTable::attach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
         return 0;
     }
     if (group->members == kMcastMembersMax) {
-        return ENOSPC;
+        return ENOMEM;
     }
     const GroupWrite write(arena_, *group);
     insert(*group, owner, qpn);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <span>
 
 #include "runtime/live/client.h"
 
@@ -105,7 +106,8 @@ void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns,
     const auto rung = [](const auto& words) {
         return std::ranges::any_of(words, [](const auto& word) { return word.load() != 0; });
     };
-    if (!rung(arena.bells->top) && !rung(arena.bells->calls) &&
+    const std::span calls(arena.bells->calls, (procs_used(arena) + 63) / 64);
+    if (!rung(arena.bells->top) && !rung(calls) &&
         header.counts_asked.load() == header.counts_given.load()) {
         wait_word(header.carrier_doorbell, before, timeout_ns);
     }

@@ -97,7 +97,7 @@ void answer_call(CarrierCall& call, int status);
 /// that it returns; nothing: it is to be asked again.
 template <typename Fn>
 void for_each_call(const Arena& arena, Fn&& fn) {
-    for (std::uint32_t w = 0; w < std::size(arena.bells->calls); ++w) {
+    for (std::uint32_t w = 0; w * 64 < procs_used(arena); ++w) {
         std::atomic<std::uint64_t>& word = arena.bells->calls[w];
         if (word.load(std::memory_order_relaxed) == 0) {
             continue;

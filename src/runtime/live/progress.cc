@@ -23,7 +23,7 @@ constexpr std::uint32_t kBusyLookIns = 8;
 
 void Process::ring_mappers() const {
     arena.header->pieces_generation.fetch_add(1, std::memory_order_seq_cst);
-    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+    for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
         if (arena.procs[p].peer_mappings.load(std::memory_order_seq_cst) != 0) {
             ring(static_cast<Owner>(p + 1));
         }

@@ -8,6 +8,7 @@
 
 #include "runtime/live/counters.h"
 #include "runtime/live/grace.h"
+#include "runtime/live/limits.h"
 #include "runtime/live/packet_queue.h"
 #include "runtime/live/qp.h"
 #include "runtime/live/recv_queue.h"
@@ -74,7 +75,7 @@ void alert_targets(const Arena& arena, Owner dead) {
         if ((hazard & kHazardBusy) == 0) {
             continue;
         }
-        for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+        for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
             if ((target == p + 1 || target == kHazardAnyOwner) &&
                 arena.procs[p].state.load(std::memory_order_acquire) == ProcState::kLive) {
                 alert(arena.procs[p]);
@@ -85,7 +86,7 @@ void alert_targets(const Arena& arena, Owner dead) {
 
 /// Whoever has mapped memory of peers may have mapped some of the dead one's.
 void alert_mappers(const Arena& arena) {
-    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+    for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
         if (arena.procs[p].state.load(std::memory_order_acquire) == ProcState::kLive &&
             arena.procs[p].peer_mappings.load(std::memory_order_seq_cst) != 0) {
             alert(arena.procs[p]);
@@ -154,6 +155,7 @@ void reclaim(const Arena& arena, Owner owner) {
     for (auto& channel : slot.async_channels) {
         channel.channel.store(0);
     }
+    give_back_shares(arena, slot);
     for (std::size_t t = 0; t < kTierEnd; ++t) {
         slot.bytes_by_tier[t].store(0);
         slot.regions_by_tier[t].store(0);

@@ -23,22 +23,24 @@ namespace {
 /// A helper that does not answer for so long counts as dead (it may be stopped).
 constexpr std::uint64_t kAnswerLimitNs = 2'000'000'000;
 
-static_assert(kProcsMax < 1U << ServiceCall::kStateShift);
-constexpr std::uint32_t kStateMask = 0xFU << ServiceCall::kStateShift;
-
-constexpr std::uint32_t word_of(ServiceCall::State state, LockWord caller) {
-    return state == ServiceCall::kIdle ? 0 : (caller & ~kStateMask) | state << ServiceCall::kStateShift;
+constexpr std::uint64_t word_of(ServiceCall::State state, LockWord caller) {
+    return state == ServiceCall::kIdle ? 0
+                                       : caller | std::uint64_t{state} << ServiceCall::kStateShift;
 }
 
-std::uint32_t state_in(std::uint32_t word) { return (word & kStateMask) >> ServiceCall::kStateShift; }
-LockWord caller_in(std::uint32_t word) { return word & ~kStateMask; }
+std::uint64_t state_in(std::uint64_t word) {
+    return word >> ServiceCall::kStateShift;
+}
+LockWord caller_in(std::uint64_t word) {
+    return static_cast<LockWord>(word);
+}
 
 ServiceCall* claim_call(Process& process, Owner target) {
     ProcSlot& slot = process.arena.proc(target);
     const std::uint64_t start = monotonic_ns();
     for (;;) {
         for (ServiceCall& call : slot.calls) {
-            std::uint32_t word = call.state.load(std::memory_order_acquire);
+            std::uint64_t word = call.state.load(std::memory_order_acquire);
             // A caller that died in the middle leaves its entry behind; the helper may still be
             // at work on one that runs.
             const bool abandoned = word != 0 && state_in(word) != ServiceCall::kRunning &&
@@ -63,7 +65,7 @@ enum class Answer : std::uint8_t { kYes, kNo, kNone, kNoneAndRunning };
 Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
     const std::uint64_t start = monotonic_ns();
     const auto word = [&](ServiceCall::State state) { return word_of(state, process.lock_word); };
-    const std::uint32_t done = word(ServiceCall::kDone);
+    const std::uint64_t done = word(ServiceCall::kDone);
     std::uint64_t checked = start;
     for (std::uint32_t spins = 0; call.state.load(std::memory_order_acquire) != done; ++spins) {
         if (spins < 200) {
@@ -84,11 +86,11 @@ Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
             return Answer::kNone;
         }
         if (t - start > kAnswerLimitNs) {
-            std::uint32_t posted = word(ServiceCall::kPosted);
+            std::uint64_t posted = word(ServiceCall::kPosted);
             if (call.state.compare_exchange_strong(posted, word(ServiceCall::kClaimed))) {
                 return Answer::kNone;  // Taken back before the helper looked at it.
             }
-            std::uint32_t running = word(ServiceCall::kRunning);
+            std::uint64_t running = word(ServiceCall::kRunning);
             if (call.state.compare_exchange_strong(running, word(ServiceCall::kAbandoned))) {
                 return Answer::kNoneAndRunning;
             }
@@ -218,7 +220,7 @@ void service_run(Process& process) {
         SpinLock::lock_slow(stripe.lock);
     }
     for (ServiceCall& call : process.slot->calls) {
-        std::uint32_t word = call.state.load(std::memory_order_relaxed);
+        std::uint64_t word = call.state.load(std::memory_order_relaxed);
         const LockWord caller = caller_in(word);
         if (state_in(word) != ServiceCall::kPosted ||
             !call.state.compare_exchange_strong(word, word_of(ServiceCall::kRunning, caller),
@@ -235,7 +237,7 @@ void service_run(Process& process) {
         } else {
             call.status = ESRCH;
         }
-        std::uint32_t running = word_of(ServiceCall::kRunning, caller);
+        std::uint64_t running = word_of(ServiceCall::kRunning, caller);
         if (!call.state.compare_exchange_strong(running, word_of(ServiceCall::kDone, caller),
                                                 std::memory_order_release)) {
             call.state.store(0, std::memory_order_release);

@@ -14,7 +14,7 @@ namespace softib::live {
 inline constexpr std::uint64_t kTestArenaBytes = std::uint64_t{4} << 30;
 
 struct TestArena {
-    Arena arena = arena_create("test", {.arena_bytes = std::uint64_t{2} << 30,
+    Arena arena = arena_create("test", {.arena_bytes = kTestArenaBytes,
                                         .hosts = 2,
                                         .hcas = 4,
                                         .switches = 1,

@@ -18,8 +18,10 @@ using live::QpState;
 /// Unacknowledged packets of one queue pair: enough for the adapter's own pace, and few enough that
 /// none waits in the network for longer than a timeout.
 constexpr std::uint32_t kWindow = 128;
-/// A link that is down sends nothing; then they go unsaid.
+/// A link that is down sends nothing, and a peer that is dead makes no room; then they go unsaid.
 constexpr std::uint64_t kLastWordsNs = 5'000'000;
+/// A peer that lives acknowledges sooner.
+constexpr std::uint64_t kLastAnswerNs = 500'000;
 constexpr hca::HcaLimits kLimits{
     .qps = 1U << 19, .cqs = 0, .srqs = live::kSrqsMax, .events = 4096, .group_members = 1U << 16};
 
@@ -62,6 +64,26 @@ void Adapters::forget_dead() {
     }
 }
 
+/// Whether a queue pair that is to stop has something to send first: a peer may wait for an
+/// acknowledgement, and an adapter's send queue has let go what its program posted long before the
+/// adapter executes such a command. The acknowledgement of that is waited for a moment, so that
+/// what has arrived does not complete as flushed.
+bool Adapters::has_last_words(Pair& of) {
+    const hca::Hca& hca = *hcas_[of.hca];
+    if (of.ending_since_ns == 0) {
+        of.ending_since_ns = now_ns_;
+        fetch_sends(of);
+        send_from(of.hca);
+    }
+    const std::uint64_t waited = now_ns_ - of.ending_since_ns;
+    if ((waited < kLastWordsNs && (hca.has_responses(of.qpn) || hca.has_unsent(of.qpn))) ||
+        (waited < kLastAnswerNs && hca.has_unacknowledged(of.qpn))) {
+        return true;
+    }
+    of.ending_since_ns = 0;
+    return false;
+}
+
 std::optional<int> Adapters::call(live::Owner owner, const live::CarrierCall& call) {
     using Call = live::CarrierCall;
     if (call.op == Call::kCreateQp) {
@@ -80,13 +102,9 @@ std::optional<int> Adapters::call(live::Owner owner, const live::CarrierCall& ca
     const bool ends = call.op == Call::kDestroyQp ||
                       (call.op == Call::kModifyQp && (call.mask & hca::qp_attr::kState) != 0 &&
                        (call.attr.state == QpState::kReset || call.attr.state == QpState::kErr));
-    if (ends && hcas_[of->hca]->has_responses(of->qpn)) {
-        putting_off_since_ns_ = putting_off_since_ns_ == 0 ? now_ns_ : putting_off_since_ns_;
-        if (now_ns_ - putting_off_since_ns_ < kLastWordsNs) {
-            return std::nullopt;
-        }
+    if (ends && has_last_words(*of)) {
+        return std::nullopt;
     }
-    putting_off_since_ns_ = 0;
     switch (call.op) {
         case Call::kModifyQp:
             return modify_qp(*of, call.attr, call.mask);

@@ -36,7 +36,7 @@ class Adapters final : public sim::TransportHosts,
     std::size_t size() const { return hcas_.size(); }
 
     /// A program's call; 0 or an errno value. Nothing: to be tried again, since what a queue pair
-    /// has yet to answer goes first. A peer may wait for that acknowledgement.
+    /// has yet to answer, and what was posted to it before, goes first.
     std::optional<int> call(live::Owner owner, const live::CarrierCall& call);
     /// The bell of a queue pair has rung.
     void serve(std::uint32_t qp);
@@ -83,6 +83,7 @@ class Adapters final : public sim::TransportHosts,
         ReceiveSource receives;
         std::uint32_t srq;  ///< + 1
         bool listens = false;  ///< Attached to a multicast group.
+        std::uint64_t ending_since_ns = 0;  ///< It is to stop, and has yet to send; 0: no.
     };
     struct Shared {
         std::uint32_t index;
@@ -102,6 +103,7 @@ class Adapters final : public sim::TransportHosts,
     void after_packet(std::uint32_t port, const wire::PacketHeaders& headers) override;
     void complete(hca::CqId cq, const hca::Completion& completion, bool solicited) override;
 
+    bool has_last_words(Pair& pair);
     int create_qp(live::Owner owner, std::uint32_t index);
     int modify_qp(Pair& pair, const hca::QpAttr& attr, std::uint32_t mask);
     int create_srq(live::Owner owner, std::uint32_t index);
@@ -144,7 +146,6 @@ class Adapters final : public sim::TransportHosts,
     TrunkWire* trunks_ = nullptr;
     std::uint64_t now_ns_ = 0;
     std::uint64_t next_timeout_ns_ = hca::kNever;
-    std::uint64_t putting_off_since_ns_ = 0;  ///< A call; 0: none.
 };
 
 }  // namespace softib::packet
