@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -408,5 +409,9 @@ int run(int argc, char** argv) {
 }  // namespace softib::app
 
 int main(int argc, char** argv) {
-    return softib::app::run(argc, argv);
+    try {
+        return softib::app::finish_output(softib::app::run(argc, argv));
+    } catch (const std::system_error& error) {  // fmt::print() could not write.
+        return softib::app::fail(error.what());
+    }
 }

@@ -95,6 +95,9 @@ int cmd_route(const RouteOptions& options) {
     if (!observer) {
         return fail(observer.error());
     }
+    if (auto subnet = check_subnet(*observer); !subnet) {
+        return fail(subnet.error());
+    }
     if (options.switch_name.empty() && options.action == "show") {
         return list_switches(observer->arena());
     }

@@ -233,6 +233,9 @@ int cmd_routes(const RoutesOptions& options) {
     if (!observer) {
         return fail(observer.error());
     }
+    if (auto subnet = check_subnet(*observer); !subnet) {
+        return fail(subnet.error());
+    }
     const auto routes = read_routes(*observer);
     if (!routes) {
         return fail(routes.error());

@@ -70,6 +70,9 @@ int cmd_sm(const SmOptions& options) {
     if (!observer) {
         return fail(observer.error());
     }
+    if (auto subnet = check_subnet(*observer); !subnet) {
+        return fail(subnet.error());
+    }
     live::Message message;
     message.request = live::Request::kManager;
     message.value = static_cast<std::uint32_t>(command_of(options.action));

@@ -181,6 +181,16 @@ std::string node_name(const live::Arena& arena, Lid lid) {
     return lid.value < live::kLftEntries ? node_name(arena, arena.lid_owner[lid.value]) : "-";
 }
 
+std::expected<void, std::string> check_subnet(const Observer& observer) {
+    if (observer.arena().header->link_layer != live::LinkLayer::kEthernet) {
+        return {};
+    }
+    return std::unexpected(
+        fmt::format("fabric '{}' is an Ethernet (--link-layer ethernet): it has no subnet manager and no "
+                    "forwarding tables; the network of this machine carries its packets",
+                    observer.fabric().name));
+}
+
 std::expected<live::Routes, std::string> read_routes(const Observer& observer) {
     const live::Arena& arena = observer.arena();
     if (arena.header->switches == 0) {
