@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "app/commands.h"
+#include "app/json_text.h"
 #include "app/link_name.h"
 #include "app/observe.h"
 #include "app/term.h"
@@ -291,6 +292,9 @@ int cmd_capture(const CaptureOptions& options) {
     packets += error == 0 ? drain(**capture, *file, most - packets) : 0;
     error = file->flush();
     const std::uint64_t missed = (*capture)->slot().missed.load();
+    if (options.json && options.file != "-") {
+        fmt::print("{}", json_text({{"file", options.file}, {"packets", packets}, {"missed", missed}}));
+    }
     note(fmt::format("{} packets{}", packets,
                      missed != 0 ? fmt::format(", {} more came too fast", missed) : ""));
     const bool reader_gone = error == EPIPE && options.file == "-";

@@ -70,6 +70,11 @@ int fail(const std::string& message) {
     return 1;
 }
 
+int misuse(const std::string& message) {
+    note(message);
+    return 2;
+}
+
 void note(const std::string& message) {
     std::fflush(stdout);
     fmt::print(stderr, "softib: {}\n", message);
