@@ -229,10 +229,12 @@ Command add_mpirun(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub =
         app.add_subcommand("mpirun", "Run an MPI program, each rank on a host of its own");
     add_fabric_choice(*sub, mpirun.fabric);
-    sub->add_option("-n,--ranks", mpirun.ranks, "ranks, 1 to 65536; more than hosts: in turn (default: hosts)")
+    sub->add_option("-n,--ranks", mpirun.ranks,
+                    "ranks, 1 to 65536; more than hosts: in turn (default: hosts)")
         ->type_name("N")
         ->check(CLI::Range(1, 65536).description(""));
-    only(sub->add_option("--mpi", mpirun.mpi, "whose mpirun (default: what the program is linked with)"),
+    only(sub->add_option("--mpi", mpirun.mpi,
+                         "whose mpirun (default: what the program is linked with)"),
          "openmpi|mpich");
     sub->prefix_command();
     return {sub, [&mpirun, &parsed, sub] {
@@ -377,7 +379,8 @@ Command add_capture(CLI::App& app, Parsed& parsed) {
         ->type_name("BYTES")
         ->check(CLI::Range(14, 65535).description(""));
     sub->add_flag("--bare", capture.bare, "bare packets (link type 247), which Wireshark cannot read");
-    sub->add_option("-c,--count", capture.count, "stop after so many packets (default: never)")->type_name("N");
+    sub->add_option("-c,--count", capture.count, "stop after so many packets (default: never)")
+        ->type_name("N");
     add_json(*sub, capture.json);
     return {sub, [&capture] { return cmd_capture(capture); }};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The commands and options that CLI11 holds, as a user reads them (usage lines) and as a shell completes
-// them. For cli.cc alone: CLI11 is slow to compile.
+// The commands and options that CLI11 holds, as a user reads them (usage lines) and as a shell
+// completes them. For cli.cc alone: CLI11 is slow to compile.
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -20,13 +20,13 @@ inline std::string full_name(const CLI::App& app) {
     return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();
 }
 
-/// What stands behind the operands of a command that runs another: for exec and run the dashes that part
-/// the two lines, for mpirun what mpirun takes.
+/// What stands behind the operands of a command that runs another: for exec and run the dashes that
+/// part the two lines, for mpirun what mpirun takes.
 inline const char* program_usage(const CLI::App& app) {
     return app.get_name() == "mpirun" ? " PROGRAM [ARG...]" : " -- COMMAND [ARG...]";
 }
 
-/// Usage lines that name operands by what they are: "softib exec [OPTIONS] HOST -- COMMAND [ARG...]".
+/// Usage lines that name operands by what they are: "softib down [OPTIONS] [FABRIC...]".
 class UsageFormatter : public CLI::Formatter {
   public:
     std::string make_usage(const CLI::App* app, std::string) const override {

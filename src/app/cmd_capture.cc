@@ -293,15 +293,15 @@ int cmd_capture(const CaptureOptions& options) {
     error = file->flush();
     const std::uint64_t missed = (*capture)->slot().missed.load();
     if (options.json && options.file != "-") {
-        fmt::print("{}", json_text({{"file", options.file}, {"packets", packets}, {"missed", missed}}));
+        fmt::print("{}",
+                   json_text({{"file", options.file}, {"packets", packets}, {"missed", missed}}));
     }
     note(fmt::format("{} packets{}", packets,
                      missed != 0 ? fmt::format(", {} more came too fast", missed) : ""));
     const bool reader_gone = error == EPIPE && options.file == "-";
-    return error == 0 || reader_gone
-               ? 0
-               : fail(fmt::format("cannot write all of it to {}: {}", options.file,
-                                  std::strerror(error)));
+    return error == 0 || reader_gone ? 0
+                                     : fail(fmt::format("cannot write all of it to {}: {}",
+                                                        options.file, std::strerror(error)));
 }
 
 }  // namespace softib::app

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "app/commands.h"
 #include "app/json_text.h"
@@ -44,8 +43,8 @@ int take_down(const FabricRef& fabric, bool json, Json& ended) {
     return 0;
 }
 
-/// Those that the options name. Without a name a "default" whose daemon is gone comes first: its files
-/// are all that is left to remove.
+/// Those that the options name. Without a name a "default" whose daemon is gone comes first: its
+/// files are all that is left to remove.
 std::expected<std::vector<FabricRef>, std::string> choose(const DownOptions& options) {
     if (options.all) {
         return list_fabrics();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"

@@ -151,7 +151,8 @@ int cmd_fault(const FaultOptions& options) {
         return misuse(name.error());
     }
     if (!options.link.empty() && !sets) {
-        return misuse("what is the cable to do? give --drop, --corrupt, --delay, --rate or --clear");
+        return misuse(
+            "what is the cable to do? give --drop, --corrupt, --delay, --rate or --clear");
     }
     const auto observer = Observer::open(options.fabric);
     if (!observer) {

@@ -42,7 +42,8 @@ int cmd_link(const LinkOptions& options) {
         return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
     }
     if (options.json) {
-        fmt::print("{}", json_text({{"node", name->node}, {"port", port}, {"link", options.action}}));
+        fmt::print("{}",
+                   json_text({{"node", name->node}, {"port", port}, {"link", options.action}}));
     }
     return 0;
 }

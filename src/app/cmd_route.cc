@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/json_text.h"

@@ -32,7 +32,8 @@ int cmd_switch(const SwitchOptions& options) {
         return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
     }
     if (options.json) {
-        fmt::print("{}", json_text({{"switch", options.name}, {"power", options.action == "revive"}}));
+        fmt::print("{}",
+                   json_text({{"switch", options.name}, {"power", options.action == "revive"}}));
     }
     return 0;
 }

@@ -24,8 +24,8 @@ struct FabricFlags {
 /// File and flags together; flags win.
 std::expected<Description, std::string> describe(const FabricFlags& flags);
 
-/// Says why a description is refused. Returns 2 where the message begins with a flag, which is then to
-/// blame, else 1.
+/// Says why a description is refused. Returns 2 where the message begins with a flag, which is then
+/// to blame, else 1.
 [[nodiscard]] int fail_describing(const std::string& message);
 
 /// The fabric of a description, if there is a host in it to run programs on.

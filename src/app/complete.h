@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What may stand next on a command line of softib, for the completions of shells (packaging/). They ask
+// What may stand next on a command line of softib, for the completions of shells (packaging/). A
+// shell asks
 //
 //   softib __complete WORD... CURRENT
 //
-// with the words behind "softib" and the one under the cursor, which may be empty, and are answered by
-// lines of a value, or of a value, a tab and what it means. The last line says what they are:
+// with the words behind "softib" and the one under the cursor, which may be empty, and is answered
+// by lines of a value, or of a value, a tab and what it means. The last line says what they are:
 //
 //   :values         all there is
 //   :files          paths of files come from the shell
@@ -35,7 +36,7 @@ struct Command {
     std::vector<Option> options;
     std::vector<std::string> operands;  ///< In order, as those of options.
     bool last_repeats = false;
-    bool runs_program = false;  ///< Behind the operands, or behind "--", stands somebody else's line.
+    bool runs_program = false;  ///< Behind the operands, or "--", stands somebody else's line.
     std::vector<Command> commands;
 };
 
@@ -44,7 +45,7 @@ struct Wanted {
     std::string operand;  ///< What kind of value; empty: none.
     std::string before;   ///< What stands in the same word before the value: "--sm=", "h0,".
     std::string prefix;   ///< What is there of it.
-    std::vector<std::string> given;    ///< The operands of the command that stand before.
+    std::vector<std::string> given;     ///< The operands of the command that stand before.
     std::optional<std::string> fabric;  ///< The fabric that the line names.
     const Command* names_of = nullptr;  ///< Its subcommands, or its options, may stand here.
     std::vector<const Option*> options;

@@ -12,22 +12,47 @@ const Option kFabric{{"-f", "--fabric"}, "FABRIC", "which"};
 const Option kJson{{"--json"}, "", "print JSON"};
 
 Command exec_command() {
-    return {.name = "exec", .help = "", .options = {kFabric, {{"--ns"}, "", ""}}, .operands = {"HOST"},
-            .last_repeats = false, .runs_program = true, .commands = {}};
+    return {.name = "exec",
+            .help = "",
+            .options = {kFabric, {{"--ns"}, "", ""}},
+            .operands = {"HOST"},
+            .last_repeats = false,
+            .runs_program = true,
+            .commands = {}};
 }
 
 Command route_command() {
-    const Command set{.name = "set", .help = "", .options = {}, .operands = {"SWITCH", "LID", "PORT"},
-                      .last_repeats = false, .runs_program = false, .commands = {}};
-    return {.name = "route", .help = "", .options = {kFabric, kJson}, .operands = {},
-            .last_repeats = false, .runs_program = false, .commands = {set}};
+    const Command set{.name = "set",
+                      .help = "",
+                      .options = {},
+                      .operands = {"SWITCH", "LID", "PORT"},
+                      .last_repeats = false,
+                      .runs_program = false,
+                      .commands = {}};
+    return {.name = "route",
+            .help = "",
+            .options = {kFabric, kJson},
+            .operands = {},
+            .last_repeats = false,
+            .runs_program = false,
+            .commands = {set}};
 }
 
 Command program() {
-    const Command down{.name = "down", .help = "", .options = {kJson}, .operands = {"FABRIC"},
-                       .last_repeats = true, .runs_program = false, .commands = {}};
-    return {.name = "softib", .help = "", .options = {}, .operands = {}, .last_repeats = false,
-            .runs_program = false, .commands = {exec_command(), route_command(), down}};
+    const Command down{.name = "down",
+                       .help = "",
+                       .options = {kJson},
+                       .operands = {"FABRIC"},
+                       .last_repeats = true,
+                       .runs_program = false,
+                       .commands = {}};
+    return {.name = "softib",
+            .help = "",
+            .options = {},
+            .operands = {},
+            .last_repeats = false,
+            .runs_program = false,
+            .commands = {exec_command(), route_command(), down}};
 }
 
 class Complete : public testing::Test {
@@ -49,7 +74,8 @@ TEST_F(Complete, OperandsComeInTheirOrder) {
     EXPECT_EQ(wanted({"exec", ""}).operand, "HOST");
     EXPECT_EQ(wanted({"route", "set", "sw"}).operand, "SWITCH");
     EXPECT_EQ(wanted({"route", "set", "sw0", "--json", "3", ""}).operand, "PORT");
-    EXPECT_EQ(wanted({"route", "set", "sw0", "3", ""}).given, (std::vector<std::string>{"sw0", "3"}));
+    EXPECT_EQ(wanted({"route", "set", "sw0", "3", ""}).given,
+              (std::vector<std::string>{"sw0", "3"}));
     EXPECT_EQ(wanted({"route", "set", "sw0", "3", "1", ""}).operand, "");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The values that the operands of softib's commands may have: names that are fixed, and what a running
-// fabric consists of.
+// The values that the operands of softib's commands may have: names that are fixed, and what a
+// running fabric consists of.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,8 @@ class Values {
         if (!value.starts_with(wanted_.prefix)) {
             return;
         }
-        text_ += fmt::format("{}{}{}{}\n", wanted_.before, value, meaning.empty() ? "" : "\t", meaning);
+        text_ +=
+            fmt::format("{}{}{}{}\n", wanted_.before, value, meaning.empty() ? "" : "\t", meaning);
     }
     std::string text() && { return std::move(text_); }
 

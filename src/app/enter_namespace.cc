@@ -80,8 +80,8 @@ bool make_private(const char* at, unsigned long how = 0) {
 }
 
 /// In a chroot the root is a directory of some mount, whose propagation cannot be changed by a path
-/// from here. A copy of the whole tree is mounted where one of the chroot's own mounts hides it from
-/// others, and becomes the root.
+/// from here. A copy of the whole tree is mounted where one of the chroot's own mounts hides it
+/// from others, and becomes the root.
 Done enter_copy_of_root() {
     std::error_code gone;
     const fs::path here = fs::current_path(gone);
@@ -101,8 +101,8 @@ Done enter_copy_of_root() {
         return {};
     }
     return std::unexpected(
-        "--ns needs a mount to begin with, and this root is none and has none at /proc, /sys or /dev; "
-        "mount /proc here, or run without --ns");
+        "--ns needs a mount to begin with, and this root is none and has none at /proc, /sys or "
+        "/dev; mount /proc here, or run without --ns");
 }
 
 /// Nothing that is mounted from here on shows in the namespace we come from.

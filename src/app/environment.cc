@@ -58,9 +58,9 @@ std::string put_first(const std::string& path, const std::string& list, const ch
     return rest.empty() ? path : path + ":" + rest;
 }
 
-/// The caller's PATH with our programs first. Debian gives a plain user no directory of sbin, where it
-/// puts ibnetdiscover, ibstat and opensm: those stand behind. What is there stays where it is. Unlike
-/// the loader's lists, PATH may hold spaces.
+/// The caller's PATH with our programs first. Debian gives a plain user no directory of sbin, where
+/// it puts ibnetdiscover, ibstat and opensm: those stand behind. What is there stays where it is.
+/// Unlike the loader's lists, PATH may hold spaces.
 std::string search_path(const std::string& inherited_path) {
     std::string path = inherited_path.empty() ? kPathDefault : inherited_path;
     const auto has = [&](const std::string& entry) {
@@ -142,10 +142,10 @@ std::expected<std::string, std::string> loadable_library_dir(const std::string& 
     // One for each installation that runs programs on the fabric.
     const std::string link = fmt::format("{}/.lib-{:x}", link_dir, std::hash<std::string>{}(dir));
     if (link.find_first_of(kSeparators) != std::string::npos) {
-        return std::unexpected(
-            fmt::format("the loader takes no path with a space, colon or semicolon, and there is one "
-                        "both in {} and in {}; set SOFTIB_RUNTIME_DIR to a directory without",
-                        dir, link_dir));
+        return std::unexpected(fmt::format(
+            "the loader takes no path with a space, colon or semicolon, and there is one "
+            "both in {} and in {}; set SOFTIB_RUNTIME_DIR to a directory without",
+            dir, link_dir));
     }
     if (symlink(dir.c_str(), link.c_str()) != 0 && errno != EEXIST) {
         return std::unexpected(fmt::format("cannot make {}: {}", link, std::strerror(errno)));

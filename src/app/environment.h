@@ -43,8 +43,8 @@ std::string own_bin_dir();
 /// Directory of the shim libraries that belong to this program.
 std::string library_dir();
 
-/// The same by a path that the loader's variables can hold: where a space, a colon or a semicolon is in
-/// it, a link in `link_dir`. The error is for the user.
+/// The same by a path that the loader's variables can hold: where a space, a colon or a semicolon
+/// is in it, a link in `link_dir`. The error is for the user.
 std::expected<std::string, std::string> loadable_library_dir(const std::string& link_dir);
 
 }  // namespace softib::app

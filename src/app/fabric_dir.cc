@@ -168,11 +168,14 @@ std::expected<FabricRef, std::string> find_fabric(const std::optional<std::strin
         return fabric;
     }
     std::vector<FabricRef> running = running_fabrics();
-    const auto is_private = [](const FabricRef& each) { return each.name.starts_with(kPrivatePrefix); };
+    const auto is_private = [](const FabricRef& each) {
+        return each.name.starts_with(kPrivatePrefix);
+    };
     if (!std::ranges::all_of(running, is_private)) {
         std::erase_if(running, is_private);
     }
-    const bool default_is_up = std::ranges::find(running, fabric->name, &FabricRef::name) != running.end();
+    const bool default_is_up =
+        std::ranges::find(running, fabric->name, &FabricRef::name) != running.end();
     if (running.empty() || default_is_up) {
         return fabric;
     }

@@ -50,9 +50,9 @@ std::expected<std::string, std::string> base_dir();
 /// Inside `softib exec` and `softib run`, $SOFTIB_DIR says where $SOFTIB_FABRIC lives.
 std::expected<FabricRef, std::string> resolve_fabric(const std::optional<std::string>& name);
 
-/// The fabric that a command means which needs one that is up: the same, but where nobody names one and
-/// "default" is not up, the only one that is. Those of `softib run` count where there are no others. The
-/// error names those among which the user has to choose.
+/// The fabric that a command means which needs one that is up: the same, but where nobody names one
+/// and "default" is not up, the only one that is. Those of `softib run` count where there are no
+/// others. The error names those among which the user has to choose.
 std::expected<FabricRef, std::string> find_fabric(const std::optional<std::string>& name);
 
 /// The fabrics whose daemons take connections, by name.

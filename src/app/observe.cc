@@ -35,8 +35,8 @@ std::string not_up(const FabricRef& fabric, int error) {
         return fmt::format("softibd of fabric '{}' is gone; restart it with: softib up {}",
                            fabric.name, fabric.name);
     }
-    return fmt::format("no fabric '{}' is up{}; start it with: softib up{}", fabric.name, others_up(),
-                       fabric.name == "default" ? "" : " " + fabric.name);
+    return fmt::format("no fabric '{}' is up{}; start it with: softib up{}", fabric.name,
+                       others_up(), fabric.name == "default" ? "" : " " + fabric.name);
 }
 
 template <typename Record>
@@ -185,10 +185,10 @@ std::expected<void, std::string> check_subnet(const Observer& observer) {
     if (observer.arena().header->link_layer != live::LinkLayer::kEthernet) {
         return {};
     }
-    return std::unexpected(
-        fmt::format("fabric '{}' is an Ethernet (--link-layer ethernet): it has no subnet manager and no "
-                    "forwarding tables; the network of this machine carries its packets",
-                    observer.fabric().name));
+    return std::unexpected(fmt::format(
+        "fabric '{}' is an Ethernet (--link-layer ethernet): it has no subnet manager and no "
+        "forwarding tables; the network of this machine carries its packets",
+        observer.fabric().name));
 }
 
 std::expected<live::Routes, std::string> read_routes(const Observer& observer) {

@@ -66,8 +66,8 @@ std::string node_name(const live::Arena& arena, const live::NodeRef& node);
 /// The node that has a LID: "leaf0", "h0/mlx5_0", or "-".
 std::string node_name(const live::Arena& arena, Lid lid);
 
-/// Whether the fabric is a subnet, with a manager and forwarding tables; the error says that an Ethernet
-/// is none.
+/// Whether the fabric is a subnet, with a manager and forwarding tables; the error says that an
+/// Ethernet is none.
 std::expected<void, std::string> check_subnet(const Observer& observer);
 
 /// How packets go now. The error is for the user.
