@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The command line of `softib`. The only file that includes CLI11, which is slow to compile.
+// The command line of `softib`. The only file that compiles CLI11, which is slow.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "app/cli_tree.h"
 #include "app/commands.h"
+#include "app/complete.h"
+#include "app/fabric_dir.h"
 #include "app/term.h"
 
 namespace softib::app {
@@ -53,9 +59,32 @@ struct Parsed {
     std::vector<std::string> command;  ///< What stands behind "--".
 };
 
+/// Refuses what can be no fabric's name.
+std::string check_name(const std::string& name) {
+    const auto checked = check_fabric_name(name);
+    return checked ? std::string() : checked.error();
+}
+
+/// One of the names between the bars: "up|down".
+void only(CLI::Option* option, const std::string& choices) {
+    std::vector<std::string> names;
+    for (std::size_t begin = 0; begin <= choices.size();) {
+        const std::size_t end = std::min(choices.find('|', begin), choices.size());
+        names.push_back(choices.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    option->type_name(choices)->check(CLI::IsMember(names).description(""));
+}
+
+void add_json(CLI::App& app, bool& json) {
+    app.add_flag("--json", json, "print JSON");
+}
+
 void add_fabric_choice(CLI::App& app, std::optional<std::string>& fabric) {
-    app.add_option("-f,--fabric", fabric, "which fabric (default: $SOFTIB_FABRIC, else 'default')")
-        ->type_name("NAME");
+    app.add_option("-f,--fabric", fabric,
+                   "which fabric (default: $SOFTIB_FABRIC, else 'default', else the only one up)")
+        ->type_name("FABRIC")
+        ->check(check_name);
 }
 
 void add_fabric_flags(CLI::App& app, FabricFlags& flags) {
@@ -75,7 +104,10 @@ void add_fabric_flags(CLI::App& app, FabricFlags& flags) {
                 ->group("Fabric");
             continue;
         }
-        app.add_option_function<std::string>(flag_name(key.name), keep, std::string(key.help))
+        const std::string help = key.initial.empty()
+                                     ? std::string(key.help)
+                                     : fmt::format("{} (default: {})", key.help, key.initial);
+        app.add_option_function<std::string>(flag_name(key.name), keep, help)
             ->type_name(std::string(key.operand))
             ->group("Fabric");
     }
@@ -84,25 +116,36 @@ void add_fabric_flags(CLI::App& app, FabricFlags& flags) {
 Command add_up(CLI::App& app, Parsed& parsed) {
     UpOptions& up = parsed.up;
     CLI::App* const sub = app.add_subcommand("up", "Start a fabric");
-    sub->add_option("name", up.name, "name of the fabric (default: 'default')")->type_name("NAME");
+    sub->add_option("name", up.name, "name of the fabric (default: $SOFTIB_FABRIC, else 'default')")
+        ->type_name("NAME")
+        ->check(check_name);
     sub->add_flag("--foreground", up.foreground, "stay on the terminal and log there");
-    sub->add_flag("--json", up.json, "print JSON");
+    add_json(*sub, up.json);
     add_fabric_flags(*sub, up.flags);
     return {sub, [&up] { return cmd_up(up); }};
 }
 
 Command add_down(CLI::App& app, Parsed& parsed) {
     DownOptions& down = parsed.down;
-    CLI::App* const sub = app.add_subcommand("down", "End a fabric");
-    sub->add_option("name,-f,--fabric", down.name, "which fabric")->type_name("NAME");
+    CLI::App* const sub = app.add_subcommand("down", "End fabrics");
+    sub->add_option("name", down.names,
+                    "which (default: $SOFTIB_FABRIC, else 'default', else the only one up)")
+        ->type_name("FABRIC")
+        ->check(check_name);
+    sub->add_option_function<std::string>(
+           "-f,--fabric", [&down](const std::string& name) { down.names.push_back(name); },
+           "the same, as other commands take it")
+        ->type_name("FABRIC")
+        ->check(check_name);
     sub->add_flag("--all", down.all, "end all of them");
+    add_json(*sub, down.json);
     return {sub, [&down] { return cmd_down(down); }};
 }
 
 Command add_list(CLI::App& app, Parsed& parsed) {
     ListOptions& list = parsed.list;
     CLI::App* const sub = app.add_subcommand("list", "List the fabrics");
-    sub->add_flag("--json", list.json, "print JSON");
+    add_json(*sub, list.json);
     return {sub, [&list] { return cmd_list(list); }};
 }
 
@@ -111,7 +154,7 @@ Command add_status(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub = app.add_subcommand("status", "Show hosts, ports and attached programs");
     add_fabric_choice(*sub, status.fabric);
     sub->add_flag("-v,--verbose", status.verbose, "all hosts; what each program holds");
-    sub->add_flag("--json", status.json, "print JSON");
+    add_json(*sub, status.json);
     return {sub, [&status] { return cmd_status(status); }};
 }
 
@@ -120,7 +163,7 @@ Command add_addr(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub =
         app.add_subcommand("addr", "Show the hosts' IP addresses for rdma_cm, and who listens");
     add_fabric_choice(*sub, addr.fabric);
-    sub->add_flag("--json", addr.json, "print JSON");
+    add_json(*sub, addr.json);
     return {sub, [&addr] { return cmd_addr(addr); }};
 }
 
@@ -135,14 +178,14 @@ Command add_topo(CLI::App& app, Parsed& parsed) {
     sub->add_option("--ibnetdiscover", topo.ibnetdiscover, "write it as ibnetdiscover prints it")
         ->type_name("FILE");
     sub->add_option("--ibsim", topo.ibsim, "write a netlist for ibsim")->type_name("FILE");
-    sub->add_flag("--json", topo.json, "print JSON");
+    add_json(*sub, topo.json);
     add_fabric_flags(*sub, topo.flags);
     return {sub, [&topo] { return cmd_topo(topo); }};
 }
 
 Command add_exec(CLI::App& app, Parsed& parsed) {
     ExecOptions& exec = parsed.exec;
-    CLI::App* const sub = app.add_subcommand("exec", "Run a program on a host: HOST -- COMMAND");
+    CLI::App* const sub = app.add_subcommand("exec", "Run a program on a host");
     add_fabric_choice(*sub, exec.fabric);
     sub->add_flag("--ns", exec.use_namespace,
                   "give it real /sys and /dev paths by a mount namespace instead of a preload");
@@ -166,6 +209,7 @@ Command add_env(CLI::App& app, Parsed& parsed) {
     add_fabric_choice(*sub, env.fabric);
     sub->add_flag("--rsockets", env.rsockets, "as in softib exec");
     sub->add_flag("--enforce-memlock", env.enforce_memlock, "as in softib exec");
+    add_json(*sub, env.json);
     sub->add_option("host", env.host, "which host")->type_name("HOST")->required();
     return {sub, [&env] { return cmd_env(env); }};
 }
@@ -187,15 +231,15 @@ Command add_run(CLI::App& app, Parsed& parsed) {
 Command add_mpirun(CLI::App& app, Parsed& parsed) {
     MpirunOptions& mpirun = parsed.mpirun;
     CLI::App* const sub =
-        app.add_subcommand("mpirun", "Run an MPI program, each rank on a host of its own: PROGRAM");
+        app.add_subcommand("mpirun", "Run an MPI program, each rank on a host of its own");
     add_fabric_choice(*sub, mpirun.fabric);
-    sub->add_option("-n,--ranks", mpirun.ranks, "ranks; more than hosts: in turn (default: hosts)")
+    sub->add_option("-n,--ranks", mpirun.ranks,
+                    "ranks, 1 to 65536; more than hosts: in turn (default: hosts)")
         ->type_name("N")
-        ->check(CLI::Range(1, 65536));
-    sub->add_option("--mpi", mpirun.mpi,
-                    "openmpi or mpich (default: what the program is linked with)")
-        ->type_name("MPI")
-        ->check(CLI::IsMember({"openmpi", "mpich"}));
+        ->check(CLI::Range(1, 65536).description(""));
+    only(sub->add_option("--mpi", mpirun.mpi,
+                         "whose mpirun (default: what the program is linked with)"),
+         "openmpi|mpich");
     sub->prefix_command();
     return {sub, [&mpirun, &parsed, sub] {
                 mpirun.command = parsed.command.empty() ? sub->remaining() : parsed.command;
@@ -216,6 +260,7 @@ Command add_route(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub =
         app.add_subcommand("route", "Show and change a switch's forwarding table");
     add_fabric_choice(*sub, route.fabric);
+    add_json(*sub, route.json);
     sub->require_subcommand(1);
     const auto action = [&](const char* name, const char* help) {
         CLI::App* const one = sub->add_subcommand(name, help);
@@ -226,15 +271,18 @@ Command add_route(CLI::App& app, Parsed& parsed) {
     const auto operand = [](CLI::App* one, const char* name, std::string& value, const char* type) {
         return one->add_option(name, value)->type_name(type);
     };
+    const auto number = [&](CLI::App* one, const char* name, std::string& value, const char* type) {
+        operand(one, name, value, type)->required()->check(CLI::NonNegativeNumber.description(""));
+    };
     CLI::App* const show = action("show", "print the table, or the switches if none is named");
     operand(show, "switch", route.switch_name, "SWITCH");
     CLI::App* const set = action("set", "send a LID out of a port");
     operand(set, "switch", route.switch_name, "SWITCH")->required();
-    operand(set, "lid", route.lid, "LID")->required();
-    operand(set, "port", route.port, "PORT")->required();
+    number(set, "lid", route.lid, "LID");
+    number(set, "port", route.port, "PORT");
     CLI::App* const clear = action("clear", "remove the route to a LID: the path is dead");
     operand(clear, "switch", route.switch_name, "SWITCH")->required();
-    operand(clear, "lid", route.lid, "LID")->required();
+    number(clear, "lid", route.lid, "LID");
     return {sub, [&route] { return cmd_route(route); }};
 }
 
@@ -243,6 +291,7 @@ Command add_routes(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub =
         app.add_subcommand("routes", "Check the routes of all switches, or write them to files");
     add_fabric_choice(*sub, routes.fabric);
+    add_json(*sub, routes.json);
     sub->require_subcommand(1);
     const auto action = [&](const char* name, const char* help) {
         CLI::App* const one = sub->add_subcommand(name, help);
@@ -258,7 +307,6 @@ Command add_routes(CLI::App& app, Parsed& parsed) {
     check->add_option("--ranks", routes.ranks, "in them, only these hosts and in this order, one a line")
         ->type_name("FILE")
         ->needs("--permutations");
-    check->add_flag("--json", routes.json, "print JSON");
     CLI::App* const dump = action("dump", "write them as OpenSM does, for ibdmchk");
     dump->add_option("directory", routes.directory)->type_name("DIR")->required();
     return {sub, [&routes] { return cmd_routes(routes); }};
@@ -268,7 +316,8 @@ Command add_switch(CLI::App& app, Parsed& parsed) {
     SwitchOptions& power = parsed.power;
     CLI::App* const sub = app.add_subcommand("switch", "Kill a switch, or wake it up again");
     add_fabric_choice(*sub, power.fabric);
-    sub->add_option("action", power.action)->required()->check(CLI::IsMember({"kill", "revive"}));
+    add_json(*sub, power.json);
+    only(sub->add_option("action", power.action)->required(), "kill|revive");
     sub->add_option("name", power.name, "the switch")->type_name("SWITCH")->required();
     return {sub, [&power] { return cmd_switch(power); }};
 }
@@ -277,10 +326,11 @@ Command add_sm(CLI::App& app, Parsed& parsed) {
     SmOptions& sm = parsed.sm;
     CLI::App* const sub = app.add_subcommand("sm", "Ask the subnet manager, or tell it what to do");
     add_fabric_choice(*sub, sm.fabric);
-    sub->add_option("action", sm.action, "status, resweep, or handover to another manager")
-        ->check(CLI::IsMember({"status", "resweep", "handover"}))
-        ->default_val("status");
-    sub->add_flag("--json", sm.json, "print JSON");
+    sm.action = "status";
+    only(sub->add_option("action", sm.action,
+                         "show it, sweep again, or hand over to another manager (default: status)"),
+         "status|resweep|handover");
+    add_json(*sub, sm.json);
     return {sub, [&sm] { return cmd_sm(sm); }};
 }
 
@@ -288,7 +338,8 @@ Command add_link(CLI::App& app, Parsed& parsed) {
     LinkOptions& link = parsed.link;
     CLI::App* const sub = app.add_subcommand("link", "Pull a cable, or put it back");
     add_fabric_choice(*sub, link.fabric);
-    sub->add_option("action", link.action)->required()->check(CLI::IsMember({"up", "down"}));
+    add_json(*sub, link.json);
+    only(sub->add_option("action", link.action)->required(), "up|down");
     sub->add_option("node", link.node, "a switch, a host, or HOST/DEVICE; with :PORT behind it")
         ->type_name("NODE")
         ->required();
@@ -312,7 +363,7 @@ Command add_fault(CLI::App& app, Parsed& parsed) {
     sub->add_option("--rate", fault.rate, "bits per second, as 10G; 0: what the link has")
         ->type_name("RATE");
     sub->add_flag("--clear", fault.clear, "as it was");
-    sub->add_flag("--json", fault.json, "print JSON");
+    add_json(*sub, fault.json);
     return {sub, [&fault] { return cmd_fault(fault); }};
 }
 
@@ -327,11 +378,14 @@ Command add_capture(CLI::App& app, Parsed& parsed) {
     sub->add_option("-w,--write", capture.file, "the pcap file; -: standard output, for a pipe")
         ->type_name("FILE")
         ->required();
-    sub->add_option("-s,--snaplen", capture.snap_bytes, "bytes kept of each packet")
+    sub->add_option("-s,--snaplen", capture.snap_bytes,
+                    "bytes kept of each packet, 14 to 65535 (default: 65535)")
         ->type_name("BYTES")
-        ->check(CLI::Range(14, 65535));
+        ->check(CLI::Range(14, 65535).description(""));
     sub->add_flag("--bare", capture.bare, "bare packets (link type 247), which Wireshark cannot read");
-    sub->add_option("-c,--count", capture.count, "stop after so many packets")->type_name("N");
+    sub->add_option("-c,--count", capture.count, "stop after so many packets (default: never)")
+        ->type_name("N");
+    add_json(*sub, capture.json);
     return {sub, [&capture] { return cmd_capture(capture); }};
 }
 
@@ -347,7 +401,7 @@ int show_help(CLI::App& app, const std::string& about) {
             return 0;
         }
     }
-    return fail(fmt::format("no command '{}'; see: softib help", about));
+    return misuse(fmt::format("no command '{}'; see: softib help", about));
 }
 
 Command add_help(CLI::App& app, Parsed& parsed) {
@@ -377,6 +431,7 @@ int run(int argc, char** argv) {
     CLI::App app{"InfiniBand in user space: no hardware, no kernel module, no root", "softib"};
     app.set_version_flag("--version", std::string("softib ") + SOFTIB_VERSION);
     app.require_subcommand(1);
+    app.formatter(std::make_shared<UsageFormatter>());
     Parsed parsed;
     const std::vector<Command> commands{
         add_up(app, parsed),     add_down(app, parsed),   add_list(app, parsed),
@@ -387,6 +442,11 @@ int run(int argc, char** argv) {
         add_addr(app, parsed),   add_fault(app, parsed),  add_capture(app, parsed),
         add_help(app, parsed)};
     app.footer(kFooter);  // After the subcommands, which would inherit it.
+    if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+        const std::vector<std::string> words(argv + 2, argv + argc);
+        fmt::print("{}", complete::answer(describe_command(app), words));
+        return 0;
+    }
     std::vector<std::string> args = split(argc, argv, parsed);
     if (!args.empty() && !args.back().starts_with('-') && !is_command(commands, args.back())) {
         note(fmt::format("no command '{}'; see: softib help", args.back()));
@@ -412,5 +472,9 @@ int run(int argc, char** argv) {
 }  // namespace softib::app
 
 int main(int argc, char** argv) {
-    return softib::app::run(argc, argv);
+    try {
+        return softib::app::finish_output(softib::app::run(argc, argv));
+    } catch (const std::system_error& error) {  // fmt::print() could not write.
+        return softib::app::fail(error.what());
+    }
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "app/commands.h"
+#include "app/json_text.h"
 #include "app/link_name.h"
 #include "app/observe.h"
 #include "app/term.h"
@@ -47,7 +48,8 @@ class PcapFile {
                                                      std::uint32_t snap_bytes) {
         PcapFile file;
         file.bare_ = link_type != kLinkTypeErf;
-        file.out_ = name == "-" ? stdout : std::fopen(name.c_str(), "wb");
+        // Not stdout itself: that a pipe's reader goes away is no failure of ours.
+        file.out_ = name == "-" ? fdopen(dup(STDOUT_FILENO), "wb") : std::fopen(name.c_str(), "wb");
         if (file.out_ == nullptr) {
             return std::unexpected(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
         }
@@ -55,14 +57,14 @@ class PcapFile {
                                         snap_bytes + static_cast<std::uint32_t>(kErfBytes),
                                         link_type};
         file.put(header, sizeof header);
-        std::fflush(file.out_);  // Wireshark waits for it.
+        file.flush();  // Wireshark waits for it.
         return file;
     }
     PcapFile(PcapFile&& other) noexcept
-        : out_(std::exchange(other.out_, nullptr)), bare_(other.bare_) {}
+        : out_(std::exchange(other.out_, nullptr)), bare_(other.bare_), error_(other.error_) {}
     PcapFile& operator=(PcapFile&&) = delete;
     ~PcapFile() {
-        if (out_ != nullptr && out_ != stdout) {
+        if (out_ != nullptr) {
             std::fclose(out_);
         }
     }
@@ -81,8 +83,14 @@ class PcapFile {
         }
         put(packet.bytes.data(), packet.bytes.size());
     }
-    /// False: whoever reads has gone, or the disk is full.
-    bool flush() { return std::fflush(out_) == 0 && std::ferror(out_) == 0; }
+    /// 0, or the errno value of what could not be written.
+    int flush() {
+        errno = 0;
+        if (error_ == 0 && (std::fflush(out_) != 0 || std::ferror(out_) != 0)) {
+            error_ = errno == 0 ? EIO : errno;
+        }
+        return error_;
+    }
 
   private:
     PcapFile() = default;
@@ -105,6 +113,7 @@ class PcapFile {
 
     std::FILE* out_ = nullptr;
     bool bare_ = false;
+    int error_ = 0;
 };
 
 /// The ports at which packets come in that are to be seen.
@@ -271,24 +280,28 @@ int cmd_capture(const CaptureOptions& options) {
     note("capturing; Ctrl-C ends it");
     const std::uint64_t most = options.count == 0 ? UINT64_MAX : options.count;
     std::uint64_t packets = 0;
-    bool heard = true;
-    while (!g_stop.load() && packets < most && heard) {
+    int error = 0;
+    while (!g_stop.load() && packets < most && error == 0) {
         const std::uint64_t more = drain(**capture, *file, most - packets);
         packets += more;
-        heard = file->flush();
+        error = file->flush();
         if (more == 0) {
             usleep(kLookUs);
         }
     }
-    packets += heard ? drain(**capture, *file, most - packets) : 0;
-    heard = file->flush() && heard;
+    packets += error == 0 ? drain(**capture, *file, most - packets) : 0;
+    error = file->flush();
     const std::uint64_t missed = (*capture)->slot().missed.load();
+    if (options.json && options.file != "-") {
+        fmt::print("{}",
+                   json_text({{"file", options.file}, {"packets", packets}, {"missed", missed}}));
+    }
     note(fmt::format("{} packets{}", packets,
                      missed != 0 ? fmt::format(", {} more came too fast", missed) : ""));
-    return heard || options.file == "-"
-               ? 0
-               : fail(fmt::format("cannot write all of it to {}: {}", options.file,
-                                  std::strerror(errno)));
+    const bool reader_gone = error == EPIPE && options.file == "-";
+    return error == 0 || reader_gone ? 0
+                                     : fail(fmt::format("cannot write all of it to {}: {}",
+                                                        options.file, std::strerror(error)));
 }
 
 }  // namespace softib::app

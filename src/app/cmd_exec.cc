@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/enter_host.h"
+#include "app/json_text.h"
 #include "app/term.h"
 
 namespace softib::app {
@@ -23,7 +25,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::expected<HostEnvironment, std::string> prepare(const ExecOptions& options) {
-    const auto fabric = resolve_fabric(options.fabric);
+    const auto fabric = find_fabric(options.fabric);
     auto host = fabric ? prepare_host(*fabric, options.host) : std::unexpected(fabric.error());
     if (host) {
         host->rsockets = options.rsockets;
@@ -36,7 +38,7 @@ std::expected<HostEnvironment, std::string> prepare(const ExecOptions& options) 
 
 int cmd_exec(const ExecOptions& options) {
     if (options.command.empty()) {
-        return fail(fmt::format("say what to run: softib exec {} -- COMMAND", options.host));
+        return misuse(fmt::format("say what to run: softib exec {} -- COMMAND", options.host));
     }
     auto host = prepare(options);
     if (!host) {
@@ -55,6 +57,14 @@ int cmd_env(const ExecOptions& options) {
     const auto host = prepare(options);
     if (!host) {
         return fail(host.error());
+    }
+    if (options.json) {
+        nlohmann::ordered_json out = nlohmann::ordered_json::object();
+        for (const auto& [name, value] : host_variables(*host)) {
+            out[name] = value;
+        }
+        fmt::print("{}", json_text(out));
+        return 0;
     }
     for (const auto& [name, value] : host_variables(*host)) {
         fmt::print("export {}={}\n", name, quoted(value));

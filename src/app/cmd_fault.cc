@@ -137,25 +137,29 @@ std::expected<live::WantedFaults, std::string> wanted_of(const FaultOptions& opt
 }  // namespace
 
 int cmd_fault(const FaultOptions& options) {
+    const auto wanted = wanted_of(options);
+    if (!wanted) {
+        return misuse(wanted.error());
+    }
+    constexpr live::WantedFaults kNothing;
+    const bool sets = std::memcmp(&*wanted, &kNothing, sizeof kNothing) != 0;
+    if (options.link.empty() && sets) {
+        return misuse("which cable? name one of its ports, as sw0:1");
+    }
+    const auto name = options.link.empty() ? LinkName{} : parse_link(options.link);
+    if (!name) {
+        return misuse(name.error());
+    }
+    if (!options.link.empty() && !sets) {
+        return misuse(
+            "what is the cable to do? give --drop, --corrupt, --delay, --rate or --clear");
+    }
     const auto observer = Observer::open(options.fabric);
     if (!observer) {
         return fail(observer.error());
     }
-    const auto wanted = wanted_of(options);
-    if (!wanted) {
-        return fail(wanted.error());
-    }
-    constexpr live::WantedFaults kNothing;
-    const bool sets = std::memcmp(&*wanted, &kNothing, sizeof kNothing) != 0;
     if (options.link.empty()) {
-        return sets ? fail("which cable? name one of its ports, as sw0:1") : list(*observer, options.json);
-    }
-    const auto name = parse_link(options.link);
-    if (!name) {
-        return fail(name.error());
-    }
-    if (!sets) {
-        return fail("what is the cable to do? give --drop, --corrupt, --delay, --rate or --clear");
+        return list(*observer, options.json);
     }
     live::Message message;
     message.request = live::Request::kSetFaults;
@@ -173,7 +177,10 @@ int cmd_fault(const FaultOptions& options) {
     if (error == ENOENT) {
         return fail(fmt::format("no cable at '{}'; nodes and ports are in: softib topo", options.link));
     }
-    return error == 0 ? 0 : fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+    if (error != 0) {
+        return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+    }
+    return options.json ? list(*observer, true) : 0;
 }
 
 }  // namespace softib::app

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/commands.h"
+#include "app/json_text.h"
 #include "app/link_name.h"
 #include "app/observe.h"
 #include "app/term.h"
@@ -13,18 +14,18 @@
 namespace softib::app {
 
 int cmd_link(const LinkOptions& options) {
-    const auto observer = Observer::open(options.fabric);
-    if (!observer) {
-        return fail(observer.error());
-    }
     // NODE:PORT, or the two apart.
     auto name = options.port ? LinkName{options.node, 0} : parse_link(options.node);
     if (!name) {
-        return fail(name.error());
+        return misuse(name.error());
     }
     const std::uint32_t port = options.port.value_or(name->port);
     if (name->node.size() > live::kTextMax || port > UINT8_MAX) {
-        return fail("that is no node and port");
+        return misuse("that is no node and port");
+    }
+    const auto observer = Observer::open(options.fabric);
+    if (!observer) {
+        return fail(observer.error());
     }
     live::Message message;
     message.request = live::Request::kSetLink;
@@ -37,7 +38,14 @@ int cmd_link(const LinkOptions& options) {
         return fail(fmt::format("no cable at '{}' port {}; nodes and ports are in: softib topo",
                                 name->node, port));
     }
-    return error == 0 ? 0 : fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+    if (error != 0) {
+        return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+    }
+    if (options.json) {
+        fmt::print("{}",
+                   json_text({{"node", name->node}, {"port", port}, {"link", options.action}}));
+    }
+    return 0;
 }
 
 }  // namespace softib::app

@@ -132,7 +132,7 @@ std::expected<std::uint32_t, std::string> own_rank() {
 
 int cmd_mpirun(const MpirunOptions& options) {
     if (options.command.empty()) {
-        return fail("say what to run: softib mpirun -n N PROGRAM");
+        return misuse("say what to run: softib mpirun -n N PROGRAM");
     }
     const auto observer = Observer::open(options.fabric);
     if (!observer) {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <cstring>
 
 #include "app/commands.h"
+#include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
 
 namespace softib::app {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::uint8_t kNoRoute = 0xFF;
 
@@ -27,14 +31,19 @@ std::expected<std::uint16_t, std::string> parse_in_range(const std::string& what
     return static_cast<std::uint16_t>(number);
 }
 
-int list_switches(const live::Arena& arena) {
+int list_switches(const live::Arena& arena, bool json) {
     Table table({"SWITCH", "LID", "PORTS", "GUID"});
+    Json out = Json::array();
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         const live::SwitchRecord& sw = arena.switches[i];
-        table.row({sw.name, std::to_string(sw.lid), std::to_string(sw.port_count - 1),
-                   softib::to_string(Guid{sw.node_guid})});
+        const std::string guid = softib::to_string(Guid{sw.node_guid});
+        table.row({sw.name, std::to_string(sw.lid), std::to_string(sw.port_count - 1), guid});
+        out.push_back({{"switch", sw.name},
+                       {"lid", sw.lid.load()},
+                       {"ports", sw.port_count - 1},
+                       {"guid", guid}});
     }
-    fmt::print("{}", table.text());
+    fmt::print("{}", json ? json_text(out) : table.text());
     return 0;
 }
 
@@ -49,16 +58,22 @@ std::string next_node(const live::Arena& arena, std::uint32_t sw, std::uint8_t p
     return node_name(arena, arena.switch_ports[record.port_first + port].peer);
 }
 
-int show(const live::Arena& arena, std::uint32_t sw) {
+int show(const live::Arena& arena, std::uint32_t sw, bool json) {
     Table table({"LID", "NODE", "OUT PORT", "NEXT"});
+    Json out = Json::array();
     for (std::uint32_t lid = 1; lid <= arena.header->lid_max; ++lid) {
         const std::uint8_t port = arena.lft(sw, Lid{static_cast<std::uint16_t>(lid)}).load();
         const bool routed = port != kNoRoute;
-        table.row({std::to_string(lid), node_name(arena, arena.lid_owner[lid]),
-                   routed ? std::to_string(port) : painted("none", Colour::kRed),
-                   routed ? next_node(arena, sw, port) : "-"});
+        const std::string node = node_name(arena, arena.lid_owner[lid]);
+        const std::string next = routed ? next_node(arena, sw, port) : "-";
+        table.row({std::to_string(lid), node,
+                   routed ? std::to_string(port) : painted("none", Colour::kRed), next});
+        out.push_back({{"lid", lid},
+                       {"node", node},
+                       {"port", routed ? Json(port) : Json()},
+                       {"next", routed ? Json(next) : Json()}});
     }
-    fmt::print("{}", table.text());
+    fmt::print("{}", json ? json_text(out) : table.text());
     return 0;
 }
 
@@ -85,6 +100,11 @@ int change(const Observer& observer, std::uint32_t sw, const RouteOptions& optio
     if (const int error = observer.ask(message); error != 0) {
         return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
     }
+    if (options.json) {
+        fmt::print("{}", json_text({{"switch", options.switch_name},
+                                    {"lid", *lid},
+                                    {"port", port == kNoRoute ? Json() : Json(port)}}));
+    }
     return 0;
 }
 
@@ -95,14 +115,17 @@ int cmd_route(const RouteOptions& options) {
     if (!observer) {
         return fail(observer.error());
     }
+    if (auto subnet = check_subnet(*observer); !subnet) {
+        return fail(subnet.error());
+    }
     if (options.switch_name.empty() && options.action == "show") {
-        return list_switches(observer->arena());
+        return list_switches(observer->arena(), options.json);
     }
     const auto sw = find_switch(observer->arena(), options.switch_name);
     if (!sw) {
         return fail(sw.error());
     }
-    return options.action == "show" ? show(observer->arena(), *sw)
+    return options.action == "show" ? show(observer->arena(), *sw, options.json)
                                     : change(*observer, *sw, options);
 }
 

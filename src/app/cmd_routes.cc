@@ -233,6 +233,9 @@ int cmd_routes(const RoutesOptions& options) {
     if (!observer) {
         return fail(observer.error());
     }
+    if (auto subnet = check_subnet(*observer); !subnet) {
+        return fail(subnet.error());
+    }
     const auto routes = read_routes(*observer);
     if (!routes) {
         return fail(routes.error());
@@ -241,7 +244,13 @@ int cmd_routes(const RoutesOptions& options) {
         return check(*observer, *routes, options);
     }
     const auto dumped = dump_routes(observer->arena(), *routes, options.directory);
-    return dumped ? 0 : fail(dumped.error());
+    if (!dumped) {
+        return fail(dumped.error());
+    }
+    if (options.json) {
+        fmt::print("{}", json_text({{"directory", options.directory}, {"files", *dumped}}));
+    }
+    return 0;
 }
 
 }  // namespace softib::app

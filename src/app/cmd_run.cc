@@ -31,7 +31,7 @@ std::string private_name() {
     if (getrandom(&random, sizeof random, 0) != sizeof random) {
         random = 0;
     }
-    return fmt::format("run-{}-{:08x}", getpid(), random);
+    return fmt::format("{}{}-{:08x}", kPrivatePrefix, getpid(), random);
 }
 
 sigset_t signals_to_wait_for() {
@@ -100,19 +100,19 @@ std::expected<FabricRef, std::string> prepare(const Description& description) {
 
 int cmd_run(const RunOptions& options) {
     if (options.command.empty()) {
-        return fail("say what to run: softib run [--hosts N] -- COMMAND");
+        return misuse("say what to run: softib run [--hosts N] -- COMMAND");
     }
     auto description = describe(options.flags);
     if (!description) {
-        return fail(description.error());
+        return fail_describing(description.error());
     }
     description->spec.name = private_name();
     if (auto checked = check_manager(*description); !checked) {
-        return fail(checked.error());
+        return fail_describing(checked.error());
     }
     const auto graph = generate_to_run(*description);
     if (!graph) {
-        return fail(graph.error());
+        return fail_describing(graph.error());
     }
     std::array<int, 2> lifeline{};
     if (pipe2(lifeline.data(), O_CLOEXEC) != 0) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "app/commands.h"
+#include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
 #include "core/sm/routing/verifier.h"
@@ -14,6 +15,10 @@
 namespace softib::app {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kDigitsMax = 19;  // Of a number of 64 bits.
 
 live::ManagerCommand command_of(const std::string& action) {
     if (action == "resweep") {
@@ -46,20 +51,22 @@ std::string verified(const Observer& observer) {
 
 /// Lines of "name value", as the daemon writes them.
 void print(const std::string& text, bool as_json) {
-    nlohmann::ordered_json json;
+    Json json;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         const std::size_t space = line.find(' ');
         const std::string name = line.substr(0, space);
         const std::string value = space == std::string::npos ? "" : line.substr(space + 1);
         if (as_json) {
-            json[name] = value;
+            const bool number = !value.empty() && value.size() < kDigitsMax &&
+                                value.find_first_not_of("0123456789") == std::string::npos;
+            json[name] = number ? Json(std::stoull(value)) : Json(value);
         } else {
             fmt::print("{:<16}{}\n", name, value);
         }
     }
     if (as_json) {
-        fmt::print("{}\n", json.dump(2));
+        fmt::print("{}", json_text(json));
     }
 }
 
@@ -69,6 +76,9 @@ int cmd_sm(const SmOptions& options) {
     const auto observer = Observer::open(options.fabric);
     if (!observer) {
         return fail(observer.error());
+    }
+    if (auto subnet = check_subnet(*observer); !subnet) {
+        return fail(subnet.error());
     }
     live::Message message;
     message.request = live::Request::kManager;

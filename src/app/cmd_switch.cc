@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "app/commands.h"
+#include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
 
@@ -27,7 +28,14 @@ int cmd_switch(const SwitchOptions& options) {
     if (error == ENOENT) {
         return fail(fmt::format("no switch '{}'; their names are in: softib topo", options.name));
     }
-    return error == 0 ? 0 : fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+    if (error != 0) {
+        return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+    }
+    if (options.json) {
+        fmt::print("{}",
+                   json_text({{"switch", options.name}, {"power", options.action == "revive"}}));
+    }
+    return 0;
 }
 
 }  // namespace softib::app

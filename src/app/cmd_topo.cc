@@ -49,7 +49,7 @@ std::expected<topo::Fabric, std::string> load(const TopoOptions& options) {
         const auto description = describe(options.flags);
         return description ? generate(*description) : std::unexpected(description.error());
     }
-    const auto fabric = resolve_fabric(options.fabric);
+    const auto fabric = find_fabric(options.fabric);
     if (!fabric) {
         return std::unexpected(fabric.error());
     }
@@ -130,7 +130,7 @@ std::string to_json(const topo::Fabric& fabric) {
 int cmd_topo(const TopoOptions& options) {
     const auto fabric = load(options);
     if (!fabric) {
-        return fail(fabric.error());
+        return fail_describing(fabric.error());
     }
     if (options.json) {
         return write_to("-", to_json(*fabric));

@@ -114,6 +114,10 @@ std::expected<Description, std::string> describe(const FabricFlags& flags) {
     return description;
 }
 
+int fail_describing(const std::string& message) {
+    return message.starts_with("--") ? misuse(message) : fail(message);
+}
+
 std::expected<topo::Fabric, std::string> generate_to_run(const Description& description) {
     auto graph = generate(description);
     if (graph && graph->hosts.empty()) {
@@ -129,7 +133,7 @@ int cmd_up(const UpOptions& options) {
     if (!name && !options.flags.config.empty()) {
         const auto described = describe(options.flags);
         if (!described) {
-            return fail(described.error());
+            return fail_describing(described.error());
         }
         if (described->origins.contains("name")) {
             name = described->spec.name;
@@ -150,15 +154,15 @@ int cmd_up(const UpOptions& options) {
     }
     auto description = choose(options, *fabric);
     if (!description) {
-        return fail(description.error());
+        return fail_describing(description.error());
     }
     description->spec.name = fabric->name;
     if (auto checked = check_manager(*description); !checked) {
-        return fail(checked.error());
+        return fail_describing(checked.error());
     }
     const auto graph = generate_to_run(*description);
     if (!graph) {
-        return fail(graph.error());
+        return fail_describing(graph.error());
     }
     remove_leftovers(*fabric);
     if (auto prepared = prepare_fabric(*fabric, *description); !prepared) {

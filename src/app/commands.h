@@ -24,6 +24,10 @@ struct FabricFlags {
 /// File and flags together; flags win.
 std::expected<Description, std::string> describe(const FabricFlags& flags);
 
+/// Says why a description is refused. Returns 2 where the message begins with a flag, which is then
+/// to blame, else 1.
+[[nodiscard]] int fail_describing(const std::string& message);
+
 /// The fabric of a description, if there is a host in it to run programs on.
 std::expected<topo::Fabric, std::string> generate_to_run(const Description& description);
 
@@ -36,8 +40,9 @@ struct UpOptions {
 int cmd_up(const UpOptions& options);
 
 struct DownOptions {
-    std::optional<std::string> name;
+    std::vector<std::string> names;  ///< None: the fabric that other commands would take.
     bool all = false;
+    bool json = false;
 };
 int cmd_down(const DownOptions& options);
 
@@ -76,6 +81,7 @@ struct ExecOptions {
     bool use_namespace = false;
     bool rsockets = false;
     bool enforce_memlock = false;
+    bool json = false;  ///< For `env`.
     std::vector<std::string> command;
 };
 int cmd_exec(const ExecOptions& options);
@@ -105,6 +111,7 @@ struct RouteOptions {
     std::string switch_name;
     std::string lid;
     std::string port;
+    bool json = false;
 };
 int cmd_route(const RouteOptions& options);
 
@@ -124,6 +131,7 @@ struct LinkOptions {
     std::string action;
     std::string node;
     std::optional<std::uint32_t> port;
+    bool json = false;
 };
 int cmd_link(const LinkOptions& options);
 
@@ -146,6 +154,7 @@ struct CaptureOptions {
     std::uint32_t snap_bytes = 65535;
     std::uint64_t count = 0;  ///< Stop after so many packets; 0: never.
     bool bare = false;        ///< Link type 247, which Wireshark does not know.
+    bool json = false;
 };
 int cmd_capture(const CaptureOptions& options);
 
@@ -153,6 +162,7 @@ struct SwitchOptions {
     std::optional<std::string> fabric;
     std::string action;  ///< "kill" or "revive".
     std::string name;
+    bool json = false;
 };
 int cmd_switch(const SwitchOptions& options);
 

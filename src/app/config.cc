@@ -337,17 +337,23 @@ const std::vector<KeyRule>& rules() {
          Form::kText,
          set_file<&Description::from>,
          About::kOther},
-        {{"topology", "SHAPE", "single-switch, fat-tree, torus or dragonfly"},
+        {{"topology", "SHAPE", "single-switch, fat-tree, torus or dragonfly", "single-switch"},
          Form::kText,
          set_topology},
-        {{"hosts", "N", "virtual hosts"}, Form::kNumber, set_number<&Spec::hosts, 1, kHostsMax>},
-        {{"hcas", "N", "HCAs per host"}, Form::kNumber, set_number<&Spec::hcas_per_host, 1, 64>},
-        {{"radix", "N", "ports per switch"},
+        {{"hosts", "N", "virtual hosts", "2"},
+         Form::kNumber,
+         set_number<&Spec::hosts, 1, kHostsMax>},
+        {{"hcas", "N", "HCAs per host", "1"},
+         Form::kNumber,
+         set_number<&Spec::hcas_per_host, 1, 64>},
+        {{"radix", "N", "ports per switch (default: as needed)"},
          Form::kNumber,
          set_number<&Spec::radix, 0, kSwitchPortsMax>},
-        {{"levels", "N", "fat tree: 2 or 3"}, Form::kNumber, set_number<&Spec::levels, 0, 3>},
+        {{"levels", "N", "fat tree: levels of switches, 2 or 3 (default: as needed)"},
+         Form::kNumber,
+         set_number<&Spec::levels, 0, 3>},
         {{"dimensions", "AxB", "torus: switches per dimension"}, Form::kText, set_dimensions},
-        {{"hosts_per_switch", "N", "torus, dragonfly: HCAs per switch"},
+        {{"hosts_per_switch", "N", "torus, dragonfly: HCAs per switch (default: as needed)"},
          Form::kNumber,
          set_number<&Spec::hosts_per_switch, 0, kSwitchPortsMax>},
         {{"groups", "N", "dragonfly: groups"},
@@ -356,26 +362,32 @@ const std::vector<KeyRule>& rules() {
         {{"switches_per_group", "N", "dragonfly: switches per group"},
          Form::kNumber,
          set_number<&Spec::switches_per_group, 0, kSwitchPortsMax>},
-        {{"generation", "GEN", "link speed: EDR, HDR, NDR or XDR"}, Form::kText, set_generation},
-        {{"device_pattern", "TEXT", "device names, {} is the number"},
+        {{"generation", "GEN", "link speed: EDR, HDR, NDR or XDR", "NDR"},
+         Form::kText,
+         set_generation},
+        {{"device_pattern", "TEXT", "device names, {} is the number", "mlx5_{}"},
          Form::kText,
          set_text<&Spec::device_pattern>},
-        {{"host_pattern", "TEXT", "host names, {} is the number"},
+        {{"host_pattern", "TEXT", "host names, {} is the number", "h{}"},
          Form::kText,
          set_text<&Spec::host_pattern>},
-        {{"arena", "SIZE", "address space for programs' memory, used only where touched"},
+        {{"arena", "SIZE",
+          "address space for programs' memory, used only where touched (default: as much as the "
+          "machine has, at least 32GiB)"},
          Form::kText,
          set_arena,
          About::kOther},
-        {{"data_path", "WAY", "direct: programs copy; packet: every byte travels in packets"},
+        {{"data_path", "WAY", "direct: programs copy; packet: every byte travels in packets",
+          "direct"},
          Form::kText,
          set_data_path,
          About::kOther},
-        {{"link_layer", "WHAT", "infiniband, or ethernet: RoCEv2 over UDP, in packets"},
+        {{"link_layer", "WHAT", "infiniband, or ethernet: RoCEv2 over UDP, in packets",
+          "infiniband"},
          Form::kText,
          set_link_layer,
          About::kOther},
-        {{"roce_address_base", "IP", "ethernet: where the hosts' addresses begin, 127.55.0.0"},
+        {{"roce_address_base", "IP", "ethernet: where the hosts' addresses begin", "127.55.0.0"},
          Form::kText,
          set_ethernet<&live::EthernetPlan::base>,
          About::kOther},
@@ -391,11 +403,11 @@ const std::vector<KeyRule>& rules() {
          Form::kText,
          set_file<&Description::trunk_key>,
          About::kOther},
-        {{"site", "N", "with trunks: another number for each fabric, so that GUIDs differ"},
+        {{"site", "N", "with trunks: another number for each fabric, so that GUIDs differ", "0"},
          Form::kNumber,
          set_site,
          About::kOther},
-        {{"link_scale", "PART", "with packets: speed of all links, as a part of their own"},
+        {{"link_scale", "PART", "with packets: speed of all links, as a part of their own", "1"},
          Form::kText,
          set_link_scale,
          About::kOther},
@@ -403,7 +415,7 @@ const std::vector<KeyRule>& rules() {
          Form::kText,
          set_addresses,
          About::kOther},
-        {{"sm", "WHO", "subnet manager: softib (ours), opensm or none"},
+        {{"sm", "WHO", "subnet manager: softib (ours), opensm or none", "softib"},
          Form::kText,
          set_manager,
          About::kOther},
@@ -411,7 +423,7 @@ const std::vector<KeyRule>& rules() {
          Form::kText,
          set_manager_args,
          About::kOther},
-        {{"engine", "NAME", "routing engine of our subnet manager"},
+        {{"engine", "ENGINE", "routing engine of our subnet manager", "auto"},
          Form::kText,
          set_engine,
          About::kManager},
@@ -423,7 +435,7 @@ const std::vector<KeyRule>& rules() {
          Form::kText,
          set_file<&Description::lid_file>,
          About::kManager},
-        {{"lmc", "N", "2^N LIDs for each port of an adapter, 0 to 7"},
+        {{"lmc", "N", "2^N LIDs for each port of an adapter, 0 to 7", "0"},
          Form::kNumber,
          set_lmc,
          About::kManager},
@@ -431,23 +443,26 @@ const std::vector<KeyRule>& rules() {
          Form::kSwitch,
          set_qos,
          About::kManager},
-        {{"max_op_vls", "N", "lanes: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14"},
+        {{"max_op_vls", "N", "lanes: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14", "5"},
          Form::kNumber,
          set_qos_number<&QosConfig::max_op_vls, 1, sm::kMaxOpVlsAll>,
          About::kManager},
-        {{"high_limit", "N", "with --qos: what high priority may send at a time"},
+        {{"high_limit", "N", "with --qos: what high priority may send at a time", "0"},
          Form::kNumber,
          set_qos_number<&QosConfig::high_limit, 0, 255>,
          About::kManager},
-        {{"vlarb_high", "LIST", "with --qos: lanes and weights of high priority, as 0:4,1:0"},
+        {{"vlarb_high", "LIST",
+          "with --qos: lanes and weights of high priority, as 0:4,1:0 (default: VL0 4)"},
          Form::kText,
          set_qos_text<&QosConfig::vlarb_high, sm::parse_vlarb>,
          About::kManager},
-        {{"vlarb_low", "LIST", "with --qos: the same of low priority"},
+        {{"vlarb_low", "LIST",
+          "with --qos: the same of low priority (default: 4 each, but for VL0)"},
          Form::kText,
          set_qos_text<&QosConfig::vlarb_low, sm::parse_vlarb>,
          About::kManager},
-        {{"sl2vl", "LIST", "with --qos: lane of each service level, as 0,1,2,3"},
+        {{"sl2vl", "LIST",
+          "with --qos: lane of each service level, as 0,1,2,3 (default: modulo lanes)"},
          Form::kText,
          set_qos_text<&QosConfig::sl2vl, sm::parse_sl2vl>,
          About::kManager},
@@ -663,16 +678,22 @@ Result apply_flag(std::string_view key, const std::string& text, Description& de
 }
 
 std::expected<topo::Fabric, std::string> generate(const Description& description) {
+    const auto blame = [&](const char* key, const char* message) {
+        const auto origin = description.origins.find(key);
+        return std::unexpected(origin == description.origins.end()
+                                   ? std::string(message)
+                                   : fmt::format("{}: {}", origin->second, message));
+    };
     if (!description.partitions.empty() && description.manager != "softib") {
-        return std::unexpected(
-            "partitions are for our subnet manager, and there is none: leave out --partitions, or "
-            "--sm none");
+        return blame("partitions",
+                     "partitions are for our subnet manager, and there is none: leave out "
+                     "--partitions, or --sm none");
     }
     if (description.link_layer == live::LinkLayer::kEthernet &&
         (description.manager == "opensm" || !description.partitions.empty())) {
-        return std::unexpected(
-            "there is no subnet manager on Ethernet: leave out --sm opensm and --partitions, or "
-            "--link-layer ethernet");
+        return blame("link_layer",
+                     "there is no subnet manager on Ethernet: leave out --sm opensm and "
+                     "--partitions, or --link-layer ethernet");
     }
     if (!description.from.empty()) {
         auto fabric = read_fabric(description);
@@ -689,7 +710,7 @@ std::expected<topo::Fabric, std::string> generate(const Description& description
     std::string where;
     for (const auto& [key, origin] : description.origins) {
         const std::size_t at = message.find(key);
-        if (at < best && !origin.starts_with("--")) {
+        if (at < best) {
             best = at;
             where = origin + ": ";
         }

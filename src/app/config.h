@@ -13,7 +13,8 @@
 //   [sm]                     # keys of the subnet manager may stand here or above
 //   partitions = "partitions.conf"
 //
-// Errors are complete sentences for the user; those of a file begin with FILE:LINE:COLUMN.
+// Errors are complete sentences for the user; those of a file begin with FILE:LINE:COLUMN, those of
+// a flag with the flag.
 
 #include <cstdint>
 #include <expected>
@@ -64,6 +65,7 @@ struct ConfigKey {
     std::string_view name;     ///< As in the file: "hosts_per_switch".
     std::string_view operand;  ///< As in the help: "N"; empty: the flag alone says all.
     std::string_view help;
+    std::string_view initial{};  ///< What holds without it, as a flag would give it; or empty.
 };
 const std::vector<ConfigKey>& config_keys();
 

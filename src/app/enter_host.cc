@@ -24,12 +24,18 @@ std::expected<HostEnvironment, std::string> prepare_host(const FabricRef& fabric
         return std::unexpected(checked.error());
     }
     const std::string hosts_dir = fabric.dir + "/" + kHostsDirName;
-    HostEnvironment environment{.fabric = fabric, .host = host, .sysroot = hosts_dir + "/" + host};
+    HostEnvironment environment{
+        .fabric = fabric, .host = host, .sysroot = hosts_dir + "/" + host, .libraries = {}};
     for (const std::string& dir : {hosts_dir, environment.sysroot}) {
         if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) {
             return std::unexpected(fmt::format("cannot make {}: {}", dir, std::strerror(errno)));
         }
     }
+    auto libraries = loadable_library_dir(hosts_dir);
+    if (!libraries) {
+        return std::unexpected(libraries.error());
+    }
+    environment.libraries = std::move(*libraries);
     if (auto written = live::sysfs_materialize(observer->arena(), host, environment.sysroot);
         !written) {
         return std::unexpected(written.error());

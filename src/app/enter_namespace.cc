@@ -55,7 +55,8 @@ Done unshare_mounts() {
         return std::unexpected(
             fmt::format("--ns needs unprivileged user namespaces, which this system forbids ({}); "
                         "run without --ns, or allow them: sysctl kernel.unprivileged_userns_clone, "
-                        "kernel.apparmor_restrict_unprivileged_userns, user.max_user_namespaces",
+                        "kernel.apparmor_restrict_unprivileged_userns, user.max_user_namespaces; "
+                        "inside a chroot only root has --ns",
                         std::strerror(errno)));
     }
     if (!write_text("/proc/self/setgroups", "deny") ||
@@ -71,6 +72,51 @@ Done bind(const fs::path& from, const fs::path& to) {
         return failed(fmt::format("bind {} to {}", from.string(), to.string()));
     }
     return {};
+}
+
+/// A mount of this namespace alone: nothing that happens below it is seen outside.
+bool make_private(const char* at, unsigned long how = 0) {
+    return mount(nullptr, at, nullptr, MS_PRIVATE | how, nullptr) == 0;
+}
+
+/// In a chroot the root is a directory of some mount, whose propagation cannot be changed by a path
+/// from here. A copy of the whole tree is mounted where one of the chroot's own mounts hides it
+/// from others, and becomes the root.
+Done enter_copy_of_root() {
+    std::error_code gone;
+    const fs::path here = fs::current_path(gone);
+    for (const char* const place : {"/proc", "/sys", "/dev"}) {
+        if (!make_private(place)) {
+            continue;  // Not a mount.
+        }
+        if (auto done = bind("/", place); !done) {
+            return done;
+        }
+        if (chdir(place) != 0 || chroot(".") != 0) {
+            return failed("change to a root of our own");
+        }
+        if (gone || chdir(here.c_str()) != 0) {
+            static_cast<void>(chdir("/"));
+        }
+        return {};
+    }
+    return std::unexpected(
+        "--ns needs a mount to begin with, and this root is none and has none at /proc, /sys or "
+        "/dev; mount /proc here, or run without --ns");
+}
+
+/// Nothing that is mounted from here on shows in the namespace we come from.
+Done hide_mounts() {
+    if (make_private("/", MS_REC)) {
+        return {};
+    }
+    if (errno != EINVAL) {
+        return failed("make the mounts private");
+    }
+    if (auto done = enter_copy_of_root(); !done) {
+        return done;
+    }
+    return make_private("/", MS_REC) ? Done{} : failed("make the mounts private");
 }
 
 /// Makes `to` show what `from` is: a directory or a file is bound, a link is written again.
@@ -187,8 +233,8 @@ std::expected<void, std::string> enter_namespace(const HostEnvironment& host) {
     if (auto done = unshare_mounts(); !done) {
         return done;
     }
-    if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-        return failed("make the mounts private");
+    if (auto done = hide_mounts(); !done) {
+        return done;
     }
     const std::string staging = host.fabric.dir + "/" + kHostsDirName + "/.staging";
     if (mkdir(staging.c_str(), 0700) != 0 && errno != EEXIST) {

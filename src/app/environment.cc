@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "app/environment.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <functional>
 #include <string_view>
 
 namespace softib::app {
@@ -17,19 +22,31 @@ constexpr char kPreloadName[] = "libsoftib_fs.so";
 constexpr char kSocketsName[] = "rsocket/librspreload.so";
 constexpr char kVerbsName[] = "libibverbs.so.1";
 constexpr char kEnforceMemlock[] = "SOFTIB_ENFORCE_MEMLOCK";
+constexpr char kPathDefault[] = "/usr/local/bin:/usr/bin:/bin";  // For a caller without any.
+constexpr std::array kAdminDirs{"/usr/sbin", "/sbin"};
 
 std::string inherited(const char* name) {
     const char* const value = std::getenv(name);
     return value == nullptr ? std::string() : std::string(value);
 }
 
-/// Takes `entry` out of a list separated by colons (LD_PRELOAD also allows spaces).
-std::string without(std::string_view list, std::string_view entry) {
+// What the loader takes for the end of an entry (ld.so(8)).
+constexpr char kPreloadSeparators[] = ": ";
+constexpr char kLibraryPathSeparators[] = ":;";
+
+/// The same file, by whatever name: a fabric may have a link to our libraries.
+bool same_file(std::string_view entry, const std::string& path) {
+    std::error_code unknown;
+    return entry == path || std::filesystem::equivalent(entry, path, unknown);
+}
+
+/// Takes `path` out of a list of the loader's.
+std::string without(std::string_view list, const std::string& path, const char* separators) {
     std::string rest;
     while (!list.empty()) {
-        const std::size_t cut = list.find_first_of(": ");
+        const std::size_t cut = list.find_first_of(separators);
         const std::string_view item = list.substr(0, cut);
-        if (!item.empty() && item != entry) {
+        if (!item.empty() && !same_file(item, path)) {
             rest += rest.empty() ? "" : ":";
             rest += item;
         }
@@ -38,36 +55,52 @@ std::string without(std::string_view list, std::string_view entry) {
     return rest;
 }
 
-std::string put_first(const std::string& entry, const std::string& list) {
-    const std::string rest = without(list, entry);
-    return rest.empty() ? entry : entry + ":" + rest;
+std::string put_first(const std::string& path, const std::string& list, const char* separators) {
+    const std::string rest = without(list, path, separators);
+    return rest.empty() ? path : path + ":" + rest;
 }
 
-std::string path_put_first(const std::string& entry, const std::string& list) {
-    // Unlike the loader's lists, PATH may hold spaces; leave it alone if we are in it.
-    const std::string framed = ":" + list + ":";
-    return framed.find(":" + entry + ":") != std::string::npos ? list : entry + ":" + list;
+/// The caller's PATH with our programs first. Debian gives a plain user no directory of sbin, where
+/// it puts ibnetdiscover, ibstat and opensm: those stand behind. What is there stays where it is.
+/// Unlike the loader's lists, PATH may hold spaces.
+std::string search_path(const std::string& inherited_path) {
+    std::string path = inherited_path.empty() ? kPathDefault : inherited_path;
+    const auto has = [&](const std::string& entry) {
+        return (":" + path + ":").find(":" + entry + ":") != std::string::npos;
+    };
+    if (const std::string own = own_bin_dir(); !has(own)) {
+        path = own + ":" + path;
+    }
+    for (const char* const entry : kAdminDirs) {
+        if (!has(entry)) {
+            path += std::string(":") + entry;
+        }
+    }
+    return path;
 }
 
 bool exists(const std::string& path) {
     return access(path.c_str(), F_OK) == 0;
 }
 
-std::string preload_list(const HostEnvironment& wanted, const std::string& lib_dir) {
+std::string preload_list(const HostEnvironment& wanted) {
+    const auto add = [](const std::string& path, const std::string& list) {
+        return put_first(path, list, kPreloadSeparators);
+    };
     std::string list = inherited("LD_PRELOAD");
     if (wanted.rsockets) {
-        list = put_first(lib_dir + "/" + kSocketsName, list);
+        list = add(wanted.libraries + "/" + kSocketsName, list);
     }
-    const std::string files = lib_dir + "/" + kPreloadName;
+    const std::string files = wanted.libraries + "/" + kPreloadName;
     if (!wanted.preload) {
-        return without(list, files);
+        return without(list, files, kPreloadSeparators);
     }
     if (exists(files)) {
-        list = put_first(files, list);
+        list = add(files, list);
     }
 #ifdef SOFTIB_SANITIZER_LIBRARY
     // A sanitizer's run-time must be the first library of all.
-    list = put_first(SOFTIB_SANITIZER_LIBRARY, list);
+    list = add(SOFTIB_SANITIZER_LIBRARY, list);
 #endif
     return list;
 }
@@ -102,23 +135,43 @@ std::string library_dir() {
         .string();
 }
 
+std::expected<std::string, std::string> loadable_library_dir(const std::string& link_dir) {
+    constexpr char kSeparators[] = " :;";
+    const std::string dir = library_dir();
+    if (dir.find_first_of(kSeparators) == std::string::npos) {
+        return dir;
+    }
+    // One for each installation that runs programs on the fabric.
+    const std::string link = fmt::format("{}/.lib-{:x}", link_dir, std::hash<std::string>{}(dir));
+    if (link.find_first_of(kSeparators) != std::string::npos) {
+        return std::unexpected(fmt::format(
+            "the loader takes no path with a space, colon or semicolon, and there is one "
+            "both in {} and in {}; set SOFTIB_RUNTIME_DIR to a directory without",
+            dir, link_dir));
+    }
+    if (symlink(dir.c_str(), link.c_str()) != 0 && errno != EEXIST) {
+        return std::unexpected(fmt::format("cannot make {}: {}", link, std::strerror(errno)));
+    }
+    return link;
+}
+
 std::vector<std::pair<std::string, std::string>> host_variables(const HostEnvironment& wanted) {
-    const std::string lib_dir = library_dir();
     std::vector<std::pair<std::string, std::string>> variables{
         {"SOFTIB_FABRIC", wanted.fabric.name},
         {"SOFTIB_DIR", wanted.fabric.dir},
         {"SOFTIB_HOST", wanted.host},
         {"SOFTIB_SYSROOT", wanted.preload ? wanted.sysroot : std::string()},
-        {"LD_LIBRARY_PATH", put_first(lib_dir, inherited("LD_LIBRARY_PATH"))},
-        {"NCCL_IBVERBS_LIB", lib_dir + "/" + kVerbsName},
-        {"PATH", path_put_first(own_bin_dir(), inherited("PATH"))},
+        {"LD_LIBRARY_PATH",
+         put_first(wanted.libraries, inherited("LD_LIBRARY_PATH"), kLibraryPathSeparators)},
+        {"NCCL_IBVERBS_LIB", wanted.libraries + "/" + kVerbsName},
+        {"PATH", search_path(inherited("PATH"))},
     };
     // NCCL 2.28.9 asks for adapters that a GPU can drive by itself, and crashes where there are
     // none; its proxy (2) needs no such thing.
     if (inherited("NCCL_GIN_TYPE").empty()) {
         variables.emplace_back("NCCL_GIN_TYPE", "2");
     }
-    variables.emplace_back("LD_PRELOAD", preload_list(wanted, lib_dir));
+    variables.emplace_back("LD_PRELOAD", preload_list(wanted));
     if (wanted.enforce_memlock) {
         variables.emplace_back(kEnforceMemlock, "1");
     }
@@ -145,8 +198,11 @@ std::vector<std::string> host_environment(const HostEnvironment& wanted) {
 
 std::vector<std::string> daemon_environment() {
     std::vector<std::string> environment = inherited_environment();
-    const std::string rest = without(inherited("LD_PRELOAD"), library_dir() + "/" + kPreloadName);
-    set_variable(environment, "LD_PRELOAD", without(rest, library_dir() + "/" + kSocketsName));
+    std::string list = inherited("LD_PRELOAD");
+    for (const char* const name : {kPreloadName, kSocketsName}) {
+        list = without(list, library_dir() + "/" + name, kPreloadSeparators);
+    }
+    set_variable(environment, "LD_PRELOAD", list);
     return environment;
 }
 

@@ -3,6 +3,7 @@
 
 // What a program needs in its environment to find itself on a host of a fabric.
 
+#include <expected>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ struct HostEnvironment {
     FabricRef fabric;
     std::string host;
     std::string sysroot;    ///< The host's /sys and /dev.
+    std::string libraries;  ///< Where the loader finds ours: see loadable_library_dir().
     bool preload = true;    ///< False inside a namespace, where the paths are real.
     bool rsockets = false;  ///< Its TCP connections go over the fabric.
     bool enforce_memlock = false;  ///< Registered memory counts against RLIMIT_MEMLOCK.
@@ -45,5 +47,9 @@ std::string own_bin_dir();
 
 /// Directory of the shim libraries that belong to this program.
 std::string library_dir();
+
+/// The same by a path that the loader's variables can hold: where a space, a colon or a semicolon
+/// is in it, a link in `link_dir`. The error is for the user.
+std::expected<std::string, std::string> loadable_library_dir(const std::string& link_dir);
 
 }  // namespace softib::app

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 
 #include "runtime/live/daemon.h"
 #include "runtime/live/protocol.h"
+#include "runtime/live/rpc.h"
 
 namespace softib::app {
 
@@ -140,6 +142,48 @@ std::expected<std::vector<FabricRef>, std::string> list_fabrics() {
     }
     std::ranges::sort(fabrics, {}, &FabricRef::name);
     return fabrics;
+}
+
+std::vector<FabricRef> running_fabrics() {
+    auto fabrics = list_fabrics().value_or(std::vector<FabricRef>{});
+    // Not by the lock: a look at it could keep a daemon from starting.
+    std::erase_if(fabrics, [](const FabricRef& fabric) {
+        const int fd = live::rpc_connect(fabric.dir.c_str());
+        return fd < 0 || close(fd) != 0;
+    });
+    return fabrics;
+}
+
+std::string others_up() {
+    std::vector<std::string> names;
+    for (const FabricRef& fabric : running_fabrics()) {
+        names.push_back(fabric.name);
+    }
+    return names.empty() ? "" : fmt::format(" (up: {})", fmt::join(names, ", "));
+}
+
+std::expected<FabricRef, std::string> find_fabric(const std::optional<std::string>& name) {
+    auto fabric = resolve_fabric(name);
+    if (!fabric || name || !env_or_empty("SOFTIB_FABRIC").empty()) {
+        return fabric;
+    }
+    std::vector<FabricRef> running = running_fabrics();
+    const auto is_private = [](const FabricRef& each) {
+        return each.name.starts_with(kPrivatePrefix);
+    };
+    if (!std::ranges::all_of(running, is_private)) {
+        std::erase_if(running, is_private);
+    }
+    const bool default_is_up =
+        std::ranges::find(running, fabric->name, &FabricRef::name) != running.end();
+    if (running.empty() || default_is_up) {
+        return fabric;
+    }
+    if (running.size() == 1) {
+        return running.front();
+    }
+    return std::unexpected(
+        fmt::format("which fabric?{}; name one with -f, or set SOFTIB_FABRIC", others_up()));
 }
 
 std::expected<int, std::string> lock_base_dir() {

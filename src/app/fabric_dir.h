@@ -31,6 +31,7 @@ inline constexpr char kLogName[] = "softibd.log";
 inline constexpr char kHostsDirName[] = "hosts";
 inline constexpr char kManagerDirName[] = "sm";
 inline constexpr std::size_t kFabricNameMax = 48;
+inline constexpr char kPrivatePrefix[] = "run-";  ///< Names of fabrics that `softib run` makes.
 
 struct FabricRef {
     std::string name;
@@ -45,9 +46,20 @@ std::expected<void, std::string> check_fabric_name(std::string_view name);
 /// where it is missing; refused where somebody else owns it or may write to it.
 std::expected<std::string, std::string> base_dir();
 
-/// The fabric that a command means: the one it names, else $SOFTIB_FABRIC, else "default".
+/// The fabric that a command is to make: the one it names, else $SOFTIB_FABRIC, else "default".
 /// Inside `softib exec` and `softib run`, $SOFTIB_DIR says where $SOFTIB_FABRIC lives.
 std::expected<FabricRef, std::string> resolve_fabric(const std::optional<std::string>& name);
+
+/// The fabric that a command means which needs one that is up: the same, but where nobody names one
+/// and "default" is not up, the only one that is. Those of `softib run` count where there are no
+/// others. The error names those among which the user has to choose.
+std::expected<FabricRef, std::string> find_fabric(const std::optional<std::string>& name);
+
+/// The fabrics whose daemons take connections, by name.
+std::vector<FabricRef> running_fabrics();
+
+/// " (up: lab, two)", for a message about one that is not; empty where none is.
+std::string others_up();
 
 /// Every fabric directory below the base, dead ones included, by name.
 std::expected<std::vector<FabricRef>, std::string> list_fabrics();

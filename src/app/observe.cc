@@ -35,8 +35,8 @@ std::string not_up(const FabricRef& fabric, int error) {
         return fmt::format("softibd of fabric '{}' is gone; restart it with: softib up {}",
                            fabric.name, fabric.name);
     }
-    return fmt::format("no fabric '{}' is up; start it with: softib up {}", fabric.name,
-                       fabric.name == "default" ? "" : fabric.name);
+    return fmt::format("no fabric '{}' is up{}; start it with: softib up{}", fabric.name,
+                       others_up(), fabric.name == "default" ? "" : " " + fabric.name);
 }
 
 template <typename Record>
@@ -73,7 +73,7 @@ std::uint32_t count_entries(const std::atomic<live::Owner>* batches, const Entry
 }  // namespace
 
 std::expected<Observer, std::string> Observer::open(const std::optional<std::string>& name) {
-    const auto fabric = resolve_fabric(name);
+    const auto fabric = find_fabric(name);
     return fabric ? open(*fabric) : std::unexpected(fabric.error());
 }
 
@@ -179,6 +179,16 @@ std::string node_name(const live::Arena& arena, const live::NodeRef& node) {
 
 std::string node_name(const live::Arena& arena, Lid lid) {
     return lid.value < live::kLftEntries ? node_name(arena, arena.lid_owner[lid.value]) : "-";
+}
+
+std::expected<void, std::string> check_subnet(const Observer& observer) {
+    if (observer.arena().header->link_layer != live::LinkLayer::kEthernet) {
+        return {};
+    }
+    return std::unexpected(fmt::format(
+        "fabric '{}' is an Ethernet (--link-layer ethernet): it has no subnet manager and no "
+        "forwarding tables; the network of this machine carries its packets",
+        observer.fabric().name));
 }
 
 std::expected<live::Routes, std::string> read_routes(const Observer& observer) {

@@ -66,11 +66,12 @@ std::string node_name(const live::Arena& arena, const live::NodeRef& node);
 /// The node that has a LID: "leaf0", "h0/mlx5_0", or "-".
 std::string node_name(const live::Arena& arena, Lid lid);
 
+/// Whether the fabric is a subnet, with a manager and forwarding tables; the error says that an
+/// Ethernet is none.
+std::expected<void, std::string> check_subnet(const Observer& observer);
+
 /// How packets go now. The error is for the user.
 std::expected<live::Routes, std::string> read_routes(const Observer& observer);
-
-/// The routes as the verifier sees them. Without `all`, only what programs send makes packets wait:
-/// switches too reach each other, but by ways that nobody takes under load.
 
 /// Index of a switch by its name; the error lists the switches.
 std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,

@@ -231,8 +231,9 @@ std::expected<void, std::string> write(const std::string& path,
 
 }  // namespace
 
-std::expected<void, std::string> dump_routes(const live::Arena& arena, const live::Routes& routes,
-                                             const std::string& directory) {
+std::expected<std::vector<std::string>, std::string> dump_routes(const live::Arena& arena,
+                                                                 const live::Routes& routes,
+                                                                 const std::string& directory) {
     if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
         return std::unexpected(fmt::format("cannot make {}: {}", directory, std::strerror(errno)));
     }
@@ -247,13 +248,15 @@ std::expected<void, std::string> dump_routes(const live::Arena& arena, const liv
     } else {
         unlink((directory + "/" + kPathSlName).c_str());  // That of an earlier time.
     }
+    std::vector<std::string> names;
     for (const auto& [name, part] : parts) {
         const auto fill = [&dumper, part](std::FILE* out) { (dumper.*part)(out); };
         if (auto written = write(directory + "/" + name, fill); !written) {
-            return written;
+            return std::unexpected(written.error());
         }
+        names.emplace_back(name);
     }
-    return {};
+    return names;
 }
 
 }  // namespace softib::app

@@ -12,13 +12,15 @@
 
 #include <expected>
 #include <string>
+#include <vector>
 
 #include "app/observe.h"
 
 namespace softib::app {
 
-/// Makes the directory if need be. The error is for the user.
-std::expected<void, std::string> dump_routes(const live::Arena& arena, const live::Routes& routes,
-                                             const std::string& directory);
+/// Makes the directory if need be. Returns the files' names; the error is for the user.
+std::expected<std::vector<std::string>, std::string> dump_routes(const live::Arena& arena,
+                                                                 const live::Routes& routes,
+                                                                 const std::string& directory);
 
 }  // namespace softib::app

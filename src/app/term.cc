@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 namespace softib::app {
@@ -68,9 +70,25 @@ int fail(const std::string& message) {
     return 1;
 }
 
+int misuse(const std::string& message) {
+    note(message);
+    return 2;
+}
+
 void note(const std::string& message) {
     std::fflush(stdout);
     fmt::print(stderr, "softib: {}\n", message);
+}
+
+int finish_output(int status) {
+    errno = 0;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+        return status;
+    }
+    // A write that failed before now has left no reason.
+    const std::string reason = errno == 0 ? "" : fmt::format(": {}", std::strerror(errno));
+    note("cannot write the output" + reason);
+    return status == 0 ? 1 : status;
 }
 
 Table::Table(std::vector<std::string> header) {

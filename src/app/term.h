@@ -19,7 +19,13 @@ std::string painted(const std::string& text, Colour colour);  ///< Unchanged whe
 
 /// Prints "softib: MESSAGE" to stderr and returns the exit status of a failed command.
 [[nodiscard]] int fail(const std::string& message);
+/// The same for a command line that is wrong.
+[[nodiscard]] int misuse(const std::string& message);
 void note(const std::string& message);  ///< The same without being a failure.
+
+/// The exit status of the program: that of a command, unless its output did not get where it was to
+/// go.
+[[nodiscard]] int finish_output(int status);
 
 /// Left-aligned columns; the last one is never padded.
 class Table {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """up, down, list, status, topo, exec, env, route, link."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -42,6 +43,62 @@ class UpAndDown(CliCase):
         self.assertEqual(self.ok("exec", "-f", "two", "n2", "--", "printenv", "SOFTIB_HOST"), "n2\n")
         self.ok("down", "one")
         self.ok("exec", "-f", "two", "n0", "--", "true")
+
+    def test_one_fabric_needs_no_name(self):
+        self.ok("up", "lab", "--hosts", "3")
+        self.assertEqual(self.json("status")["name"], "lab")
+        self.assertEqual(self.ok("exec", "h2", "--", "printenv", "SOFTIB_FABRIC"), "lab\n")
+        for words in (("addr",), ("topo",), ("sm",), ("routes", "check"), ("route", "show"), ("env", "h0")):
+            self.ok(*words)
+        self.assertEqual(self.ok("down"), "fabric lab is down\n")
+
+    def test_one_fabric_needs_no_name_beside_private_ones(self):
+        self.ok("up", "lab")
+        self.assertEqual(self.ok("run", "--", "env", "-u", "SOFTIB_FABRIC", "softib", "down"),
+                         "fabric lab is down\n")
+
+    def test_default_is_meant_where_it_is_up(self):
+        for name in ("default", "lab"):
+            self.ok("up", name)
+        self.assertEqual(self.json("status")["name"], "default")
+        self.assertEqual(self.ok("down"), "fabric default is down\n")
+        self.assertEqual(self.json("status")["name"], "lab")
+
+    def test_several_without_a_name_are_named(self):
+        self.ok("up", "one")
+        self.ok("up", "two")
+        for words in (("status",), ("exec", "h0", "--", "true"), ("topo",), ("down",)):
+            self.assertEqual(self.refused(*words), "softib: which fabric? (up: one, two); name one with -f, "
+                                                   "or set SOFTIB_FABRIC")
+        self.assertEqual(self.refused("status", "-f", "three"), "softib: no fabric 'three' is up (up: one, "
+                                                                "two); start it with: softib up three")
+
+    def test_down_takes_several(self):
+        for name in ("one", "two", "three"):
+            self.ok("up", name)
+        self.assertEqual(self.ok("down", "one", "three"), "fabric one is down\nfabric three is down\n")
+        down = self.softib("down", "one", "two", "--json")
+        self.assertEqual((down.returncode, json.loads(down.stdout)), (1, [{"name": "two", "was_up": True}]))
+        self.assertIn("no fabric 'one' is up (up: two)", down.stderr)
+
+    def test_progress_shows_on_a_terminal_alone(self):
+        words = ["up", "--hosts", "12000", "--topology", "fat-tree", "--radix", "64"]
+        master, slave = os.openpty()
+        with subprocess.Popen([SOFTIB, *words], env=self.env, stdout=subprocess.DEVNULL,
+                              stderr=slave) as up:
+            os.close(slave)
+            shown = b""
+            try:
+                while piece := os.read(master, 4096):
+                    shown += piece
+            except OSError:
+                pass  # The other end is closed.
+        os.close(master)
+        self.assertEqual(up.returncode, 0)
+        self.assertIn("fabric default: starting", shown.decode())
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])  # And is gone when it is up.
+        self.ok("down")
+        self.assertEqual(self.softib(*words).stderr, "")
 
     def test_sixteen_hosts_come_up_fast(self):
         start = time.monotonic()
@@ -204,6 +261,23 @@ class RoutesAndLinks(CliCase):
         self.assertEqual(self.states(), ["Active", "Active"])
         self.assertIn("no cable at 'sw9' port 1", self.refused("link", "down", "sw9"))
 
+    def test_commands_that_change_things_report_json(self):
+        self.ok("up", "--data-path", "packet")
+        self.assertEqual(self.json("route", "show")[0]["switch"], "sw0")
+        self.assertEqual(self.json("route", "show", "sw0")[1],
+                         {"lid": 2, "node": "h1/mlx5_0", "port": 2, "next": "h1/mlx5_0"})
+        self.assertEqual(self.json("route", "clear", "sw0", "2"), {"switch": "sw0", "lid": 2, "port": None})
+        self.assertEqual(self.json("route", "set", "sw0", "2", "2"), {"switch": "sw0", "lid": 2, "port": 2})
+        self.assertEqual(self.json("link", "down", "sw0:2"), {"node": "sw0", "port": 2, "link": "down"})
+        self.assertEqual(self.json("switch", "kill", "sw0"), {"switch": "sw0", "power": False})
+        self.assertEqual({each["drop"] for each in self.json("fault", "sw0:1", "--drop", "1%")}, {0.01})
+        self.assertEqual(self.json("env", "h1")["SOFTIB_HOST"], "h1")
+        folder = os.path.join(self.dir, "default", "hosts", "dump")
+        self.json("env", "h0")  # Makes the directory.
+        self.assertIn("opensm.fdbs", self.json("routes", "dump", folder)["files"])
+        self.assertIsInstance(self.json("sm", "status")["full_sweeps"], int)
+        self.assertEqual(self.json("down"), [{"name": "default", "was_up": True}])
+
     def states(self):
         return [host["hcas"][0]["state"] for host in self.json("status")["hosts"]]
 
@@ -220,7 +294,32 @@ class Usage(CliCase):
         self.assertIn("see: softib up --help", self.refused("up", "--hots", "2", status=2))
         self.refused("exec", status=2)
         self.refused("route", "set", "sw0", status=2)
-        self.assertIn("say what to run", self.refused("exec", "h0"))
+        for words, said in (
+                (("exec", "h0"), "say what to run"), (("run",), "say what to run"),
+                (("mpirun",), "say what to run"), (("down", "lab", "--all"), "names or --all"),
+                (("help", "upp"), "no command 'upp'"), (("status", "-f", "../x"), "no fabric name"),
+                (("link", "sideways", "sw0"), "sideways"), (("link", "up", "sw0:x"), "no port number"),
+                (("link", "up", "sw0", "300"), "no node and port"),
+                (("route", "set", "sw0", "one", "2"), "one"), (("fault", "--drop", "1"), "which cable?"),
+                (("fault", "sw0:1", "--drop", "all"), "'all' is no part"), (("fault", "sw0:1"), "what is"),
+                (("capture",), "--write"), (("up", "--hosts"), "--hosts"), ((), "command")):
+            self.assertIn(said, self.refused(*words, status=2), words)
+
+    def test_usage_lines_name_what_stands_where(self):
+        for words, usage in ((("exec",), "exec [OPTIONS] HOST -- COMMAND [ARG...]"),
+                             (("run",), "run [OPTIONS] -- COMMAND [ARG...]"),
+                             (("mpirun",), "mpirun [OPTIONS] PROGRAM [ARG...]"),
+                             (("down",), "down [OPTIONS] [FABRIC...]"),
+                             (("route", "set"), "route set [OPTIONS] SWITCH LID PORT"),
+                             (("link",), "link [OPTIONS] up|down NODE [PORT]"),
+                             ((), "[OPTIONS] COMMAND")):
+            self.assertIn(f"Usage: softib {usage}\n", self.ok(*words, "--help"))
+        self.assertIn("Usage: softib exec [OPTIONS] HOST", self.ok("help", "exec"))
+
+    def test_help_tells_defaults(self):
+        text = self.ok("up", "--help")
+        for line in ("virtual hosts (default: 2)", "XDR (default: NDR)", "(default: single-switch)"):
+            self.assertIn(line, text)
 
 
 if __name__ == "__main__":

@@ -67,13 +67,16 @@ class Descriptions(CliCase):
                          "softib: cannot read /nonexistent/lab.toml: No such file or directory")
 
     def test_bad_flags(self):
-        self.assertEqual(self.refused("up", "--hosts", "-3"),
+        self.assertEqual(self.refused("up", "--hosts", "-3", status=2),
                          "softib: --hosts must be a whole number from 1 to 49151, not -3")
-        self.assertEqual(self.refused("up", "--arena", "much"),
+        self.assertEqual(self.refused("up", "--arena", "much", status=2),
                          'softib: --arena must be a size from 2GiB to 16TiB, not "much"')
-        self.assertEqual(self.refused("run", "--generation", "SDR", "--", "true"),
+        self.assertEqual(self.refused("run", "--generation", "SDR", "--", "true", status=2),
                          'softib: --generation must be EDR, HDR, NDR or XDR, not "SDR"')
-        self.assertIn("is no fabric name", self.refused("up", "../x"))
+        self.assertIn("is no fabric name", self.refused("up", "../x", status=2))
+        self.assertIn("--levels: levels belongs to fat-tree", self.refused("up", "--levels", "2", status=2))
+        self.assertIn("--link-layer: there is no subnet manager on Ethernet",
+                      self.refused("up", "--link-layer", "ethernet", "--sm", "opensm", status=2))
         self.assertEqual(self.json("list"), [])
 
 

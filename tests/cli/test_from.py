@@ -98,7 +98,7 @@ class From(CliCase):
         for flag, value in (("--hosts", "3"), ("--topology", "torus"), ("--generation", "NDR")):
             for command in (("up",), ("topo",), ("run", "--", "true")):
                 words = [command[0], "--from", self.dump, flag, value, *command[1:]]
-                self.assertEqual(self.refused(*words),
+                self.assertEqual(self.refused(*words, status=2),
                                  f"softib: {flag} is for a fabric that is generated, but "
                                  f"{self.dump} has one already: leave out one of the two")
         self.assertEqual(self.json("list"), [])

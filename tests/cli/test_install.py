@@ -34,10 +34,19 @@ class Install(CliCase):
             self.assertTrue(list(prefix.glob("lib*/**/softib/" + library)), library)
         for page in ("man1/softib.1", "man8/softibd.8", "man8/softib-sm.8"):
             self.assertTrue(list((prefix / "share" / "man").glob(page + "*")), page)
+        for file in ("bash-completion/completions/softib", "fish/vendor_completions.d/softib.fish",
+                     "zsh/site-functions/_softib", "zsh/vendor-completions/_softib"):
+            self.assertTrue((prefix / "share" / file).is_file(), file)
 
     def test_below_a_prefix(self):
         self.call("cmake", "--install", str(BUILD), "--prefix", str(self.root / "usr"))
         self.expect_a_fabric_from(self.root / "usr")
+
+    def test_below_a_prefix_with_a_space(self):
+        prefix = self.root / "my programs"
+        self.call("cmake", "--install", str(BUILD), "--prefix", str(prefix))
+        shown = self.call(str(prefix / "bin" / "softib"), "run", "--", "sh", "-c", "ibv_devinfo; softib exec h1 -- ibv_devinfo")
+        self.assertEqual(shown.count("PORT_ACTIVE"), 2, shown)
 
     def test_debian_package(self):
         self.call("cpack", "-G", "DEB", "--config", str(BUILD / "CPackConfig.cmake"), "-B", str(self.root))

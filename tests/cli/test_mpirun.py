@@ -26,7 +26,7 @@ class Mpirun(CliCase):
     def test_says_what_is_missing(self):
         self.assertIn("no fabric 'default' is up", self.refused("mpirun", "-n", "2", "sh"))
         self.ok("up")
-        self.assertEqual(self.refused("mpirun", "-n", "2"), "softib: say what to run: softib mpirun -n N PROGRAM")
+        self.assertEqual(self.refused("mpirun", "-n", "2", status=2), "softib: say what to run: softib mpirun -n N PROGRAM")
         self.assertIn("cannot run no-such-program", self.refused("mpirun", "no-such-program", status=127))
         self.assertIn("--mpi", self.refused("mpirun", "--mpi", "lam", "sh", status=2))
         self.assertIn("--ranks", self.refused("mpirun", "-n", "0", "sh", status=2))

@@ -68,11 +68,11 @@ class OpenSm(CliCase):
         self.assertEqual(self.json("list"), [])
 
     def test_arguments_are_checked(self):
-        self.assertEqual(self.refused("up", "--sm-args", "-R ftree"), "softib: --sm-args is for --sm opensm")
-        self.assertIn("leave out -B", self.refused("up", "--sm", "opensm", "--sm-args", "-R ftree -B"))
-        self.assertEqual(self.refused("up", "--sm", "opensm", "--sm-args", "-f 'a b"),
+        self.assertEqual(self.refused("up", "--sm-args", "-R ftree", status=2), "softib: --sm-args is for --sm opensm")
+        self.assertIn("leave out -B", self.refused("up", "--sm", "opensm", "--sm-args", "-R ftree -B", status=2))
+        self.assertEqual(self.refused("up", "--sm", "opensm", "--sm-args", "-f 'a b", status=2),
                          "softib: --sm-args: a ' is not closed")
-        self.assertIn("--sm must be softib, opensm or none", self.refused("up", "--sm", "opensn"))
+        self.assertIn("--sm must be softib, opensm or none", self.refused("up", "--sm", "opensn", status=2))
 
     @unittest.skipIf(shutil.which("unshare") is None, "no unshare")
     def test_not_installed(self):
