@@ -30,6 +30,9 @@ struct Device {
     bool looks_like_mlx5() const { return name.starts_with("mlx5_"); }
 };
 
+/// Content of a file that Linux shows but does not let anybody read (EINVAL).
+inline constexpr char kNotReadable[] = "";
+
 /// Makes a file's content. `arg` is the number in the file's name where it has one.
 using Maker = std::string (*)(const Device& device, unsigned arg);
 
