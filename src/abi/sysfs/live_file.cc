@@ -5,12 +5,8 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +17,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "abi/sysfs/ask_daemon.h"
 #include "abi/sysfs/redirect.h"
 #include "runtime/live/protocol.h"
 #include "runtime/live/rpc.h"
@@ -28,12 +25,6 @@
 namespace softib::fs {
 
 namespace {
-
-constexpr long kAnswerTimeoutUs = 200'000;
-/// After a daemon did not answer in time, this long nobody waits for it again.
-constexpr std::int64_t kPauseMs = 2'000;
-
-constinit std::atomic<std::int64_t> paused_until_ms{0};
 
 /// A descriptor with live content is a file in memory whose name says which path it stands for.
 /// The name is the truth: descriptors are copied, closed and used again without our notice.
@@ -51,42 +42,11 @@ std::uint64_t bit_of(int fd) {
     return std::uint64_t{1} << (fd % 64);
 }
 
-std::int64_t now_ms() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
-
-/// A socket to the daemon that never waits longer than the timeout, not even to connect.
-int connect_in_time(std::string_view fabric_dir) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const int n = std::snprintf(address.sun_path, sizeof address.sun_path, "%s/%s",
-                                fabric_dir.data(), live::kSocketName);
-    if (n < 0 || static_cast<std::size_t>(n) >= sizeof address.sun_path) {
-        return live::rpc_connect(fabric_dir.data());
-    }
-    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return -1;
-    }
-    const timeval timeout{.tv_sec = 0, .tv_usec = kAnswerTimeoutUs};
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-    if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        const int saved_errno = errno;
-        close(fd);
-        errno = saved_errno;
-        return -1;
-    }
-    return fd;
-}
-
 /// Asks for the content of `path`; the answer is in message.text. False with a status in the
 /// message: the file cannot be read, as the daemon says.
 bool ask(std::string_view path, live::Message& message) {
     const Settings& s = settings();
-    if (s.fabric_dir.empty() || s.host.size() + 1 + path.size() > live::kTextMax ||
-        now_ms() < paused_until_ms.load(std::memory_order_relaxed)) {
+    if (s.host.size() + 1 + path.size() > live::kTextMax) {
         return false;
     }
     message.request = live::Request::kSysfsRead;
@@ -94,22 +54,7 @@ bool ask(std::string_view path, live::Message& message) {
     std::memcpy(message.text, s.host.data(), s.host.size());
     message.text[s.host.size()] = '\0';
     std::memcpy(message.text + s.host.size() + 1, path.data(), path.size());
-    errno = 0;
-    bool answered = false;
-    const int fd = connect_in_time(s.fabric_dir);
-    if (fd >= 0) {
-        const timeval timeout{.tv_sec = 0, .tv_usec = kAnswerTimeoutUs};
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-        answered = live::rpc_call(fd, message, nullptr);
-        const int saved_errno = errno;
-        close(fd);
-        errno = saved_errno;
-    }
-    if (!answered && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-        paused_until_ms.store(now_ms() + kPauseMs, std::memory_order_relaxed);
-    }
-    return answered && message.status == 0 && message.text_bytes <= live::kTextMax;
+    return ask_daemon(message) && message.status == 0 && message.text_bytes <= live::kTextMax;
 }
 
 /// A descriptor to read the text from, or -1. It is opened anew so that nobody can write to it.

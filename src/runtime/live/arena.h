@@ -29,7 +29,7 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 7;
+inline constexpr std::uint32_t kArenaVersion = 8;
 
 inline constexpr std::uint32_t kProcsMax = 1024;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -542,7 +542,11 @@ struct alignas(64) QpShared {
     std::uint64_t settled[4];
     std::atomic<std::uint64_t> flows_off;  ///< UD: its FlowTable; 0: none.
     alignas(64) Flow first_flow;           ///< UD: most have one destination, and need no table.
-    SendRing sq;                           ///< Packet path only.
+    SendRing sq;                           ///< Packet path only, but for its completion queue.
+    // As the program set them, for who looks on (rdma_netlink.h).
+    std::uint32_t sq_psn;
+    std::uint32_t rq_psn;
+    std::uint8_t path_mig_state;
 };
 static_assert(sizeof(QpShared) <= 576);
 

@@ -2,7 +2,8 @@
 #pragma once
 
 // The tree of sysfs.h as data: which directories, links and files a device has, and how a file's
-// content is made. Only sysfs.cc, which reads and writes it, includes this.
+// content is made. For sysfs.cc, which reads and writes it, and for rdma_netlink.cc, which says the
+// same in another way.
 
 #include <cstdint>
 #include <span>
