@@ -58,6 +58,11 @@ void add_fabric_choice(CLI::App& app, std::optional<std::string>& fabric) {
         ->type_name("NAME");
 }
 
+void add_hostname_choice(CLI::App& app, bool& real_hostname) {
+    app.add_flag("--real-hostname", real_hostname,
+                 "leave it the machine's name, instead of the host's");
+}
+
 void add_fabric_flags(CLI::App& app, FabricFlags& flags) {
     app.add_option("-c,--config", flags.config, "description of the fabric (TOML)")
         ->type_name("FILE")
@@ -147,6 +152,7 @@ Command add_exec(CLI::App& app, Parsed& parsed) {
     sub->add_flag("--ns", exec.use_namespace,
                   "give it real /sys and /dev paths by a mount namespace instead of a preload");
     sub->add_flag("--rsockets", exec.rsockets, "take its TCP connections over the fabric");
+    add_hostname_choice(*sub, exec.real_hostname);
     sub->add_option("host", exec.host, "which host, as in softib status")
         ->type_name("HOST")
         ->required();
@@ -163,6 +169,7 @@ Command add_env(CLI::App& app, Parsed& parsed) {
         app.add_subcommand("env", "Print what a shell must export to be on a host");
     add_fabric_choice(*sub, env.fabric);
     sub->add_flag("--rsockets", env.rsockets, "as in softib exec");
+    add_hostname_choice(*sub, env.real_hostname);
     sub->add_option("host", env.host, "which host")->type_name("HOST")->required();
     return {sub, [&env] { return cmd_env(env); }};
 }
@@ -172,6 +179,7 @@ Command add_run(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub =
         app.add_subcommand("run", "Run a command on the first host of a private fabric");
     sub->add_flag("--ns", run.use_namespace, "as in softib exec");
+    add_hostname_choice(*sub, run.real_hostname);
     add_fabric_flags(*sub, run.flags);
     sub->prefix_command();
     return {sub, [&run, &parsed, sub] {
@@ -192,6 +200,7 @@ Command add_mpirun(CLI::App& app, Parsed& parsed) {
                     "openmpi or mpich (default: what the program is linked with)")
         ->type_name("MPI")
         ->check(CLI::IsMember({"openmpi", "mpich"}));
+    add_hostname_choice(*sub, mpirun.real_hostname);
     sub->prefix_command();
     return {sub, [&mpirun, &parsed, sub] {
                 mpirun.command = parsed.command.empty() ? sub->remaining() : parsed.command;
@@ -201,6 +210,7 @@ Command add_mpirun(CLI::App& app, Parsed& parsed) {
 
 Command add_mpi_rank(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub = app.add_subcommand("mpi-rank")->group("");  // Not for people.
+    add_hostname_choice(*sub, parsed.mpirun.real_hostname);
     return {sub, [&parsed] {
                 parsed.mpirun.command = parsed.command;
                 return cmd_mpi_rank(parsed.mpirun);

@@ -27,6 +27,7 @@ std::expected<HostEnvironment, std::string> prepare(const ExecOptions& options) 
     auto host = fabric ? prepare_host(*fabric, options.host) : std::unexpected(fabric.error());
     if (host) {
         host->rsockets = options.rsockets;
+        host->real_hostname = options.real_hostname;
     }
     return host;
 }

@@ -65,6 +65,7 @@ int run_on_host(const FabricRef& fabric, const std::string& host, const RunOptio
     if (!environment) {
         return fail(environment.error());
     }
+    environment->real_hostname = options.real_hostname;
     const pid_t child = fork();
     if (child < 0) {
         return fail(fmt::format("cannot fork: {}", std::strerror(errno)));

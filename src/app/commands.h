@@ -75,6 +75,7 @@ struct ExecOptions {
     std::string host;
     bool use_namespace = false;
     bool rsockets = false;
+    bool real_hostname = false;
     std::vector<std::string> command;
 };
 int cmd_exec(const ExecOptions& options);
@@ -83,6 +84,7 @@ int cmd_env(const ExecOptions& options);
 struct RunOptions {
     FabricFlags flags;
     bool use_namespace = false;
+    bool real_hostname = false;
     std::vector<std::string> command;
 };
 int cmd_run(const RunOptions& options);
@@ -91,6 +93,7 @@ struct MpirunOptions {
     std::optional<std::string> fabric;
     std::optional<std::uint32_t> ranks;  ///< Without: one a host.
     std::string mpi;                     ///< "openmpi", "mpich" or empty: find out.
+    bool real_hostname = false;
     std::vector<std::string> command;
 };
 int cmd_mpirun(const MpirunOptions& options);

@@ -100,6 +100,10 @@ std::string library_dir() {
         .string();
 }
 
+std::string hostname_of(const HostEnvironment& wanted) {
+    return wanted.host.substr(0, wanted.host.find(','));
+}
+
 std::vector<std::pair<std::string, std::string>> host_variables(const HostEnvironment& wanted) {
     const std::string lib_dir = library_dir();
     std::vector<std::pair<std::string, std::string>> variables{
@@ -107,10 +111,16 @@ std::vector<std::pair<std::string, std::string>> host_variables(const HostEnviro
         {"SOFTIB_DIR", wanted.fabric.dir},
         {"SOFTIB_HOST", wanted.host},
         {"SOFTIB_SYSROOT", wanted.preload ? wanted.sysroot : std::string()},
+        {"SOFTIB_HOSTNAME",
+         wanted.preload && !wanted.real_hostname ? hostname_of(wanted) : std::string()},
         {"LD_LIBRARY_PATH", put_first(lib_dir, inherited("LD_LIBRARY_PATH"))},
         {"NCCL_IBVERBS_LIB", lib_dir + "/" + kVerbsName},
         {"PATH", path_put_first(own_bin_dir(), inherited("PATH"))},
     };
+    // Shells take it for the name where it is set.
+    if (!wanted.real_hostname && !inherited("HOSTNAME").empty()) {
+        variables.emplace_back("HOSTNAME", hostname_of(wanted));
+    }
     // NCCL 2.28.9 asks for adapters that a GPU can drive by itself, and crashes where there are
     // none; its proxy (2) needs no such thing.
     if (inherited("NCCL_GIN_TYPE").empty()) {

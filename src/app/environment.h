@@ -17,7 +17,11 @@ struct HostEnvironment {
     std::string sysroot;    ///< The host's /sys and /dev.
     bool preload = true;    ///< False inside a namespace, where the paths are real.
     bool rsockets = false;  ///< Its TCP connections go over the fabric.
+    bool real_hostname = false;  ///< It keeps the machine's name, instead of the host's.
 };
+
+/// What a program on the host (of several: the first) takes for the machine's name.
+std::string hostname_of(const HostEnvironment& wanted);
 
 /// The variables to set and their values, on top of the caller's own environment. Paths of ours
 /// are put first and stand only once, however often softib is nested.

@@ -409,6 +409,9 @@ int Daemon::handle(Connection& connection, Message& message) {
         case Request::kSysfsRead:
             handle_sysfs_read(message);
             return -1;
+        case Request::kFindHost:
+            handle_find_host(message);
+            return -1;
         case Request::kSetRoute:
             handle_set_route(message);
             break;

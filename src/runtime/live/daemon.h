@@ -104,6 +104,7 @@ class Daemon {
     int handle_observe(Message& message);
     void handle_mcast(Connection& connection, Message& message);
     void handle_sysfs_read(Message& message);
+    void handle_find_host(Message& message) const;
     void handle_set_route(Message& message);
     void handle_set_link(Message& message);
     void handle_set_power(Message& message);

@@ -323,6 +323,11 @@ constexpr FileSpec kGlobalFiles[] = {
      [](const Device&, unsigned) -> std::string { return "6\n"; }},
     {"/sys/class/infiniband_mad/abi_version",
      [](const Device&, unsigned) -> std::string { return "5\n"; }},
+    // Shown where programs have the host's name (abi/sysfs).
+    {"/proc/sys/kernel/hostname",
+     [](const Device& d, unsigned) {
+         return fmt::format("{}\n", d.arena->hosts[d.record().host].name);
+     }},
     // Programs take this for the sign that an HCA reaches memory of GPUs. Shown only where the
     // program has a GPU's driver (abi/sysfs).
     {"/sys/module/nvidia_peermem/version",
