@@ -4,6 +4,7 @@
 //
 //   mpi_check             all of it, once; exit status 1 if anything arrived wrong
 //   mpi_check brief       messages around a ring only
+//   mpi_check name        where each rank is, by MPI's word and the system's
 //   mpi_check forever     one all-reduce after another, until somebody ends it
 #include <mpi.h>
 #include <unistd.h>
@@ -302,6 +303,16 @@ int check(bool brief) {
     return all[1] == 0 ? 0 : 1;
 }
 
+int name() {
+    char by_mpi[MPI_MAX_PROCESSOR_NAME]{};
+    char by_system[256]{};
+    int length = 0;
+    MPI_Get_processor_name(by_mpi, &length);
+    gethostname(by_system, sizeof by_system - 1);
+    std::printf("rank %d is on %s, %s\n", rank, by_mpi, by_system);
+    return 0;
+}
+
 int forever() {
     std::printf("rank %d is process %d\n", rank, getpid());
     std::fflush(stdout);
@@ -319,7 +330,9 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const std::string what = argc > 1 ? argv[1] : "";
-    const int status = what == "forever" ? forever() : check(what == "brief");
+    const int status = what == "forever" ? forever()
+                       : what == "name"  ? name()
+                                         : check(what == "brief");
     MPI_Finalize();
     return status;
 }

@@ -87,6 +87,11 @@ void add_fabric_choice(CLI::App& app, std::optional<std::string>& fabric) {
         ->check(check_name);
 }
 
+void add_hostname_choice(CLI::App& app, bool& real_hostname) {
+    app.add_flag("--real-hostname", real_hostname,
+                 "leave it the machine's name, instead of the host's");
+}
+
 void add_fabric_flags(CLI::App& app, FabricFlags& flags) {
     app.add_option("-c,--config", flags.config, "description of the fabric (TOML)")
         ->type_name("FILE")
@@ -192,6 +197,7 @@ Command add_exec(CLI::App& app, Parsed& parsed) {
     sub->add_flag("--rsockets", exec.rsockets, "take its TCP connections over the fabric");
     sub->add_flag("--enforce-memlock", exec.enforce_memlock,
                   "count registered memory against the limit of locked memory");
+    add_hostname_choice(*sub, exec.real_hostname);
     sub->add_option("host", exec.host, "which host, as in softib status")
         ->type_name("HOST")
         ->required();
@@ -210,6 +216,7 @@ Command add_env(CLI::App& app, Parsed& parsed) {
     sub->add_flag("--rsockets", env.rsockets, "as in softib exec");
     sub->add_flag("--enforce-memlock", env.enforce_memlock, "as in softib exec");
     add_json(*sub, env.json);
+    add_hostname_choice(*sub, env.real_hostname);
     sub->add_option("host", env.host, "which host")->type_name("HOST")->required();
     return {sub, [&env] { return cmd_env(env); }};
 }
@@ -220,6 +227,7 @@ Command add_run(CLI::App& app, Parsed& parsed) {
         app.add_subcommand("run", "Run a command on the first host of a private fabric");
     sub->add_flag("--ns", run.use_namespace, "as in softib exec");
     sub->add_flag("--enforce-memlock", run.enforce_memlock, "as in softib exec");
+    add_hostname_choice(*sub, run.real_hostname);
     add_fabric_flags(*sub, run.flags);
     sub->prefix_command();
     return {sub, [&run, &parsed, sub] {
@@ -240,6 +248,7 @@ Command add_mpirun(CLI::App& app, Parsed& parsed) {
     only(sub->add_option("--mpi", mpirun.mpi,
                          "whose mpirun (default: what the program is linked with)"),
          "openmpi|mpich");
+    add_hostname_choice(*sub, mpirun.real_hostname);
     sub->prefix_command();
     return {sub, [&mpirun, &parsed, sub] {
                 mpirun.command = parsed.command.empty() ? sub->remaining() : parsed.command;
@@ -249,6 +258,7 @@ Command add_mpirun(CLI::App& app, Parsed& parsed) {
 
 Command add_mpi_rank(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub = app.add_subcommand("mpi-rank")->group("");  // Not for people.
+    add_hostname_choice(*sub, parsed.mpirun.real_hostname);
     return {sub, [&parsed] {
                 parsed.mpirun.command = parsed.command;
                 return cmd_mpi_rank(parsed.mpirun);

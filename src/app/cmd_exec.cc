@@ -30,6 +30,7 @@ std::expected<HostEnvironment, std::string> prepare(const ExecOptions& options) 
     if (host) {
         host->rsockets = options.rsockets;
         host->enforce_memlock = options.enforce_memlock;
+        host->real_hostname = options.real_hostname;
     }
     return host;
 }

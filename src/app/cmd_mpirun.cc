@@ -147,7 +147,11 @@ int cmd_mpirun(const MpirunOptions& options) {
     if (!chosen) {
         return fail(chosen.error());
     }
-    std::vector<std::string> rank_command{own_bin_dir() + "/softib", "mpi-rank", "--"};
+    std::vector<std::string> rank_command{own_bin_dir() + "/softib", "mpi-rank"};
+    if (options.real_hostname) {
+        rank_command.emplace_back("--real-hostname");
+    }
+    rank_command.emplace_back("--");
     rank_command.insert(rank_command.end(), options.command.begin(), options.command.end());
     const std::uint32_t ranks = options.ranks.value_or(observer->arena().header->hosts);
     const MpiLaunch launch = mpi_launch(chosen->mpi, chosen->launcher, ranks, rank_command);
@@ -170,9 +174,12 @@ int cmd_mpi_rank(const MpirunOptions& options) {
         return fail(observer.error());
     }
     const live::Arena& arena = observer->arena();
-    const auto host =
-        prepare_host(observer->fabric(), arena.hosts[*rank % arena.header->hosts].name);
-    return host ? become_program(*host, options.command) : fail(host.error());
+    auto host = prepare_host(observer->fabric(), arena.hosts[*rank % arena.header->hosts].name);
+    if (!host) {
+        return fail(host.error());
+    }
+    host->real_hostname = options.real_hostname;
+    return become_program(*host, options.command);
 }
 
 }  // namespace softib::app

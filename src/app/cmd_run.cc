@@ -66,6 +66,7 @@ int run_on_host(const FabricRef& fabric, const std::string& host, const RunOptio
         return fail(environment.error());
     }
     environment->enforce_memlock = options.enforce_memlock;
+    environment->real_hostname = options.real_hostname;
     const pid_t child = fork();
     if (child < 0) {
         return fail(fmt::format("cannot fork: {}", std::strerror(errno)));

@@ -82,6 +82,7 @@ struct ExecOptions {
     bool rsockets = false;
     bool enforce_memlock = false;
     bool json = false;  ///< For `env`.
+    bool real_hostname = false;
     std::vector<std::string> command;
 };
 int cmd_exec(const ExecOptions& options);
@@ -91,6 +92,7 @@ struct RunOptions {
     FabricFlags flags;
     bool use_namespace = false;
     bool enforce_memlock = false;
+    bool real_hostname = false;
     std::vector<std::string> command;
 };
 int cmd_run(const RunOptions& options);
@@ -99,6 +101,7 @@ struct MpirunOptions {
     std::optional<std::string> fabric;
     std::optional<std::uint32_t> ranks;  ///< Without: one a host.
     std::string mpi;                     ///< "openmpi", "mpich" or empty: find out.
+    bool real_hostname = false;
     std::vector<std::string> command;
 };
 int cmd_mpirun(const MpirunOptions& options);

@@ -17,7 +17,8 @@ std::expected<HostEnvironment, std::string> prepare_host(const FabricRef& fabric
                                                          const std::string& host);
 
 /// Makes the host's /sys and /dev real for this process and its children: a mount namespace, in a
-/// user namespace where we have no rights of our own. The error says what the system forbids.
+/// user namespace where we have no rights of our own. Its name too: a UTS namespace and /etc/hosts.
+/// The error says what the system forbids.
 std::expected<void, std::string> enter_namespace(const HostEnvironment& host);
 
 /// Becomes the program. Returns only on failure, with the shell's exit status for it (126, 127).

@@ -12,10 +12,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <vector>
 
 #include "app/enter_host.h"
+#include "app/observe.h"
+#include "core/cm/address.h"
+#include "runtime/live/addresses.h"
 
 namespace softib::app {
 
@@ -227,6 +233,48 @@ Done replace(const fs::path& dir, const fs::path& sysroot, const fs::path& stagi
     return done;
 }
 
+/// The machine's /etc/hosts and, before it, the fabric's hosts, in a file without a name.
+Done name_hosts(const HostEnvironment& host) {
+    constexpr char kHostsFile[] = "/etc/hosts";
+    if (access(kHostsFile, R_OK) != 0) {
+        return {};
+    }
+    const auto observer = Observer::open(host.fabric);
+    if (!observer) {
+        return std::unexpected(observer.error());
+    }
+    std::string text = "# Hosts of the fabric; below, those of the machine.\n";
+    const live::Arena& arena = observer->arena();
+    for (std::uint32_t i = 0; i < arena.header->hosts; ++i) {
+        text += fmt::format(
+            "{} {}\n", cm::to_string(live::address_of_hca(arena, arena.hosts[i].hca_first)),
+            arena.hosts[i].name);
+    }
+    std::stringstream theirs;
+    theirs << std::ifstream(kHostsFile).rdbuf();
+    text += theirs.str();
+    std::string path = host.fabric.dir + "/" + kHostsDirName + "/.hosts.XXXXXX";
+    const int fd = mkostemp(path.data(), O_CLOEXEC);
+    if (fd < 0) {
+        return failed(fmt::format("make {}", path));
+    }
+    const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                         fchmod(fd, 0644) == 0;
+    close(fd);
+    Done done = written ? bind(path, kHostsFile) : failed(fmt::format("write {}", path));
+    unlink(path.c_str());
+    return done;
+}
+
+/// The host's name, for all that is asked of the kernel.
+Done take_name(const HostEnvironment& host) {
+    const std::string name = hostname_of(host);
+    if (unshare(CLONE_NEWUTS) != 0 || sethostname(name.data(), name.size()) != 0) {
+        return failed(fmt::format("take the name {} (--real-hostname does without)", name));
+    }
+    return name_hosts(host);
+}
+
 }  // namespace
 
 std::expected<void, std::string> enter_namespace(const HostEnvironment& host) {
@@ -245,7 +293,7 @@ std::expected<void, std::string> enter_namespace(const HostEnvironment& host) {
             return done;
         }
     }
-    return {};
+    return host.real_hostname ? Done{} : take_name(host);
 }
 
 }  // namespace softib::app

@@ -155,17 +155,27 @@ std::expected<std::string, std::string> loadable_library_dir(const std::string& 
     return link;
 }
 
+std::string hostname_of(const HostEnvironment& wanted) {
+    return wanted.host.substr(0, wanted.host.find(','));
+}
+
 std::vector<std::pair<std::string, std::string>> host_variables(const HostEnvironment& wanted) {
     std::vector<std::pair<std::string, std::string>> variables{
         {"SOFTIB_FABRIC", wanted.fabric.name},
         {"SOFTIB_DIR", wanted.fabric.dir},
         {"SOFTIB_HOST", wanted.host},
         {"SOFTIB_SYSROOT", wanted.preload ? wanted.sysroot : std::string()},
+        {"SOFTIB_HOSTNAME",
+         wanted.preload && !wanted.real_hostname ? hostname_of(wanted) : std::string()},
         {"LD_LIBRARY_PATH",
          put_first(wanted.libraries, inherited("LD_LIBRARY_PATH"), kLibraryPathSeparators)},
         {"NCCL_IBVERBS_LIB", wanted.libraries + "/" + kVerbsName},
         {"PATH", search_path(inherited("PATH"))},
     };
+    // Shells take it for the name where it is set.
+    if (!wanted.real_hostname && !inherited("HOSTNAME").empty()) {
+        variables.emplace_back("HOSTNAME", hostname_of(wanted));
+    }
     // NCCL 2.28.9 asks for adapters that a GPU can drive by itself, and crashes where there are
     // none; its proxy (2) needs no such thing.
     if (inherited("NCCL_GIN_TYPE").empty()) {

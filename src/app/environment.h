@@ -20,7 +20,11 @@ struct HostEnvironment {
     bool preload = true;    ///< False inside a namespace, where the paths are real.
     bool rsockets = false;  ///< Its TCP connections go over the fabric.
     bool enforce_memlock = false;  ///< Registered memory counts against RLIMIT_MEMLOCK.
+    bool real_hostname = false;  ///< It keeps the machine's name, instead of the host's.
 };
+
+/// What a program on the host (of several: the first) takes for the machine's name.
+std::string hostname_of(const HostEnvironment& wanted);
 
 /// The variables to set and their values, on top of the caller's own environment. Paths of ours
 /// are put first and stand only once, however often softib is nested.

@@ -90,6 +90,7 @@ def main():
              groups("perftest to multicast groups", "multicast"),
              groups("infiniband-diags", "diags"),
              groups("infiniband-diags, whole outputs as in tests/clients/golden", "golden"),
+             groups("rdma of iproute2", "rdma_tool"),
              groups("Congestion control tools", "congestion"),
              groups("OpenSM and osmtest", "opensm"), groups("Several subnet managers", "managers"),
              groups("ibdmchk on our routes", "ibdmchk"), groups("Partitions and QoS", "partitions"),

@@ -7,6 +7,7 @@ job on one fabric."""
 import json
 import os
 import pathlib
+import platform
 import re
 import signal
 import sys
@@ -61,6 +62,18 @@ def over_the_fabric(fabric, mpi):
     for name, old in before.items():
         for host, value in counters(fabric, name).items():
             expect(value - old[host] > 1 << 20, f"{name} of {host} moved by {value - old[host]} bytes only")
+    return output
+
+
+def names(fabric, mpi):
+    """Every rank has the name of its host, and all the machine's where that is asked for."""
+    output = run(fabric, mpi, "-n", "6", ["name"]).check().output
+    found = sorted(re.findall(r"^rank (\d) is on (\S+), (\S+)$", output, re.MULTILINE))
+    expect(found == [(str(i), HOSTS[i % 4], HOSTS[i % 4]) for i in range(6)], output)
+    output = run(fabric, mpi, "-n", "2", "--real-hostname", ["name"]).check().output
+    machine = platform.node()
+    expect(len(re.findall(rf"is on {re.escape(machine)}, {re.escape(machine)}$", output, re.MULTILINE)) == 2,
+           output)
     return output
 
 
@@ -125,6 +138,7 @@ def main():
     for mpi in found:
         with Fabric(*TREE) as fabric:
             report.case(MPIS[mpi], "all checks, a rank a host, over the fabric", lambda: over_the_fabric(fabric, mpi))
+            report.case(MPIS[mpi], "the names of ranks' hosts", lambda: names(fabric, mpi))
             report.case(MPIS[mpi], "a killed rank ends the job, not the fabric", lambda: killed_rank(fabric, mpi))
             report.case(MPIS[mpi], f"{JOBS} jobs leave nothing behind", lambda: job_after_job(fabric, mpi))
         with Fabric("--hosts", "2", "--hcas", "2") as fabric:

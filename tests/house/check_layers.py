@@ -39,14 +39,14 @@ RESTRICTED = {
     r"^CLI/": ["app"],
     r"^spdlog/": ["app", "runtime/live"],
     r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/sm"],
-    r"^rdma/": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],
+    r"^rdma/(?!rdma_netlink\.h)": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],
     r"^sys/mman\.h$":
         ["runtime/live", "runtime/sim", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "app",
          "app/sm"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$":
         ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload",
          "app", "app/sm"],
-    r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|netinet/.*|arpa/.*)$":
+    r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|rdma/rdma_netlink\.h|netinet/.*|arpa/.*)$":
         ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload",
          "app", "app/sm"],
 }

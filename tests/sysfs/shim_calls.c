@@ -329,6 +329,55 @@ static void test_signals(void) {
     setitimer(ITIMER_REAL, &never, NULL);
 }
 
+/* What a read from the start of a file gives: ours, whoever has the descriptor's number now. */
+static void test_read_again(void) {
+    char first[32] = "", again[32] = "";
+    const int fd = open(LID, O_RDONLY);
+    CHECK(read(fd, first, sizeof first) > 3);
+    CHECK(read(fd, again, sizeof again) == 0);
+    errno = 4711;
+    CHECK(pread(fd, again, sizeof again, 0) > 3 && strcmp(first, again) == 0 && errno == 4711);
+    const ssize_t rest = pread64(fd, again, sizeof again, 2);
+    CHECK(rest > 1 && memcmp(first + 2, again, (size_t)rest) == 0);
+    CHECK(lseek(fd, 0, SEEK_SET) == 0 && read(fd, again, 2) == 2 && memcmp(again, "0x", 2) == 0);
+    CHECK(lseek(fd, 0, SEEK_CUR) == 2);
+    errno = 0;
+    CHECK(write(fd, "x", 1) == -1 && errno == EBADF);
+
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    CHECK(lseek(copy, 0, SEEK_SET) == 0 && reads_lid(copy));
+    int ends[2];
+    CHECK(pipe(ends) == 0 && dup2(ends[0], fd) == fd && write(ends[1], "pipe", 4) == 4);
+    CHECK(read(fd, again, sizeof again) == 4 && memcmp(again, "pipe", 4) == 0);
+    close(ends[0]);
+    close(ends[1]);
+    close(fd);
+
+    FILE* f = fopen(LID, "r");
+    CHECK(f != NULL && fgets(again, sizeof again, f) != NULL && strcmp(first, again) == 0);
+    rewind(f);
+    CHECK(fgets(again, sizeof again, f) != NULL && strcmp(first, again) == 0);
+    CHECK(fseek(f, 0, SEEK_SET) == 0 && fgets(again, sizeof again, f) != NULL);
+    CHECK(fseeko(f, 2, SEEK_SET) == 0 && fgets(again, sizeof again, f) != NULL &&
+          strcmp(first + 2, again) == 0);
+    fclose(f);
+}
+
+static void test_no_network_device(void) {
+    char text[32];
+    int fd = open(DEVICE "/ports/1/gid_attrs/types/0", O_RDONLY);
+    CHECK(read(fd, text, sizeof text) == 11 && memcmp(text, "IB/RoCE v1\n", 11) == 0);
+    close(fd);
+    fd = open(DEVICE "/ports/1/gid_attrs/ndevs/0", O_RDONLY);
+    errno = 0;
+    CHECK(fd >= 0 && read(fd, text, sizeof text) == -1 && errno == EINVAL);
+    close(fd);
+    FILE* f = fopen(DEVICE "/ports/1/gid_attrs/ndevs/7", "r");
+    errno = 0;
+    CHECK(f != NULL && fgets(text, sizeof text, f) == NULL && errno == EINVAL);
+    fclose(f);
+}
+
 static void test_fork(void) {
     const pid_t child = fork();
     if (child == 0) {
@@ -348,6 +397,8 @@ int main(void) {
     test_locked_memory();
     test_threads();
     test_signals();
+    test_read_again();
+    test_no_network_device();
     test_fork();
     if (failures == 0) {
         puts("all calls right");

@@ -86,6 +86,30 @@ register((1 << 20) - 8192)
 """
 
 
+READ_AGAIN = f"""
+import ctypes, os, subprocess
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+path = '{PORT}/state'
+unread, fd, pfd, text = os.open(path, 0), os.open(path, 0), os.open(path, 0), open(path)
+stream = ctypes.c_void_p(libc.fopen(path.encode(), b'r'))
+line = ctypes.create_string_buffer(64)
+def states():
+    os.lseek(fd, 0, 0)
+    text.seek(0)
+    libc.fflush(stream)
+    libc.rewind(stream)
+    libc.fgets(line, 64, stream)
+    return {{os.read(fd, 64), os.pread(pfd, 64, 0), text.read().encode(), line.value}}
+assert states() == {{b'4: ACTIVE\\n'}}, states()
+subprocess.run(['softib', 'link', 'down', 'h0/mlx5_0'], check=True)
+assert states() == {{b'1: DOWN\\n'}}, states()
+assert os.read(unread, 64) == b'1: DOWN\\n'
+subprocess.run(['softib', 'link', 'up', 'h0/mlx5_0'], check=True)
+assert states() == {{b'4: ACTIVE\\n'}}, states()
+"""
+
+
 def expect(actual, expected, result):
     if actual != expected:
         raise Failure(f"expected:\n{expected}\n{result}")
@@ -169,6 +193,10 @@ class Sysfs:
         if states[0] != "4: ACTIVE" or states[1] != "1: DOWN" or states[2] != "4: ACTIVE":
             raise Failure(str(result))
         return result
+
+    def read_again(self):
+        """So it does through a descriptor, a stream and a file object that were open before."""
+        return self.fabric.run("h0", ["/usr/bin/python3", "-c", READ_AGAIN]).check()
 
     def calls(self):
         result = self.fabric.run("h0", [str(self.fabric.build / "tests" / "shim_calls")]).check()
@@ -267,6 +295,7 @@ def main():
             ("locked memory with its limit", lambda: s.locked_memory(True)),
             ("several hosts at once", s.several_hosts),
             ("link state is live", s.down_link),
+            ("a file that stays open is live", s.read_again),
             ("namespace instead of preload", s.namespace),
             ("daemon that does not answer", s.stopped_daemon),
         ):

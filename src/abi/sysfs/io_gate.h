@@ -9,6 +9,7 @@
 // A call pays two plain stores and a load. Whoever closes pays for the order between them, with a
 // barrier on all threads (membarrier).
 
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <cstddef>
@@ -27,11 +28,22 @@ class IoPass {
         add(pieces, count, begin, end);
         enter(begin, end > begin ? end - begin : 0);
     }
-    IoPass(std::uint64_t begin, std::uint64_t end) { enter(begin, end > begin ? end - begin : 0); }
+    explicit IoPass(const msghdr* message)
+        : IoPass(message != nullptr ? message->msg_iov : nullptr,
+                 message != nullptr ? message->msg_iovlen : 0) {}
+    IoPass(const mmsghdr* messages, unsigned count) {
+        std::uint64_t begin = UINT64_MAX;
+        std::uint64_t end = 0;
+        for (unsigned i = 0; messages != nullptr && i < count; ++i) {
+            add(messages[i].msg_hdr.msg_iov, messages[i].msg_hdr.msg_iovlen, begin, end);
+        }
+        enter(begin, end > begin ? end - begin : 0);
+    }
     ~IoPass() { leave(); }
     IoPass(const IoPass&) = delete;
     IoPass& operator=(const IoPass&) = delete;
 
+  private:
     /// Widens [begin, end) to what the pieces name.
     static void add(const iovec* pieces, std::size_t count, std::uint64_t& begin,
                     std::uint64_t& end) {
@@ -43,8 +55,6 @@ class IoPass {
             }
         }
     }
-
-  private:
     void enter(std::uint64_t begin, std::uint64_t length);
     void leave();
 

@@ -3,13 +3,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +17,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "abi/sysfs/ask_daemon.h"
 #include "abi/sysfs/redirect.h"
 #include "runtime/live/protocol.h"
 #include "runtime/live/rpc.h"
@@ -28,47 +26,27 @@ namespace softib::fs {
 
 namespace {
 
-constexpr long kAnswerTimeoutUs = 200'000;
-/// After a daemon did not answer in time, this long nobody waits for it again.
-constexpr std::int64_t kPauseMs = 2'000;
+/// A descriptor with live content is a file in memory whose name says which path it stands for.
+/// The name is the truth: descriptors are copied, closed and used again without our notice.
+constexpr char kNamePrefix[] = "softib:";
+constexpr std::string_view kLinkPrefix = "/memfd:softib:";
+constexpr std::string_view kLinkSuffix = " (deleted)";
+constexpr std::size_t kMemfdNameMax = 249;  ///< The kernel's limit.
 
-constinit std::atomic<std::int64_t> paused_until_ms{0};
+/// A bit for each descriptor that was opened on a live file, so that nobody else pays for a look
+/// at its name. Those above are not read again.
+constexpr int kDescriptorsMax = 4096;
+constinit std::atomic<std::uint64_t> live_bits[kDescriptorsMax / 64]{};
 
-std::int64_t now_ms() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+std::uint64_t bit_of(int fd) {
+    return std::uint64_t{1} << (fd % 64);
 }
 
-/// A socket to the daemon that never waits longer than the timeout, not even to connect.
-int connect_in_time(std::string_view fabric_dir) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const int n = std::snprintf(address.sun_path, sizeof address.sun_path, "%s/%s",
-                                fabric_dir.data(), live::kSocketName);
-    if (n < 0 || static_cast<std::size_t>(n) >= sizeof address.sun_path) {
-        return live::rpc_connect(fabric_dir.data());
-    }
-    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return -1;
-    }
-    const timeval timeout{.tv_sec = 0, .tv_usec = kAnswerTimeoutUs};
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-    if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        const int saved_errno = errno;
-        close(fd);
-        errno = saved_errno;
-        return -1;
-    }
-    return fd;
-}
-
-/// Asks for the content of `path`; the answer is in message.text.
+/// Asks for the content of `path`; the answer is in message.text. False with a status in the
+/// message: the file cannot be read, as the daemon says.
 bool ask(std::string_view path, live::Message& message) {
     const Settings& s = settings();
-    if (s.fabric_dir.empty() || s.host.size() + 1 + path.size() > live::kTextMax ||
-        now_ms() < paused_until_ms.load(std::memory_order_relaxed)) {
+    if (s.host.size() + 1 + path.size() > live::kTextMax) {
         return false;
     }
     message.request = live::Request::kSysfsRead;
@@ -76,27 +54,18 @@ bool ask(std::string_view path, live::Message& message) {
     std::memcpy(message.text, s.host.data(), s.host.size());
     message.text[s.host.size()] = '\0';
     std::memcpy(message.text + s.host.size() + 1, path.data(), path.size());
-    errno = 0;
-    bool answered = false;
-    const int fd = connect_in_time(s.fabric_dir);
-    if (fd >= 0) {
-        const timeval timeout{.tv_sec = 0, .tv_usec = kAnswerTimeoutUs};
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-        answered = live::rpc_call(fd, message, nullptr);
-        const int saved_errno = errno;
-        close(fd);
-        errno = saved_errno;
-    }
-    if (!answered && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-        paused_until_ms.store(now_ms() + kPauseMs, std::memory_order_relaxed);
-    }
-    return answered && message.status == 0 && message.text_bytes <= live::kTextMax;
+    return ask_daemon(message) && message.status == 0 && message.text_bytes <= live::kTextMax;
 }
 
 /// A descriptor to read the text from, or -1. It is opened anew so that nobody can write to it.
-int descriptor_with(std::string_view text) {
-    const int writable = memfd_create("softib-sysfs", MFD_CLOEXEC);
+int descriptor_with(std::string_view path, std::string_view text) {
+    char name[kMemfdNameMax + 1];
+    const int n = std::snprintf(name, sizeof name, "%s%.*s", kNamePrefix,
+                                static_cast<int>(path.size()), path.data());
+    if (n < 0 || static_cast<std::size_t>(n) >= sizeof name) {
+        return -1;
+    }
+    const int writable = memfd_create(name, MFD_CLOEXEC);
     if (writable < 0) {
         return -1;
     }
@@ -113,16 +82,66 @@ int descriptor_with(std::string_view text) {
 /// Apart from make_live, so that only files of the tree pay for the message's stack.
 __attribute__((noinline)) void replace_content(int fd, std::string_view path) {
     live::Message message;
-    if (!ask(path, message)) {
+    const bool answered = ask(path, message);
+    if (!answered && message.status != EINVAL) {
         return;
     }
-    const int source = descriptor_with({message.text, message.text_bytes});
+    // An attribute whose read fails with EINVAL, as a GID entry without a network device: so does
+    // that of a descriptor of epoll.
+    const int source = answered ? descriptor_with(path, {message.text, message.text_bytes})
+                                : epoll_create1(EPOLL_CLOEXEC);
     if (source < 0) {
         return;
     }
     const int fd_flags = fcntl(fd, F_GETFD);
     dup3(source, fd, fd_flags >= 0 && (fd_flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
     close(source);
+    if (answered && fd < kDescriptorsMax) {
+        live_bits[fd / 64].fetch_or(bit_of(fd), std::memory_order_relaxed);
+    }
+}
+
+/// Writes the content as of now into the file behind the descriptor.
+__attribute__((noinline)) void rewrite_content(int fd, std::string_view path) {
+    live::Message message;
+    if (!ask(path, message)) {
+        return;
+    }
+    char link[32];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const long writable = syscall(SYS_openat, AT_FDCWD, link, O_WRONLY | O_CLOEXEC, 0);
+    if (writable < 0) {
+        return;
+    }
+    const int to = static_cast<int>(writable);
+    if (pwrite(to, message.text, message.text_bytes, 0) == ssize_t{message.text_bytes}) {
+        // Nothing to be done where it fails: the end of the old content stays.
+        [[maybe_unused]] const int cut = ftruncate(to, message.text_bytes);
+    }
+    close(to);
+}
+
+/// A thread cancelled in the middle would leave descriptors behind.
+template <typename Action>
+void without_cancellation(Action action) {
+    int cancel_state = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    action();
+    pthread_setcancelstate(cancel_state, nullptr);
+}
+
+__attribute__((noinline)) void refresh_if_live(int fd) {
+    const int saved_errno = errno;
+    PathBuffer buffer;
+    std::string_view name = path_of_fd(fd, buffer);
+    if (name.starts_with(kLinkPrefix) && name.ends_with(kLinkSuffix)) {
+        name.remove_prefix(kLinkPrefix.size());
+        name.remove_suffix(kLinkSuffix.size());
+        without_cancellation([fd, name] { rewrite_content(fd, name); });
+    } else {
+        live_bits[fd / 64].fetch_and(~bit_of(fd), std::memory_order_relaxed);
+    }
+    errno = saved_errno;
 }
 
 }  // namespace
@@ -139,14 +158,30 @@ void make_live(int fd) {
         S_ISREG(st.st_mode)) {
         const int flags = fcntl(fd, F_GETFL);
         if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && (flags & O_PATH) == 0) {
-            // A thread cancelled in the middle would leave descriptors behind.
-            int cancel_state = PTHREAD_CANCEL_ENABLE;
-            pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-            replace_content(fd, visible(path));
-            pthread_setcancelstate(cancel_state, nullptr);
+            without_cancellation([fd, path] { replace_content(fd, visible(path)); });
         }
     }
     errno = saved_errno;
+}
+
+void refresh(int fd) {
+    if (fd >= 0 && fd < kDescriptorsMax &&
+        (live_bits[fd / 64].load(std::memory_order_relaxed) & bit_of(fd)) != 0) {
+        refresh_if_live(fd);
+    }
+}
+
+void refresh_at_start(int fd) {
+    if (fd < 0 || fd >= kDescriptorsMax ||
+        (live_bits[fd / 64].load(std::memory_order_relaxed) & bit_of(fd)) == 0) {
+        return;
+    }
+    const int saved_errno = errno;
+    const off_t offset = syscall(SYS_lseek, fd, 0, SEEK_CUR);
+    errno = saved_errno;
+    if (offset == 0) {
+        refresh_if_live(fd);
+    }
 }
 
 int open_manager_node(const char* path) {

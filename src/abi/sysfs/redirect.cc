@@ -19,15 +19,18 @@ namespace {
 struct Prefix {
     std::string_view text;
     bool whole;             ///< Ends at a component; else anything may follow.
-    bool gpu_only = false;  ///< Ours only where the program has a GPU's driver.
+    enum When : unsigned char { kAlways, kWithGpu, kWithName } when = kAlways;
 };
+
+constexpr std::string_view kHostnameFile = "/proc/sys/kernel/hostname";
 
 constexpr Prefix kPrefixes[] = {
     {"/sys/class/infiniband", true},          {"/sys/class/infiniband_verbs", true},
     {"/sys/class/infiniband_mad", true},      {"/sys/class/misc/rdma_cm", true},
     {"/sys/devices/pcif1b0", false},          {"/sys/bus/pci/devices/f1b0:", false},
     {"/sys/bus/pci/drivers/mlx5_core", true}, {"/dev/infiniband", true},
-    {"/sys/module/nvidia_peermem", true, true},
+    {"/sys/module/nvidia_peermem", true, Prefix::kWithGpu},
+    {kHostnameFile, true, Prefix::kWithName},
 };
 
 constexpr std::string_view kDeviceDirectory = "/dev/infiniband/";
@@ -41,6 +44,7 @@ constinit std::atomic<Phase> phase{Phase::kNew};
 constinit PathBuffer root_text{};
 constinit PathBuffer dir_text{};
 constinit PathBuffer host_text{};
+constinit PathBuffer hostname_text{};
 constinit Settings ready_settings{};
 constinit const Settings kDisabled{};
 
@@ -84,7 +88,8 @@ void read_settings() {
     ready_settings = {.enabled = !root.empty(),
                       .root = root,
                       .fabric_dir = copy_variable("SOFTIB_DIR", dir_text),
-                      .host = copy_variable("SOFTIB_HOST", host_text)};
+                      .host = copy_variable("SOFTIB_HOST", host_text),
+                      .hostname = copy_variable("SOFTIB_HOSTNAME", hostname_text)};
 }
 
 __attribute__((constructor)) void read_settings_at_load() {
@@ -103,11 +108,17 @@ bool has_gpu_driver() {
     return driver != nullptr;
 }
 
+/// Some paths are ours only where the program has a GPU's driver, or a host's name.
+bool applies(Prefix::When when) {
+    return when == Prefix::kAlways || (when == Prefix::kWithGpu && has_gpu_driver()) ||
+           (when == Prefix::kWithName && !settings().hostname.empty());
+}
+
 bool matches(std::string_view path) {
     for (const Prefix& prefix : kPrefixes) {
         if (path.starts_with(prefix.text) && (!prefix.whole || path.size() == prefix.text.size() ||
                                               path[prefix.text.size()] == '/')) {
-            return !prefix.gpu_only || has_gpu_driver();
+            return applies(prefix.when);
         }
     }
     return false;
@@ -213,7 +224,8 @@ const char* redirect_at(int dirfd, const char* path, PathBuffer& buffer) {
     }
     if (path[0] == '/') {
         const char* start = path + std::strspn(path, "/");
-        if (std::strncmp(start, "sys/", 4) != 0 && std::strncmp(start, "dev/", 4) != 0) {
+        if (std::strncmp(start, "sys/", 4) != 0 && std::strncmp(start, "dev/", 4) != 0 &&
+            std::strncmp(start, "proc/sys/", 9) != 0) {
             return path;
         }
         return redirect_joined({}, path, buffer);

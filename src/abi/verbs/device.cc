@@ -26,6 +26,7 @@ void fill_device(Device& device, live::Process& process, std::size_t index) {
     std::memset(&device, 0, sizeof device);
     device.process = &process;
     device.hca = entry.hca;
+    device.index = static_cast<std::uint32_t>(index);
     device.base.node_type = IBV_NODE_CA;
     device.base.transport_type = IBV_TRANSPORT_IB;
     std::snprintf(device.base.name, sizeof device.base.name, "%s", entry.name);
@@ -192,8 +193,10 @@ void softib_ibv_free_device_list(ibv_device** list) noexcept { std::free(list); 
 
 const char* softib_ibv_get_device_name(ibv_device* device) noexcept { return device->name; }
 
-/// There is no kernel index: programs that ask netlink about it take -1 for "unknown".
-int softib_ibv_get_device_index(ibv_device*) noexcept { return -1; }
+/// Programs ask netlink about it. Where no preload answers them there, nobody knows the index: -1.
+int softib_ibv_get_device_index(ibv_device* device) noexcept {
+    return std::getenv("SOFTIB_SYSROOT") != nullptr ? static_cast<int>(of(device).index) : -1;
+}
 
 __be64 softib_ibv_get_device_guid(ibv_device* device) noexcept {
     const Device& d = of(device);

@@ -49,6 +49,7 @@ struct Device {
     };
     live::Process* process;
     std::uint32_t hca;
+    std::uint32_t index;  ///< In the host's list, by which netlink and sysfs know it too.
 };
 
 struct Context {

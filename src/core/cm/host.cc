@@ -351,6 +351,49 @@ std::vector<Host::Listener> Host::listeners() const {
     return out;
 }
 
+Host::Endpoint::State Host::state_of(const Id& id) {
+    switch (id.state) {
+        case State::kIdle:
+            return Endpoint::kIdle;
+        case State::kBound:
+            return Endpoint::kAddrBound;
+        case State::kAddrResolved:
+            return Endpoint::kAddrResolved;
+        case State::kResolvingRoute:
+            return Endpoint::kRouteQuery;
+        case State::kRouteResolved:
+            return Endpoint::kRouteResolved;
+        case State::kConnecting:
+        case State::kConnected:
+        case State::kRequested:
+            return Endpoint::kConnect;
+        case State::kOver:
+            return Endpoint::kDisconnect;
+        case State::kListening:
+            return Endpoint::kListen;
+    }
+    return Endpoint::kIdle;
+}
+
+std::vector<Host::Endpoint> Host::endpoints() const {
+    std::vector<Endpoint> out;
+    for (const auto& [handle, id] : ids_) {
+        Endpoint& each = out.emplace_back(Endpoint{.handle = handle,
+                                                   .state = state_of(id),
+                                                   .space = id.space,
+                                                   .type = id.type,
+                                                   .source = id.source,
+                                                   .destination = id.destination});
+        if (id.has_port) {
+            each.port = id.route.port;
+        }
+        if (const Connection* const connection = connections_.find(id.connection)) {
+            each.qpn = connection->local_qpn;
+        }
+    }
+    return out;
+}
+
 std::optional<Event> Host::poll_event() {
     if (events_.empty()) {
         return std::nullopt;

@@ -56,6 +56,29 @@ class Host {
         Address address{};
     };
     std::vector<Listener> listeners() const;
+    /// An endpoint as it is seen from outside.
+    struct Endpoint {
+        /// The numbers by which Linux tells of an rdma_cm_id's state.
+        enum State : std::uint8_t {
+            kIdle = 0,
+            kAddrResolved = 2,
+            kRouteQuery = 3,
+            kRouteResolved = 4,
+            kConnect = 5,
+            kDisconnect = 6,
+            kAddrBound = 7,
+            kListen = 8,
+        };
+        IdHandle handle = 0;
+        State state = kIdle;
+        PortSpace space{};
+        QpType type{};
+        std::optional<std::uint32_t> port{};  ///< None: bound to no device.
+        Qpn qpn{};                            ///< 0: not known.
+        Address source{};
+        Address destination{};
+    };
+    std::vector<Endpoint> endpoints() const;
     const Connections& connections() const { return connections_; }
 
   private:
@@ -111,6 +134,7 @@ class Host {
     };
 
     // host.cc: endpoints.
+    static Endpoint::State state_of(const Id& id);
     Id* get(IdHandle handle);
     Id* add(PortSpace space, QpType type);
     IdInfo info_of(const Id& id) const;

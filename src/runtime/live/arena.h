@@ -561,7 +561,11 @@ struct alignas(64) QpShared {
     std::uint64_t settled[4];
     std::atomic<std::uint64_t> flows_off;  ///< UD: its FlowTable; 0: none.
     alignas(64) Flow first_flow;           ///< UD: most have one destination, and need no table.
-    SendRing sq;                           ///< Packet path only.
+    SendRing sq;                           ///< Packet path only, but for its completion queue.
+    // As the program set them, for who looks on (rdma_netlink.h).
+    std::uint32_t sq_psn;
+    std::uint32_t rq_psn;
+    std::uint8_t path_mig_state;
 };
 static_assert(sizeof(QpShared) <= 576);
 

@@ -306,6 +306,23 @@ std::string CmClients::describe() const {
     return text;
 }
 
+std::vector<CmClients::Shown> CmClients::endpoints() const {
+    std::vector<Shown> out;
+    for (const auto& [host, of] : managers_) {
+        for (const cm::Host::Endpoint& each : of->host.endpoints()) {
+            // One that a request made and no program has heard of yet is nobody's.
+            const auto found = endpoints_.find({host, each.handle});
+            if (found != endpoints_.end()) {
+                out.push_back({.fd = found->second.program,
+                               .host = host,
+                               .hca = each.port ? of->surroundings.hca_of(*each.port) : UINT32_MAX,
+                               .endpoint = each});
+            }
+        }
+    }
+    return out;
+}
+
 std::optional<CmClients::Outgoing> CmClients::poll() {
     if (ready_.empty()) {
         return std::nullopt;

@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/cm/host.h"
 #include "runtime/live/arena.h"
@@ -47,6 +48,15 @@ class CmClients {
 
     /// Lines: "address HOST DEVICE IP" for those that the user gave, "listener HOST SPACE IP PORT".
     std::string describe() const;
+
+    /// An endpoint of a program.
+    struct Shown {
+        int fd = -1;  ///< Its program's connection.
+        std::uint32_t host = 0;
+        std::uint32_t hca = UINT32_MAX;  ///< UINT32_MAX: bound to none.
+        cm::Host::Endpoint endpoint{};
+    };
+    std::vector<Shown> endpoints() const;
 
     struct Outgoing {
         int fd;

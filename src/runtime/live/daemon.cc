@@ -129,6 +129,13 @@ bool Daemon::watch(int fd, std::uint64_t tag) {
     return epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+void Daemon::watch_for(const Connection& connection, std::uint32_t events) {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = tag_of(kTagConnection, connection.fd);
+    epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, connection.fd, &event);
+}
+
 std::expected<void, std::string> Daemon::start() {
     const auto failed = [this](const char* what) {
         return std::unexpected(
@@ -240,6 +247,10 @@ void Daemon::accept_one(int fd) {
 }
 
 void Daemon::serve(Connection& connection) {
+    if (connection.netlink != nullptr) {
+        serve_netlink(connection);
+        return;
+    }
     Message message;
     int passed = -1;
     if (!rpc_receive(connection.fd, message, &passed)) {
@@ -398,6 +409,9 @@ int Daemon::handle(Connection& connection, Message& message) {
         case Request::kSysfsRead:
             handle_sysfs_read(message);
             return -1;
+        case Request::kFindHost:
+            handle_find_host(message);
+            return -1;
         case Request::kSetRoute:
             handle_set_route(message);
             break;
@@ -435,6 +449,9 @@ int Daemon::handle(Connection& connection, Message& message) {
             return -1;
         case Request::kCmDescribe:
             return handle_cm_describe(message);
+        case Request::kNetlinkOpen:
+            handle_netlink_open(connection, message);
+            break;
         case Request::kShutdown:
             log_info("pid {} asked for the end of the fabric", connection.pid);
             message.status = 0;

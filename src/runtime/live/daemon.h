@@ -61,6 +61,12 @@ class Daemon {
     static std::string proc_dir(const std::string& dir, Owner owner, std::uint64_t instance);
 
   private:
+    struct NetlinkSocket {
+        std::string hosts;
+        std::uint32_t port_id = 0;
+        std::deque<std::string> unsent{};  ///< Until the program has read what is before them.
+    };
+
     struct Connection {
         int fd = -1;
         int pid_fd = -1;  ///< -1: not attached, or the kernel cannot tell us.
@@ -71,6 +77,7 @@ class Daemon {
         std::uint32_t mad_hca = UINT32_MAX;  ///< Whose MADs it sends; none before kMadOpen.
         std::uint32_t manager_hca = UINT32_MAX;  ///< On which it says that it is a manager.
         bool uses_cm = false;  ///< For commands to a connection manager, or its events.
+        std::unique_ptr<NetlinkSocket> netlink{};  ///< It is a netlink socket of a program.
     };
 
     struct Ended {
@@ -79,6 +86,8 @@ class Daemon {
     };
 
     bool watch(int fd, std::uint64_t tag);
+    /// Changes what is waited for on a connection.
+    void watch_for(const Connection& connection, std::uint32_t events);
     void accept_all();
     void accept_one(int fd);
     void serve(Connection& connection);
@@ -95,6 +104,7 @@ class Daemon {
     int handle_observe(Message& message);
     void handle_mcast(Connection& connection, Message& message);
     void handle_sysfs_read(Message& message);
+    void handle_find_host(Message& message) const;
     void handle_set_route(Message& message);
     void handle_set_link(Message& message);
     void handle_set_power(Message& message);
@@ -118,6 +128,11 @@ class Daemon {
     void handle_cm(const Connection& connection, Message& message);
     int handle_cm_describe(Message& message) const;
     void hand_out_cm_events();
+    void handle_netlink_open(Connection& connection, Message& message);
+    /// Takes requests from a netlink socket, and sends answers while the program reads them.
+    void serve_netlink(Connection& connection);
+    std::vector<std::string> answer_netlink(const Connection& connection,
+                                            std::string_view datagram);
     int wait_ms() const;
     std::expected<void, std::string> open_trunks();
     /// Lets trunks come and go, and takes MADs from them and to them.

@@ -13,6 +13,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/cm/address.h"
+#include "runtime/live/addresses.h"
 #include "runtime/live/clock.h"
 #include "runtime/live/daemon.h"
 #include "runtime/live/log.h"
@@ -225,6 +227,20 @@ void Daemon::handle_sysfs_read(Message& message) {
     message.status = 0;
     message.text_bytes = static_cast<std::uint32_t>(contents->size());
     std::memcpy(message.text, contents->data(), contents->size());
+}
+
+/// The generated address: whatever others the user gave, this one is always the machine's own.
+void Daemon::handle_find_host(Message& message) const {
+    const std::uint32_t host = find_host(arena_, text_of(message));
+    message.text_bytes = 0;
+    if (host == UINT32_MAX || arena_.hosts[host].hca_count == 0) {
+        message.status = ENOENT;
+        return;
+    }
+    const std::string address = cm::to_string(address_of_hca(arena_, arena_.hosts[host].hca_first));
+    message.status = 0;
+    message.text_bytes = static_cast<std::uint32_t>(address.size());
+    std::memcpy(message.text, address.data(), address.size());
 }
 
 void Daemon::handle_set_route(Message& message) {

@@ -40,6 +40,8 @@ enum class Request : std::uint32_t {
     kCmNext = 23,     ///< From a channel: its event was taken. No reply.
     kCmDescribe = 24,  ///< Reply: a file with the lines of CmClients::describe.
     kSetFaults = 25,  ///< text: WantedFaults, node name; port. Packet path only.
+    kNetlinkOpen = 26,  ///< text: host names; value: the socket's address. Then it is netlink's.
+    kFindHost = 27,   ///< text: a host's name. Reply: text: the IP address of its first port.
 };
 
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };

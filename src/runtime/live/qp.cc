@@ -104,6 +104,10 @@ Qp* Qp::create(Process& process, const QpInit& init) {
     qp->index_ = index;
     start_counting(process.arena, index);
     shared.sq.ring_off = 0;
+    shared.sq.cq = init.send_cq != nullptr ? init.send_cq->index() : 0;
+    shared.sq_psn = 0;
+    shared.rq_psn = 0;
+    shared.path_mig_state = 0;
     if (is_packet_path(process.arena) && !qp->create_packet()) {
         const int error = errno;
         delete qp;

@@ -22,6 +22,10 @@ void Qp::apply(const QpAttr& attr, std::uint32_t mask) {
     shared_->qkey = attr_.qkey;
     shared_->min_rnr_timer = attr_.min_rnr_timer;
     shared_->path_mtu_code = attr_.path_mtu;
+    shared_->dest_qpn.store(attr_.dest_qpn, std::memory_order_relaxed);
+    shared_->sq_psn = attr_.sq_psn;
+    shared_->rq_psn = attr_.rq_psn;
+    shared_->path_mig_state = attr_.path_mig_state;
     path_generation_ = 0;
     resend_ns_ = 0;
     refused_sends_ = 0;
@@ -82,7 +86,6 @@ int Qp::enter_state(QpState to, std::uint32_t mask) {
             peer_ = &process_->arena.qps[qp_index(attr_.dest_qpn)];
             peer_qpn_ = attr_.dest_qpn;
             peer_rx_ = kRxReady;  // check_peer_slow() works the rest out.
-            shared_->dest_qpn.store(attr_.dest_qpn);
             shared_->dest_lid.store(attr_.av.dlid.value);
         }
         shared_->state.store(to, std::memory_order_release);

@@ -296,7 +296,11 @@ std::expected<std::string, int> sysfs_read(const Arena& arena, std::string_view 
     const std::string_view wanted = through_device_links(located);
     for (const Entry& entry : sysfs::device_entries(*device)) {
         if (entry.kind == Kind::kFile && entry.path == wanted) {
-            return entry.make(*device, entry.arg);
+            std::string content = entry.make(*device, entry.arg);
+            if (content == sysfs::kNotReadable) {
+                return std::unexpected(EINVAL);
+            }
+            return content;
         }
     }
     return std::unexpected(ENOENT);

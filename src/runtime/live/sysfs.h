@@ -18,7 +18,7 @@
 namespace softib::live {
 
 /// Content of one regular file as of now, by its path on the host ("/sys/class/infiniband/…" or
-/// the "/sys/devices/…" it leads to), or ENOENT.
+/// the "/sys/devices/…" it leads to), or ENOENT; EINVAL for an attribute of a GID that has none.
 std::expected<std::string, int> sysfs_read(const Arena& arena, std::string_view host,
                                            std::string_view path);
 

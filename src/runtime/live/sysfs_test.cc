@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -50,8 +51,27 @@ TEST(SysfsRead, SaysWhatLinuxSays) {
     EXPECT_EQ(h1("ports/1/gids/7"), "0000:0000:0000:0000:0000:0000:0000:0000\n");
     EXPECT_EQ(h1("ports/1/pkeys/0"), "0xffff\n");
     EXPECT_EQ(h1("ports/1/pkeys/31"), "0x0000\n");
+    EXPECT_EQ(h1("ports/1/gid_attrs/types/0"), "IB/RoCE v1\n");
     EXPECT_EQ(h1("device/vendor"), "0xf1b0\n");
     EXPECT_EQ(h1("device/infiniband/mlx5_0/ports/1/link_layer"), "InfiniBand\n");
+}
+
+TEST(SysfsRead, AttributesOfGidsThatHaveNoneAreEINVAL) {
+    const TestArena fabric;
+    const std::string refused = "errno " + std::to_string(EINVAL);
+    const std::string attributes = "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/";
+    EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "types/1"), refused);
+    EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "ndevs/0"), refused);
+    EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "ndevs/7"), refused);
+    EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "ndevs/8"),
+              "errno " + std::to_string(ENOENT));
+    fabric.arena.header->link_layer = LinkLayer::kEthernet;
+    HcaRecord& hca = fabric.arena.hcas[fabric.arena.hosts[1].hca_first];
+    hca.ip_gid.bytes[15] = 1;
+    std::strcpy(hca.net_name, "eth7");
+    EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "types/0"), "RoCE v2\n");
+    EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "ndevs/0"), "eth7\n");
+    EXPECT_EQ(read_or_errno(fabric.arena, "h1", attributes + "ndevs/1"), refused);
 }
 
 TEST(SysfsRead, ContentIsLive) {
@@ -98,7 +118,10 @@ TEST(SysfsMaterialize, EveryFileOnDiskIsReadableLive) {
         if (item.is_regular_file() && !item.is_symlink()) {
             ++files;
             const std::string path = item.path().string().substr(dir.path.size());
-            EXPECT_EQ(read_or_errno(fabric.arena, "h0", path), slurp(item.path())) << path;
+            const std::string content = slurp(item.path());
+            EXPECT_EQ(read_or_errno(fabric.arena, "h0", path),
+                      content.empty() ? "errno " + std::to_string(EINVAL) : content)
+                << path;
         }
         EXPECT_TRUE(fs::exists(item.path())) << "dangling: " << item.path();
     }

@@ -162,6 +162,19 @@ std::string port_gid(const Device& d, unsigned index) {
     return to_string(gid_at(d.record(), index)) + "\n";
 }
 
+/// InfiniBand ports have no network device beside them: IPoIB is none of a GID's.
+std::string gid_net_device(const Device& d, unsigned index) {
+    const bool has_one = d.is_ethernet() && gid_at(d.record(), index) != Gid{};
+    return has_one ? fmt::format("{}\n", d.record().net_name) : kNotReadable;
+}
+
+std::string gid_type(const Device& d, unsigned index) {
+    if (gid_at(d.record(), index) == Gid{}) {
+        return kNotReadable;
+    }
+    return d.is_ethernet() ? "RoCE v2\n" : "IB/RoCE v1\n";
+}
+
 std::string port_pkey(const Device& d, unsigned index) {
     return fmt::format("0x{:04x}\n", d.record().pkeys[index].load(std::memory_order_relaxed));
 }
@@ -289,7 +302,7 @@ void add_node_class(std::vector<Entry>& out, const Device& d, std::string_view c
     }
 }
 
-void add_port(std::vector<Entry>& out, const Device& d, const std::string& ports_dir) {
+void add_port(std::vector<Entry>& out, const std::string& ports_dir) {
     const std::string port = ports_dir + "/1";
     out.push_back({.kind = Kind::kDirectory, .path = ports_dir});
     out.push_back({.kind = Kind::kDirectory, .path = port});
@@ -297,11 +310,8 @@ void add_port(std::vector<Entry>& out, const Device& d, const std::string& ports
     add_numbered(out, port + "/gids", kGidsPerPort, port_gid);
     add_numbered(out, port + "/pkeys", kPKeysPerPort, port_pkey);
     out.push_back({.kind = Kind::kDirectory, .path = port + "/gid_attrs"});
-    add_numbered(out, port + "/gid_attrs/ndevs", d.is_ethernet() ? 1 : 0,
-                 [](const Device& of, unsigned) { return fmt::format("{}\n", of.record().net_name); });
-    add_numbered(out, port + "/gid_attrs/types", 1, [](const Device& of, unsigned) -> std::string {
-        return of.is_ethernet() ? "RoCE v2\n" : "IB/RoCE v1\n";
-    });
+    add_numbered(out, port + "/gid_attrs/ndevs", kGidsPerPort, gid_net_device);
+    add_numbered(out, port + "/gid_attrs/types", kGidsPerPort, gid_type);
     out.push_back({.kind = Kind::kDirectory, .path = port + "/counters"});
     add_files(out, port + "/counters/", kCounterFiles);
     out.push_back({.kind = Kind::kDirectory, .path = port + "/hw_counters"});
@@ -313,6 +323,11 @@ constexpr FileSpec kGlobalFiles[] = {
      [](const Device&, unsigned) -> std::string { return "6\n"; }},
     {"/sys/class/infiniband_mad/abi_version",
      [](const Device&, unsigned) -> std::string { return "5\n"; }},
+    // Shown where programs have the host's name (abi/sysfs).
+    {"/proc/sys/kernel/hostname",
+     [](const Device& d, unsigned) {
+         return fmt::format("{}\n", d.arena->hosts[d.record().host].name);
+     }},
     // Programs take this for the sign that an HCA reaches memory of GPUs. Shown only where the
     // program has a GPU's driver (abi/sysfs).
     {"/sys/module/nvidia_peermem/version",
@@ -360,7 +375,7 @@ std::vector<Entry> device_entries(const Device& d) {
     out.push_back({.kind = Kind::kLink,
                    .path = dir + "/subsystem",
                    .target = "../../../../../class/infiniband"});
-    add_port(out, d, dir + "/ports");
+    add_port(out, dir + "/ports");
     add_node_class(out, d, "infiniband_verbs", "uverbs");
     add_node_class(out, d, "infiniband_mad", "umad");
     add_node_class(out, d, "infiniband_mad", "issm");

@@ -2,7 +2,8 @@
 #pragma once
 
 // The tree of sysfs.h as data: which directories, links and files a device has, and how a file's
-// content is made. Only sysfs.cc, which reads and writes it, includes this.
+// content is made. For sysfs.cc, which reads and writes it, and for rdma_netlink.cc, which says the
+// same in another way.
 
 #include <cstdint>
 #include <span>
@@ -29,6 +30,9 @@ struct Device {
     bool is_ethernet() const { return arena->header->link_layer == LinkLayer::kEthernet; }
     bool looks_like_mlx5() const { return name.starts_with("mlx5_"); }
 };
+
+/// Content of a file that Linux shows but does not let anybody read (EINVAL).
+inline constexpr char kNotReadable[] = "";
 
 /// Makes a file's content. `arg` is the number in the file's name where it has one.
 using Maker = std::string (*)(const Device& device, unsigned arg);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Questions to the fabric's daemon that a program asks without knowing it: none of them may cost it
+// more than a moment, whatever became of the daemon.
+
+#include "runtime/live/protocol.h"
+
+namespace softib::fs {
+
+/// A connection to the daemon on which nothing waits longer than the timeout, not even connecting
+/// to it; -1 and errno.
+int connect_in_time();
+
+/// Sends one message over a connection of its own, and replaces it by the reply. False: there was
+/// none. After a daemon did not answer in time, for a while nobody asks it again.
+bool ask_daemon(live::Message& message);
+
+}  // namespace softib::fs
