@@ -22,18 +22,11 @@
 #include "runtime/live/log.h"
 #include "runtime/live/reclaim.h"
 #include "runtime/live/rpc.h"
+#include "runtime/live/shm_lock.h"
 
 namespace softib::live {
 
 namespace {
-
-// What an epoll event is about: a kind above, a descriptor below.
-constexpr std::uint64_t kTagListen = std::uint64_t{1} << 32;
-constexpr std::uint64_t kTagEnd = std::uint64_t{2} << 32;
-constexpr std::uint64_t kTagConnection = std::uint64_t{3} << 32;
-constexpr std::uint64_t kTagProcess = std::uint64_t{4} << 32;
-constexpr std::uint64_t kTagTrunk = std::uint64_t{5} << 32;  // run_trunks() looks at all.
-constexpr std::uint64_t kTagKindMask = ~std::uint64_t{0xFFFFFFFF};
 
 std::uint64_t tag_of(std::uint64_t kind, int fd) {
     return kind | static_cast<std::uint32_t>(fd);
@@ -190,12 +183,18 @@ void Daemon::run() {
                 case kTagProcess:
                     drop_if_process_ended(fd);
                     break;
+                case kTagHelpers:
+                    helpers_.run(monotonic_ns());
+                    break;
                 default:
                     break;
             }
         }
         if (next_management_ns_ != UINT64_MAX && next_management_ns_ <= monotonic_ns()) {
             hand_out_mads();
+        }
+        if (helpers_.next_ns() <= monotonic_ns()) {
+            helpers_.run(monotonic_ns());
         }
         run_trunks();
         reclaim_one();
@@ -341,6 +340,9 @@ void Daemon::detach(Connection& connection) {
         return;
     }
     log_info("pid {} has left slot {}", connection.pid, connection.owner);
+    if (arena_.header->carrier.load() == lock_word(arena_, connection.owner)) {
+        carrier_ended();
+    }
     mcast_.drop_owner(connection.owner);
     dying_.push_back({connection.owner, connection.instance});
     dying_.insert(dying_.end(), quarantined_.begin(), quarantined_.end());
@@ -418,6 +420,12 @@ int Daemon::handle(Connection& connection, Message& message) {
             return -1;
         case Request::kRoutes:
             return handle_routes(message);
+        case Request::kHealth:
+            handle_health(message);
+            return -1;
+        case Request::kCarrying:
+            handle_carrying(connection, message);
+            break;
         case Request::kMadOpen:
             handle_mad_open(connection, message);
             break;

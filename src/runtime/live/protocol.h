@@ -40,6 +40,8 @@ enum class Request : std::uint32_t {
     kCmNext = 23,     ///< From a channel: its event was taken. No reply.
     kCmDescribe = 24,  ///< Reply: a file with the lines of CmClients::describe.
     kSetFaults = 25,  ///< text: WantedFaults, node name; port. Packet path only.
+    kHealth = 26,     ///< Reply: text: a line per helper: name, pid, restarts, time, reason; tabs.
+    kCarrying = 27,   ///< From the carrier: it takes calls.
 };
 
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };

@@ -47,6 +47,7 @@ class Carrier {
           links_(watchers_),
           adapters_(process, watchers_),
           net_(fabric, plant_config(), adapters_),
+          counts_(process.arena, tables_),
           stripe_(process.next_stripe()),
           start_ns_(live::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
@@ -164,14 +165,14 @@ class Carrier {
             publish();
             look_at_links(now);
             if (wanted) {
-                publish_lane_counts(arena_, net_, tables_);
+                counts_.write_lanes(net_);
             }
             header.counts_given.store(asked, std::memory_order_release);
         }
     }
 
     void publish() {
-        publish_counts(arena_, net_, tables_, adapters_);
+        counts_.write(net_, adapters_);
         if (roce_ != nullptr) {
             roce_->publish_counts();
         }
@@ -219,6 +220,7 @@ class Carrier {
     LinkWatch links_;
     Adapters adapters_;
     sim::Network<Adapters> net_;
+    PortCountWriter counts_;
     std::unique_ptr<RoceWire> roce_;
     std::unique_ptr<TrunkWire> trunks_;
     live::Stripe& stripe_;
@@ -246,7 +248,14 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
     if (auto started = carrier.start(options.trunks); !started) {
         return started;
     }
+    // Calls to a predecessor are its own; who made one finds that it has ended.
+    for (auto& calls : process->arena.bells->calls) {
+        calls.store(0);
+    }
     process->arena.header->carrier.store(process->lock_word, std::memory_order_release);
+    live::Message message;
+    message.request = live::Request::kCarrying;
+    process->call(message, nullptr);
     carrier.run();
 }
 
