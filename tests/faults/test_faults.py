@@ -204,7 +204,24 @@ def carrier_and_daemon(_args):
         fabric.run("h1", [program(fabric, "traffic"), "brief"], PATIENCE_S).check()
 
 
+def carrier_memory(_args):
+    """What a burst of many queue pairs took, the carrier gives back once it has nothing to do."""
+    os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
+    with Fabric("--hosts", "2") as fabric:
+        pid = helper(fabric, "carrier")["pid"]
+
+        def anonymous_kib(field="RssAnon"):
+            lines = pathlib.Path("/proc", str(pid), "status").read_text().splitlines()
+            return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+        fabric.run("h0", [program(fabric, "many_qps"), "2000"], timeout_s=240).check()
+        most = anonymous_kib("VmHWM")
+        wait_until(lambda: anonymous_kib() < 16 << 10, "the return of memory")
+        print(f"{most} KiB at most, {anonymous_kib()} KiB after")
+
+
 CASES = {
+    "carrier_memory": carrier_memory,
     "carrier": carrier,
     "carrier_and_daemon": carrier_and_daemon,
     "kill": kill,
