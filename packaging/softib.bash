@@ -54,13 +54,14 @@ _softib() {
     esac
     if [[ -z $words ]]; then
         if ((COMP_CWORD == 1)); then
-            words="up down list status addr topo exec run env mpirun route routes link fault capture switch sm help --help --version"
+            words="up down list status log addr topo exec run env mpirun route routes link fault capture switch sm help --help --version"
         else
             case $command in
                 up) words="$shape --foreground --json" ;;
                 down) words="--all $(_softib_fabrics)" ;;
                 list) words="--json" ;;
                 status) words="-f -v --json" ;;
+                log) words="-f --follow -n --lines $(_softib_fabrics)" ;;
                 addr) words="-f --json" ;;
                 topo) words="-f --dot --svg --ibnetdiscover --ibsim --json $shape" ;;
                 exec) words="-f --ns --rsockets -- $(_softib_hosts "$fabric")" ;;
@@ -77,7 +78,7 @@ _softib() {
                 capture) words="-f -w --write -s --snaplen -c --count" ;;
                 switch) words="-f kill revive $(_softib_switches "$fabric")" ;;
                 sm) words="-f status resweep handover --json" ;;
-                help) words="up down list status addr topo exec run env mpirun route routes link fault capture switch sm" ;;
+                help) words="up down list status log addr topo exec run env mpirun route routes link fault capture switch sm" ;;
             esac
         fi
     fi

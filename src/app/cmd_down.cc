@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "app/commands.h"
+#include "app/fabric_state.h"
 #include "app/launch.h"
 #include "app/term.h"
 
@@ -11,8 +12,16 @@ namespace softib::app {
 namespace {
 
 int take_down(const FabricRef& fabric) {
+    const FabricTrouble known = look_at_daemon(fabric);
+    if (known.state == FabricState::kExhausted || known.state == FabricState::kForeign) {
+        return fail(known.sentence());
+    }
     if (daemon_pid(fabric) != 0) {
-        if (auto stopped = stop_daemon(fabric); !stopped) {
+        const bool foreign = known.state == FabricState::kOtherVersion;
+        if (foreign) {
+            note(known.what + "; ending it by a signal");
+        }
+        if (auto stopped = foreign ? signal_daemon(fabric) : stop_daemon(fabric); !stopped) {
             note(stopped.error() + "; ending it by force");
             if (auto killed = kill_daemon(fabric); !killed) {
                 return fail(killed.error());

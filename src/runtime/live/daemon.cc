@@ -110,9 +110,8 @@ Daemon::~Daemon() {
     if (listen_fd_ >= 0) {
         close(listen_fd_);
     }
-    if (epoll_fd_ >= 0) {
-        close(epoll_fd_);
-    }
+    close_if_open(epoll_fd_);
+    close_if_open(spare_fd_);
 }
 
 bool Daemon::watch(int fd, std::uint64_t tag) {
@@ -133,6 +132,7 @@ std::expected<void, std::string> Daemon::start() {
     }
     remove_dead_directories(procs);
     management_.start(monotonic_ns());
+    spare_fd_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
     epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
     listen_fd_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (epoll_fd_ < 0 || listen_fd_ < 0 || !bind_in(listen_fd_, options_.dir) ||
@@ -198,6 +198,7 @@ void Daemon::run() {
         }
         run_trunks();
         reclaim_one();
+        log_repeats();
     }
 }
 
@@ -211,11 +212,31 @@ void Daemon::accept_all() {
         if (errno == EINTR || errno == ECONNABORTED) {
             continue;
         }
+        if ((errno == EMFILE || errno == ENFILE) && turn_away()) {
+            continue;
+        }
         if (errno != EAGAIN) {
             log_error("cannot accept a connection: {}", error_text(errno));
         }
         return;
     }
+}
+
+/// Out of descriptors: whoever waits hears it, and does not wait for ever. False: nobody does.
+bool Daemon::turn_away() {
+    Message message;
+    message.status = errno;
+    close_if_open(spare_fd_);
+    const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int error = errno;
+    if (fd >= 0) {
+        log_warning("refused a connection: {}", error_text(message.status));
+        rpc_send(fd, message, -1);
+        close(fd);
+    }
+    spare_fd_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    errno = error;
+    return fd >= 0;
 }
 
 void Daemon::accept_one(int fd) {
@@ -230,6 +251,9 @@ void Daemon::accept_one(int fd) {
     if (connections_.size() >= kConnectionsMax || !watch(fd, tag_of(kTagConnection, fd))) {
         log_warning("refused pid {}: {} connections are open, no more are allowed", peer.pid,
                     connections_.size());
+        Message message;
+        message.status = EUSERS;
+        rpc_send(fd, message, -1);
         close(fd);
         return;
     }
@@ -245,7 +269,13 @@ void Daemon::serve(Connection& connection) {
         if (errno == EAGAIN) {
             return;
         }
-        if (errno != ECONNRESET) {
+        if (errno == EPROTONOSUPPORT) {
+            log_warning("closed the connection of pid {}: it is of another version (protocol {})",
+                        connection.pid, message.version);
+            message = {};
+            message.status = EPROTONOSUPPORT;
+            rpc_send(connection.fd, message, -1);
+        } else if (errno != ECONNRESET) {
             log_warning(
                 "closed the connection of pid {}: {}", connection.pid,
                 errno == EPROTO ? "it sent something that is no message" : error_text(errno));

@@ -98,6 +98,7 @@ class Daemon {
     bool watch(int fd, std::uint64_t tag);
     void accept_all();
     void accept_one(int fd);
+    bool turn_away();
     void serve(Connection& connection);
     void drop(int fd);
     bool lives_on(const Connection& connection) const;
@@ -163,6 +164,7 @@ class Daemon {
     Supervisor helpers_;
     int epoll_fd_ = -1;
     int listen_fd_ = -1;
+    int spare_fd_ = -1;  ///< Given up to answer a connection when there is no other.
     bool stopping_ = false;
     /// Ended processes that still hold their slot. Freeing takes milliseconds, so it is done one
     /// at a time, after whoever waits for an answer.

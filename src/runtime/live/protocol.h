@@ -10,7 +10,10 @@
 
 namespace softib::live {
 
+/// The first word of a message, in every version: who reads another one there says his in the
+/// answer, with EPROTONOSUPPORT.
 inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersionMax = 999;  ///< What is larger is no version.
 inline constexpr char kSocketName[] = "softibd.sock";
 inline constexpr char kPidFileName[] = "softibd.pid";
 
