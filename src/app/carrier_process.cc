@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -52,11 +51,6 @@ std::expected<pid_t, std::string> start_carrier(const FabricRef& fabric, const t
         become_carrier(fabric, graph, options, parent);
     }
     return child;
-}
-
-void end_carrier(pid_t carrier) {
-    kill(carrier, SIGKILL);
-    waitpid(carrier, nullptr, 0);
 }
 
 }  // namespace softib::app

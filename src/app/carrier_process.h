@@ -17,7 +17,4 @@ namespace softib::app {
 std::expected<pid_t, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
                                                 const packet::CarrierOptions& options);
 
-/// Returns when it is gone, and with it the addresses that it held.
-void end_carrier(pid_t carrier);
-
 }  // namespace softib::app

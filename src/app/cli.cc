@@ -42,6 +42,7 @@ struct Parsed {
     DownOptions down;
     ListOptions list;
     StatusOptions status;
+    LogOptions log;
     AddrOptions addr;
     TopoOptions topo;
     ExecOptions exec;
@@ -161,6 +162,16 @@ Command add_status(CLI::App& app, Parsed& parsed) {
     sub->add_flag("-v,--verbose", status.verbose, "all hosts; what each program holds");
     add_json(*sub, status.json);
     return {sub, [&status] { return cmd_status(status); }};
+}
+
+Command add_log(CLI::App& app, Parsed& parsed) {
+    LogOptions& log = parsed.log;
+    CLI::App* const sub = app.add_subcommand("log", "Show what the daemon of a fabric did");
+    sub->add_option("fabric", log.fabric, "which fabric (default: $SOFTIB_FABRIC, else 'default')")
+        ->type_name("NAME");
+    sub->add_flag("-f,--follow", log.follow, "go on with what it does, until the fabric ends");
+    sub->add_option("-n,--lines", log.lines, "only the last lines")->type_name("N");
+    return {sub, [&log] { return cmd_log(log); }};
 }
 
 Command add_addr(CLI::App& app, Parsed& parsed) {
@@ -450,7 +461,7 @@ int run(int argc, char** argv) {
         add_route(app, parsed),  add_routes(app, parsed), add_link(app, parsed),
         add_switch(app, parsed), add_sm(app, parsed),     add_mpi_rank(app, parsed),
         add_addr(app, parsed),   add_fault(app, parsed),  add_capture(app, parsed),
-        add_help(app, parsed)};
+        add_log(app, parsed),    add_help(app, parsed)};
     app.footer(kFooter);  // After the subcommands, which would inherit it.
     if (argc > 1 && std::string_view(argv[1]) == "__complete") {
         const std::vector<std::string> words(argv + 2, argv + argc);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "app/commands.h"
+#include "app/fabric_state.h"
 #include "app/json_text.h"
 #include "app/launch.h"
 #include "app/term.h"
@@ -20,10 +21,18 @@ bool exists(const FabricRef& fabric) {
 
 /// Ends one fabric and adds what became of it.
 int take_down(const FabricRef& fabric, bool json, Json& ended) {
+    const FabricTrouble known = look_at_daemon(fabric);
+    if (known.state == FabricState::kExhausted || known.state == FabricState::kForeign) {
+        return fail(known.sentence());
+    }
     const std::string name = painted(fabric.name, Colour::kBold);
     const bool was_up = daemon_pid(fabric) != 0;
     if (was_up) {
-        if (auto stopped = stop_daemon(fabric); !stopped) {
+        const bool foreign = known.state == FabricState::kOtherVersion;
+        if (foreign) {
+            note(known.what + "; ending it by a signal");
+        }
+        if (auto stopped = foreign ? signal_daemon(fabric) : stop_daemon(fabric); !stopped) {
             note(stopped.error() + "; ending it by force");
             if (auto killed = kill_daemon(fabric); !killed) {
                 return fail(killed.error());

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstdio>
+
 #include "app/commands.h"
 #include "app/fabric_dir.h"
 #include "app/json_text.h"
@@ -19,12 +22,15 @@ struct Line {
     std::uint32_t hcas = 0;
     std::uint32_t switches = 0;
     std::size_t programs = 0;
+    FabricTrouble trouble{};
 };
 
 Line look_at(const FabricRef& fabric) {
     Line line{.fabric = fabric};
-    const auto observer = Observer::open(fabric);
+    const auto observer = Observer::look(fabric);
     if (!observer) {
+        line.trouble = observer.error();
+        line.pid = daemon_pid(fabric);
         return line;
     }
     const live::ArenaHeader& header = *observer->arena().header;
@@ -45,12 +51,15 @@ int cmd_list(const ListOptions& options) {
     }
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
     Table table({"FABRIC", "STATE", "PID", "HOSTS", "HCAS", "SWITCHES", "PROGRAMS"});
+    std::vector<std::string> problems;
     for (const FabricRef& fabric : *fabrics) {
         const Line line = look_at(fabric);
-        const bool up = line.pid != 0;
+        const bool up = line.trouble.state == FabricState::kUp;
         out.push_back({{"name", fabric.name},
                        {"dir", fabric.dir},
                        {"up", up},
+                       {"state", to_string(line.trouble.state)},
+                       {"problem", line.trouble.sentence()},
                        {"pid", line.pid},
                        {"hosts", line.hosts},
                        {"hcas", line.hcas},
@@ -61,7 +70,9 @@ int cmd_list(const ListOptions& options) {
                        std::to_string(line.hosts), std::to_string(line.hcas),
                        std::to_string(line.switches), std::to_string(line.programs)});
         } else {
-            table.row({fabric.name, painted("dead", Colour::kRed), "-", "-", "-", "-", "-"});
+            table.row({fabric.name, painted(to_string(line.trouble.state), Colour::kRed),
+                       line.pid != 0 ? std::to_string(line.pid) : "-", "-", "-", "-", "-"});
+            problems.push_back(line.trouble.sentence());
         }
     }
     if (options.json) {
@@ -70,6 +81,8 @@ int cmd_list(const ListOptions& options) {
         fmt::print("no fabric is up; start one with: softib up\n");
     } else {
         fmt::print("{}", table.text());
+        std::fflush(stdout);
+        std::ranges::for_each(problems, note);
     }
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "app/commands.h"
+#include "app/health.h"
 #include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
@@ -92,16 +93,35 @@ Json program_json(const live::Arena& arena, const Program& program) {
             {"memory", std::move(memory)}};
 }
 
+Json health_json(const Observer& observer) {
+    const std::vector<HelperHealth> helpers = read_health(observer);
+    Json list = Json::array();
+    for (const HelperHealth& helper : helpers) {
+        list.push_back({{"name", helper.name},
+                        {"pid", helper.pid},
+                        {"restarts", helper.restarts},
+                        {"last_end", helper.last_end},
+                        {"reason", helper.reason}});
+    }
+    return {{"ok", all_run(helpers)}, {"text", health_text(helpers)}, {"helpers", std::move(list)}};
+}
+
+void print_health(const Observer& observer) {
+    const std::vector<HelperHealth> helpers = read_health(observer);
+    fmt::print("health: {}\n\n",
+               painted(health_text(helpers), all_run(helpers) ? Colour::kGreen : Colour::kRed));
+}
+
 int print_json(const Observer& observer) {
     const live::Arena& arena = observer.arena();
     Json attached = Json::array();
     for (const Program& program : programs(arena)) {
         attached.push_back(program_json(arena, program));
     }
-    const Json out{{"name", observer.fabric().name},  {"dir", observer.fabric().dir},
-                   {"pid", arena.header->daemon_pid}, {"lid_max", arena.header->lid_max},
-                   {"hosts", hosts_json(arena)},      {"switches", switches_json(arena)},
-                   {"programs", std::move(attached)}};
+    const Json out{{"name", observer.fabric().name},   {"dir", observer.fabric().dir},
+                   {"pid", arena.header->daemon_pid},  {"health", health_json(observer)},
+                   {"lid_max", arena.header->lid_max}, {"hosts", hosts_json(arena)},
+                   {"switches", switches_json(arena)}, {"programs", std::move(attached)}};
     fmt::print("{}", json_text(out));
     return 0;
 }
@@ -178,10 +198,11 @@ int cmd_status(const StatusOptions& options) {
     }
     const live::Arena& arena = observer->arena();
     const live::ArenaHeader& header = *arena.header;
-    fmt::print("fabric {} is {}: {}, {}, {} (softibd {}, {})\n\n",
+    fmt::print("fabric {} is {}: {}, {}, {} (softibd {}, {})\n",
                painted(observer->fabric().name, Colour::kBold), painted("up", Colour::kGreen),
                counted(header.hosts, "host"), counted(header.hcas, "HCA"),
                counted(header.switches, "switch"), header.daemon_pid, observer->fabric().dir);
+    print_health(*observer);
     print_hosts(arena, options.verbose);
     print_programs(arena, options.verbose);
     return 0;

@@ -9,6 +9,7 @@
 #include "app/json_text.h"
 #include "app/launch.h"
 #include "app/manager_program.h"
+#include "app/observe.h"
 #include "app/term.h"
 
 namespace softib::app {
@@ -28,6 +29,19 @@ std::expected<Description, std::string> choose(const UpOptions& options, const F
         return std::unexpected(loaded.error());
     }
     return description;
+}
+
+std::expected<void, std::string> check_not_up(const FabricRef& fabric) {
+    const FabricTrouble known = look_at_daemon(fabric);
+    if (known.state == FabricState::kNone || known.state == FabricState::kDead) {
+        return {};
+    }
+    const auto observer = Observer::look(fabric);
+    return std::unexpected(
+        observer ? fmt::format("fabric '{}' is already up (softibd has pid {}); end it with: "
+                               "softib down {}",
+                               fabric.name, observer->arena().header->daemon_pid, fabric.name)
+                 : observer.error().sentence());
 }
 
 void report(const FabricRef& fabric, const topo::Fabric& graph, const Description& description,
@@ -147,10 +161,8 @@ int cmd_up(const UpOptions& options) {
     if (!base_lock) {
         return fail(base_lock.error());
     }
-    if (const pid_t pid = daemon_pid(*fabric); pid != 0) {
-        return fail(fmt::format(
-            "fabric '{}' is already up (softibd has pid {}); end it with: softib down {}",
-            fabric->name, pid, fabric->name));
+    if (auto free = check_not_up(*fabric); !free) {
+        return fail(free.error());
     }
     auto description = choose(options, *fabric);
     if (!description) {

@@ -161,6 +161,13 @@ struct CaptureOptions {
 };
 int cmd_capture(const CaptureOptions& options);
 
+struct LogOptions {
+    std::optional<std::string> fabric;
+    std::optional<std::uint32_t> lines;  ///< None: all.
+    bool follow = false;
+};
+int cmd_log(const LogOptions& options);
+
 struct SwitchOptions {
     std::optional<std::string> fabric;
     std::string action;  ///< "kill" or "revive".

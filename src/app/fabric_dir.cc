@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "runtime/live/daemon.h"
@@ -74,6 +75,10 @@ pid_t read_pid(int fd) {
     char text[32]{};
     const ssize_t n = pread(fd, text, sizeof text - 1, 0);
     return n > 0 ? static_cast<pid_t>(std::strtol(text, nullptr, 10)) : 0;
+}
+
+std::string version_path(const FabricRef& fabric) {
+    return fabric.dir + "/" + kVersionName;
 }
 
 }  // namespace
@@ -220,7 +225,8 @@ std::expected<int, std::string> lock_fabric(const FabricRef& fabric) {
             fabric.name, pid, fabric.name));
     }
     const std::string text = fmt::format("{}\n", getpid());
-    if (ftruncate(fd, 0) != 0 ||
+    // Who finds the pid finds the version too.
+    if (ftruncate(fd, 0) != 0 || !(std::ofstream(version_path(fabric)) << own_version() << '\n') ||
         pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
         const int error = errno;
         close(fd);
@@ -229,24 +235,40 @@ std::expected<int, std::string> lock_fabric(const FabricRef& fabric) {
     return fd;
 }
 
-pid_t daemon_pid(const FabricRef& fabric) {
+std::string own_version() {
+    return fmt::format("softib {}, protocol {}, arena {}", SOFTIB_VERSION, live::kProtocolVersion,
+                       live::kArenaVersion);
+}
+
+DaemonRecord read_daemon_record(const FabricRef& fabric) {
     const int fd = open(pid_path(fabric).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
-        return 0;
+        DaemonRecord none;
+        none.error = errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+        return none;
     }
-    pid_t pid = 0;
+    DaemonRecord record;
     if (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        pid = read_pid(fd);
+        record.pid = read_pid(fd);
     }
     close(fd);
-    return pid;
+    errno = 0;
+    std::ifstream version(version_path(fabric));
+    if (record.pid != 0 && !std::getline(version, record.version) && errno != ENOENT) {
+        record.error = errno;
+    }
+    return record;
+}
+
+pid_t daemon_pid(const FabricRef& fabric) {
+    return read_daemon_record(fabric).pid;
 }
 
 void remove_leftovers(const FabricRef& fabric) {
     std::error_code ignored;
     for (const char* const name :
          {live::kSocketName, kHostsDirName, kManagerDirName, kDescriptionName, kNetlistName,
-          kPartitionsName, kLogName, live::kPidFileName}) {
+          kPartitionsName, kLogName, kOldLogName, live::kPidFileName, kVersionName}) {
         fs::remove_all(fs::path(fabric.dir) / name, ignored);
     }
 }

@@ -8,8 +8,9 @@
 //   fabric.toml    the description it was started with
 //   fabric.net     the fabric itself, if it came from a file (softib up --from)
 //   softibd.pid    the daemon's pid; locked (flock) as long as the daemon lives
+//   softibd.version  its version
 //   softibd.sock   where programs attach
-//   softibd.log    what the daemon did
+//   softibd.log    what the daemon did; softibd.1.log what it did before
 //   proc/          one directory per attached process, for its event channels
 //   sm/            the files of OpenSM, if it is the subnet manager (softib up --sm opensm)
 //   hosts/         the /sys and /dev of each host that was used
@@ -27,7 +28,9 @@ namespace softib::app {
 inline constexpr char kDescriptionName[] = "fabric.toml";
 inline constexpr char kNetlistName[] = "fabric.net";
 inline constexpr char kPartitionsName[] = "partitions.conf";
+inline constexpr char kVersionName[] = "softibd.version";
 inline constexpr char kLogName[] = "softibd.log";
+inline constexpr char kOldLogName[] = "softibd.1.log";
 inline constexpr char kHostsDirName[] = "hosts";
 inline constexpr char kManagerDirName[] = "sm";
 inline constexpr std::size_t kFabricNameMax = 48;
@@ -70,6 +73,17 @@ std::expected<int, std::string> lock_base_dir();
 /// Takes the daemon's lock and writes its pid. The descriptor holds the lock. The error says who
 /// holds it.
 std::expected<int, std::string> lock_fabric(const FabricRef& fabric);
+
+/// What a daemon says of itself in its files.
+struct DaemonRecord {
+    pid_t pid = 0;        ///< Of the living daemon; 0: there is none.
+    std::string version;  ///< As own_version() writes it; empty: older than that.
+    int error = 0;        ///< Not 0: they are there and cannot be read.
+};
+DaemonRecord read_daemon_record(const FabricRef& fabric);
+/// "softib 0.1.0, protocol 2, arena 7": the same where a program and a daemon understand each
+/// other.
+std::string own_version();
 
 /// The pid of the living daemon; 0: there is none.
 pid_t daemon_pid(const FabricRef& fabric);

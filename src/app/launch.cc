@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "app/environment.h"
+#include "app/fabric_state.h"
 #include "app/term.h"
 #include "runtime/live/rpc.h"
 
@@ -198,18 +199,14 @@ std::string exec_daemon_in_foreground(const FabricRef& fabric) {
 
 std::expected<void, std::string> stop_daemon(const FabricRef& fabric) {
     const int fd = connect_daemon(fabric);
-    if (fd < 0) {
-        return std::unexpected(fmt::format("cannot reach softibd of fabric '{}': {}", fabric.name,
-                                           std::strerror(errno)));
-    }
     live::Message message;
     message.request = live::Request::kShutdown;
-    if (!live::rpc_call(fd, message, nullptr) || message.status != 0) {
+    if (fd < 0 || !live::rpc_call(fd, message, nullptr) || message.status != 0) {
         const int error = message.status != 0 ? message.status : errno;
-        close(fd);
-        return std::unexpected(fmt::format(
-            "softibd of fabric '{}' {}", fabric.name,
-            error == EAGAIN ? "does not answer" : std::string("refuses: ") + std::strerror(error)));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return std::unexpected(explain(fabric, error, message.status != 0).what);
     }
     // The daemon closes the connection by exiting, after it has cleaned up.
     Progress progress(fmt::format("fabric {}: ending", fabric.name));
@@ -224,6 +221,24 @@ std::expected<void, std::string> stop_daemon(const FabricRef& fabric) {
     if (!closed) {
         return std::unexpected(fmt::format("softibd of fabric '{}' does not end", fabric.name));
     }
+    return {};
+}
+
+std::expected<void, std::string> signal_daemon(const FabricRef& fabric) {
+    const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
+    Progress progress(fmt::format("fabric {}: ending", fabric.name));
+    // The lock says that the pid is the daemon's and no one else's.
+    if (const pid_t pid = daemon_pid(fabric); pid != 0) {
+        kill(pid, SIGTERM);
+    }
+    while (daemon_pid(fabric) != 0) {
+        if (std::chrono::steady_clock::now() > deadline) {
+            return std::unexpected(fmt::format("softibd of fabric '{}' does not end", fabric.name));
+        }
+        poll(nullptr, 0, kTickMs);
+        progress.tick();
+    }
+    remove_fabric(fabric);
     return {};
 }
 

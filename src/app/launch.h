@@ -29,6 +29,9 @@ std::string exec_daemon_in_foreground(const FabricRef& fabric);
 /// did not.
 std::expected<void, std::string> stop_daemon(const FabricRef& fabric);
 
+/// The same without a word to the daemon, which may be of any version.
+std::expected<void, std::string> signal_daemon(const FabricRef& fabric);
+
 /// Ends a daemon that does not answer, and removes what it leaves.
 std::expected<void, std::string> kill_daemon(const FabricRef& fabric);
 

@@ -6,10 +6,8 @@
 #include <fmt/ranges.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include <fstream>
 
 #include "app/environment.h"
+#include "app/health.h"
 #include "app/observe.h"
 #include "app/term.h"
 
@@ -30,10 +29,7 @@ namespace {
 constexpr char kProgram[] = "opensm";
 constexpr char kManagerLog[] = "opensm.log";
 constexpr char kManagerOutput[] = "opensm.out";
-constexpr char kLockName[] = "opensm.lock";  ///< OpenSM holds it for as long as it lives.
 constexpr std::chrono::seconds kActiveTimeout{90};
-constexpr int kPoliteMs = 1000;
-constexpr int kForcedMs = 2000;
 constexpr int kManagerTickMs = 50;
 constexpr std::size_t kLogLinesShown = 8;
 
@@ -46,19 +42,10 @@ std::string find_program() {
     return find_in_path(kProgram, "/usr/sbin:/sbin:/usr/local/sbin");
 }
 
-void signal_process(int pid_fd, int signal) {
-    syscall(SYS_pidfd_send_signal, pid_fd, signal, nullptr, 0);
-}
-
-bool ends_within(int pid_fd, int ms) {
-    pollfd waiting{pid_fd, POLLIN, 0};
-    return poll(&waiting, 1, ms) > 0;
-}
-
 /// In the child: what the daemon set up for itself is undone, and its death is ours.
 [[noreturn]] void become_manager(const std::vector<std::string>& args,
                                  const std::vector<std::string>& environment, pid_t parent,
-                                 int output_fd, int lock_fd) {
+                                 int output_fd) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(1);
@@ -68,7 +55,6 @@ bool ends_within(int pid_fd, int ms) {
     dup2(null_fd, STDIN_FILENO);
     dup2(output_fd, STDOUT_FILENO);
     dup2(output_fd, STDERR_FILENO);
-    fcntl(lock_fd, F_SETFD, 0);
     for (const int signal_number : {SIGPIPE, SIGHUP, SIGCHLD}) {
         signal(signal_number, SIG_DFL);
     }
@@ -79,13 +65,14 @@ bool ends_within(int pid_fd, int ms) {
     _exit(127);
 }
 
-bool has_ended(const FabricRef& fabric) {
-    const int fd = open(in_manager_dir(fabric, kLockName).c_str(), O_RDONLY | O_CLOEXEC);
-    const bool ended = fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0;
-    if (fd >= 0) {
-        close(fd);
+/// OpenSM brings a fabric up at the first try, or not at all.
+bool has_ended(const Observer& observer) {
+    for (const HelperHealth& helper : read_health(observer)) {
+        if (helper.name == kManagerHelper && helper.last_end != 0) {
+            return true;
+        }
     }
-    return ended;
+    return false;
 }
 
 std::string last_lines(const FabricRef& fabric) {
@@ -183,34 +170,17 @@ std::expected<void, std::string> check_manager(const Description& description) {
     return {};
 }
 
-ManagerProgram::~ManagerProgram() {
-    if (pid_fd_ < 0) {
-        return;
-    }
-    signal_process(pid_fd_, SIGTERM);
-    if (!ends_within(pid_fd_, kPoliteMs)) {
-        signal_process(pid_fd_, SIGKILL);
-        ends_within(pid_fd_, kForcedMs);
-    }
-    close(pid_fd_);
-}
-
-std::expected<void, std::string> ManagerProgram::start(const FabricRef& fabric,
-                                                       const Description& description,
-                                                       const std::string& host) {
-    if (description.manager != "opensm") {
-        return {};
-    }
+std::expected<pid_t, std::string> start_manager(const FabricRef& fabric,
+                                                const Description& description,
+                                                const std::string& host) {
     if (auto checked = check_manager(description); !checked) {
-        return checked;
+        return std::unexpected(checked.error());
     }
     const std::string dir = fabric.dir + "/" + kManagerDirName;
     mkdir(dir.c_str(), 0700);
     const int output_fd = open(in_manager_dir(fabric, kManagerOutput).c_str(),
                                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    const int lock_fd =
-        open(in_manager_dir(fabric, kLockName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (output_fd < 0 || lock_fd < 0 || flock(lock_fd, LOCK_EX | LOCK_NB) != 0) {
+    if (output_fd < 0) {
         return std::unexpected(fmt::format("cannot write to {}: {}", dir, std::strerror(errno)));
     }
     std::vector<std::string> args{
@@ -228,19 +198,17 @@ std::expected<void, std::string> ManagerProgram::start(const FabricRef& fabric,
                       [&](const std::string& entry) { return entry.starts_with(name + "="); });
         environment.push_back(name + "=" + value);
     }
-    signal(SIGCHLD, SIG_IGN);  // Nobody waits for its status: the log says more.
     const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid == 0) {
-        become_manager(args, environment, parent, output_fd, lock_fd);
+        become_manager(args, environment, parent, output_fd);
     }
-    pid_fd_ = pid < 0 ? -1 : static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+    const int error = errno;
     close(output_fd);
-    close(lock_fd);
     if (pid < 0) {
-        return std::unexpected(fmt::format("cannot fork: {}", std::strerror(errno)));
+        return std::unexpected(fmt::format("cannot start OpenSM: {}", std::strerror(error)));
     }
-    return {};
+    return pid;
 }
 
 std::expected<void, std::string> wait_until_managed(const FabricRef& fabric) {
@@ -251,7 +219,7 @@ std::expected<void, std::string> wait_until_managed(const FabricRef& fabric) {
     Progress progress(fmt::format("fabric {}: OpenSM brings it up", fabric.name));
     const auto deadline = std::chrono::steady_clock::now() + kActiveTimeout;
     while (const std::uint32_t waiting = count_waiting(observer->arena())) {
-        if (has_ended(fabric)) {
+        if (has_ended(*observer)) {
             return std::unexpected("OpenSM ended before the fabric was up" + last_lines(fabric));
         }
         if (std::chrono::steady_clock::now() > deadline) {

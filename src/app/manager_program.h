@@ -5,6 +5,8 @@
 // if softib exec had started it, with its files in the fabric's directory below sm/. The daemon is
 // its parent: it ends with the daemon, however that ends.
 
+#include <sys/types.h>
+
 #include <expected>
 #include <string>
 #include <vector>
@@ -20,22 +22,14 @@ std::expected<std::vector<std::string>, std::string> split_words(const std::stri
 /// Whether a fabric of this description can be managed; the error says what to install or change.
 std::expected<void, std::string> check_manager(const Description& description);
 
-class ManagerProgram {
-  public:
-    ManagerProgram() = default;
-    /// Ends it: politely, after a second for good.
-    ~ManagerProgram();
-    ManagerProgram(const ManagerProgram&) = delete;
-    ManagerProgram& operator=(const ManagerProgram&) = delete;
+/// OpenSM's name among the daemon's helpers.
+inline constexpr char kManagerHelper[] = "opensm";
 
-    /// Starts OpenSM if the description asks for it. The fabric's socket is open already, but
-    /// somebody must serve it before OpenSM gets anywhere.
-    std::expected<void, std::string> start(const FabricRef& fabric, const Description& description,
-                                           const std::string& host);
-
-  private:
-    int pid_fd_ = -1;
-};
+/// Starts OpenSM, and has its pid. The fabric's socket is open already, but somebody must serve it
+/// before OpenSM gets anywhere.
+std::expected<pid_t, std::string> start_manager(const FabricRef& fabric,
+                                                const Description& description,
+                                                const std::string& host);
 
 /// Waits until all ports with a cable are active. The error has the end of OpenSM's log.
 std::expected<void, std::string> wait_until_managed(const FabricRef& fabric);

@@ -20,25 +20,6 @@ namespace {
 constexpr std::size_t kNamesShown = 8;
 constexpr std::uint32_t kRouteTriesMax = 5;
 
-std::string not_up(const FabricRef& fabric, int error) {
-    if (error == EAGAIN) {
-        return fmt::format(
-            "softibd of fabric '{}' (pid {}) does not answer; end it with: "
-            "softib down {}",
-            fabric.name, daemon_pid(fabric), fabric.name);
-    }
-    if (error == EACCES || error == EPERM) {
-        return fmt::format("fabric '{}' in {} belongs to another user", fabric.name, fabric.dir);
-    }
-    const std::string description = fabric.dir + "/" + kDescriptionName;
-    if (access(description.c_str(), F_OK) == 0) {
-        return fmt::format("softibd of fabric '{}' is gone; restart it with: softib up {}",
-                           fabric.name, fabric.name);
-    }
-    return fmt::format("no fabric '{}' is up{}; start it with: softib up{}", fabric.name,
-                       others_up(), fabric.name == "default" ? "" : " " + fabric.name);
-}
-
 template <typename Record>
 std::string some_names(const Record* records, std::uint32_t count) {
     std::vector<std::string> names;
@@ -92,33 +73,37 @@ Observer::~Observer() {
 }
 
 std::expected<Observer, std::string> Observer::open(const FabricRef& fabric) {
+    auto observer = look(fabric);
+    return observer ? std::expected<Observer, std::string>(std::move(*observer))
+                    : std::unexpected(observer.error().sentence());
+}
+
+std::expected<Observer, FabricTrouble> Observer::look(const FabricRef& fabric) {
+    if (FabricTrouble known = look_at_daemon(fabric); known.state != FabricState::kUp) {
+        return std::unexpected(std::move(known));
+    }
     Observer observer(fabric);
     observer.fd_ = connect_daemon(fabric);
-    if (observer.fd_ < 0) {
-        return std::unexpected(not_up(fabric, errno));
-    }
     live::Message message;
     message.request = live::Request::kObserve;
     int arena_fd = -1;
-    if (!live::rpc_call(observer.fd_, message, &arena_fd)) {
-        return std::unexpected(errno == EPROTO
-                                   ? fmt::format("softibd of fabric '{}' is of another version; "
-                                                 "end it with the softib that started it",
-                                                 fabric.name)
-                                   : not_up(fabric, errno));
+    if (observer.fd_ < 0 || !live::rpc_call(observer.fd_, message, &arena_fd)) {
+        return std::unexpected(explain(fabric, errno, false));
     }
-    if (message.status != 0 || arena_fd < 0) {
-        return std::unexpected(not_up(fabric, message.status));
+    if (message.status != 0) {
+        return std::unexpected(explain(fabric, message.status, true));
     }
     observer.arena_ = live::arena_map(arena_fd, false);
     if (observer.arena_.base == nullptr) {
         const int error = errno;
         close(arena_fd);
-        return std::unexpected(fmt::format("cannot map the arena of fabric '{}': {}", fabric.name,
-                                           error == EPROTO
-                                               ? "made by another version of softib; end it with "
-                                                 "the softib that started it"
-                                               : std::strerror(error)));
+        if (error == EPROTO) {
+            return std::unexpected(explain(fabric, error, true));
+        }
+        return std::unexpected(FabricTrouble{FabricState::kUnreachable,
+                                             fmt::format("cannot map the arena of fabric '{}': {}",
+                                                         fabric.name, std::strerror(error)),
+                                             ""});
     }
     return observer;
 }

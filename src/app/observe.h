@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/fabric_dir.h"
+#include "app/fabric_state.h"
 #include "runtime/live/arena.h"
 #include "runtime/live/protocol.h"
 #include "runtime/live/routes.h"
@@ -20,6 +21,8 @@ class Observer {
   public:
     /// The error says how to get the fabric up.
     static std::expected<Observer, std::string> open(const FabricRef& fabric);
+    /// The same, and what to say of a fabric that cannot be looked at.
+    static std::expected<Observer, FabricTrouble> look(const FabricRef& fabric);
     /// The same by name, or the one that stands for no name.
     static std::expected<Observer, std::string> open(const std::optional<std::string>& name);
 

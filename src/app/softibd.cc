@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "app/carrier_process.h"
@@ -182,6 +181,33 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     return built;
 }
 
+/// The processes that this fabric needs beside the daemon. They end before it does.
+std::expected<void, std::string> start_helpers(live::Daemon& daemon, const FabricRef& fabric,
+                                               const Built& built) {
+    if (built.description.data_path == live::DataPath::kPacket) {
+        auto started =
+            daemon.supervise({.name = "carrier",
+                              .start =
+                                  [&] {
+                                      return start_carrier(fabric, built.graph,
+                                                           {.dir = fabric.dir,
+                                                            .speed = built.description.link_scale,
+                                                            .trunks = built.trunks});
+                                  },
+                              .ended = [&] { daemon.carrier_ended(); }});
+        if (!started) {
+            return started;
+        }
+    }
+    if (built.description.manager == "opensm") {
+        return daemon.supervise({.name = kManagerHelper, .start = [&] {
+                                     return start_manager(fabric, built.description,
+                                                          built.graph.hosts.front().name);
+                                 }});
+    }
+    return {};
+}
+
 std::expected<void, std::string> serve(const FabricRef& fabric, Options& options) {
     const int signal_fd = block_signals();
     auto built = build(fabric);
@@ -200,19 +226,7 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
     if (auto started = daemon.start(); !started) {
         return started;
     }
-    std::optional<pid_t> carrier;
-    if (built->description.data_path == live::DataPath::kPacket) {
-        auto started = start_carrier(
-            fabric, built->graph,
-            {.dir = fabric.dir, .speed = built->description.link_scale, .trunks = built->trunks});
-        if (!started) {
-            return std::unexpected(started.error());
-        }
-        carrier = *started;
-    }
-    ManagerProgram manager;  // Ends before the daemon does.
-    if (auto started = manager.start(fabric, built->description, built->graph.hosts.front().name);
-        !started) {
+    if (auto started = start_helpers(daemon, fabric, *built); !started) {
         return started;
     }
     live::log_info("fabric {} is up: {}, {}, {}", fabric.name,
@@ -224,9 +238,7 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
     if (options.lifeline_fd >= 0) {
         end_programs(fabric.dir);
     }
-    if (carrier) {
-        end_carrier(*carrier);
-    }
+    daemon.end_helpers();
     remove_fabric(fabric);
     return {};
 }

@@ -5,16 +5,18 @@ import array
 import errno
 import fcntl
 import os
+import pathlib
 import resource
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
-from cli_case import CliCase, wait_until
+from cli_case import SOFTIB, CliCase, wait_until
 
 ATTACH, OBSERVE, MCAST_ATTACH, MCAST_DETACH, SYSFS_READ, SET_ROUTE, SHUTDOWN = 1, 2, 3, 4, 5, 6, 9
 # Message of runtime/live/protocol.h, without the text.
@@ -55,10 +57,18 @@ class Client:
         return fields[2], fields[8], data[HEAD.size:], list(fds)
 
     def closed(self):
+        """Whether the daemon closes, whatever it says before."""
         try:
-            return self.socket.recv(8192) == b""
+            while self.socket.recv(8192) != b"":
+                pass
         except ConnectionResetError:
-            return True
+            pass
+        return True
+
+    def status_of(self, data):
+        """Of the answer to these bytes."""
+        self.socket.send(data)
+        return HEAD.unpack(self.socket.recv(8192)[:HEAD.size])[2]
 
 
 class Protocol(CliCase):
@@ -100,15 +110,17 @@ class Protocol(CliCase):
         with Client(self.fabric) as bystander:
             self.assertEqual(bystander.ask(ATTACH, b"h0")[0], 0)
             good = message(OBSERVE)
-            garbage = [b"x", b"\0" * 40, os.urandom(200), good[:-1], good + b"x", b"\xff" * 9000,
-                       HEAD.pack(99, 1, 0, 0, 0, 0, 0, 0, 0, bytes(16), 0),
-                       HEAD.pack(1, 1, 0, 0, 0, 0, 0, 0, 0, bytes(16), 1 << 31)]
+            garbage = [b"x", b"\0" * 40, b"\x80" + os.urandom(200), good[:-1], good + b"x",
+                       b"\xff" * 9000, HEAD.pack(VERSION, 1, 0, 0, 0, 0, 0, 0, 0, bytes(16), 1 << 31)]
             for data in garbage:
                 with Client(self.fabric) as client:
                     client.socket.send(data)
                     self.assertTrue(client.closed(), data[:16])
-            self.assertEqual(self.log().count("it sent something that is no message"),
-                             len(garbage))
+            # The last word on a line that comes again and again is written with the next one.
+            self.ok("link", "down", "h0", "1")
+            text = self.log()
+            self.assertEqual(text.count("it sent something that is no message"), 2)
+            self.assertIn(f"repeated {len(garbage) - 1} times: closed the connection", text)
             self.assertEqual(bystander.ask(SYSFS_READ, b"h0\0/nothing")[0], errno.ENOENT)
 
     def test_bad_requests_are_answered(self):
@@ -274,11 +286,17 @@ class DeathAndRestart(CliCase):
     def test_stopped_daemon_hangs_nobody(self):
         self.ok("up")
         os.kill(self.daemon_pid(), signal.SIGSTOP)
-        self.assertRegex(self.refused("status"),
-                         r"softibd of fabric 'default' \(pid \d+\) does not answer")
+        told = self.refused("status")
+        self.assertRegex(told, r"softibd of fabric 'default' \(pid \d+\) does not answer "
+                               r"\(it is stopped\); let it go on with: kill -CONT \d+")
+        for words in (("exec", "h0", "--", "true"), ("up",)):
+            self.assertEqual(self.refused(*words), told)
+        fabric, = self.json("list")
+        self.assertEqual((fabric["up"], fabric["state"]), (False, "does not answer"))
+        self.assertEqual("softib: " + fabric["problem"], told)
         down = self.softib("down")
         self.assertEqual(down.stdout, "fabric default is down\n")
-        self.assertIn("does not answer; ending it by force", down.stderr)
+        self.assertIn("does not answer (it is stopped); ending it by force", down.stderr)
 
     def test_sigterm_ends_the_daemon_in_order(self):
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -294,6 +312,153 @@ class DeathAndRestart(CliCase):
         self.assertEqual(os.listdir(f"{self.dir}/default"), ["mine.txt"])
         os.unlink(keep)
         os.rmdir(f"{self.dir}/default")
+
+
+class Versions(CliCase):
+    """Programs and daemons of different versions."""
+
+    def rename_version(self, version):
+        """What the daemon says of its version; None: nothing, as those of old."""
+        path = pathlib.Path(self.dir, "default", "softibd.version")
+        if version is None:
+            path.unlink()
+        else:
+            path.write_text(version + "\n")
+        return self.daemon_pid()
+
+    def told_by_all(self):
+        """The sentence that every command has for the fabric."""
+        told = self.refused("status")
+        for words in (("exec", "h0", "--", "true"), ("up",), ("topo",)):
+            self.assertEqual(self.refused(*words), told)
+        fabric, = self.json("list")
+        self.assertEqual((fabric["up"], fabric["state"], "softib: " + fabric["problem"]),
+                         (False, "other version", told))
+        self.assertIn(told, self.softib("list").stderr)
+        return told
+
+    def end_by_signal(self, told):
+        down = self.softib("down")
+        self.assertEqual((down.returncode, down.stdout), (0, "fabric default is down\n"))
+        self.assertEqual(down.stderr.strip(),
+                         told.replace("end it with: softib down default", "ending it by a signal"))
+
+    def test_daemon_of_another_arena_is_told_the_same_by_all_and_ends(self):
+        self.ok("up")
+        pid = self.rename_version("softib 9.1, protocol 2, arena 999")
+        told = self.told_by_all()
+        self.assertRegex(told, rf"^softib: softibd of fabric 'default' \(pid {pid}\) is of another "
+                               r"version \(softib 9.1, protocol 2, arena 999; this is softib .*\); "
+                               "end it with: softib down default$")
+        self.end_by_signal(told)
+
+    def test_daemon_from_before_versions_were_written(self):
+        self.ok("up")
+        self.rename_version(None)
+        told = self.told_by_all()
+        self.assertIn("is of another version (an older softib; this is softib ", told)
+        self.end_by_signal(told)
+
+    def test_program_of_another_version_is_answered(self):
+        self.ok("up")
+        for version in (1, VERSION + 1):
+            with Client(f"{self.dir}/default") as client:
+                data = HEAD.pack(version, OBSERVE, 0, 0, 0, 0, 0, 0, 0, bytes(16), 0)
+                self.assertEqual(client.status_of(data), errno.EPROTONOSUPPORT)
+                self.assertTrue(client.closed())
+            self.assertIn(f"it is of another version (protocol {version})", self.log())
+        self.ok("status")
+
+    def test_daemon_that_answers_in_another_version(self):
+        """Another one in all but its files: it reads, and closes or answers in its own words."""
+        for answer in (None, HEAD.pack(1, OBSERVE, 0, 0, 0, 0, 0, 0, 0, bytes(16), 0)):
+            self.ok("up")
+            os.unlink(f"{self.dir}/default/softibd.sock")
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as fake:
+                fake.bind(f"{self.dir}/default/softibd.sock")
+                fake.listen()
+                status = subprocess.Popen([SOFTIB, "status"], env=self.env, text=True,
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                connection, _ = fake.accept()
+                with connection:
+                    connection.recv(8192)
+                    if answer is not None:
+                        connection.send(answer)
+                told = status.communicate()[1]
+                self.assertEqual(status.returncode, 1)
+                self.assertIn("is of another version" if answer else "Connection reset", told)
+                os.unlink(f"{self.dir}/default/softibd.sock")
+            self.assertIn("is down", self.ok("down"))
+
+
+class Descriptors(CliCase):
+    def test_command_without_descriptors_says_so(self):
+        self.ok("up")
+        # One is enough to load libraries and to connect, but the arena is another.
+        told = self.refused("status", preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_NOFILE, (4, 4)))
+        self.assertEqual(told, "softib: cannot ask for fabric 'default': Too many open files; "
+                               "this process may open no more (ulimit -n)")
+
+    def test_daemon_without_descriptors_says_so_and_recovers(self):
+        self.ok("up", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48)))
+        clients = []
+        try:
+            for _ in range(48):
+                clients.append(Client(f"{self.dir}/default"))
+            self.assertTrue(wait_until(lambda: "refused a connection" in self.log()))
+            self.assertRegex(self.refused("status"),
+                             r"softibd of fabric 'default' \(pid \d+\) has no descriptor left; "
+                             "end some of its programs")
+            fabric, = self.json("list")
+            self.assertEqual(fabric["state"], "out of descriptors")
+        finally:
+            for client in clients:
+                client.socket.close()
+        self.assertTrue(wait_until(lambda: self.softib("status").returncode == 0))
+
+
+class Log(CliCase):
+    def test_log_is_shown(self):
+        self.ok("up")
+        text = self.ok("log")
+        self.assertIn("fabric default is up", text)
+        self.assertEqual(text, self.log())
+        self.ok("link", "down", "h0", "1")
+        self.assertRegex(self.ok("log", "default", "-n", "1"), r"^[^\n]*link at h0 port 1 is down\n$")
+        self.assertEqual(self.ok("log", "-n", "0"), "")
+
+    def test_older_lines_come_first(self):
+        self.ok("up")
+        with open(f"{self.dir}/default/softibd.1.log", "w", encoding="ascii") as file:
+            file.write("first\nsecond\n")
+        lines = self.ok("log").splitlines()
+        self.assertEqual(lines[:2], ["first", "second"])
+        self.assertEqual(self.ok("log", "-n", str(len(lines) - 1)).splitlines()[0], "second")
+
+    def test_log_is_followed_until_the_fabric_ends(self):
+        self.ok("up")
+        path = f"{self.dir}/default/softibd.log"
+        with tempfile.TemporaryFile("w+") as out:
+            follower = subprocess.Popen([SOFTIB, "log", "-f"], env=self.env, stdout=out)
+            shown = lambda text: wait_until(
+                lambda: text in os.pread(out.fileno(), 1 << 20, 0).decode())
+            self.assertTrue(shown("fabric default is up"))
+            self.ok("link", "down", "h0", "1")
+            self.assertTrue(shown("link at h0 port 1 is down"))
+            # As when it has grown too large.
+            with open(path, "a", encoding="ascii") as file:
+                file.write("last of the old\n")
+            os.rename(path, f"{self.dir}/default/softibd.1.log")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("first of the new\n")
+            self.assertTrue(shown("last of the old\nfirst of the new\n"))
+            self.ok("down")
+            self.assertEqual(follower.wait(10), 0)
+
+    def test_log_of_nothing_tells_how_to_start_it(self):
+        self.assertEqual(self.refused("log", "nix"),
+                         "softib: no fabric 'nix' is up; start it with: softib up nix")
 
 
 if __name__ == "__main__":

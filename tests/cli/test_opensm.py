@@ -54,6 +54,22 @@ class OpenSm(CliCase):
         os.kill(self.daemon_pid(), signal.SIGKILL)
         self.assertTrue(wait_until(lambda: not self.managers()))
 
+    def test_it_is_restarted_and_the_fabric_says_so(self):
+        self.ok("up", *TREE, "--sm", "opensm")
+        self.assertEqual(self.json("status")["health"]["text"], "ok")
+        [pid] = self.managers()
+        os.kill(pid, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: self.managers() not in ([], [pid])))
+        [again] = self.managers()
+        self.assertTrue(wait_until(
+            lambda: f"opensm (pid {again})" in self.json("sm", "status")["master"], 30))
+        health = self.json("status")["health"]
+        self.assertTrue(health["ok"])
+        self.assertRegex(health["text"],
+                         r"^opensm restarted 1 time, last \d\d:\d\d:\d\d \(signal 9\)$")
+        self.assertIn(f"health: {health['text']}\n", self.ok("status"))
+        self.assertIn(f"the opensm (pid {pid}) has ended: signal 9", self.ok("log"))
+
     def test_private_fabric(self):
         text = self.ok("run", *TREE, "--sm", "opensm", "--", "softib", "sm")
         self.assertRegex(text, r"master +opensm \(pid \d+\) on h0/mlx5_0, LID 1")

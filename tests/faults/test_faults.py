@@ -154,7 +154,76 @@ def idle(_args):
         nobody_left(fabric)
 
 
+def helper(fabric, name):
+    """The entry of a daemon's helper in softib status."""
+    return next(h for h in status(fabric)["health"]["helpers"] if h["name"] == name)
+
+
+def start_waiting(fabric, *flags):
+    driver = fabric.start("h0", [program(fabric, "carrier_test"), *flags])
+    driver.wait_until(lambda: "waiting" in driver.output(), "the program's requests", PATIENCE_S)
+    return driver
+
+
+def end_restored(fabric, driver):
+    result = driver.wait(2 * PATIENCE_S)
+    fabric.programs.remove(driver)
+    if "restored" not in result.check().output:
+        raise Failure(str(result))
+
+
+def carrier(_args):
+    """The carrier dies, twice: its programs get errors, and everything made afterwards works."""
+    os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
+    with Fabric("--hosts", "2") as fabric:
+        if status(fabric)["health"]["text"] != "ok":
+            raise Failure("a fresh fabric is not well")
+        for deaths in (1, 2):
+            driver = start_waiting(fabric)
+            os.kill(helper(fabric, "carrier")["pid"], signal.SIGKILL)
+            end_restored(fabric, driver)
+            wait_until(lambda: helper(fabric, "carrier")["restarts"] == deaths, "the restart")
+            fabric.run("h1", [program(fabric, "traffic"), "brief"], PATIENCE_S).check()
+        health = status(fabric)["health"]
+        if not health["ok"] or "carrier restarted 2 times" not in health["text"] or \
+                "(signal 9)" not in health["text"]:
+            raise Failure(f"health: {health}")
+        log = pathlib.Path(fabric.dir, fabric.name, "softibd.log").read_text()
+        if log.count("has ended: signal 9") != 2 or log.count("was restarted") != 2:
+            raise Failure(f"the log does not say so:\n{log}")
+
+
+def carrier_and_daemon(_args):
+    """The daemon dies and takes the carrier with it: nobody is left to tell the programs."""
+    os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
+    with Fabric("--hosts", "2") as fabric:
+        driver = start_waiting(fabric, "daemon")
+        os.kill(daemon_pid(fabric), signal.SIGKILL)
+        end_restored(fabric, driver)
+        fabric.command("up", fabric.name).check()
+        fabric.run("h1", [program(fabric, "traffic"), "brief"], PATIENCE_S).check()
+
+
+def carrier_memory(_args):
+    """What a burst of many queue pairs took, the carrier gives back once it has nothing to do."""
+    os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
+    with Fabric("--hosts", "2") as fabric:
+        pid = helper(fabric, "carrier")["pid"]
+
+        def anonymous_kib(field="RssAnon"):
+            lines = pathlib.Path("/proc", str(pid), "status").read_text().splitlines()
+            return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+        fabric.run("h0", [program(fabric, "many_qps"), "2000"], timeout_s=240).check()
+        most = anonymous_kib("VmHWM")
+        wait_until(lambda: anonymous_kib() < 16 << 10, "the return of memory")
+        print(f"{most} KiB at most, {anonymous_kib()} KiB after")
+
+
 CASES = {
+    "carrier_memory": carrier_memory,
+    "carrier": carrier,
+    "carrier_and_daemon": carrier_and_daemon,
     "kill": kill,
     "fork": plain("fork_test"),
     "dlclose": plain("dlclose_test"),

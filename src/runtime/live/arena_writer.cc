@@ -2,6 +2,7 @@
 #include "runtime/live/arena_writer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/live/counters.h"
 #include "runtime/live/lane_writer.h"
@@ -30,6 +31,22 @@ bool ArenaWriter::apply(agent::Mesh& mesh) {
     } while (change);
     arena_.header->route_generation.fetch_add(1, std::memory_order_release);
     return true;
+}
+
+PortState ArenaWriter::shown(const wire::PortInfo& info) const {
+    return adapters_run_ ? state_of(info) : PortState::kDown;
+}
+
+void ArenaWriter::set_adapters_run(const agent::Mesh& mesh, bool run) {
+    if (std::exchange(adapters_run_, run) == run) {
+        return;
+    }
+    for (agent::NodeId i = 0; i < mesh.size(); ++i) {
+        if (places_[i].kind == NodeRef::kHca) {
+            write_hca(mesh.node(i), places_[i].index);
+        }
+    }
+    arena_.header->route_generation.fetch_add(1, std::memory_order_release);
 }
 
 void ArenaWriter::raise(std::uint32_t hca, AsyncKind kind) {
@@ -108,7 +125,7 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     HcaRecord& record = arena_.hcas[index];
     const wire::PortInfo& info = node.port(1);
     if (arena_.header->link_layer == LinkLayer::kEthernet) {
-        write_ethernet_port(index, state_of(info));
+        write_ethernet_port(index, shown(info));
         return;
     }
     const std::uint16_t old_lid = record.lid.load(std::memory_order_relaxed);
@@ -127,7 +144,7 @@ void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     record.sm_sl = info.master_sm_sl;
     record.gid_prefix = info.gid_prefix;
     record.capability_mask = info.capability_mask;
-    const PortState state = state_of(info);
+    const PortState state = shown(info);
     const PortState before = record.state.exchange(state, std::memory_order_relaxed);
     if (before != state && (state == PortState::kActive || before == PortState::kActive)) {
         raise(index, state == PortState::kActive ? AsyncKind::kPortActive : AsyncKind::kPortErr);

@@ -24,10 +24,15 @@ class ArenaWriter {
     /// Takes all changes of the mesh; true when there were any.
     bool apply(agent::Mesh& mesh);
 
+    /// While no adapter runs, programs see their ports down, whatever state the nodes have.
+    void set_adapters_run(const agent::Mesh& mesh, bool run);
+    bool adapters_run() const { return adapters_run_; }
+
     std::span<const NodeRef> places() const { return places_; }
     const NodeRef& place(agent::NodeId id) const { return places_[id]; }
 
   private:
+    PortState shown(const wire::PortInfo& info) const;
     void write(const agent::Mesh& mesh, const agent::NodeChange& change);
     void write_hca(const agent::Node& node, std::uint32_t index);
     void write_ethernet_port(std::uint32_t index, PortState state);
@@ -40,6 +45,7 @@ class ArenaWriter {
     const Arena& arena_;
     ChannelWriter& events_;
     std::vector<NodeRef> places_;
+    bool adapters_run_ = true;
 };
 
 }  // namespace softib::live

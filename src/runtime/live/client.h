@@ -111,6 +111,7 @@ class Process {
     void become_inherited();
     static void* helper_main(void* self);
     void helper_loop();
+    void look_for_carrier();
     /// Asks receivers to ring us; returns the time to the first deadline, 0: none.
     std::uint64_t arm_wakes();
 
@@ -128,6 +129,7 @@ class Process {
     std::mutex progress_mutex_;   ///< Outermost: held while queue pairs are driven.
     std::vector<Qp*> advancing_;  ///< Guarded by progress_mutex_.
     std::mutex helper_mutex_;
+    LockWord carrier_seen_ = 0;  ///< By the helper.
 
     friend struct ForkHandlers;
 };

@@ -362,6 +362,21 @@ void Cq::purge(std::uint32_t qpn) {
     lock_.unlock();
 }
 
+std::optional<std::uint32_t> Cq::newest(std::uint32_t qpn, bool receive) {
+    std::optional<std::uint32_t> found;
+    lock_.lock();
+    lock_producer(*process_, *shared_);
+    for (std::uint32_t i = shared_->produced; i != consumed_ && !found; --i) {
+        const Cqe& e = ring_[(i - 1) & mask_];
+        if (e.qpn == qpn && (e.is_receive != 0) == receive) {
+            found = e.wqe_index;
+        }
+    }
+    shm_unlock(shared_->lock);
+    lock_.unlock();
+    return found;
+}
+
 std::uint32_t Cq::claim_receives(std::uint32_t qpn, RecvRing& ring, std::uint32_t polled) {
     lock_.lock();
     lock_producer(*process_, *shared_);

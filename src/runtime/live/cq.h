@@ -6,6 +6,7 @@
 // that a poll of an empty queue reads one cache line and nothing else.
 
 #include <cstdint>
+#include <optional>
 
 #include "runtime/live/arena.h"
 #include "runtime/live/shm_lock.h"
@@ -75,6 +76,8 @@ class Cq {
     int resize(std::uint32_t entries);  ///< 0 or errno.
     /// Removes the completions of a queue pair (or of a shared receive queue) that is going away.
     void purge(std::uint32_t qpn);
+    /// Of a queue pair's completions that wait to be polled, the newest one's wqe_index.
+    std::optional<std::uint32_t> newest(std::uint32_t qpn, bool receive);
     /// Takes all requests off the ring of a queue pair that stops, so that no deliverer completes
     /// one of them any more; returns the index of the first. `polled`: index after the newest
     /// completion of this ring that was polled.

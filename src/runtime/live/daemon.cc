@@ -22,18 +22,11 @@
 #include "runtime/live/log.h"
 #include "runtime/live/reclaim.h"
 #include "runtime/live/rpc.h"
+#include "runtime/live/shm_lock.h"
 
 namespace softib::live {
 
 namespace {
-
-// What an epoll event is about: a kind above, a descriptor below.
-constexpr std::uint64_t kTagListen = std::uint64_t{1} << 32;
-constexpr std::uint64_t kTagEnd = std::uint64_t{2} << 32;
-constexpr std::uint64_t kTagConnection = std::uint64_t{3} << 32;
-constexpr std::uint64_t kTagProcess = std::uint64_t{4} << 32;
-constexpr std::uint64_t kTagTrunk = std::uint64_t{5} << 32;  // run_trunks() looks at all.
-constexpr std::uint64_t kTagKindMask = ~std::uint64_t{0xFFFFFFFF};
 
 std::uint64_t tag_of(std::uint64_t kind, int fd) {
     return kind | static_cast<std::uint32_t>(fd);
@@ -117,9 +110,8 @@ Daemon::~Daemon() {
     if (listen_fd_ >= 0) {
         close(listen_fd_);
     }
-    if (epoll_fd_ >= 0) {
-        close(epoll_fd_);
-    }
+    close_if_open(epoll_fd_);
+    close_if_open(spare_fd_);
 }
 
 bool Daemon::watch(int fd, std::uint64_t tag) {
@@ -147,6 +139,7 @@ std::expected<void, std::string> Daemon::start() {
     }
     remove_dead_directories(procs);
     management_.start(monotonic_ns());
+    spare_fd_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
     epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
     listen_fd_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (epoll_fd_ < 0 || listen_fd_ < 0 || !bind_in(listen_fd_, options_.dir) ||
@@ -197,6 +190,9 @@ void Daemon::run() {
                 case kTagProcess:
                     drop_if_process_ended(fd);
                     break;
+                case kTagHelpers:
+                    helpers_.run(monotonic_ns());
+                    break;
                 default:
                     break;
             }
@@ -204,8 +200,12 @@ void Daemon::run() {
         if (next_management_ns_ != UINT64_MAX && next_management_ns_ <= monotonic_ns()) {
             hand_out_mads();
         }
+        if (helpers_.next_ns() <= monotonic_ns()) {
+            helpers_.run(monotonic_ns());
+        }
         run_trunks();
         reclaim_one();
+        log_repeats();
     }
 }
 
@@ -219,11 +219,31 @@ void Daemon::accept_all() {
         if (errno == EINTR || errno == ECONNABORTED) {
             continue;
         }
+        if ((errno == EMFILE || errno == ENFILE) && turn_away()) {
+            continue;
+        }
         if (errno != EAGAIN) {
             log_error("cannot accept a connection: {}", error_text(errno));
         }
         return;
     }
+}
+
+/// Out of descriptors: whoever waits hears it, and does not wait for ever. False: nobody does.
+bool Daemon::turn_away() {
+    Message message;
+    message.status = errno;
+    close_if_open(spare_fd_);
+    const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int error = errno;
+    if (fd >= 0) {
+        log_warning("refused a connection: {}", error_text(message.status));
+        rpc_send(fd, message, -1);
+        close(fd);
+    }
+    spare_fd_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    errno = error;
+    return fd >= 0;
 }
 
 void Daemon::accept_one(int fd) {
@@ -238,6 +258,9 @@ void Daemon::accept_one(int fd) {
     if (connections_.size() >= kConnectionsMax || !watch(fd, tag_of(kTagConnection, fd))) {
         log_warning("refused pid {}: {} connections are open, no more are allowed", peer.pid,
                     connections_.size());
+        Message message;
+        message.status = EUSERS;
+        rpc_send(fd, message, -1);
         close(fd);
         return;
     }
@@ -257,7 +280,13 @@ void Daemon::serve(Connection& connection) {
         if (errno == EAGAIN) {
             return;
         }
-        if (errno != ECONNRESET) {
+        if (errno == EPROTONOSUPPORT) {
+            log_warning("closed the connection of pid {}: it is of another version (protocol {})",
+                        connection.pid, message.version);
+            message = {};
+            message.status = EPROTONOSUPPORT;
+            rpc_send(connection.fd, message, -1);
+        } else if (errno != ECONNRESET) {
             log_warning(
                 "closed the connection of pid {}: {}", connection.pid,
                 errno == EPROTO ? "it sent something that is no message" : error_text(errno));
@@ -352,6 +381,9 @@ void Daemon::detach(Connection& connection) {
         return;
     }
     log_info("pid {} has left slot {}", connection.pid, connection.owner);
+    if (arena_.header->carrier.load() == lock_word(arena_, connection.owner)) {
+        carrier_ended();
+    }
     mcast_.drop_owner(connection.owner);
     dying_.push_back({connection.owner, connection.instance});
     dying_.insert(dying_.end(), quarantined_.begin(), quarantined_.end());
@@ -432,6 +464,12 @@ int Daemon::handle(Connection& connection, Message& message) {
             return -1;
         case Request::kRoutes:
             return handle_routes(message);
+        case Request::kHealth:
+            handle_health(message);
+            return -1;
+        case Request::kCarrying:
+            handle_carrying(connection, message);
+            break;
         case Request::kMadOpen:
             handle_mad_open(connection, message);
             break;

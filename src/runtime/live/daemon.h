@@ -24,6 +24,7 @@
 #include "runtime/live/management.h"
 #include "runtime/live/mcast_table.h"
 #include "runtime/live/protocol.h"
+#include "runtime/live/supervisor.h"
 #include "runtime/live/trunk_socket.h"
 #include "runtime/live/types.h"
 
@@ -51,6 +52,13 @@ class Daemon {
 
     /// Brings the subnet up and opens the socket. The message of an error says what to do.
     std::expected<void, std::string> start();
+
+    /// Starts a helper process and keeps it running for as long as the daemon serves. Started.
+    std::expected<void, std::string> supervise(HelperPlan plan);
+    /// Returns when none is left, nor what they held.
+    void end_helpers() { helpers_.end_all(); }
+    /// The process that carries packets has ended.
+    void carrier_ended();
 
     /// Serves until a shutdown request, a signal, or the end of the lifeline. Connections stay
     /// open until the Daemon is destroyed: who asked for the shutdown sees its end by that.
@@ -85,11 +93,21 @@ class Daemon {
         std::uint64_t instance;
     };
 
+    // What an epoll event is about: a kind above, a descriptor below.
+    static constexpr std::uint64_t kTagListen = std::uint64_t{1} << 32;
+    static constexpr std::uint64_t kTagEnd = std::uint64_t{2} << 32;
+    static constexpr std::uint64_t kTagConnection = std::uint64_t{3} << 32;
+    static constexpr std::uint64_t kTagProcess = std::uint64_t{4} << 32;
+    static constexpr std::uint64_t kTagTrunk = std::uint64_t{5} << 32;  ///< Of any trunk.
+    static constexpr std::uint64_t kTagHelpers = std::uint64_t{6} << 32;
+    static constexpr std::uint64_t kTagKindMask = ~std::uint64_t{0xFFFFFFFF};
+
     bool watch(int fd, std::uint64_t tag);
     /// Changes what is waited for on a connection.
     void watch_for(const Connection& connection, std::uint32_t events);
     void accept_all();
     void accept_one(int fd);
+    bool turn_away();
     void serve(Connection& connection);
     void drop(int fd);
     bool lives_on(const Connection& connection) const;
@@ -112,6 +130,8 @@ class Daemon {
     void handle_set_pkey(Message& message);
     void handle_refused(const Message& message);
     void handle_manager(Message& message);
+    void handle_carrying(const Connection& connection, Message& message);
+    void handle_health(Message& message) const;
     std::string master_text() const;
     int handle_routes(Message& message);
     void handle_mad_open(Connection& connection, Message& message);
@@ -156,8 +176,10 @@ class Daemon {
     };
     std::vector<Trunk> trunks_;
     std::uint64_t next_trunk_ns_ = UINT64_MAX;
+    Supervisor helpers_;
     int epoll_fd_ = -1;
     int listen_fd_ = -1;
+    int spare_fd_ = -1;  ///< Given up to answer a connection when there is no other.
     bool stopping_ = false;
     /// Ended processes that still hold their slot. Freeing takes milliseconds, so it is done one
     /// at a time, after whoever waits for an answer.

@@ -179,7 +179,7 @@ int Daemon::wait_ms() const {
     if (!dying_.empty()) {
         return 0;
     }
-    const std::uint64_t next = std::min(next_management_ns_, next_trunk_ns_);
+    const std::uint64_t next = std::min({next_management_ns_, next_trunk_ns_, helpers_.next_ns()});
     if (next == UINT64_MAX) {
         return -1;
     }

@@ -74,6 +74,10 @@ class Management final : public agent::CounterSource {
     void refuse(const RefusedPacket& packet, std::uint64_t now_ns);
     void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
 
+    /// Whether somebody is the programs' adapters; the direct path needs nobody for that.
+    void set_adapters_run(bool run) { writer_.set_adapters_run(mesh_, run); }
+    bool adapters_run() const { return writer_.adapters_run(); }
+
     const agent::Mesh& mesh() const { return mesh_; }
     /// By index into the arena's table.
     std::span<const agent::NodeId> switch_nodes() const { return switch_nodes_; }

@@ -19,6 +19,8 @@ namespace softib::live {
 namespace {
 
 constexpr std::uint64_t kCallLookNs = 50'000'000;
+/// A successor that has taken a call answers it at once.
+constexpr std::uint64_t kSuccessorNs = 100'000'000;
 constexpr std::uint64_t kCarrierStartNs = 10'000'000'000;
 constexpr std::uint64_t kCountsPatienceNs = 50'000'000;
 constexpr int kCallSpins = 2000;
@@ -34,20 +36,61 @@ void wake_word(std::atomic<std::uint32_t>& word) {
     syscall(SYS_futex, &word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-/// The carrier starts with the fabric; a program may be a little faster.
-bool wait_for_carrier(const Arena& arena) {
+/// The carrier starts with the fabric, and again when it has ended; a program may be a little
+/// faster. 0: none has come.
+LockWord wait_for_carrier(const Arena& arena) {
     const std::uint64_t start = monotonic_ns();
-    while (arena.header->carrier.load(std::memory_order_acquire) == 0) {
-        if (monotonic_ns() - start > kCarrierStartNs) {
-            return false;
-        }
+    LockWord carrier = living_carrier(arena);
+    while (carrier == 0 && monotonic_ns() - start < kCarrierStartNs) {
         usleep(1000);
+        carrier = living_carrier(arena);
     }
-    return true;
+    return carrier;
 }
 
-bool carrier_alive(const Arena& arena) {
-    return holder_alive(arena, arena.header->carrier.load());
+/// The carrier that was asked has ended. True: its successor has the call, and answers.
+bool wait_for_successor(CarrierCall& call, std::atomic<std::uint64_t>& bells, std::uint64_t bit) {
+    if ((bells.fetch_and(~bit) & bit) != 0) {
+        return false;  // Nobody has taken it.
+    }
+    wait_word(call.state, CarrierCall::kPosted, kSuccessorNs);
+    return call.state.load(std::memory_order_acquire) == CarrierCall::kDone;
+}
+
+/// One call to one carrier; nothing: it has ended.
+std::optional<int> ask_carrier(Process& process, LockWord carrier, CarrierCall::Op op,
+                               std::uint32_t index, const hca::QpAttr& attr, std::uint32_t mask) {
+    const Arena& arena = process.arena;
+    const std::lock_guard guard(process.carrier_mutex);
+    if (arena.header->carrier.load(std::memory_order_acquire) != carrier) {
+        return std::nullopt;
+    }
+    CarrierCall& call = process.slot->carrier_call;
+    call.op = op;
+    call.index = index;
+    call.mask = mask;
+    call.attr = attr;
+    call.status = 0;
+    call.state.store(CarrierCall::kPosted);
+    const std::uint32_t number = process.owner - 1U;
+    const std::uint64_t bit = std::uint64_t{1} << number % 64;
+    std::atomic<std::uint64_t>& bells = arena.bells->calls[number / 64];
+    bells.fetch_or(bit);
+    wake_carrier(arena);
+    for (int i = 0; call.state.load(std::memory_order_acquire) != CarrierCall::kDone; ++i) {
+        if (i < kCallSpins) {
+            cpu_relax();
+            continue;
+        }
+        wait_word(call.state, CarrierCall::kPosted, kCallLookNs);
+        if (call.state.load() != CarrierCall::kDone && living_carrier(arena) != carrier) {
+            if (!wait_for_successor(call, bells, bit)) {
+                call.state.store(CarrierCall::kIdle);
+                return std::nullopt;
+            }
+        }
+    }
+    return call.status;
 }
 
 void set_bit(std::atomic<std::uint64_t>& word, std::uint32_t bit) {
@@ -115,7 +158,7 @@ void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns,
 }
 
 void ask_for_counts(const Arena& arena) {
-    if (!arena.writable) {
+    if (!arena.writable || arena.header->carrier.load() == 0) {
         return;  // What was brought there last is not old.
     }
     ArenaHeader& header = *arena.header;
@@ -128,34 +171,29 @@ void ask_for_counts(const Arena& arena) {
     }
 }
 
-int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, const hca::QpAttr& attr,
-                 std::uint32_t mask) {
-    const Arena& arena = process.arena;
-    const std::lock_guard guard(process.carrier_mutex);
-    if (!wait_for_carrier(arena)) {
-        return EIO;
+LockWord living_carrier(const Arena& arena) {
+    LockWord carrier = arena.header->carrier.load(std::memory_order_acquire);
+    if (carrier == 0 || holder_alive(arena, carrier)) {
+        return carrier;
     }
-    CarrierCall& call = process.slot->carrier_call;
-    call.op = op;
-    call.index = index;
-    call.mask = mask;
-    call.attr = attr;
-    call.status = 0;
-    call.state.store(CarrierCall::kPosted);
-    const std::uint32_t bit = process.owner - 1U;
-    arena.bells->calls[bit / 64].fetch_or(std::uint64_t{1} << bit % 64);
-    wake_carrier(arena);
-    for (int i = 0; call.state.load(std::memory_order_acquire) != CarrierCall::kDone; ++i) {
-        if (i < kCallSpins) {
-            cpu_relax();
-            continue;
-        }
-        wait_word(call.state, CarrierCall::kPosted, kCallLookNs);
-        if (call.state.load() != CarrierCall::kDone && !carrier_alive(arena)) {
-            return EIO;
+    const LockWord ended = carrier;
+    arena.header->carrier.compare_exchange_strong(carrier, 0);
+    return carrier == ended ? 0 : carrier;
+}
+
+int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, LockWord& carrier,
+                 const hca::QpAttr& attr, std::uint32_t mask) {
+    if (carrier != 0) {
+        return ask_carrier(process, carrier, op, index, attr, mask).value_or(EIO);
+    }
+    // What is made anew may be made by the next one as well.
+    while (const LockWord candidate = wait_for_carrier(process.arena)) {
+        if (const auto status = ask_carrier(process, candidate, op, index, attr, mask)) {
+            carrier = candidate;
+            return *status;
         }
     }
-    return call.status;
+    return EIO;
 }
 
 void answer_call(CarrierCall& call, int status) {

@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <optional>
 
 #include "runtime/live/arena.h"
+#include "runtime/live/shm_lock.h"
 #include "runtime/live/types.h"
 
 namespace softib::live {
@@ -88,8 +88,13 @@ void for_each_rung(Bells& bells, Fn&& fn) {
     }
 }
 
-/// A call to the carrier: 0 or an errno value; EIO: there is no carrier any more.
-int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index,
+/// The carrier that runs now, by its name in locks. One that has ended gives its place up as soon
+/// as anybody finds that out: 0.
+LockWord living_carrier(const Arena& arena);
+
+/// A call to the carrier: 0 or an errno value. `carrier`: the one that knows the object, EIO: it
+/// has ended; 0: whichever there is, also one that is about to start, and then it is named here.
+int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, LockWord& carrier,
                  const hca::QpAttr& attr = {}, std::uint32_t mask = 0);
 void answer_call(CarrierCall& call, int status);
 

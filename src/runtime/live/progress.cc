@@ -7,6 +7,7 @@
 
 #include "runtime/live/client.h"
 #include "runtime/live/cq.h"
+#include "runtime/live/packet_queue.h"
 #include "runtime/live/qp.h"
 #include "runtime/live/service.h"
 #include "runtime/live/thread.h"
@@ -18,6 +19,9 @@ namespace {
 /// While something waits and the program polls, the helper only looks in this often.
 constexpr std::uint64_t kLookInNs = 1'000'000;
 constexpr std::uint32_t kBusyLookIns = 8;
+/// How often the helper looks for the carrier. The daemon tells of its end at once, unless it has
+/// ended with it.
+constexpr std::uint64_t kCarrierLookNs = 500'000'000;
 
 }  // namespace
 
@@ -79,6 +83,7 @@ void Process::progress() {
         const std::lock_guard guard(qps_mutex);
         for (Qp* qp : qps) {
             qp->stop_with_cq();
+            qp->stop_with_carrier();
             qp->flush_if_failed();
         }
     }
@@ -148,6 +153,19 @@ void* Process::helper_main(void* self) {
     return nullptr;
 }
 
+void Process::look_for_carrier() {
+    if (!is_packet_path(arena)) {
+        return;
+    }
+    const LockWord carrier = living_carrier(arena);
+    if (carrier == carrier_seen_) {
+        return;
+    }
+    carrier_seen_ = carrier;
+    slot->attention.fetch_or(kAttentionDeath, std::memory_order_release);
+    progress();
+}
+
 void Process::helper_loop() {
     std::uint64_t seen_activity = 0;
     std::uint32_t look_ins = 0;
@@ -159,6 +177,7 @@ void Process::helper_loop() {
         if (slot->attention.load(std::memory_order_relaxed) != 0 || !polled) {
             progress();
         }
+        look_for_carrier();
         gpu.give_up_stale_mappings();
         shared_mappings->give_up_stale();
         std::uint64_t sleep_ns = 0;
@@ -180,6 +199,9 @@ void Process::helper_loop() {
             sleep_ns = kLookInNs;
         }
         slot->helper_sleeping.store(sleep_ns == 0 || !polled ? 1 : 0, std::memory_order_seq_cst);
+        if (sleep_ns == 0 && is_packet_path(arena)) {
+            sleep_ns = kCarrierLookNs;
+        }
         futex_wait(slot->doorbell, bell, sleep_ns);
         slot->helper_sleeping.store(0, std::memory_order_seq_cst);
     }

@@ -10,7 +10,10 @@
 
 namespace softib::live {
 
+/// The first word of a message, in every version: who reads another one there says his in the
+/// answer, with EPROTONOSUPPORT.
 inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersionMax = 999;  ///< What is larger is no version.
 inline constexpr char kSocketName[] = "softibd.sock";
 inline constexpr char kPidFileName[] = "softibd.pid";
 
@@ -42,6 +45,8 @@ enum class Request : std::uint32_t {
     kSetFaults = 25,  ///< text: WantedFaults, node name; port. Packet path only.
     kNetlinkOpen = 26,  ///< text: host names; value: the socket's address. Then it is netlink's.
     kFindHost = 27,   ///< text: a host's name. Reply: text: the IP address of its first port.
+    kHealth = 28,     ///< Reply: text: a line per helper: name, pid, restarts, time, reason; tabs.
+    kCarrying = 29,   ///< From the carrier: it takes calls.
 };
 
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };

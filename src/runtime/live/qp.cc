@@ -132,8 +132,8 @@ Qp::~Qp() {
         const std::lock_guard guard(process_->qps_mutex);
         std::erase(process_->qps, this);
     }
-    if (packets_) {
-        call_carrier(*process_, CarrierCall::kDestroyQp, index_);
+    if (packets_ && carrier_ != 0) {
+        call_carrier(*process_, CarrierCall::kDestroyQp, index_, carrier_);
     }
     lock();
     waiting_.clear();

@@ -94,6 +94,8 @@ class Qp {
     std::uint64_t deadline_ns() const { return deadline_ns_.load(std::memory_order_relaxed); }
     /// Stops where completions would go to a queue that has overflowed. Takes the lock itself.
     void stop_with_cq();
+    /// Packet path: the same where the carrier that knew it has ended.
+    void stop_with_carrier();
     /// Asks the receiver to ring us when it posts a request.
     void ask_for_wake();
 
@@ -120,6 +122,8 @@ class Qp {
     void post_packet(const WorkRequest& wr);
     int modify_packet(const QpAttr& attr, std::uint32_t mask);
     bool fits_ethernet(const QpAttr& attr, std::uint32_t mask) const;
+    void flush_lost_sends();
+    void flush_lost_receives();
 
     enum class Outcome : std::uint8_t {
         kDone,
@@ -270,6 +274,9 @@ class Qp {
     bool peer_silent_ = false;
     std::atomic<bool> flushed_{false};  ///< Written under the stripe lock; receivers look at it too.
     bool stopped_with_cq_ = false;
+    LockWord carrier_ = 0;  ///< Packet path: the carrier that knows it.
+    /// That carrier has ended. Written as flushed_ is.
+    std::atomic<bool> stopped_with_carrier_{false};
     SpinLock receive_lock_;
     std::atomic<std::uint32_t> receive_polled_{0};
 };

@@ -328,6 +328,11 @@ int Qp::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t 
 
 void Qp::unlock_receive_and_wake() {
     if (packets_) [[unlikely]] {
+        if (stopped_with_carrier_.load() && shared_->state.load() != QpState::kReset) {
+            flush_lost_receives();
+            receive_lock_.unlock_full();
+            return;
+        }
         receive_lock_.unlock_full();
         if (shared_->state.load() == QpState::kErr) {
             ring_qp_bell(process_->arena, index_);  // To be flushed.

@@ -96,6 +96,14 @@ void alert_mappers(const Arena& arena) {
 
 }  // namespace
 
+void alert_all(const Arena& arena) {
+    for (std::uint32_t p = 0; p < kProcsMax; ++p) {
+        if (arena.procs[p].state.load(std::memory_order_acquire) == ProcState::kLive) {
+            alert(arena.procs[p]);
+        }
+    }
+}
+
 void reclaim(const Arena& arena, Owner owner) {
     ProcSlot& slot = arena.proc(owner);
     slot.state.store(ProcState::kDead, std::memory_order_release);

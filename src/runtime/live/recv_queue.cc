@@ -219,7 +219,8 @@ Srq* Srq::create(Process& process, const Init& init) {
     srq->process_ = &process;
     srq->index_ = index;
     if (is_packet_path(process.arena)) {
-        if (const int error = call_carrier(process, CarrierCall::kCreateSrq, index); error != 0) {
+        if (const int error = call_carrier(process, CarrierCall::kCreateSrq, index, srq->carrier_);
+            error != 0) {
             delete srq;
             errno = error;
             return nullptr;
@@ -231,7 +232,7 @@ Srq* Srq::create(Process& process, const Init& init) {
 Srq::~Srq() {
     if (process_->usable()) {
         if (is_packet_path(process_->arena)) {
-            call_carrier(*process_, CarrierCall::kDestroySrq, index_);
+            call_carrier(*process_, CarrierCall::kDestroySrq, index_, carrier_);
         }
         // Under the lock: the daemon may be giving back what a dead sender had taken.
         srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
@@ -269,7 +270,7 @@ int Srq::modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint
     if (set_limit) {
         shared_->limit.store(limit, std::memory_order_release);
         if (is_packet_path(process_->arena)) {
-            return call_carrier(*process_, CarrierCall::kLimitSrq, index_);
+            return call_carrier(*process_, CarrierCall::kLimitSrq, index_, carrier_);
         }
     }
     return 0;

@@ -60,6 +60,8 @@ class Srq {
     std::uint32_t index() const { return index_; }
     std::uint32_t srqn() const { return shared_->srqn; }
     SrqShared& shared() { return *shared_; }
+    /// Packet path: the carrier that knows it, by its name in locks.
+    LockWord carrier() const { return carrier_; }
 
     void lock() { lock_.lock(); }
     int post_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge);
@@ -74,6 +76,7 @@ class Srq {
     SrqShared* shared_ = nullptr;
     Process* process_ = nullptr;
     std::uint32_t index_ = 0;
+    LockWord carrier_ = 0;
 };
 
 /// The stripe's record, made on first use; nullptr: the arena is full.

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace softib::live {
 
@@ -136,24 +137,32 @@ bool rpc_receive(int fd, Message& message, int* received_fd) {
     header.msg_control = control;
     header.msg_controllen = sizeof control;
     ssize_t n = 0;
+    bool reset = false;
     do {
         n = recvmsg(fd, &header, MSG_CMSG_CLOEXEC);
-    } while (n < 0 && errno == EINTR);
+        // What the other side said before it closed with something unread comes after the error.
+    } while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !std::exchange(reset, true))));
     if (n < 0) {
         return false;
     }
     const int taken = take_fd(header);
     const auto bytes = static_cast<std::size_t>(n);
-    const bool whole = (header.msg_flags & MSG_TRUNC) == 0 && bytes >= kHeadBytes &&
-                       message.version == kProtocolVersion &&
-                       message.text_bytes == bytes - kHeadBytes;
+    const bool headed = (header.msg_flags & MSG_TRUNC) == 0 && bytes >= kHeadBytes;
+    const bool whole =
+        headed && message.version == kProtocolVersion && message.text_bytes == bytes - kHeadBytes;
+    if (whole && taken < 0 && (header.msg_flags & MSG_CTRUNC) != 0) {
+        errno = EMFILE;  // A descriptor came, and this process may have no more.
+        return false;
+    }
     if (whole && received_fd != nullptr) {
         *received_fd = taken;
     } else if (taken >= 0) {
         close(taken);
     }
     if (!whole) {
-        errno = bytes == 0 ? ECONNRESET : EPROTO;
+        const bool other = headed && message.version != kProtocolVersion && message.version != 0 &&
+                           message.version <= kProtocolVersionMax;
+        errno = bytes == 0 ? ECONNRESET : other ? EPROTONOSUPPORT : EPROTO;
     }
     return whole;
 }
@@ -162,7 +171,9 @@ bool rpc_call(int fd, Message& message, int* received_fd) {
     if (received_fd != nullptr) {
         *received_fd = -1;
     }
-    return rpc_send(fd, message, -1) && rpc_receive(fd, message, received_fd);
+    // Who closes at once may have said why.
+    return (rpc_send(fd, message, -1) || errno == EPIPE || errno == ECONNRESET) &&
+           rpc_receive(fd, message, received_fd);
 }
 
 }  // namespace softib::live

@@ -23,7 +23,8 @@ bool rpc_tell(int fd, const Message& message);
 
 /// Waits for a message. *received_fd is the descriptor that came along or -1; with a null
 /// received_fd a descriptor that came is closed. errno: EPROTO for anything that is not one whole
-/// Message of our version, ECONNRESET when the other side has closed.
+/// Message, EPROTONOSUPPORT for one of another version, EMFILE where a descriptor came that this
+/// process has no room for, ECONNRESET when the other side has closed.
 bool rpc_receive(int fd, Message& message, int* received_fd);
 
 /// Sends `message` and replaces it by the reply. The reply's status is the caller's to look at.

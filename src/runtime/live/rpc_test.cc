@@ -84,7 +84,7 @@ TEST_F(Rpc, WhatIsNoWholeMessageIsRefused) {
     EXPECT_EQ(receive_raw(&message, kHead + 4), EPROTO);
     EXPECT_EQ(receive_raw(&message, kHead + 3), 0);
     message.version = kProtocolVersion + 1;
-    EXPECT_EQ(receive_raw(&message, kHead + 3), EPROTO);
+    EXPECT_EQ(receive_raw(&message, kHead + 3), EPROTONOSUPPORT);
     const std::array<char, 2 * sizeof(Message)> flood{};
     EXPECT_EQ(receive_raw(flood.data(), flood.size()), EPROTO);
 }

@@ -2,6 +2,7 @@
 #include "runtime/packet/carrier.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "runtime/live/client.h"
 #include "runtime/live/packet_queue.h"
@@ -29,6 +31,8 @@ constexpr std::uint32_t kEventsAtOnce = 512;
 constexpr std::uint64_t kSettleNs = 500'000'000;  ///< See Engine::settle_credits.
 constexpr std::uint64_t kCountsNs = 20'000'000;
 constexpr std::uint64_t kSpinNs = 50'000;
+/// After so long without work, memory that the work took is the machine's again.
+constexpr std::uint64_t kKeepMemoryNs = 1'000'000'000;
 /// Who is at the other end has a processor of his own, and each sleep costs him and us.
 constexpr std::uint64_t kSpinTrunkNs = 200'000;
 
@@ -47,6 +51,7 @@ class Carrier {
           links_(watchers_),
           adapters_(process, watchers_),
           net_(fabric, plant_config(), adapters_),
+          counts_(process.arena, tables_),
           stripe_(process.next_stripe()),
           start_ns_(live::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
@@ -83,6 +88,7 @@ class Carrier {
         for (std::uint64_t idle_since = 0;;) {
             if (work()) {
                 idle_since = 0;
+                worked_ = true;
                 continue;
             }
             const std::uint64_t now = live::monotonic_ns();
@@ -164,14 +170,14 @@ class Carrier {
             publish();
             look_at_links(now);
             if (wanted) {
-                publish_lane_counts(arena_, net_, tables_);
+                counts_.write_lanes(net_);
             }
             header.counts_given.store(asked, std::memory_order_release);
         }
     }
 
     void publish() {
-        publish_counts(arena_, net_, tables_, adapters_);
+        counts_.write(net_, adapters_);
         if (roce_ != nullptr) {
             roce_->publish_counts();
         }
@@ -204,7 +210,7 @@ class Carrier {
             return;
         }
         const std::uint64_t due =
-            std::min({adapters_.next_timeout_ns(), links_.next_ns(),
+            std::min({adapters_.next_timeout_ns(), links_.next_ns(), give_back(now),
                       trunks_ != nullptr ? trunks_->next_timeout_ns() : hca::kNever});
         live::carrier_sleep(arena_,
                             due == hca::kNever ? UINT64_MAX
@@ -213,12 +219,26 @@ class Carrier {
                             bell);
     }
 
+    /// Returns when it is due again. The allocator keeps what was freed, unless it is told.
+    std::uint64_t give_back(std::uint64_t now) {
+        if (std::exchange(worked_, false)) {
+            give_back_ns_ = now + kKeepMemoryNs;
+        } else if (give_back_ns_ <= now) {
+            give_back_ns_ = hca::kNever;
+            net_.give_back();
+            adapters_.give_back();
+            malloc_trim(0);
+        }
+        return give_back_ns_;
+    }
+
     const live::Arena& arena_;
     Tables tables_;
     Watchers watchers_;
     LinkWatch links_;
     Adapters adapters_;
     sim::Network<Adapters> net_;
+    PortCountWriter counts_;
     std::unique_ptr<RoceWire> roce_;
     std::unique_ptr<TrunkWire> trunks_;
     live::Stripe& stripe_;
@@ -230,6 +250,8 @@ class Carrier {
     std::uint64_t groups_ = 0;
     std::uint64_t settled_ns_ = 0;
     std::uint64_t counted_ns_ = 0;
+    bool worked_ = true;  ///< Since give_back() was last asked.
+    std::uint64_t give_back_ns_ = hca::kNever;
 };
 
 }  // namespace
@@ -246,7 +268,14 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
     if (auto started = carrier.start(options.trunks); !started) {
         return started;
     }
+    // Calls to a predecessor are its own; who made one finds that it has ended.
+    for (auto& calls : process->arena.bells->calls) {
+        calls.store(0);
+    }
     process->arena.header->carrier.store(process->lock_word, std::memory_order_release);
+    live::Message message;
+    message.request = live::Request::kCarrying;
+    process->call(message, nullptr);
     carrier.run();
 }
 

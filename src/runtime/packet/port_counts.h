@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the network's ports have counted, brought to the totals in the arena, where agents read.
+// What the network's ports have counted, brought to the totals in the arena, where agents read. It
+// is added to what stands there: an earlier carrier's counts stay.
 
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/agent/pma.h"
 #include "runtime/live/arena.h"
 #include "runtime/packet/adapters.h"
 #include "runtime/packet/tables.h"
@@ -10,9 +16,24 @@
 
 namespace softib::packet {
 
-void publish_counts(const live::Arena& arena, const sim::Engine& net, const Tables& tables,
-                    Adapters& adapters);
-/// Those by lane and service level, which are many: only when somebody asks.
-void publish_lane_counts(const live::Arena& arena, const sim::Engine& net, const Tables& tables);
+class PortCountWriter {
+  public:
+    PortCountWriter(const live::Arena& arena, const Tables& tables)
+        : arena_(arena), tables_(tables) {}
+
+    void write(const sim::Engine& net, Adapters& adapters);
+    /// Those by lane and service level, which are many: only when somebody asks.
+    void write_lanes(const sim::Engine& net);
+
+  private:
+    void write_violations(std::uint32_t hca, const hca::Hca& from);
+
+    const live::Arena& arena_;
+    const Tables& tables_;
+    // What was brought there so far. Ports in the order of the arena, those of HCAs first.
+    std::vector<agent::PortCounts> written_;
+    std::vector<agent::LaneCounts> lanes_written_;
+    std::vector<std::array<std::uint64_t, 3>> violations_written_;
+};
 
 }  // namespace softib::packet

@@ -76,7 +76,16 @@ RoceWire::RoceWire(const live::Arena& arena, Adapters& adapters, Watchers& watch
       cable_(arena, watchers),
       epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
       ports_(arena.header->hcas),
-      inbox_(std::make_unique<Inbox>()) {}
+      inbox_(std::make_unique<Inbox>()) {
+    for (std::uint32_t i = 0; i < ports_.size(); ++i) {
+        // What an earlier carrier counted stays.
+        const live::PortTotals& totals = arena.hcas[i].totals;
+        ports_[i].xmit_packets = totals.xmit_packets.load(std::memory_order_relaxed);
+        ports_[i].xmit_words = totals.xmit_words.load(std::memory_order_relaxed);
+        ports_[i].rcv_packets = totals.rcv_packets.load(std::memory_order_relaxed);
+        ports_[i].rcv_words = totals.rcv_words.load(std::memory_order_relaxed);
+    }
+}
 
 RoceWire::~RoceWire() {
     for (const Port& port : ports_) {

@@ -48,6 +48,11 @@ class Engine : public Plant {
     std::uint64_t packets_inside() const { return packets_.live(); }
     /// Nothing will happen any more by itself.
     bool idle() const { return queue_.empty(); }
+    /// Returns the memory that a burst of packets took, once none is left.
+    void give_back() {
+        queue_.give_back();
+        packets_.give_back();
+    }
     std::size_t bytes() const { return Plant::bytes() + queue_.bytes(); }
 
     /// Sends a packet: from an adapter's port, out of a port of a switch, or from the agent of a

@@ -132,6 +132,19 @@ bool EventQueue::load(std::uint64_t bucket_max) {
     return true;
 }
 
+void EventQueue::give_back() {
+    if (pending_ != 0) {
+        return;
+    }
+    chunks_.clear();
+    chunks_.shrink_to_fit();
+    free_chunk_ = kNone;
+    far_.shrink_to_fit();
+    current_.clear();
+    current_.shrink_to_fit();
+    place_ = 0;
+}
+
 std::size_t EventQueue::bytes() const {
     return chunks_.capacity() * sizeof(Chunk) + heads_.capacity() * sizeof(std::uint32_t) +
            far_.capacity() * sizeof(Far) + filled_.capacity() * 8;

@@ -97,6 +97,8 @@ class EventQueue {
     /// True once after a bucket was begun.
     bool begins_bucket() const { return place_ == 1; }
     std::size_t bytes() const;
+    /// While nothing is pending: returns the memory that many events took.
+    void give_back();
 
   private:
     struct alignas(64) Chunk {

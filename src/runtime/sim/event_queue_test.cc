@@ -90,5 +90,28 @@ TEST(EventQueue, NothingIsDueBeforeItsTime) {
     EXPECT_EQ(queue.pop().link(), 1U);
 }
 
+TEST(EventQueue, GivesMemoryBackOnceNothingIsPending) {
+    EventQueue queue;
+    const std::size_t before = queue.bytes();
+    constexpr TimePs kFarPs = 1'000'000'000;
+    for (std::uint32_t i = 0; i < 100'000; ++i) {
+        queue.push(1'000'000, i, EventKind::kWake);
+        queue.push(kFarPs, i, EventKind::kWake);
+    }
+    const std::size_t full = queue.bytes();
+    EXPECT_GT(full, before);
+    queue.give_back();
+    EXPECT_EQ(queue.bytes(), full) << "something is pending";
+    for (std::uint32_t i = 0; i < 200'000; ++i) {
+        ASSERT_TRUE(queue.due(kFarPs));
+        EXPECT_EQ(queue.pop().link(), i % 100'000);
+    }
+    queue.give_back();
+    EXPECT_EQ(queue.bytes(), before);
+    queue.push(kFarPs + 1, 7, EventKind::kWake);
+    ASSERT_TRUE(queue.due(kFarPs + 1));
+    EXPECT_EQ(queue.pop().link(), 7U);
+}
+
 }  // namespace
 }  // namespace softib::sim

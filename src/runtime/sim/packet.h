@@ -85,6 +85,14 @@ class PacketPool {
     std::size_t size() const { return packets_.size(); }
     std::uint64_t live() const { return live_; }
     std::size_t bytes() const { return packets_.capacity() * sizeof(Packet); }
+    /// While there is no packet: returns the memory that many took.
+    void give_back() {
+        if (live_ == 0) {
+            packets_.clear();
+            packets_.shrink_to_fit();
+            free_ = kNone;
+        }
+    }
 
   private:
     Table<Packet> packets_;

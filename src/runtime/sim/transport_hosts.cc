@@ -230,6 +230,15 @@ void TransportHosts::let_go(std::uint32_t body) {
     }
 }
 
+void TransportHosts::give_back() {
+    if (free_.size() == bodies_.size()) {
+        bodies_.clear();
+        bodies_.shrink_to_fit();
+        free_.clear();
+        free_.shrink_to_fit();
+    }
+}
+
 void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& packet) {
     Body& body = bodies_[packet.body];
     if (body.unknown || hca_at(port) == nullptr) {

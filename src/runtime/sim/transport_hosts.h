@@ -63,6 +63,8 @@ class TransportHosts {
         hca::Payload payload() const;
     };
     const Body& body(const Packet& packet) const { return bodies_[packet.body]; }
+    /// Returns the memory of bodies, while no packet has one.
+    void give_back();
     std::size_t bodies() const { return bodies_.size() - free_.size(); }
     bool is_raw(const Packet& packet) const { return bodies_[packet.body].raw; }
     /// Packets to the agents of switches, which are not here, and those of send_bytes whose check

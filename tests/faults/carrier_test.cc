@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A program on the packet path whose carrier dies: what was posted comes back as flushed, each
+// request once; the device and its queue pairs say so by asynchronous events; and what is made
+// afterwards works, unless the daemon died as well.
+//
+//     carrier_test [daemon]
+//
+// Says "waiting" when the test around it may kill, and "restored" at the end.
+#include <poll.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "rig.h"
+
+namespace faults {
+namespace {
+
+constexpr std::size_t kBytes = 64;
+constexpr std::uint32_t kSends = 3;
+constexpr std::uint32_t kReceives = 4;
+
+enum Name : std::uint64_t { kDone = 100, kSend = 200, kReceive = 300, kLate = 400 };
+
+int post(ibv_qp* qp, std::uint64_t wr_id, void* at, std::uint32_t lkey, bool signaled) {
+    ibv_sge sge{reinterpret_cast<std::uint64_t>(at), kBytes, lkey};
+    ibv_send_wr wr{};
+    wr.wr_id = wr_id;
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_SEND;
+    wr.send_flags = signaled ? unsigned{IBV_SEND_SIGNALED} : 0U;
+    ibv_send_wr* bad = nullptr;
+    return ibv_post_send(qp, &wr, &bad);
+}
+
+class Ends {
+  public:
+    explicit Ends(Device& device) : device_(device), memory_(kBytes) {
+        mr_ = device.reg(memory_.data(), memory_.size());
+        for (ibv_qp*& qp : qps_) {
+            qp = device.make_qp({});
+            to_init(qp);
+        }
+        to_rts(qps_[0], device.address(qps_[1], mr_));
+        to_rts(qps_[1], device.address(qps_[0], mr_));
+    }
+    ~Ends() {
+        for (ibv_qp* qp : qps_) {
+            EXPECT(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
+        }
+        device_.dereg(mr_);
+    }
+    Ends(const Ends&) = delete;
+    Ends& operator=(const Ends&) = delete;
+
+    void send(std::uint64_t wr_id, bool signaled = true) {
+        EXPECT(post(qps_[0], wr_id, memory_.data(), mr_->lkey, signaled) == 0, "ibv_post_send");
+    }
+    /// Who sends, or who receives.
+    ibv_qp* qp(std::size_t end) { return qps_[end]; }
+    void receive(std::size_t end, std::uint64_t wr_id) {
+        post_recv(qps_[end], wr_id, memory_.data(), kBytes, mr_->lkey);
+    }
+
+  private:
+    Device& device_;
+    Memory memory_;
+    ibv_mr* mr_ = nullptr;
+    std::array<ibv_qp*, 2> qps_{};
+};
+
+/// Waits for this many completions; by name, how they ended.
+std::map<std::uint64_t, ibv_wc_status> collect(Device& device, std::size_t count) {
+    std::map<std::uint64_t, ibv_wc_status> found;
+    const Deadline deadline;
+    while (found.size() < count) {
+        std::array<ibv_wc, 1> wc;
+        if (device.poll(wc) == 0) {
+            EXPECT(!deadline.over(), "only " + std::to_string(found.size()) + " of " +
+                                         std::to_string(count) + " completions came");
+            device.wait_event(100);
+            continue;
+        }
+        EXPECT(found.emplace(wc[0].wr_id, wc[0].status).second,
+               "completed twice: " + std::to_string(wc[0].wr_id));
+    }
+    return found;
+}
+
+void expect_flushed(const std::map<std::uint64_t, ibv_wc_status>& found, std::uint64_t first,
+                    std::uint32_t count) {
+    for (std::uint64_t name = first; name < first + count; ++name) {
+        const auto at = found.find(name);
+        EXPECT(at != found.end() && at->second == IBV_WC_WR_FLUSH_ERR,
+               "not flushed: " + std::to_string(name));
+    }
+}
+
+/// Takes asynchronous events until one of this type has come.
+void await_event(Device& device, ibv_event_type wanted, std::multiset<ibv_event_type>& seen) {
+    const Deadline deadline;
+    while (!seen.contains(wanted)) {
+        pollfd waiting{device.context->async_fd, POLLIN, 0};
+        EXPECT(!deadline.over(), "no event " + std::string(ibv_event_type_str(wanted)));
+        if (::poll(&waiting, 1, 100) == 0) {
+            continue;
+        }
+        ibv_async_event event{};
+        EXPECT(ibv_get_async_event(device.context, &event) == 0, "ibv_get_async_event");
+        seen.insert(event.event_type);
+        ibv_ack_async_event(&event);
+    }
+}
+
+/// One message that arrives, and its acknowledgement.
+void exchange(Device& device, Ends& ends, std::uint64_t name) {
+    ends.receive(1, name);
+    ends.send(name + 1);
+    for (const auto& [wr_id, status] : collect(device, 2)) {
+        EXPECT(status == IBV_WC_SUCCESS, "failed: " + std::to_string(wr_id));
+    }
+}
+
+/// What was posted before and after the carrier's end, and what has a completion already.
+void lose(Device& device, Ends& ends) {
+    exchange(device, ends, kDone);
+    for (std::uint32_t i = 0; i < kReceives; ++i) {
+        ends.receive(0, kReceive + i);
+    }
+    // Nobody receives there: the peer is not ready, for ever.
+    for (std::uint32_t i = 0; i < kSends; ++i) {
+        ends.send(kSend + i, i % 2 == 0);
+    }
+    std::puts("waiting");
+    std::fflush(stdout);
+    const auto found = collect(device, kSends + kReceives);
+    expect_flushed(found, kSend, kSends);
+    expect_flushed(found, kReceive, kReceives);
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    EXPECT(
+        ibv_query_qp(ends.qp(0), &attr, IBV_QP_STATE, &init) == 0 && attr.qp_state == IBV_QPS_ERR,
+        "the queue pair is not in ERR");
+    ends.send(kLate, false);
+    ends.receive(0, kLate + 1);
+    expect_flushed(collect(device, 2), kLate, 2);
+    attr.qp_state = IBV_QPS_ERR;
+    EXPECT(ibv_modify_qp(ends.qp(0), &attr, IBV_QP_STATE) == 0, "to ERR once more");
+    attr.qp_state = IBV_QPS_RESET;
+    EXPECT(ibv_modify_qp(ends.qp(0), &attr, IBV_QP_STATE) == EIO, "to RESET without its adapter");
+}
+
+int run(bool daemon_dies) {
+    Device device(64);
+    std::multiset<ibv_event_type> events;
+    {
+        Ends ends(device);
+        lose(device, ends);
+        await_event(device, IBV_EVENT_QP_FATAL, events);
+        if (!daemon_dies) {
+            await_event(device, IBV_EVENT_DEVICE_FATAL, events);
+            await_event(device, IBV_EVENT_PORT_ERR, events);
+        }
+    }
+    if (!daemon_dies) {
+        await_event(device, IBV_EVENT_PORT_ACTIVE, events);
+        Ends ends(device);
+        exchange(device, ends, kDone);
+    }
+    std::puts("restored");
+    return 0;
+}
+
+}  // namespace
+}  // namespace faults
+
+int main(int argc, char** argv) {
+    faults::g_story = "carrier_test";
+    return faults::run(argc > 1 && std::strcmp(argv[1], "daemon") == 0);
+}
