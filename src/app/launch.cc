@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 #include <vector>
 
 #include "app/environment.h"
@@ -33,7 +34,6 @@ constexpr std::chrono::seconds kStopTimeout{10};
 constexpr std::chrono::seconds kAnswerTimeout{5};
 constexpr std::chrono::seconds kKillTimeout{5};
 constexpr int kTickMs = 100;
-constexpr char kReady[] = "ready\n";
 
 struct Pipe {
     int read = -1;
@@ -79,7 +79,18 @@ void keep_over_exec(int fd) {
     _exit(127);
 }
 
-/// Everything the daemon says before it is ready or gone.
+/// Shows the lines that tell what the daemon does, and takes them out.
+void take_stages(std::string& said, const std::string& name, Progress& progress) {
+    constexpr std::string_view kPrefix = kStagePrefix;
+    for (std::size_t end = 0;
+         said.starts_with(kPrefix) && (end = said.find('\n')) != std::string::npos;) {
+        progress.set(
+            fmt::format("fabric {}: {}", name, said.substr(kPrefix.size(), end - kPrefix.size())));
+        said.erase(0, end + 1);
+    }
+}
+
+/// Everything else that the daemon says before it is ready or gone.
 std::expected<std::string, std::string> read_until_ready(int fd, const std::string& name) {
     Progress progress(fmt::format("fabric {}: starting", name));
     const auto deadline = std::chrono::steady_clock::now() + kStartTimeout;
@@ -101,6 +112,7 @@ std::expected<std::string, std::string> read_until_ready(int fd, const std::stri
         }
         if (n > 0) {
             said.append(buffer.data(), static_cast<std::size_t>(n));
+            take_stages(said, name, progress);
         } else if (errno != EINTR) {
             break;
         }

@@ -13,6 +13,11 @@
 
 namespace softib::app {
 
+/// What softibd writes to its --ready-fd: lines that begin so tell what it does, for the user to
+/// see; then comes kReady, or an error.
+inline constexpr char kStagePrefix[] = "stage: ";
+inline constexpr char kReady[] = "ready\n";
+
 /// Makes the fabric's directory and writes its description there, with the netlist that it names.
 /// The caller holds lock_base_dir().
 std::expected<void, std::string> prepare_fabric(const FabricRef& fabric, Description description);

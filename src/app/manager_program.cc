@@ -228,7 +228,8 @@ std::expected<void, std::string> wait_until_managed(const FabricRef& fabric) {
                             kActiveTimeout.count(), counted(waiting, "port"), last_lines(fabric)));
         }
         poll(nullptr, 0, kManagerTickMs);
-        progress.tick();
+        progress.set(fmt::format("fabric {}: OpenSM brings it up, {} to go", fabric.name,
+                                 counted(waiting, "port")));
     }
     return {};
 }

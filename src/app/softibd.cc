@@ -19,6 +19,7 @@
 #include "app/carrier_process.h"
 #include "app/config.h"
 #include "app/fabric_dir.h"
+#include "app/launch.h"
 #include "app/manager_program.h"
 #include "app/teardown.h"
 #include "app/term.h"
@@ -84,13 +85,24 @@ bool parse(int argc, char** argv, Options& options) {
     return optind == argc && !options.dir.empty();
 }
 
-/// Tells whoever started us. "ready" is success, anything else is the reason to show.
+void tell(const Options& options, const std::string& text) {
+    const ssize_t ignored = write(options.ready_fd, text.data(), text.size());
+    static_cast<void>(ignored);
+}
+
+/// Tells whoever started us what takes so long.
+void report_stage(const Options& options, const std::string& what) {
+    if (options.ready_fd >= 0) {
+        tell(options, fmt::format("{}{}\n", kStagePrefix, what));
+    }
+}
+
+/// Tells the end of it: kReady is success, anything else is the reason to show.
 void report(Options& options, const std::string& text) {
     if (options.ready_fd < 0) {
         return;
     }
-    const ssize_t ignored = write(options.ready_fd, text.data(), text.size());
-    static_cast<void>(ignored);
+    tell(options, text);
     close(options.ready_fd);
     options.ready_fd = -1;
 }
@@ -210,11 +222,13 @@ std::expected<void, std::string> start_helpers(live::Daemon& daemon, const Fabri
 
 std::expected<void, std::string> serve(const FabricRef& fabric, Options& options) {
     const int signal_fd = block_signals();
+    report_stage(options, "building");
     auto built = build(fabric);
     if (!built) {
         return std::unexpected(built.error());
     }
     const live::Arena& arena = built->arena;
+    report_stage(options, fmt::format("bringing up {}", counted(arena.header->hosts, "host")));
     live::Daemon daemon(
         arena, built->graph,
         {.dir = fabric.dir,
@@ -232,7 +246,7 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
     live::log_info("fabric {} is up: {}, {}, {}", fabric.name,
                    counted(arena.header->hosts, "host"), counted(arena.header->hcas, "HCA"),
                    counted(arena.header->switches, "switch"));
-    report(options, "ready\n");
+    report(options, kReady);
     daemon.run();
     live::log_info("fabric {} ends", fabric.name);
     if (options.lifeline_fd >= 0) {

@@ -148,6 +148,11 @@ void Progress::tick() {
     drawn_ = true;
 }
 
+void Progress::set(std::string what) {
+    what_ = std::move(what);
+    tick();
+}
+
 std::string human_bytes(std::uint64_t bytes) {
     constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
     auto value = static_cast<double>(bytes);

@@ -46,6 +46,7 @@ class Progress {
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
     void tick();
+    void set(std::string what);  ///< What is being done now; the time goes on.
 
   private:
     std::string what_;

@@ -95,7 +95,7 @@ class UpAndDown(CliCase):
                 pass  # The other end is closed.
         os.close(master)
         self.assertEqual(up.returncode, 0)
-        self.assertIn("fabric default: starting", shown.decode())
+        self.assertIn("fabric default: bringing up 12000 hosts …", shown.decode())
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-40:])  # And is gone when it is up.
         self.ok("down")
         self.assertEqual(self.softib(*words).stderr, "")
