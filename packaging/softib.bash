@@ -63,9 +63,9 @@ _softib() {
                 status) words="-f -v --json" ;;
                 addr) words="-f --json" ;;
                 topo) words="-f --dot --svg --ibnetdiscover --ibsim --json $shape" ;;
-                exec) words="-f --ns --rsockets -- $(_softib_hosts "$fabric")" ;;
-                env) words="-f --rsockets $(_softib_hosts "$fabric")" ;;
-                run) words="$shape --ns --" ;;
+                exec) words="-f --ns --rsockets --enforce-memlock -- $(_softib_hosts "$fabric")" ;;
+                env) words="-f --rsockets --enforce-memlock $(_softib_hosts "$fabric")" ;;
+                run) words="$shape --ns --enforce-memlock --" ;;
                 mpirun)
                     mapfile -t COMPREPLY < <(compgen -W "-f -n --mpi --" -- "$cur"; compgen -f -- "$cur")
                     return
