@@ -343,7 +343,7 @@ int softib_ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** out, void** user
         if (Registry::get().with(e.cookie, [&](void* object) {
                 auto* cq = static_cast<Cq*>(object);
                 ++cq->comp_events_delivered;
-                cq->core->event_taken();
+                cq->core->event_taken(e.kind, e.port);
                 *out = reinterpret_cast<ibv_cq*>(&cq->base);
                 *user = cq->base.cq_context;
             })) {

@@ -16,8 +16,8 @@ namespace softib::live {
 
 struct ChannelEvent {
     std::uint64_t cookie;
-    std::uint32_t kind;  ///< AsyncKind; completion events do not use it.
-    std::uint32_t port;
+    std::uint32_t kind;  ///< AsyncKind. Completion events: behind the completion that raised it,
+    std::uint32_t port;  ///< and how many were consumed then. Both 0: arming raised it.
 };
 static_assert(sizeof(ChannelEvent) == 16);
 

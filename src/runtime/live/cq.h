@@ -69,8 +69,11 @@ class Cq {
     /// Asks for an event: at once if a completion waits to be polled that would raise it, as HCAs
     /// do, else when the next one comes.
     void arm(bool solicited_only);
-    /// The program has taken an event of this queue from its channel.
-    void event_taken() { announced_.store(false, std::memory_order_release); }
+    /// The program has taken an event of this queue from its channel. See ChannelEvent.
+    void event_taken(std::uint32_t behind, std::uint32_t consumed) {
+        told_.store(std::uint64_t{consumed} << 32 | behind, std::memory_order_release);
+        announced_.store(false, std::memory_order_release);
+    }
     /// After the death of a producer: writes the event that it may have owed us.
     void announce_lost();
     int resize(std::uint32_t entries);  ///< 0 or errno.
@@ -112,6 +115,7 @@ class Cq {
     SpinLock lock_;
     SpinLock ring_lock_;  ///< Who moves entries, and who looks for some without polling them.
     std::atomic<bool> announced_{false};  ///< The event that arm() raised was not taken yet.
+    std::atomic<std::uint64_t> told_{0};  ///< Of the event taken last: consumed, and behind it.
     std::uint32_t consumed_ = 0;
     std::uint32_t mask_ = 0;
     Cqe* ring_ = nullptr;
