@@ -80,7 +80,7 @@ class Plane {
             while (service_->poll_event()) {
             }
         }
-        while (mesh.poll_change()) {
+        while (mesh.poll_update()) {
         }
     }
 

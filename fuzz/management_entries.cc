@@ -138,7 +138,7 @@ void set_up(agent::Mesh& mesh) {
             table[3] = 0;
             set(wire::SmAttribute::kLinearForwardingTable, 0, table);
         }
-        while (node.poll_change()) {
+        while (node.poll_update()) {
         }
     }
 }
@@ -322,7 +322,7 @@ bool node_agents_hold(std::span<const std::uint8_t> input) {
         mesh.advance(i * 1'000'000);
         while (mesh.poll_delivery()) {
         }
-        while (mesh.poll_change()) {
+        while (mesh.poll_update()) {
         }
     }
     return knows_key || read_ports() == before;

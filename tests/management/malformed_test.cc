@@ -367,7 +367,7 @@ TEST(MalformedMads, ChangeNothingWithoutAKey) {
         info.cc_key = kCcKey;
         info.cc_key_protect_bit = true;
         wire::emit(info, wire::Cc<std::uint8_t>(mad).data());
-        ASSERT_TRUE(plane.mesh.node(i).congestion(1).answer(mad, plane.now_ns));
+        ASSERT_TRUE(plane.mesh.node(i).receive_congestion(mad, 1, plane.now_ns));
     }
     const auto before = state_of(plane);
     const auto lids = plane.manager.lids();

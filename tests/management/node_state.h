@@ -101,8 +101,8 @@ inline NodeState read_state(agent::Node& node, std::uint64_t mkey, std::uint64_t
          {cc::kCongestionKeyInfo, cc::kSwitchCongestionSetting, cc::kSwitchPortCongestionSetting,
           cc::kCaCongestionSetting, cc::kCongestionControlTable}) {
         for (const std::uint32_t block : {0U, 1U}) {
-            const auto answer = node.congestion(in).answer(
-                make_cc(wire::Method::kGet, attribute, block, cc_key), now_ns);
+            const auto answer = node.receive_congestion(
+                make_cc(wire::Method::kGet, attribute, block, cc_key), in, now_ns);
             if (!answer || wire::Mad<const std::uint8_t>(*answer).status() != 0) {
                 continue;
             }

@@ -48,7 +48,7 @@ class Plane {
             }
             busy = run_program() || busy;
         }
-        while (mesh.poll_change()) {
+        while (mesh.poll_update()) {
         }
     }
     void wait(std::uint64_t ns) {

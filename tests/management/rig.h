@@ -119,7 +119,7 @@ class Rig {
             }
             busy = deliver() || busy;
         }
-        while (mesh.poll_change()) {
+        while (mesh.poll_update()) {
         }
     }
     /// Lets time pass in steps.

@@ -106,6 +106,7 @@ void CongestionAgent::switch_setting(bool set, Data data) {
     if (set) {
         const auto wanted = wire::parse<wire::SwitchCongestionSetting>(data);
         const auto has = [&](std::uint32_t bit) { return (wanted.control_map & bit) != 0; };
+        ++writes_;
         switch_.control_map = wanted.control_map;
         if (has(map::kVictimMask)) {
             switch_.victim_mask = wanted.victim_mask;
@@ -149,6 +150,7 @@ std::uint16_t CongestionAgent::switch_port_setting(bool set, std::uint32_t block
 void CongestionAgent::ca_setting(bool set, Data data) {
     if (set) {
         const auto wanted = wire::parse<wire::CaCongestionSetting>(data);
+        ++writes_;
         ca_.port_control = wanted.port_control;
         ca_.control_map = wanted.control_map;
         for (std::size_t sl = 0; sl < ca_.entry.size(); ++sl) {
@@ -172,6 +174,7 @@ std::uint16_t CongestionAgent::table(bool set, std::uint32_t block, Data data) {
         if (wanted.ccti_limit >= delays_.size()) {
             result = status::kInvalidField;
         } else {
+            ++writes_;
             ccti_limit_ = wanted.ccti_limit;
             std::ranges::copy(wanted.entry, delays);
         }

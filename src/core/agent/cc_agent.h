@@ -39,6 +39,8 @@ class CongestionAgent {
     const wire::CaCongestionSetting& injection() const { return ca_; }
     std::span<const wire::CongestionControlTableEntry> delays() const { return delays_; }
     std::uint16_t ccti_limit() const { return ccti_limit_; }
+    /// Counts what was written of these.
+    std::uint32_t writes() const { return writes_; }
 
     friend bool operator==(const CongestionAgent&, const CongestionAgent&) = default;
 
@@ -65,6 +67,7 @@ class CongestionAgent {
     wire::CaCongestionSetting ca_;
     std::vector<wire::CongestionControlTableEntry> delays_;
     std::uint16_t ccti_limit_ = 0;
+    std::uint32_t writes_ = 0;
 };
 
 }  // namespace softib::agent

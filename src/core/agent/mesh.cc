@@ -197,8 +197,8 @@ void Mesh::train(End end) {
 /// After anything was done to a node: hands its changes on and notes whether it has traps to send.
 void Mesh::settle(NodeId id) {
     Entry& entry = nodes_[id];
-    while (const std::optional<Change> change = entry.node.poll_change()) {
-        changes_.push_back({id, *change});
+    while (const std::optional<PlaneUpdate> update = entry.node.poll_update()) {
+        updates_.push_back({id, *update});
     }
     if (entry.powered && !entry.outside && entry.node.next_trap_ns() != UINT64_MAX) {
         trapping_.insert(id);
@@ -425,10 +425,11 @@ std::optional<Mesh::Travelling> Mesh::arrive_smp(Travelling t, std::uint64_t now
     }
     const NodeId id = static_cast<NodeId>(&entry - nodes_.data());
     std::vector<std::uint8_t> moved;
-    while (const std::optional<Change> change = entry.node.poll_change()) {
-        changes_.push_back({id, *change});
-        if (change->kind == Change::kPort && change->port != 0) {
-            moved.push_back(change->port);
+    while (const std::optional<PlaneUpdate> update = entry.node.poll_update()) {
+        updates_.push_back({id, *update});
+        if (const auto* const port = std::get_if<PortUpdate>(&*update);
+            port != nullptr && port->port != 0) {
+            moved.push_back(port->port);
         }
     }
     if (back && !moved.empty()) {
@@ -478,7 +479,9 @@ std::optional<wire::MadBytes> Mesh::ask_agents(End at, const wire::MadBytes& req
     if (const auto answer = perf_.answer(node, at.node, request, counters_)) {
         return answer;
     }
-    return node.congestion(node.base_port(at.port)).answer(request, now_ns);
+    auto answer = node.receive_congestion(request, node.base_port(at.port), now_ns);
+    settle(at.node);
+    return answer;
 }
 
 std::optional<Mesh::Travelling> Mesh::arrive_service(Travelling t, std::uint64_t now_ns) {
@@ -537,13 +540,13 @@ std::optional<Outbound> Mesh::poll_outbound() {
     return outbound;
 }
 
-std::optional<NodeChange> Mesh::poll_change() {
-    if (changes_.empty()) {
+std::optional<NodeUpdate> Mesh::poll_update() {
+    if (updates_.empty()) {
         return std::nullopt;
     }
-    const NodeChange change = changes_.front();
-    changes_.pop_front();
-    return change;
+    const NodeUpdate update = updates_.front();
+    updates_.pop_front();
+    return update;
 }
 
 }  // namespace softib::agent

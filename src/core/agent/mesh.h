@@ -39,9 +39,9 @@ struct Outbound {
     Packet packet;
 };
 
-struct NodeChange {
+struct NodeUpdate {
     NodeId node = kNoNode;
-    Change change;
+    PlaneUpdate update;
 };
 
 /// A packet on a cable, as the port at its end sees it.
@@ -109,7 +109,7 @@ class Mesh {
     std::uint64_t advance(std::uint64_t now_ns);
 
     std::optional<Delivery> poll_delivery();
-    std::optional<NodeChange> poll_change();
+    std::optional<NodeUpdate> poll_update();
 
     /// Where a packet to this LID ends; nothing where the tables or a link stop it.
     std::optional<End> route(End from, Lid dlid, bool on_vl15) const;
@@ -155,7 +155,7 @@ class Mesh {
     std::vector<Entry> nodes_;
     PerfAgent perf_;
     std::deque<Delivery> deliveries_;
-    std::deque<NodeChange> changes_;
+    std::deque<NodeUpdate> updates_;
     std::deque<Outbound> outbound_;
     std::set<NodeId> trapping_;
 };

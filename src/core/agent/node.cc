@@ -171,32 +171,66 @@ std::uint8_t Node::vl(std::uint8_t in, std::uint8_t out, std::uint8_t sl) const 
     return table[in][sl];
 }
 
-void Node::changed(Change::Kind kind, std::uint8_t port, std::uint16_t index) {
-    changes_.push_back({kind, port, index});
-}
-
 void Node::announce_all() {
-    for (std::size_t port = is_switch() ? 0 : 1; port < ports_.size(); ++port) {
-        changed(Change::kPort, static_cast<std::uint8_t>(port));
-        changed(Change::kPKeys, static_cast<std::uint8_t>(port));
-        changed(Change::kGuids, static_cast<std::uint8_t>(port));
-        changed(Change::kVlMapping, static_cast<std::uint8_t>(port));
+    for (std::size_t i = is_switch() ? 0 : 1; i < ports_.size(); ++i) {
+        const auto port = static_cast<std::uint8_t>(i);
+        announce(PortUpdate{port});
+        announce(PartitionUpdate{port});
+        announce(AliasUpdate{port});
+        announce(LaneUpdate{port});
+        announce(ArbitrationUpdate{port});
+        announce(ErrorLimitUpdate{port});
+        announce(LifetimeUpdate{port});
+        if (!is_switch()) {
+            announce(InjectionUpdate{port});
+        }
     }
-    for (std::size_t block = 0; is_switch() && block * kLftBlock < kLftCapacity; ++block) {
-        changed(Change::kLft, 0, static_cast<std::uint16_t>(block));
+    if (!is_switch()) {
+        return;
     }
-    for (std::size_t block = 0; is_switch() && block * kMftBlock < spec_.mft_entries; ++block) {
-        changed(Change::kMft, 0, static_cast<std::uint16_t>(block));
+    announce(MarkingUpdate{});
+    for (std::size_t block = 0; block * kLftBlock < kLftCapacity; ++block) {
+        announce(RouteUpdate{static_cast<std::uint16_t>(block)});
+    }
+    for (std::size_t block = 0; block * kMftBlock < spec_.mft_entries; ++block) {
+        announce(GroupUpdate{static_cast<std::uint16_t>(block)});
     }
 }
 
-std::optional<Change> Node::poll_change() {
-    if (changes_.empty()) {
+sw::WaitingLimits Node::waiting_limits(std::uint8_t port) const {
+    sw::WaitingLimits limits;
+    if (switch_written_) {
+        limits.lifetime = switch_.life_time_value;
+    }
+    if (ports_[port].written) {
+        limits.hoq_life = ports_[port].info.hoq_life;
+        limits.vl_stall_count = ports_[port].info.vl_stall_count;
+    }
+    return limits;
+}
+
+std::optional<PlaneUpdate> Node::poll_update() {
+    if (updates_.empty()) {
         return std::nullopt;
     }
-    const Change change = changes_.front();
-    changes_.pop_front();
-    return change;
+    const PlaneUpdate update = updates_.front();
+    updates_.pop_front();
+    return update;
+}
+
+std::optional<wire::MadBytes> Node::receive_congestion(const wire::MadBytes& request,
+                                                       std::uint8_t port, std::uint64_t now_ns) {
+    CongestionAgent& agent = congestion_[is_switch() ? 0 : port - 1U];
+    const std::uint32_t before = agent.writes();
+    auto answer = agent.answer(request, now_ns);
+    if (agent.writes() != before) {
+        if (is_switch()) {
+            announce(MarkingUpdate{});
+        } else {
+            announce(InjectionUpdate{port});
+        }
+    }
+    return answer;
 }
 
 bool Node::is_for_manager(const wire::MadBytes& smp) {
@@ -351,20 +385,20 @@ void Node::set_capability(std::uint8_t port, std::uint32_t bit, bool on) {
     seen.capability_mask = info.capability_mask;
     notice.set_details(seen);
     raise(wire::trap::kLocalChanges, notice);
-    changed(Change::kPort, port);
+    announce(PortUpdate{port});
 }
 
 void Node::set_route(Lid lid, std::uint8_t port) {
     if (is_switch() && lid.value < lft_.size()) {
         lft_[lid.value] = port;
-        changed(Change::kLft, 0, static_cast<std::uint16_t>(lid.value / kLftBlock));
+        announce(RouteUpdate{static_cast<std::uint16_t>(lid.value / kLftBlock)});
     }
 }
 
 void Node::set_pkey(std::uint8_t port, std::uint16_t index, PKey pkey) {
     if (port < ports_.size() && index < ports_[port].pkeys.size()) {
         ports_[port].pkeys[index] = pkey;
-        changed(Change::kPKeys, port, index);
+        announce(PartitionUpdate{port});
     }
 }
 

@@ -7,7 +7,7 @@
 // does, and calls receive_smp() where one has arrived for this node.
 //
 // The tables here are the ones the subnet manager wrote. Whoever moves data by them learns of
-// every change from poll_change().
+// every write from poll_update().
 
 #include <array>
 #include <cstdint>
@@ -19,7 +19,9 @@
 
 #include "core/agent/cc_agent.h"
 #include "core/agent/packet.h"
+#include "core/agent/plane_update.h"
 #include "core/base/ids.h"
+#include "core/switch/lifetime.h"
 #include "core/wire/node_info.h"
 #include "core/wire/notice.h"
 #include "core/wire/p_key_table.h"
@@ -65,22 +67,6 @@ struct NodeSpec {
     std::vector<PortSpec> ports;
 };
 
-/// What changed in a node, for whoever moves data by its tables.
-struct Change {
-    enum Kind : std::uint8_t {
-        kPort,        ///< PortInfo of `port`: state, LID, and all else.
-        kPKeys,       ///< A block of P_Keys of `port`.
-        kGuids,       ///< GUIDInfo of `port`.
-        kLft,         ///< Block `index` of the linear table.
-        kMft,         ///< Block `index` of the multicast table.
-        kVlMapping,   ///< SLtoVL or VLArb of `port`.
-        kReregister,  ///< The manager asks clients of `port` to register again.
-    };
-    Kind kind{};
-    std::uint8_t port = 0;
-    std::uint16_t index = 0;
-};
-
 class Node {
   public:
     explicit Node(NodeSpec spec);
@@ -105,13 +91,18 @@ class Node {
     }
     /// The four blocks of VLArbitrationTable as written; empty: as at power-up.
     std::span<const std::uint8_t> arbitration(std::uint8_t port) const { return ports_[port].vlarb; }
+    /// How long packets wait at a switch's port; for ever where no manager has said anything.
+    sw::WaitingLimits waiting_limits(std::uint8_t port) const;
     /// Port masks by MLID from 0xC000 on; what is beyond the end goes nowhere.
     std::span<const std::array<std::uint16_t, 16>> mft() const { return mft_; }
     std::uint32_t link_downed(std::uint8_t port) const { return downed_[port]; }
     /// The congestion control agent that a packet to this port is for.
-    CongestionAgent& congestion(std::uint8_t port) {
+    const CongestionAgent& congestion(std::uint8_t port) const {
         return congestion_[is_switch() ? 0 : port - 1U];
     }
+    /// Its answer to a MAD; nothing: as CongestionAgent::answer.
+    std::optional<wire::MadBytes> receive_congestion(const wire::MadBytes& request,
+                                                     std::uint8_t port, std::uint64_t now_ns);
 
     /// The answer to a subnet management packet that has arrived for this node by `in_port`, or
     /// nothing: it is not for the agent (a manager's business, see is_for_manager), or refused in
@@ -158,7 +149,7 @@ class Node {
         return ports_[port].constraint_errors;
     }
 
-    std::optional<Change> poll_change();
+    std::optional<PlaneUpdate> poll_update();
     /// A trap that is due, to be sent from the base port; repeated until it is repressed.
     std::optional<Packet> poll_trap(std::uint64_t now_ns);
     /// When poll_trap() next has something; UINT64_MAX: never, as things are.
@@ -174,6 +165,7 @@ class Node {
         std::uint64_t lease_ends_ns = 0;                  ///< 0: the M_Key lease does not run.
         ConstraintErrors constraint_errors;
         bool cable = false;
+        bool written = false;  ///< By a manager: PortInfo.
     };
     struct Trap {
         wire::Notice notice;
@@ -186,7 +178,8 @@ class Node {
     // node.cc
     bool key_allows(const wire::MadBytes& request, Port& base, bool is_set, std::uint64_t now_ns,
                     Lid slid);
-    void changed(Change::Kind kind, std::uint8_t port, std::uint16_t index = 0);
+    void announce(const PlaneUpdate& update) { updates_.push_back(update); }
+    void announce_difference(const wire::PortInfo& before, std::uint8_t port);
     void raise(std::uint16_t trap, const wire::Notice& notice);
     void repress(const wire::MadBytes& request);
     // sma.cc: each fills `data` with the answer and returns a MAD status.
@@ -218,7 +211,8 @@ class Node {
     std::vector<std::uint32_t> downed_;  ///< By port: how often its link went down.
     std::vector<CongestionAgent> congestion_;  ///< A switch's, or one per port of an adapter.
     bool led_ = false;
-    std::deque<Change> changes_;
+    bool switch_written_ = false;  ///< By a manager: SwitchInfo.
+    std::deque<PlaneUpdate> updates_;
     std::vector<Trap> traps_;
     std::uint64_t traps_raised_ = 0;
 };

@@ -72,11 +72,18 @@ std::uint16_t Node::switch_info(bool set, Data data) {
         switch_.default_port = wanted.default_port;
         switch_.default_multicast_primary_port = wanted.default_multicast_primary_port;
         switch_.default_multicast_not_primary_port = wanted.default_multicast_not_primary_port;
-        switch_.life_time_value = std::min(wanted.life_time_value, kLifeTimeMax);
+        const std::uint8_t life_time = std::min(wanted.life_time_value, kLifeTimeMax);
+        if (life_time != switch_.life_time_value || !switch_written_) {
+            switch_.life_time_value = life_time;
+            switch_written_ = true;
+            for (std::size_t port = 1; port < ports_.size(); ++port) {
+                announce(LifetimeUpdate{static_cast<std::uint8_t>(port)});
+            }
+        }
         if (wanted.multicast_fdb_top != switch_.multicast_fdb_top) {
             switch_.multicast_fdb_top = wanted.multicast_fdb_top;
             for (std::size_t block = 0; block * kMftBlock < mft_.size(); ++block) {
-                changed(Change::kMft, 0, static_cast<std::uint16_t>(block));
+                announce(GroupUpdate{static_cast<std::uint16_t>(block)});
             }
         }
         if (wanted.port_state_change) {
@@ -84,7 +91,7 @@ std::uint16_t Node::switch_info(bool set, Data data) {
         }
         if (top_moved) {
             for (std::size_t block = 0; block * kLftBlock < lft_.size(); ++block) {
-                changed(Change::kLft, 0, static_cast<std::uint16_t>(block));
+                announce(RouteUpdate{static_cast<std::uint16_t>(block)});
             }
         }
     }
@@ -107,7 +114,7 @@ std::uint16_t Node::guid_info(bool set, std::uint8_t in_port, std::uint32_t modi
                 guids[first + i] = block.guid[i];
             }
         }
-        changed(Change::kGuids, port, static_cast<std::uint16_t>(modifier));
+        announce(AliasUpdate{port});
     }
     block = {};
     for (std::size_t i = 0; i < kGuidBlock && first + i < guids.size(); ++i) {
@@ -130,7 +137,7 @@ std::uint16_t Node::pkey_table(bool set, std::uint8_t in_port, std::uint32_t mod
         for (std::size_t i = 0; i < kPKeyBlock && first + i < table.size(); ++i) {
             table[first + i] = block.pkey[i];
         }
-        changed(Change::kPKeys, static_cast<std::uint8_t>(port), static_cast<std::uint16_t>(modifier));
+        announce(PartitionUpdate{static_cast<std::uint8_t>(port)});
     }
     block = {};
     for (std::size_t i = 0; i < kPKeyBlock && first + i < table.size(); ++i) {
@@ -168,7 +175,7 @@ std::uint16_t Node::sl_to_vl(bool set, std::uint8_t in_port, std::uint32_t modif
             for (std::size_t i = in_first; i < in_end; ++i) {
                 table[i] = wanted.vl;
             }
-            changed(Change::kVlMapping, static_cast<std::uint8_t>(o));
+            announce(LaneUpdate{static_cast<std::uint8_t>(o)});
         }
     }
     wire::SlToVlMappingTable answer;
@@ -195,7 +202,7 @@ std::uint16_t Node::vl_arbitration(bool set, std::uint8_t in_port, std::uint32_t
     if (set) {
         wire::emit(wire::parse<wire::VlArbitrationTable>(data),
                    std::span(table).subspan((block - 1) * wire::VlArbitrationTable::kBytes));
-        changed(Change::kVlMapping, static_cast<std::uint8_t>(port));
+        announce(ArbitrationUpdate{static_cast<std::uint8_t>(port)});
     }
     if (!table.empty()) {
         std::copy_n(table.begin() + static_cast<std::ptrdiff_t>((block - 1) * wire::VlArbitrationTable::kBytes),
@@ -222,7 +229,7 @@ std::uint16_t Node::linear_table(bool set, std::uint32_t modifier, Data data) {
             lft_.resize(first + kLftBlock, kLftNoPath);
         }
         std::ranges::copy(data, lft_.begin() + static_cast<std::ptrdiff_t>(first));
-        changed(Change::kLft, 0, static_cast<std::uint16_t>(modifier));
+        announce(RouteUpdate{static_cast<std::uint16_t>(modifier)});
         return status::kOk;
     }
     if (first + kLftBlock > lft_.size()) {
@@ -247,8 +254,7 @@ std::uint16_t Node::multicast_table(bool set, std::uint32_t modifier, Data data)
         for (std::size_t i = 0; i < kMftBlock; ++i) {
             mft_[first + i][position] = wanted.port_mask[i];
         }
-        changed(Change::kMft, static_cast<std::uint8_t>(position),
-                static_cast<std::uint16_t>(modifier & 0x1FF));
+        announce(GroupUpdate{static_cast<std::uint16_t>(modifier & 0x1FF)});
     }
     wire::MulticastForwardingTable answer;
     for (std::size_t i = 0; i < kMftBlock && first + i < mft_.size(); ++i) {

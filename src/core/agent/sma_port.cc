@@ -51,7 +51,7 @@ void Node::set_state(std::uint8_t port, PortState state) {
     // A manager that arms and activates knows what it does; what the link does by itself is news.
     const bool by_link = state == PortState::kDown || state == PortState::kInit;
     info.port_state = state;
-    changed(Change::kPort, port);
+    announce(PortUpdate{port});
     if (is_switch() && by_link) {
         switch_.port_state_change = true;
         wire::Notice notice;
@@ -66,7 +66,7 @@ void Node::link_down(std::uint8_t port, PortPhysicalState physical) {
     const bool was_up = info.port_physical_state == PortPhysicalState::kLinkUp;
     if (info.port_physical_state != physical) {
         info.port_physical_state = physical;
-        changed(Change::kPort, port);
+        announce(PortUpdate{port});
     }
     if (was_up) {
         ++downed_[port];
@@ -156,6 +156,31 @@ std::uint16_t Node::check_port_info(const PortInfo& wanted, std::uint8_t port) c
                                                                       : status::kOk;
 }
 
+void Node::announce_difference(const PortInfo& before, std::uint8_t port) {
+    const PortInfo& now = ports_[port].info;
+    if (!(now == before)) {
+        announce(PortUpdate{port});
+    }
+    if (now.partition_enforcement_inbound != before.partition_enforcement_inbound ||
+        now.partition_enforcement_outbound != before.partition_enforcement_outbound) {
+        announce(PartitionUpdate{port});
+    }
+    if (now.operational_vls != before.operational_vls) {
+        announce(LaneUpdate{port});
+    }
+    if (now.vl_high_limit != before.vl_high_limit) {
+        announce(ArbitrationUpdate{port});
+    }
+    if (now.local_phy_errors != before.local_phy_errors) {
+        announce(ErrorLimitUpdate{port});
+    }
+    if (now.hoq_life != before.hoq_life || now.vl_stall_count != before.vl_stall_count ||
+        !ports_[port].written) {
+        ports_[port].written = true;
+        announce(LifetimeUpdate{port});
+    }
+}
+
 void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
     PortInfo& info = ports_[port].info;
     const PortInfo before = info;
@@ -183,7 +208,7 @@ void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
         info.multicast_pkey_trap_suppression_enabled =
             wanted.multicast_pkey_trap_suppression_enabled;
         if (wanted.client_reregister) {
-            changed(Change::kReregister, port);
+            announce(ReregisterUpdate{port});
         }
     }
     if (is_switch() && port != 0) {
@@ -213,9 +238,7 @@ void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
     info.hoq_life = wanted.hoq_life;
     info.local_phy_errors = wanted.local_phy_errors;
     info.overrun_errors = wanted.overrun_errors;
-    if (!(info == before)) {
-        changed(Change::kPort, port);
-    }
+    announce_difference(before, port);
     if (management_port) {
         return;
     }

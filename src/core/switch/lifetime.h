@@ -20,6 +20,17 @@ constexpr std::uint64_t lifetime_ps(std::uint8_t code) {
     return code > kLifetimeCodeMax ? UINT64_MAX : std::uint64_t{4'096'000} << code;
 }
 
+/// Of one out port, as its manager wrote them.
+struct WaitingLimits {
+    std::uint8_t lifetime = kLifetimeForever;  ///< SwitchInfo.LifeTimeValue.
+    std::uint8_t hoq_life = kLifetimeForever;  ///< PortInfo.HOQLife.
+    std::uint8_t vl_stall_count = 0;           ///< PortInfo.VLStallCount; 0: lanes never stall.
+    constexpr bool any() const {
+        return lifetime <= kLifetimeCodeMax || hoq_life <= kLifetimeCodeMax;
+    }
+    friend bool operator==(const WaitingLimits&, const WaitingLimits&) = default;
+};
+
 /// Of one lane of one out port.
 class StallCounter {
   public:

@@ -37,6 +37,7 @@ void lay_out(ArenaHeader& h) {
     h.lanes_off = place(sizeof(PortLanes) * (std::uint64_t{h.hcas} + h.switch_ports));
     h.sl_rows_off =
         place(sizeof(SlRow) * (h.hcas + std::uint64_t{h.switch_ports} * h.ports_per_switch_max));
+    h.injections_off = place(sizeof(Injection) * h.hcas);
     h.lid_owner_off = place(sizeof(NodeRef) * kLftEntries);
     h.mcast_off = place(sizeof(McastGroup) * kMcastGroupsMax);
     h.qps_off = place(sizeof(QpShared) * kQpsMax);
@@ -68,6 +69,7 @@ void bind(Arena& a) {
     a.lfts = a.at<std::atomic<std::uint8_t>>(h.lfts_off);
     a.mfts = a.at<std::atomic<std::uint64_t>>(h.mfts_off);
     a.lanes = a.at<PortLanes>(h.lanes_off);
+    a.injections = a.at<Injection>(h.injections_off);
     a.sl_rows = a.at<SlRow>(h.sl_rows_off);
     a.lid_owner = a.at<NodeRef>(h.lid_owner_off);
     a.mcast = a.at<McastGroup>(h.mcast_off);

@@ -29,7 +29,7 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 8;
+inline constexpr std::uint32_t kArenaVersion = 9;
 
 inline constexpr std::uint32_t kProcsMax = 10240;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -100,7 +100,8 @@ struct alignas(64) ArenaHeader {
     std::uint64_t switch_ports_off;
     std::uint64_t lfts_off;       ///< kLftEntries bytes per switch.
     std::uint64_t mfts_off;       ///< kMftEntries x switches x mft_words.
-    std::uint64_t lanes_off;      ///< A PortLanes per HCA, and then per switch port.
+    std::uint64_t lanes_off;
+    std::uint64_t injections_off;      ///< A PortLanes per HCA, and then per switch port.
     std::uint64_t sl_rows_off;    ///< One per HCA; then per switch port ports_per_switch_max.
     std::uint64_t lid_owner_off;  ///< kLftEntries x NodeRef.
     std::uint64_t mcast_off;
@@ -691,6 +692,7 @@ struct Arena {
     std::atomic<std::uint8_t>* lfts = nullptr;
     std::atomic<std::uint64_t>* mfts = nullptr;
     PortLanes* lanes = nullptr;
+    Injection* injections = nullptr;  ///< By HCA; on the packet path only, as lanes are.
     SlRow* sl_rows = nullptr;
     NodeRef* lid_owner = nullptr;
     McastGroup* mcast = nullptr;

@@ -19,16 +19,16 @@ PortState state_of(const wire::PortInfo& info) {
 }  // namespace
 
 bool ArenaWriter::apply(agent::Mesh& mesh) {
-    std::optional<agent::NodeChange> change = mesh.poll_change();
-    if (!change) {
+    std::optional<agent::NodeUpdate> update = mesh.poll_update();
+    if (!update) {
         return false;
     }
     // What was sent until now went by the routes that are in force until now.
     settle_all(arena_, kDaemonOwner);
     do {
-        write(mesh, *change);
-        change = mesh.poll_change();
-    } while (change);
+        write(mesh, *update);
+        update = mesh.poll_update();
+    } while (update);
     arena_.header->route_generation.fetch_add(1, std::memory_order_release);
     return true;
 }
@@ -61,63 +61,92 @@ void ArenaWriter::own_lids(std::uint16_t first, std::uint8_t lmc, const NodeRef&
     }
 }
 
-void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeChange& entry) {
-    const agent::Node& node = mesh.node(entry.node);
-    const NodeRef& place = places_[entry.node];
-    const agent::Change& change = entry.change;
-    switch (change.kind) {
-        case agent::Change::kPort:
-            write_lanes(arena_, place, node, change.port);
-            if (place.kind == NodeRef::kHca) {
-                write_hca(node, place.index);
-            } else if (place.kind == NodeRef::kSwitch) {
-                write_switch_port(node, place.index, change.port);
+/// Brings one node's writes to the arena, a function for each kind. What the direct path does not
+/// use is written for the carrier alone.
+struct ArenaWriter::Follower {
+    ArenaWriter& self;
+    const agent::Node& node;
+    const NodeRef& place;
+
+    bool at_hca() const { return place.kind == NodeRef::kHca; }
+    bool at_switch() const { return place.kind == NodeRef::kSwitch; }
+
+    void operator()(const agent::PortUpdate& update) const {
+        if (at_hca()) {
+            self.write_hca(node, place.index);
+        } else if (at_switch()) {
+            self.write_switch_port(node, place.index, update.port);
+        }
+    }
+    void operator()(const agent::PartitionUpdate& update) const {
+        if (at_hca()) {
+            for (std::uint16_t i = 0; i < kPKeysPerPort; ++i) {
+                self.arena_.hcas[place.index].pkeys[i].store(node.pkey(1, i).value,
+                                                             std::memory_order_relaxed);
             }
-            break;
-        case agent::Change::kPKeys:
-            if (place.kind == NodeRef::kHca) {
-                for (std::uint16_t i = 0; i < kPKeysPerPort; ++i) {
-                    arena_.hcas[place.index].pkeys[i].store(node.pkey(1, i).value,
-                                                            std::memory_order_relaxed);
-                }
-                raise(place.index, AsyncKind::kPKeyChange);
-            } else if (place.kind == NodeRef::kSwitch) {
-                write_switch_port(node, place.index, change.port);
-            }
-            break;
-        case agent::Change::kLft:
-            if (place.kind == NodeRef::kSwitch) {
-                const std::uint32_t first = std::uint32_t{change.index} * agent::kLftBlock;
-                for (std::uint32_t lid = first; lid < first + agent::kLftBlock && lid < kLftEntries;
-                     ++lid) {
-                    const Lid dlid{static_cast<std::uint16_t>(lid)};
-                    const std::uint8_t port = node.forward(dlid);
-                    arena_.lft(place.index, dlid).store(port, std::memory_order_relaxed);
-                    if (port != agent::kLftNoPath) {
-                        // Perhaps that of a node behind a trunk.
-                        arena_.header->lid_max = std::max(arena_.header->lid_max, lid);
-                    }
-                }
-            }
-            break;
-        case agent::Change::kReregister:
-            if (place.kind == NodeRef::kHca) {
-                raise(place.index, AsyncKind::kClientReregister);
-            }
-            break;
-        case agent::Change::kMft:
-            if (place.kind == NodeRef::kSwitch) {
-                write_mft(node, place.index, change.index);
-            }
-            break;
-        case agent::Change::kGuids:
-            if (place.kind == NodeRef::kHca) {
-                write_guids(node, place.index);
-            }
-            break;
-        case agent::Change::kVlMapping:
-            write_lanes(arena_, place, node, change.port);
-            break;
+            self.raise(place.index, AsyncKind::kPKeyChange);
+        } else if (at_switch()) {
+            self.write_partitions(node, place.index, update.port);
+        }
+    }
+    void operator()(const agent::AliasUpdate&) const {
+        if (at_hca()) {
+            self.write_guids(node, place.index);
+        }
+    }
+    void operator()(const agent::RouteUpdate& update) const {
+        if (at_switch()) {
+            self.write_lft(node, place.index, update.block);
+        }
+    }
+    void operator()(const agent::GroupUpdate& update) const {
+        if (at_switch()) {
+            self.write_mft(node, place.index, update.block);
+        }
+    }
+    void operator()(const agent::LaneUpdate& update) const {
+        write_lanes(self.arena_, place, node, update.port);
+    }
+    void operator()(const agent::ArbitrationUpdate& update) const {
+        write_lanes(self.arena_, place, node, update.port);
+    }
+    void operator()(const agent::ErrorLimitUpdate& update) const {
+        write_lanes(self.arena_, place, node, update.port);
+    }
+    void operator()(const agent::LifetimeUpdate& update) const {
+        write_lanes(self.arena_, place, node, update.port);
+    }
+    void operator()(const agent::MarkingUpdate&) const {
+        for (std::uint8_t port = 1; at_switch() && port <= node.port_count(); ++port) {
+            write_lanes(self.arena_, place, node, port);
+        }
+    }
+    void operator()(const agent::InjectionUpdate& update) const {
+        if (at_hca() && update.port == 1) {
+            write_injection(self.arena_, place.index, node);
+        }
+    }
+    void operator()(const agent::ReregisterUpdate&) const {
+        if (at_hca()) {
+            self.raise(place.index, AsyncKind::kClientReregister);
+        }
+    }
+};
+
+void ArenaWriter::write(const agent::Mesh& mesh, const agent::NodeUpdate& entry) {
+    std::visit(Follower{*this, mesh.node(entry.node), places_[entry.node]}, entry.update);
+}
+
+void ArenaWriter::write_lft(const agent::Node& node, std::uint32_t index, std::uint16_t block) {
+    const std::uint32_t first = std::uint32_t{block} * agent::kLftBlock;
+    for (std::uint32_t lid = first; lid < first + agent::kLftBlock && lid < kLftEntries; ++lid) {
+        const Lid dlid{static_cast<std::uint16_t>(lid)};
+        const std::uint8_t port = node.forward(dlid);
+        arena_.lft(index, dlid).store(port, std::memory_order_relaxed);
+        if (port != agent::kLftNoPath) {
+            // Perhaps that of a node behind a trunk.
+            arena_.header->lid_max = std::max(arena_.header->lid_max, lid);
+        }
     }
 }
 
@@ -222,13 +251,23 @@ void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index
     if (port < record.port_count) {
         SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
         at.state.store(state_of(info), std::memory_order_relaxed);
-        const auto enforcement =
-            static_cast<std::uint8_t>((info.partition_enforcement_inbound ? kEnforceInbound : 0) |
-                                      (info.partition_enforcement_outbound ? kEnforceOutbound : 0));
-        at.enforcement.store(enforcement, std::memory_order_relaxed);
-        for (std::uint16_t i = 0; i < kPKeysPerPort; ++i) {
-            at.pkeys[i].store(node.pkey(port, i).value, std::memory_order_relaxed);
-        }
+    }
+}
+
+void ArenaWriter::write_partitions(const agent::Node& node, std::uint32_t index,
+                                   std::uint8_t port) {
+    const SwitchRecord& record = arena_.switches[index];
+    if (port == 0 || port >= record.port_count) {
+        return;
+    }
+    SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
+    const wire::PortInfo& info = node.port(port);
+    const auto enforcement =
+        static_cast<std::uint8_t>((info.partition_enforcement_inbound ? kEnforceInbound : 0) |
+                                  (info.partition_enforcement_outbound ? kEnforceOutbound : 0));
+    at.enforcement.store(enforcement, std::memory_order_relaxed);
+    for (std::uint16_t i = 0; i < kPKeysPerPort; ++i) {
+        at.pkeys[i].store(node.pkey(port, i).value, std::memory_order_relaxed);
     }
 }
 

@@ -33,7 +33,10 @@ class ArenaWriter {
 
   private:
     PortState shown(const wire::PortInfo& info) const;
-    void write(const agent::Mesh& mesh, const agent::NodeChange& change);
+    struct Follower;
+    void write(const agent::Mesh& mesh, const agent::NodeUpdate& entry);
+    void write_lft(const agent::Node& node, std::uint32_t index, std::uint16_t block);
+    void write_partitions(const agent::Node& node, std::uint32_t index, std::uint8_t port);
     void write_hca(const agent::Node& node, std::uint32_t index);
     void write_ethernet_port(std::uint32_t index, PortState state);
     void write_guids(const agent::Node& node, std::uint32_t index);

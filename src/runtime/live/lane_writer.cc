@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/live/lane_writer.h"
 
+#include "core/agent/congestion_rules.h"
 #include "runtime/live/packet_queue.h"
 
 namespace softib::live {
@@ -53,6 +54,40 @@ void write_lanes(const Arena& arena, const NodeRef& place, const agent::Node& no
     }
     for (std::size_t i = 0; i < arbitration.size(); ++i) {
         moved |= put(to.arbitration[i], arbitration[i]);
+    }
+    if (at_switch) {
+        const sw::MarkingRule rule = agent::marking_rule(node.congestion(0));
+        const sw::WaitingLimits limits = node.waiting_limits(port);
+        moved |= put(to.lifetime, limits.lifetime);
+        moved |= put(to.hoq_life, limits.hoq_life);
+        moved |= put(to.vl_stall_count, limits.vl_stall_count);
+        moved |= put(to.has_limits, 1);
+        moved |= put(to.marking.threshold, rule.threshold);
+        moved |= put(to.marking.packet_blocks, rule.packet_blocks);
+        moved |= put(to.marking.victims_mark, rule.victims_mark ? 1 : 0);
+        moved |= put(to.marking.marking_rate, rule.marking_rate);
+    }
+    if (moved) {
+        to.generation.fetch_add(1, std::memory_order_release);
+    }
+}
+
+void write_injection(const Arena& arena, std::uint32_t hca, const agent::Node& node) {
+    if (!is_packet_path(arena)) {
+        return;
+    }
+    const link::InjectionControl control = agent::injection_control(node.congestion(1));
+    Injection& to = arena.injections[hca];
+    bool moved = put(to.limit, control.table.limit);
+    for (std::size_t sl = 0; sl < control.rules.size(); ++sl) {
+        moved |= put(to.rules[sl].timer, control.rules[sl].timer);
+        moved |= put(to.rules[sl].increase, control.rules[sl].increase);
+        moved |= put(to.rules[sl].minimum, control.rules[sl].minimum);
+        moved |= put(to.rules[sl].trigger, control.rules[sl].trigger);
+    }
+    for (std::size_t i = 0; i < control.table.entry.size(); ++i) {
+        const link::DelayTable::Entry& entry = control.table.entry[i];
+        moved |= put(to.delays[i], entry.shift << 14 | (entry.multiplier & 0x3FFF));
     }
     if (moved) {
         to.generation.fetch_add(1, std::memory_order_release);

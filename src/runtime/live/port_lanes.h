@@ -13,6 +13,29 @@ namespace softib::live {
 
 inline constexpr std::uint32_t kArbitrationBytes = 256;  ///< Four blocks of VLArbitrationTable.
 
+/// SwitchCongestionSetting, the same at all ports of a switch (sw::MarkingRule).
+struct Marking {
+    std::atomic<std::uint8_t> threshold;
+    std::atomic<std::uint8_t> packet_blocks;
+    std::atomic<std::uint8_t> victims_mark;
+    std::atomic<std::uint16_t> marking_rate;
+};
+
+/// CACongestionSetting and CongestionControlTable of an HCA (link::InjectionControl).
+struct Injection {
+    static constexpr std::uint32_t kEntries = 128;
+    std::atomic<std::uint32_t> generation;  ///< Moves after each change; 0: nothing was written.
+    std::atomic<std::uint16_t> limit;       ///< CCTI_Limit
+    struct {
+        std::atomic<std::uint16_t> timer;
+        std::atomic<std::uint8_t> increase;
+        std::atomic<std::uint8_t> minimum;
+        std::atomic<std::uint8_t> trigger;
+    } rules[16];
+    /// Multiplier, and the shift above its 14 bits.
+    std::atomic<std::uint16_t> delays[kEntries];
+};
+
 struct PortLanes {
     /// Moves after each change of what follows, up to the counts, and of the port's SLtoVL rows.
     std::atomic<std::uint32_t> generation;
@@ -21,6 +44,12 @@ struct PortLanes {
     std::atomic<std::uint8_t> has_rows;             ///< 0: SLtoVL is as at power-up.
     std::atomic<std::uint8_t> has_arbitration;      ///< 0: the same.
     std::atomic<std::uint8_t> physical_errors_max;  ///< PortInfo.LocalPhyErrors
+    // Of a switch's port.
+    std::atomic<std::uint8_t> lifetime;        ///< SwitchInfo.LifeTimeValue
+    std::atomic<std::uint8_t> hoq_life;        ///< PortInfo.HOQLife
+    std::atomic<std::uint8_t> vl_stall_count;  ///< PortInfo.VLStallCount
+    std::atomic<std::uint8_t> has_limits;      ///< 0: no manager has written these.
+    Marking marking;
     std::atomic<std::uint8_t> arbitration[kArbitrationBytes];
     /// As agent::LaneCounts.
     std::atomic<std::uint64_t> counts[agent::kPerLaneKinds][16];

@@ -95,7 +95,7 @@ class Adapters final : public sim::TransportHosts,
 
     // The network's ends.
     PKey pkey_of(const sim::Packet& packet) const override {
-        return body(packet).headers.bth.p_key;
+        return TransportHosts::pkey_of(packet);
     }
     std::uint64_t now_ns(const sim::Engine&) const override { return now_ns_; }
     void arm(sim::Engine& net, std::uint32_t port) override;

@@ -151,7 +151,7 @@ class Carrier {
         if (const auto routes = header.route_generation.load(std::memory_order_acquire);
             routes != routes_) {
             routes_ = routes;
-            tables_.read(net_);
+            tables_.read(net_, adapters_);
             adapters_.read_ports();
         }
         if (const auto groups = header.mcast_generation.load(std::memory_order_acquire);

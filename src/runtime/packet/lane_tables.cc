@@ -15,7 +15,9 @@ std::uint8_t operational_lanes(std::uint8_t code) {
 }
 
 LaneTables::LaneTables(const live::Arena& arena)
-    : arena_(arena), read_(std::size_t{arena.header->hcas} + arena.header->switch_ports) {
+    : arena_(arena),
+      read_(std::size_t{arena.header->hcas} + arena.header->switch_ports),
+      injections_read_(arena.header->hcas) {
     SOFTIB_CHECK(agent::NodeSpec{}.data_vls == kDataVls);
 }
 
@@ -79,6 +81,40 @@ void LaneTables::read_switch_port(sim::Engine& net, std::uint32_t node, std::uin
     }
     set_arbitration(net, at, of);
     net.set_error_limit(at, of.physical_errors_max.load(std::memory_order_relaxed));
+    if (of.has_limits.load(std::memory_order_relaxed) != 0) {
+        net.set_limits(at, {.lifetime = of.lifetime.load(std::memory_order_relaxed),
+                            .hoq_life = of.hoq_life.load(std::memory_order_relaxed),
+                            .vl_stall_count = of.vl_stall_count.load(std::memory_order_relaxed)});
+    }
+    const live::Marking& marking = of.marking;
+    net.set_port_marking(
+        at, {.threshold = marking.threshold.load(std::memory_order_relaxed),
+             .packet_blocks = marking.packet_blocks.load(std::memory_order_relaxed),
+             .marking_rate = marking.marking_rate.load(std::memory_order_relaxed),
+             .victims_mark = marking.victims_mark.load(std::memory_order_relaxed) != 0});
+}
+
+std::optional<link::InjectionControl> LaneTables::read_injection(std::uint32_t hca) {
+    const live::Injection& from = arena_.injections[hca];
+    const std::uint32_t now = from.generation.load(std::memory_order_acquire);
+    if (now == injections_read_[hca]) {
+        return std::nullopt;
+    }
+    injections_read_[hca] = now;
+    link::InjectionControl control;
+    control.table.limit = from.limit.load(std::memory_order_relaxed);
+    for (std::size_t sl = 0; sl < control.rules.size(); ++sl) {
+        control.rules[sl] = {.timer = from.rules[sl].timer.load(std::memory_order_relaxed),
+                             .increase = from.rules[sl].increase.load(std::memory_order_relaxed),
+                             .minimum = from.rules[sl].minimum.load(std::memory_order_relaxed),
+                             .trigger = from.rules[sl].trigger.load(std::memory_order_relaxed)};
+    }
+    for (std::size_t i = 0; i < control.table.entry.size(); ++i) {
+        const std::uint16_t packed = from.delays[i].load(std::memory_order_relaxed);
+        control.table.entry[i] = {static_cast<std::uint8_t>(packed >> 14),
+                                  static_cast<std::uint16_t>(packed & 0x3FFF)};
+    }
+    return control;
 }
 
 }  // namespace softib::packet

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which service level takes which lane, how lanes take turns, and how many errors a cable may make,
-// on the way from the arena to the network.
+// What managers wrote of a port, on the way from the arena to the network: which service level takes
+// which lane, how lanes take turns, how many errors a cable may make, how long packets wait, when they
+// are marked, and how HCAs slow down.
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "core/link/injection.h"
 #include "runtime/live/arena.h"
 #include "runtime/sim/engine.h"
 
@@ -26,6 +29,9 @@ class LaneTables {
     void read_switch_port(sim::Engine& net, std::uint32_t node, std::uint8_t port,
                           std::uint32_t port_index);
 
+    /// How an HCA slows down, if that was written since the last time.
+    std::optional<link::InjectionControl> read_injection(std::uint32_t hca);
+
   private:
     using Row = std::array<std::uint8_t, 16>;
     bool is_new(const live::PortLanes& of);
@@ -34,6 +40,7 @@ class LaneTables {
 
     const live::Arena& arena_;
     std::vector<std::uint32_t> read_;  ///< Generations, in the order of Arena::lanes.
+    std::vector<std::uint32_t> injections_read_;  ///< The same, by HCA.
 };
 
 /// Of a code as in PortInfo.OperationalVLs; 0: all.

@@ -144,7 +144,7 @@ void Tables::read_groups(sim::Engine& net, std::uint32_t sw) {
     }
 }
 
-void Tables::read(sim::Engine& net) {
+void Tables::read(sim::Engine& net, sim::TransportHosts& hosts) {
     if (is_trunk_.empty()) {
         is_trunk_.resize(net.port_count());
         for (const std::uint32_t port : trunk_ports(net)) {
@@ -181,6 +181,9 @@ void Tables::read(sim::Engine& net) {
         set_state(net, at, of.state.load(std::memory_order_relaxed));
         set_link(net, at, of.faults);
         lanes_.read_hca(net, hca_nodes_[hca], hca);
+        if (const auto control = lanes_.read_injection(hca)) {
+            hosts.control_congestion(at, *control);
+        }
         net.set_tap(at, of.taps.load(std::memory_order_relaxed) != 0);
     }
 }

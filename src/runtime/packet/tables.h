@@ -12,6 +12,7 @@
 #include "runtime/packet/lane_tables.h"
 #include "runtime/packet/watchers.h"
 #include "runtime/sim/engine.h"
+#include "runtime/sim/transport_hosts.h"
 
 namespace softib::packet {
 
@@ -27,8 +28,8 @@ class Tables {
     std::uint32_t switch_node(std::uint32_t sw) const { return switch_nodes_[sw]; }
     std::uint32_t hca_node(std::uint32_t hca) const { return hca_nodes_[hca]; }
 
-    /// Brings the network up to date with the arena.
-    void read(sim::Engine& net);
+    /// Brings the network and the adapters at its ends up to date with the arena.
+    void read(sim::Engine& net, sim::TransportHosts& hosts);
 
   private:
     void read_routes(sim::Engine& net, std::uint32_t sw);

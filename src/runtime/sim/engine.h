@@ -121,6 +121,7 @@ class Engine : public Plant {
         std::vector<PKey> pkeys;
     };
     void set_guard(std::uint32_t port, const Guard& guard);
+    Guard guard(std::uint32_t port) const { return guards_.empty() ? Guard{} : guards_[port]; }
     /// What switches' guards need to know of a packet; only adapters can tell.
     class KeyReader {
       public:
@@ -238,7 +239,7 @@ class Engine : public Plant {
     std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
     void watch(std::uint32_t port, Tx& tx);
     void enforce_limits(std::uint32_t port);
-    TimePs deadline(const Lane& lane, bool& of_head) const;
+    TimePs deadline(const Lane& lane, const sw::WaitingLimits& limits, bool& of_head) const;
     void end_wait(Tx& tx);
     // engine_ports.cc
     void apply_state(std::uint32_t port);

@@ -335,10 +335,10 @@ sw::StallCounter& Engine::stall(std::uint32_t port, std::uint8_t vl) {
 }
 
 /// When the first packet of a lane has waited long enough. `of_head`: by the limit for the head.
-TimePs Engine::deadline(const Lane& lane, bool& of_head) const {
+TimePs Engine::deadline(const Lane& lane, const sw::WaitingLimits& limits, bool& of_head) const {
     const std::uint32_t now_units = units(now());
-    const std::uint64_t lifetime = limit_units(config_.lifetime);
-    const std::uint64_t hoq = limit_units(config_.hoq_life);
+    const std::uint64_t lifetime = limit_units(limits.lifetime);
+    const std::uint64_t hoq = limit_units(limits.hoq_life);
     const std::uint32_t in_switch = now_units - packets_[lane.head].since_ns;
     const std::uint32_t at_head = now_units - lane.head_since_ns;
     const std::uint64_t left = lifetime <= in_switch ? 0 : lifetime - in_switch;
@@ -354,13 +354,14 @@ void Engine::watch(std::uint32_t port, Tx& tx) {
         return;
     }
     // What has just come, or comes to the head next, has its whole time before it.
-    TimePs first = std::min(sw::lifetime_ps(config_.lifetime), sw::lifetime_ps(config_.hoq_life));
+    const sw::WaitingLimits& waiting = limits(port);
+    TimePs first = std::min(sw::lifetime_ps(waiting.lifetime), sw::lifetime_ps(waiting.hoq_life));
     first = first == kNever ? kNever : now() + first;
     for (std::uint16_t rest = tx.waiting; rest != 0; rest &= static_cast<std::uint16_t>(rest - 1)) {
         const auto vl = static_cast<std::uint8_t>(std::countr_zero(rest));
         bool of_head = false;
         if (vl != link::kVl15) {
-            first = std::min(first, deadline(lane(port, vl), of_head));
+            first = std::min(first, deadline(lane(port, vl), waiting, of_head));
         }
     }
     tx.special |= tx_special::kWatched;
@@ -371,14 +372,15 @@ void Engine::enforce_limits(std::uint32_t port) {
     Tx& tx = tx_[port];
     tx.special &= static_cast<std::uint8_t>(~tx_special::kWatched);
     bool dropped = false;
+    const sw::WaitingLimits waiting = limits(port);
     for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
         Lane& from = lane(port, vl);
         bool of_head = false;
-        while (from.head != kNone && deadline(from, of_head) <= now()) {
+        while (from.head != kNone && deadline(from, waiting, of_head) <= now()) {
             if (of_head) {
                 ++odd(port).hoq_discards;
-                stall(port, vl).dropped(config_.vl_stall_count, now(),
-                                        sw::lifetime_ps(config_.hoq_life));
+                stall(port, vl).dropped(waiting.vl_stall_count, now(),
+                                        sw::lifetime_ps(waiting.hoq_life));
             } else {
                 ++odd(port).lifetime_discards;
             }
@@ -394,7 +396,7 @@ void Engine::enforce_limits(std::uint32_t port) {
     if (dropped && tx.free_at <= now()) {
         send_next(port, tx);
     }
-    if (tx.waiting != 0) {
+    if (tx.waiting != 0 && waiting.any()) {
         watch(port, tx);
     }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/agent/congestion_rules.h"
 #include "core/agent/directed_route.h"
 #include "core/agent/from_fabric.h"
 #include "core/base/check.h"
@@ -55,7 +56,7 @@ Management::Management(const topo::Fabric& fabric, sm::ManagerConfig config)
       service_(on_port(std::move(config), nodes_.node(root_))) {
     nodes_.set_capability({root_, service_.manager().config().port}, wire::port_capability::kIsSM,
                           true);
-    while (nodes_.poll_change()) {
+    while (nodes_.poll_update()) {
         // All is as at power-up, which start() takes for granted.
     }
 }
@@ -290,10 +291,8 @@ void Management::arrive_service(Engine& engine, At at, agent::Packet packet) {
     }
     auto answer = perf_.answer(node, at.node, packet.mad, *this);
     if (!answer) {
-        answer = node.congestion(port).answer(packet.mad, now_ns(engine));
-        if (answer) {
-            follow_congestion(engine, at.node, port);
-        }
+        answer = node.receive_congestion(packet.mad, port, now_ns(engine));
+        follow(engine, at.node);
     }
     if (answer) {
         packet.mad = *answer;
@@ -308,11 +307,11 @@ void Management::arrive_service(Engine& engine, At at, agent::Packet packet) {
 
 void Management::follow(Engine& engine, NodeId id) {
     agent::Node& node = nodes_.node(id);
-    while (const auto change = node.poll_change()) {
-        follow(engine, id, *change);
+    while (const auto update = node.poll_update()) {
+        follow(engine, id, *update);
     }
-    while (const auto other = nodes_.poll_change()) {
-        follow(engine, other->node, other->change);
+    while (const auto other = nodes_.poll_update()) {
+        follow(engine, other->node, other->update);
     }
     if (node.next_trap_ns() != UINT64_MAX) {
         trapping_.insert(id);
@@ -339,81 +338,113 @@ void Management::follow_state(Engine& engine, std::uint32_t port, wire::PortStat
     }
 }
 
-void Management::follow(Engine& engine, NodeId id, const agent::Change& change) {
-    agent::Node& node = nodes_.node(id);
-    switch (change.kind) {
-        case agent::Change::kPort:
-            if (change.port != 0 && engine.connected(engine.port_of(id, change.port))) {
-                follow_state(engine, engine.port_of(id, change.port),
-                             node.port(change.port).port_state);
-                if (node.port(change.port).port_physical_state !=
-                        wire::PortPhysicalState::kLinkUp &&
-                    nodes_.plugged({id, change.port})) {
-                    nodes_.set_plugged({id, change.port}, true);  // Both ends train anew.
-                }
-            }
-            break;
-        case agent::Change::kLft:
-            for (std::uint32_t i = 0; i < agent::kLftBlock; ++i) {
-                const Lid lid{static_cast<std::uint16_t>(change.index * agent::kLftBlock + i)};
-                if (lid.value != 0 && lid.value < engine.lid_count()) {
-                    engine.set_route(id, lid, node.forward(lid));
-                }
-            }
-            break;
-        case agent::Change::kMft: {
-            const auto mft = node.mft();
-            const std::size_t first = std::size_t{change.index} * agent::kMftBlock;
-            const std::size_t groups =
-                std::min<std::size_t>(mft.size(), engine.config().multicast_lids);
-            for (std::size_t group = first; group < std::min(first + agent::kMftBlock, groups);
-                 ++group) {
-                std::array<std::uint64_t, 4> ports{};
-                for (std::size_t word = 0; word < mft[group].size(); ++word) {
-                    ports[word / 4] |= std::uint64_t{mft[group][word]} << word % 4 * 16;
-                }
-                engine.set_multicast(
-                    id, Lid{static_cast<std::uint16_t>(kLidMulticastMin.value + group)}, ports);
-            }
-            break;
-        }
-        case agent::Change::kVlMapping:
-            write_lanes(engine, id, change.port);
-            break;
-        case agent::Change::kPKeys:
-        case agent::Change::kGuids:
-        case agent::Change::kReregister:
-            break;
-    }
-}
+/// Follows one node's writes, a function for each kind.
+struct Management::Follower {
+    Management& self;
+    Engine& engine;
+    NodeId id;
 
-void Management::follow_congestion(Engine& engine, NodeId id, std::uint8_t port) {
-    const agent::CongestionAgent& agent = nodes_.node(id).congestion(port);
-    if (nodes_.node(id).is_switch()) {
-        const wire::SwitchCongestionSetting& wanted = agent.marking();
-        const bool victims =
-            std::ranges::any_of(wanted.victim_mask, [](std::uint8_t bits) { return bits != 0; });
-        engine.set_marking(id, {.threshold = wanted.threshold,
-                                .packet_blocks = wanted.packet_size,
-                                .marking_rate = wanted.marking_rate,
-                                .victims_mark = victims});
-        return;
+    agent::Node& node() const { return self.nodes_.node(id); }
+    bool is_connected(std::uint8_t port) const {
+        return port != 0 && engine.connected(engine.port_of(id, port));
     }
-    Written written{.port = engine.port_of(id, port), .control = {}};
-    for (std::size_t sl = 0; sl < written.control.rules.size(); ++sl) {
-        const wire::CaCongestionEntry& entry = agent.injection().entry[sl];
-        written.control.rules[sl] = {.timer = entry.ccti_timer,
-                                     .increase = entry.ccti_increase,
-                                     .minimum = entry.ccti_min,
-                                     .trigger = entry.trigger_threshold};
+
+    void operator()(const agent::PortUpdate& update) const {
+        if (!is_connected(update.port)) {
+            return;
+        }
+        follow_state(engine, engine.port_of(id, update.port), node().port(update.port).port_state);
+        if (node().port(update.port).port_physical_state != wire::PortPhysicalState::kLinkUp &&
+            self.nodes_.plugged({id, update.port})) {
+            self.nodes_.set_plugged({id, update.port}, true);  // Both ends train anew.
+        }
     }
-    link::DelayTable& table = written.control.table;
-    const auto delays = agent.delays();
-    for (std::size_t i = 0; i < std::min(delays.size(), table.entry.size()); ++i) {
-        table.entry[i] = {delays[i].cct_shift, delays[i].cct_multiplier};
+    void operator()(const agent::PartitionUpdate& update) const {
+        const wire::PortInfo& info = node().port(update.port);
+        if (!node().is_switch() || !is_connected(update.port)) {
+            return;  // An HCA looks at keys itself.
+        }
+        const std::uint32_t port = engine.port_of(id, update.port);
+        Engine::Guard guard{.in = info.partition_enforcement_inbound,
+                            .out = info.partition_enforcement_outbound,
+                            .pkeys = {}};
+        const Engine::Guard before = engine.guard(port);
+        if (!guard.in && !guard.out && !before.in && !before.out) {
+            return;
+        }
+        for (std::uint16_t i = 0; i < node().spec().pkeys; ++i) {
+            guard.pkeys.push_back(node().pkey(update.port, i));
+        }
+        engine.set_guard(port, guard);
     }
-    table.limit = std::min<std::uint16_t>(agent.ccti_limit(), link::DelayTable::kEntries - 1);
-    written_.push_back(written);
+    void operator()(const agent::AliasUpdate&) const {}  // Nothing here goes by GUIDs.
+    void operator()(const agent::RouteUpdate& update) const {
+        for (std::uint32_t i = 0; i < agent::kLftBlock; ++i) {
+            const Lid lid{static_cast<std::uint16_t>(update.block * agent::kLftBlock + i)};
+            if (lid.value != 0 && lid.value < engine.lid_count()) {
+                engine.set_route(id, lid, node().forward(lid));
+            }
+        }
+    }
+    void operator()(const agent::GroupUpdate& update) const {
+        const auto mft = node().mft();
+        const std::size_t first = std::size_t{update.block} * agent::kMftBlock;
+        const std::size_t groups =
+            std::min<std::size_t>(mft.size(), engine.config().multicast_lids);
+        for (std::size_t group = first; group < std::min(first + agent::kMftBlock, groups);
+             ++group) {
+            std::array<std::uint64_t, 4> ports{};
+            for (std::size_t word = 0; word < mft[group].size(); ++word) {
+                ports[word / 4] |= std::uint64_t{mft[group][word]} << word % 4 * 16;
+            }
+            engine.set_multicast(id, Lid{static_cast<std::uint16_t>(kLidMulticastMin.value + group)},
+                                 ports);
+        }
+    }
+    void operator()(const agent::LaneUpdate& update) const {
+        const std::uint8_t ins = node().is_switch()
+                                     ? static_cast<std::uint8_t>(node().port_count() + 1)
+                                     : std::uint8_t{1};
+        for (std::uint8_t in = 0; in < ins; ++in) {
+            std::array<std::uint8_t, 16> row{};
+            for (std::uint8_t sl = 0; sl < row.size(); ++sl) {
+                row[sl] = node().vl(in, update.port, sl);
+            }
+            engine.set_lanes(id, in, update.port, row);
+        }
+    }
+    void operator()(const agent::ArbitrationUpdate& update) const {
+        const auto table = node().arbitration(update.port);
+        if (!table.empty() && (update.port != 0 || node().is_switch())) {
+            engine.set_arbitration(
+                engine.port_of(id, update.port),
+                parse_arbitration(table, node().port(update.port).vl_high_limit));
+        }
+    }
+    void operator()(const agent::ErrorLimitUpdate& update) const {
+        if (is_connected(update.port)) {
+            engine.set_error_limit(engine.port_of(id, update.port),
+                                   node().port(update.port).local_phy_errors);
+        }
+    }
+    void operator()(const agent::LifetimeUpdate& update) const {
+        if (!node().is_switch() || !is_connected(update.port)) {
+            return;
+        }
+        engine.set_limits(engine.port_of(id, update.port), node().waiting_limits(update.port));
+    }
+    void operator()(const agent::MarkingUpdate&) const {
+        engine.set_marking(id, agent::marking_rule(node().congestion(0)));
+    }
+    void operator()(const agent::InjectionUpdate& update) const {
+        self.written_.push_back({engine.port_of(id, update.port),
+                                 agent::injection_control(node().congestion(update.port))});
+    }
+    void operator()(const agent::ReregisterUpdate&) const {}  // No program is here to be asked.
+};
+
+void Management::follow(Engine& engine, NodeId id, const agent::PlaneUpdate& update) {
+    std::visit(Follower{*this, engine, id}, update);
 }
 
 std::optional<Management::Written> Management::poll_injection() {
@@ -423,24 +454,6 @@ std::optional<Management::Written> Management::poll_injection() {
     Written first = written_.front();
     written_.erase(written_.begin());
     return first;
-}
-
-void Management::write_lanes(Engine& engine, NodeId id, std::uint8_t port) {
-    const agent::Node& node = nodes_.node(id);
-    const std::uint8_t ins =
-        node.is_switch() ? static_cast<std::uint8_t>(node.port_count() + 1) : std::uint8_t{1};
-    for (std::uint8_t in = 0; in < ins; ++in) {
-        std::array<std::uint8_t, 16> row{};
-        for (std::uint8_t sl = 0; sl < row.size(); ++sl) {
-            row[sl] = node.vl(in, port, sl);
-        }
-        engine.set_lanes(id, in, port, row);
-    }
-    if (!node.arbitration(port).empty() && (port != 0 || node.is_switch())) {
-        engine.set_arbitration(
-            engine.port_of(id, port),
-            parse_arbitration(node.arbitration(port), node.port(port).vl_high_limit));
-    }
 }
 
 void Management::set_link(Engine& engine, std::uint32_t port, bool up) {

@@ -53,6 +53,8 @@ class Management : public agent::CounterSource {
     agent::NodeId root() const { return root_; }
     Lid lid(std::uint32_t node) const;
     std::uint64_t mads() const { return mads_; }  ///< Put on a cable.
+    /// Of a MAD on its way; for the guards of switches.
+    PKey pkey_of(const Packet& packet) const { return bodies_[packet.body].pkey; }
     /// MADs that are on their way.
     std::size_t travelling() const { return bodies_.size() - free_bodies_.size(); }
 
@@ -72,10 +74,9 @@ class Management : public agent::CounterSource {
     void to_manager(Engine& engine, At at, const agent::Packet& packet);
     void put(Engine& engine, std::uint32_t port, const agent::Packet& packet, Lid dlid);
     void follow(Engine& engine, agent::NodeId node);
-    void follow(Engine& engine, agent::NodeId node, const agent::Change& change);
+    struct Follower;
+    void follow(Engine& engine, agent::NodeId node, const agent::PlaneUpdate& update);
     static void follow_state(Engine& engine, std::uint32_t port, wire::PortState to);
-    void follow_congestion(Engine& engine, agent::NodeId node, std::uint8_t port);
-    void write_lanes(Engine& engine, agent::NodeId node, std::uint8_t port);
     void pump(Engine& engine);
     void send_traps(Engine& engine);
     static std::uint64_t now_ns(const Engine& engine);
@@ -96,11 +97,27 @@ class Management : public agent::CounterSource {
 
 /// Adapters with data of some kind, and the management plane beside it.
 template <typename Data>
-class Managed {
+class Managed : public Engine::KeyReader {
   public:
     template <typename... Arguments>
     Managed(const topo::Fabric& fabric, sm::ManagerConfig config, Arguments&&... arguments)
         : data(std::forward<Arguments>(arguments)...), management(fabric, std::move(config)) {}
+
+    /// The partition of a packet, where its sender has one; else the default one.
+    PKey pkey_of(const Packet& packet) const override {
+        if (packet.tag == Management::kTag) {
+            return management.pkey_of(packet);
+        }
+        if constexpr (requires { data.pkey_of(packet); }) {
+            return data.pkey_of(packet);
+        } else {
+            return kPKeyDefaultFull;
+        }
+    }
+    void start(Engine& engine) {
+        engine.set_key_reader(this);
+        management.start(engine);
+    }
 
     void deliver(Engine& engine, std::uint32_t port, const Packet& packet) {
         if (packet.tag == Management::kTag) {

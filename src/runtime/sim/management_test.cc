@@ -49,7 +49,7 @@ class ManagedTree {
         return false;
     }
     bool bring_up() {
-        ends.management.start(net);
+        ends.start(net);
         return settle();
     }
     void send(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) {
@@ -105,7 +105,7 @@ TEST(Management, TheSubnetComesUpOverItsOwnLinks) {
 
 TEST(Management, NoDataPassesBeforeTheManagerHasBeenThere) {
     ManagedTree tree;
-    tree.ends.management.start(tree.net);
+    tree.ends.start(tree.net);
     tree.ends.data.start(tree.net, tree.port(0), Lid{1}, Lid{2}, 4096);
     EXPECT_EQ(tree.net.counts(tree.port(0)).xmit_discards, 1U);
 }

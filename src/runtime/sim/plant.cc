@@ -55,6 +55,8 @@ Plant::Plant(const topo::Fabric& fabric, const PlantConfig& config) : config_(co
     peer_.assign(ports, kNone);
     arbiters_.resize(ports);
     table_of_.resize(ports);
+    limits_.push_back({config.lifetime, config.hoq_life, config.vl_stall_count});
+    limits_of_.resize(ports);
     tables_.push_back(link::ArbitrationTable::equal(config.data_vls));
     lanes_.resize(std::size_t{ports} * (config.data_vls + 1U));
     turns_stride_ = *std::ranges::max_element(ports_of_);
@@ -94,8 +96,7 @@ void Plant::join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t nu
     rx.self = peer_[port];
     rx.to_adapter = tx.to_adapter;
     rx.block_ps = tx.block_ps;
-    if (is_switch_[node] != 0 &&
-        (config_.lifetime <= sw::kLifetimeCodeMax || config_.hoq_life <= sw::kLifetimeCodeMax)) {
+    if (is_switch_[node] != 0 && limits_[0].any()) {
         tx.special |= tx_special::kLimited;
     }
     rx.port = other_port;
@@ -178,6 +179,13 @@ void Plant::set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
     sl_rows_[rx.sl_rows + out] = number;
 }
 
+std::uint8_t Plant::mapped_lane(std::uint32_t node, std::uint8_t in, std::uint8_t out,
+                                std::uint8_t sl) const {
+    const Rx& rx = rx_[peer_[port_of(node, in)]];
+    return rx.sl_rows == kNone ? static_cast<std::uint8_t>(sl % config_.data_vls)
+                               : rows_[sl_rows_[rx.sl_rows + out]][sl];
+}
+
 void Plant::set_arbitration(std::uint32_t port, const link::ArbitrationTable& table) {
     const auto found = std::ranges::find(tables_, table);
     table_of_[port] = static_cast<std::uint16_t>(found - tables_.begin());
@@ -195,6 +203,11 @@ void Plant::set_multicast(std::uint32_t node, Lid mlid, const std::array<std::ui
     const std::uint32_t group = mlid.value - kLidMulticastMin.value;
     SOFTIB_CHECK(group < config_.multicast_lids);
     mfts_[std::size_t{lft_of_[node]} * config_.multicast_lids + group] = ports;
+}
+
+std::array<std::uint64_t, 4> Plant::multicast(std::uint32_t node, Lid mlid) const {
+    return mfts_[std::size_t{lft_of_[node]} * config_.multicast_lids + mlid.value -
+                 kLidMulticastMin.value];
 }
 
 void Plant::set_adaptive(const sm::routing::Graph& graph, const sm::routing::PortGroups& groups,
@@ -222,15 +235,29 @@ void Plant::set_adaptive(const sm::routing::Graph& graph, const sm::routing::Por
 
 void Plant::set_marking(std::uint32_t node, const sw::MarkingRule& rule) {
     SOFTIB_CHECK(is_switch(node));
+    for (std::uint8_t port = 0; port < ports_of_[node]; ++port) {
+        set_port_marking(port_of(node, port), rule);
+    }
+}
+
+void Plant::set_port_marking(std::uint32_t port, const sw::MarkingRule& rule) {
     marking_.resize(port_count());
     markers_.resize(port_count());
-    for (std::uint8_t port = 0; port < ports_of_[node]; ++port) {
-        const std::uint32_t self = port_of(node, port);
-        marking_[self] = rule;
-        tx_[self].special = static_cast<std::uint8_t>(
-            rule.threshold != 0 ? tx_[self].special | tx_special::kMarks
-                                : tx_[self].special & ~tx_special::kMarks);
+    marking_[port] = rule;
+    tx_[port].special = static_cast<std::uint8_t>(rule.threshold != 0
+                                                      ? tx_[port].special | tx_special::kMarks
+                                                      : tx_[port].special & ~tx_special::kMarks);
+}
+
+void Plant::set_limits(std::uint32_t port, const sw::WaitingLimits& limits) {
+    const auto known = std::find(limits_.begin(), limits_.end(), limits);
+    limits_of_[port] = static_cast<std::uint16_t>(known - limits_.begin());
+    if (known == limits_.end()) {
+        limits_.push_back(limits);
     }
+    tx_[port].special = static_cast<std::uint8_t>(limits.any()
+                                                      ? tx_[port].special | tx_special::kLimited
+                                                      : tx_[port].special & ~tx_special::kLimited);
 }
 
 std::size_t Plant::bytes() const {

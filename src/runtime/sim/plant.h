@@ -24,6 +24,7 @@
 #include "core/sm/routing/graph.h"
 #include "core/sm/routing/tables.h"
 #include "core/switch/congestion.h"
+#include "core/switch/lifetime.h"
 #include "core/topo/fabric.h"
 #include "runtime/sim/event_queue.h"
 #include "runtime/sim/lane.h"
@@ -44,6 +45,7 @@ struct PlantConfig {
     TimePs hca_ps = 0;       ///< Last bit in until its adapter handles a packet.
     TimePs training_ps = 0;  ///< Of a cable that has come back.
     std::uint16_t packet_bytes_max = 4224;
+    // Limits of waiting at switches, until a manager writes others (core/switch/lifetime.h).
     std::uint8_t lifetime = 20;        ///< SwitchInfo.LifeTimeValue; above 19: for ever.
     std::uint8_t hoq_life = 20;        ///< PortInfo.HOQLife of switches' ports; the same codes.
     std::uint8_t vl_stall_count = 0;   ///< PortInfo.VLStallCount; 0: lanes never stall.
@@ -196,22 +198,39 @@ class Plant {
     bool is_switch(std::uint32_t node) const { return is_switch_[node] != 0; }
 
     void set_route(std::uint32_t node, Lid lid, std::uint8_t port);
+    std::uint8_t route(std::uint32_t node, Lid lid) const {
+        return lfts_[std::size_t{lft_of_[node]} * lft_stride_ + lid.value];
+    }
     /// By service level; a lane that there is not: such packets are dropped.
     void set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
                    const std::array<std::uint8_t, 16>& wanted);
+    /// Of a switch: the lane of packets that come in there and go out here.
+    std::uint8_t mapped_lane(std::uint32_t node, std::uint8_t in, std::uint8_t out,
+                             std::uint8_t sl) const;
     void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
+    const link::ArbitrationTable& arbitration(std::uint32_t port) const {
+        return tables_[table_of_[port]];
+    }
 
     /// How long both directions of a cable take: link::kPsPerMetre times its length. Before
     /// anything was sent on it.
     void set_cable(std::uint32_t port, TimePs cable_ps);
     /// Ports of a switch (bit n: port n) to which it sends copies of packets to a multicast LID.
     void set_multicast(std::uint32_t node, Lid mlid, const std::array<std::uint64_t, 4>& ports);
+    std::array<std::uint64_t, 4> multicast(std::uint32_t node, Lid mlid) const;
     /// A switch may send packets that allow it (packet_flag::kAdaptive) by any of a group's ports.
     /// `home` is the switch that a LID hangs on; groups are by switch and home.
     void set_adaptive(const sm::routing::Graph& graph, const sm::routing::PortGroups& groups,
                       std::span<const std::uint32_t> switch_nodes);
     /// When the ports of a switch mark packets; threshold 0: never.
     void set_marking(std::uint32_t node, const sw::MarkingRule& rule);
+    void set_port_marking(std::uint32_t port, const sw::MarkingRule& rule);
+    sw::MarkingRule marking(std::uint32_t port) const {
+        return marking_.empty() ? sw::MarkingRule{} : marking_[port];
+    }
+    /// How long packets wait at a switch's port.
+    void set_limits(std::uint32_t port, const sw::WaitingLimits& limits);
+    const sw::WaitingLimits& limits(std::uint32_t port) const { return limits_[limits_of_[port]]; }
 
     /// From now on counts_at() and lanes_at() know more; it costs every hop some time.
     void count_lanes();
@@ -281,6 +300,8 @@ class Plant {
     std::vector<std::uint32_t> group_row_;  ///< By switch of ours: as routing counts.
     std::vector<std::uint32_t> turns_;      ///< By switch: where to begin among equals.
     std::vector<sw::MarkingRule> marking_;  ///< By port; empty: nobody marks.
+    std::vector<sw::WaitingLimits> limits_;  ///< The different ones that there are,
+    std::vector<std::uint16_t> limits_of_;   ///< and which one a port has.
     std::vector<sw::Marker> markers_;
     std::vector<LevelCounts> levels_;             ///< By port, 16 each; empty: not counted.
     std::vector<LaneWaits> waits_;                ///< By lane; the same.

@@ -90,6 +90,7 @@ void TransportHosts::give(Engine& net, std::uint32_t port, const Body& body) {
 }
 
 void TransportHosts::control_congestion(std::uint32_t port, const link::InjectionControl& control) {
+    hosts_.resize(std::max<std::size_t>(hosts_.size(), port + std::size_t{1}));
     hosts_[port].control = std::make_unique<link::InjectionControl>(control);
 }
 

@@ -40,6 +40,14 @@ class TransportHosts {
     /// they make congestion.
     void control_congestion(std::uint32_t port, const link::InjectionControl& control);
 
+    /// nullptr: nothing was written.
+    const link::InjectionControl* injection(std::uint32_t port) const {
+        return port < hosts_.size() ? hosts_[port].control.get() : nullptr;
+    }
+
+    /// The partition of a packet in the network.
+    PKey pkey_of(const Packet& packet) const { return body(packet).headers.bth.p_key; }
+
     // For the network.
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
     void sent(Engine& net, std::uint32_t port, const Packet& packet);

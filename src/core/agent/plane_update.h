@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The writes that a node has accepted and that those who move data by its tables must follow: the
+// arena of a live fabric (live/arena_writer.cc) and the network of packets (sim/management.cc).
+// The set is closed. Each plane visits it with a function per kind and none for the rest, so that an
+// attribute which a plane does not handle does not compile.
+//
+// An update names what was written; its value is read from the node.
+
+#include <cstdint>
+#include <variant>
+
+namespace softib::agent {
+
+/// PortInfo: state, LID and LMC, subnet prefix, the manager's address, capabilities.
+struct PortUpdate {
+    std::uint8_t port;
+};
+/// P_KeyTable, and PortInfo's PartitionEnforcement.
+struct PartitionUpdate {
+    std::uint8_t port;
+};
+/// GUIDInfo.
+struct AliasUpdate {
+    std::uint8_t port;
+};
+/// A block of LinearForwardingTable.
+struct RouteUpdate {
+    std::uint16_t block;
+};
+/// A block of MulticastForwardingTable.
+struct GroupUpdate {
+    std::uint16_t block;
+};
+/// SLtoVLMappingTable of an out port, and PortInfo's OperationalVLs.
+struct LaneUpdate {
+    std::uint8_t port;
+};
+/// VLArbitrationTable, and PortInfo's VLHighLimit.
+struct ArbitrationUpdate {
+    std::uint8_t port;
+};
+/// PortInfo's LocalPhyErrors.
+struct ErrorLimitUpdate {
+    std::uint8_t port;
+};
+/// PortInfo's HOQLife and VLStallCount; and, for every port of it, SwitchInfo's LifeTimeValue.
+struct LifetimeUpdate {
+    std::uint8_t port;
+};
+/// SwitchCongestionSetting.
+struct MarkingUpdate {};
+/// CACongestionSetting and CongestionControlTable of an HCA's port.
+struct InjectionUpdate {
+    std::uint8_t port;
+};
+/// PortInfo's ClientReregister: nothing is written, but clients of the port are asked.
+struct ReregisterUpdate {
+    std::uint8_t port;
+};
+
+using PlaneUpdate =
+    std::variant<PortUpdate, PartitionUpdate, AliasUpdate, RouteUpdate, GroupUpdate, LaneUpdate,
+                 ArbitrationUpdate, ErrorLimitUpdate, LifetimeUpdate, MarkingUpdate,
+                 InjectionUpdate, ReregisterUpdate>;
+
+}  // namespace softib::agent

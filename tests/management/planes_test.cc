@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The table of attributes against planes: what a manager writes into a node reaches packets in
+// virtual time and live packets alike. Each row sends one Set to the same node of two fabrics. In
+// one the management plane of virtual time follows it; in the other it goes by the mesh of the
+// daemon, the arena and the carrier's tables. Then both networks must do the same thing, and not
+// what they did before.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "core/agent/from_fabric.h"
+#include "core/wire/cc.h"
+#include "core/wire/linear_forwarding_table.h"
+#include "core/wire/multicast_forwarding_table.h"
+#include "core/wire/p_key_table.h"
+#include "core/wire/sl_to_vl_mapping_table.h"
+#include "core/wire/vl_arbitration_table.h"
+#include "runtime/live/arena_writer.h"
+#include "runtime/live/builder.h"
+#include "runtime/live/test_arena.h"
+#include "runtime/packet/tables.h"
+#include "runtime/sim/management.h"
+#include "runtime/sim/network.h"
+#include "runtime/sim/scale_hosts.h"
+#include "runtime/sim/transport_hosts.h"
+
+namespace softib {
+namespace {
+
+using agent::Packet;
+using wire::SmAttribute;
+
+constexpr std::uint8_t kPort = 2;  ///< Of the switch; a host is behind it.
+constexpr sim::PlantConfig kPlant{.data_vls = packet::kDataVls, .multicast_lids = 64, .lid_max = 63};
+
+/// A SubnSet that the node itself sends to itself.
+template <wire::Attribute T>
+Packet set(SmAttribute attribute, std::uint32_t modifier, const T& value) {
+    Packet packet;
+    wire::MadRepr header;
+    header.mgmt_class = wire::MgmtClass::kSubnDirectedRoute;
+    header.class_version = 1;
+    header.method = wire::Method::kSet;
+    header.attribute_id = static_cast<std::uint16_t>(attribute);
+    header.attribute_modifier = modifier;
+    header.emit(wire::Mad<std::uint8_t>(packet.mad));
+    wire::Smp<std::uint8_t> smp(packet.mad);
+    smp.set_dr_slid(kLidPermissive);
+    smp.set_dr_dlid(kLidPermissive);
+    wire::emit(value, smp.data());
+    packet.slid = packet.dlid = kLidPermissive;
+    return packet;
+}
+
+/// A Set of the congestion control class, to the node's own LID.
+template <wire::Attribute T>
+Packet set(wire::CcAttribute attribute, const T& value, Lid lid) {
+    Packet packet;
+    wire::MadRepr header;
+    header.mgmt_class = wire::MgmtClass::kCongestion;
+    header.class_version = wire::kCcClassVersion;
+    header.method = wire::Method::kSet;
+    header.attribute_id = static_cast<std::uint16_t>(attribute);
+    header.emit(wire::Mad<std::uint8_t>(packet.mad));
+    wire::emit(value, wire::Cc<std::uint8_t>(packet.mad).data());
+    packet.slid = packet.dlid = lid;
+    packet.source = packet.destination = agent::kQpnServices;
+    packet.qkey = agent::kQKeyServices;
+    return packet;
+}
+
+topo::Fabric three_hosts() {
+    return *topo::generate({.shape = topo::Shape::kSingleSwitch, .hosts = 3});
+}
+
+std::uint32_t the_switch(const topo::Fabric& fabric) {
+    std::uint32_t node = 0;
+    while (fabric.nodes[node].kind != topo::NodeKind::kSwitch) {
+        ++node;
+    }
+    return node;
+}
+
+/// Virtual time: a manager has brought the fabric up.
+struct Virtual {
+    Virtual()
+        : sw(the_switch(fabric)), ends(fabric, sm::ManagerConfig{}, sim::ScaleConfig{}),
+          net(fabric, kPlant, ends) {
+        ends.start(net);
+        while (!ends.management.service().manager().settled() ||
+               ends.management.service().manager().stats().sweeps_full == 0 ||
+               net.packets_inside() != 0) {
+            net.run(net.now() + 1'000'000'000);
+        }
+        while (ends.management.poll_injection()) {
+        }
+    }
+    const agent::Node& node(std::uint32_t id) { return ends.management.nodes().node(id); }
+    void send(std::uint32_t id, const Packet& packet) {
+        ends.management.send(net, {id, node(id).is_switch() ? std::uint8_t{0} : std::uint8_t{1}},
+                             packet);
+    }
+    std::optional<link::InjectionControl> injection() {
+        const auto written = ends.management.poll_injection();
+        return written ? std::optional(written->control) : std::nullopt;
+    }
+
+    topo::Fabric fabric = three_hosts();
+    std::uint32_t sw;
+    sim::Managed<sim::ScaleHosts> ends;
+    sim::Network<sim::Managed<sim::ScaleHosts>> net;
+};
+
+/// Live by packets: what the daemon and the carrier have of a fabric.
+struct Live : agent::CounterSource {
+    Live()
+        : sw(the_switch(fabric)),
+          arena(live::build_arena(fabric, {.arena_bytes = live::kTestArenaBytes,
+                                           .data_path = live::DataPath::kPacket})),
+          mesh(agent::make_mesh(fabric, *this)),
+          writer(arena, events, live::place_nodes(fabric)),
+          tables(arena, fabric, 1.0),
+          net(fabric, kPlant, hosts) {
+        events.init("", &arena);
+        for (std::uint32_t id = 0; id < fabric.nodes.size(); ++id) {
+            wire::PortInfo info = mesh.node(id).port(id == sw ? 0 : 1);
+            info.port_state = wire::PortState::kNoChange;
+            info.port_physical_state = wire::PortPhysicalState::kNoChange;
+            info.lid = Lid{static_cast<std::uint16_t>(id + 1)};
+            send(id, set(SmAttribute::kPortInfo, id == sw ? 0 : 1, info));
+        }
+    }
+    ~Live() override { live::arena_unmap(arena); }
+    const agent::Node& node(std::uint32_t id) { return mesh.node(id); }
+    void send(std::uint32_t id, const Packet& packet) {
+        mesh.send({id, node(id).is_switch() ? std::uint8_t{0} : std::uint8_t{1}}, packet, 0);
+        writer.apply(mesh);
+        tables.read(net, hosts);
+    }
+    std::optional<link::InjectionControl> injection() {
+        const auto* const control = hosts.injection(net.port_of(0, 1));
+        return control != nullptr ? std::optional(*control) : std::nullopt;
+    }
+    agent::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
+    agent::LaneCounts read_lanes(std::uint32_t, std::uint8_t) override { return {}; }
+
+    topo::Fabric fabric = three_hosts();
+    std::uint32_t sw;
+    live::Arena arena;
+    live::ChannelWriter events;
+    agent::Mesh mesh;
+    live::ArenaWriter writer;
+    packet::Tables tables;
+    sim::TransportHosts hosts;
+    sim::Network<sim::TransportHosts> net;
+};
+
+/// What a network does at the switch's port, in words that can be compared.
+template <typename Plane>
+std::string at_port(Plane& plane, const std::function<std::string(sim::Engine&, std::uint32_t)>& look) {
+    return look(plane.net, plane.net.port_of(plane.sw, kPort));
+}
+
+std::string text(std::initializer_list<std::uint64_t> values) {
+    std::string all;
+    for (const std::uint64_t value : values) {
+        all += std::to_string(value) + " ";
+    }
+    return all;
+}
+
+struct Row {
+    const char* attribute;
+    /// The Set, for a node whose tables are these.
+    std::function<Packet(const agent::Node&)> write;
+    std::function<std::string(sim::Engine&, std::uint32_t port)> look;
+};
+
+template <typename Change>
+Packet changed_port(const agent::Node& node, Change&& change) {
+    wire::PortInfo info = node.port(kPort);
+    info.port_state = wire::PortState::kNoChange;
+    info.port_physical_state = wire::PortPhysicalState::kNoChange;
+    change(info);
+    return set(SmAttribute::kPortInfo, kPort, info);
+}
+
+std::string limits(sim::Engine& net, std::uint32_t port) {
+    const sw::WaitingLimits& of = net.limits(port);
+    return text({of.lifetime, of.hoq_life, of.vl_stall_count});
+}
+
+std::vector<Row> rows() {
+    return {
+        {"PortInfo.HOQLife",
+         [](const agent::Node& node) {
+             return changed_port(node, [](wire::PortInfo& info) { info.hoq_life = 5; });
+         },
+         limits},
+        {"PortInfo.VLStallCount",
+         [](const agent::Node& node) {
+             return changed_port(node, [](wire::PortInfo& info) { info.vl_stall_count = 3; });
+         },
+         limits},
+        {"SwitchInfo.LifeTimeValue",
+         [](const agent::Node& node) {
+             wire::SwitchInfo info = node.switch_info();
+             info.life_time_value = 7;
+             return set(SmAttribute::kSwitchInfo, 0, info);
+         },
+         limits},
+        {"PortInfo.PartitionEnforcement",
+         [](const agent::Node& node) {
+             return changed_port(node, [](wire::PortInfo& info) {
+                 info.partition_enforcement_inbound = true;
+                 info.partition_enforcement_outbound = true;
+             });
+         },
+         [](sim::Engine& net, std::uint32_t port) {
+             return text({net.guard(port).in, net.guard(port).out});
+         }},
+        {"P_KeyTable",
+         [](const agent::Node&) {
+             wire::PKeyTable table;
+             table.pkey[1] = PKey{0x8123};
+             return set(SmAttribute::kPKeyTable, kPort << 16, table);
+         },
+         [](sim::Engine& net, std::uint32_t port) {
+             std::string all;
+             for (const PKey key : net.guard(port).pkeys) {
+                 all += key.value == 0 ? "" : text({key.value});
+             }
+             return all;
+         }},
+        {"LinearForwardingTable",
+         [](const agent::Node& node) {
+             wire::LinearForwardingTable table;
+             for (std::uint16_t i = 0; i < table.port.size(); ++i) {
+                 table.port[i] = node.forward(Lid{i});
+             }
+             table.port[40] = kPort;
+             return set(SmAttribute::kLinearForwardingTable, 0, table);
+         },
+         [](sim::Engine& net, std::uint32_t port) {
+             return text({net.route(net.node_of(port), Lid{40})});
+         }},
+        {"MulticastForwardingTable",
+         [](const agent::Node&) {
+             wire::MulticastForwardingTable table;
+             table.port_mask[3] = 1U << kPort | 1U << 1;
+             return set(SmAttribute::kMulticastForwardingTable, 0, table);
+         },
+         [](sim::Engine& net, std::uint32_t port) {
+             return text({net.multicast(net.node_of(port), Lid{0xC003})[0]});
+         }},
+        {"SLtoVLMappingTable",
+         [](const agent::Node&) {
+             wire::SlToVlMappingTable table;
+             table.vl.fill(1);
+             return set(SmAttribute::kSlToVlMappingTable, 1U << 8 | kPort, table);
+         },
+         [](sim::Engine& net, std::uint32_t port) {
+             return text({net.mapped_lane(net.node_of(port), 1, kPort, 6)});
+         }},
+        {"VLArbitrationTable",
+         [](const agent::Node&) {
+             wire::VlArbitrationTable table;
+             table.entry[0].vl = 2;
+             table.entry[0].weight = 9;
+             return set(SmAttribute::kVlArbitrationTable, 1U << 16 | kPort, table);
+         },
+         [](sim::Engine& net, std::uint32_t port) {
+             return net.arbitration(port) == link::ArbitrationTable::equal(packet::kDataVls)
+                        ? std::string("as at power-up")
+                        : std::string("written");
+         }},
+        {"SwitchCongestionSetting",
+         [](const agent::Node& node) {
+             wire::SwitchCongestionSetting setting;
+             setting.control_map = 0xFFFFFFFF;
+             setting.threshold = 9;
+             setting.packet_size = 4;
+             setting.marking_rate = 2;
+             return set(wire::CcAttribute::kSwitchCongestionSetting, setting, node.port(0).lid);
+         },
+         [](sim::Engine& net, std::uint32_t port) {
+             const sw::MarkingRule rule = net.marking(port);
+             return text({rule.threshold, rule.packet_blocks, rule.marking_rate, rule.victims_mark});
+         }},
+    };
+}
+
+/// P_Keys count only where they are enforced, and routes only below the switch's tops.
+template <typename Plane>
+void prepare(Plane& plane, const Row& row) {
+    if (std::string(row.attribute) == "P_KeyTable") {
+        plane.send(plane.sw, rows()[3].write(plane.node(plane.sw)));
+    }
+    wire::SwitchInfo info = plane.node(plane.sw).switch_info();
+    info.linear_fdb_top = 48;
+    info.multicast_fdb_top = 0xC03F;
+    plane.send(plane.sw, set(SmAttribute::kSwitchInfo, 0, info));
+}
+
+TEST(Planes, WhatAManagerWritesIntoASwitchActsInVirtualTimeAndLive) {
+    for (const Row& row : rows()) {
+        SCOPED_TRACE(row.attribute);
+        Virtual in_virtual_time;
+        Live live;
+        prepare(in_virtual_time, row);
+        prepare(live, row);
+        const std::string before = at_port(in_virtual_time, row.look);
+        const std::string live_before = at_port(live, row.look);
+        in_virtual_time.send(in_virtual_time.sw, row.write(in_virtual_time.node(in_virtual_time.sw)));
+        live.send(live.sw, row.write(live.node(live.sw)));
+        EXPECT_NE(at_port(in_virtual_time, row.look), before);
+        EXPECT_NE(at_port(live, row.look), live_before);
+        if (row.look.target_type() != typeid(&limits)) {
+            EXPECT_EQ(at_port(in_virtual_time, row.look), at_port(live, row.look));
+        }
+    }
+}
+
+TEST(Planes, HowAnHcaSlowsDownActsInVirtualTimeAndLive) {
+    Virtual in_virtual_time;
+    Live live;
+    wire::CaCongestionSetting setting;
+    setting.control_map = 0xFFFF;
+    setting.entry[4].ccti_timer = 17;
+    setting.entry[4].ccti_increase = 3;
+    wire::CongestionControlTable table;
+    table.ccti_limit = 1;
+    table.entry[1].cct_shift = 2;
+    table.entry[1].cct_multiplier = 77;
+    const auto write = [&](auto& plane) {
+        const Lid lid = plane.node(0).port(1).lid;
+        plane.send(0, set(wire::CcAttribute::kCongestionControlTable, table, lid));
+        plane.injection();
+        plane.send(0, set(wire::CcAttribute::kCaCongestionSetting, setting, lid));
+        return plane.injection();
+    };
+    for (const auto& control : {write(in_virtual_time), write(live)}) {
+        ASSERT_TRUE(control);
+        EXPECT_EQ(control->rules[4].timer, 17);
+        EXPECT_EQ(control->rules[4].increase, 3);
+        EXPECT_EQ(control->table.limit, 1);
+        EXPECT_EQ(control->table.entry[1], (link::DelayTable::Entry{2, 77}));
+    }
+}
+
+}  // namespace
+}  // namespace softib
