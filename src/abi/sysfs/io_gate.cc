@@ -33,16 +33,17 @@ struct alignas(64) Record {
     } calls[kDepthMax];
 };
 
-Record g_records[kThreadsMax];
-std::atomic<std::uint32_t> g_records_used{0};  ///< Those above were never used.
-std::atomic<std::uint32_t> g_unknown{0};       ///< Calls under way that have no record.
+// Programs call us before our constructors have run: all of it is there from the start.
+constinit Record g_records[kThreadsMax]{};
+constinit std::atomic<std::uint32_t> g_records_used{0};  ///< Those above were never used.
+constinit std::atomic<std::uint32_t> g_unknown{0};       ///< Calls under way that have no record.
 
 // Closed: [begin, end); end is 0 where nothing is.
-std::atomic<std::uint64_t> g_closed_begin{0};
-std::atomic<std::uint64_t> g_closed_end{0};
-std::atomic<std::uint32_t> g_openings{0};
+constinit std::atomic<std::uint64_t> g_closed_begin{0};
+constinit std::atomic<std::uint64_t> g_closed_end{0};
+constinit std::atomic<std::uint32_t> g_openings{0};
 
-thread_local Record* t_record = nullptr;
+constinit thread_local Record* t_record = nullptr;
 
 /// Stands for a call without a record.
 char g_no_record = 0;

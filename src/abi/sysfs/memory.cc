@@ -7,20 +7,26 @@
 
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdarg>
 
 #include "abi/sysfs/next.h"
+#include "runtime/live/kernel_call.h"
 
 namespace softib::fs {
 
 namespace {
 
+using live::kernel_call;
 using live::MemoryCalls;
 
-std::atomic<const MemoryCalls*> g_calls{nullptr};
+constinit std::atomic<const MemoryCalls*> g_calls{nullptr};
+
+/// This thread is in one of MemoryCalls: what is called from there goes to the kernel.
+constinit thread_local bool t_inside = false;
 
 constinit Next<int(void*, std::size_t, int)> next_madvise{"madvise"};
 constinit Next<void*(void*, std::size_t, std::size_t, int, ...)> next_mremap{"mremap"};
@@ -37,6 +43,47 @@ __attribute__((constructor)) void find_early() {
 
 const MemoryCalls* calls() {
     return g_calls.load(std::memory_order_acquire);
+}
+
+int madvise_by_library(void* at, std::size_t length, int advice) {
+    return next_madvise(at, length, advice);
+}
+
+int madvise_by_kernel(void* at, std::size_t length, int advice) {
+    return static_cast<int>(kernel_call(SYS_madvise, at, length, advice));
+}
+
+void* mremap_by_library(void* from, std::size_t old_size, std::size_t new_size, int flags,
+                        void* to) {
+    return next_mremap(from, old_size, new_size, flags, to);
+}
+
+void* mremap_by_kernel(void* from, std::size_t old_size, std::size_t new_size, int flags, void* to) {
+    return reinterpret_cast<void*>(
+        kernel_call(SYS_mremap, from, old_size, new_size, flags, to));
+}
+
+int madvise_common(void* at, std::size_t length, int advice, live::Madvise* really) {
+    const MemoryCalls* const taken = calls();
+    if (taken == nullptr || t_inside) {
+        return really(at, length, advice);
+    }
+    t_inside = true;
+    const int result = taken->madvise(at, length, advice, really);
+    t_inside = false;
+    return result;
+}
+
+void* mremap_common(void* from, std::size_t old_size, std::size_t new_size, int flags, void* to,
+                    live::Mremap* really) {
+    const MemoryCalls* const taken = calls();
+    if (taken == nullptr || t_inside) {
+        return really(from, old_size, new_size, flags, to);
+    }
+    t_inside = true;
+    void* const result = taken->mremap(from, old_size, new_size, flags, to, really);
+    t_inside = false;
+    return result;
 }
 
 /// What a cloned child runs first.
@@ -58,6 +105,9 @@ int run_child(void* given) {
 
 extern "C" {
 
+int softib_fs_raw_madvise(void* at, std::size_t length, int advice);
+void* softib_fs_raw_mremap(void* from, std::size_t old_size, std::size_t new_size, int flags,
+                           void* to);
 void set_memory_calls(const MemoryCalls* calls) SOFTIB_FS_EXPORT("softib_fs_set_memory_calls");
 int madvise_entry(void* at, std::size_t length, int advice) SOFTIB_FS_EXPORT("madvise");
 void* mremap_entry(void* from, std::size_t old_size, std::size_t new_size, int flags, ...)
@@ -71,8 +121,7 @@ void set_memory_calls(const MemoryCalls* calls) {
 }
 
 int madvise_entry(void* at, std::size_t length, int advice) {
-    const MemoryCalls* const taken = calls();
-    return taken != nullptr ? taken->madvise(at, length, advice) : next_madvise(at, length, advice);
+    return madvise_common(at, length, advice, madvise_by_library);
 }
 
 void* mremap_entry(void* from, std::size_t old_size, std::size_t new_size, int flags, ...) {
@@ -83,9 +132,7 @@ void* mremap_entry(void* from, std::size_t old_size, std::size_t new_size, int f
         to = va_arg(rest, void*);
         va_end(rest);
     }
-    const MemoryCalls* const taken = calls();
-    return taken != nullptr ? taken->mremap(from, old_size, new_size, flags, to)
-                            : next_mremap(from, old_size, new_size, flags, to);
+    return mremap_common(from, old_size, new_size, flags, to, mremap_by_library);
 }
 
 pid_t bare_fork_entry() {
@@ -116,6 +163,17 @@ int clone_entry(int (*main)(void*), void* stack, int flags, void* argument, ...)
     const int child = next_clone(run_child, stack, flags, &start, parent_tid, tls, child_tid);
     taken->after_fork_in_parent();
     return child;
+}
+
+// By syscall() (raw_call.cc): not through the C library, whose functions others may have patched to
+// call syscall() in turn.
+int softib_fs_raw_madvise(void* at, std::size_t length, int advice) {
+    return madvise_common(at, length, advice, madvise_by_kernel);
+}
+
+void* softib_fs_raw_mremap(void* from, std::size_t old_size, std::size_t new_size, int flags,
+                           void* to) {
+    return mremap_common(from, old_size, new_size, flags, to, mremap_by_kernel);
 }
 
 }  // extern "C"

@@ -1,33 +1,80 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// syscall(): programs that call the kernel by number call it this way. Numbers whose function has an
-// entry of ours go to that function, all others to the kernel. In assembly, for what is behind it may
-// return on another stack (clone). What a program does with instructions of its own we do not see.
+// syscall(): programs that call the kernel by number call it this way. Calls that move data pass the
+// gate (io_gate.h), those on memory go to memory.cc, and all others to the kernel. In assembly, for
+// what is behind it may return on another stack (clone). What a program does with instructions of its
+// own we do not see.
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include <cerrno>
+#include <cstddef>
+
+#include "abi/sysfs/io_gate.h"
+#include "runtime/live/kernel_call.h"
 
 #ifdef __x86_64__
 
 static_assert(SYS_read == 0 && SYS_write == 1 && SYS_pread64 == 17 && SYS_pwrite64 == 18 &&
               SYS_readv == 19 && SYS_writev == 20 && SYS_mremap == 25 && SYS_madvise == 28);
 
-extern "C" __attribute__((used)) long softib_fs_raw_error(long result) {
+namespace softib::fs {
+
+using live::kernel_call;
+
+extern "C" {
+
+__attribute__((used)) long softib_fs_raw_error(long result) {
     errno = static_cast<int>(-result);
     return -1;
 }
+
+__attribute__((used)) long softib_fs_raw_read(int fd, void* at, std::size_t length) {
+    const IoPass pass(at, length);
+    return kernel_call(SYS_read, fd, at, length);
+}
+
+__attribute__((used)) long softib_fs_raw_write(int fd, const void* at, std::size_t length) {
+    const IoPass pass(at, length);
+    return kernel_call(SYS_write, fd, at, length);
+}
+
+__attribute__((used)) long softib_fs_raw_pread(int fd, void* at, std::size_t length, long place) {
+    const IoPass pass(at, length);
+    return kernel_call(SYS_pread64, fd, at, length, place);
+}
+
+__attribute__((used)) long softib_fs_raw_pwrite(int fd, const void* at, std::size_t length,
+                                                long place) {
+    const IoPass pass(at, length);
+    return kernel_call(SYS_pwrite64, fd, at, length, place);
+}
+
+__attribute__((used)) long softib_fs_raw_readv(int fd, const iovec* at, std::size_t count) {
+    const IoPass pass(at, count);
+    return kernel_call(SYS_readv, fd, at, count);
+}
+
+__attribute__((used)) long softib_fs_raw_writev(int fd, const iovec* at, std::size_t count) {
+    const IoPass pass(at, count);
+    return kernel_call(SYS_writev, fd, at, count);
+}
+
+}  // extern "C"
+
+}  // namespace softib::fs
 
 __asm__(R"(
     .section .data.rel.ro, "aw"
     .balign 8
 softib_fs_raw_entries:
-    .quad read, write
+    .quad softib_fs_raw_read, softib_fs_raw_write
     .zero 8 * 15
-    .quad pread64, pwrite64, readv, writev
+    .quad softib_fs_raw_pread, softib_fs_raw_pwrite, softib_fs_raw_readv, softib_fs_raw_writev
     .zero 8 * 4
-    .quad mremap
+    .quad softib_fs_raw_mremap
     .zero 8 * 2
-    .quad madvise
+    .quad softib_fs_raw_madvise
 
     .text
     .globl syscall

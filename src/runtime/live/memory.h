@@ -89,8 +89,8 @@ class MemoryMap {
 
     // --- calls of the program, from the preloaded library (memory_hooks.cc) ---------------------
     friend struct MemoryHooks;
-    void* remap(std::uint64_t from, std::uint64_t old_size, std::uint64_t new_size, int flags,
-                void* to);
+    void* remap(void* from, std::uint64_t old_size, std::uint64_t new_size, int flags, void* to,
+                Mremap* really);
     bool leave_arena(std::uint64_t begin, std::uint64_t end);
     void follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64_t to);
 

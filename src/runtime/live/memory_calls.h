@@ -10,11 +10,16 @@
 
 namespace softib::live {
 
+using Madvise = int(void* at, std::size_t length, int advice);
+using Mremap = void*(void* from, std::size_t old_size, std::size_t new_size, int flags, void* to);
+
 /// What takes the place of the C library's functions while pages are swapped. As those, they return
-/// a result and set errno.
+/// a result and set errno. `really` does what the program asked for; it is called with nothing
+/// locked, for others may stand behind it (UCX, which gives up registrations there).
 struct MemoryCalls {
-    int (*madvise)(void* at, std::size_t length, int advice);
-    void* (*mremap)(void* from, std::size_t old_size, std::size_t new_size, int flags, void* to);
+    int (*madvise)(void* at, std::size_t length, int advice, Madvise* really);
+    void* (*mremap)(void* from, std::size_t old_size, std::size_t new_size, int flags, void* to,
+                    Mremap* really);
     /// Around a fork that runs no handlers of pthread_atfork: clone(), _Fork().
     void (*before_fork)();
     void (*after_fork_in_parent)();

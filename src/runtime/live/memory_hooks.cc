@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,9 +10,7 @@
 
 #include "runtime/live/client.h"
 #include "runtime/live/grace.h"
-#include "runtime/live/kernel_call.h"
 #include "runtime/live/memory.h"
-#include "runtime/live/memory_calls.h"
 
 namespace softib::live {
 
@@ -29,32 +25,26 @@ void set_calls(const MemoryCalls* calls) {
     }
 }
 
-void* remap_really(std::uint64_t from, std::uint64_t old_size, std::uint64_t new_size, int flags,
-                   void* to) {
-    return reinterpret_cast<void*>(kernel_call(SYS_mremap, from, old_size, new_size, flags, to));
-}
-
 }  // namespace
 
 thread_local bool MemoryMap::Guard::inside = false;
 
-int MemoryHooks::madvise(void* at, std::size_t length, int advice) {
+int MemoryHooks::madvise(void* at, std::size_t length, int advice, Madvise* really) {
     MemoryMap* const map = g_map.load(std::memory_order_acquire);
     const auto begin = reinterpret_cast<std::uintptr_t>(at);
     if (map == nullptr || begin % kPageBytes != 0 || begin + length < begin) {
-        return static_cast<int>(kernel_call(SYS_madvise, at, length, advice));
+        return really(at, length, advice);
     }
-    return map->swapped_.advise(begin, length, advice);
+    return map->swapped_.advise(begin, length, advice, really);
 }
 
 void* MemoryHooks::mremap(void* from, std::size_t old_size, std::size_t new_size, int flags,
-                          void* to) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(from);
+                          void* to, Mremap* really) {
     MemoryMap* const map = g_map.load(std::memory_order_acquire);
     if (map == nullptr || MemoryMap::Guard::inside) {
-        return remap_really(begin, old_size, new_size, flags, to);
+        return really(from, old_size, new_size, flags, to);
     }
-    return map->remap(begin, old_size, new_size, flags, to);
+    return map->remap(from, old_size, new_size, flags, to, really);
 }
 
 void MemoryHooks::install(MemoryMap& map) {
@@ -125,20 +115,22 @@ void MemoryMap::follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64
     }
 }
 
-void* MemoryMap::remap(std::uint64_t from, std::uint64_t old_size, std::uint64_t new_size, int flags,
-                       void* to) {
-    const Guard guard(mutex_);
+void* MemoryMap::remap(void* from, std::uint64_t old_size, std::uint64_t new_size, int flags,
+                       void* to, Mremap* really) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(from);
     const std::uint64_t bytes = (old_size + kPageBytes - 1) & ~(kPageBytes - 1);
-    if (from % kPageBytes != 0 || from + bytes < from || old_size == 0) {
-        return remap_really(from, old_size, new_size, flags, to);
+    const bool sound = begin % kPageBytes == 0 && begin + bytes >= begin && old_size != 0;
+    if (sound) {
+        const Guard guard(mutex_);
+        if (!leave_arena(begin, begin + bytes) && new_size > old_size) {
+            errno = EAGAIN;
+            return MAP_FAILED;
+        }
     }
-    if (!leave_arena(from, from + bytes) && new_size > old_size) {
-        errno = EAGAIN;
-        return MAP_FAILED;
-    }
-    void* const result = remap_really(from, old_size, new_size, flags, to);
-    if (result != MAP_FAILED) {
-        follow_move(from, std::min<std::uint64_t>(bytes, new_size),
+    void* const result = really(from, old_size, new_size, flags, to);
+    if (sound && result != MAP_FAILED) {
+        const Guard guard(mutex_);
+        follow_move(begin, std::min<std::uint64_t>(bytes, new_size),
                     reinterpret_cast<std::uintptr_t>(result));
     }
     return result;

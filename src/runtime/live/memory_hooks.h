@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "runtime/live/memory_calls.h"
+
 namespace softib::live {
 
 class MemoryMap;
@@ -17,8 +19,9 @@ struct MemoryHooks {
     static void remove();
 
   private:
-    static int madvise(void* at, std::size_t length, int advice);
-    static void* mremap(void* from, std::size_t old_size, std::size_t new_size, int flags, void* to);
+    static int madvise(void* at, std::size_t length, int advice, Madvise* really);
+    static void* mremap(void* from, std::size_t old_size, std::size_t new_size, int flags, void* to,
+                        Mremap* really);
 };
 
 }  // namespace softib::live

@@ -109,8 +109,7 @@ SwappedPages::Stretch* SwappedPages::at(const Name& name) {
     return &*lost;
 }
 
-void SwappedPages::insert(const Stretch& stretch) {
-    const std::lock_guard guard(lock_);
+void SwappedPages::insert_locked(const Stretch& stretch) {
     const std::uint32_t place = upper_bound(stretch.range.va);
     std::memmove(stretches_ + place + 1, stretches_ + place, (count_ - place) * sizeof(Stretch));
     stretches_[place] = stretch;
@@ -183,8 +182,10 @@ std::optional<SwappedPages::Part> SwappedPages::find(std::uint64_t va, std::uint
     return lost != lost_.end() ? std::optional(part(*lost)) : std::nullopt;
 }
 
+/// And into the list: who asks for the lock finds pages and list in agreement.
 bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
     const std::lock_guard guard(lock_);
+    ++moves_;
     PageMover::Range& range = stretch.range;
     const std::uint64_t wanted = range.bytes;
     if (wanted > kStepBytes) {
@@ -213,7 +214,11 @@ bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
     if (wanted > kStepBytes && range.bytes != wanted) {
         kernel_call(SYS_munmap, range.parked + range.bytes, wanted - range.bytes);
     }
-    return range.bytes != 0;
+    if (range.bytes == 0) {
+        return false;
+    }
+    insert_locked(stretch);
+    return true;
 }
 
 std::optional<SwappedPages::Part> SwappedPages::share(const Vma& vma, std::uint64_t begin,
@@ -248,7 +253,6 @@ std::optional<SwappedPages::Part> SwappedPages::share(const Vma& vma, std::uint6
         process_.memory.release_pages(off, end - begin);
         return std::nullopt;
     }
-    insert(stretch);
     ++waiting_;
     if (stretch.range.bytes >= kPopulateBytesMin && stretch.range.bytes <= kPopulateBytesMax) {
         advise_really(begin, begin + stretch.range.bytes, MADV_POPULATE_WRITE);
@@ -311,6 +315,7 @@ bool SwappedPages::give_back(Stretch& stretch) {
 /// stays as it is.
 bool SwappedPages::give_back_locked(Stretch& stretch) {
     const std::lock_guard guard(lock_);
+    ++moves_;
     PageMover::Range& range = stretch.range;
     const auto advance = [&](std::uint64_t bytes) {
         range.va += bytes;
@@ -420,16 +425,22 @@ void SwappedPages::punch(std::uint64_t begin, std::uint64_t end, const PageMover
     advise_really(range.parked + delta, range.parked + delta + (end - begin), MADV_DONTNEED);
 }
 
-int SwappedPages::advise(std::uint64_t begin, std::uint64_t length, int advice) {
-    const std::uint64_t end = begin + page_up(length);
+bool SwappedPages::meets_any(std::uint64_t begin, std::uint64_t end) const {
+    return for_each_part(begin, end, [](auto, auto, const PageMover::Range* range) {
+               return range != nullptr ? 1 : 0;
+           }) != 0;
+}
+
+/// What the kernel has done to the whole range (`result`), done to what lies in stretches as if they
+/// were private memory.
+int SwappedPages::advise_parts(std::uint64_t begin, std::uint64_t end, int advice, int result) {
     using Range = PageMover::Range;
-    // Also what meets no stretch: it could become one meanwhile.
-    const std::lock_guard guard(lock_);
     switch (advice) {
         case MADV_DONTNEED:
-        case kDontNeedLocked: {
-            const int result = advise_really(begin, begin + length, advice);
+        case kDontNeedLocked:
             if (result == 0) {
+                // Again for what was on its way while it was done first.
+                advise_really(begin, end, advice);
                 for_each_part(begin, end, [&](auto first, auto last, const Range* range) {
                     if (range != nullptr) {
                         punch(first, last, *range);
@@ -438,17 +449,11 @@ int SwappedPages::advise(std::uint64_t begin, std::uint64_t length, int advice) 
                 });
             }
             return result;
-        }
         case MADV_FREE:
         case kCollapse:
             // Of our pages nothing needs to be freed, and none can be collapsed.
             return for_each_part(begin, end, [&](auto first, auto last, const Range* range) {
                 return range != nullptr ? 0 : advise_really(first, last, advice);
-            });
-        case MADV_REMOVE:
-            return for_each_part(begin, end, [&](auto first, auto last, const Range* range) {
-                errno = EINVAL;
-                return range != nullptr ? -1 : advise_really(first, last, advice);
             });
         case MADV_DONTFORK:
         case MADV_DOFORK:
@@ -469,8 +474,28 @@ int SwappedPages::advise(std::uint64_t begin, std::uint64_t length, int advice) 
                 return advise_really(parked, parked + (last - first), advice);
             });
         default:
-            return advise_really(begin, begin + length, advice);
+            return result;
     }
+}
+
+int SwappedPages::advise(std::uint64_t begin, std::uint64_t length, int advice, Madvise* really) {
+    const std::uint64_t end = begin + page_up(length);
+    std::uint64_t before = 0;
+    bool met = false;
+    {
+        const std::lock_guard guard(lock_);
+        before = moves_;
+        met = meets_any(begin, end);
+    }
+    if (met && advice == MADV_REMOVE) {
+        errno = EINVAL;  // Not for private memory.
+        return -1;
+    }
+    const int result = really(reinterpret_cast<void*>(begin), length, advice);
+    const int error = errno;
+    const std::lock_guard guard(lock_);
+    errno = error;
+    return met || moves_ != before ? advise_parts(begin, end, advice, result) : result;
 }
 
 void SwappedPages::before_fork() {

@@ -56,8 +56,8 @@ class SwappedPages {
     /// The stretches that meet [begin, end).
     std::vector<Name> meeting(std::uint64_t begin, std::uint64_t end) const;
 
-    /// madvise() of the program.
-    int advise(std::uint64_t begin, std::uint64_t length, int advice);
+    /// madvise() of the program; `really` is what the C library does.
+    int advise(std::uint64_t begin, std::uint64_t length, int advice, Madvise* really);
 
     // Around a fork; MemoryMap's mutex is held all the while. The child gets its own copy of every
     // page as it is now. Not locked across the fork: who is in advise() may hold an allocator's lock
@@ -83,7 +83,7 @@ class SwappedPages {
 
     Stretch* at(const Name& name);
     std::uint32_t upper_bound(std::uint64_t va) const;
-    void insert(const Stretch& stretch);
+    void insert_locked(const Stretch& stretch);
     void erase(Stretch& stretch);
     void forget_stale(std::uint64_t begin, std::uint64_t end);
     bool move_to_arena(Stretch& stretch, int protection);
@@ -96,6 +96,8 @@ class SwappedPages {
 
     template <typename Fn>
     int for_each_part(std::uint64_t begin, std::uint64_t end, Fn&& part) const;
+    bool meets_any(std::uint64_t begin, std::uint64_t end) const;
+    int advise_parts(std::uint64_t begin, std::uint64_t end, int advice, int result);
 
     Process& process_;
     AddressSpace space_;
@@ -104,6 +106,7 @@ class SwappedPages {
     Stretch* stretches_ = nullptr;  ///< By address; they do not overlap.
     std::uint32_t count_ = 0;
     std::uint32_t count_max_ = 0;
+    std::uint64_t moves_ = 0;    ///< Counts what was moved, there or back.
     std::uint32_t waiting_ = 0;  ///< Stretches that nobody holds and that could not be given back.
     std::vector<Stretch> lost_;  ///< Held still, but the program has mapped something else there.
     std::vector<Orphan> orphans_;
