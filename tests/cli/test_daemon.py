@@ -377,7 +377,7 @@ class Versions(CliCase):
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as fake:
                 fake.bind(f"{self.dir}/default/softibd.sock")
                 fake.listen()
-                status = subprocess.Popen([SOFTIB, "status"], env=self.env, text=True,
+                status = subprocess.Popen([SOFTIB, "status", "-f", "default"], env=self.env, text=True,
                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 connection, _ = fake.accept()
                 with connection:

@@ -53,6 +53,7 @@ struct Outcome {
 
     template <typename Result>
     void note(Result result) {
+        EXPECT_TRUE(result == static_cast<Result>(0) || result == static_cast<Result>(-1));
         results.push_back(result == static_cast<Result>(0) ? 0 : -errno);
     }
 };
@@ -271,6 +272,68 @@ TEST(Habits, OverlappingRegionsGiveBackTogether) {
     }
     ASSERT_EQ(syscall(SYS_madvise, memory.at, kBytes, MADV_DONTNEED), 0);
     EXPECT_EQ(std::count(memory.at, memory.at + kBytes, 0), static_cast<std::ptrdiff_t>(kBytes));
+}
+
+/// Larger than what is moved in one step, and split by the program where no step ends.
+TEST(Habits, LargeMemoryThatWasSplitComesBackWhole) {
+    constexpr std::size_t kLarge = std::size_t{11} << 20;
+    End end(0);
+    char* const at = static_cast<char*>(
+        mmap(nullptr, kLarge, kReadWrite, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(at, MAP_FAILED);
+    const auto value = [](std::size_t i) { return static_cast<char>(i / kPage % 251 + 1); };
+    for (std::size_t i = 0; i < kLarge; ++i) {
+        at[i] = value(i);
+    }
+    const auto check = [&](std::size_t from, std::size_t to) {
+        for (std::size_t i = from; i < to; ++i) {
+            if (at[i] != value(i)) {
+                return false;
+            }
+        }
+        return true;
+    };
+    auto mr = reg(end, at, kLarge);
+    ASSERT_NE(mr, nullptr);
+    ASSERT_EQ(munmap(at, std::size_t{1} << 20), 0);
+    ASSERT_EQ(mprotect(at + (std::size_t{6} << 20), kPage, PROT_READ), 0);
+    madvise(at + (std::size_t{7} << 20), kPage, MADV_WIPEONFORK);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(check(std::size_t{1} << 20, std::size_t{7} << 20) && at[std::size_t{7} << 20] == 0 &&
+                      check((std::size_t{7} << 20) + kPage, kLarge)
+                  ? 0
+                  : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    mr.reset();
+    EXPECT_TRUE(check(std::size_t{1} << 20, kLarge));
+    ASSERT_EQ(syscall(SYS_madvise, at + (std::size_t{2} << 20), std::size_t{8} << 20, MADV_DONTNEED),
+              0);
+    EXPECT_EQ(at[std::size_t{5} << 20], 0);
+    munmap(at + (std::size_t{1} << 20), kLarge - (std::size_t{1} << 20));
+}
+
+TEST(Habits, AWindowFollowsMemoryThatIsMoved) {
+    Pair p;
+    Memory memory;
+    const auto mr = Owned<ibv_mr>(
+        ibv_reg_mr(p.b.pd.get(), memory.at, kBytes, kAllAccess | IBV_ACCESS_MW_BIND));
+    ASSERT_NE(mr, nullptr);
+    const Owned<ibv_mw> window(ibv_alloc_mw(p.b.pd.get(), IBV_MW_TYPE_1));
+    ibv_mw_bind bind{};
+    bind.bind_info = {mr.get(), reinterpret_cast<std::uintptr_t>(memory.at), kBytes,
+                      IBV_ACCESS_REMOTE_WRITE};
+    bind.send_flags = IBV_SEND_SIGNALED;
+    ASSERT_EQ(ibv_bind_mw(p.b.qp.get(), window.get(), &bind), 0);
+    ASSERT_EQ(next(p.b.send_cq.get()).status, IBV_WC_SUCCESS);
+    auto* const moved = static_cast<char*>(mremap(memory.at, kBytes, 2 * kBytes, MREMAP_MAYMOVE));
+    ASSERT_NE(moved, MAP_FAILED);
+    ASSERT_TRUE(write(p, memory.at + kPage, window->rkey));
+    EXPECT_EQ(std::memcmp(moved + kPage, p.a.memory.data(), 64), 0);
+    munmap(moved, 2 * kBytes);
 }
 
 /// Threads that count in every page while regions come and go: no step is lost.

@@ -71,10 +71,13 @@ SOFTIB_FS_GATED(int, recvmmsg_entry, "recvmmsg",
 SOFTIB_FS_GATED(int, sendmmsg_entry, "sendmmsg",
                 (int fd, mmsghdr* messages, unsigned count, int flags),
                 (fd, messages, count, flags), messages, count)
-// Fortified programs call this instead.
+// Fortified programs call these instead.
 SOFTIB_FS_GATED(ssize_t, recv_chk_entry, "__recv_chk",
                 (int fd, void* at, std::size_t length, std::size_t size, int flags),
                 (fd, at, length, size, flags), at, length)
+SOFTIB_FS_GATED(std::size_t, fread_chk_entry, "__fread_chk",
+                (void* at, std::size_t room, std::size_t size, std::size_t count, FILE* file),
+                (at, room, size, count, file), at, size* count)
 // Large pieces go from and to the caller's memory without a copy in between.
 SOFTIB_FS_GATED(std::size_t, fread_entry, "fread",
                 (void* at, std::size_t size, std::size_t count, FILE* file),

@@ -105,7 +105,7 @@ int run_child(void* given) {
 
 extern "C" {
 
-int softib_fs_raw_madvise(void* at, std::size_t length, int advice);
+long softib_fs_raw_madvise(void* at, std::size_t length, int advice);
 void* softib_fs_raw_mremap(void* from, std::size_t old_size, std::size_t new_size, int flags,
                            void* to);
 void set_memory_calls(const MemoryCalls* calls) SOFTIB_FS_EXPORT("softib_fs_set_memory_calls");
@@ -167,7 +167,7 @@ int clone_entry(int (*main)(void*), void* stack, int flags, void* argument, ...)
 
 // By syscall() (raw_call.cc): not through the C library, whose functions others may have patched to
 // call syscall() in turn.
-int softib_fs_raw_madvise(void* at, std::size_t length, int advice) {
+long softib_fs_raw_madvise(void* at, std::size_t length, int advice) {
     return madvise_common(at, length, advice, madvise_by_kernel);
 }
 

@@ -104,8 +104,12 @@ bool AddressSpace::query(std::uint64_t at, Found& found) {
     // A program may have closed our descriptor, and even have got its number for something else:
     // what fails is tried once more with a new one, and the old is left alone.
     for (int attempt = 0; attempt < 2; ++attempt) {
-        if (file_ < 0) {
+        const bool fresh = file_ < 0;
+        if (fresh) {
             file_ = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+            if (file_ < 0) {
+                return false;
+            }
         }
         MapQuery query{};
         query.size = sizeof query;
@@ -137,6 +141,9 @@ bool AddressSpace::query(std::uint64_t at, Found& found) {
             query_ = Query::kWorks;
             errno = 0;
             return false;
+        }
+        if (fresh) {
+            close(file_);
         }
         file_ = -1;
     }

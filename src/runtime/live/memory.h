@@ -92,6 +92,9 @@ class MemoryMap {
     void* remap(void* from, std::uint64_t old_size, std::uint64_t new_size, int flags, void* to,
                 Mremap* really);
     bool leave_arena(std::uint64_t begin, std::uint64_t end);
+    static void leave_arena(MrShared& entry);
+    template <typename Fn>
+    void for_each_window(std::uint32_t region, Fn&& window);
     void follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64_t to);
 
     Process& process_;

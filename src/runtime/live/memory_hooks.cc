@@ -29,6 +29,30 @@ void set_calls(const MemoryCalls* calls) {
 
 thread_local bool MemoryMap::Guard::inside = false;
 
+/// The memory windows of this process that are bound to a region; each has a copy of where its bytes
+/// are.
+template <typename Fn>
+void MemoryMap::for_each_window(std::uint32_t region, Fn&& window) {
+    for (std::uint32_t batch = 0; batch < kMrsMax / kBatchEntries; ++batch) {
+        if (process_.arena.mr_batches[batch].load(std::memory_order_relaxed) != process_.owner) {
+            continue;
+        }
+        for (std::uint32_t i = 0; i < kBatchEntries; ++i) {
+            MrShared& entry = process_.arena.mrs[batch * kBatchEntries + i];
+            if (entry.key.load(std::memory_order_relaxed) != 0 && is_window(entry.kind) &&
+                entry.parent == region && entry.length != 0) {
+                window(entry);
+            }
+        }
+    }
+}
+
+/// From now on its bytes are reached by address.
+void MemoryMap::leave_arena(MrShared& entry) {
+    std::atomic_ref(entry.ext_end).store(entry.ext_begin, std::memory_order_relaxed);
+    std::atomic_ref(entry.extents).store(0, std::memory_order_relaxed);
+}
+
 int MemoryHooks::madvise(void* at, std::size_t length, int advice, Madvise* really) {
     MemoryMap* const map = g_map.load(std::memory_order_acquire);
     const auto begin = reinterpret_cast<std::uintptr_t>(at);
@@ -82,9 +106,9 @@ bool MemoryMap::leave_arena(std::uint64_t begin, std::uint64_t end) {
         }
         MrShared& mr = process_.arena.mrs[index];
         account(mr, -1);
-        std::atomic_ref(mr.ext_end).store(0, std::memory_order_relaxed);
-        std::atomic_ref(mr.extents).store(0, std::memory_order_relaxed);
+        leave_arena(mr);
         account(mr, 1);
+        for_each_window(index, [](MrShared& window) { leave_arena(window); });
         process_.start_helper();
     }
     if (!wait_grace(process_.arena, process_.owner, nullptr)) {
@@ -109,8 +133,13 @@ void MemoryMap::follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64
     for (const auto& [index, held] : held_) {
         MrShared& mr = process_.arena.mrs[index];
         const std::uint64_t va = mr.iova + mr.va_delta;
-        if (mr.ext_end == 0 && va >= from && va + mr.length <= from + bytes) {
-            std::atomic_ref(mr.va_delta).store(mr.va_delta + (to - from), std::memory_order_relaxed);
+        if (mr.ext_end <= mr.ext_begin && va >= from && va + mr.length <= from + bytes) {
+            const auto follow = [&](MrShared& entry) {
+                std::atomic_ref(entry.va_delta)
+                    .store(entry.va_delta + (to - from), std::memory_order_relaxed);
+            };
+            follow(mr);
+            for_each_window(index, follow);
         }
     }
 }

@@ -2,6 +2,7 @@
 #include "runtime/live/remap.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -76,13 +77,8 @@ bool move_mapping(std::uint64_t from, std::uint64_t bytes, int flags, std::uint6
     return kernel_call(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to) != -1;
 }
 
-void advise(std::uint64_t at, std::uint64_t bytes, int advice) {
-    kernel_call(SYS_madvise, at, bytes, advice);
-}
-
 /// Copies the pages of the moved-away range that exist; the others read as zero, as arena does.
-void copy_present_pages(const Arena& arena, const char* from, std::uint64_t bytes,
-                        std::uint64_t off) {
+void copy_present_pages(std::byte* to, const char* from, std::uint64_t bytes) {
     const Fd pagemap(bytes <= kCopyAllBytesMax ? -1
                                                : open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     std::array<std::uint64_t, 512> entries;
@@ -98,8 +94,8 @@ void copy_present_pages(const Arena& arena, const char* from, std::uint64_t byte
         }
         for (std::uint64_t i = 0; i < count; ++i) {
             if ((entries[i] & (kPagemapPresent | kPagemapSwapped)) != 0) {
-                std::memcpy(arena.base + off + (page + i) * kPageBytes,
-                            from + (page + i) * kPageBytes, kPageBytes);
+                std::memcpy(to + (page + i) * kPageBytes, from + (page + i) * kPageBytes,
+                            kPageBytes);
             }
         }
     }
@@ -107,10 +103,31 @@ void copy_present_pages(const Arena& arena, const char* from, std::uint64_t byte
 
 }  // namespace
 
-bool program_is_alone() {
+bool program_is_alone(bool with_ours) {
     struct stat st{};
     // A link for each thread, besides the two that every directory has.
-    return stat("/proc/self/task", &st) == 0 && st.st_nlink <= 3 + own_threads();
+    return stat("/proc/self/task", &st) == 0 &&
+           st.st_nlink <= 3 + (with_ours ? 0 : own_threads());
+}
+
+QuietSignals::QuietSignals() {
+    constexpr auto bit = [](int signal) { return std::uint64_t{1} << (signal - 1); };
+    const std::uint64_t blocked =
+        ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGSYS));
+    kernel_call(SYS_rt_sigprocmask, SIG_BLOCK, &blocked, &before_, sizeof before_);
+}
+
+QuietSignals::~QuietSignals() {
+    const int error = errno;
+    kernel_call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, 0, sizeof before_);
+    errno = error;
+}
+
+void drop_pages(std::uint64_t at, std::uint64_t bytes) {
+    constexpr int kDontNeedLocked = 24;  // Of newer <sys/mman.h>.
+    if (kernel_call(SYS_madvise, at, bytes, MADV_DONTNEED) != 0) {
+        kernel_call(SYS_madvise, at, bytes, kDontNeedLocked);
+    }
 }
 
 bool PageMover::open_uffd() {
@@ -173,8 +190,11 @@ bool PageMover::share(Range& range, int protection) {
             return false;
         }
     }
-    // From here to the mmap below nobody may touch the range but the kernel: not even an
-    // allocation, whose memory could lie in it.
+    // From here to the mmap below nobody may touch the range but the kernel: not even an allocation,
+    // whose memory could lie in it, nor this object, which may lie there itself.
+    const int arena_fd = arena_.fd;
+    std::byte* const place = arena_.base + range.off;
+    const int uffd = uffd_;
     const long moved =
         range.parked != 0
             ? kernel_call(SYS_mremap, range.va, range.bytes, range.bytes,
@@ -184,13 +204,13 @@ bool PageMover::share(Range& range, int protection) {
     bool ok = moved != -1;
     if (ok) {
         const auto at = static_cast<std::uint64_t>(moved);
-        copy_present_pages(arena_, reinterpret_cast<const char*>(at), range.bytes, range.off);
-        ok = kernel_call(SYS_mmap, range.va, range.bytes, protection, MAP_SHARED | MAP_FIXED, arena_.fd,
-                     range.off) != -1;
+        copy_present_pages(place, reinterpret_cast<const char*>(at), range.bytes);
+        ok = kernel_call(SYS_mmap, range.va, range.bytes, protection, MAP_SHARED | MAP_FIXED,
+                         arena_fd, range.off) != -1;
         if (ok) {
             range.parked = at;
             if (range.bytes > kKeepBytesMax) {
-                advise(at, range.bytes, MADV_DONTNEED);
+                drop_pages(at, range.bytes);
             }
             if (protection != kReadWrite) {
                 kernel_call(SYS_mprotect, at, range.bytes, kReadWrite);
@@ -203,9 +223,9 @@ bool PageMover::share(Range& range, int protection) {
     if (held) {
         uffdio_range woken{range.va, range.bytes};
         if (!ok) {
-            ioctl(uffd_, UFFDIO_UNREGISTER, &woken);
+            ioctl(uffd, UFFDIO_UNREGISTER, &woken);
         }
-        ioctl(uffd_, UFFDIO_WAKE, &woken);
+        ioctl(uffd, UFFDIO_WAKE, &woken);
     }
     return ok;
 }
@@ -218,11 +238,15 @@ void PageMover::fill_parked(const Range& range) const {
         std::uint64_t hole = end;
         if (range.bytes > kCopyAllBytesMax) {
             const off_t found = lseek(arena_.fd, static_cast<off_t>(at), SEEK_DATA);
-            if (found < 0 || static_cast<std::uint64_t>(found) >= end) {
+            if ((found < 0 && errno == ENXIO) ||
+                (found >= 0 && static_cast<std::uint64_t>(found) >= end)) {
                 break;
             }
-            data = static_cast<std::uint64_t>(found);
-            hole = std::min(end, static_cast<std::uint64_t>(lseek(arena_.fd, found, SEEK_HOLE)));
+            if (found >= 0) {  // Else nobody tells, and all of it counts.
+                data = static_cast<std::uint64_t>(found);
+                hole = std::min(end,
+                                static_cast<std::uint64_t>(lseek(arena_.fd, found, SEEK_HOLE)));
+            }
         }
         std::memcpy(to + (data - range.off), arena_.base + data, hole - data);
         at = hole;
@@ -239,8 +263,10 @@ bool PageMover::give_back(const Range& range, int protection) {
         uffdio_writeprotect protect{};
         protect.range = place;
         protect.mode = UFFDIO_WRITEPROTECT_MODE_WP;
-        if (!control(UFFDIO_REGISTER, &watched) ||
-            ioctl(uffd_, UFFDIO_WRITEPROTECT, &protect) != 0) {
+        if (!control(UFFDIO_REGISTER, &watched)) {
+            return false;
+        }
+        if (ioctl(uffd_, UFFDIO_WRITEPROTECT, &protect) != 0) {
             ioctl(uffd_, UFFDIO_UNREGISTER, &place);
             return false;
         }
@@ -252,7 +278,7 @@ bool PageMover::give_back(const Range& range, int protection) {
     const bool ok = move_mapping(range.parked, range.bytes, 0, range.va);
     if (!ok) {
         kernel_call(SYS_mprotect, range.parked, range.bytes, kReadWrite);
-        advise(range.parked, range.bytes, MADV_DONTNEED);
+        drop_pages(range.parked, range.bytes);
     }
     if (held) {
         if (!ok) {

@@ -61,7 +61,23 @@ class PageMover {
     bool tried_ = false;
 };
 
-/// Whether this thread is the only one of the program; threads of softib's own do not count.
-bool program_is_alone();
+/// Whether this thread is the only one of the program; `with_ours`: and softib has none there either.
+bool program_is_alone(bool with_ours);
+
+/// While it lives, this thread takes no signals but those of its own faults: a handler could touch
+/// pages that only this thread brings back.
+class QuietSignals {
+  public:
+    QuietSignals();
+    ~QuietSignals();
+    QuietSignals(const QuietSignals&) = delete;
+    QuietSignals& operator=(const QuietSignals&) = delete;
+
+  private:
+    std::uint64_t before_ = 0;
+};
+
+/// Empties a private mapping of ours, whatever flags it has from the program.
+void drop_pages(std::uint64_t at, std::uint64_t bytes);
 
 }  // namespace softib::live

@@ -98,8 +98,8 @@ inline bool remote_read(Process& process, const Arena& arena, const MrShared& mr
 }
 
 /// Runs a copy by system call between this process's memory and the owner's, again where one of the
-/// two was swapping the pages under it: without the right to handle faults of the kernel, the kernel
-/// finds nothing there meanwhile. 0 or errno.
+/// two was swapping pages under it: the kernel then finds nothing there, or has taken hold of the old
+/// page. 0 or errno.
 template <typename Fn>
 int copy_by_system(const ProcSlot& self, const ProcSlot& owner, std::uint64_t length, Fn&& copy) {
     constexpr std::uint32_t kTriesMax = 1'000'000;  // Its owner may have died half-way.
@@ -110,14 +110,13 @@ int copy_by_system(const ProcSlot& self, const ProcSlot& owner, std::uint64_t le
         const std::uint32_t owners = owner.page_swaps.load(std::memory_order_seq_cst);
         const std::uint32_t ours = self.page_swaps.load(std::memory_order_seq_cst);
         const auto moved = copy();
-        if (moved == static_cast<ssize_t>(length)) {
-            return 0;
-        }
         if (moved < 0 && errno != EFAULT) {
             return errno;
         }
+        // Also what succeeded may have gone to a page that was just being left.
+        const bool done = moved == static_cast<ssize_t>(length);
         if (i == kTriesMax || (!moving(owner, owners) && !moving(self, ours))) {
-            return EFAULT;
+            return done ? 0 : EFAULT;
         }
         sched_yield();
     }

@@ -60,14 +60,23 @@ class SwappedPages::Passage {
   public:
     Passage(PageMover& mover, std::uint64_t begin, std::uint64_t end, bool back) {
         const bool held = back ? mover.can_return() : mover.hold() != PageMover::Hold::kNobody;
-        if ((held && mover.hold() == PageMover::Hold::kAll) || program_is_alone()) {
+        const auto stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+        if (stack >= begin && stack < end) {
+            return;  // This very thread would wait for itself.
+        }
+        // Where nobody waits, threads of ours that copy must not be there either.
+        if (program_is_alone(!held)) {
             granted_ = true;
             return;
         }
         static const Gate gate;
-        if (held && gate.close != nullptr && gate.open != nullptr && gate.close(begin, end)) {
-            granted_ = true;
-            open_ = gate.open;
+        if (gate.close != nullptr && gate.open != nullptr) {
+            // Also where system calls would wait: one that has pinned its pages writes to the old
+            // ones (O_DIRECT).
+            granted_ = held && gate.close(begin, end);
+            open_ = granted_ ? gate.open : nullptr;
+        } else {
+            granted_ = held && mover.hold() == PageMover::Hold::kAll;
         }
     }
     ~Passage() {
@@ -80,6 +89,7 @@ class SwappedPages::Passage {
     explicit operator bool() const { return granted_; }
 
   private:
+    QuietSignals quiet_;
     bool granted_ = false;
     OpenIoGate* open_ = nullptr;
 };
@@ -128,10 +138,24 @@ void SwappedPages::erase(Stretch& stretch) {
     --count_;
 }
 
-/// What the list has at [begin, end), where the program now has private memory, is history.
-void SwappedPages::forget_stale(std::uint64_t begin, std::uint64_t end) {
+/// What the list has at [begin, end), where the program now has private memory, is history. False:
+/// not all of it is, and the range cannot be had.
+bool SwappedPages::forget_stale(std::uint64_t begin, std::uint64_t end) {
     for (const Name& name : meeting(begin, end)) {
         Stretch* const stretch = at(name);
+        const PageMover::Range& range = stretch->range;
+        Vma vma{};
+        for (std::uint64_t from = range.va; from < range.va + range.bytes; from = vma.end) {
+            if (!space_.first(from, range.va + range.bytes, vma)) {
+                if (errno != 0) {
+                    return false;
+                }
+                break;
+            }
+            if (vma.kind == Vma::kArena) {
+                return false;
+            }
+        }
         Stretch copy = *stretch;
         copy.elsewhere = true;
         erase(*stretch);
@@ -143,6 +167,7 @@ void SwappedPages::forget_stale(std::uint64_t begin, std::uint64_t end) {
             lost_.push_back(copy);
         }
     }
+    return true;
 }
 
 std::vector<SwappedPages::Name> SwappedPages::meeting(std::uint64_t begin,
@@ -206,13 +231,15 @@ bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
         const bool moved = mover_.share(step, protection);
         process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
         if (!moved) {
+            // What was reserved for this step is perhaps somebody else's by now.
+            if (wanted > kStepBytes) {
+                const std::uint64_t rest = range.bytes + step.bytes;
+                kernel_call(SYS_munmap, range.parked + rest, wanted - rest);
+            }
             break;
         }
         range.parked = range.parked == 0 ? step.parked : range.parked;
         range.bytes += step.bytes;
-    }
-    if (wanted > kStepBytes && range.bytes != wanted) {
-        kernel_call(SYS_munmap, range.parked + range.bytes, wanted - range.bytes);
     }
     if (range.bytes == 0) {
         return false;
@@ -237,7 +264,9 @@ std::optional<SwappedPages::Part> SwappedPages::share(const Vma& vma, std::uint6
     if (count_ == count_max_) {
         return std::nullopt;
     }
-    forget_stale(begin, end);
+    if (!forget_stale(begin, end)) {
+        return std::nullopt;
+    }
     const Passage passage(mover_, begin, end, false);
     const std::uint64_t off = passage ? process_.memory.allocate_pages(end - begin) : 0;
     if (off == 0) {
@@ -327,7 +356,11 @@ bool SwappedPages::give_back_locked(Stretch& stretch) {
         const std::uint64_t end = range.va + range.bytes;
         Vma vma{};
         std::uint64_t gone = 0;
+        Vma parked{};
         if (!space_.first(range.va, end, vma)) {
+            if (errno != 0) {
+                return false;  // Nobody tells.
+            }
             gone = range.bytes;
         } else if (vma.begin > range.va) {
             gone = vma.begin - range.va;
@@ -340,8 +373,14 @@ bool SwappedPages::give_back_locked(Stretch& stretch) {
             advance(gone);
             continue;
         }
+        // Before Linux 6.17 one mapping is moved at a time, and an attempt at two unmaps the target.
+        if (!space_.first(range.parked, range.parked + range.bytes, parked) ||
+            parked.begin > range.parked) {
+            return false;
+        }
         PageMover::Range step = range;
-        step.bytes = std::min(std::min(vma.end, end) - range.va, kStepBytes);
+        step.bytes = std::min({std::min(vma.end, end) - range.va, parked.end - range.parked,
+                               kStepBytes});
         process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
         const bool moved = mover_.give_back(step, vma.protection);
         process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
@@ -422,7 +461,7 @@ void SwappedPages::punch(std::uint64_t begin, std::uint64_t end, const PageMover
     const std::uint64_t delta = begin - range.va;
     fallocate(process_.arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               static_cast<off_t>(range.off + delta), static_cast<off_t>(end - begin));
-    advise_really(range.parked + delta, range.parked + delta + (end - begin), MADV_DONTNEED);
+    drop_pages(range.parked + delta, end - begin);
 }
 
 bool SwappedPages::meets_any(std::uint64_t begin, std::uint64_t end) const {
@@ -483,6 +522,7 @@ int SwappedPages::advise(std::uint64_t begin, std::uint64_t length, int advice, 
     std::uint64_t before = 0;
     bool met = false;
     {
+        const QuietSignals quiet;
         const std::lock_guard guard(lock_);
         before = moves_;
         met = meets_any(begin, end);
@@ -493,6 +533,7 @@ int SwappedPages::advise(std::uint64_t begin, std::uint64_t length, int advice, 
     }
     const int result = really(reinterpret_cast<void*>(begin), length, advice);
     const int error = errno;
+    const QuietSignals quiet;
     const std::lock_guard guard(lock_);
     errno = error;
     return met || moves_ != before ? advise_parts(begin, end, advice, result) : result;
@@ -509,10 +550,12 @@ void SwappedPages::after_fork_in_parent() {
     const std::lock_guard guard(lock_);
     for (std::uint32_t i = 0; i < count_; ++i) {
         const PageMover::Range& range = stretches_[i].range;
-        advise_really(range.parked, range.parked + range.bytes, MADV_DONTNEED);
+        drop_pages(range.parked, range.bytes);
     }
 }
 
+/// Brings the copies that the parent has just filled to where their originals are, piece by piece as
+/// both have been split. What the program has there instead stays.
 void SwappedPages::after_fork_in_child() {
     new (&lock_) std::mutex;  // Another thread of the parent's may have held it.
     space_.forget();
@@ -520,17 +563,34 @@ void SwappedPages::after_fork_in_child() {
     for (std::uint32_t i = 0; i < count_; ++i) {
         const PageMover::Range& range = stretches_[i].range;
         const std::uint64_t end = range.va + range.bytes;
-        Vma vma{};
-        for (std::uint64_t at = range.va; at < end && space_.first(at, end, vma); at = vma.end) {
-            const std::uint64_t first = std::max(at, vma.begin);
-            const std::uint64_t bytes = std::min(end, vma.end) - first;
-            const std::uint64_t delta = first - range.va;
-            if (vma.kind != Vma::kArena || vma.offset + (first - vma.begin) != range.off + delta) {
+        for (std::uint64_t at = range.va; at < end;) {
+            Vma vma{};
+            Vma parked{};
+            const std::uint64_t delta = at - range.va;
+            // Who cannot tell (no descriptor is left) takes it for ours: better than shared memory.
+            const bool told = space_.first(at, end, vma) || errno == 0;
+            if (told && vma.end == 0) {
+                break;
+            }
+            if (told && vma.begin > at) {
+                at = vma.begin;
                 continue;
             }
-            kernel_call(SYS_mprotect, range.parked + delta, bytes, vma.protection);
-            kernel_call(SYS_mremap, range.parked + delta, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                    first);
+            std::uint64_t bytes = std::min(told ? std::min(end, vma.end) - at : end - at,
+                                           kStepBytes - delta % kStepBytes);
+            if (space_.first(range.parked + delta, range.parked + range.bytes, parked) &&
+                parked.begin <= range.parked + delta) {
+                bytes = std::min(bytes, parked.end - (range.parked + delta));
+            }
+            const bool ours = !told || (vma.kind == Vma::kArena &&
+                                        vma.offset + (at - vma.begin) == range.off + delta);
+            if (ours) {
+                kernel_call(SYS_mprotect, range.parked + delta, bytes,
+                            told ? vma.protection : PROT_READ | PROT_WRITE);
+                kernel_call(SYS_mremap, range.parked + delta, bytes, bytes,
+                            MREMAP_MAYMOVE | MREMAP_FIXED, at);
+            }
+            at += bytes;
         }
     }
     count_ = 0;

@@ -85,7 +85,7 @@ class SwappedPages {
     std::uint32_t upper_bound(std::uint64_t va) const;
     void insert_locked(const Stretch& stretch);
     void erase(Stretch& stretch);
-    void forget_stale(std::uint64_t begin, std::uint64_t end);
+    bool forget_stale(std::uint64_t begin, std::uint64_t end);
     bool move_to_arena(Stretch& stretch, int protection);
     bool give_back(Stretch& stretch);
     bool give_back_locked(Stretch& stretch);
