@@ -13,6 +13,13 @@
 
 namespace softib::live {
 
+constexpr std::uint64_t page_down(std::uint64_t at) {
+    return at & ~(kPageBytes - 1);
+}
+constexpr std::uint64_t page_up(std::uint64_t at) {
+    return page_down(at + kPageBytes - 1);
+}
+
 struct Vma {
     enum Kind : std::uint8_t {
         kPrivateAnonymous,

@@ -19,13 +19,6 @@ namespace {
 
 constexpr std::uint32_t kRemoteModify = kLocalWrite | kRemoteWrite | kRemoteAtomic;
 
-std::uint64_t page_down(std::uint64_t a) {
-    return a & ~(kPageBytes - 1);
-}
-std::uint64_t page_up(std::uint64_t a) {
-    return page_down(a + kPageBytes - 1);
-}
-
 /// For tests and for measuring: the best tier this process may use.
 Tier tier_from_environment() {
     const char* text = std::getenv("SOFTIB_MEMORY_TIER");

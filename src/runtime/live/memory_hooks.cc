@@ -147,7 +147,7 @@ void MemoryMap::follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64
 void* MemoryMap::remap(void* from, std::uint64_t old_size, std::uint64_t new_size, int flags,
                        void* to, Mremap* really) {
     const auto begin = reinterpret_cast<std::uintptr_t>(from);
-    const std::uint64_t bytes = (old_size + kPageBytes - 1) & ~(kPageBytes - 1);
+    const std::uint64_t bytes = page_up(old_size);
     const bool sound = begin % kPageBytes == 0 && begin + bytes >= begin && old_size != 0;
     if (sound) {
         const Guard guard(mutex_);

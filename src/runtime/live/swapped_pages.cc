@@ -38,10 +38,6 @@ constexpr std::uint64_t kOrphanBytesMax = std::uint64_t{64} << 20;
 constexpr int kDontNeedLocked = 24;
 constexpr int kCollapse = 25;
 
-std::uint64_t page_up(std::uint64_t at) {
-    return (at + kPageBytes - 1) & ~(kPageBytes - 1);
-}
-
 /// By number: what the program put before madvise() is not for us.
 int advise_really(std::uint64_t begin, std::uint64_t end, int advice) {
     return static_cast<int>(kernel_call(SYS_madvise, begin, end - begin, advice));

@@ -190,7 +190,7 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
 /// To be sent by a port: now, or after those that wait.
 void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
     Tx& tx = tx_[port];
-    if ((tx.special & (tx_special::kClosed | tx_special::kMarks | tx_special::kLimited)) != 0) {
+    if ((tx.special & (tx_special::kClosed | tx_special::kMarks)) != 0 || may_stall(tx)) {
         if (offer_odd(port, vl, index, packet)) {
             return;
         }
@@ -204,6 +204,9 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
     }
     packet.vl = vl;
     to.queued_blocks += blocks;
+    if ((tx.special & tx_special::kLimited) != 0 && vl != link::kVl15) {
+        watch(port, tx);
+    }
     if (to.head != kNone) {
         line_up(port, vl, to, index, packet);
         return;  // A wake is planned, or a release will plan one.
@@ -388,7 +391,7 @@ void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std
     packet.in_link = port;
     packet.in_vl = vl;
     packet.flags |= packet_flag::kOnCable;
-    if ((tx.special & (tx_special::kFaulty | tx_special::kLimited | tx_special::kCounted)) != 0)
+    if ((tx.special & (tx_special::kFaulty | tx_special::kCounted)) != 0 || may_stall(tx))
         [[unlikely]] {
         if (spoil(port, index, packet)) {
             return;

@@ -47,7 +47,10 @@ class Engine : public Plant {
     agent::LaneCounts lane_counts(std::uint32_t port) const { return lanes_at(port, now()); }
     std::uint64_t packets_inside() const { return packets_.live(); }
     /// Nothing will happen any more by itself.
-    bool idle() const { return queue_.empty(); }
+    bool idle() const {
+        // Who looks at limits of waiting finds nothing where no packet is.
+        return queue_.empty() || (queue_.pending() == watching_ && packets_.live() == 0);
+    }
     /// Returns the memory that a burst of packets took, once none is left.
     void give_back() {
         queue_.give_back();
@@ -248,6 +251,9 @@ class Engine : public Plant {
     void end_training(std::uint32_t port, std::uint32_t training);
     void flush(std::uint32_t port);
     sw::StallCounter& stall(std::uint32_t port, std::uint8_t vl);
+    bool may_stall(const Tx& tx) const {
+        return (tx.special & tx_special::kLimited) != 0 && !stalls_.empty();
+    }
 
     // engine_counts.cc: of ports that count by lane.
     void count_sent(std::uint32_t port, const Packet& packet);
@@ -271,7 +277,8 @@ class Engine : public Plant {
     std::vector<std::uint32_t> trainings_;  ///< By port: how many it has begun or given up.
     bool managed_ = false;
     std::vector<Slow> slow_;                ///< By port of an adapter.
-    std::vector<sw::StallCounter> stalls_;  ///< By lane.
+    std::vector<sw::StallCounter> stalls_;  ///< By lane; empty until one was dropped at a head.
+    std::uint64_t watching_ = 0;            ///< Events that look at limits of waiting.
     std::vector<Guard> guards_;             ///< By port.
     std::vector<std::uint32_t> delays_;     ///< By port: what was added to its delay_ps.
     const KeyReader* key_reader_ = nullptr;

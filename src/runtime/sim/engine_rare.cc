@@ -299,14 +299,11 @@ bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
     if (vl == link::kVl15) {
         return false;
     }
-    if ((tx.special & tx_special::kLimited) != 0) {
-        if (!stalls_.empty() && stall(port, vl).stalled(now())) {
-            ++odd(port).hoq_discards;
-            count_late(port, vl);
-            discard(index);
-            return true;
-        }
-        watch(port, tx);
+    if (may_stall(tx) && stall(port, vl).stalled(now())) {
+        ++odd(port).hoq_discards;
+        count_late(port, vl);
+        discard(index);
+        return true;
     }
     if ((tx.special & tx_special::kMarks) != 0) {
         Lane& to = lane(port, vl);
@@ -365,12 +362,14 @@ void Engine::watch(std::uint32_t port, Tx& tx) {
         }
     }
     tx.special |= tx_special::kWatched;
+    ++watching_;
     queue_.push(first, port, EventKind::kLimit);
 }
 
 void Engine::enforce_limits(std::uint32_t port) {
     Tx& tx = tx_[port];
     tx.special &= static_cast<std::uint8_t>(~tx_special::kWatched);
+    --watching_;
     bool dropped = false;
     const sw::WaitingLimits waiting = limits(port);
     for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
@@ -417,8 +416,7 @@ bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
     if ((tx.special & tx_special::kCounted) != 0) {
         count_sent(port, packet);
     }
-    if ((tx.special & tx_special::kLimited) != 0 && !stalls_.empty() &&
-        packet.in_vl != link::kVl15) {
+    if (may_stall(tx) && packet.in_vl != link::kVl15) {
         stall(port, packet.in_vl).sent();
     }
     if ((tx.special & tx_special::kFaulty) == 0) {
