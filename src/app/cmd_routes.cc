@@ -15,6 +15,8 @@ namespace softib::app {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 using sm::routing::Channel;
 using sm::routing::Fault;
 using sm::routing::Report;
@@ -152,8 +154,7 @@ void print_table(const Checked& checked) {
     print_faults(checked);
 }
 
-nlohmann::ordered_json to_json(const Checked& checked) {
-    using Json = nlohmann::ordered_json;
+Json to_json(const Checked& checked) {
     const Report& report = checked.report;
     Json examples = Json::array();
     for (const Fault& fault : report.reach.examples) {

@@ -73,7 +73,7 @@ Done unshare_mounts() {
     return {};
 }
 
-Done bind(const fs::path& from, const fs::path& to) {
+Done bind_over(const fs::path& from, const fs::path& to) {
     if (mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
         return failed(fmt::format("bind {} to {}", from.string(), to.string()));
     }
@@ -95,7 +95,7 @@ Done enter_copy_of_root() {
         if (!make_private(place)) {
             continue;  // Not a mount.
         }
-        if (auto done = bind("/", place); !done) {
+        if (auto done = bind_over("/", place); !done) {
             return done;
         }
         if (chdir(place) != 0 || chroot(".") != 0) {
@@ -144,7 +144,7 @@ Done put(const fs::path& from, const fs::path& to) {
         }
         close(fd);
     }
-    return bind(from, to);
+    return bind_over(from, to);
 }
 
 bool ours_alone(const fs::path& name) {
@@ -261,7 +261,7 @@ Done name_hosts(const HostEnvironment& host) {
     const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
                          fchmod(fd, 0644) == 0;
     close(fd);
-    Done done = written ? bind(path, kHostsFile) : failed(fmt::format("write {}", path));
+    Done done = written ? bind_over(path, kHostsFile) : failed(fmt::format("write {}", path));
     unlink(path.c_str());
     return done;
 }

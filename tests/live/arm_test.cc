@@ -12,12 +12,6 @@
 namespace softib::test {
 namespace {
 
-QpOptions with_channel() {
-    QpOptions o;
-    o.with_channel = true;
-    return o;
-}
-
 /// A SEND from `a` to `b`. When this returns, its completion stands in the receiver's queue.
 void send_to_b(Pair& p, bool solicited) {
     ASSERT_EQ(p.b.receive(1, 0, 64), 0);

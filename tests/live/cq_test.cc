@@ -12,12 +12,6 @@
 namespace softib::test {
 namespace {
 
-QpOptions with_channel() {
-    QpOptions o;
-    o.with_channel = true;
-    return o;
-}
-
 void send_to(Pair& p, unsigned flags = 0) {
     ASSERT_EQ(p.b.receive(1, 0, 64), 0);
     Send s(IBV_WR_SEND, flags);

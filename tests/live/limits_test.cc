@@ -95,7 +95,7 @@ TEST(Limits, CompletionQueues) {
 
 TEST(Limits, MemoryRegions) {
     expect_limit<ibv_mr>(ObjectKind::kMr, &ibv_device_attr::max_mr, [](const End& end) {
-        return Owned<ibv_mr>(ibv_reg_mr(end.pd.get(), end.mr->addr, 64, IBV_ACCESS_LOCAL_WRITE));
+        return Owned<ibv_mr>(ibv_reg_mr(end.pd.get(), end.mr->addr, 64, unsigned{IBV_ACCESS_LOCAL_WRITE}));
     });
 }
 

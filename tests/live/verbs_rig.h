@@ -188,6 +188,12 @@ struct QpOptions {
     int cqe = 64;
 };
 
+inline QpOptions with_channel() {
+    QpOptions o;
+    o.with_channel = true;
+    return o;
+}
+
 int to_init(ibv_qp* qp, const QpOptions& options);
 int to_rtr(ibv_qp* qp, const QpOptions& options, std::uint32_t dest_qpn, std::uint16_t dest_lid);
 int to_rts(ibv_qp* qp, const QpOptions& options);

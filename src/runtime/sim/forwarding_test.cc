@@ -138,6 +138,19 @@ TEST(Limits, ThePacketAtTheHeadIsDroppedAfterHoqLife) {
     expect_sound(*fabric);
 }
 
+TEST(Limits, OnesThatNobodyCanReachAnyMoreKeepNobodyAwake) {
+    const auto fabric = to_a_paused_host({.hoq_life = 19});  // 2.1 s: longer than the pause.
+    auto& net = fabric->net();
+    while (net.packets_inside() != 0) {
+        EXPECT_FALSE(net.idle());
+        net.run(net.now() + 100'000'000);
+    }
+    EXPECT_EQ(fabric->ends().flows()[0].received, 50U);
+    EXPECT_TRUE(net.idle());
+    net.run();
+    EXPECT_TRUE(net.idle());
+}
+
 TEST(Limits, LifetimeCountsFromTheArrivalInTheSwitch) {
     const auto fabric = to_a_paused_host({.lifetime = 4});
     auto& net = fabric->net();
