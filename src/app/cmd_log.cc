@@ -45,9 +45,6 @@ class LogFile {
         }
         return text;
     }
-    /// False: it was removed, as a fabric that ends does.
-    bool exists() const { return access(path_.c_str(), F_OK) == 0; }
-
   private:
     void reopen() {
         if (fd_ >= 0) {
@@ -89,10 +86,15 @@ void print_now(const std::string& text) {
     std::fflush(stdout);
 }
 
-/// Until the fabric's directory has no log any more.
+/// Until the fabric ends, and its directory with it. The log itself is not there for a moment when
+/// it is begun anew.
 int follow(const FabricRef& fabric, LogFile& file) {
     const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    constexpr std::uint32_t kChanges = IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE;
+    constexpr std::uint32_t kChanges =
+        IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF;
+    const auto goes_on = [&] {
+        return access(fabric.dir.c_str(), F_OK) == 0 && std::ferror(stdout) == 0;
+    };
     if (watch < 0 || inotify_add_watch(watch, fabric.dir.c_str(), kChanges) < 0) {
         return fail(fmt::format("cannot watch {}: {}", fabric.dir, std::strerror(errno)));
     }
@@ -104,10 +106,10 @@ int follow(const FabricRef& fabric, LogFile& file) {
         // What came between is read before the next sleep.
         print_now(file.read_more());
         pollfd waiting{watch, POLLIN, 0};
-        if (file.exists() && std::ferror(stdout) == 0) {
+        if (goes_on()) {
             poll(&waiting, 1, -1);
         }
-    } while (file.exists() && std::ferror(stdout) == 0);
+    } while (goes_on());
     close(watch);
     return 0;
 }

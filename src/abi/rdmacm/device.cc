@@ -18,6 +18,7 @@ namespace {
 std::mutex g_devices_mutex;
 Device* g_devices = nullptr;  // Never freed: contexts are handed out.
 int g_device_count = 0;
+ibv_device** g_list = nullptr;  // Its devices live as long as it does.
 
 /// Under g_devices_mutex.
 bool list_devices() {
@@ -39,7 +40,7 @@ bool list_devices() {
         devices[i].device = list[i];
         devices[i].guid = Guid{be64toh(ibv_get_device_guid(list[i]))};
     }
-    // The list stays: its devices live as long.
+    g_list = list;
     g_devices = devices;
     g_device_count = count;
     return true;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -203,8 +204,11 @@ TEST(BusGuardDeathTest, AnotherBusErrorEndsTheProgramAsItWould) {
     ASSERT_TRUE(bus_guard_install());
     File file;
     ASSERT_EQ(ftruncate(file.fd, 0), 0);
-    EXPECT_EXIT(static_cast<void>(*const_cast<volatile char*>(file.at)),
-                testing::KilledBySignal(SIGBUS), "");
+    const auto ended = [](int status) {
+        // A sanitizer was there before us, and ends the program in its own way.
+        return WIFSIGNALED(status) ? WTERMSIG(status) == SIGBUS : WEXITSTATUS(status) != 0;
+    };
+    EXPECT_EXIT(static_cast<void>(*const_cast<volatile char*>(file.at)), ended, "");
 }
 
 TEST_F(SharedMemory, OneWithoutADescriptorIsNotMapped) {
