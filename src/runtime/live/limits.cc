@@ -33,7 +33,7 @@ bool Share::take(Process& process, std::uint32_t hca, ObjectKind kind, std::uint
     HeldObjects& held = process.slot->held[place];
     auto& count = held.count[static_cast<std::size_t>(kind)];
     std::atomic<std::int64_t>& all = total(process.arena, hca, kind);
-    held.hca = hca;
+    __atomic_store_n(&held.hca, hca, __ATOMIC_RELAXED);  // The same by every thread.
     count.fetch_add(amount, std::memory_order_release);
     if (all.fetch_add(amount, std::memory_order_acq_rel) + amount >
         object_limit(process.arena, kind)) {
@@ -52,7 +52,8 @@ Share::~Share() {
     if (amount_ == 0 || !process_->usable()) {
         return;  // A forked child's copy is its parent's object.
     }
-    total(process_->arena, held_->hca, kind_).fetch_sub(amount_, std::memory_order_acq_rel);
+    const std::uint32_t hca = __atomic_load_n(&held_->hca, __ATOMIC_RELAXED);
+    total(process_->arena, hca, kind_).fetch_sub(amount_, std::memory_order_acq_rel);
     held_->count[static_cast<std::size_t>(kind_)].fetch_sub(amount_, std::memory_order_release);
 }
 
