@@ -77,6 +77,39 @@ void expect_limit(ObjectKind kind, int ibv_device_attr::*advertised,
     EXPECT_EQ(in_use(0, kind), before);
 }
 
+TEST(Limits, ADeadProcessGivesBackWhatItHad) {
+    const End end(0);
+    const std::int64_t before = in_use(0, ObjectKind::kPd);
+    int told[2];
+    ASSERT_EQ(pipe(told), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        int count = 0;
+        ibv_device** const list = ibv_get_device_list(&count);
+        ibv_context* const context = list != nullptr ? ibv_open_device(list[0]) : nullptr;
+        char good = context != nullptr ? 1 : 0;
+        for (int i = 0; i < 10 && good != 0; ++i) {
+            good = ibv_alloc_pd(context) != nullptr ? 1 : 0;
+        }
+        static_cast<void>(!write(told[1], &good, 1));
+        pause();
+    }
+    char good = 0;
+    ASSERT_EQ(read(told[0], &good, 1), 1);
+    ASSERT_EQ(good, 1);
+    EXPECT_EQ(in_use(0, ObjectKind::kPd), before + 10);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    close(told[0]);
+    close(told[1]);
+    const auto limit = std::chrono::steady_clock::now() + kLong;
+    // What processes of earlier tests had may come back meanwhile, too.
+    while (in_use(0, ObjectKind::kPd) > before) {
+        ASSERT_LT(std::chrono::steady_clock::now(), limit);
+        std::this_thread::yield();
+    }
+}
+
 TEST(Limits, QueuePairs) {
     expect_limit<ibv_qp>(ObjectKind::kQp, &ibv_device_attr::max_qp, [](const End& end) {
         ibv_qp_init_attr attr{};
@@ -196,39 +229,6 @@ TEST(Limits, MoreThanAThousandProcessesOnAFabric) {
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-}
-
-TEST(Limits, ADeadProcessGivesBackWhatItHad) {
-    const End end(0);
-    const std::int64_t before = in_use(0, ObjectKind::kPd);
-    int told[2];
-    ASSERT_EQ(pipe(told), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-        int count = 0;
-        ibv_device** const list = ibv_get_device_list(&count);
-        ibv_context* const context = list != nullptr ? ibv_open_device(list[0]) : nullptr;
-        char good = context != nullptr ? 1 : 0;
-        for (int i = 0; i < 10 && good != 0; ++i) {
-            good = ibv_alloc_pd(context) != nullptr ? 1 : 0;
-        }
-        static_cast<void>(!write(told[1], &good, 1));
-        pause();
-    }
-    char good = 0;
-    ASSERT_EQ(read(told[0], &good, 1), 1);
-    ASSERT_EQ(good, 1);
-    EXPECT_EQ(in_use(0, ObjectKind::kPd), before + 10);
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-    close(told[0]);
-    close(told[1]);
-    const auto limit = std::chrono::steady_clock::now() + kLong;
-    // What processes of earlier tests had may come back meanwhile, too.
-    while (in_use(0, ObjectKind::kPd) > before) {
-        ASSERT_LT(std::chrono::steady_clock::now(), limit);
-        std::this_thread::yield();
-    }
 }
 
 }  // namespace
