@@ -107,7 +107,9 @@ int follow(const FabricRef& fabric, LogFile& file) {
         print_now(file.read_more());
         pollfd waiting{watch, POLLIN, 0};
         if (goes_on()) {
-            poll(&waiting, 1, -1);
+            // Nobody tells of a directory that goes while somebody still has it open.
+            constexpr int kLookAgainMs = 500;
+            poll(&waiting, 1, kLookAgainMs);
         }
     } while (goes_on());
     close(watch);
