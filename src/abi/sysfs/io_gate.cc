@@ -143,7 +143,7 @@ void IoPass::enter(std::uint64_t begin, std::uint64_t length) {
     for (;;) {
         call.begin.store(begin, std::memory_order_relaxed);
         call.end.store(end, std::memory_order_release);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // Close() has the fence for us.
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // close_io_gate has the fence.
         if (!is_closed(begin, end)) [[likely]] {
             return;
         }

@@ -48,7 +48,7 @@ struct PortLanes {
     std::atomic<std::uint8_t> lifetime;        ///< SwitchInfo.LifeTimeValue
     std::atomic<std::uint8_t> hoq_life;        ///< PortInfo.HOQLife
     std::atomic<std::uint8_t> vl_stall_count;  ///< PortInfo.VLStallCount
-    std::atomic<std::uint8_t> has_limits;      ///< 0: no manager has written these.
+    std::atomic<std::uint8_t> has_limits;      ///< 0: they were not brought here yet.
     Marking marking;
     std::atomic<std::uint8_t> arbitration[kArbitrationBytes];
     /// As agent::LaneCounts.

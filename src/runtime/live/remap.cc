@@ -124,7 +124,6 @@ QuietSignals::~QuietSignals() {
 }
 
 void drop_pages(std::uint64_t at, std::uint64_t bytes) {
-    constexpr int kDontNeedLocked = 24;  // Of newer <sys/mman.h>.
     if (kernel_call(SYS_madvise, at, bytes, MADV_DONTNEED) != 0) {
         kernel_call(SYS_madvise, at, bytes, kDontNeedLocked);
     }

@@ -77,6 +77,9 @@ class QuietSignals {
     std::uint64_t before_ = 0;
 };
 
+/// MADV_DONTNEED_LOCKED of <sys/mman.h>, absent from older headers.
+inline constexpr int kDontNeedLocked = 24;
+
 /// Empties a private mapping of ours, whatever flags it has from the program.
 void drop_pages(std::uint64_t at, std::uint64_t bytes);
 

@@ -35,7 +35,6 @@ constexpr std::uint64_t kPopulateBytesMax = std::uint64_t{16} << 20;
 constexpr std::uint64_t kOrphanBytesMax = std::uint64_t{64} << 20;
 
 // Of newer <sys/mman.h>.
-constexpr int kDontNeedLocked = 24;
 constexpr int kCollapse = 25;
 
 /// By number: what the program put before madvise() is not for us.
