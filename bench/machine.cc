@@ -83,7 +83,8 @@ int copy(std::size_t bytes) {
         std::memcpy(to, from, bytes);
         asm volatile("" ::"r"(to) : "memory");
     }
-    std::printf("%.2f\n", static_cast<double>(bytes) * static_cast<double>(rounds) / (now_ns() - start));
+    std::printf("%.2f\n",
+                static_cast<double>(bytes) * static_cast<double>(rounds) / (now_ns() - start));
     return 0;
 }
 

@@ -129,8 +129,12 @@ double resident_mib() {
 void bring_up() {
     fmt::print("{:>6} {:>8}  {:8} {:>9} {:>9} {:>9} {:>10} {:>9}\n", "hosts", "switches", "engine",
                "SMPs", "wall s", "CPU s", "LFT blocks", "MiB so far");
-    for (const auto& [hosts, engine] : std::vector<std::pair<std::uint32_t, std::string>>{
-             {2048, "minhop"}, {2048, "ftree"}, {8192, "ftree"}, {24576, "ftree"}, {40960, "ftree"}}) {
+    for (const auto& [hosts, engine] :
+         std::vector<std::pair<std::uint32_t, std::string>>{{2048, "minhop"},
+                                                            {2048, "ftree"},
+                                                            {8192, "ftree"},
+                                                            {24576, "ftree"},
+                                                            {40960, "ftree"}}) {
         Plane plane(hosts, engine);
         const double wall = seconds_of(CLOCK_MONOTONIC);
         const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -148,7 +152,8 @@ void bring_up() {
     }
 }
 
-/// A cable between switches is pulled; the trap, the sweep, routing and the writing of what changed.
+/// A cable between switches is pulled; the trap, the sweep, routing and the writing of what
+/// changed.
 void repair() {
     fmt::print("{:>6}  {:8} {:>9} {:>12} {:>12} {:>9} {:>9}\n", "hosts", "engine", "what", "CPU ms",
                "LFT blocks", "SMPs", "check ms");

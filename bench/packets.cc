@@ -20,10 +20,10 @@
 #include <string>
 #include <vector>
 
-#include "core/sm/routing/engine.h"
+#include "core/routing/engine.h"
 #include "core/topo/fabric.h"
-#include "runtime/sim/routes.h"
-#include "runtime/sim/scale_hosts.h"
+#include "net/hosts/scale_hosts.h"
+#include "net/routes.h"
 
 namespace {
 
@@ -74,20 +74,20 @@ int main(int argc, char** argv) {
     if (!fabric) {
         stop(fabric.error().message);
     }
-    sim::ScaleHosts ends({});
-    sim::ScaleHosts::Net net(
+    net::ScaleHosts ends({});
+    net::ScaleHosts::Net net(
         *fabric,
         {.data_vls = lanes, .buffer_bytes = 98'304, .cable_ps = 500'000, .switch_ps = 200'000},
         ends, argc > 4 ? static_cast<unsigned>(std::atoi(argv[4])) : 0);
     {
-        const auto graph = sm::routing::graph_of(*fabric);
-        const auto tables = sm::routing::find_engine("ftree")->route(*graph, {});
+        const auto graph = routing::graph_of(*fabric);
+        const auto tables = routing::find_engine("ftree")->route(*graph, {});
         if (!tables) {
             stop(tables.error().message);
         }
-        sim::write_routes(net, *fabric, *graph, *tables);
+        net::write_routes(net, *fabric, *graph, *tables);
     }
-    const std::vector<Lid> lids = sim::lids_of(*fabric);
+    const std::vector<Lid> lids = net::lids_of(*fabric);
     std::vector<std::uint32_t> node;
     for (const topo::Host& host : fabric->hosts) {
         node.push_back(host.hcas[0].value);
@@ -104,8 +104,8 @@ int main(int argc, char** argv) {
     if (ends.unfinished() != 0) {
         stop(fmt::format("{} messages did not arrive", ends.unfinished()));
     }
-    const sim::EngineStats& stats = net.stats();
-    sim::TimePs last = 0;
+    const net::EngineStats& stats = net.stats();
+    net::TimePs last = 0;
     for (const auto& flow : ends.flows()) {
         last = std::max(last, flow.done_at);
     }

@@ -6,7 +6,8 @@
 //   bench_routing speed       the first table only
 //   bench_routing quality     the second table only
 //   bench_routing net HOSTS RADIX LEVELS PERCENT SEED
-//                             a fat tree that lost so many of its cables, for ibsim or softib up --from
+//                             a fat tree that lost so many of its cables, for ibsim or softib up
+//                             --from
 
 #include <fmt/format.h>
 #include <time.h>
@@ -21,17 +22,17 @@
 #include <vector>
 
 #include "core/base/prng.h"
-#include "core/sm/routing/engine.h"
-#include "core/sm/routing/verifier.h"
+#include "core/routing/engine.h"
+#include "core/routing/verifier.h"
 #include "core/topo/fabric.h"
 #include "core/topo/netlist.h"
 
 namespace {
 
 using namespace softib;
-using sm::routing::Engine;
-using sm::routing::Graph;
-using sm::routing::Report;
+using routing::Engine;
+using routing::Graph;
+using routing::Report;
 
 double cpu_seconds() {
     timespec t{};
@@ -79,7 +80,7 @@ std::vector<Case> cases() {
 }
 
 Graph graph_or_stop(const topo::Fabric& fabric) {
-    auto graph = sm::routing::graph_of(fabric);
+    auto graph = routing::graph_of(fabric);
     if (!graph) {
         stop(graph.error().message);
     }
@@ -103,7 +104,7 @@ void speed() {
         for (const std::string& name : c.engines) {
             for (const int lanes : c.lanes) {
                 const double start = cpu_seconds();
-                const auto tables = sm::routing::find_engine(name)->route(
+                const auto tables = routing::find_engine(name)->route(
                     graph, {.data_vls = static_cast<std::uint8_t>(lanes)});
                 const double routed = cpu_seconds();
                 if (!tables) {
@@ -171,7 +172,7 @@ void quality() {
             double load = 0;
             for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
                 const Graph graph = graph_or_stop(damaged(whole, t.percent, seed));
-                const auto tables = sm::routing::find_engine(name)->route(graph, {.data_vls = 1});
+                const auto tables = routing::find_engine(name)->route(graph, {.data_vls = 1});
                 if (!tables) {
                     stop(tables.error().message);
                 }
@@ -201,8 +202,9 @@ int main(int argc, char** argv) {
         const auto number = [&](int i) {
             return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10));
         };
-        fmt::print("{}", topo::write_ibsim(damaged(
-                             fabric_or_stop(tree(number(2), number(3), number(4))), number(5), number(6))));
+        fmt::print("{}",
+                   topo::write_ibsim(damaged(fabric_or_stop(tree(number(2), number(3), number(4))),
+                                             number(5), number(6))));
         return 0;
     }
     if (std::strcmp(what, "quality") != 0) {

@@ -80,7 +80,11 @@ struct Host {
         init.send_cq = cq;
         init.recv_cq = cq;
         init.qp_type = IBV_QPT_RC;
-        init.cap = {.max_send_wr = 16, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+        init.cap = {.max_send_wr = 16,
+                    .max_recv_wr = 1,
+                    .max_send_sge = 1,
+                    .max_recv_sge = 1,
+                    .max_inline_data = 0};
         return need(ibv_create_qp(pd, &init), "ibv_create_qp");
     }
 };
@@ -90,7 +94,9 @@ void connect(ibv_qp* qp, std::uint32_t dest_qpn, std::uint16_t dlid) {
     attr.qp_state = IBV_QPS_INIT;
     attr.port_num = 1;
     attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-    need(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "INIT");
+    need(ibv_modify_qp(qp, &attr,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+         "INIT");
     attr.qp_state = IBV_QPS_RTR;
     attr.path_mtu = IBV_MTU_4096;
     attr.dest_qp_num = dest_qpn;
@@ -99,8 +105,8 @@ void connect(ibv_qp* qp, std::uint32_t dest_qpn, std::uint16_t dlid) {
     attr.max_dest_rd_atomic = 1;
     attr.min_rnr_timer = 12;
     need(ibv_modify_qp(qp, &attr,
-                       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                           IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+                       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                           IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
          "RTR");
     attr.qp_state = IBV_QPS_RTS;
     attr.timeout = 14;
@@ -108,8 +114,8 @@ void connect(ibv_qp* qp, std::uint32_t dest_qpn, std::uint16_t dlid) {
     attr.rnr_retry = 7;
     attr.max_rd_atomic = 1;
     need(ibv_modify_qp(qp, &attr,
-                       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                           IBV_QP_MAX_QP_RD_ATOMIC),
+                       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                           IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
          "RTS");
 }
 
@@ -203,6 +209,7 @@ int main(int argc, char** argv) {
         write_once(a, b, qps[static_cast<std::size_t>(i) % qps.size()]);
     }
     const double each = (now_ns() - start) / static_cast<double>(writes);
-    std::printf("%.1f %.0f\n", each, static_cast<double>(bytes) / (2.0 * static_cast<double>(qps.size())));
+    std::printf("%.1f %.0f\n", each,
+                static_cast<double>(bytes) / (2.0 * static_cast<double>(qps.size())));
     return 0;
 }

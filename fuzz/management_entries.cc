@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/agent/mesh.h"
-#include "core/agent/rmpp_endpoint.h"
+#include "core/mad/rmpp_endpoint.h"
 #include "core/sm/sa/subnet_admin.h"
 #include "core/sm/sa/test_subnet.h"
 #include "core/topo/netlist.h"
@@ -143,10 +143,10 @@ void set_up(agent::Mesh& mesh) {
     }
 }
 
-agent::Packet packet_from(Reader& in) {
+mad::Packet packet_from(Reader& in) {
     constexpr MgmtClass kClasses[] = {MgmtClass::kSubnLidRouted, MgmtClass::kSubnDirectedRoute,
                                       MgmtClass::kPerf, MgmtClass::kCongestion};
-    agent::Packet packet;
+    mad::Packet packet;
     wire::MadRepr header;
     const std::uint8_t choice = in.byte();
     header.mgmt_class = choice < 0xF0 ? kClasses[choice % 4] : static_cast<MgmtClass>(choice);
@@ -159,8 +159,8 @@ agent::Packet packet_from(Reader& in) {
     const bool subnet = header.mgmt_class == MgmtClass::kSubnLidRouted ||
                         header.mgmt_class == MgmtClass::kSubnDirectedRoute;
     packet.dlid = Lid{static_cast<std::uint16_t>(in.byte() % 5)};
-    packet.source = packet.destination = subnet ? agent::kQpnSubnet : agent::kQpnServices;
-    packet.qkey = agent::kQKeyServices;
+    packet.source = packet.destination = subnet ? mad::kQpnSubnet : mad::kQpnServices;
+    packet.qkey = mad::kQKeyServices;
     if (header.mgmt_class == MgmtClass::kSubnDirectedRoute) {
         const wire::Smp<std::uint8_t> smp(packet.mad);
         smp.set_hop_pointer(in.byte());
@@ -179,14 +179,14 @@ agent::Packet packet_from(Reader& in) {
 }  // namespace
 
 bool rmpp_endpoint_holds(std::span<const std::uint8_t> input) {
-    agent::RmppLimits limits;
+    mad::RmppLimits limits;
     limits.message_bytes_max = 4096;
     limits.bytes_per_peer_max = 8192;
     limits.transfers_max = 8;
     limits.transfers_per_peer_max = 4;
     limits.lingering_max = 8;
     limits.replies_queued_max = 16;
-    agent::RmppEndpoint endpoint(limits);
+    mad::RmppEndpoint endpoint(limits);
     std::uint64_t now_ns = 0;
     Reader in(input);
     bool holds = true;
@@ -199,7 +199,7 @@ bool rmpp_endpoint_holds(std::span<const std::uint8_t> input) {
     };
     while (!in.empty() && holds) {
         const std::uint8_t what = in.byte();
-        const agent::RmppPeer peer{Lid{static_cast<std::uint16_t>(1 + what % 3)}};
+        const mad::RmppPeer peer{Lid{static_cast<std::uint16_t>(1 + what % 3)}};
         MadBytes mad{};
         wire::MadRepr header;
         header.mgmt_class = MgmtClass::kSubnAdm;
@@ -309,7 +309,7 @@ bool node_agents_hold(std::span<const std::uint8_t> input) {
     };
     before = read_ports();
     for (std::uint64_t i = 0; !in.empty(); ++i) {
-        agent::Packet packet = packet_from(in);
+        mad::Packet packet = packet_from(in);
         wire::Smp<std::uint8_t>(packet.mad).set_mkey(knows_key ? kMKey : in.byte());
         mesh.send({static_cast<agent::NodeId>(i % 2), 1}, packet, i * 1'000'000);
         int deliveries = 0;

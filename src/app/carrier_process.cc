@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/live/log.h"
-#include "runtime/packet/carrier.h"
+#include "runtime/carrier/carrier.h"
+#include "runtime/daemon/log.h"
 
 namespace softib::app {
 
@@ -19,7 +19,7 @@ namespace {
 constexpr char kProcessName[] = "softib-carrier";
 
 [[noreturn]] void become_carrier(const FabricRef& fabric, const topo::Fabric& graph,
-                                 const packet::CarrierOptions& options, pid_t parent) {
+                                 const carrier::CarrierOptions& options, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(1);
@@ -30,7 +30,7 @@ constexpr char kProcessName[] = "softib-carrier";
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    const auto carried = packet::carry(graph, options);
+    const auto carried = carrier::carry(graph, options);
     if (live::log_to_file(fabric.dir + "/" + kLogName)) {
         live::log_error("{}", carried.error());
     }
@@ -40,7 +40,7 @@ constexpr char kProcessName[] = "softib-carrier";
 }  // namespace
 
 std::expected<pid_t, std::string> start_carrier(const FabricRef& fabric, const topo::Fabric& graph,
-                                                const packet::CarrierOptions& options) {
+                                                const carrier::CarrierOptions& options) {
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child < 0) {

@@ -62,7 +62,7 @@ struct Parsed {
 
 /// Refuses what can be no fabric's name.
 std::string check_name(const std::string& name) {
-    const auto checked = check_fabric_name(name);
+    const auto checked = spec::check_fabric_name(name);
     return checked ? std::string() : checked.error();
 }
 
@@ -97,7 +97,7 @@ void add_fabric_flags(CLI::App& app, FabricFlags& flags) {
     app.add_option("-c,--config", flags.config, "description of the fabric (TOML)")
         ->type_name("FILE")
         ->group("Fabric");
-    for (const ConfigKey& key : config_keys()) {
+    for (const spec::ConfigKey& key : spec::config_keys()) {
         if (key.name == "name") {
             continue;
         }
@@ -106,14 +106,14 @@ void add_fabric_flags(CLI::App& app, FabricFlags& flags) {
         };
         if (key.operand.empty()) {
             app.add_flag_callback(
-                   flag_name(key.name), [keep] { keep("true"); }, std::string(key.help))
+                   spec::flag_name(key.name), [keep] { keep("true"); }, std::string(key.help))
                 ->group("Fabric");
             continue;
         }
         const std::string help = key.initial.empty()
                                      ? std::string(key.help)
                                      : fmt::format("{} (default: {})", key.help, key.initial);
-        app.add_option_function<std::string>(flag_name(key.name), keep, help)
+        app.add_option_function<std::string>(spec::flag_name(key.name), keep, help)
             ->type_name(std::string(key.operand))
             ->group("Fabric");
     }
@@ -325,7 +325,9 @@ Command add_routes(CLI::App& app, Parsed& parsed) {
                     "credit loops: count what switches send and receive too");
     check->add_flag("-p,--permutations", routes.permutations,
                     "how many flows share the busiest link when all hosts send to others");
-    check->add_option("--ranks", routes.ranks, "in them, only these hosts and in this order, one a line")
+    check
+        ->add_option("--ranks", routes.ranks,
+                     "in them, only these hosts and in this order, one a line")
         ->type_name("FILE")
         ->needs("--permutations");
     CLI::App* const dump = action("dump", "write them as OpenSM does, for ibdmchk");
@@ -403,7 +405,8 @@ Command add_capture(CLI::App& app, Parsed& parsed) {
                     "bytes kept of each packet, 14 to 65535 (default: 65535)")
         ->type_name("BYTES")
         ->check(CLI::Range(14, 65535).description(""));
-    sub->add_flag("--bare", capture.bare, "bare packets (link type 247), which Wireshark cannot read");
+    sub->add_flag("--bare", capture.bare,
+                  "bare packets (link type 247), which Wireshark cannot read");
     sub->add_option("-c,--count", capture.count, "stop after so many packets (default: never)")
         ->type_name("N");
     add_json(*sub, capture.json);

@@ -13,7 +13,7 @@
 #include "app/observe.h"
 #include "app/term.h"
 #include "core/cm/address.h"
-#include "runtime/live/addresses.h"
+#include "runtime/shm/addresses.h"
 
 namespace softib::app {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Packets of a running fabric, as a pcap file with times in nanoseconds. Each stands in the record
-// of a capture card (ERF, type 21), which Wireshark reads, or bare (link type 247), which it does not.
-// Those of an Ethernet are frames. The process is a member of the fabric, with a ring in its memory that
-// carrier and daemon write to.
+// of a capture card (ERF, type 21), which Wireshark reads, or bare (link type 247), which it does
+// not. Those of an Ethernet are frames. The process is a member of the fabric, with a ring in its
+// memory that carrier and daemon write to.
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 #include "app/link_name.h"
 #include "app/observe.h"
 #include "app/term.h"
-#include "runtime/live/capture.h"
-#include "runtime/live/client.h"
-#include "runtime/live/packet_queue.h"
+#include "runtime/direct/process.h"
+#include "runtime/shm/capture.h"
+#include "runtime/shm/packet_queue.h"
 
 namespace softib::app {
 
@@ -53,7 +53,10 @@ class PcapFile {
         if (file.out_ == nullptr) {
             return std::unexpected(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
         }
-        const std::uint32_t header[] = {kMagicNanoseconds, 2 | 4U << 16, 0, 0,
+        const std::uint32_t header[] = {kMagicNanoseconds,
+                                        2 | 4U << 16,
+                                        0,
+                                        0,
                                         snap_bytes + static_cast<std::uint32_t>(kErfBytes),
                                         link_type};
         file.put(header, sizeof header);
@@ -139,7 +142,8 @@ std::expected<void, std::string> add_port(const live::Arena& arena, const std::s
     }
     for (std::uint32_t i = 0; i < arena.header->switch_ports; ++i) {
         live::SwitchPortRecord& port = arena.switch_ports[i];
-        const bool is_it = switch_port_name(arena, i) == fmt::format("{}:{}", name->node, name->port);
+        const bool is_it =
+            switch_port_name(arena, i) == fmt::format("{}:{}", name->node, name->port);
         const bool leads_to_it =
             port.peer.kind == live::NodeRef::kHca &&
             (node_name(arena, port.peer) == name->node ||
@@ -170,8 +174,7 @@ class Capture {
         setenv("SOFTIB_HOST", observer.arena().hosts[0].name, 1);
         live::Process* const process = live::Process::get();
         if (process == nullptr) {
-            return std::unexpected(
-                fmt::format("cannot join the fabric: {}", std::strerror(errno)));
+            return std::unexpected(fmt::format("cannot join the fabric: {}", std::strerror(errno)));
         }
         auto capture = std::make_unique<Capture>(*process);
         const live::Arena& arena = process->arena;
@@ -259,9 +262,11 @@ int cmd_capture(const CaptureOptions& options) {
         return fail("this fabric has no packets; start it with: softib up --data-path packet");
     }
     if (options.file == "-" && isatty(STDOUT_FILENO) != 0) {
-        return fail("packets are no text; send them to a program, as in: softib capture -w - | tshark -r -");
+        return fail(
+            "packets are no text; send them to a program, as in: softib capture -w - | tshark -r "
+            "-");
     }
-    const bool ethernet = observer->arena().header->link_layer == live::LinkLayer::kEthernet;
+    const bool ethernet = observer->arena().header->link_layer == hca::LinkLayer::kEthernet;
     const std::uint32_t link_type = ethernet       ? kLinkTypeEthernet
                                     : options.bare ? kLinkTypeInfiniband
                                                    : kLinkTypeErf;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What cables do to packets: set it, or show what was set.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -45,7 +45,8 @@ Number parse(const std::string& text, const std::vector<Unit>& units, double mos
 }
 
 Number parse_part(const std::string& text) {
-    auto ppm = parse(text, {{"", 1e6}, {"%", 1e4}}, 1e6, "part of packets; write it as 1e-4 or 0.01%");
+    auto ppm =
+        parse(text, {{"", 1e6}, {"%", 1e4}}, 1e6, "part of packets; write it as 1e-4 or 0.01%");
     if (ppm && *ppm == 0 && text.find_first_of("123456789") != std::string::npos) {
         return std::unexpected(fmt::format("'{}' is less than one packet in a million", text));
     }
@@ -96,7 +97,8 @@ int list(const Observer& observer, bool json) {
         fmt::print("no faults are set\n");
         return 0;
     }
-    fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12}\n", "SENT BY", "DROP", "CORRUPT", "DELAY", "RATE");
+    fmt::print("{:<20} {:>10} {:>10} {:>12} {:>12}\n", "SENT BY", "DROP", "CORRUPT", "DELAY",
+               "RATE");
     for (const auto& one : all) {
         const auto rate = one["rate_mbps"].get<std::uint32_t>();
         fmt::print("{:<20} {:>10} {:>10} {:>9} ns {:>12}\n", one["from"].get<std::string>(),
@@ -169,13 +171,15 @@ int cmd_fault(const FaultOptions& options) {
     std::memcpy(message.text + sizeof *wanted, name->node.data(), name->node.size());
     const int error = observer->ask(message);
     if (error == EOPNOTSUPP) {
-        return fail("this fabric has no packets to lose; start it with: softib up --data-path packet");
+        return fail(
+            "this fabric has no packets to lose; start it with: softib up --data-path packet");
     }
     if (error == EPROTONOSUPPORT) {
         return fail("on Ethernet packets can be lost or broken, not be late: --drop, --corrupt");
     }
     if (error == ENOENT) {
-        return fail(fmt::format("no cable at '{}'; nodes and ports are in: softib topo", options.link));
+        return fail(
+            fmt::format("no cable at '{}'; nodes and ports are in: softib topo", options.link));
     }
     if (error != 0) {
         return fail(fmt::format("softibd refuses: {}", std::strerror(error)));

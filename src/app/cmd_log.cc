@@ -45,6 +45,7 @@ class LogFile {
         }
         return text;
     }
+
   private:
     void reopen() {
         if (fd_ >= 0) {
@@ -53,8 +54,8 @@ class LogFile {
         fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     }
     bool is_replaced() const {
-        struct stat ours {};
-        struct stat there {};
+        struct stat ours{};
+        struct stat there{};
         return stat(path_.c_str(), &there) == 0 &&
                (fd_ < 0 || fstat(fd_, &ours) != 0 || ours.st_ino != there.st_ino);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The routes that switches hold are verified here and not in the daemon, which has programs to serve.
+// The routes that switches hold are verified here and not in the daemon, which has programs to
+// serve.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +10,7 @@
 #include "app/ranks.h"
 #include "app/routes_dump.h"
 #include "app/term.h"
-#include "core/sm/routing/verifier.h"
+#include "core/routing/verifier.h"
 
 namespace softib::app {
 
@@ -17,9 +18,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-using sm::routing::Channel;
-using sm::routing::Fault;
-using sm::routing::Report;
+using routing::Channel;
+using routing::Fault;
+using routing::Report;
 
 constexpr std::size_t kChannelsShown = 16;
 constexpr std::size_t kHostsNamed = 3;
@@ -35,7 +36,7 @@ struct Checked {
     std::string source(std::uint32_t sw) const {
         std::vector<std::string> hosts;
         for (const std::uint32_t i : routes.graph.targets(sw)) {
-            const sm::routing::Target& target = routes.graph.targets()[i];
+            const routing::Target& target = routes.graph.targets()[i];
             if (!target.is_switch()) {
                 hosts.push_back(hosts.size() == kHostsNamed ? "…" : node_name(arena, target.lid));
             }
@@ -72,7 +73,7 @@ std::string lanes_text(const Checked& checked) {
                        checked.routes.sls_known ? "" : ", all paths taken to have service level 0");
 }
 
-std::string load_text(const sm::routing::LinkLoad& load) {
+std::string load_text(const routing::LinkLoad& load) {
     if (load.links == 0) {
         return "no links between switches";
     }
@@ -82,10 +83,9 @@ std::string load_text(const sm::routing::LinkLoad& load) {
         load.balance, load.min, load.max, load.mean, load.unused, load.links);
 }
 
-std::string contention_text(const sm::routing::Contention& contention) {
+std::string contention_text(const routing::Contention& contention) {
     return fmt::format("{}: {:.2f} flows on the busiest link on average, {} at worst",
-                       counted(contention.tried, "permutation"), contention.mean,
-                       contention.worst);
+                       counted(contention.tried, "permutation"), contention.mean, contention.worst);
 }
 
 void print_faults(const Checked& checked) {
@@ -169,9 +169,10 @@ Json to_json(const Checked& checked) {
                          {"port", checked.routes.graph.links()[channel.link].port},
                          {"vl", channel.vl}});
     }
-    const auto contention = [](const sm::routing::Contention& c) {
-        return c.tried == 0 ? Json()
-                            : Json{{"tried", c.tried}, {"flows_mean", c.mean}, {"flows_worst", c.worst}};
+    const auto contention = [](const routing::Contention& c) {
+        return c.tried == 0
+                   ? Json()
+                   : Json{{"tried", c.tried}, {"flows_mean", c.mean}, {"flows_worst", c.worst}};
     };
     return {{"ok", checked.good()},
             {"engine",
@@ -200,11 +201,11 @@ Json to_json(const Checked& checked) {
 }
 
 int check(const Observer& observer, const live::Routes& routes, const RoutesOptions& options) {
-    sm::routing::VerifyOptions wanted = sm::routing::kSoundness;
+    routing::VerifyOptions wanted = routing::kSoundness;
     wanted.switches_send = wanted.switches_receive = options.all;
     std::vector<Lid> ranks;
     if (options.permutations) {
-        constexpr sm::routing::VerifyOptions kAll;
+        constexpr routing::VerifyOptions kAll;
         wanted.shifts_max = kAll.shifts_max;
         wanted.shift_samples = kAll.shift_samples;
         wanted.random_samples = kAll.random_samples;

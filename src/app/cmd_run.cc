@@ -85,7 +85,7 @@ int run_on_host(const FabricRef& fabric, const std::string& host, const RunOptio
 }
 
 /// The fabric's directory, prepared; the base directory is locked only for that long.
-std::expected<FabricRef, std::string> prepare(const Description& description) {
+std::expected<FabricRef, std::string> prepare(const spec::Description& description) {
     const auto base = base_dir();
     if (!base) {
         return std::unexpected(base.error());

@@ -10,7 +10,7 @@
 #include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
-#include "core/sm/routing/verifier.h"
+#include "core/routing/verifier.h"
 
 namespace softib::app {
 
@@ -34,7 +34,7 @@ std::string verified(const Observer& observer) {
     if (!routes) {
         return "no: " + routes.error();
     }
-    const sm::routing::Report report = verify(routes->graph, routes->tables, sm::routing::kSoundness);
+    const routing::Report report = verify(routes->graph, routes->tables, routing::kSoundness);
     if (routes->not_active + routes->without_lid != 0) {
         return fmt::format("no: {} not active, {} without a LID",
                            counted(routes->not_active, "port"), routes->without_lid);
@@ -88,8 +88,9 @@ int cmd_sm(const SmOptions& options) {
         return fail("this fabric runs without our subnet manager (--sm none, --sm opensm)");
     }
     if (error == EHOSTUNREACH) {
-        return fail("no other subnet manager would keep the subnet: start one of a higher priority first, "
-                    "softib exec HOST -- softib-sm --priority 1 (or opensm -p 1)");
+        return fail(
+            "no other subnet manager would keep the subnet: start one of a higher priority first, "
+            "softib exec HOST -- softib-sm --priority 1 (or opensm -p 1)");
     }
     if (error != 0) {
         return fail(fmt::format("softibd refuses: {}", std::strerror(error)));

@@ -47,7 +47,7 @@ void take_lids(const live::Arena& arena, topo::Fabric& graph) {
 std::expected<topo::Fabric, std::string> load(const TopoOptions& options) {
     if (!options.flags.empty()) {
         const auto description = describe(options.flags);
-        return description ? generate(*description) : std::unexpected(description.error());
+        return description ? spec::generate(*description) : std::unexpected(description.error());
     }
     const auto fabric = find_fabric(options.fabric);
     if (!fabric) {
@@ -57,13 +57,13 @@ std::expected<topo::Fabric, std::string> load(const TopoOptions& options) {
     if (!observer) {
         return std::unexpected(observer.error());
     }
-    Description description;
-    if (auto loaded = load_description(fabric->dir + "/" + kDescriptionName, description);
+    spec::Description description;
+    if (auto loaded = spec::load_description(fabric->dir + "/" + kDescriptionName, description);
         !loaded) {
         return std::unexpected(loaded.error());
     }
     description.spec.name = fabric->name;
-    auto graph = generate(description);
+    auto graph = spec::generate(description);
     if (graph) {
         take_lids(observer->arena(), *graph);
     }

@@ -17,15 +17,16 @@ namespace softib::app {
 namespace {
 
 /// A leftover of a daemon that died is restarted as it was, unless the user describes it anew.
-std::expected<Description, std::string> choose(const UpOptions& options, const FabricRef& fabric) {
+std::expected<spec::Description, std::string> choose(const UpOptions& options,
+                                                     const FabricRef& fabric) {
     const std::string leftover = fabric.dir + "/" + kDescriptionName;
     if (!options.flags.empty() || access(leftover.c_str(), R_OK) != 0) {
         return describe(options.flags);
     }
     note(fmt::format("restarting fabric '{}' as it was; to start it anew: softib down {}",
                      fabric.name, fabric.name));
-    Description description;
-    if (auto loaded = load_description(leftover, description); !loaded) {
+    spec::Description description;
+    if (auto loaded = spec::load_description(leftover, description); !loaded) {
         return std::unexpected(loaded.error());
     }
     return description;
@@ -44,8 +45,8 @@ std::expected<void, std::string> check_not_up(const FabricRef& fabric) {
                  : observer.error().sentence());
 }
 
-void report(const FabricRef& fabric, const topo::Fabric& graph, const Description& description,
-            pid_t pid, bool json) {
+void report(const FabricRef& fabric, const topo::Fabric& graph,
+            const spec::Description& description, pid_t pid, bool json) {
     const topo::Spec& spec = description.spec;
     const std::size_t hcas = graph.count(topo::NodeKind::kHca);
     const std::size_t switches = graph.count(topo::NodeKind::kSwitch);
@@ -79,7 +80,8 @@ void report(const FabricRef& fabric, const topo::Fabric& graph, const Descriptio
 }
 
 /// Whoever else manages the fabric needs a moment; if he does not succeed, it goes again.
-std::expected<void, std::string> bring_up(const FabricRef& fabric, const Description& description) {
+std::expected<void, std::string> bring_up(const FabricRef& fabric,
+                                          const spec::Description& description) {
     if (description.manager != "opensm") {
         return {};
     }
@@ -92,30 +94,30 @@ std::expected<void, std::string> bring_up(const FabricRef& fabric, const Descrip
 
 }  // namespace
 
-std::expected<Description, std::string> describe(const FabricFlags& flags) {
-    Description description;
+std::expected<spec::Description, std::string> describe(const FabricFlags& flags) {
+    spec::Description description;
     if (!flags.config.empty()) {
-        if (auto loaded = load_description(flags.config, description); !loaded) {
+        if (auto loaded = spec::load_description(flags.config, description); !loaded) {
             return std::unexpected(loaded.error());
         }
     }
     for (const auto& [key, value] : flags.keys) {
-        if (auto applied = apply_flag(key, value, description); !applied) {
+        if (auto applied = spec::apply_flag(key, value, description); !applied) {
             return std::unexpected(applied.error());
         }
     }
     // Those that a file named were read with it.
     const auto by_flag = [&](const char* key) {
         const auto origin = description.origins.find(key);
-        return origin != description.origins.end() && origin->second == flag_name(key);
+        return origin != description.origins.end() && origin->second == spec::flag_name(key);
     };
     if (by_flag("from")) {
-        if (auto loaded = load_netlist(description); !loaded) {
+        if (auto loaded = spec::load_netlist(description); !loaded) {
             return std::unexpected(loaded.error());
         }
     }
     if (by_flag("partitions")) {
-        if (auto loaded = load_partitions(description); !loaded) {
+        if (auto loaded = spec::load_partitions(description); !loaded) {
             return std::unexpected(loaded.error());
         }
     }
@@ -132,8 +134,8 @@ int fail_describing(const std::string& message) {
     return message.starts_with("--") ? misuse(message) : fail(message);
 }
 
-std::expected<topo::Fabric, std::string> generate_to_run(const Description& description) {
-    auto graph = generate(description);
+std::expected<topo::Fabric, std::string> generate_to_run(const spec::Description& description) {
+    auto graph = spec::generate(description);
     if (graph && graph->hosts.empty()) {
         return std::unexpected(fmt::format(
             "{} has no HCA, so no program could run on it; draw it with: softib topo --from {}",

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/config.h"
+#include "spec/description.h"
 
 namespace softib::app {
 
@@ -22,14 +22,14 @@ struct FabricFlags {
 };
 
 /// File and flags together; flags win.
-std::expected<Description, std::string> describe(const FabricFlags& flags);
+std::expected<spec::Description, std::string> describe(const FabricFlags& flags);
 
 /// Says why a description is refused. Returns 2 where the message begins with a flag, which is then
 /// to blame, else 1.
 [[nodiscard]] int fail_describing(const std::string& message);
 
 /// The fabric of a description, if there is a host in it to run programs on.
-std::expected<topo::Fabric, std::string> generate_to_run(const Description& description);
+std::expected<topo::Fabric, std::string> generate_to_run(const spec::Description& description);
 
 struct UpOptions {
     std::optional<std::string> name;
@@ -105,7 +105,8 @@ struct MpirunOptions {
     std::vector<std::string> command;
 };
 int cmd_mpirun(const MpirunOptions& options);
-/// What an MPI starts in place of the program: goes to the host of its rank and becomes the program.
+/// What an MPI starts in place of the program: goes to the host of its rank and becomes the
+/// program.
 int cmd_mpi_rank(const MpirunOptions& options);
 
 struct RouteOptions {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/config.h"
+#include "spec/description.h"
 
 namespace softib::app::complete {
 namespace {
@@ -112,13 +112,14 @@ TEST_F(Complete, OtherProgramsLineBeginsBehindTheDashesOrTheOperands) {
 }
 
 TEST(Defaults, HelpTellsWhatHoldsWithoutAFlag) {
-    const std::string plain = to_toml(Description{});
+    const std::string plain = spec::to_toml(spec::Description{});
     std::size_t told = 0;
-    for (const ConfigKey& key : config_keys()) {
+    for (const spec::ConfigKey& key : spec::config_keys()) {
         if (!key.initial.empty()) {
-            Description description;
-            ASSERT_TRUE(apply_flag(key.name, std::string(key.initial), description)) << key.name;
-            EXPECT_EQ(to_toml(description), plain) << key.name;
+            spec::Description description;
+            ASSERT_TRUE(spec::apply_flag(key.name, std::string(key.initial), description))
+                << key.name;
+            EXPECT_EQ(spec::to_toml(description), plain) << key.name;
             ++told;
         }
     }

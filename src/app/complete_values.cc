@@ -11,7 +11,7 @@
 #include "app/complete.h"
 #include "app/fabric_dir.h"
 #include "app/observe.h"
-#include "core/sm/routing/engine.h"
+#include "core/routing/engine.h"
 
 namespace softib::app::complete {
 
@@ -153,7 +153,7 @@ void add_fixed(const Wanted& wanted, const Command& program, Values& out) {
     } else if (wanted.operand.find('|') != std::string::npos) {
         add_choices(wanted.operand, out);
     } else if (wanted.operand == "ENGINE") {
-        for (const sm::routing::Engine& engine : sm::routing::engines()) {
+        for (const routing::Engine& engine : routing::engines()) {
             out.add(engine.name, engine.purpose);
         }
     } else if (wanted.operand == "FABRIC") {

@@ -10,7 +10,7 @@
 
 #include "app/observe.h"
 #include "app/term.h"
-#include "runtime/live/sysfs.h"
+#include "runtime/daemon/sysfs/sysfs.h"
 
 namespace softib::app {
 

@@ -11,8 +11,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -21,7 +21,7 @@
 #include "app/enter_host.h"
 #include "app/observe.h"
 #include "core/cm/address.h"
-#include "runtime/live/addresses.h"
+#include "runtime/shm/addresses.h"
 
 namespace softib::app {
 
@@ -246,9 +246,9 @@ Done name_hosts(const HostEnvironment& host) {
     std::string text = "# Hosts of the fabric; below, those of the machine.\n";
     const live::Arena& arena = observer->arena();
     for (std::uint32_t i = 0; i < arena.header->hosts; ++i) {
-        text += fmt::format(
-            "{} {}\n", cm::to_string(live::address_of_hca(arena, arena.hosts[i].hca_first)),
-            arena.hosts[i].name);
+        text += fmt::format("{} {}\n",
+                            cm::to_string(live::address_of_hca(arena, arena.hosts[i].hca_first)),
+                            arena.hosts[i].name);
     }
     std::stringstream theirs;
     theirs << std::ifstream(kHostsFile).rdbuf();

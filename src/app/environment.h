@@ -15,12 +15,12 @@ namespace softib::app {
 struct HostEnvironment {
     FabricRef fabric;
     std::string host;
-    std::string sysroot;    ///< The host's /sys and /dev.
-    std::string libraries;  ///< Where the loader finds ours: see loadable_library_dir().
-    bool preload = true;    ///< False inside a namespace, where the paths are real.
-    bool rsockets = false;  ///< Its TCP connections go over the fabric.
+    std::string sysroot;           ///< The host's /sys and /dev.
+    std::string libraries;         ///< Where the loader finds ours: see loadable_library_dir().
+    bool preload = true;           ///< False inside a namespace, where the paths are real.
+    bool rsockets = false;         ///< Its TCP connections go over the fabric.
     bool enforce_memlock = false;  ///< Registered memory counts against RLIMIT_MEMLOCK.
-    bool real_hostname = false;  ///< It keeps the machine's name, instead of the host's.
+    bool real_hostname = false;    ///< It keeps the machine's name, instead of the host's.
 };
 
 /// What a program on the host (of several: the first) takes for the machine's name.

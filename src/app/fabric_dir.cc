@@ -16,9 +16,9 @@
 #include <fstream>
 #include <system_error>
 
-#include "runtime/live/daemon.h"
-#include "runtime/live/protocol.h"
-#include "runtime/live/rpc.h"
+#include "runtime/daemon/daemon.h"
+#include "runtime/shm/protocol.h"
+#include "runtime/shm/rpc.h"
 
 namespace softib::app {
 
@@ -83,19 +83,6 @@ std::string version_path(const FabricRef& fabric) {
 
 }  // namespace
 
-std::expected<void, std::string> check_fabric_name(std::string_view name) {
-    constexpr std::string_view kAllowed =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    if (name.empty() || name.size() > kFabricNameMax || name.starts_with('.') ||
-        name.starts_with('-') || name.find_first_not_of(kAllowed) != std::string_view::npos) {
-        return std::unexpected(
-            fmt::format("'{}' is no fabric name; use 1 to {} letters, digits, '.', '_' or '-', "
-                        "starting with a letter, digit or '_'",
-                        name, kFabricNameMax));
-    }
-    return {};
-}
-
 std::expected<std::string, std::string> base_dir() {
     const std::string base = choose_base();
     std::error_code ignored;
@@ -116,7 +103,7 @@ std::expected<FabricRef, std::string> resolve_fabric(const std::optional<std::st
     const std::string inherited_dir = env_or_empty("SOFTIB_DIR");
     FabricRef fabric;
     fabric.name = name.value_or(inherited.empty() ? "default" : inherited);
-    if (auto checked = check_fabric_name(fabric.name); !checked) {
+    if (auto checked = spec::check_fabric_name(fabric.name); !checked) {
         return std::unexpected(checked.error());
     }
     if (fabric.name == inherited && !inherited_dir.empty()) {
@@ -141,7 +128,7 @@ std::expected<std::vector<FabricRef>, std::string> list_fabrics() {
     for (fs::directory_iterator it(*base, error), end; !error && it != end; it.increment(error)) {
         const std::string name = it->path().filename().string();
         std::error_code ignored;
-        if (check_fabric_name(name) && fs::exists(it->path() / kDescriptionName, ignored)) {
+        if (spec::check_fabric_name(name) && fs::exists(it->path() / kDescriptionName, ignored)) {
             fabrics.push_back({name, it->path().string()});
         }
     }

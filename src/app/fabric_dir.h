@@ -23,6 +23,8 @@
 #include <string_view>
 #include <vector>
 
+#include "spec/fabric_name.h"
+
 namespace softib::app {
 
 inline constexpr char kDescriptionName[] = "fabric.toml";
@@ -33,17 +35,12 @@ inline constexpr char kLogName[] = "softibd.log";
 inline constexpr char kOldLogName[] = "softibd.1.log";
 inline constexpr char kHostsDirName[] = "hosts";
 inline constexpr char kManagerDirName[] = "sm";
-inline constexpr std::size_t kFabricNameMax = 48;
 inline constexpr char kPrivatePrefix[] = "run-";  ///< Names of fabrics that `softib run` makes.
 
 struct FabricRef {
     std::string name;
     std::string dir;
 };
-
-/// Letters, digits, '.', '_' and '-', at most 48, not starting with a dot. The error is for the
-/// user.
-std::expected<void, std::string> check_fabric_name(std::string_view name);
 
 /// $SOFTIB_RUNTIME_DIR, else $XDG_RUNTIME_DIR/softib, else /tmp/softib-UID. Made with mode 0700
 /// where it is missing; refused where somebody else owns it or may write to it.

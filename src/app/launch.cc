@@ -23,7 +23,7 @@
 #include "app/environment.h"
 #include "app/fabric_state.h"
 #include "app/term.h"
-#include "runtime/live/rpc.h"
+#include "runtime/shm/rpc.h"
 
 namespace softib::app {
 
@@ -136,7 +136,8 @@ std::expected<void, std::string> write_file(const std::string& path, const std::
 
 }  // namespace
 
-std::expected<void, std::string> prepare_fabric(const FabricRef& fabric, Description description) {
+std::expected<void, std::string> prepare_fabric(const FabricRef& fabric,
+                                                spec::Description description) {
     if (mkdir(fabric.dir.c_str(), 0700) != 0 && errno != EEXIST) {
         return std::unexpected(fmt::format("cannot make {}: {}", fabric.dir, std::strerror(errno)));
     }
@@ -159,7 +160,7 @@ std::expected<void, std::string> prepare_fabric(const FabricRef& fabric, Descrip
         }
         description.partitions = kPartitionsName;
     }
-    if (auto written = write_file(fabric.dir + "/" + kDescriptionName, to_toml(description));
+    if (auto written = write_file(fabric.dir + "/" + kDescriptionName, spec::to_toml(description));
         !written) {
         remove_fabric(fabric);
         return written;

@@ -8,8 +8,8 @@
 #include <expected>
 #include <string>
 
-#include "app/config.h"
 #include "app/fabric_dir.h"
+#include "spec/description.h"
 
 namespace softib::app {
 
@@ -20,7 +20,8 @@ inline constexpr char kReady[] = "ready\n";
 
 /// Makes the fabric's directory and writes its description there, with the netlist that it names.
 /// The caller holds lock_base_dir().
-std::expected<void, std::string> prepare_fabric(const FabricRef& fabric, Description description);
+std::expected<void, std::string> prepare_fabric(const FabricRef& fabric,
+                                                spec::Description description);
 
 /// Starts softibd on a prepared directory and waits until programs can attach. lifeline_fd >= 0:
 /// the daemon ends when the other end of that pipe closes. On failure the message is the

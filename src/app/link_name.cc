@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-#include "runtime/live/protocol.h"
+#include "runtime/shm/protocol.h"
 
 namespace softib::app {
 

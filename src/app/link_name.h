@@ -5,7 +5,7 @@
 #include <expected>
 #include <string>
 
-#include "runtime/live/arena.h"
+#include "runtime/shm/arena.h"
 
 namespace softib::app {
 

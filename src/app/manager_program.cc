@@ -148,7 +148,7 @@ std::expected<std::vector<std::string>, std::string> split_words(const std::stri
     return words;
 }
 
-std::expected<void, std::string> check_manager(const Description& description) {
+std::expected<void, std::string> check_manager(const spec::Description& description) {
     if (description.manager != "opensm") {
         return description.manager_args.empty()
                    ? std::expected<void, std::string>{}
@@ -171,7 +171,7 @@ std::expected<void, std::string> check_manager(const Description& description) {
 }
 
 std::expected<pid_t, std::string> start_manager(const FabricRef& fabric,
-                                                const Description& description,
+                                                const spec::Description& description,
                                                 const std::string& host) {
     if (auto checked = check_manager(description); !checked) {
         return std::unexpected(checked.error());

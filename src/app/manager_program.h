@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "app/config.h"
 #include "app/fabric_dir.h"
+#include "spec/description.h"
 
 namespace softib::app {
 
@@ -20,7 +20,7 @@ namespace softib::app {
 std::expected<std::vector<std::string>, std::string> split_words(const std::string& text);
 
 /// Whether a fabric of this description can be managed; the error says what to install or change.
-std::expected<void, std::string> check_manager(const Description& description);
+std::expected<void, std::string> check_manager(const spec::Description& description);
 
 /// OpenSM's name among the daemon's helpers.
 inline constexpr char kManagerHelper[] = "opensm";
@@ -28,7 +28,7 @@ inline constexpr char kManagerHelper[] = "opensm";
 /// Starts OpenSM, and has its pid. The fabric's socket is open already, but somebody must serve it
 /// before OpenSM gets anywhere.
 std::expected<pid_t, std::string> start_manager(const FabricRef& fabric,
-                                                const Description& description,
+                                                const spec::Description& description,
                                                 const std::string& host);
 
 /// Waits until all ports with a cable are active. The error has the end of OpenSM's log.

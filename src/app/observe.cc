@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "app/launch.h"
-#include "runtime/live/naming.h"
-#include "runtime/live/rpc.h"
+#include "runtime/shm/naming.h"
+#include "runtime/shm/rpc.h"
 
 namespace softib::app {
 
@@ -167,7 +167,7 @@ std::string node_name(const live::Arena& arena, Lid lid) {
 }
 
 std::expected<void, std::string> check_subnet(const Observer& observer) {
-    if (observer.arena().header->link_layer != live::LinkLayer::kEthernet) {
+    if (observer.arena().header->link_layer != hca::LinkLayer::kEthernet) {
         return {};
     }
     return std::unexpected(fmt::format(

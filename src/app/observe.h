@@ -11,9 +11,9 @@
 
 #include "app/fabric_dir.h"
 #include "app/fabric_state.h"
-#include "runtime/live/arena.h"
-#include "runtime/live/protocol.h"
-#include "runtime/live/routes.h"
+#include "runtime/daemon/routes.h"
+#include "runtime/shm/arena.h"
+#include "runtime/shm/protocol.h"
 
 namespace softib::app {
 

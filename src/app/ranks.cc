@@ -28,7 +28,7 @@ std::uint32_t number(const std::string& word) {
 /// A host's first device goes by the name of the host too.
 std::map<std::string, Lid> names_of(const live::Arena& arena, const live::Routes& routes) {
     std::map<std::string, Lid> names;
-    for (const sm::routing::Target& target : routes.graph.targets()) {
+    for (const routing::Target& target : routes.graph.targets()) {
         if (!target.is_switch()) {
             const std::string name = node_name(arena, target.lid);
             names.emplace(name, target.lid);
@@ -63,7 +63,7 @@ std::expected<std::vector<Lid>, std::string> read_ranks(const std::string& file,
             lid = name->second;
         }
         const std::uint32_t target = routes.graph.target_of(lid);
-        if (target == sm::routing::kNone || routes.graph.targets()[target].is_switch()) {
+        if (target == routing::kNone || routes.graph.targets()[target].is_switch()) {
             return std::unexpected(fmt::format(
                 "{}:{}: '{}' is no host that the routes reach; give HOST, HOST/DEVICE or a LID, "
                 "as 'softib status -v' shows them",

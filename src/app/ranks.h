@@ -2,15 +2,15 @@
 #pragma once
 
 // The order in which a job uses hosts, as a file: one host a line, first word HOST, HOST/DEVICE or
-// a LID (decimal, or hexadecimal as in OpenSM's opensm-ftree-ca-order.dump). What follows on a line,
-// empty lines and lines that begin with # are not looked at.
+// a LID (decimal, or hexadecimal as in OpenSM's opensm-ftree-ca-order.dump). What follows on a
+// line, empty lines and lines that begin with # are not looked at.
 
 #include <expected>
 #include <string>
 #include <vector>
 
-#include "runtime/live/arena.h"
-#include "runtime/live/routes.h"
+#include "runtime/daemon/routes.h"
+#include "runtime/shm/arena.h"
 
 namespace softib::app {
 

@@ -12,7 +12,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/sm/routing/route_walk.h"
+#include "core/routing/route_walk.h"
 #include "core/topo/fabric.h"
 
 namespace softib::app {
@@ -20,7 +20,7 @@ namespace softib::app {
 namespace {
 
 using live::NodeRef;
-using sm::routing::Target;
+using routing::Target;
 
 constexpr std::uint32_t kLanesPerLink = 4;
 constexpr char kPathSlName[] = "opensm-path-sl.dump";
@@ -58,12 +58,12 @@ class Dumper {
         const std::size_t switches = graph_.switch_count();
         std::vector<std::vector<std::uint32_t>> shortest(switches);
         for (std::uint32_t sw = 0; sw < switches; ++sw) {
-            shortest[sw] = sm::routing::hops_from(graph_, sw);
+            shortest[sw] = routing::hops_from(graph_, sw);
         }
         // By LID and switch: cables to the end port, 0xFF if none leads there.
         std::vector<std::uint8_t> hops((graph_.lid_max().value + std::size_t{1}) * switches, 0xFF);
-        const sm::routing::PortMap ports(graph_);
-        sm::routing::RouteWalk walk(graph_, routes_.tables.lfts, ports);
+        const routing::PortMap ports(graph_);
+        routing::RouteWalk walk(graph_, routes_.tables.lfts, ports);
         graph_.for_each_lid([&](const Target& target, Lid lid) {
             walk.to(target, lid);
             for (const std::uint32_t sw : walk.reached()) {
@@ -78,7 +78,7 @@ class Dumper {
                 const std::uint32_t taken = hops[lid.value * switches + sw];
                 const std::uint32_t best = shortest[target.at][sw] + (target.is_switch() ? 0U : 1U);
                 const std::uint8_t port = routes_.tables.lfts.at(sw, lid);
-                if (port == sm::routing::kNoPath) {
+                if (port == routing::kNoPath) {
                     fmt::print(out, "0x{:04X} : UNREACHABLE\n", lid.value);
                 } else {
                     fmt::print(out, "0x{:04X} : {:03}  : {:02}   : {}\n", lid.value, port, taken,
@@ -90,11 +90,11 @@ class Dumper {
     }
 
     void multicast(std::FILE* out) const {
-        std::uint32_t at = sm::routing::kNone;
+        std::uint32_t at = routing::kNone;
         for (const live::RouteFile::Multicast& entry : routes_.multicast) {
             if (entry.sw != at) {
                 fmt::print(out, "{}Switch 0x{:016x}\nLID    : Out Port(s)\n",
-                           at == sm::routing::kNone ? "" : "\n", graph_.guid(entry.sw).value);
+                           at == routing::kNone ? "" : "\n", graph_.guid(entry.sw).value);
                 at = entry.sw;
             }
             fmt::print(out, "0x{:04X} :", entry.mlid);
@@ -132,7 +132,7 @@ class Dumper {
         for (std::uint32_t i = 0; i < arena_.header->hcas; ++i) {
             const live::HcaRecord& hca = arena_.hcas[i];
             const std::uint32_t from = graph_.target_of(Lid{hca.lid.load()});
-            if (from == sm::routing::kNone) {
+            if (from == routing::kNone) {
                 continue;
             }
             fmt::print(out, "Channel Adapter 0x{:016x}, base LID {}, \"{}\"\n# LID  : SL\n",
@@ -207,7 +207,7 @@ class Dumper {
 
     const live::Arena& arena_;
     const live::Routes& routes_;
-    const sm::routing::Graph& graph_;
+    const routing::Graph& graph_;
 };
 
 std::expected<void, std::string> write(const std::string& path,

@@ -17,16 +17,16 @@
 #include <string>
 
 #include "app/carrier_process.h"
-#include "app/config.h"
 #include "app/fabric_dir.h"
 #include "app/launch.h"
 #include "app/manager_program.h"
 #include "app/teardown.h"
 #include "app/term.h"
-#include "runtime/live/builder.h"
-#include "runtime/live/daemon.h"
-#include "runtime/live/log.h"
-#include "runtime/packet/roce_socket.h"
+#include "runtime/carrier/roce/roce_socket.h"
+#include "runtime/daemon/builder.h"
+#include "runtime/daemon/daemon.h"
+#include "runtime/daemon/log.h"
+#include "spec/description.h"
 
 namespace softib::app {
 namespace {
@@ -132,54 +132,57 @@ struct Built {
     live::Arena arena;
     live::ManagementOptions management;
     live::AddressMap addresses;
-    Description description;
-    live::Trunks trunks{};
+    spec::Description description;
+    spec::Trunks trunks{};
 };
 
 std::expected<Built, std::string> build(const FabricRef& fabric) {
-    Description description;
-    if (auto loaded = load_description(fabric.dir + "/" + kDescriptionName, description); !loaded) {
+    spec::Description description;
+    if (auto loaded = spec::load_description(fabric.dir + "/" + kDescriptionName, description);
+        !loaded) {
         return std::unexpected(loaded.error());
     }
     description.spec.name = fabric.name;
-    auto graph = generate(description);
+    auto graph = spec::generate(description);
     if (!graph) {
         return std::unexpected(graph.error());
     }
-    live::BuildOptions options{.arena_bytes = description.arena_bytes,
-                               .data_path = description.data_path};
-    if (description.link_layer == live::LinkLayer::kEthernet) {
-        auto ports = live::plan_ethernet_ports(*graph, description.ethernet);
+    live::BuildOptions options{.data_path = description.data_path};
+    if (description.arena_bytes != 0) {
+        options.arena_bytes = description.arena_bytes;
+    }
+    if (description.link_layer == hca::LinkLayer::kEthernet) {
+        auto ports = spec::plan_ethernet_ports(*graph, description.ethernet);
         if (!ports) {
             return std::unexpected(ports.error());
         }
-        if (auto usable = packet::check_roce_ports(*ports); !usable) {
+        if (auto usable = carrier::check_roce_ports(*ports); !usable) {
             return std::unexpected(usable.error());
         }
         options.ethernet_ports = std::move(*ports);
-        options.data_path = description.data_path = live::DataPath::kPacket;
+        options.data_path = description.data_path = DataPath::kPacket;
         description.manager = "none";  // Nobody manages the ports of an Ethernet.
     }
-    live::Trunks trunks;
+    spec::Trunks trunks;
     if (!description.trunk.empty()) {
-        const auto key = live::read_trunk_key(description.trunk_key);
+        const auto key = spec::read_trunk_key(description.trunk_key);
         if (!key) {
             return std::unexpected(key.error());
         }
-        trunks = {*live::parse_trunks(description.trunk), *key};
+        trunks = {*spec::parse_trunks(description.trunk), *key};
     }
     const live::Arena arena = live::build_arena(*graph, options);
     if (arena.base == nullptr) {
         return std::unexpected(
             fmt::format("cannot make an arena of {} bytes: {}; try a smaller one with --arena",
-                        description.arena_bytes, std::strerror(errno)));
+                        options.arena_bytes, std::strerror(errno)));
     }
     auto addresses = live::AddressMap::parse(arena, description.addresses);
     if (!addresses) {
         return std::unexpected(addresses.error());
     }
-    Built built{std::move(*graph), arena, {}, std::move(*addresses), description,
-                std::move(trunks)};
+    Built built{std::move(*graph),     arena,       {},
+                std::move(*addresses), description, std::move(trunks)};
     built.management.own_manager = description.manager == "softib";
     sm::ManagerConfig& manager = built.management.manager;
     manager.engine = description.engine;
@@ -196,7 +199,7 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
 /// The processes that this fabric needs beside the daemon. They end before it does.
 std::expected<void, std::string> start_helpers(live::Daemon& daemon, const FabricRef& fabric,
                                                const Built& built) {
-    if (built.description.data_path == live::DataPath::kPacket) {
+    if (built.description.data_path == DataPath::kPacket) {
         auto started =
             daemon.supervise({.name = "carrier",
                               .start =
@@ -229,23 +232,21 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
     }
     const live::Arena& arena = built->arena;
     report_stage(options, fmt::format("bringing up {}", counted(arena.header->hosts, "host")));
-    live::Daemon daemon(
-        arena, built->graph,
-        {.dir = fabric.dir,
-         .signal_fd = signal_fd,
-         .lifeline_fd = options.lifeline_fd,
-         .management = built->management,
-         .addresses = built->addresses,
-         .trunks = built->trunks});
+    live::Daemon daemon(arena, built->graph,
+                        {.dir = fabric.dir,
+                         .signal_fd = signal_fd,
+                         .lifeline_fd = options.lifeline_fd,
+                         .management = built->management,
+                         .addresses = built->addresses,
+                         .trunks = built->trunks});
     if (auto started = daemon.start(); !started) {
         return started;
     }
     if (auto started = start_helpers(daemon, fabric, *built); !started) {
         return started;
     }
-    live::log_info("fabric {} is up: {}, {}, {}", fabric.name,
-                   counted(arena.header->hosts, "host"), counted(arena.header->hcas, "HCA"),
-                   counted(arena.header->switches, "switch"));
+    live::log_info("fabric {} is up: {}, {}, {}", fabric.name, counted(arena.header->hosts, "host"),
+                   counted(arena.header->hcas, "HCA"), counted(arena.header->switches, "switch"));
     report(options, kReady);
     daemon.run();
     live::log_info("fabric {} ends", fabric.name);

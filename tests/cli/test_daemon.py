@@ -19,7 +19,7 @@ import unittest
 from cli_case import SOFTIB, CliCase, wait_until
 
 ATTACH, OBSERVE, MCAST_ATTACH, MCAST_DETACH, SYSFS_READ, SET_ROUTE, SHUTDOWN = 1, 2, 3, 4, 5, 6, 9
-# Message of runtime/live/protocol.h, without the text.
+# Message of runtime/shm/protocol.h, without the text.
 HEAD = struct.Struct("=IIiIIHHII16sI")
 VERSION = 2
 SLOTS = 10240

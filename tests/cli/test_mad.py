@@ -12,7 +12,7 @@ from cli_case import CliCase
 from test_daemon import Client, HEAD, message
 
 MAD_OPEN, MAD = 10, 11
-# MadFrame of runtime/live/protocol.h.
+# MadFrame of runtime/shm/protocol.h.
 FRAME = struct.Struct("=IIIIIHHBBxx")
 SM_LID, QP1, QKEY = 3, 1, 0x80010000
 TIMEOUT_MS = 50

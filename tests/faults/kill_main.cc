@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "kill.h"
-#include "runtime/live/hooks.h"
+#include "runtime/shm/hooks.h"
 
 namespace faults {
 namespace {

@@ -14,8 +14,8 @@
 #include <cstring>
 #include <thread>
 
-#include "runtime/live/arena.h"
-#include "runtime/live/rpc.h"
+#include "runtime/shm/arena.h"
+#include "runtime/shm/rpc.h"
 
 namespace faults {
 

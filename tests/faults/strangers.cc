@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "rig.h"
-#include "runtime/live/rpc.h"
+#include "runtime/shm/rpc.h"
 
 namespace faults {
 namespace {

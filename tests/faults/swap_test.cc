@@ -77,8 +77,8 @@ int run_owner() {
     Random random(5);
     for (int round = 0; round < kRounds; ++round) {
         g_story = "round " + std::to_string(round);
-        void* const pages = mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void* const pages =
+            mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         EXPECT(pages != MAP_FAILED, "mmap");
         std::memset(pages, 0xA5, 2 * kPage);
         auto* const target = static_cast<std::byte*>(pages) + kOffset;
@@ -99,8 +99,7 @@ int run_owner() {
     }
     shutdown(writer.fd, SHUT_RDWR);
     end_child(writer, 0);
-    std::printf("%d swaps under %llu writes\n", kRounds,
-                static_cast<unsigned long long>(written));
+    std::printf("%d swaps under %llu writes\n", kRounds, static_cast<unsigned long long>(written));
     return 0;
 }
 
@@ -109,5 +108,5 @@ int run_owner() {
 
 int main(int argc, char** argv) {
     return argc > 1 && std::string(argv[1]) == "writer" ? faults::run_writer()
-                                                         : faults::run_owner();
+                                                        : faults::run_owner();
 }

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 # Folder -> folders it may include from (besides itself). The longest matching prefix counts.
+CORE = ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca", "core/mad", "core/agent",
+        "core/cm", "core/routing", "core/sm", "core/trunk"]
 ALLOWED = {
     "core/base": [],
     "core/wire": ["core/base"],
@@ -13,42 +15,49 @@ ALLOWED = {
     "core/link": ["core/base", "core/topo"],
     "core/switch": ["core/base"],
     "core/hca": ["core/base", "core/wire"],
-    "core/agent": ["core/base", "core/wire", "core/topo", "core/link", "core/switch"],
-    "core/cm": ["core/base", "core/wire", "core/agent"],
+    "core/mad": ["core/base", "core/wire"],
+    "core/agent": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/mad"],
+    "core/cm": ["core/base", "core/wire", "core/mad"],
     "core/trunk": ["core/base", "core/wire"],
-    "core/sm": ["core/base", "core/wire", "core/topo", "core/agent"],
-    "runtime/live": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca",
-                     "core/agent", "core/cm", "core/sm", "core/trunk"],
-    "runtime/sim": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca",
-                    "core/agent", "core/sm"],
-    "runtime/packet": ["core/base", "core/wire", "core/topo", "core/link", "core/hca", "core/agent",
-                       "core/trunk", "runtime/live", "runtime/sim"],
-    "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/live"],
-    "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/live"],
-    "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/live"],
-    "abi/sysfs": ["core/base", "runtime/live"],
+    "core/routing": ["core/base", "core/topo"],
+    "core/sm": ["core/base", "core/wire", "core/topo", "core/mad", "core/routing"],
+    # A whole fabric that moves packets; as pure as the core.
+    "net": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca", "core/mad", "core/agent",
+            "core/routing", "core/sm"],
+    "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
+    # What processes share; what runs in programs; what runs in the daemon. Neither of the last two
+    # knows the other.
+    "runtime/shm": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca", "core/agent",
+                    "core/cm"],
+    "runtime/direct": ["core/base", "core/wire", "core/hca", "runtime/shm"],
+    "runtime/daemon": CORE + ["spec", "runtime/shm"],
+    "runtime/carrier": ["core/base", "core/wire", "core/topo", "core/link", "core/hca", "core/agent", "core/trunk",
+                        "net", "spec", "runtime/shm", "runtime/direct", "runtime/daemon"],
+    "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
+    "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
+    "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
+    "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
-    "app/sm": ["core/base", "core/wire", "core/agent", "core/sm"],
-    "app": ["core/base", "core/cm", "core/topo", "core/sm", "core/hca", "runtime/live", "runtime/packet"],
+    "app/sm": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
+    "app": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "spec", "runtime/shm",
+            "runtime/direct", "runtime/daemon", "runtime/carrier"],
 }
+
+RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
+SYSTEM = RUNTIME + ["spec", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload", "app", "app/sm"]
 
 # Where third-party headers may appear.
 RESTRICTED = {
     r"^nlohmann/": ["app"],
-    r"^toml\+\+|^toml\.hpp": ["app"],
+    r"^toml\+\+|^toml\.hpp": ["spec"],
     r"^CLI/": ["app"],
-    r"^spdlog/": ["app", "runtime/live"],
+    r"^spdlog/": ["app", "runtime/daemon"],
     r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/sm"],
     r"^rdma/(?!rdma_netlink\.h)": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],
-    r"^sys/mman\.h$":
-        ["runtime/live", "runtime/sim", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "app",
-         "app/sm"],
-    r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$":
-        ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload",
-         "app", "app/sm"],
+    r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$": SYSTEM,
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|rdma/rdma_netlink\.h|netinet/.*|arpa/.*)$":
-        ["runtime/live", "runtime/packet", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload",
-         "app", "app/sm"],
+        SYSTEM,
+    r"^sys/mman\.h$": SYSTEM + ["net"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')

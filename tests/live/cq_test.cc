@@ -328,7 +328,7 @@ struct ExtendedPair {
     ibv_cq_ex* cq = nullptr;
     ibv_qp_ex* qp = nullptr;
 
-private:
+  private:
     template <typename Poll>
     static bool within_time(Poll poll) {
         const auto end = std::chrono::steady_clock::now() + kLong;

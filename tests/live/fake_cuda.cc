@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "runtime/live/gpu/test_driver.h"
+#include "runtime/direct/memory/gpu/test_driver.h"
 
 namespace {
 

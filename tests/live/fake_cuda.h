@@ -2,7 +2,7 @@
 #pragma once
 
 // What a test wants of the libcuda.so.1 that stands in for a GPU's
-// (runtime/live/gpu/test_driver.h).
+// (runtime/direct/memory/gpu/test_driver.h).
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What ibv_query_device says an HCA has at most is what it has, over all processes.
-#include "runtime/live/limits.h"
+#include "runtime/shm/limits.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,8 +14,8 @@
 #include <set>
 #include <thread>
 
-#include "runtime/live/client.h"
-#include "runtime/live/rpc.h"
+#include "runtime/direct/process.h"
+#include "runtime/shm/rpc.h"
 #include "verbs_rig.h"
 
 namespace softib::test {
@@ -53,7 +53,7 @@ class LowLimit {
 };
 
 template <typename Object>
-void expect_limit(ObjectKind kind, int ibv_device_attr::*advertised,
+void expect_limit(ObjectKind kind, int ibv_device_attr::* advertised,
                   const std::function<Owned<Object>(const End&)>& make) {
     const End here(0);
     const End there(1);
@@ -128,7 +128,8 @@ TEST(Limits, CompletionQueues) {
 
 TEST(Limits, MemoryRegions) {
     expect_limit<ibv_mr>(ObjectKind::kMr, &ibv_device_attr::max_mr, [](const End& end) {
-        return Owned<ibv_mr>(ibv_reg_mr(end.pd.get(), end.mr->addr, 64, unsigned{IBV_ACCESS_LOCAL_WRITE}));
+        return Owned<ibv_mr>(
+            ibv_reg_mr(end.pd.get(), end.mr->addr, 64, unsigned{IBV_ACCESS_LOCAL_WRITE}));
     });
 }
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <thread>
 
-#include "runtime/live/rpc.h"
+#include "runtime/shm/rpc.h"
 
 namespace softib::test {
 

@@ -112,8 +112,9 @@ void check(const Rig& rig, const Manager& manager, std::uint32_t root,
     }
     for (std::uint32_t a = 0; a < rig.mesh.size(); ++a) {
         const agent::Node& from = rig.mesh.node(a);
-        const bool known = manager.subnet().find(from.spec().node_guid) != kNoNode &&
-                           manager.subnet().node(manager.subnet().find(from.spec().node_guid)).present;
+        const bool known =
+            manager.subnet().find(from.spec().node_guid) != kNoNode &&
+            manager.subnet().node(manager.subnet().find(from.spec().node_guid)).present;
         ASSERT_EQ(known, connected[a]) << "node " << a;
         if (from.is_switch() || !connected[a]) {
             continue;

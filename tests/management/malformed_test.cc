@@ -40,7 +40,7 @@ class Generator {
 
     struct Shot {
         agent::End from;
-        agent::Packet packet;
+        mad::Packet packet;
     };
 
     Shot next() {
@@ -270,7 +270,7 @@ class Generator {
         info.sm_state = static_cast<wire::SmState>(below(4));
         wire::emit(info, wire::Smp<std::uint8_t>(mad).data());
     }
-    void address(agent::Packet& packet) {
+    void address(mad::Packet& packet) {
         const auto mgmt_class = wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
         const bool subnet_class =
             mgmt_class == MgmtClass::kSubnLidRouted || mgmt_class == MgmtClass::kSubnDirectedRoute;
@@ -278,8 +278,8 @@ class Generator {
                       : chance(1, 3) ? plane_.lid(plane_.root)
                                      : lid();
         packet.slid = chance(1, 16) ? lid() : kLidUnassigned;
-        packet.source = packet.destination = subnet_class ? agent::kQpnSubnet : agent::kQpnServices;
-        packet.qkey = agent::kQKeyServices;
+        packet.source = packet.destination = subnet_class ? mad::kQpnSubnet : mad::kQpnServices;
+        packet.qkey = mad::kQKeyServices;
         if (chance(1, 30)) {
             packet.destination = Qpn{static_cast<std::uint32_t>(below(4))};
             packet.source = Qpn{static_cast<std::uint32_t>(random_.next() & 0xFFFFFF)};

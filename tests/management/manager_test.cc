@@ -85,7 +85,11 @@ TEST(Manager, LostCableIsRoutedAroundAndComesBack) {
     EXPECT_GE(manager.stats().sweeps_partial, 1U);
     EXPECT_EQ(manager.stats().sweeps_full, 1U);
     rig.expect_all_pairs();
-    EXPECT_EQ(manager.subnet().node(manager.subnet().find(rig.mesh.node(sw).spec().node_guid)).ports[up].peer, kNoNode);
+    EXPECT_EQ(manager.subnet()
+                  .node(manager.subnet().find(rig.mesh.node(sw).spec().node_guid))
+                  .ports[up]
+                  .peer,
+              kNoNode);
     rig.mesh.set_plugged({sw, up}, true);
     rig.run();
     rig.expect_all_pairs();
@@ -190,7 +194,8 @@ TEST(Traps, LinkFaultsAndANewSystemImageAreHeard) {
     }
     const std::uint16_t lid = rig.mesh.node(sw + 1).port(0).lid.value;
     const std::uint16_t host = rig.mesh.node(0).port(1).lid.value;
-    EXPECT_EQ(heard, (decltype(heard){{129, lid, 3}, {129, lid, 4}, {130, lid, 3}, {131, host, 1}}));
+    EXPECT_EQ(heard,
+              (decltype(heard){{129, lid, 3}, {129, lid, 4}, {130, lid, 3}, {131, host, 1}}));
     ASSERT_TRUE(image);
     EXPECT_EQ(*image, (wire::SystemImageGuidTrap{rig.mesh.node(2).port(1).lid, Guid{0x77}}));
 }

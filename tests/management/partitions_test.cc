@@ -153,15 +153,15 @@ TEST(MeshServices, LimitedMemberGetsItsAnswer) {
     rig.run();
     // The switch's performance agent answers a limited member: with a key of its own, a full one.
     const auto ask = [&](Lid lid) {
-        agent::Packet packet;
+        mad::Packet packet;
         wire::MadRepr{.mgmt_class = wire::MgmtClass::kPerf,
                       .method = wire::Method::kGet,
                       .transaction_id = 7,
                       .attribute_id = 1}
             .emit(wire::Mad<std::uint8_t>(packet.mad));
         packet.dlid = lid;
-        packet.source = packet.destination = agent::kQpnServices;
-        packet.qkey = agent::kQKeyServices;
+        packet.source = packet.destination = mad::kQpnServices;
+        packet.qkey = mad::kQKeyServices;
         packet.pkey = PKey{0x7FFF};
         rig.mesh.send({0, 1}, packet, rig.now_ns);
         return rig.mesh.poll_delivery();

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/agent/from_fabric.h"
-#include "core/agent/rmpp_endpoint.h"
+#include "core/mad/rmpp_endpoint.h"
 #include "core/sm/service/subnet_service.h"
 #include "rig.h"
 
@@ -81,7 +81,7 @@ class Plane {
         bool any = false;
         while (const auto delivery = mesh.poll_delivery()) {
             any = true;
-            const agent::Packet& packet = delivery->packet;
+            const mad::Packet& packet = delivery->packet;
             if (delivery->at.node == root && SubnetService::wants(packet.mad)) {
                 service.handle(packet, now_ns);
             } else if (delivery->at.node == 0) {
@@ -95,7 +95,7 @@ class Plane {
         bool any = false;
         while (const auto out = program.poll_transmit()) {
             any = true;
-            mesh.send({0, 1}, agent::to_packet(*out), now_ns);
+            mesh.send({0, 1}, mad::to_packet(*out), now_ns);
             take_deliveries();
         }
         while (program.poll_event()) {
@@ -112,7 +112,7 @@ class Plane {
     std::uint32_t root;
     SubnetService service;
     Manager& manager;
-    agent::RmppEndpoint program;  ///< Of a program on the first host.
+    mad::RmppEndpoint program;  ///< Of a program on the first host.
     std::uint64_t now_ns = 1'000'000'000;
 };
 

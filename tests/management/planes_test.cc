@@ -16,23 +16,24 @@
 #include "core/wire/p_key_table.h"
 #include "core/wire/sl_to_vl_mapping_table.h"
 #include "core/wire/vl_arbitration_table.h"
-#include "runtime/live/arena_writer.h"
-#include "runtime/live/builder.h"
-#include "runtime/live/test_arena.h"
-#include "runtime/packet/tables.h"
-#include "runtime/sim/management.h"
-#include "runtime/sim/network.h"
-#include "runtime/sim/scale_hosts.h"
-#include "runtime/sim/transport_hosts.h"
+#include "net/hosts/scale_hosts.h"
+#include "net/hosts/transport_hosts.h"
+#include "net/management.h"
+#include "net/network.h"
+#include "runtime/carrier/tables.h"
+#include "runtime/daemon/arena_writer.h"
+#include "runtime/daemon/builder.h"
+#include "runtime/shm/test_arena.h"
 
 namespace softib {
 namespace {
 
-using agent::Packet;
+using mad::Packet;
 using wire::SmAttribute;
 
 constexpr std::uint8_t kPort = 2;  ///< Of the switch; a host is behind it.
-constexpr sim::PlantConfig kPlant{.data_vls = packet::kDataVls, .multicast_lids = 64, .lid_max = 63};
+constexpr net::PlantConfig kPlant{
+    .data_vls = carrier::kDataVls, .multicast_lids = 64, .lid_max = 63};
 
 /// A SubnSet that the node itself sends to itself.
 template <wire::Attribute T>
@@ -65,8 +66,8 @@ Packet set(wire::CcAttribute attribute, const T& value, Lid lid) {
     header.emit(wire::Mad<std::uint8_t>(packet.mad));
     wire::emit(value, wire::Cc<std::uint8_t>(packet.mad).data());
     packet.slid = packet.dlid = lid;
-    packet.source = packet.destination = agent::kQpnServices;
-    packet.qkey = agent::kQKeyServices;
+    packet.source = packet.destination = mad::kQpnServices;
+    packet.qkey = mad::kQKeyServices;
     return packet;
 }
 
@@ -85,7 +86,8 @@ std::uint32_t the_switch(const topo::Fabric& fabric) {
 /// Virtual time: a manager has brought the fabric up.
 struct Virtual {
     Virtual()
-        : sw(the_switch(fabric)), ends(fabric, sm::ManagerConfig{}, sim::ScaleConfig{}),
+        : sw(the_switch(fabric)),
+          ends(fabric, sm::ManagerConfig{}, net::ScaleConfig{}),
           net(fabric, kPlant, ends) {
         ends.start(net);
         while (!ends.management.service().manager().settled() ||
@@ -108,16 +110,16 @@ struct Virtual {
 
     topo::Fabric fabric = three_hosts();
     std::uint32_t sw;
-    sim::Managed<sim::ScaleHosts> ends;
-    sim::Network<sim::Managed<sim::ScaleHosts>> net;
+    net::Managed<net::ScaleHosts> ends;
+    net::Network<net::Managed<net::ScaleHosts>> net;
 };
 
 /// Live by packets: what the daemon and the carrier have of a fabric.
 struct Live : agent::CounterSource {
     Live()
         : sw(the_switch(fabric)),
-          arena(live::build_arena(fabric, {.arena_bytes = live::kTestArenaBytes,
-                                           .data_path = live::DataPath::kPacket})),
+          arena(live::build_arena(
+              fabric, {.arena_bytes = live::kTestArenaBytes, .data_path = DataPath::kPacket})),
           mesh(agent::make_mesh(fabric, *this)),
           writer(arena, events, live::place_nodes(fabric)),
           tables(arena, fabric, 1.0),
@@ -151,14 +153,15 @@ struct Live : agent::CounterSource {
     live::ChannelWriter events;
     agent::Mesh mesh;
     live::ArenaWriter writer;
-    packet::Tables tables;
-    sim::TransportHosts hosts;
-    sim::Network<sim::TransportHosts> net;
+    carrier::Tables tables;
+    net::TransportHosts hosts;
+    net::Network<net::TransportHosts> net;
 };
 
 /// What a network does at the switch's port, in words that can be compared.
 template <typename Plane>
-std::string at_port(Plane& plane, const std::function<std::string(sim::Engine&, std::uint32_t)>& look) {
+std::string at_port(Plane& plane,
+                    const std::function<std::string(net::Engine&, std::uint32_t)>& look) {
     return look(plane.net, plane.net.port_of(plane.sw, kPort));
 }
 
@@ -174,7 +177,7 @@ struct Row {
     const char* attribute;
     /// The Set, for a node whose tables are these.
     std::function<Packet(const agent::Node&)> write;
-    std::function<std::string(sim::Engine&, std::uint32_t port)> look;
+    std::function<std::string(net::Engine&, std::uint32_t port)> look;
 };
 
 template <typename Change>
@@ -186,7 +189,7 @@ Packet changed_port(const agent::Node& node, Change&& change) {
     return set(SmAttribute::kPortInfo, kPort, info);
 }
 
-std::string limits(sim::Engine& net, std::uint32_t port) {
+std::string limits(net::Engine& net, std::uint32_t port) {
     const sw::WaitingLimits& of = net.limits(port);
     return text({of.lifetime, of.hoq_life, of.vl_stall_count});
 }
@@ -217,7 +220,7 @@ std::vector<Row> rows() {
                  info.partition_enforcement_outbound = true;
              });
          },
-         [](sim::Engine& net, std::uint32_t port) {
+         [](net::Engine& net, std::uint32_t port) {
              return text({net.guard(port).in, net.guard(port).out});
          }},
         {"P_KeyTable",
@@ -226,7 +229,7 @@ std::vector<Row> rows() {
              table.pkey[1] = PKey{0x8123};
              return set(SmAttribute::kPKeyTable, kPort << 16, table);
          },
-         [](sim::Engine& net, std::uint32_t port) {
+         [](net::Engine& net, std::uint32_t port) {
              std::string all;
              for (const PKey key : net.guard(port).pkeys) {
                  all += key.value == 0 ? "" : text({key.value});
@@ -242,7 +245,7 @@ std::vector<Row> rows() {
              table.port[40] = kPort;
              return set(SmAttribute::kLinearForwardingTable, 0, table);
          },
-         [](sim::Engine& net, std::uint32_t port) {
+         [](net::Engine& net, std::uint32_t port) {
              return text({net.route(net.node_of(port), Lid{40})});
          }},
         {"MulticastForwardingTable",
@@ -251,7 +254,7 @@ std::vector<Row> rows() {
              table.port_mask[3] = 1U << kPort | 1U << 1;
              return set(SmAttribute::kMulticastForwardingTable, 0, table);
          },
-         [](sim::Engine& net, std::uint32_t port) {
+         [](net::Engine& net, std::uint32_t port) {
              return text({net.multicast(net.node_of(port), Lid{0xC003})[0]});
          }},
         {"SLtoVLMappingTable",
@@ -260,7 +263,7 @@ std::vector<Row> rows() {
              table.vl.fill(1);
              return set(SmAttribute::kSlToVlMappingTable, 1U << 8 | kPort, table);
          },
-         [](sim::Engine& net, std::uint32_t port) {
+         [](net::Engine& net, std::uint32_t port) {
              return text({net.mapped_lane(net.node_of(port), 1, kPort, 6)});
          }},
         {"VLArbitrationTable",
@@ -270,8 +273,8 @@ std::vector<Row> rows() {
              table.entry[0].weight = 9;
              return set(SmAttribute::kVlArbitrationTable, 1U << 16 | kPort, table);
          },
-         [](sim::Engine& net, std::uint32_t port) {
-             return net.arbitration(port) == link::ArbitrationTable::equal(packet::kDataVls)
+         [](net::Engine& net, std::uint32_t port) {
+             return net.arbitration(port) == link::ArbitrationTable::equal(carrier::kDataVls)
                         ? std::string("as at power-up")
                         : std::string("written");
          }},
@@ -284,9 +287,10 @@ std::vector<Row> rows() {
              setting.marking_rate = 2;
              return set(wire::CcAttribute::kSwitchCongestionSetting, setting, node.port(0).lid);
          },
-         [](sim::Engine& net, std::uint32_t port) {
+         [](net::Engine& net, std::uint32_t port) {
              const sw::MarkingRule rule = net.marking(port);
-             return text({rule.threshold, rule.packet_blocks, rule.marking_rate, rule.victims_mark});
+             return text(
+                 {rule.threshold, rule.packet_blocks, rule.marking_rate, rule.victims_mark});
          }},
     };
 }
@@ -312,7 +316,8 @@ TEST(Planes, WhatAManagerWritesIntoASwitchActsInVirtualTimeAndLive) {
         prepare(live, row);
         const std::string before = at_port(in_virtual_time, row.look);
         const std::string live_before = at_port(live, row.look);
-        in_virtual_time.send(in_virtual_time.sw, row.write(in_virtual_time.node(in_virtual_time.sw)));
+        in_virtual_time.send(in_virtual_time.sw,
+                             row.write(in_virtual_time.node(in_virtual_time.sw)));
         live.send(live.sw, row.write(live.node(live.sw)));
         EXPECT_NE(at_port(in_virtual_time, row.look), before);
         EXPECT_NE(at_port(live, row.look), live_before);

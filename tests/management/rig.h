@@ -19,8 +19,7 @@ namespace softib::sm {
 
 /// Five switches in a circle, each with a host.
 inline topo::Spec ring() {
-    return {
-        .shape = topo::Shape::kTorus, .hosts = 5, .dimensions = {5}, .hosts_per_switch = 1};
+    return {.shape = topo::Shape::kTorus, .hosts = 5, .dimensions = {5}, .hosts_per_switch = 1};
 }
 
 inline topo::Spec fat_tree(std::uint32_t hosts, std::uint32_t radix) {
@@ -34,7 +33,8 @@ class NoCounters : public agent::CounterSource {
 
 class Rig {
   public:
-    explicit Rig(const topo::Spec& spec) : fabric_(*topo::generate(spec)), mesh(agent::make_mesh(fabric_, counters_)) {}
+    explicit Rig(const topo::Spec& spec)
+        : fabric_(*topo::generate(spec)), mesh(agent::make_mesh(fabric_, counters_)) {}
 
     std::uint32_t first_switch() const {
         for (std::uint32_t i = 0; i < fabric_.nodes.size(); ++i) {
@@ -59,7 +59,7 @@ class Rig {
         managers_.erase(managers_.begin() + static_cast<std::ptrdiff_t>(index));
     }
     /// What a program on a node asks, and what it is answered.
-    std::optional<agent::Packet> ask(agent::End from, agent::Packet packet) {
+    std::optional<mad::Packet> ask(agent::End from, mad::Packet packet) {
         asker_ = from;
         answer_.reset();
         mesh.send(from, packet, now_ns);
@@ -71,7 +71,7 @@ class Rig {
     template <wire::Attribute T>
     std::optional<T> ask_sa(std::uint32_t host, wire::Method method, wire::SaAttribute attribute,
                             std::uint64_t components, const T& record) {
-        agent::Packet packet;
+        mad::Packet packet;
         wire::MadRepr{.mgmt_class = wire::MgmtClass::kSubnAdm,
                       .class_version = wire::kSaClassVersion,
                       .method = method,
@@ -82,8 +82,8 @@ class Rig {
         sa.set_header({.component_mask = components});
         wire::emit(record, sa.data().template first<T::kBytes>());
         packet.dlid = mesh.node(host).port(1).master_sm_lid;
-        packet.source = packet.destination = agent::kQpnServices;
-        packet.qkey = agent::kQKeyServices;
+        packet.source = packet.destination = mad::kQpnServices;
+        packet.qkey = mad::kQKeyServices;
         const auto answer = ask({host, 1}, packet);
         if (!answer || wire::Mad<const std::uint8_t>(answer->mad).status() != 0) {
             return std::nullopt;
@@ -184,7 +184,7 @@ class Rig {
     NoCounters counters_;
     std::vector<Entry> managers_;
     std::optional<agent::End> asker_;
-    std::optional<agent::Packet> answer_;
+    std::optional<mad::Packet> answer_;
 
   public:
     agent::Mesh mesh;

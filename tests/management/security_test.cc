@@ -51,13 +51,13 @@ struct Subnet1 : Rig {
     }
     /// From the stranger's QP0 by LID; the answer, if any came.
     std::optional<wire::MadBytes> ask(std::uint32_t to, wire::MadBytes mad) {
-        agent::Packet packet;
+        mad::Packet packet;
         wire::Mad<std::uint8_t>(mad).set_transaction_id(kTransaction);
         packet.mad = mad;
         packet.dlid = lid(to);
         return send(packet);
     }
-    std::optional<wire::MadBytes> send(const agent::Packet& packet) {
+    std::optional<wire::MadBytes> send(const mad::Packet& packet) {
         mesh.send({kStranger, 1}, packet, now_ns);
         std::optional<wire::MadBytes> answer;
         while (const auto delivery = mesh.poll_delivery()) {
@@ -128,7 +128,7 @@ TEST(MKey, DirectedRoutesAreCheckedToo) {
     // The stranger's own switch, and itself.
     for (std::uint8_t hops = 0; hops <= 1; ++hops) {
         for (const std::uint64_t key : {std::uint64_t{1}, kMKey}) {
-            agent::Packet packet;
+            mad::Packet packet;
             packet.mad = make_smp(Method::kGet, SmAttribute::kPortInfo, 0, key);
             const wire::Mad<std::uint8_t> header(packet.mad);
             header.set_mgmt_class(wire::MgmtClass::kSubnDirectedRoute);
@@ -400,7 +400,7 @@ TEST(RogueManager, IsNotToldTheKey) {
         busy = false;
         while (const auto out = rig.manager.poll_transmit(rig.now_ns)) {
             busy = true;
-            agent::Packet packet;
+            mad::Packet packet;
             packet.mad = out->mad;
             packet.dlid = out->dlid;
             rig.mesh.send({rig.sw, 0}, packet, rig.now_ns);
@@ -417,8 +417,8 @@ TEST(RogueManager, IsNotToldTheKey) {
     EXPECT_GE(asked, 1U) << "it was asked who it is";
 }
 
-agent::Packet service_packet(const Subnet1& rig, std::uint32_t to) {
-    agent::Packet packet;
+mad::Packet service_packet(const Subnet1& rig, std::uint32_t to) {
+    mad::Packet packet;
     wire::MadRepr header;
     header.mgmt_class = wire::MgmtClass::kPerf;
     header.method = Method::kGet;
@@ -426,15 +426,15 @@ agent::Packet service_packet(const Subnet1& rig, std::uint32_t to) {
     header.attribute_id = static_cast<std::uint16_t>(wire::PmAttribute::kClassPortInfo);
     header.emit(wire::Mad<std::uint8_t>(packet.mad));
     packet.dlid = rig.lid(to);
-    packet.source = packet.destination = agent::kQpnServices;
-    packet.qkey = agent::kQKeyServices;
+    packet.source = packet.destination = mad::kQpnServices;
+    packet.qkey = mad::kQKeyServices;
     return packet;
 }
 
 TEST(PKey, AWrongOneIsDroppedCountedAndTold) {
     Subnet1 rig(with_key(0));
     for (const std::uint32_t to : {kVictim, rig.sw}) {
-        agent::Packet packet = service_packet(rig, to);
+        mad::Packet packet = service_packet(rig, to);
         EXPECT_TRUE(rig.send(packet));
         packet.pkey = PKey{0x8123};
         EXPECT_FALSE(rig.send(packet));
@@ -477,7 +477,7 @@ TEST(PKey, ASwitchThatEnforcesStopsItOnTheWay) {
         wire::MadBytes mad = make_smp(Method::kSet, SmAttribute::kPortInfo, at.port, kMKey);
         wire::emit(wanted, wire::Smp<std::uint8_t>(mad).data());
         ASSERT_TRUE(rig.ask(at.node, mad));
-        agent::Packet packet = service_packet(rig, kVictim);
+        mad::Packet packet = service_packet(rig, kVictim);
         EXPECT_TRUE(rig.send(packet)) << "the default partition passes";
         rig.mesh.set_pkey({kVictim, 1}, 1, PKey{0x8123});
         packet.pkey = PKey{0x8123};
@@ -494,7 +494,7 @@ TEST(PKey, ASwitchThatEnforcesStopsItOnTheWay) {
         EXPECT_EQ(seen.switch_lid, rig.lid(at.node));
         EXPECT_EQ(seen.port_num, PortNum{at.port});
         // Counted where counters are read.
-        agent::Packet query = service_packet(rig, at.node);
+        mad::Packet query = service_packet(rig, at.node);
         wire::Mad<std::uint8_t>(query.mad).set_attribute_id(
             static_cast<std::uint16_t>(wire::PmAttribute::kPortCounters));
         wire::PortCounters select;
@@ -536,7 +536,7 @@ TEST(TrapRepress, EndsTheTrapIfItsKeyIsRight) {
     sent = traps_sent(rig);
     ASSERT_EQ(sent.size(), 1U) << "nobody heard it: again";
     const auto repress = [&](std::uint64_t mkey, std::uint64_t transaction) {
-        agent::Packet packet;
+        mad::Packet packet;
         packet.mad = sent[0];
         const wire::Mad<std::uint8_t> header(packet.mad);
         header.set_method(Method::kTrapRepress);

@@ -59,10 +59,9 @@ struct Standby : testing::Test {
         R record = ipoib_broadcast_group(kPKeyDefaultFull);
         record.port_gid = program_gid();
         record.join_state = wire::kJoinFullMember;
-        const auto joined = ask(Method::kSet, SaAttribute::kMcMemberRecord,
-                                component(&R::mgid) | component(&R::port_gid) |
-                                    component(&R::join_state),
-                                record);
+        const auto joined =
+            ask(Method::kSet, SaAttribute::kMcMemberRecord,
+                component(&R::mgid) | component(&R::port_gid) | component(&R::join_state), record);
         return joined ? joined->mlid : kLidUnassigned;
     }
 

@@ -278,8 +278,8 @@ TEST(Habits, OverlappingRegionsGiveBackTogether) {
 TEST(Habits, LargeMemoryThatWasSplitComesBackWhole) {
     constexpr std::size_t kLarge = std::size_t{11} << 20;
     End end(0);
-    char* const at = static_cast<char*>(
-        mmap(nullptr, kLarge, kReadWrite, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    char* const at =
+        static_cast<char*>(mmap(nullptr, kLarge, kReadWrite, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(at, MAP_FAILED);
     const auto value = [](std::size_t i) { return static_cast<char>(i / kPage % 251 + 1); };
     for (std::size_t i = 0; i < kLarge; ++i) {
@@ -310,8 +310,8 @@ TEST(Habits, LargeMemoryThatWasSplitComesBackWhole) {
     EXPECT_EQ(status, 0);
     mr.reset();
     EXPECT_TRUE(check(std::size_t{1} << 20, kLarge));
-    ASSERT_EQ(syscall(SYS_madvise, at + (std::size_t{2} << 20), std::size_t{8} << 20, MADV_DONTNEED),
-              0);
+    ASSERT_EQ(
+        syscall(SYS_madvise, at + (std::size_t{2} << 20), std::size_t{8} << 20, MADV_DONTNEED), 0);
     EXPECT_EQ(at[std::size_t{5} << 20], 0);
     munmap(at + (std::size_t{1} << 20), kLarge - (std::size_t{1} << 20));
 }
@@ -319,8 +319,8 @@ TEST(Habits, LargeMemoryThatWasSplitComesBackWhole) {
 TEST(Habits, AWindowFollowsMemoryThatIsMoved) {
     Pair p;
     Memory memory;
-    const auto mr = Owned<ibv_mr>(
-        ibv_reg_mr(p.b.pd.get(), memory.at, kBytes, kAllAccess | IBV_ACCESS_MW_BIND));
+    const auto mr =
+        Owned<ibv_mr>(ibv_reg_mr(p.b.pd.get(), memory.at, kBytes, kAllAccess | IBV_ACCESS_MW_BIND));
     ASSERT_NE(mr, nullptr);
     const Owned<ibv_mw> window(ibv_alloc_mw(p.b.pd.get(), IBV_MW_TYPE_1));
     ibv_mw_bind bind{};
@@ -348,8 +348,8 @@ TEST(Habits, NoWriteIsLostUnderWay) {
         writers.emplace_back([&, t] {
             while (!stop.load(std::memory_order_relaxed)) {
                 for (std::size_t page = 0; page < kPages; ++page) {
-                    auto* const word = reinterpret_cast<volatile std::uint64_t*>(
-                        memory.at + page * kPage + t * 8);
+                    auto* const word =
+                        reinterpret_cast<volatile std::uint64_t*>(memory.at + page * kPage + t * 8);
                     *word = *word + 1;
                 }
                 ++counted[t];
@@ -373,7 +373,8 @@ TEST(Habits, NoWriteIsLostUnderWay) {
     }
 }
 
-// --- fork -----------------------------------------------------------------------------------------
+// --- fork
+// -----------------------------------------------------------------------------------------
 
 /// In a child: everything is `expected`, also a while after the parent began to write.
 int look(const char* at, char expected, int go, int ready) {

@@ -42,8 +42,8 @@ const std::vector<Call>& calls() {
 
 struct Memory {
     Memory()
-        : at(static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+        : at(static_cast<char*>(
+              mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
         std::memset(at, 1, kBytes);
     }
     ~Memory() { munmap(at, kBytes); }

@@ -164,8 +164,8 @@ inline PacketHeaders random_headers(Prng& prng, std::uint8_t opcode) {
     return headers;
 }
 
-/// Whether Wireshark 4.0 reads further than the BTH: not of XRC, CNPs and ATOMIC WRITE, and it looks
-/// for an RDETH eight bytes too late.
+/// Whether Wireshark 4.0 reads further than the BTH: not of XRC, CNPs and ATOMIC WRITE, and it
+/// looks for an RDETH eight bytes too late.
 inline bool is_read_whole(const OpcodeInfo& info) {
     return info.transport != Transport::kXrc && info.transport != Transport::kRd &&
            info.transport != Transport::kCnp && info.operation != Operation::kAtomicWrite;

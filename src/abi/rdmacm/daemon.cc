@@ -10,8 +10,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "runtime/live/protocol.h"
-#include "runtime/live/rpc.h"
+#include "runtime/shm/protocol.h"
+#include "runtime/shm/rpc.h"
 
 namespace softib::abi::rdmacm {
 

@@ -4,10 +4,10 @@
 #include <cstdio>
 
 #include "abi/rdmacm/daemon.h"
-#include "runtime/live/addresses.h"
-#include "runtime/live/arena.h"
-#include "runtime/live/naming.h"
-#include "runtime/live/observe.h"
+#include "runtime/shm/addresses.h"
+#include "runtime/shm/arena.h"
+#include "runtime/shm/naming.h"
+#include "runtime/shm/observe.h"
 
 namespace softib::abi::rdmacm {
 

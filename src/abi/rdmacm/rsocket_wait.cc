@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "abi/rdmacm/rsocket.h"
-#include "runtime/live/shm_lock.h"
+#include "runtime/shm/shm_lock.h"
 
 namespace softib::abi::rdmacm {
 

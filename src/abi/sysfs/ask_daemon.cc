@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "abi/sysfs/redirect.h"
-#include "runtime/live/rpc.h"
+#include "runtime/shm/rpc.h"
 
 namespace softib::fs {
 

@@ -4,7 +4,7 @@
 // Questions to the fabric's daemon that a program asks without knowing it: none of them may cost it
 // more than a moment, whatever became of the daemon.
 
-#include "runtime/live/protocol.h"
+#include "runtime/shm/protocol.h"
 
 namespace softib::fs {
 

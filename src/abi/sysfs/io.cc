@@ -25,27 +25,27 @@ std::size_t pieces(int count) {
 
 // A function of ours with the C library's symbol, which passes the gate for memory `...` and calls
 // the next one.
-#define SOFTIB_FS_GATED(result, name, symbol, parameters, arguments, ...)   \
-    extern "C" result name parameters SOFTIB_FS_EXPORT(symbol);             \
-    static constinit Next<result parameters> next_##name{symbol};           \
-    extern "C" result name parameters {                                     \
-        const IoPass pass(__VA_ARGS__);                                     \
-        return next_##name arguments;                                       \
+#define SOFTIB_FS_GATED(result, name, symbol, parameters, arguments, ...) \
+    extern "C" result name parameters SOFTIB_FS_EXPORT(symbol);           \
+    static constinit Next<result parameters> next_##name{symbol};         \
+    extern "C" result name parameters {                                   \
+        const IoPass pass(__VA_ARGS__);                                   \
+        return next_##name arguments;                                     \
     }
 
-#define SOFTIB_FS_GATED_PLACE(name, symbol)                                                     \
-    SOFTIB_FS_GATED(ssize_t, name, symbol,                                                      \
-                    (int fd, const void* at, std::size_t length, off64_t place),                \
+#define SOFTIB_FS_GATED_PLACE(name, symbol)                                      \
+    SOFTIB_FS_GATED(ssize_t, name, symbol,                                       \
+                    (int fd, const void* at, std::size_t length, off64_t place), \
                     (fd, at, length, place), at, length)
-#define SOFTIB_FS_GATED_VECTOR(name, symbol)                                                    \
-    SOFTIB_FS_GATED(ssize_t, name, symbol, (int fd, const iovec* at, int count),                \
-                    (fd, at, count), at, pieces(count))
+#define SOFTIB_FS_GATED_VECTOR(name, symbol)                                                      \
+    SOFTIB_FS_GATED(ssize_t, name, symbol, (int fd, const iovec* at, int count), (fd, at, count), \
+                    at, pieces(count))
 #define SOFTIB_FS_GATED_VECTOR_PLACE(name, symbol)                                              \
     SOFTIB_FS_GATED(ssize_t, name, symbol, (int fd, const iovec* at, int count, off64_t place), \
                     (fd, at, count, place), at, pieces(count))
-#define SOFTIB_FS_GATED_VECTOR_FLAGS(name, symbol)                                              \
-    SOFTIB_FS_GATED(ssize_t, name, symbol,                                                      \
-                    (int fd, const iovec* at, int count, off64_t place, int flags),             \
+#define SOFTIB_FS_GATED_VECTOR_FLAGS(name, symbol)                                  \
+    SOFTIB_FS_GATED(ssize_t, name, symbol,                                          \
+                    (int fd, const iovec* at, int count, off64_t place, int flags), \
                     (fd, at, count, place, flags), at, pieces(count))
 
 SOFTIB_FS_GATED(ssize_t, write_entry, "write", (int fd, const void* at, std::size_t length),

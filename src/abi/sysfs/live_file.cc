@@ -19,8 +19,8 @@
 
 #include "abi/sysfs/ask_daemon.h"
 #include "abi/sysfs/redirect.h"
-#include "runtime/live/protocol.h"
-#include "runtime/live/rpc.h"
+#include "runtime/shm/protocol.h"
+#include "runtime/shm/rpc.h"
 
 namespace softib::fs {
 
@@ -196,7 +196,8 @@ int open_manager_node(const char* path) {
     live::Message message;
     message.request = live::Request::kIsManager;
     message.index = number;
-    message.text_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(s.host.size(), live::kTextMax));
+    message.text_bytes =
+        static_cast<std::uint32_t>(std::min<std::size_t>(s.host.size(), live::kTextMax));
     std::memcpy(message.text, s.host.data(), message.text_bytes);
     const int fd = s.fabric_dir.empty() ? -1 : live::rpc_connect(s.fabric_dir.data());
     if (fd < 0) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Calls on the program's own memory. libibverbs has swapped pages of it that are registered for
-// shared ones, and takes these calls over while it has (runtime/live/memory_calls.h). What the C
-// library does for itself (free, realloc) does not come by here, and need not: it trusts no content.
-#include "runtime/live/memory_calls.h"
-
+// shared ones, and takes these calls over while it has (runtime/direct/memory_calls.h). What the C
+// library does for itself (free, realloc) does not come by here, and need not: it trusts no
+// content.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,7 +13,8 @@
 #include <cstdarg>
 
 #include "abi/sysfs/next.h"
-#include "runtime/live/kernel_call.h"
+#include "runtime/direct/memory_calls.h"
+#include "runtime/shm/kernel_call.h"
 
 namespace softib::fs {
 
@@ -58,9 +58,9 @@ void* mremap_by_library(void* from, std::size_t old_size, std::size_t new_size, 
     return next_mremap(from, old_size, new_size, flags, to);
 }
 
-void* mremap_by_kernel(void* from, std::size_t old_size, std::size_t new_size, int flags, void* to) {
-    return reinterpret_cast<void*>(
-        kernel_call(SYS_mremap, from, old_size, new_size, flags, to));
+void* mremap_by_kernel(void* from, std::size_t old_size, std::size_t new_size, int flags,
+                       void* to) {
+    return reinterpret_cast<void*>(kernel_call(SYS_mremap, from, old_size, new_size, flags, to));
 }
 
 int madvise_common(void* at, std::size_t length, int advice, live::Madvise* really) {
@@ -101,7 +101,8 @@ int run_child(void* given) {
 
 }  // namespace
 
-// --- entry points ---------------------------------------------------------------------------------
+// --- entry points
+// ---------------------------------------------------------------------------------
 
 extern "C" {
 

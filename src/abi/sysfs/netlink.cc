@@ -27,11 +27,11 @@
 #include <optional>
 #include <string_view>
 
-#include "abi/sysfs/io_gate.h"
 #include "abi/sysfs/ask_daemon.h"
+#include "abi/sysfs/io_gate.h"
 #include "abi/sysfs/next.h"
 #include "abi/sysfs/redirect.h"
-#include "runtime/live/rpc.h"
+#include "runtime/shm/rpc.h"
 
 namespace softib::fs {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// syscall(): programs that call the kernel by number call it this way. Calls that move data pass the
-// gate (io_gate.h), those on memory go to memory.cc, and all others to the kernel. In assembly, for
-// what is behind it may return on another stack (clone). What a program does with instructions of its
-// own we do not see.
+// syscall(): programs that call the kernel by number call it this way. Calls that move data pass
+// the gate (io_gate.h), those on memory go to memory.cc, and all others to the kernel. In assembly,
+// for what is behind it may return on another stack (clone). What a program does with instructions
+// of its own we do not see.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -11,7 +11,7 @@
 #include <cstddef>
 
 #include "abi/sysfs/io_gate.h"
-#include "runtime/live/kernel_call.h"
+#include "runtime/shm/kernel_call.h"
 
 #ifdef __x86_64__
 

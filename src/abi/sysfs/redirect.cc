@@ -18,17 +18,21 @@ namespace {
 
 struct Prefix {
     std::string_view text;
-    bool whole;             ///< Ends at a component; else anything may follow.
+    bool whole;  ///< Ends at a component; else anything may follow.
     enum When : unsigned char { kAlways, kWithGpu, kWithName } when = kAlways;
 };
 
 constexpr std::string_view kHostnameFile = "/proc/sys/kernel/hostname";
 
 constexpr Prefix kPrefixes[] = {
-    {"/sys/class/infiniband", true},          {"/sys/class/infiniband_verbs", true},
-    {"/sys/class/infiniband_mad", true},      {"/sys/class/misc/rdma_cm", true},
-    {"/sys/devices/pcif1b0", false},          {"/sys/bus/pci/devices/f1b0:", false},
-    {"/sys/bus/pci/drivers/mlx5_core", true}, {"/dev/infiniband", true},
+    {"/sys/class/infiniband", true},
+    {"/sys/class/infiniband_verbs", true},
+    {"/sys/class/infiniband_mad", true},
+    {"/sys/class/misc/rdma_cm", true},
+    {"/sys/devices/pcif1b0", false},
+    {"/sys/bus/pci/devices/f1b0:", false},
+    {"/sys/bus/pci/drivers/mlx5_core", true},
+    {"/dev/infiniband", true},
     {"/sys/module/nvidia_peermem", true, Prefix::kWithGpu},
     {kHostnameFile, true, Prefix::kWithName},
 };

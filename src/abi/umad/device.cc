@@ -11,7 +11,7 @@
 
 #include "abi/umad/fabric.h"
 #include "core/topo/fabric.h"
-#include "runtime/live/identity.h"
+#include "runtime/shm/identity.h"
 
 namespace softib::abi::umad {
 
@@ -253,9 +253,9 @@ int umad_sort_ca_device_list(umad_device_node** head, size_t size) {
 
 // Newer than the header that we may be built with; the label is the exported name.
 int softib_umad_get_smi_gsi_pairs(CaPair* cas, size_t max) __asm__("umad_get_smi_gsi_pairs");
-int softib_umad_get_smi_gsi_pair_by_ca_name(const char* name, std::uint8_t portnum, CaPair* pair,
-                                            unsigned enforce_smi)
-    __asm__("umad_get_smi_gsi_pair_by_ca_name");
+int softib_umad_get_smi_gsi_pair_by_ca_name(
+    const char* name, std::uint8_t portnum, CaPair* pair,
+    unsigned enforce_smi) __asm__("umad_get_smi_gsi_pair_by_ca_name");
 
 int softib_umad_get_smi_gsi_pairs(CaPair* cas, size_t max) {
     const auto all = devices();

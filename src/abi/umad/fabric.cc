@@ -8,7 +8,7 @@
 #include <mutex>
 #include <new>
 
-#include "runtime/live/observe.h"
+#include "runtime/shm/observe.h"
 
 namespace softib::abi::umad {
 
@@ -51,9 +51,9 @@ bool Fabric::open() {
 const live::DeviceEntry* Fabric::find(const char* name) const {
     const auto all = devices();
     const auto found = std::ranges::find_if(all, [&](const live::DeviceEntry& device) {
-        return name != nullptr ? std::string_view(device.name) == name
-                               : hca(device).state.load(std::memory_order_relaxed) ==
-                                     live::PortState::kActive;
+        return name != nullptr
+                   ? std::string_view(device.name) == name
+                   : hca(device).state.load(std::memory_order_relaxed) == live::PortState::kActive;
     });
     if (found != all.end()) {
         return &*found;

@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/live/arena.h"
-#include "runtime/live/naming.h"
+#include "runtime/shm/arena.h"
+#include "runtime/shm/naming.h"
 
 namespace softib::abi::umad {
 

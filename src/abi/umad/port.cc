@@ -20,8 +20,8 @@
 
 #include "abi/umad/fabric.h"
 #include "core/wire/mad.h"
-#include "runtime/live/protocol.h"
-#include "runtime/live/rpc.h"
+#include "runtime/shm/protocol.h"
+#include "runtime/shm/rpc.h"
 
 namespace softib::abi::umad {
 
@@ -423,7 +423,7 @@ int umad_recv(int fd, void* umad, int* length, int timeout_ms) {
     // A message that RMPP put together has the length it has, be it shorter than a MAD.
     const std::size_t bytes = message.status != 0 ? wire::kMadHeaderBytes
                               : file >= 0         ? message.value
-                                                  : std::min<std::size_t>(message.value, wire::kMadBytes);
+                                          : std::min<std::size_t>(message.value, wire::kMadBytes);
     auto& user = *static_cast<ib_user_mad*>(umad);
     fill_from(user, frame, message.status, bytes);
     const auto room = static_cast<std::size_t>(*length);

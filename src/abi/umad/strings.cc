@@ -30,8 +30,8 @@ constexpr Name kMethods[] = {
 };
 
 constexpr Name kSaMethods[] = {
-    {0x12, "GetTable"},     {0x92, "GetTableResp"},  {0x13, "GetTraceTable"}, {0x14, "GetMulti"},
-    {0x94, "GetMultiResp"}, {0x15, "Delete"},        {0x95, "DeleteResp"},
+    {0x12, "GetTable"},     {0x92, "GetTableResp"}, {0x13, "GetTraceTable"}, {0x14, "GetMulti"},
+    {0x94, "GetMultiResp"}, {0x15, "Delete"},       {0x95, "DeleteResp"},
 };
 
 constexpr Name kAttributes[] = {
@@ -89,12 +89,18 @@ constexpr Name kSaAttributes[] = {
 };
 
 constexpr Name kCmAttributes[] = {
-    {0x10, "ConnectRequest"},        {0x11, "MsgRcptAck"},
-    {0x12, "ConnectReject"},         {0x13, "ConnectReply"},
-    {0x14, "ReadyToUse"},            {0x15, "DisconnectRequest"},
-    {0x16, "DisconnectReply"},       {0x17, "ServiceIDResReq"},
-    {0x18, "ServiceIDResReqResp"},   {0x19, "LoadAlternatePath"},
-    {0x1A, "AlternatePathResponse"}, {0x1B, "SuggestAlternatePath"},
+    {0x10, "ConnectRequest"},
+    {0x11, "MsgRcptAck"},
+    {0x12, "ConnectReject"},
+    {0x13, "ConnectReply"},
+    {0x14, "ReadyToUse"},
+    {0x15, "DisconnectRequest"},
+    {0x16, "DisconnectReply"},
+    {0x17, "ServiceIDResReq"},
+    {0x18, "ServiceIDResReqResp"},
+    {0x19, "LoadAlternatePath"},
+    {0x1A, "AlternatePathResponse"},
+    {0x1B, "SuggestAlternatePath"},
     {0x1C, "SuggestPathResponse"},
 };
 
@@ -106,9 +112,15 @@ constexpr Name kFieldStatuses[] = {
 };
 
 constexpr Name kSaStatuses[] = {
-    {0, "Success"},          {1, "No Resources"},      {2, "Request Invalid"},
-    {3, "No Records"},       {4, "Too Many Records"},  {5, "Invalid GID"},
-    {6, "Insufficient Components"}, {7, "Request Denied"}, {8, "Priority Suggested"},
+    {0, "Success"},
+    {1, "No Resources"},
+    {2, "Request Invalid"},
+    {3, "No Records"},
+    {4, "Too Many Records"},
+    {5, "Invalid GID"},
+    {6, "Insufficient Components"},
+    {7, "Request Denied"},
+    {8, "Priority Suggested"},
 };
 
 const char* find(std::span<const Name> names, unsigned number, const char* otherwise) {

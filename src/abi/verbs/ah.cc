@@ -46,8 +46,8 @@ ibv_ah_attr from_core(const live::AddressVector& av, std::uint8_t port, std::uin
 
 namespace {
 
-/// What a datagram came with on Ethernet: the IPv6 header looks like a GRH, an IPv4 header stands in
-/// the last 20 bytes of its place.
+/// What a datagram came with on Ethernet: the IPv6 header looks like a GRH, an IPv4 header stands
+/// in the last 20 bytes of its place.
 ibv_grh roce_route(const ibv_grh& received) {
     constexpr std::size_t kIpv4At = 20;
     std::array<std::uint8_t, sizeof received> bytes;
@@ -130,7 +130,8 @@ int softib_ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* 
     attr->grh.hop_limit = route.hop_limit;
     for (int i = 0; i < static_cast<int>(live::kGidsPerPort); ++i) {
         ibv_gid gid;
-        if (softib_ibv_query_gid(context, port, i, &gid) == 0 && std::memcmp(&gid, &route.dgid, sizeof gid) == 0) {
+        if (softib_ibv_query_gid(context, port, i, &gid) == 0 &&
+            std::memcmp(&gid, &route.dgid, sizeof gid) == 0) {
             attr->grh.sgid_index = static_cast<std::uint8_t>(i);
             return 0;
         }
@@ -142,7 +143,8 @@ int softib_ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* 
     return -1;
 }
 
-ibv_ah* softib_ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, std::uint8_t port) noexcept {
+ibv_ah* softib_ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh,
+                                     std::uint8_t port) noexcept {
     ibv_ah_attr attr;
     if (softib_ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr) != 0) {
         return nullptr;

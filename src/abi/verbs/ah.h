@@ -3,7 +3,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "runtime/live/types.h"
+#include "runtime/shm/types.h"
 
 namespace softib::abi {
 

@@ -211,7 +211,7 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
     cq->base.context = context;
     cq->base.channel = channel;
     cq->base.cq_context = user;
-    cq->by_packets = c.process->arena.header->data_path == live::DataPath::kPacket;
+    cq->by_packets = c.process->arena.header->data_path == DataPath::kPacket;
     cq->base.handle = cq->core->index();
     cq->base.cqe = static_cast<int>(cq->core->entries());
     pthread_mutex_init(&cq->base.mutex, nullptr);

@@ -31,8 +31,8 @@ void fill_device(Device& device, live::Process& process, std::size_t index) {
     device.base.transport_type = IBV_TRANSPORT_IB;
     std::snprintf(device.base.name, sizeof device.base.name, "%s", entry.name);
     std::snprintf(device.base.dev_name, sizeof device.base.dev_name, "uverbs%zu", index);
-    std::snprintf(device.base.dev_path, sizeof device.base.dev_path, "/sys/class/infiniband_verbs/uverbs%zu",
-                  index);
+    std::snprintf(device.base.dev_path, sizeof device.base.dev_path,
+                  "/sys/class/infiniband_verbs/uverbs%zu", index);
     std::snprintf(device.base.ibdev_path, sizeof device.base.ibdev_path, "/sys/class/infiniband/%s",
                   entry.name);
 }
@@ -164,7 +164,8 @@ ibv_device** softib_ibv_get_device_list(int* num_devices) noexcept {
     live::Process* process = live::Process::get();
     const int why = errno;
     if (process == nullptr && std::getenv("SOFTIB_DIR") != nullptr) {
-        std::fprintf(stderr, "softib: cannot join the fabric at %s as host %s: %s\n", std::getenv("SOFTIB_DIR"),
+        std::fprintf(stderr, "softib: cannot join the fabric at %s as host %s: %s\n",
+                     std::getenv("SOFTIB_DIR"),
                      std::getenv("SOFTIB_HOST") != nullptr ? std::getenv("SOFTIB_HOST") : "(unset)",
                      std::strerror(why));
         if (why == ENOMEM) {
@@ -189,9 +190,13 @@ ibv_device** softib_ibv_get_device_list(int* num_devices) noexcept {
     return list;
 }
 
-void softib_ibv_free_device_list(ibv_device** list) noexcept { std::free(list); }
+void softib_ibv_free_device_list(ibv_device** list) noexcept {
+    std::free(list);
+}
 
-const char* softib_ibv_get_device_name(ibv_device* device) noexcept { return device->name; }
+const char* softib_ibv_get_device_name(ibv_device* device) noexcept {
+    return device->name;
+}
 
 /// Programs ask netlink about it. Where no preload answers them there, nobody knows the index: -1.
 int softib_ibv_get_device_index(ibv_device* device) noexcept {
@@ -236,7 +241,7 @@ int softib_ibv_close_device(ibv_context* base) noexcept {
 }
 
 ibv_context* softib_ibv_import_device(int cmd_fd) noexcept {
-    struct stat wanted {};
+    struct stat wanted{};
     if (fstat(cmd_fd, &wanted) != 0) {
         return nullptr;
     }
@@ -246,7 +251,7 @@ ibv_context* softib_ibv_import_device(int cmd_fd) noexcept {
     {
         const std::lock_guard guard(g_contexts_mutex);
         for (const Context* context : g_contexts) {
-            struct stat st {};
+            struct stat st{};
             if (fstat(context->base.cmd_fd, &st) == 0 && st.st_ino == wanted.st_ino &&
                 st.st_dev == wanted.st_dev) {
                 device = context->base.device;
@@ -316,7 +321,8 @@ int softib_ibv_get_async_event(ibv_context* context, ibv_async_event* event) noe
 }
 
 void softib_ibv_ack_async_event(ibv_async_event* event) noexcept {
-    const auto acknowledge = [](pthread_mutex_t& mutex, pthread_cond_t& cond, std::uint32_t& completed) {
+    const auto acknowledge = [](pthread_mutex_t& mutex, pthread_cond_t& cond,
+                                std::uint32_t& completed) {
         pthread_mutex_lock(&mutex);
         ++completed;
         pthread_cond_broadcast(&cond);
@@ -335,7 +341,8 @@ void softib_ibv_ack_async_event(ibv_async_event* event) noexcept {
         case IBV_EVENT_PATH_MIG:
         case IBV_EVENT_PATH_MIG_ERR:
         case IBV_EVENT_QP_LAST_WQE_REACHED:
-            acknowledge(event->element.qp->mutex, event->element.qp->cond, event->element.qp->events_completed);
+            acknowledge(event->element.qp->mutex, event->element.qp->cond,
+                        event->element.qp->events_completed);
             break;
         case IBV_EVENT_SRQ_ERR:
         case IBV_EVENT_SRQ_LIMIT_REACHED:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Protection domains, regions, windows, device memory.
-#include "runtime/live/memory.h"
+#include "runtime/direct/memory/memory.h"
 
 #include <fcntl.h>
 
@@ -13,16 +13,16 @@
 
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
-#include "runtime/live/packet_queue.h"
+#include "runtime/shm/packet_queue.h"
 
 namespace softib::abi {
 
 namespace {
 
-constexpr unsigned kAccessKnown = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                                  IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
-                                  IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB | kAccessFlushGlobal |
-                                  kAccessFlushPersistent;
+constexpr unsigned kAccessKnown =
+    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+    IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND |
+    IBV_ACCESS_HUGETLB | kAccessFlushGlobal | kAccessFlushPersistent;
 constexpr unsigned kAccessOptional = 0x3FF00000;  // IBV_ACCESS_OPTIONAL_RANGE
 
 /// 0, or the errno value for flags that make no sense together.
@@ -39,8 +39,8 @@ int check_access(unsigned access) {
 }
 
 std::uint32_t core_access(unsigned access) {
-    return access & (live::kLocalWrite | live::kRemoteWrite | live::kRemoteRead | live::kRemoteAtomic |
-                     live::kMwBind);
+    return access & (live::kLocalWrite | live::kRemoteWrite | live::kRemoteRead |
+                     live::kRemoteAtomic | live::kMwBind);
 }
 
 Mr* new_mr(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
@@ -74,8 +74,8 @@ bool is_on_gpu(const Mr& mr) {
     return of(mr.base.context).process->arena.mrs[mr.index].rest_tier == live::Tier::kGpu;
 }
 
-ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova, unsigned access,
-                        bool gpu_only = false) {
+ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova,
+                        unsigned access, bool gpu_only = false) {
     if (const int error = check_access(access); error != 0) {
         return fail<ibv_mr>(error);
     }
@@ -108,14 +108,16 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
 ibv_mr* alloc_null_mr(ibv_pd* pd) {
     const Context& context = of(pd->context);
     std::uint32_t index = 0;
-    if (const int error = context.process->regions->add_null(protection(pd).id, context.hca, index); error != 0) {
+    if (const int error = context.process->regions->add_null(protection(pd).id, context.hca, index);
+        error != 0) {
         return fail<ibv_mr>(error);
     }
     Mr* mr = new_region(pd, index, nullptr, SIZE_MAX);
     return mr != nullptr ? &mr->base : fail<ibv_mr>(ENOMEM);
 }
 
-int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* sges, std::uint32_t num_sge) {
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* sges,
+              std::uint32_t num_sge) {
     if ((flags & ~static_cast<std::uint32_t>(IBV_ADVISE_MR_FLAG_FLUSH)) != 0 ||
         advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || num_sge == 0) {
         return answer(EINVAL);
@@ -138,7 +140,9 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
 
 /// Device memory is copied by words of four bytes.
 int dm_copy_check(const Dm& dm, std::uint64_t offset, std::size_t length) {
-    return offset % 4 != 0 || length % 4 != 0 || offset > dm.length || length > dm.length - offset ? EFAULT : 0;
+    return offset % 4 != 0 || length % 4 != 0 || offset > dm.length || length > dm.length - offset
+               ? EFAULT
+               : 0;
 }
 
 std::byte* dm_at(const Dm& dm, std::uint64_t offset) {
@@ -198,19 +202,21 @@ int free_dm(ibv_dm* base) {
     return 0;
 }
 
-ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t length, unsigned access) {
+ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t length,
+                  unsigned access) {
     Dm& dm = of(base);
-    const unsigned allowed = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                             IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED | kAccessOptional;
+    const unsigned allowed = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                             IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                             IBV_ACCESS_ZERO_BASED | kAccessOptional;
     // Device memory has no virtual address: it counts from zero.
-    if ((access & ~allowed) != 0 || (access & IBV_ACCESS_ZERO_BASED) == 0 || check_access(access) != 0 ||
-        offset > dm.length || length > dm.length - offset) {
+    if ((access & ~allowed) != 0 || (access & IBV_ACCESS_ZERO_BASED) == 0 ||
+        check_access(access) != 0 || offset > dm.length || length > dm.length - offset) {
         return fail<ibv_mr>(EINVAL);
     }
     const Context& context = of(pd->context);
     std::uint32_t index = 0;
-    const int error = context.process->regions->add_device_memory(protection(pd).id, context.hca, dm.off + offset,
-                                                                  length, core_access(access), index);
+    const int error = context.process->regions->add_device_memory(
+        protection(pd).id, context.hca, dm.off + offset, length, core_access(access), index);
     if (error != 0) {
         return fail<ibv_mr>(error);
     }
@@ -247,7 +253,8 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
         return fail<ibv_mw>(ENOMEM);
     }
     const auto kind = type == IBV_MW_TYPE_1 ? live::KeyKind::kWindow1 : live::KeyKind::kWindow2;
-    if (const int error = context.process->regions->add_window(protection(pd).id, context.hca, kind, index);
+    if (const int error =
+            context.process->regions->add_window(protection(pd).id, context.hca, kind, index);
         error != 0) {
         delete mw;
         return fail<ibv_mw>(error);
@@ -341,7 +348,8 @@ int dealloc_td(ibv_td* base) {
 }
 
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attr) {
-    constexpr std::uint32_t kKnown = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+    constexpr std::uint32_t kKnown =
+        IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
     if (attr->pd == nullptr || (attr->comp_mask & ~kKnown) != 0) {
         return fail<ibv_pd>(EINVAL);
     }
@@ -438,10 +446,13 @@ ibv_pd* softib_ibv_import_pd(ibv_context* context, std::uint32_t handle) noexcep
     return &pd->base;
 }
 
-void softib_ibv_unimport_pd(ibv_pd* pd) noexcept { delete &of(pd); }
+void softib_ibv_unimport_pd(ibv_pd* pd) noexcept {
+    delete &of(pd);
+}
 
 ibv_mr* softib_ibv_reg_mr(ibv_pd* pd, void* addr, std::size_t length, int access) noexcept {
-    return register_region(pd, addr, length, reinterpret_cast<std::uint64_t>(addr), static_cast<unsigned>(access));
+    return register_region(pd, addr, length, reinterpret_cast<std::uint64_t>(addr),
+                           static_cast<unsigned>(access));
 }
 
 ibv_mr* softib_ibv_reg_mr_iova(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova,
@@ -456,8 +467,8 @@ ibv_mr* softib_ibv_reg_mr_iova2(ibv_pd* pd, void* addr, std::size_t length, std:
 
 /// The descriptor names memory of a GPU that the driver has a better name for: its address, which
 /// every program passes as `iova`, having no other use for it.
-ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::uint64_t iova, int fd,
-                                 int access) noexcept {
+ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::uint64_t iova,
+                                 int fd, int access) noexcept {
     live::Process& process = *of(pd->context).process;
     if (!process.usable() || live::is_packet_path(process.arena) || !process.gpu.usable()) {
         return fail<ibv_mr>(EOPNOTSUPP);
@@ -468,11 +479,13 @@ ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, 
     if (!process.gpu.is_gpu(iova)) {
         return fail<ibv_mr>(EOPNOTSUPP);
     }
-    return register_region(pd, reinterpret_cast<void*>(iova), length, iova, static_cast<unsigned>(access), true);
+    return register_region(pd, reinterpret_cast<void*>(iova), length, iova,
+                           static_cast<unsigned>(access), true);
 }
 
 ibv_mr* softib_ibv_reg_mr_ex(ibv_pd* pd, MrInitAttr* attr) noexcept {
-    if ((attr->comp_mask & ~(kRegMrMaskIova | kRegMrMaskAddr)) != 0 || (attr->comp_mask & kRegMrMaskAddr) == 0) {
+    if ((attr->comp_mask & ~(kRegMrMaskIova | kRegMrMaskAddr)) != 0 ||
+        (attr->comp_mask & kRegMrMaskAddr) == 0) {
         return fail<ibv_mr>(EOPNOTSUPP);
     }
     const std::uint64_t iova = (attr->comp_mask & kRegMrMaskIova) != 0
@@ -481,8 +494,10 @@ ibv_mr* softib_ibv_reg_mr_ex(ibv_pd* pd, MrInitAttr* attr) noexcept {
     return register_region(pd, attr->addr, attr->length, iova, static_cast<unsigned>(attr->access));
 }
 
-int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::size_t length, int access) noexcept {
-    constexpr int kKnown = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::size_t length,
+                        int access) noexcept {
+    constexpr int kKnown =
+        IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
     const bool translation = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
     const bool change_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
     const bool change_access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
@@ -506,7 +521,8 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
         errno = ENOMEM;
         return IBV_REREG_MR_ERR_INPUT;
     }
-    const int error = process.regions->change_region(mr.index, translation, request, change_pd, change_access);
+    const int error =
+        process.regions->change_region(mr.index, translation, request, change_pd, change_access);
     if (error != 0) {
         errno = error;
         return IBV_REREG_MR_ERR_CMD;
@@ -547,7 +563,8 @@ ibv_mr* softib_ibv_import_mr(ibv_pd* pd, std::uint32_t handle) noexcept {
         return fail<ibv_mr>(EINVAL);
     }
     const live::MrShared& shared = process.arena.mrs[handle];
-    Mr* mr = new_mr(pd, handle, reinterpret_cast<void*>(shared.iova + shared.va_delta), shared.length);
+    Mr* mr =
+        new_mr(pd, handle, reinterpret_cast<void*>(shared.iova + shared.va_delta), shared.length);
     if (mr == nullptr) {
         return fail<ibv_mr>(ENOMEM);
     }
@@ -579,18 +596,26 @@ ibv_dm* softib_ibv_import_dm(ibv_context* context, std::uint32_t handle) noexcep
     return &dm->base;
 }
 
-void softib_ibv_unimport_dm(ibv_dm* dm) noexcept { delete &of(dm); }
+void softib_ibv_unimport_dm(ibv_dm* dm) noexcept {
+    delete &of(dm);
+}
 
-Dmah* softib_ibv_alloc_dmah(ibv_context*, DmahInitAttr*) noexcept { return fail<Dmah>(EOPNOTSUPP); }
+Dmah* softib_ibv_alloc_dmah(ibv_context*, DmahInitAttr*) noexcept {
+    return fail<Dmah>(EOPNOTSUPP);
+}
 
-int softib_ibv_dealloc_dmah(Dmah*) noexcept { return EOPNOTSUPP; }
+int softib_ibv_dealloc_dmah(Dmah*) noexcept {
+    return EOPNOTSUPP;
+}
 
 int softib_ibv_dm_export_dmabuf_fd(ibv_dm*) noexcept {
     errno = EOPNOTSUPP;
     return -1;
 }
 
-void* softib_ibv_alloc_buf(ibv_pd*, std::size_t, Buf**) noexcept { return fail<void>(EOPNOTSUPP); }
+void* softib_ibv_alloc_buf(ibv_pd*, std::size_t, Buf**) noexcept {
+    return fail<void>(EOPNOTSUPP);
+}
 
 void softib_ibv_free_buf(Buf*) noexcept {}
 

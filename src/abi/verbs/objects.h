@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "abi/verbs/abi64.h"
-#include "runtime/live/client.h"
-#include "runtime/live/cq.h"
-#include "runtime/live/limits.h"
-#include "runtime/live/qp.h"
-#include "runtime/live/recv_queue.h"
-#include "runtime/live/types.h"
+#include "runtime/direct/cq.h"
+#include "runtime/direct/process.h"
+#include "runtime/direct/qp.h"
+#include "runtime/direct/recv_queue.h"
+#include "runtime/direct/share.h"
+#include "runtime/shm/types.h"
 
 namespace softib::abi {
 
@@ -173,7 +173,7 @@ inline Context& of(ibv_context* c) {
     return *reinterpret_cast<Context*>(reinterpret_cast<std::byte*>(c) - kVerbsContextPrefixBytes);
 }
 inline bool is_ethernet(ibv_context* c) {
-    return of(c).process->arena.header->link_layer == live::LinkLayer::kEthernet;
+    return of(c).process->arena.header->link_layer == hca::LinkLayer::kEthernet;
 }
 inline Device& of(ibv_device* d) {
     return *reinterpret_cast<Device*>(d);

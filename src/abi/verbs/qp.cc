@@ -27,13 +27,16 @@ static_assert(static_cast<int>(live::WcOpcode::kRecvRdmaWithImm) == IBV_WC_RECV_
 static_assert(static_cast<int>(live::kSendInline) == IBV_SEND_INLINE &&
               static_cast<int>(live::kSendSolicited) == IBV_SEND_SOLICITED &&
               static_cast<int>(live::kSendSignaled) == IBV_SEND_SIGNALED);
-static_assert(static_cast<int>(live::AsyncKind::kQpLastWqeReached) == IBV_EVENT_QP_LAST_WQE_REACHED &&
+static_assert(static_cast<int>(live::AsyncKind::kQpLastWqeReached) ==
+                  IBV_EVENT_QP_LAST_WQE_REACHED &&
               static_cast<int>(live::AsyncKind::kGidChange) == IBV_EVENT_GID_CHANGE &&
               static_cast<int>(live::AsyncKind::kCommEst) == IBV_EVENT_COMM_EST);
-static_assert(static_cast<int>(hca::QpState::kErr) == IBV_QPS_ERR && static_cast<int>(hca::QpState::kSqd) == IBV_QPS_SQD);
+static_assert(static_cast<int>(hca::QpState::kErr) == IBV_QPS_ERR &&
+              static_cast<int>(hca::QpState::kSqd) == IBV_QPS_SQD);
 static_assert(hca::qp_attr::kDestQpn == IBV_QP_DEST_QPN && hca::qp_attr::kCap == IBV_QP_CAP &&
-              hca::qp_attr::kRateLimit == IBV_QP_RATE_LIMIT && hca::qp_attr::kAltPath == IBV_QP_ALT_PATH &&
-              hca::qp_attr::kSqPsn == IBV_QP_SQ_PSN && hca::qp_attr::kTimeout == IBV_QP_TIMEOUT);
+              hca::qp_attr::kRateLimit == IBV_QP_RATE_LIMIT &&
+              hca::qp_attr::kAltPath == IBV_QP_ALT_PATH && hca::qp_attr::kSqPsn == IBV_QP_SQ_PSN &&
+              hca::qp_attr::kTimeout == IBV_QP_TIMEOUT);
 
 /// Fills what the opcode and the transport use, and nothing else: this is the hot path.
 int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live::BindInfo& bind) {
@@ -76,7 +79,8 @@ int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live
                 return EINVAL;
             }
             bind.mw_index = of(in.bind_mw.mw).index;
-            bind.mr_index = in.bind_mw.bind_info.mr != nullptr ? of(in.bind_mw.bind_info.mr).index : 0;
+            bind.mr_index =
+                in.bind_mw.bind_info.mr != nullptr ? of(in.bind_mw.bind_info.mr).index : 0;
             // A type 2 window keeps its index; the program chooses the low byte.
             bind.new_rkey = bind.mw_index << 8 | (in.bind_mw.rkey & 0xFF);
             bind.access = in.bind_mw.bind_info.mw_access_flags;
@@ -124,7 +128,8 @@ int post_recv(ibv_qp* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
     int error = 0;
     core.lock_receive();
     for (; wr != nullptr; wr = wr->next) {
-        error = core.post_receive_locked(wr->wr_id, sges_of(wr->sg_list), static_cast<std::uint32_t>(wr->num_sge));
+        error = core.post_receive_locked(wr->wr_id, sges_of(wr->sg_list),
+                                         static_cast<std::uint32_t>(wr->num_sge));
         if (error != 0) {
             *bad = wr;
             break;
@@ -135,12 +140,13 @@ int post_recv(ibv_qp* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
 }
 
 bool type_supported(ibv_qp_type type) {
-    return type == IBV_QPT_RC || type == IBV_QPT_UC || type == IBV_QPT_UD || type == IBV_QPT_XRC_SEND ||
-           type == IBV_QPT_XRC_RECV;
+    return type == IBV_QPT_RC || type == IBV_QPT_UC || type == IBV_QPT_UD ||
+           type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
 }
 
 int check_create(const ibv_qp_init_attr_ex& attr) {
-    constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+    constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+                                     IBV_QP_INIT_ATTR_CREATE_FLAGS |
                                      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     if (!type_supported(attr.qp_type) || (attr.comp_mask & ~kKnown) != 0) {
         return EOPNOTSUPP;
@@ -152,15 +158,17 @@ int check_create(const ibv_qp_init_attr_ex& attr) {
     if (attr.qp_type == IBV_QPT_XRC_RECV) {
         return (attr.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && attr.xrcd != nullptr ? 0 : EINVAL;
     }
-    if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr || attr.send_cq == nullptr ||
-        (attr.qp_type != IBV_QPT_XRC_SEND && attr.recv_cq == nullptr)) {
+    if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr ||
+        attr.send_cq == nullptr || (attr.qp_type != IBV_QPT_XRC_SEND && attr.recv_cq == nullptr)) {
         return EINVAL;
     }
     if ((attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
         std::uint64_t allowed = 0;
         constexpr std::uint64_t kSends = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
-        constexpr std::uint64_t kWrites = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
-        constexpr std::uint64_t kKeys = IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_SEND_WITH_INV;
+        constexpr std::uint64_t kWrites =
+            IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+        constexpr std::uint64_t kKeys =
+            IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_SEND_WITH_INV;
         switch (attr.qp_type) {
             case IBV_QPT_UD:
                 allowed = kSends;
@@ -169,8 +177,9 @@ int check_create(const ibv_qp_init_attr_ex& attr) {
                 allowed = kSends | kWrites | kKeys;
                 break;
             default:
-                allowed = kSends | kWrites | kKeys | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-                          IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE;
+                allowed = kSends | kWrites | kKeys | IBV_QP_EX_WITH_RDMA_READ |
+                          IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
+                          IBV_QP_EX_WITH_ATOMIC_WRITE;
         }
         if ((attr.send_ops_flags & ~allowed) != 0) {
             return EOPNOTSUPP;
@@ -195,7 +204,9 @@ live::QpInit core_init(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     init.signal_all = attr.sq_sig_all != 0;
     init.pd = attr.qp_type != IBV_QPT_XRC_RECV ? protection(attr.pd).id : 0;
     init.hca = c.hca;
-    init.xrcd = (attr.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && attr.xrcd != nullptr ? of(attr.xrcd).id : 0;
+    init.xrcd = (attr.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && attr.xrcd != nullptr
+                    ? of(attr.xrcd).id
+                    : 0;
     init.async_channel = c.async_channel;
     return init;
 }
@@ -237,7 +248,8 @@ void fill_public(Qp& qp, ibv_context* context, const ibv_qp_init_attr_ex& attr) 
     pthread_cond_init(&base.cond, nullptr);
     std::memcpy(&qp.init, &attr, sizeof qp.init);  // ibv_qp_init_attr is its beginning.
     qp.pd = base.pd != nullptr ? &of(base.pd) : nullptr;
-    qp.xrcd = (attr.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && attr.xrcd != nullptr ? &of(attr.xrcd) : nullptr;
+    qp.xrcd = (attr.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && attr.xrcd != nullptr ? &of(attr.xrcd)
+                                                                                    : nullptr;
 }
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
@@ -246,14 +258,15 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
 }
 
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
-    constexpr std::uint32_t kNeeded = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+    constexpr std::uint32_t kNeeded =
+        IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
     if ((attr->comp_mask & kNeeded) != kNeeded || attr->qp_type != IBV_QPT_XRC_RECV) {
         return fail<ibv_qp>(EINVAL);
     }
     live::Process& process = *of(context).process;
     const live::QpShared& shared = process.arena.qps[live::qp_index(attr->qp_num)];
-    if (shared.qpn != attr->qp_num || shared.owner != process.owner || shared.type != live::QpType::kXrcRecv ||
-        shared.xrcd != of(attr->xrcd).id) {
+    if (shared.qpn != attr->qp_num || shared.owner != process.owner ||
+        shared.type != live::QpType::kXrcRecv || shared.xrcd != of(attr->xrcd).id) {
         return fail<ibv_qp>(EINVAL);
     }
     auto* qp = new (std::nothrow) Qp{};
@@ -264,7 +277,8 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
     qp->opened = true;
     ibv_qp_init_attr_ex init{};
     init.qp_type = IBV_QPT_XRC_RECV;
-    init.qp_context = (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0 ? attr->qp_context : nullptr;
+    init.qp_context =
+        (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0 ? attr->qp_context : nullptr;
     init.comp_mask = IBV_QP_INIT_ATTR_XRCD;
     init.xrcd = attr->xrcd;
     fill_public(*qp, context, init);
@@ -436,10 +450,12 @@ int softib_ibv_destroy_qp(ibv_qp* base) noexcept {
     return 0;
 }
 
-int softib_ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode, std::uint32_t flags) noexcept {
-    // Bytes land in increasing order (runtime/live/copy.h); READ responses too.
-    const bool ordered = qp->qp_type == IBV_QPT_RC && (opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_READ ||
-                                                       opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
+int softib_ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode,
+                                      std::uint32_t flags) noexcept {
+    // Bytes land in increasing order (runtime/direct/memory/copy.h); READ responses too.
+    const bool ordered = qp->qp_type == IBV_QPT_RC &&
+                         (opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_READ ||
+                          opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
     if ((flags & kDataInOrderReturnCaps) != 0) {
         return ordered ? kDataInOrderWholeMsg | kDataInOrderAligned128Bytes : 0;
     }
@@ -447,7 +463,11 @@ int softib_ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode, std::uin
 }
 
 // As of a device whose vendor has no options.
-int softib_ibv_set_ece(ibv_qp*, ibv_ece*) noexcept { return EOPNOTSUPP; }
-int softib_ibv_query_ece(ibv_qp*, ibv_ece*) noexcept { return EOPNOTSUPP; }
+int softib_ibv_set_ece(ibv_qp*, ibv_ece*) noexcept {
+    return EOPNOTSUPP;
+}
+int softib_ibv_query_ece(ibv_qp*, ibv_ece*) noexcept {
+    return EOPNOTSUPP;
+}
 
 }  // extern "C"

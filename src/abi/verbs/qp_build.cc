@@ -15,7 +15,8 @@ Qp::Building& begin(ibv_qp_ex* base, live::WrOpcode opcode) {
     qp.building.push_back({});
     Qp::Building& b = qp.building.back();
     b.wr.wr_id = base->wr_id;
-    b.wr.flags = static_cast<std::uint8_t>(base->wr_flags & ~static_cast<unsigned>(IBV_SEND_INLINE));
+    b.wr.flags =
+        static_cast<std::uint8_t>(base->wr_flags & ~static_cast<unsigned>(IBV_SEND_INLINE));
     b.wr.opcode = opcode;
     b.sge_first = qp.building_sges.size();
     return b;
@@ -60,7 +61,9 @@ int wr_complete(ibv_qp_ex* base) {
     return error;
 }
 
-void wr_abort(ibv_qp_ex* base) { of(base).core->unlock(); }
+void wr_abort(ibv_qp_ex* base) {
+    of(base).core->unlock();
+}
 
 void wr_rdma(ibv_qp_ex* base, live::WrOpcode opcode, std::uint32_t rkey, std::uint64_t addr) {
     Qp::Building& b = begin(base, opcode);
@@ -81,14 +84,15 @@ void wr_rdma_write_imm(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr, 
     of(base).building.back().wr.imm_or_rkey = imm;
 }
 
-void wr_atomic_cmp_swp(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr, std::uint64_t compare,
-                       std::uint64_t swap) {
+void wr_atomic_cmp_swp(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr,
+                       std::uint64_t compare, std::uint64_t swap) {
     wr_rdma(base, live::WrOpcode::kCompareSwap, rkey, addr);
     of(base).building.back().wr.compare_add = compare;
     of(base).building.back().wr.swap = swap;
 }
 
-void wr_atomic_fetch_add(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr, std::uint64_t add) {
+void wr_atomic_fetch_add(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr,
+                         std::uint64_t add) {
     wr_rdma(base, live::WrOpcode::kFetchAdd, rkey, addr);
     of(base).building.back().wr.compare_add = add;
 }
@@ -111,11 +115,20 @@ void wr_local_inv(ibv_qp_ex* base, std::uint32_t rkey) {
     begin(base, live::WrOpcode::kLocalInv).wr.imm_or_rkey = rkey;
 }
 
-void wr_send(ibv_qp_ex* base) { begin(base, live::WrOpcode::kSend); }
-void wr_send_imm(ibv_qp_ex* base, __be32 imm) { begin(base, live::WrOpcode::kSendImm).wr.imm_or_rkey = imm; }
-void wr_send_inv(ibv_qp_ex* base, std::uint32_t rkey) { begin(base, live::WrOpcode::kSendInv).wr.imm_or_rkey = rkey; }
-void wr_send_tso(ibv_qp_ex* base, void*, std::uint16_t, std::uint16_t) { of(base).building_error = EOPNOTSUPP; }
-void wr_atomic_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr, const void* eight_bytes) {
+void wr_send(ibv_qp_ex* base) {
+    begin(base, live::WrOpcode::kSend);
+}
+void wr_send_imm(ibv_qp_ex* base, __be32 imm) {
+    begin(base, live::WrOpcode::kSendImm).wr.imm_or_rkey = imm;
+}
+void wr_send_inv(ibv_qp_ex* base, std::uint32_t rkey) {
+    begin(base, live::WrOpcode::kSendInv).wr.imm_or_rkey = rkey;
+}
+void wr_send_tso(ibv_qp_ex* base, void*, std::uint16_t, std::uint16_t) {
+    of(base).building_error = EOPNOTSUPP;
+}
+void wr_atomic_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr,
+                     const void* eight_bytes) {
     wr_rdma(base, live::WrOpcode::kAtomicWrite, rkey, addr);
     Qp& qp = of(base);
     qp.building_sges.push_back({qp.building_data.size(), 8, 0});
@@ -124,7 +137,8 @@ void wr_atomic_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr, co
     qp.building.back().wr.num_sge = 1;
     qp.building.back().inline_data = true;
 }
-void wr_flush(ibv_qp_ex* base, std::uint32_t, std::uint64_t, std::size_t, std::uint8_t, std::uint8_t) {
+void wr_flush(ibv_qp_ex* base, std::uint32_t, std::uint64_t, std::size_t, std::uint8_t,
+              std::uint8_t) {
     of(base).building_error = EOPNOTSUPP;
 }
 

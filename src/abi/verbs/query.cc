@@ -8,8 +8,8 @@
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
 #include "core/topo/fabric.h"
-#include "runtime/live/identity.h"
-#include "runtime/live/packet_queue.h"
+#include "runtime/shm/identity.h"
+#include "runtime/shm/packet_queue.h"
 
 namespace softib::abi {
 
@@ -38,11 +38,11 @@ void fill_device(ibv_context* context, ibv_device_attr& a) {
     a.hw_ver = live::kHardwareRevision;
     a.max_qp = limit(live::ObjectKind::kQp);
     a.max_qp_wr = live::kSendWrMax;
-    a.device_cap_flags = IBV_DEVICE_RESIZE_MAX_WR | IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
-                         IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
-                         IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |
-                         IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_XRC | IBV_DEVICE_CURR_QP_STATE_MOD |
-                         IBV_DEVICE_MEM_MGT_EXTENSIONS;
+    a.device_cap_flags =
+        IBV_DEVICE_RESIZE_MAX_WR | IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
+        IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+        IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+        IBV_DEVICE_XRC | IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_MEM_MGT_EXTENSIONS;
     a.max_sge = live::kSgesMax;
     a.max_sge_rd = live::kSgesMax;
     a.max_cq = limit(live::ObjectKind::kCq);
@@ -52,8 +52,8 @@ void fill_device(ibv_context* context, ibv_device_attr& a) {
     a.max_qp_rd_atom = 16;
     a.max_res_rd_atom = 16 * a.max_qp;
     a.max_qp_init_rd_atom = 16;
-    // They are atomic for the CPU too (IBV_ATOMIC_GLOB), but no adapter of today says so, and UCX before
-    // 1.16 takes that for none at all.
+    // They are atomic for the CPU too (IBV_ATOMIC_GLOB), but no adapter of today says so, and UCX
+    // before 1.16 takes that for none at all.
     a.atomic_cap = IBV_ATOMIC_HCA;
     a.max_mw = limit(live::ObjectKind::kMw);
     a.max_mcast_grp = live::kMcastGroupsMax;
@@ -68,8 +68,8 @@ void fill_device(ibv_context* context, ibv_device_attr& a) {
     a.phys_port_cnt = 1;
 }
 
-int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attr,
-                    std::size_t attr_size) {
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
+                    ibv_device_attr_ex* attr, std::size_t attr_size) {
     if (input != nullptr && input->comp_mask != 0) {
         return answer(EINVAL);
     }
@@ -80,8 +80,9 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
     std::memset(&full, 0, sizeof full);
     fill_device(context, full.orig_attr);
     // Memory registered on demand is followed by system call, whatever happens to its mapping.
-    constexpr std::uint32_t kOdpAll = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |
-                                      IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+    constexpr std::uint32_t kOdpAll = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
+                                      IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+                                      IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
     full.odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
     full.odp_caps.per_transport_caps.rc_odp_caps = kOdpAll;
     full.odp_caps.per_transport_caps.uc_odp_caps = kOdpAll;
@@ -129,7 +130,8 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     a.sm_sl = hca.sm_sl;
     a.subnet_timeout = 18;
     a.active_width = speed.active_width;
-    a.active_speed = static_cast<std::uint8_t>(std::min<std::uint32_t>(speed.active_speed, kSpeedNdr));
+    a.active_speed =
+        static_cast<std::uint8_t>(std::min<std::uint32_t>(speed.active_speed, kSpeedNdr));
     a.phys_state = down ? 2 : 5;
     a.link_layer = is_ethernet(context) ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
     a.port_cap_flags2 = 0x3E | (best.active_speed >= kSpeedXdr ? kPortLinkSpeedXdrSup : 0);
@@ -137,7 +139,8 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     return 0;
 }
 
-int query_port_sized(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std::size_t bytes) {
+int query_port_sized(ibv_context* context, std::uint8_t port, ibv_port_attr* attr,
+                     std::size_t bytes) {
     PortAttrSpace space;
     const int error = fill_port(context, port, space);
     if (error == 0) {
@@ -218,7 +221,8 @@ int softib_ibv_query_device(ibv_context* context, ibv_device_attr* attr) noexcep
     return 0;
 }
 
-int softib_ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attr) noexcept {
+int softib_ibv_query_port(ibv_context* context, std::uint8_t port,
+                          _compat_ibv_port_attr* attr) noexcept {
     PortAttrSpace space;
     const int error = fill_port(context, port, space);
     if (error == 0) {
@@ -227,7 +231,8 @@ int softib_ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_p
     return error;
 }
 
-int softib_ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) noexcept {
+int softib_ibv_query_gid(ibv_context* context, std::uint8_t port, int index,
+                         ibv_gid* gid) noexcept {
     if (!read_gid(context, port, index, *gid)) {
         errno = EINVAL;
         return -1;
@@ -235,8 +240,9 @@ int softib_ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv
     return 0;
 }
 
-int softib__ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index, ibv_gid_entry* entry,
-                             std::uint32_t flags, std::size_t entry_size) noexcept {
+int softib__ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
+                             ibv_gid_entry* entry, std::uint32_t flags,
+                             std::size_t entry_size) noexcept {
     ibv_gid_entry full;
     const int error = flags != 0 ? EINVAL : read_gid_entry(context, port, index, full);
     if (error == 0) {
@@ -245,8 +251,9 @@ int softib__ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint
     return answer(error);
 }
 
-ssize_t softib__ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t max_entries,
-                                    std::uint32_t flags, std::size_t entry_size) noexcept {
+ssize_t softib__ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries,
+                                    std::size_t max_entries, std::uint32_t flags,
+                                    std::size_t entry_size) noexcept {
     if (flags != 0) {
         return -EOPNOTSUPP;
     }
@@ -276,7 +283,8 @@ int softib_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned 
     return 0;
 }
 
-int softib_ibv_query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* pkey) noexcept {
+int softib_ibv_query_pkey(ibv_context* context, std::uint8_t port, int index,
+                          __be16* pkey) noexcept {
     if (port != 1 || index < 0 || index >= static_cast<int>(live::kPKeysPerPort)) {
         errno = EINVAL;
         return -1;
@@ -299,12 +307,16 @@ int softib_ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pk
     return -1;
 }
 
-int softib_ibv_query_port_speed(ibv_context* context, std::uint32_t port, std::uint64_t* speed) noexcept {
+int softib_ibv_query_port_speed(ibv_context* context, std::uint32_t port,
+                                std::uint64_t* speed) noexcept {
     if (port != 1) {
         return answer(EINVAL);
     }
     // In units of 100 Mb/s, as the kernel reports it.
-    *speed = std::uint64_t{topo::link_speed(static_cast<topo::Generation>(hca_of(context).generation)).gbps} * 10;
+    *speed =
+        std::uint64_t{
+            topo::link_speed(static_cast<topo::Generation>(hca_of(context).generation)).gbps} *
+        10;
     return 0;
 }
 

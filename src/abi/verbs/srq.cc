@@ -13,8 +13,8 @@ namespace softib::abi {
 
 namespace {
 
-Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type type, Xrcd* xrcd, Cq* cq,
-              void* user) {
+Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type type, Xrcd* xrcd,
+              Cq* cq, void* user) {
     Context& c = of(context);
     if (!c.process->usable()) {
         return fail<Srq>(EIO);
@@ -70,8 +70,8 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attr) {
     }
     const bool xrc = type == IBV_SRQT_XRC;
     if (!has_pd || (xrc && ((attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) == 0 ||
-                            (attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) == 0 || attr->xrcd == nullptr ||
-                            attr->cq == nullptr))) {
+                            (attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) == 0 ||
+                            attr->xrcd == nullptr || attr->cq == nullptr))) {
         return fail<ibv_srq>(EINVAL);
     }
     Srq* srq = make_srq(context, attr->pd, attr->attr, type, xrc ? &of(attr->xrcd) : nullptr,
@@ -92,7 +92,8 @@ int post_srq_recv(ibv_srq* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
     int error = 0;
     srq.lock();
     for (; wr != nullptr && error == 0; wr = wr->next) {
-        error = srq.post_locked(wr->wr_id, sges_of(wr->sg_list), static_cast<std::uint32_t>(wr->num_sge));
+        error = srq.post_locked(wr->wr_id, sges_of(wr->sg_list),
+                                static_cast<std::uint32_t>(wr->num_sge));
         if (error != 0) {
             *bad = wr;
             break;
@@ -116,7 +117,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attr) {
     if ((attr->comp_mask & kNeeded) != kNeeded || (attr->oflags & ~(O_CREAT | O_EXCL)) != 0) {
         return fail<ibv_xrcd>(EINVAL);
     }
-    struct stat st {};
+    struct stat st{};
     if (attr->fd >= 0 && fstat(attr->fd, &st) != 0) {
         return nullptr;
     }
@@ -162,7 +163,8 @@ using namespace softib::abi;
 extern "C" {
 
 ibv_srq* softib_ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attr) noexcept {
-    Srq* srq = make_srq(pd->context, pd, attr->attr, IBV_SRQT_BASIC, nullptr, nullptr, attr->srq_context);
+    Srq* srq =
+        make_srq(pd->context, pd, attr->attr, IBV_SRQT_BASIC, nullptr, nullptr, attr->srq_context);
     return srq != nullptr ? &srq->base : nullptr;
 }
 

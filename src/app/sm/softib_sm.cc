@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "core/sm/routing/engine.h"
+#include "core/routing/engine.h"
 #include "core/sm/service/subnet_service.h"
 
 namespace softib::app {
@@ -112,7 +112,7 @@ bool parse(int argc, char** argv, Options& options) {
                 break;
             case 'R':
                 manager.engine = optarg;
-                if (sm::routing::find_engine(manager.engine) == nullptr) {
+                if (routing::find_engine(manager.engine) == nullptr) {
                     fmt::print(stderr, "softib-sm: no routing engine '{}'\n", optarg);
                     return false;
                 }
@@ -157,9 +157,10 @@ class Port {
     std::expected<void, std::string> open(const Options& options) {
         const char* const name = options.device.empty() ? nullptr : options.device.c_str();
         if (umad_init() < 0 || umad_get_port(name, options.port, &port_) < 0) {
-            return std::unexpected(fmt::format(
-                "no InfiniBand port{}: see ibstat; on a softib fabric, run me by softib exec HOST --",
-                options.device.empty() ? "" : " on " + options.device));
+            return std::unexpected(
+                fmt::format("no InfiniBand port{}: see ibstat; on a softib fabric, run me by "
+                            "softib exec HOST --",
+                            options.device.empty() ? "" : " on " + options.device));
         }
         known_ = true;
         id_ = umad_open_port(port_.ca_name, port_.portnum);
@@ -172,8 +173,8 @@ class Port {
             !add_agent(0x03, wire::kSaClassVersion,
                        {kGet, kSet, kReport, kGetTable, kGetTraceTable, kGetMulti, kDelete}) ||
             !add_agent(static_cast<std::uint8_t>(sm::kReplicaClass), 1, {kSet}, sm::kReplicaOui)) {
-            return std::unexpected(
-                fmt::format("{} port {} has a subnet manager already", port_.ca_name, port_.portnum));
+            return std::unexpected(fmt::format("{} port {} has a subnet manager already",
+                                               port_.ca_name, port_.portnum));
         }
         char path[256];
         if (umad_get_issm_path(port_.ca_name, port_.portnum, path, sizeof path) == 0) {
@@ -191,16 +192,15 @@ class Port {
     std::string name() const { return fmt::format("{} port {}", port_.ca_name, port_.portnum); }
     int fd() const { return umad_get_fd(id_); }
 
-    void send(const agent::Packet& packet) {
+    void send(const mad::Packet& packet) {
         const wire::Mad<const std::uint8_t> header(packet.mad);
         const auto agent = agents_.find(static_cast<std::uint8_t>(header.mgmt_class()));
         if (agent == agents_.end()) {
             return;
         }
         std::ranges::fill(buffer_, std::uint8_t{0});
-        umad_set_addr(buffer_.data(), packet.dlid.value,
-                      static_cast<int>(packet.destination.value), packet.sl,
-                      static_cast<int>(packet.qkey.value));
+        umad_set_addr(buffer_.data(), packet.dlid.value, static_cast<int>(packet.destination.value),
+                      packet.sl, static_cast<int>(packet.qkey.value));
         umad_set_grh(buffer_.data(), nullptr);
         umad_set_pkey(buffer_.data(), pkey_index(packet.pkey));
         std::memcpy(umad_get_mad(buffer_.data()), packet.mad.data(), packet.mad.size());
@@ -212,13 +212,13 @@ class Port {
     }
 
     /// Nothing: none is there now, or one of ours came back unanswered.
-    std::optional<agent::Packet> receive(bool& any) {
+    std::optional<mad::Packet> receive(bool& any) {
         int length = wire::kMadBytes;
         any = umad_recv(id_, buffer_.data(), &length, 0) >= 0;
         if (!any || umad_status(buffer_.data()) != 0) {
             return std::nullopt;
         }
-        agent::Packet packet;
+        mad::Packet packet;
         std::memcpy(packet.mad.data(), umad_get_mad(buffer_.data()), packet.mad.size());
         const ib_mad_addr_t* const from = umad_get_mad_addr(buffer_.data());
         packet.slid = Lid{ntohs(from->lid)};

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/agent/response_time.h"
 #include "core/base/time_units.h"
+#include "core/mad/response_time.h"
 #include "core/wire/class_port_info.h"
 #include "core/wire/congestion_info.h"
 #include "core/wire/congestion_log.h"
@@ -196,7 +196,7 @@ std::uint16_t CongestionAgent::dispatch(const wire::MadRepr& header, std::uint64
         case wire::CcAttribute::kClassPortInfo: {
             wire::ClassPortInfo info;
             info.class_version = wire::kCcClassVersion;
-            info.resp_time_value = kRespTimeValue;
+            info.resp_time_value = mad::kRespTimeValue;
             put(info, data);
             return status::kOk;  // A Set says where traps go, of which there are none.
         }

@@ -55,8 +55,7 @@ PortSpec port_spec(const topo::Node& node, std::uint8_t number) {
     port.speed = speed.old;
     port.speed_ext = speed.ext;
     port.speed_ext2 = speed.ext2;
-    port.speed_ext_supported =
-        static_cast<std::uint8_t>(speed.ext == 0 ? 0 : speed.ext * 2 - 1);
+    port.speed_ext_supported = static_cast<std::uint8_t>(speed.ext == 0 ? 0 : speed.ext * 2 - 1);
     return port;
 }
 
@@ -91,7 +90,8 @@ Mesh make_mesh(const topo::Fabric& fabric, CounterSource& counters) {
         for (std::size_t port = 1; port < node.ports.size(); ++port) {
             const topo::PortLink& link = node.ports[port];
             if (link.peer != topo::kNoNode &&
-                std::pair(link.peer.value, std::size_t{link.peer_port.value}) > std::pair(i, port)) {
+                std::pair(link.peer.value, std::size_t{link.peer_port.value}) >
+                    std::pair(i, port)) {
                 mesh.connect({i, static_cast<std::uint8_t>(port)},
                              {link.peer.value, link.peer_port.value});
             }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/agent/directed_route.h"
 #include "core/base/check.h"
+#include "core/mad/directed_route.h"
 #include "core/wire/link.h"
 
 namespace softib::agent {
@@ -18,11 +18,11 @@ using wire::PortState;
 /// No path in a sound subnet is longer; a loop in the tables ends here.
 constexpr std::uint32_t kHopsMax = 64;
 
-MgmtClass class_of(const Packet& packet) {
+MgmtClass class_of(const mad::Packet& packet) {
     return wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
 }
 
-bool is_subnet(const Packet& packet) {
+bool is_subnet(const mad::Packet& packet) {
     const MgmtClass c = class_of(packet);
     return c == MgmtClass::kSubnLidRouted || c == MgmtClass::kSubnDirectedRoute;
 }
@@ -33,14 +33,14 @@ bool link_up(const Node& node, std::uint8_t port, bool on_vl15) {
 }
 
 /// What our agents of general services answer or drop, and nobody else ever sees.
-bool is_for_agent(const Packet& packet) {
+bool is_for_agent(const mad::Packet& packet) {
     const wire::Method method = wire::Mad<const std::uint8_t>(packet.mad).method();
     const MgmtClass c = class_of(packet);
     return (c == MgmtClass::kPerf || c == MgmtClass::kCongestion) &&
            (method == wire::Method::kGet || method == wire::Method::kSet);
 }
 
-void turn_round(Packet& packet) {
+void turn_round(mad::Packet& packet) {
     std::swap(packet.slid, packet.dlid);
     std::swap(packet.source, packet.destination);
 }
@@ -218,8 +218,8 @@ std::optional<End> Mesh::route(End from, Lid dlid, bool on_vl15) const {
     return walk(from, dlid, on_vl15, nullptr, refused);
 }
 
-std::optional<End> Mesh::pass_cable(End from, std::uint8_t in, const Packet* packet, bool on_vl15,
-                                    bool directed) const {
+std::optional<End> Mesh::pass_cable(End from, std::uint8_t in, const mad::Packet* packet,
+                                    bool on_vl15, bool directed) const {
     const End to = peer(from);
     if (cables_ != nullptr && packet != nullptr) {
         const std::uint8_t vl =
@@ -233,7 +233,7 @@ std::optional<End> Mesh::pass_cable(End from, std::uint8_t in, const Packet* pac
 
 /// Where there is a packet, not only the question, it is seen on its way, and switches that enforce
 /// partitions look at the P_Key of one that is not on VL15.
-std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, const Packet* packet,
+std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, const mad::Packet* packet,
                               std::optional<Refusal>& refused) const {
     const bool guarded = packet != nullptr && !on_vl15;
     if (dlid == kLidUnassigned || dlid > kLidUnicastMax || !nodes_[from.node].powered) {
@@ -288,7 +288,7 @@ std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, const Packet* pa
     return std::nullopt;
 }
 
-void Mesh::send(End from, const Packet& packet, std::uint64_t now_ns) {
+void Mesh::send(End from, const mad::Packet& packet, std::uint64_t now_ns) {
     if (!nodes_[from.node].powered) {
         return;
     }
@@ -358,10 +358,10 @@ std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) {
 
 std::optional<Mesh::Travelling> Mesh::pass_directed(Travelling t, std::uint64_t now_ns) {
     const Node& node = nodes_[t.at.node].node;
-    const RouteStep step =
-        step_directed_route(t.packet.mad, t.at.port, node.is_switch(), node.port_count());
+    const mad::RouteStep step =
+        mad::step_directed_route(t.packet.mad, t.at.port, node.is_switch(), node.port_count());
     switch (step.kind) {
-        case RouteStep::kForward: {
+        case mad::RouteStep::kForward: {
             if (!can_send({t.at.node, step.port}, true)) {
                 return std::nullopt;
             }
@@ -376,21 +376,21 @@ std::optional<Mesh::Travelling> Mesh::pass_directed(Travelling t, std::uint64_t 
             }
             return t;
         }
-        case RouteStep::kByLid: {
+        case mad::RouteStep::kByLid: {
             const wire::Smp<const std::uint8_t> smp(t.packet.mad);
             t.packet.dlid = smp.direction() ? smp.dr_slid() : smp.dr_dlid();
             t.by_lid = true;
             return t;
         }
-        case RouteStep::kToAgent:
+        case mad::RouteStep::kToAgent:
             return arrive_smp(std::move(t), now_ns);
-        case RouteStep::kToManager:
+        case mad::RouteStep::kToManager:
             deliveries_.push_back(
                 {{t.at.node,
                   node.is_switch() ? std::uint8_t{0} : std::max<std::uint8_t>(t.at.port, 1)},
                  t.packet});
             return std::nullopt;
-        case RouteStep::kDiscard:
+        case mad::RouteStep::kDiscard:
             break;
     }
     return std::nullopt;
@@ -446,7 +446,7 @@ std::optional<Mesh::Travelling> Mesh::arrive_smp(Travelling t, std::uint64_t now
 
 /// What the port takes it takes by an entry of its own table, and answers with that: two limited
 /// members' keys would not match.
-bool Mesh::accepts(End at, Packet& packet) {
+bool Mesh::accepts(End at, mad::Packet& packet) {
     Node& node = nodes_[at.node].node;
     const std::uint8_t port = node.base_port(at.port);
     wire::BadKeyTrap seen;
@@ -457,7 +457,7 @@ bool Mesh::accepts(End at, Packet& packet) {
     seen.qp2 = packet.destination;
     seen.gid1 = Gid::from(node.port(port).gid_prefix, Guid{0});
     seen.gid2 = Gid::from(node.port(port).gid_prefix, node.spec().ports[port].guid);
-    if (packet.qkey != kQKeyServices) {
+    if (packet.qkey != mad::kQKeyServices) {
         seen.key = packet.qkey.value;
         bad_key({at.node, port}, seen, true, 1);
         return false;
@@ -485,7 +485,7 @@ std::optional<wire::MadBytes> Mesh::ask_agents(End at, const wire::MadBytes& req
 }
 
 std::optional<Mesh::Travelling> Mesh::arrive_service(Travelling t, std::uint64_t now_ns) {
-    if (t.packet.destination != kQpnServices || !accepts(t.at, t.packet)) {
+    if (t.packet.destination != mad::kQpnServices || !accepts(t.at, t.packet)) {
         return std::nullopt;
     }
     const Node& node = nodes_[t.at.node].node;
@@ -507,7 +507,7 @@ std::uint64_t Mesh::advance(std::uint64_t now_ns) {
     for (const NodeId id : pending) {
         Entry& entry = nodes_[id];
         while (entry.powered) {
-            const std::optional<Packet> trap = entry.node.poll_trap(now_ns);
+            const std::optional<mad::Packet> trap = entry.node.poll_trap(now_ns);
             if (!trap) {
                 break;
             }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/agent/node.h"
-#include "core/agent/packet.h"
 #include "core/agent/pma.h"
+#include "core/mad/packet.h"
 
 namespace softib::agent {
 
@@ -29,14 +29,14 @@ struct End {
 /// For whom nobody in the mesh answers: a manager, or a program.
 struct Delivery {
     End at;
-    Packet packet;
+    mad::Packet packet;
 };
 
 /// On its way over a trunk, from or to a fabric that is not in this mesh.
 struct Outbound {
     NodeId node = kNoNode;  ///< Which of those that stand for the outside.
     bool by_lid = false;    ///< Else by its directed route.
-    Packet packet;
+    mad::Packet packet;
 };
 
 struct NodeUpdate {
@@ -50,7 +50,7 @@ struct Passage {
     End to;
     std::uint8_t vl = 0;
     bool directed = false;  ///< By the ports that it names; else by LID.
-    const Packet& packet;
+    const mad::Packet& packet;
 };
 
 /// What happens between ports; with none nothing does.
@@ -104,7 +104,7 @@ class Mesh {
                         std::uint64_t packets);
 
     /// Sends from QP0 or QP1 of a port (of a switch: port 0).
-    void send(End from, const Packet& packet, std::uint64_t now_ns);
+    void send(End from, const mad::Packet& packet, std::uint64_t now_ns);
     /// Sends the traps that are due; returns when it wants to be called again.
     std::uint64_t advance(std::uint64_t now_ns);
 
@@ -124,7 +124,7 @@ class Mesh {
     };
     struct Travelling {
         End at;  ///< Port 0 of an adapter: starts here.
-        Packet packet;
+        mad::Packet packet;
         bool by_lid;  ///< On its way by LID; a directed route may follow.
     };
 
@@ -139,14 +139,14 @@ class Mesh {
         End at;
         bool inbound = false;
     };
-    std::optional<End> walk(End from, Lid dlid, bool on_vl15, const Packet* packet,
+    std::optional<End> walk(End from, Lid dlid, bool on_vl15, const mad::Packet* packet,
                             std::optional<Refusal>& refused) const;
     /// From a port of the node that it came into by `in`, over the cable there, unless it is lost.
-    std::optional<End> pass_cable(End from, std::uint8_t in, const Packet* packet, bool on_vl15,
-                                  bool directed) const;
+    std::optional<End> pass_cable(End from, std::uint8_t in, const mad::Packet* packet,
+                                  bool on_vl15, bool directed) const;
     std::optional<wire::MadBytes> ask_agents(End at, const wire::MadBytes& request,
                                              std::uint64_t now_ns);
-    bool accepts(End at, Packet& packet);
+    bool accepts(End at, mad::Packet& packet);
     void settle(NodeId id);
     void train(End end);
 

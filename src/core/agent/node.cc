@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/agent/response_time.h"
 #include "core/base/check.h"
 #include "core/base/time_units.h"
+#include "core/mad/response_time.h"
 
 namespace softib::agent {
 
@@ -18,7 +18,7 @@ constexpr std::uint16_t kLftCapacity = kLidUnicastMax.value + 1;
 constexpr std::uint8_t kVlArbEntries = 64;  // Of each priority: two blocks.
 /// Until the manager says otherwise a trap is repeated after 4.096 us * 2^18, about a second.
 constexpr std::uint8_t kSubnetTimeOutDefault = 18;
-constexpr std::uint32_t kTrapsMax = 64;         ///< Waiting at once; what is beyond is lost.
+constexpr std::uint32_t kTrapsMax = 64;  ///< Waiting at once; what is beyond is lost.
 constexpr std::uint32_t kTrapRepeatsMax = 8;
 
 constexpr std::uint32_t kCommonCapability =
@@ -97,7 +97,7 @@ wire::PortInfo power_up(const NodeSpec& spec, std::uint8_t number) {
     info.vl_arbitration_low_cap = kVlArbEntries;
     info.guid_cap = spec.guids;
     info.subnet_time_out = kSubnetTimeOutDefault;
-    info.resp_time_value = kRespTimeValue;
+    info.resp_time_value = mad::kRespTimeValue;
     info.local_phy_errors = 8;
     info.overrun_errors = 8;
     return info;
@@ -105,7 +105,8 @@ wire::PortInfo power_up(const NodeSpec& spec, std::uint8_t number) {
 
 }  // namespace
 
-Node::Node(NodeSpec spec) : spec_(std::move(spec)), ports_(spec_.ports.size()), downed_(spec_.ports.size()) {
+Node::Node(NodeSpec spec)
+    : spec_(std::move(spec)), ports_(spec_.ports.size()), downed_(spec_.ports.size()) {
     SOFTIB_CHECK(spec_.ports.size() >= 2 && spec_.ports.size() <= 255);
     for (std::size_t i = is_switch() ? 0 : 1; i < ports_.size(); ++i) {
         Port& port = ports_[i];
@@ -263,8 +264,8 @@ bool Node::key_allows(const wire::MadBytes& request, Port& base, bool is_set, st
     if (!is_set && info.mkey_protect_bits < 2) {
         return true;
     }
-    info.mkey_violations = static_cast<std::uint16_t>(
-        std::min<std::uint32_t>(info.mkey_violations + 1U, UINT16_MAX));
+    info.mkey_violations =
+        static_cast<std::uint16_t>(std::min<std::uint32_t>(info.mkey_violations + 1U, UINT16_MAX));
     if (info.mkey_lease_period != 0 && base.lease_ends_ns == 0) {
         base.lease_ends_ns = now_ns + info.mkey_lease_period * kNsPerSecond;
     }
@@ -291,9 +292,8 @@ bool Node::key_allows(const wire::MadBytes& request, Port& base, bool is_set, st
     return false;
 }
 
-std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request,
-                                                std::uint8_t in_port, std::uint64_t now_ns,
-                                                Lid slid) {
+std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request, std::uint8_t in_port,
+                                                std::uint64_t now_ns, Lid slid) {
     const wire::Mad<const std::uint8_t> header(request);
     if (is_for_manager(request)) {
         return std::nullopt;
@@ -361,8 +361,8 @@ std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request,
         }
     }
     // Who does not know the key does not read it (protection level 1).
-    if (header.attribute_id() == static_cast<std::uint16_t>(wire::SmAttribute::kPortInfo) && !is_set &&
-        base.info.mkey != 0 && base.info.mkey_protect_bits == 1 &&
+    if (header.attribute_id() == static_cast<std::uint16_t>(wire::SmAttribute::kPortInfo) &&
+        !is_set && base.info.mkey != 0 && base.info.mkey_protect_bits == 1 &&
         wire::Smp<const std::uint8_t>(request).mkey() != base.info.mkey) {
         std::fill_n(data.begin(), 8, std::uint8_t{0});
     }
@@ -419,7 +419,8 @@ void Node::set_description(const std::string& description) {
 void Node::add_violations(std::uint8_t port, std::uint64_t pkeys, std::uint64_t qkeys) {
     wire::PortInfo& info = ports_[port].info;
     const auto sum = [](std::uint16_t count, std::uint64_t more) {
-        return static_cast<std::uint16_t>(count + std::min<std::uint64_t>(more, UINT16_MAX - count));
+        return static_cast<std::uint16_t>(count +
+                                          std::min<std::uint64_t>(more, UINT16_MAX - count));
     };
     info.pkey_violations = sum(info.pkey_violations, pkeys);
     info.qkey_violations = sum(info.qkey_violations, qkeys);
@@ -454,8 +455,8 @@ void Node::set_system_image_guid(Guid guid) {
 
 bool Node::lets_pass(std::uint8_t port, bool inbound, PKey pkey) const {
     const Port& at = ports_[port];
-    const bool enforced = inbound ? at.info.partition_enforcement_inbound
-                                  : at.info.partition_enforcement_outbound;
+    const bool enforced =
+        inbound ? at.info.partition_enforcement_inbound : at.info.partition_enforcement_outbound;
     return !enforced || port == 0 ||
            std::ranges::any_of(at.pkeys, [&](PKey own) { return same_partition(own, pkey); });
 }
@@ -484,7 +485,8 @@ void Node::raise(std::uint16_t trap, const wire::Notice& notice) {
     const bool by_port =
         trap >= wire::trap::kLocalLinkIntegrity && trap <= wire::trap::kFlowControlWatchdog;
     const auto same = [&](const Trap& t) {
-        return t.notice.trap_number == trap && (!by_port || t.notice.data_details == notice.data_details);
+        return t.notice.trap_number == trap &&
+               (!by_port || t.notice.data_details == notice.data_details);
     };
     if (std::ranges::any_of(traps_, same) || traps_.size() >= kTrapsMax) {
         return;
@@ -519,13 +521,13 @@ std::uint64_t Node::next_trap_ns() const {
     return first;
 }
 
-std::optional<Packet> Node::poll_trap(std::uint64_t now_ns) {
+std::optional<mad::Packet> Node::poll_trap(std::uint64_t now_ns) {
     if (next_trap_ns() > now_ns) {
         return std::nullopt;
     }
     const wire::PortInfo& info = ports_[base_port(1)].info;
     const auto due = std::ranges::min_element(traps_, {}, &Trap::due_ns);
-    Packet packet;
+    mad::Packet packet;
     wire::MadRepr header;
     header.mgmt_class = wire::MgmtClass::kSubnLidRouted;
     header.method = wire::Method::kTrap;

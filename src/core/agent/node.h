@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "core/agent/cc_agent.h"
-#include "core/agent/packet.h"
 #include "core/agent/plane_update.h"
 #include "core/base/ids.h"
+#include "core/mad/packet.h"
 #include "core/switch/lifetime.h"
 #include "core/wire/node_info.h"
 #include "core/wire/notice.h"
@@ -42,11 +42,11 @@ inline constexpr std::size_t kVlArbBlock = 32;
 /// What a port can do, by its cable and its silicon.
 struct PortSpec {
     Guid guid;
-    std::uint8_t width = 2;               ///< PortInfo's code: 1 is 1X, 2 is 4X.
-    std::uint8_t width_supported = 3;     ///< A sum of such codes.
-    std::uint8_t speed = 4;               ///< Of the old kind: 1 SDR, 2 DDR, 4 QDR.
-    std::uint8_t speed_ext = 0;           ///< Extended: 1 FDR, 2 EDR, 4 HDR, 8 NDR; 0: none.
-    std::uint8_t speed_ext2 = 0;          ///< 1: XDR.
+    std::uint8_t width = 2;            ///< PortInfo's code: 1 is 1X, 2 is 4X.
+    std::uint8_t width_supported = 3;  ///< A sum of such codes.
+    std::uint8_t speed = 4;            ///< Of the old kind: 1 SDR, 2 DDR, 4 QDR.
+    std::uint8_t speed_ext = 0;        ///< Extended: 1 FDR, 2 EDR, 4 HDR, 8 NDR; 0: none.
+    std::uint8_t speed_ext2 = 0;       ///< 1: XDR.
     std::uint8_t speed_ext_supported = 0;
 };
 
@@ -58,9 +58,9 @@ struct NodeSpec {
     std::uint32_t vendor_id = 0;
     std::uint16_t device_id = 0;
     std::uint32_t revision = 0;
-    std::uint8_t data_vls = 8;    ///< 1, 2, 4, 8 or 15.
-    std::uint16_t pkeys = 32;     ///< Entries of a port's table.
-    std::uint8_t guids = 8;       ///< Entries of a port's GUIDInfo.
+    std::uint8_t data_vls = 8;           ///< 1, 2, 4, 8 or 15.
+    std::uint16_t pkeys = 32;            ///< Entries of a port's table.
+    std::uint8_t guids = 8;              ///< Entries of a port's GUIDInfo.
     std::uint16_t mft_entries = 0x3FFF;  ///< Switch.
     bool enhanced_port0 = false;         ///< Switch.
     /// By port number. Entry 0 is a switch's management port and unused for an adapter.
@@ -90,7 +90,9 @@ class Node {
         return ports_[out].sl2vl;
     }
     /// The four blocks of VLArbitrationTable as written; empty: as at power-up.
-    std::span<const std::uint8_t> arbitration(std::uint8_t port) const { return ports_[port].vlarb; }
+    std::span<const std::uint8_t> arbitration(std::uint8_t port) const {
+        return ports_[port].vlarb;
+    }
     /// How long packets wait at a switch's port; for ever where no manager has said anything.
     sw::WaitingLimits waiting_limits(std::uint8_t port) const;
     /// Port masks by MLID from 0xC000 on; what is beyond the end goes nowhere.
@@ -151,7 +153,7 @@ class Node {
 
     std::optional<PlaneUpdate> poll_update();
     /// A trap that is due, to be sent from the base port; repeated until it is repressed.
-    std::optional<Packet> poll_trap(std::uint64_t now_ns);
+    std::optional<mad::Packet> poll_trap(std::uint64_t now_ns);
     /// When poll_trap() next has something; UINT64_MAX: never, as things are.
     std::uint64_t next_trap_ns() const;
 
@@ -208,7 +210,7 @@ class Node {
     wire::SwitchInfo switch_;
     std::vector<std::uint8_t> lft_;
     std::vector<std::array<std::uint16_t, 16>> mft_;  ///< By MLID from 0xC000 on; port mask.
-    std::vector<std::uint32_t> downed_;  ///< By port: how often its link went down.
+    std::vector<std::uint32_t> downed_;               ///< By port: how often its link went down.
     std::vector<CongestionAgent> congestion_;  ///< A switch's, or one per port of an adapter.
     bool led_ = false;
     bool switch_written_ = false;  ///< By a manager: SwitchInfo.

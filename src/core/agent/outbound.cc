@@ -18,7 +18,7 @@ constexpr std::size_t kMadAt = kOutboundBytes - wire::kMadBytes;
 }  // namespace
 
 std::array<std::uint8_t, kOutboundBytes> emit_outbound(const Outbound& outbound) {
-    const Packet& packet = outbound.packet;
+    const mad::Packet& packet = outbound.packet;
     std::array<std::uint8_t, kOutboundBytes> out{};
     out[0] = outbound.by_lid ? 1 : 0;
     out[1] = packet.sl;

@@ -3,8 +3,8 @@
 
 // The writes that a node has accepted and that those who move data by its tables must follow: the
 // arena of a live fabric (live/arena_writer.cc) and the network of packets (sim/management.cc).
-// The set is closed. Each plane visits it with a function per kind and none for the rest, so that an
-// attribute which a plane does not handle does not compile.
+// The set is closed. Each plane visits it with a function per kind and none for the rest, so that
+// an attribute which a plane does not handle does not compile.
 //
 // An update names what was written; its value is read from the node.
 
@@ -60,9 +60,8 @@ struct ReregisterUpdate {
     std::uint8_t port;
 };
 
-using PlaneUpdate =
-    std::variant<PortUpdate, PartitionUpdate, AliasUpdate, RouteUpdate, GroupUpdate, LaneUpdate,
-                 ArbitrationUpdate, ErrorLimitUpdate, LifetimeUpdate, MarkingUpdate,
-                 InjectionUpdate, ReregisterUpdate>;
+using PlaneUpdate = std::variant<PortUpdate, PartitionUpdate, AliasUpdate, RouteUpdate, GroupUpdate,
+                                 LaneUpdate, ArbitrationUpdate, ErrorLimitUpdate, LifetimeUpdate,
+                                 MarkingUpdate, InjectionUpdate, ReregisterUpdate>;
 
 }  // namespace softib::agent

@@ -2,7 +2,7 @@
 #include "core/agent/pma.h"
 
 #include "core/agent/pma_request.h"
-#include "core/agent/response_time.h"
+#include "core/mad/response_time.h"
 #include "core/wire/class_port_info.h"
 #include "core/wire/port_counters.h"
 #include "core/wire/port_counters_extended.h"
@@ -354,7 +354,7 @@ std::optional<wire::MadBytes> PerfAgent::answer(const Node& node, std::uint32_t 
                 info.capability_mask = kCapability;
                 info.capability_mask2 =
                     wire::pm_capability2::kIsAdditionalPortCountersExtendedSupported;
-                info.resp_time_value = kRespTimeValue;
+                info.resp_time_value = mad::kRespTimeValue;
                 result = r.put(info);
                 break;
             }

@@ -63,7 +63,8 @@ std::uint16_t Node::switch_info(bool set, Data data) {
     }
     if (set) {
         const auto wanted = wire::parse<wire::SwitchInfo>(data);
-        if (wanted.linear_fdb_top >= switch_.linear_fdb_cap || wanted.default_port.value > port_count()) {
+        if (wanted.linear_fdb_top >= switch_.linear_fdb_cap ||
+            wanted.default_port.value > port_count()) {
             put(switch_, data);
             return status::kInvalidField;
         }
@@ -205,7 +206,8 @@ std::uint16_t Node::vl_arbitration(bool set, std::uint8_t in_port, std::uint32_t
         announce(ArbitrationUpdate{static_cast<std::uint8_t>(port)});
     }
     if (!table.empty()) {
-        std::copy_n(table.begin() + static_cast<std::ptrdiff_t>((block - 1) * wire::VlArbitrationTable::kBytes),
+        std::copy_n(table.begin() +
+                        static_cast<std::ptrdiff_t>((block - 1) * wire::VlArbitrationTable::kBytes),
                     wire::VlArbitrationTable::kBytes, data.begin());
         return status::kOk;
     }

@@ -54,7 +54,7 @@ struct Two {
     }
     /// Asks the node at the end of a directed route, from the switch here, who it is.
     void ask(std::initializer_list<std::uint8_t> route) {
-        Packet packet;
+        mad::Packet packet;
         packet.slid = packet.dlid = kLidPermissive;
         const wire::Mad<std::uint8_t> mad(packet.mad);
         mad.set_base_version(1);

@@ -9,9 +9,9 @@ namespace softib {
 
 }  // namespace softib
 
-#define SOFTIB_CHECK(expression)                                              \
-    do {                                                                      \
-        if (!(expression)) [[unlikely]] {                                     \
-            ::softib::check_failed(#expression, __FILE__, __LINE__);          \
-        }                                                                     \
+#define SOFTIB_CHECK(expression)                                     \
+    do {                                                             \
+        if (!(expression)) [[unlikely]] {                            \
+            ::softib::check_failed(#expression, __FILE__, __LINE__); \
+        }                                                            \
     } while (false)

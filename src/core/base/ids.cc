@@ -31,11 +31,17 @@ Gid Gid::from(std::uint64_t subnet_prefix, Guid interface_id) {
     return gid;
 }
 
-std::uint64_t Gid::subnet_prefix() const { return load_be64(bytes.data()); }
+std::uint64_t Gid::subnet_prefix() const {
+    return load_be64(bytes.data());
+}
 
-Guid Gid::interface_id() const { return Guid{load_be64(bytes.data() + 8)}; }
+Guid Gid::interface_id() const {
+    return Guid{load_be64(bytes.data() + 8)};
+}
 
-std::string to_string(Guid guid) { return fmt::format("{:#018x}", guid.value); }
+std::string to_string(Guid guid) {
+    return fmt::format("{:#018x}", guid.value);
+}
 
 std::string to_string_colons(Guid guid) {
     const std::uint64_t v = guid.value;

@@ -65,8 +65,8 @@ struct Gid {
 
 inline constexpr std::uint64_t kSubnetPrefixDefault = 0xFE80000000000000;
 
-std::string to_string(Guid guid);          ///< 0x0002c90300001234
-std::string to_string_colons(Guid guid);   ///< 0002:c903:0000:1234, the sysfs form
-std::string to_string(const Gid& gid);     ///< fe80:0000:0000:0000:0002:c903:0000:1234
+std::string to_string(Guid guid);         ///< 0x0002c90300001234
+std::string to_string_colons(Guid guid);  ///< 0002:c903:0000:1234, the sysfs form
+std::string to_string(const Gid& gid);    ///< fe80:0000:0000:0000:0002:c903:0000:1234
 
 }  // namespace softib

@@ -16,11 +16,11 @@
 #include <optional>
 #include <vector>
 
-#include "core/agent/packet.h"
 #include "core/base/prng.h"
 #include "core/cm/deadlines.h"
 #include "core/cm/messages.h"
 #include "core/cm/route.h"
+#include "core/mad/packet.h"
 #include "core/wire/cm_mra.h"
 #include "core/wire/cm_rej.h"
 #include "core/wire/cm_rep.h"
@@ -124,7 +124,7 @@ class Connections {
     /// No event follows. Ends it by the rules, if it is one.
     void forget(CommunicationId id, std::uint64_t now_ns);
 
-    void handle_mad(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
+    void handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const { return deadlines_.next_ns(); }
     std::optional<Outgoing> poll_transmit();
@@ -146,20 +146,20 @@ class Connections {
                   std::span<const std::uint8_t> private_data);
     void send_dreq(Connection& connection, std::uint64_t now_ns);
     void send_drep(const Connection& connection);
-    void refuse(std::uint32_t port, const agent::Packet& packet, CommunicationId theirs,
+    void refuse(std::uint32_t port, const mad::Packet& packet, CommunicationId theirs,
                 wire::RejectedMessage what, wire::RejectReason reason);
     void establish(Connection& connection);
     void enter_timewait(Connection& connection, std::uint64_t now_ns, bool timed_out);
     void report(const Connection& connection, ConnectionEvent event);
 
-    void handle_req(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
-    void handle_rep(std::uint32_t port, const agent::Packet& packet);
-    void handle_rtu(const agent::Packet& packet);
-    void handle_rej(const agent::Packet& packet, std::uint64_t now_ns);
-    void handle_mra(const agent::Packet& packet, std::uint64_t now_ns);
-    void handle_dreq(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
-    void handle_drep(const agent::Packet& packet, std::uint64_t now_ns);
-    void handle_lap(std::uint32_t port, const agent::Packet& packet);
+    void handle_req(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
+    void handle_rep(std::uint32_t port, const mad::Packet& packet);
+    void handle_rtu(const mad::Packet& packet);
+    void handle_rej(const mad::Packet& packet, std::uint64_t now_ns);
+    void handle_mra(const mad::Packet& packet, std::uint64_t now_ns);
+    void handle_dreq(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
+    void handle_drep(const mad::Packet& packet, std::uint64_t now_ns);
+    void handle_lap(std::uint32_t port, const mad::Packet& packet);
 
     Prng prng_;
     CommunicationId last_ = 0;

@@ -39,7 +39,7 @@ Route reverse(std::uint32_t port, const wire::CmReq& req) {
     return route;
 }
 
-Ece ece_of(const agent::Packet& packet, std::uint32_t vendor_id) {
+Ece ece_of(const mad::Packet& packet, std::uint32_t vendor_id) {
     return {vendor_id, wire::Mad<const std::uint8_t>(packet.mad).attribute_modifier()};
 }
 
@@ -52,8 +52,7 @@ void copy_private(ConnectionParameters& to, const std::array<std::uint8_t, N>& f
 
 }  // namespace
 
-void Connections::handle_mad(std::uint32_t port, const agent::Packet& packet,
-                             std::uint64_t now_ns) {
+void Connections::handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns) {
     const wire::Mad<const std::uint8_t> header(packet.mad);
     switch (static_cast<wire::CmAttribute>(header.attribute_id())) {
         case wire::CmAttribute::kReq:
@@ -90,7 +89,7 @@ Connection* Connections::match(CommunicationId ours, CommunicationId theirs) {
     return connection != nullptr && connection->remote == theirs ? connection : nullptr;
 }
 
-void Connections::refuse(std::uint32_t port, const agent::Packet& packet, CommunicationId theirs,
+void Connections::refuse(std::uint32_t port, const mad::Packet& packet, CommunicationId theirs,
                          wire::RejectedMessage what, wire::RejectReason reason) {
     wire::CmRej rej;
     rej.remote_communication_id = theirs;
@@ -100,8 +99,7 @@ void Connections::refuse(std::uint32_t port, const agent::Packet& packet, Commun
     out_.push_back({port, answer_to(packet, cm_mad(wire::CmAttribute::kRej, transaction, rej))});
 }
 
-void Connections::handle_req(std::uint32_t port, const agent::Packet& packet,
-                             std::uint64_t now_ns) {
+void Connections::handle_req(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns) {
     const auto req = wire::parse<wire::CmReq>(wire::cm_data(packet.mad));
     const Peer request{req.local_ca_guid, req.local_communication_id};
     if (const auto found = by_request_.find(request); found != by_request_.end()) {
@@ -171,7 +169,7 @@ void Connections::handle_req(std::uint32_t port, const agent::Packet& packet,
     report(*connection, std::move(event));
 }
 
-void Connections::handle_rep(std::uint32_t port, const agent::Packet& packet) {
+void Connections::handle_rep(std::uint32_t port, const mad::Packet& packet) {
     const auto rep = wire::parse<wire::CmRep>(wire::cm_data(packet.mad));
     Connection* const connection = get(rep.remote_communication_id);
     if (connection == nullptr || !connection->active) {
@@ -214,7 +212,7 @@ void Connections::handle_rep(std::uint32_t port, const agent::Packet& packet) {
     report(*connection, std::move(event));
 }
 
-void Connections::handle_rtu(const agent::Packet& packet) {
+void Connections::handle_rtu(const mad::Packet& packet) {
     const auto rtu = wire::parse<wire::CmRtu>(wire::cm_data(packet.mad));
     Connection* const connection = match(rtu.remote_communication_id, rtu.local_communication_id);
     if (connection == nullptr || connection->state != ConnectionState::kRepSent) {
@@ -226,7 +224,7 @@ void Connections::handle_rtu(const agent::Packet& packet) {
     report(*connection, std::move(event));
 }
 
-void Connections::handle_rej(const agent::Packet& packet, std::uint64_t now_ns) {
+void Connections::handle_rej(const mad::Packet& packet, std::uint64_t now_ns) {
     const auto rej = wire::parse<wire::CmRej>(wire::cm_data(packet.mad));
     Connection* connection = get(rej.remote_communication_id);
     if (connection == nullptr && rej.reason == wire::RejectReason::kTimeout) {
@@ -258,7 +256,7 @@ void Connections::handle_rej(const agent::Packet& packet, std::uint64_t now_ns) 
     erase(*connection);
 }
 
-void Connections::handle_mra(const agent::Packet& packet, std::uint64_t now_ns) {
+void Connections::handle_mra(const mad::Packet& packet, std::uint64_t now_ns) {
     const auto mra = wire::parse<wire::CmMra>(wire::cm_data(packet.mad));
     Connection* const connection = get(mra.remote_communication_id);
     if (connection == nullptr) {
@@ -274,8 +272,7 @@ void Connections::handle_mra(const agent::Packet& packet, std::uint64_t now_ns) 
     }
 }
 
-void Connections::handle_dreq(std::uint32_t port, const agent::Packet& packet,
-                              std::uint64_t now_ns) {
+void Connections::handle_dreq(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns) {
     const auto dreq = wire::parse<wire::CmDreq>(wire::cm_data(packet.mad));
     Connection* const connection = match(dreq.remote_communication_id, dreq.local_communication_id);
     const std::uint64_t transaction = wire::Mad<const std::uint8_t>(packet.mad).transaction_id();
@@ -300,7 +297,7 @@ void Connections::handle_dreq(std::uint32_t port, const agent::Packet& packet,
     }
 }
 
-void Connections::handle_drep(const agent::Packet& packet, std::uint64_t now_ns) {
+void Connections::handle_drep(const mad::Packet& packet, std::uint64_t now_ns) {
     const auto drep = wire::parse<wire::CmDrep>(wire::cm_data(packet.mad));
     Connection* const connection = match(drep.remote_communication_id, drep.local_communication_id);
     if (connection != nullptr && connection->state == ConnectionState::kDreqSent) {
@@ -309,7 +306,7 @@ void Connections::handle_drep(const agent::Packet& packet, std::uint64_t now_ns)
 }
 
 /// Who sends a LAP repeats it until an APR comes (IBA vol. 1, 12.8.2): it gets one that says no.
-void Connections::handle_lap(std::uint32_t port, const agent::Packet& packet) {
+void Connections::handle_lap(std::uint32_t port, const mad::Packet& packet) {
     const auto lap = wire::parse<wire::CmLap>(wire::cm_data(packet.mad));
     const Connection* const connection =
         match(lap.remote_communication_id, lap.local_communication_id);

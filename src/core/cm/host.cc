@@ -302,7 +302,7 @@ void Host::pump(std::uint64_t now_ns) {
     }
 }
 
-bool Host::handle_mad(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns) {
+bool Host::handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns) {
     const wire::Mad<const std::uint8_t> header(packet.mad);
     if (header.mgmt_class() == wire::MgmtClass::kCommMgmt) {
         if (header.method() != wire::Method::kSend ||

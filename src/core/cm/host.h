@@ -17,7 +17,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/agent/packet.h"
 #include "core/cm/connections.h"
 #include "core/cm/messages.h"
 #include "core/cm/port_table.h"
@@ -25,6 +24,7 @@
 #include "core/cm/sa_client.h"
 #include "core/cm/sidr.h"
 #include "core/cm/surroundings.h"
+#include "core/mad/packet.h"
 
 namespace softib::cm {
 
@@ -44,7 +44,7 @@ class Host {
     Reply execute(const Command& command, std::uint64_t now_ns);
 
     /// A MAD that came to a port of this host. False: it is not for us.
-    bool handle_mad(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
+    bool handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
     std::optional<Outgoing> poll_transmit();

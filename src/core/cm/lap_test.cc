@@ -29,8 +29,8 @@ class CmLapTest : public testing::Test {
         lap.local_communication_id = rep_.remote_communication_id;
         lap.remote_communication_id = rep_.local_communication_id;
         lap.remote_qpn_eecn = qpn;
-        agent::Packet packet = to_services(cm_mad(wire::CmAttribute::kLap, kTransaction, lap),
-                                           Lid{pair_.b.number}, kPKeyDefaultFull, 0);
+        mad::Packet packet = to_services(cm_mad(wire::CmAttribute::kLap, kTransaction, lap),
+                                         Lid{pair_.b.number}, kPKeyDefaultFull, 0);
         packet.slid = Lid{pair_.a.number};
         apr_.reset();
         pair_.channel.emplace(pair_.now_ns, packet);

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "core/agent/packet.h"
 #include "core/cm/messages.h"
+#include "core/mad/packet.h"
 #include "core/wire/cm.h"
 #include "core/wire/layout.h"
 #include "core/wire/path_record.h"
@@ -20,7 +20,7 @@ struct Route {
 
 struct Outgoing {
     std::uint32_t port;
-    agent::Packet packet;
+    mad::Packet packet;
 };
 
 /// 4.096 us * 2^exponent, as the CM and the transport count (IBA vol. 1, 12.7.32).
@@ -45,21 +45,21 @@ wire::MadBytes cm_mad(wire::CmAttribute attribute, std::uint64_t transaction, co
     return mad;
 }
 
-inline agent::Packet to_services(const wire::MadBytes& mad, Lid dlid, PKey pkey, std::uint8_t sl) {
-    agent::Packet packet;
+inline mad::Packet to_services(const wire::MadBytes& mad, Lid dlid, PKey pkey, std::uint8_t sl) {
+    mad::Packet packet;
     packet.mad = mad;
     packet.dlid = dlid;
-    packet.source = agent::kQpnServices;
-    packet.destination = agent::kQpnServices;
-    packet.qkey = agent::kQKeyServices;
+    packet.source = mad::kQpnServices;
+    packet.destination = mad::kQpnServices;
+    packet.qkey = mad::kQKeyServices;
     packet.pkey = pkey;
     packet.sl = sl;
     return packet;
 }
 
 /// Back to whoever sent this.
-inline agent::Packet answer_to(const agent::Packet& from, const wire::MadBytes& mad) {
-    agent::Packet packet = to_services(mad, from.slid, from.pkey, from.sl);
+inline mad::Packet answer_to(const mad::Packet& from, const wire::MadBytes& mad) {
+    mad::Packet packet = to_services(mad, from.slid, from.pkey, from.sl);
     packet.destination = from.source;
     return packet;
 }

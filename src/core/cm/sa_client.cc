@@ -79,7 +79,7 @@ void SaClient::forget(QueryId query) {
     std::erase_if(answers_, [&](const SaAnswer& answer) { return answer.query == query; });
 }
 
-bool SaClient::handle_mad(const agent::Packet& packet) {
+bool SaClient::handle_mad(const mad::Packet& packet) {
     const wire::Mad<const std::uint8_t> header(packet.mad);
     if (header.mgmt_class() != wire::MgmtClass::kSubnAdm ||
         (static_cast<unsigned>(header.method()) & wire::kMethodResponseBit) == 0 ||

@@ -10,10 +10,10 @@
 #include <map>
 #include <optional>
 
-#include "core/agent/packet.h"
 #include "core/cm/deadlines.h"
 #include "core/cm/route.h"
 #include "core/cm/surroundings.h"
+#include "core/mad/packet.h"
 #include "core/wire/mc_member_record.h"
 #include "core/wire/path_record.h"
 #include "core/wire/sa.h"
@@ -44,7 +44,7 @@ class SaClient {
     void forget(QueryId query);
 
     /// Whether it was an answer to us.
-    bool handle_mad(const agent::Packet& packet);
+    bool handle_mad(const mad::Packet& packet);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const { return deadlines_.next_ns(); }
     std::optional<Outgoing> poll_transmit();

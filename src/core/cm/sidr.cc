@@ -80,7 +80,7 @@ void Sidr::forget(SidrId id, std::uint64_t now_ns) {
     }
 }
 
-void Sidr::handle_mad(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns) {
+void Sidr::handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns) {
     const wire::Mad<const std::uint8_t> header(packet.mad);
     if (header.attribute_id() == static_cast<std::uint16_t>(wire::CmAttribute::kSidrReq)) {
         handle_req(port, packet, now_ns);
@@ -89,7 +89,7 @@ void Sidr::handle_mad(std::uint32_t port, const agent::Packet& packet, std::uint
     }
 }
 
-void Sidr::handle_req(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns) {
+void Sidr::handle_req(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns) {
     const auto request = wire::parse<wire::CmSidrReq>(wire::cm_data(packet.mad));
     const std::pair asked_by{packet.slid, request.request_id};
     if (const auto found = by_request_.find(asked_by); found != by_request_.end()) {
@@ -116,7 +116,7 @@ void Sidr::handle_req(std::uint32_t port, const agent::Packet& packet, std::uint
                        .request = request});
 }
 
-void Sidr::handle_rep(const agent::Packet& packet) {
+void Sidr::handle_rep(const mad::Packet& packet) {
     const auto rep = wire::parse<wire::CmSidrRep>(wire::cm_data(packet.mad));
     const auto found = lookups_.find(rep.request_id);
     if (found == lookups_.end() || !found->second.ours ||

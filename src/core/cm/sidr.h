@@ -10,10 +10,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/agent/packet.h"
 #include "core/cm/deadlines.h"
 #include "core/cm/messages.h"
 #include "core/cm/route.h"
+#include "core/mad/packet.h"
 #include "core/wire/cm_sidr_rep.h"
 #include "core/wire/cm_sidr_req.h"
 
@@ -48,7 +48,7 @@ class Sidr {
     /// Nobody waits for it any more; one that came is refused.
     void forget(SidrId lookup, std::uint64_t now_ns);
 
-    void handle_mad(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
+    void handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const { return deadlines_.next_ns(); }
     std::optional<Outgoing> poll_transmit();
@@ -61,14 +61,13 @@ class Sidr {
         std::uint8_t retries_left = 0;
         std::uint32_t port = 0;
         std::pair<Lid, std::uint32_t> asked_by{};  ///< Of one that came: its LID and number.
-        agent::Packet
-            packet{};  ///< Our question, or our answer; until then the question that came.
+        mad::Packet packet{};  ///< Our question, or our answer; until then the question that came.
     };
 
     SidrId add();
     void erase(SidrId id);
-    void handle_req(std::uint32_t port, const agent::Packet& packet, std::uint64_t now_ns);
-    void handle_rep(const agent::Packet& packet);
+    void handle_req(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
+    void handle_rep(const mad::Packet& packet);
 
     SidrId last_ = 0;
     std::map<SidrId, Lookup> lookups_;

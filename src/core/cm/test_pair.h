@@ -173,7 +173,7 @@ class TestPair {
             }
             while (!channel.empty() && channel.begin()->first <= now_ns) {
                 busy = true;
-                const agent::Packet packet = channel.begin()->second;
+                const mad::Packet packet = channel.begin()->second;
                 channel.erase(channel.begin());
                 deliver(packet);
             }
@@ -206,15 +206,15 @@ class TestPair {
     std::uint32_t lose_percent = 0;
     std::uint32_t double_percent = 0;
     std::uint64_t delay_max_ns = 0;
-    bool cut = false;  ///< Nothing passes.
+    bool cut = false;                    ///< Nothing passes.
     std::uint8_t packet_life_time = 18;  ///< Of every path.
     std::uint64_t sent = 0;
     std::function<void(TestHost&, const Event&)> answer;
     std::function<void(wire::MadBytes&)> tamper;
-    std::multimap<std::uint64_t, agent::Packet> channel;  ///< By arrival.
+    std::multimap<std::uint64_t, mad::Packet> channel;  ///< By arrival.
 
   private:
-    void send(const TestHost& from, agent::Packet packet) {
+    void send(const TestHost& from, mad::Packet packet) {
         packet.slid = Lid{from.number};
         if (packet.dlid == kTestSmLid) {
             answer_query(from, packet);
@@ -232,7 +232,7 @@ class TestPair {
             channel.emplace(now_ns + (delay_max_ns == 0 ? 0 : prng.below(delay_max_ns)), packet);
         }
     }
-    void answer_query(const TestHost& from, agent::Packet packet) {
+    void answer_query(const TestHost& from, mad::Packet packet) {
         const wire::Mad<std::uint8_t> header(packet.mad);
         header.set_method(wire::response_to(header.method()));
         const wire::Sa<std::uint8_t> sa(packet.mad);
@@ -256,7 +256,7 @@ class TestPair {
         packet.slid = kTestSmLid;
         channel.emplace(now_ns, packet);
     }
-    void deliver(const agent::Packet& packet) {
+    void deliver(const mad::Packet& packet) {
         TestHost* const to = packet.dlid == Lid{a.number}   ? &a
                              : packet.dlid == Lid{b.number} ? &b
                                                             : nullptr;

@@ -8,8 +8,8 @@ namespace softib::hca {
 
 bool Hca::is_for_us(const wire::PacketHeaders& headers) const {
     if (context_.port.link_layer == LinkLayer::kEthernet) {
-        return headers.grh && std::ranges::find(context_.port.gids, headers.grh->dgid) !=
-                                  context_.port.gids.end();
+        return headers.grh &&
+               std::ranges::find(context_.port.gids, headers.grh->dgid) != context_.port.gids.end();
     }
     const unsigned own = context_.port.lid.value;
     const unsigned dlid = headers.lrh.dlid.value;

@@ -156,10 +156,9 @@ Scattered scatter_into(Context& context, Pd pd, std::span<const Sge> sges, std::
     // All or nothing; one place that is long enough is checked by writing to it.
     const bool fits = sges.size() == 1 && sges[0].length >= std::uint64_t{skip} + payload.length();
     if (!fits || payload.parts().size() > 1) {
-        const Scattered checked =
-            for_each_stretch(sges, skip, payload, [&](const Sge& at, const std::uint8_t*) {
-                return find(at).has_value();
-            });
+        const Scattered checked = for_each_stretch(
+            sges, skip, payload,
+            [&](const Sge& at, const std::uint8_t*) { return find(at).has_value(); });
         if (checked != Scattered::kAll) {
             return checked;
         }

@@ -128,8 +128,8 @@ inline constexpr std::uint8_t kRnrRetryForever = 7;
 inline constexpr std::uint32_t kQKeyControlled = 0x80000000;
 
 /// Where a packet goes.
-/// What a port is cabled to. On Ethernet packets are RoCEv2's: there are no LIDs, every packet has a
-/// GRH, which stands for its IP header, and GIDs are IP addresses (annex A17).
+/// What a port is cabled to. On Ethernet packets are RoCEv2's: there are no LIDs, every packet has
+/// a GRH, which stands for its IP header, and GIDs are IP addresses (annex A17).
 enum class LinkLayer : std::uint8_t { kInfiniBand, kEthernet };
 
 struct AddressVector {

@@ -125,8 +125,9 @@ void Manager::enter(Phase phase, std::uint64_t now_ns) {
 }
 
 void Manager::schedule_sweep(std::uint64_t now_ns) {
-    next_sweep_ns_ = std::min(
-        config_.sweep_period_ns == 0 ? UINT64_MAX : now_ns + config_.sweep_period_ns, again_due_ns_);
+    next_sweep_ns_ =
+        std::min(config_.sweep_period_ns == 0 ? UINT64_MAX : now_ns + config_.sweep_period_ns,
+                 again_due_ns_);
 }
 
 /// Goes on to the next phase where nothing is left of this one.
@@ -352,7 +353,8 @@ void Manager::handle_timeout(std::uint64_t now_ns) {
             for (NodeIndex i = 0; i < subnet_.size(); ++i) {
                 const SubnetNode& node = subnet_.node(i);
                 if (node.present && node.is_switch()) {
-                    queue(get(Purpose::kLightSweep, wire::SmAttribute::kSwitchInfo, node.path, i, 0, 0));
+                    queue(get(Purpose::kLightSweep, wire::SmAttribute::kSwitchInfo, node.path, i, 0,
+                              0));
                 }
             }
             schedule_sweep(now_ns);

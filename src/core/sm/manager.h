@@ -19,11 +19,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/routing/engine.h"
+#include "core/routing/verifier.h"
 #include "core/sm/lid_map.h"
 #include "core/sm/partitions.h"
 #include "core/sm/qos.h"
-#include "core/sm/routing/engine.h"
-#include "core/sm/routing/verifier.h"
 #include "core/sm/smp_client.h"
 #include "core/sm/subnet.h"
 #include "core/wire/notice.h"
@@ -35,7 +35,7 @@ struct ManagerConfig {
     Guid port_guid;             ///< Of the port it runs on.
     std::uint8_t port = 0;      ///< Its number: 0 on a switch.
     std::uint8_t priority = 0;  ///< 0 to 15; the higher, then the lower GUID, is master.
-    std::uint64_t sm_key = 1;  ///< What OpenSM has by default.
+    std::uint64_t sm_key = 1;   ///< What OpenSM has by default.
     std::uint64_t mkey = 0;
     std::uint8_t mkey_protect_bits = 0;
     std::uint16_t mkey_lease_period = 0;
@@ -45,8 +45,8 @@ struct ManagerConfig {
     std::uint64_t gid_prefix = kSubnetPrefixDefault;
     std::uint8_t subnet_timeout = 18;
     SmpClient::Limits limits;
-    std::uint64_t sweep_period_ns = 10'000'000'000;   ///< Between light sweeps; 0: none.
-    std::uint64_t poll_period_ns = 250'000'000;       ///< A standby looks for its master this often.
+    std::uint64_t sweep_period_ns = 10'000'000'000;  ///< Between light sweeps; 0: none.
+    std::uint64_t poll_period_ns = 250'000'000;      ///< A standby looks for its master this often.
     /// Base LIDs of an earlier run, by port GUID. What does not fit this run is not kept.
     std::unordered_map<std::uint64_t, Lid> lids;
     /// Nothing: P_Key tables stay as they are, which is all ports in the default partition.
@@ -113,8 +113,8 @@ class Manager {
     /// Alias GUIDs by the ports' own, entry 0 unused; ports that are not named have none.
     void set_aliases(std::map<Guid, std::vector<Guid>> aliases, std::uint64_t now_ns);
     /// Gives up its own priority and hands the subnet to another manager, if one is there that has
-    /// the better claim then. It becomes the heir; once it has all it needs, hand_over_now() is due,
-    /// again and again, since one that is still discovering may not take it.
+    /// the better claim then. It becomes the heir; once it has all it needs, hand_over_now() is
+    /// due, again and again, since one that is still discovering may not take it.
     bool hand_over();
     std::optional<Guid> heir() const { return heir_; }
     std::uint64_t heir_due_ns() const { return heir_due_ns_; }  ///< Not before this.
@@ -238,10 +238,10 @@ class Manager {
     bool light_sweep_ = false;
     bool full_wanted_ = false;
     bool topology_changed_ = false;
-    bool again_ = false;             ///< Something could not be written: sweep again before long.
-    std::uint64_t again_ns_ = 0;     ///< How long to wait; longer every time in vain.
+    bool again_ = false;          ///< Something could not be written: sweep again before long.
+    std::uint64_t again_ns_ = 0;  ///< How long to wait; longer every time in vain.
     std::uint64_t again_due_ns_ = UINT64_MAX;
-    std::set<NodeIndex> dirty_;  ///< Switches to look at again.
+    std::set<NodeIndex> dirty_;         ///< Switches to look at again.
     std::vector<bool> present_before_;  ///< By node, when the sweep began.
     std::deque<SmpRequest> queue_;
     std::deque<Transmit> replies_;
@@ -261,7 +261,7 @@ class Manager {
     std::map<Guid, std::vector<Guid>> aliases_;
     bool aliases_changed_ = false;  ///< Since they were written.
     std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< By node.
-    std::uint32_t lft_rank_ = 0;   ///< Cursor over what is to be written.
+    std::uint32_t lft_rank_ = 0;  ///< Cursor over what is to be written.
     std::uint32_t lft_block_ = 0;
 
     std::unordered_map<std::uint64_t, Other> others_;  ///< Managers by port GUID.

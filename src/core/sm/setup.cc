@@ -61,8 +61,7 @@ void Manager::setup_port(EndPort end, bool activate) {
     if (port.peer != kNoNode) {
         const PortInfo& other = subnet_.port({port.peer, port.peer_port}).info;
         wanted.neighbor_mtu = std::min(port.info.mtu_cap, other.mtu_cap);
-        wanted.operational_vls =
-            std::min({port.info.vl_cap, other.vl_cap, config_.qos.max_op_vls});
+        wanted.operational_vls = std::min({port.info.vl_cap, other.vl_cap, config_.qos.max_op_vls});
         if (node.is_switch()) {
             const bool leaf = !subnet_.node(port.peer).is_switch();
             wanted.hoq_life = leaf ? kLeafHoqLife : kHoqLife;
@@ -110,11 +109,14 @@ void Manager::begin_setup() {
         }
         const std::optional<EndPort> owner = subnet_.by_lid(lid->second);
         if (!owner || owner->node != end.node || owner->port != end.port) {
-            subnet_.set_lid_owner(lid->second,
-                                  subnet_.node(end.node).is_switch() ? std::uint8_t{0} : config_.lmc,
-                                  end);
+            subnet_.set_lid_owner(
+                lid->second, subnet_.node(end.node).is_switch() ? std::uint8_t{0} : config_.lmc,
+                end);
             topology_changed_ = true;
-            event({.kind = ManagerEvent::kPortAppeared, .node = end.node, .port = end.port, .guid = port.guid});
+            event({.kind = ManagerEvent::kPortAppeared,
+                   .node = end.node,
+                   .port = end.port,
+                   .guid = port.guid});
         }
     });
     setup_aliases();
@@ -231,7 +233,8 @@ void Manager::compute_trees() {
             if (table.size() <= row) {
                 table.resize(row + 1);
             }
-            table[row][port / 16U] = static_cast<std::uint16_t>(table[row][port / 16U] | 1U << port % 16U);
+            table[row][port / 16U] =
+                static_cast<std::uint16_t>(table[row][port / 16U] | 1U << port % 16U);
         };
         const auto switch_of = [&](EndPort end) -> EndPort {
             if (subnet_.node(end.node).is_switch()) {
@@ -293,12 +296,14 @@ void Manager::queue_mft(NodeIndex index) {
             wire::MulticastForwardingTable block;
             bool differs = !node.tables_known;
             for (std::size_t i = 0; i < kMftBlock; ++i) {
-                block.port_mask[i] = first + i < wanted.size() ? wanted[first + i][position] : std::uint16_t{0};
+                block.port_mask[i] =
+                    first + i < wanted.size() ? wanted[first + i][position] : std::uint16_t{0};
                 differs = differs || block.port_mask[i] != node.mft[first + i][position];
                 node.mft[first + i][position] = block.port_mask[i];
             }
             if (differs) {
-                const auto modifier = static_cast<std::uint32_t>(position << 28 | first / kMftBlock);
+                const auto modifier =
+                    static_cast<std::uint32_t>(position << 28 | first / kMftBlock);
                 queue(set_request({Purpose::kSetMft, 0, index, modifier}, node.path,
                                   SmAttribute::kMulticastForwardingTable, modifier, block));
             }

@@ -53,12 +53,12 @@ std::optional<SmpAnswer> SmpClient::handle(const wire::MadBytes& mad) {
     Slot& slot = slots_[index];
     const wire::Mad<const std::uint8_t> sent(slot.mad);
     if (!slot.busy || transaction >> kSlotBits != slot.use ||
-        header.mgmt_class() != sent.mgmt_class() ||
-        header.attribute_id() != sent.attribute_id() ||
+        header.mgmt_class() != sent.mgmt_class() || header.attribute_id() != sent.attribute_id() ||
         header.attribute_modifier() != sent.attribute_modifier()) {
         return std::nullopt;
     }
-    // An answer names the way that the request went: one that somebody makes up would have to know it.
+    // An answer names the way that the request went: one that somebody makes up would have to know
+    // it.
     const wire::Smp<const std::uint8_t> smp(mad);
     const wire::Smp<const std::uint8_t> asked(slot.mad);
     if (!smp.direction() || smp.hop_count() != asked.hop_count() ||

@@ -92,14 +92,16 @@ void Subnet::set_lid_owner(Lid base, std::uint8_t lmc, EndPort end) {
     if (lid_owner_.size() < last) {
         lid_owner_.resize(last);
     }
-    std::fill(lid_owner_.begin() + base.value, lid_owner_.begin() + static_cast<std::ptrdiff_t>(last), end);
+    std::fill(lid_owner_.begin() + base.value,
+              lid_owner_.begin() + static_cast<std::ptrdiff_t>(last), end);
     by_port_guid_[port(end).guid.value] = end;
 }
 
 void Subnet::clear_lid_owner(Lid base, std::uint8_t lmc) {
     for (std::size_t lid = base.value; lid < base.value + (std::size_t{1} << lmc); ++lid) {
         if (lid < lid_owner_.size() && lid != 0) {
-            by_port_guid_.erase(lid_owner_[lid].node == kNoNode ? 0 : port(lid_owner_[lid]).guid.value);
+            by_port_guid_.erase(lid_owner_[lid].node == kNoNode ? 0
+                                                                : port(lid_owner_[lid]).guid.value);
             lid_owner_[lid] = {};
         }
     }

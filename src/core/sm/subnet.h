@@ -37,11 +37,11 @@ struct SubnetPort {
     wire::PortInfo info;
     NodeIndex peer = kNoNode;
     std::uint8_t peer_port = 0;
-    Guid guid;                 ///< Adapters and port 0 of switches: the port has a LID.
-    std::uint32_t seen = 0;    ///< The last sweep that found its cable,
-    std::uint32_t asked = 0;   ///< and that asked for it out of doubt.
-    std::vector<PKey> pkeys;   ///< As written; empty: not yet.
-    std::vector<Guid> guids;   ///< Aliases as written, the first unused; empty: not yet.
+    Guid guid;                ///< Adapters and port 0 of switches: the port has a LID.
+    std::uint32_t seen = 0;   ///< The last sweep that found its cable,
+    std::uint32_t asked = 0;  ///< and that asked for it out of doubt.
+    std::vector<PKey> pkeys;  ///< As written; empty: not yet.
+    std::vector<Guid> guids;  ///< Aliases as written, the first unused; empty: not yet.
     /// As written, by block - 1; empty: as at power-up.
     std::vector<wire::VlArbitrationTable> vl_arbitration;
 };

@@ -166,8 +166,7 @@ void Manager::got_port_info(const SmpAnswer& answer) {
     if (phase_ != Phase::kDiscover) {
         return;
     }
-    if (node.is_switch() && end.port == 0 && node.tables_known &&
-        port.info.lid == kLidUnassigned) {
+    if (node.is_switch() && end.port == 0 && node.tables_known && port.info.lid == kLidUnassigned) {
         // It was without power for a moment, and is as new.
         node.tables_known = false;
         topology_changed_ = true;

@@ -91,8 +91,8 @@ struct Node {
     std::uint32_t device_id = 0;
     Lid lid;  ///< As dumped, a wish; 0: none. A switch's is its port 0's.
     std::uint8_t lmc = 0;
-    bool enhanced_port_0 = false;     ///< Switch.
-    bool outside = false;  ///< Stands for what is at the far end of a trunk; see trunk.h.
+    bool enhanced_port_0 = false;  ///< Switch.
+    bool outside = false;          ///< Stands for what is at the far end of a trunk; see trunk.h.
     std::uint32_t host = UINT32_MAX;  ///< HCA: index into Fabric::hosts.
     std::uint32_t level = 0;          ///< Switch: 0 next to hosts, growing upwards (trees only).
     /// Switch: its place in a torus by dimension, or {group, index in group} in a dragonfly.

@@ -339,8 +339,8 @@ TEST(Golden, CmReq) {
         0xFF, 0xFF, 0x46, 0xF9,                          // P_Key, MTU | 0 | 110, 1111 | 1 | 001
         0x00, 0x01, 0x00, 0x02,                          // primary path: LIDs
         0xFE, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // Local Port GID
-        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x11, 0xFE, 0x80, 0x00, 0x00, 0x00,
-        0x00, 0x00, 0x00,                                                        // Remote Port GID
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x11, 0xFE, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00,                                                                    // Remote Port GID
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x22, 0x12, 0x34, 0x50, 0x10,  // Flow Label | 6
                                                                                  // reserved |
                                                                                  // Packet Rate
@@ -369,8 +369,8 @@ TEST(Golden, CmRep) {
                           0x80, 0x01, 0x00, 0x00,                          // Local Q_Key
                           0x0A, 0x0B, 0x0C, 0x02,                          // Local QPN, vendor ID
                           0x01, 0x02, 0x03, 0x15,                          // EE Context, vendor ID
-                          0xAB, 0xCD, 0xEF, 0xB3,                          // Starting PSN, vendor ID
-                          0x10,                                            // Responder Resources
+                          0xAB, 0xCD, 0xEF, 0xB3,  // Starting PSN, vendor ID
+                          0x10,                    // Responder Resources
                       }));
 }
 

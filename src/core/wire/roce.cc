@@ -70,13 +70,14 @@ std::optional<Outer> outer_headers(const Grh& route, const RoceFields& fields,
                         .destination_port = kRocePort,
                         .bytes = static_cast<std::uint16_t>(UdpHeader::kBytes + udp_payload)};
     if (is_ipv4(route.sgid)) {
-        const Ipv4Header ip{.tos = route.tclass,
-                      .total_bytes = static_cast<std::uint16_t>(Ipv4Header::kBytes + udp.bytes),
-                      .id = fields.ipv4_id,
-                      .dont_fragment = fields.ipv4_dont_fragment,
-                      .ttl = route.hop_lmt,
-                      .source = ipv4_of(route.sgid),
-                      .destination = ipv4_of(route.dgid)};
+        const Ipv4Header ip{
+            .tos = route.tclass,
+            .total_bytes = static_cast<std::uint16_t>(Ipv4Header::kBytes + udp.bytes),
+            .id = fields.ipv4_id,
+            .dont_fragment = fields.ipv4_dont_fragment,
+            .ttl = route.hop_lmt,
+            .source = ipv4_of(route.sgid),
+            .destination = ipv4_of(route.dgid)};
         put(ip, left);
         if (check_sum == IpCheckSum::kYes) {
             InternetSum sum;
@@ -302,9 +303,9 @@ std::expected<std::size_t, PacketError> emit_roce_payload(const PacketHeaders& h
     if (out.size() < *body + kIcrcBytes) {
         return std::unexpected(PacketError::kTooShort);
     }
-    const auto outer = headers.grh ? outer_headers(*headers.grh, fields, *body + kIcrcBytes,
-                                                   IpCheckSum::kNo)
-                                   : std::optional<Outer>();
+    const auto outer =
+        headers.grh ? outer_headers(*headers.grh, fields, *body + kIcrcBytes, IpCheckSum::kNo)
+                    : std::optional<Outer>();
     if (!outer) {
         return std::unexpected(PacketError::kNotRoce);
     }

@@ -49,8 +49,8 @@ struct RoceFrame {
     RocePacket roce;
 };
 
-/// kAnyIpv4Id: over IPv4 the Identification may be another than the fields say, if that explains the
-/// ICRC. Half of its bits still tell a broken packet.
+/// kAnyIpv4Id: over IPv4 the Identification may be another than the fields say, if that explains
+/// the ICRC. Half of its bits still tell a broken packet.
 enum class CheckIcrc : std::uint8_t { kNo, kYes, kAnyIpv4Id };
 
 /// Whether it is ::ffff:a.b.c.d.

@@ -292,7 +292,8 @@ TEST(Roce, TheNetworkHeaderStandsAtTheEndOfItsPlace) {
     EXPECT_EQ(ip.destination, 0x0A090001U);
     EXPECT_EQ(ip.total_bytes, 100 + Ipv4Header::kBytes + UdpHeader::kBytes);
     route = *a_frame(false, {}).roce.packet.headers.grh;
-    const auto v6 = parse<Grh>(std::span<const std::uint8_t, Grh::kBytes>(roce_network_header(route)));
+    const auto v6 =
+        parse<Grh>(std::span<const std::uint8_t, Grh::kBytes>(roce_network_header(route)));
     EXPECT_EQ(v6.sgid, route.sgid);
     EXPECT_EQ(v6.nxt_hdr, kIpProtocolUdp);
 }

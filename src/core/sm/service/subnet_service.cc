@@ -49,7 +49,7 @@ bool SubnetService::wants(const wire::MadBytes& mad) {
            mgmt_class == kReplicaClass;
 }
 
-void SubnetService::handle(const agent::Packet& packet, std::uint64_t now_ns) {
+void SubnetService::handle(const mad::Packet& packet, std::uint64_t now_ns) {
     const MgmtClass mgmt_class = wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
     if (is_subnet(mgmt_class)) {
         manager_.handle(packet.mad, packet.slid, now_ns);
@@ -85,18 +85,18 @@ std::uint64_t SubnetService::next_timeout_ns() const {
     return next;
 }
 
-std::optional<agent::Packet> SubnetService::poll_manager(std::uint64_t now_ns) {
+std::optional<mad::Packet> SubnetService::poll_manager(std::uint64_t now_ns) {
     const auto out = manager_.poll_transmit(now_ns);
     if (!out) {
         return std::nullopt;
     }
-    agent::Packet packet;
+    mad::Packet packet;
     packet.mad = out->mad;
     packet.dlid = out->dlid;
     return packet;
 }
 
-std::optional<agent::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) {
+std::optional<mad::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) {
     if (auto packet = poll_manager(now_ns)) {
         return packet;
     }
@@ -109,7 +109,7 @@ std::optional<agent::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) 
         return piece;
     }
     if (const auto out = rmpp_.poll_transmit()) {
-        return agent::to_packet(*out);
+        return mad::to_packet(*out);
     }
     return poll_manager(now_ns);  // The groups' trees, and what else was just found to do.
 }
@@ -141,8 +141,8 @@ void SubnetService::follow(const ManagerEvent& event, std::uint64_t now_ns) {
         case ManagerEvent::kPortVanished: {
             const Gid gid = Gid::from(manager_.config().gid_prefix, event.guid);
             const auto port = subnet.by_port_guid(event.guid);
-            admin_.report_port(gid, false,
-                               port ? subnet.port(*port).pkeys : std::vector<PKey>{}, now_ns);
+            admin_.report_port(gid, false, port ? subnet.port(*port).pkeys : std::vector<PKey>{},
+                               now_ns);
             admin_.forget_port(gid, now_ns);
             break;
         }
@@ -179,10 +179,10 @@ void SubnetService::follow(const ManagerEvent& event, std::uint64_t now_ns) {
 void SubnetService::send(const SaPeer& to, std::vector<std::uint8_t> message,
                          std::uint64_t now_ns) {
     std::vector<std::uint8_t> busy = SubnetAdmin::busy_instead(message);
-    const agent::RmppPeer peer{to.lid, to.qp, to.pkey, to.sl};
+    const mad::RmppPeer peer{to.lid, to.qp, to.pkey, to.sl};
     const auto sent = rmpp_.send(peer, std::move(message), 0, now_ns);
     // Who has too many answers on their way to him may ask again later.
-    if (!sent && sent.error() == agent::RmppRefusal::kBusy) {
+    if (!sent && sent.error() == mad::RmppRefusal::kBusy) {
         static_cast<void>(rmpp_.send(peer, std::move(busy), 0, now_ns));
     }
 }
@@ -190,8 +190,8 @@ void SubnetService::send(const SaPeer& to, std::vector<std::uint8_t> message,
 /// Requests to the administration, put together, and what it has to say.
 void SubnetService::answer(std::uint64_t now_ns) {
     while (auto event = rmpp_.poll_event()) {
-        const agent::RmppPeer& peer = event->peer;
-        if (event->kind == agent::RmppEvent::kReceived && manager_.state() == SmState::kMaster) {
+        const mad::RmppPeer& peer = event->peer;
+        if (event->kind == mad::RmppEvent::kReceived && manager_.state() == SmState::kMaster) {
             admin_.submit(std::move(event->message), {peer.lid, peer.qp, peer.pkey, peer.sl});
         }
     }
@@ -272,27 +272,28 @@ void SubnetService::replicate(std::uint64_t now_ns) {
             guid, Copy{{snapshot, admin_.revision(), manager_.config().sm_key, ++transfers_}, lid});
         replica_due_ns_ = now_ns + kReplicaPeriodNs;
     }
-    std::erase_if(copies_, [&](const auto& copy) { return !manager_.others().contains(copy.first); });
+    std::erase_if(copies_,
+                  [&](const auto& copy) { return !manager_.others().contains(copy.first); });
     if (heir_is_ready() && now_ns >= manager_.heir_due_ns()) {
         manager_.hand_over_now(now_ns);
     }
 }
 
-std::optional<agent::Packet> SubnetService::poll_replica(std::uint64_t now_ns) {
+std::optional<mad::Packet> SubnetService::poll_replica(std::uint64_t now_ns) {
     if (!replies_.empty()) {
-        const agent::Packet reply = replies_.front();
+        const mad::Packet reply = replies_.front();
         replies_.pop_front();
         return reply;
     }
     for (auto& [guid, copy] : copies_) {
         if (const auto mad = copy.sender.poll_transmit(now_ns)) {
-            return agent::to_packet({{.lid = copy.lid}, *mad});
+            return mad::to_packet({{.lid = copy.lid}, *mad});
         }
     }
     return std::nullopt;
 }
 
-void SubnetService::handle_replica(const agent::Packet& packet) {
+void SubnetService::handle_replica(const mad::Packet& packet) {
     if (wire::Mad<const std::uint8_t>(packet.mad).method() == wire::Method::kGetResp) {
         for (auto& [guid, copy] : copies_) {
             if (copy.lid == packet.slid) {
@@ -304,9 +305,8 @@ void SubnetService::handle_replica(const agent::Packet& packet) {
     if (manager_.state() == SmState::kMaster || replies_.size() >= kRepliesMax) {
         return;
     }
-    if (const auto answer =
-            receiver_.handle(packet.mad, packet.slid, manager_.config().sm_key)) {
-        agent::Packet reply = packet;
+    if (const auto answer = receiver_.handle(packet.mad, packet.slid, manager_.config().sm_key)) {
+        mad::Packet reply = packet;
         reply.mad = *answer;
         std::swap(reply.slid, reply.dlid);
         std::swap(reply.source, reply.destination);

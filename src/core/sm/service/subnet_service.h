@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "core/agent/packet.h"
-#include "core/agent/rmpp_endpoint.h"
+#include "core/mad/packet.h"
+#include "core/mad/rmpp_endpoint.h"
 #include "core/sm/manager.h"
 #include "core/sm/sa/subnet_admin.h"
 #include "core/sm/service/replica.h"
@@ -33,11 +33,11 @@ class SubnetService {
     /// Whether a MAD that came to this port is for us rather than for some other program on it;
     /// of answers nobody can say but by the number of the request.
     static bool wants(const wire::MadBytes& mad);
-    void handle(const agent::Packet& packet, std::uint64_t now_ns);
+    void handle(const mad::Packet& packet, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
     /// What to send from this port; its source LID is the port's own.
-    std::optional<agent::Packet> poll_transmit(std::uint64_t now_ns);
+    std::optional<mad::Packet> poll_transmit(std::uint64_t now_ns);
     /// What the manager did, once the administration knows it too.
     std::optional<ManagerEvent> poll_event();
 
@@ -48,7 +48,7 @@ class SubnetService {
     std::size_t transfers() const { return rmpp_.transfers(); }
 
   private:
-    std::optional<agent::Packet> poll_manager(std::uint64_t now_ns);
+    std::optional<mad::Packet> poll_manager(std::uint64_t now_ns);
     void follow_manager(std::uint64_t now_ns);
     void follow(const ManagerEvent& event, std::uint64_t now_ns);
     void answer(std::uint64_t now_ns);
@@ -58,12 +58,12 @@ class SubnetService {
     void replicate(std::uint64_t now_ns);
     bool may_replicate() const;
     bool heir_is_ready() const;
-    void handle_replica(const agent::Packet& packet);
-    std::optional<agent::Packet> poll_replica(std::uint64_t now_ns);
+    void handle_replica(const mad::Packet& packet);
+    std::optional<mad::Packet> poll_replica(std::uint64_t now_ns);
 
     Manager manager_;
     SubnetAdmin admin_;
-    agent::RmppEndpoint rmpp_;
+    mad::RmppEndpoint rmpp_;
     std::vector<McastTree> trees_;
     std::deque<ManagerEvent> events_;
 
@@ -71,7 +71,7 @@ class SubnetService {
     /// At a standby: what it begins with when it becomes master; empty: with what it has.
     std::vector<std::uint8_t> replica_;
     ReplicaReceiver receiver_;
-    std::deque<agent::Packet> replies_;
+    std::deque<mad::Packet> replies_;
     bool was_master_ = false;
     /// At the master: what each of the others was sent, by port GUID.
     struct Copy {

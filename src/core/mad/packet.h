@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A management datagram on its way, with what of the packet around it decides where it goes and
+// who may read it.
+
+#include <cstdint>
+
+#include "core/base/ids.h"
+#include "core/wire/mad.h"
+
+namespace softib::mad {
+
+inline constexpr Qpn kQpnSubnet{0};
+inline constexpr Qpn kQpnServices{1};
+/// The Q_Key of every QP1 (IBA vol. 1, 10.2.5).
+inline constexpr QKey kQKeyServices{0x80010000};
+
+struct Packet {
+    wire::MadBytes mad{};
+    Lid slid;
+    Lid dlid;
+    Qpn source;
+    Qpn destination;
+    QKey qkey;
+    PKey pkey = kPKeyDefaultFull;
+    std::uint8_t sl = 0;
+};
+
+}  // namespace softib::mad

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A channel dependency graph that never has a cycle: it refuses the dependency that would close
+// one. It keeps the channels in a topological order and repairs the order locally when a new
+// dependency goes against it (Pearce and Kelly, 2006), so most additions cost next to nothing.
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/routing/dependencies.h"
+#include "core/routing/graph.h"
+
+namespace softib::routing {
+
+class AcyclicDependencies {
+  public:
+    /// With `vls` > 1, packets may change lanes from link to link.
+    AcyclicDependencies(const Graph& graph, std::uint8_t vls);
+
+    std::uint32_t channel(std::uint32_t link, std::uint8_t vl) const { return link * vls_ + vl; }
+
+    /// `to` leaves the switch that `from` leads to. False, and no change, if it closes a cycle.
+    bool add(std::uint32_t from, std::uint32_t to);
+    bool has(std::uint32_t from, std::uint32_t to) const;
+    void remove(std::uint32_t from, std::uint32_t to);
+    /// Like `add`, but remembers what was refused. For users that never remove anything.
+    bool add_for_good(std::uint32_t from, std::uint32_t to);
+    /// Starts with all of these, taking lane `first_vl` for 0 and so on; they have no cycle.
+    void load(const Dependencies& dependencies, std::uint8_t first_vl);
+
+  private:
+    struct Bit {
+        std::size_t word;
+        std::uint64_t mask;
+    };
+
+    std::uint32_t link_of(std::uint32_t channel) const { return channel / vls_; }
+    std::uint32_t head(std::uint32_t channel) const { return graph_.links()[channel / vls_].peer; }
+    /// Places of a channel among those into, and out of, the switch at its end or start.
+    std::size_t in_place(std::uint32_t channel) const;
+    std::size_t out_place(std::uint32_t channel) const;
+    std::size_t row(std::uint32_t sw, std::size_t place) const {
+        return base_[sw] + place * row_words_[sw];
+    }
+    Bit next_bit(std::uint32_t from, std::uint32_t to) const;
+    Bit previous_bit(std::uint32_t from, std::uint32_t to) const;
+    void set(std::uint32_t from, std::uint32_t to);
+    void for_each_next(std::uint32_t channel, auto visit) const;
+    void for_each_previous(std::uint32_t channel, auto visit) const;
+    /// Finds what lies between the two in the order; false if `from` is reached: a cycle.
+    bool search_forward(std::uint32_t start, std::uint32_t target);
+    void search_backward(std::uint32_t start, std::uint32_t lowest);
+    void reorder();
+
+    const Graph& graph_;
+    std::uint32_t vls_;
+    std::vector<std::uint32_t> tail_;      ///< By link: switch that it leaves.
+    std::vector<std::size_t> base_;        ///< By switch: first word of its bit matrix.
+    std::vector<std::size_t> row_words_;   ///< By switch.
+    std::vector<std::uint64_t> next_;      ///< Rows by channel in, bits by channel out.
+    std::vector<std::uint64_t> previous_;  ///< Rows by channel out, bits by channel in.
+    std::vector<std::uint64_t> refused_;   ///< Like next_.
+    std::vector<std::uint32_t> place_;     ///< By channel: its place in the order.
+    std::vector<bool> seen_;
+    std::vector<std::uint32_t> forward_;
+    std::vector<std::uint32_t> backward_;
+    std::vector<std::uint32_t> free_places_;
+};
+
+}  // namespace softib::routing

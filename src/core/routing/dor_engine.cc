@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Dimension order routing for tori and meshes: a packet first reaches its coordinate in the first
+// dimension, then in the second, and so on. Going from one dimension to the next closes no cycle;
+// going round a ring does. So each ring has a dateline, between its last switch and its first, and
+// packets that cross it use another virtual lane in this ring. The service level says which
+// datelines a path crosses, one bit per dimension, and the lane follows from it and the dimension
+// of the out port. A path and the one back cross the same datelines.
+//
+// A ring with one break is a line, and packets go the other way round. What that does not reach
+// takes detours.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/routing/detours.h"
+#include "core/routing/engine.h"
+#include "core/routing/torus.h"
+
+namespace softib::routing {
+
+namespace {
+
+// In rings of up to three switches no packet goes straight on, so there is nothing to break.
+constexpr std::uint32_t kShortRing = 3;
+constexpr std::size_t kDatelinesMax = 4;  // 16 service levels.
+
+std::vector<std::uint32_t> sorted_sizes(const std::vector<std::uint32_t>& sizes) {
+    std::vector<std::uint32_t> result;
+    for (const std::uint32_t size : sizes) {
+        if (size == 4) {
+            result.insert(result.end(), {2, 2});  // As find_torus sees it.
+        } else if (size > 1) {
+            result.push_back(size);
+        }
+    }
+    std::ranges::sort(result);
+    return result;
+}
+
+class DorRouter {
+  public:
+    DorRouter(const Graph& graph, const Neighbours& neighbours, const Torus& torus)
+        : graph_(graph), neighbours_(neighbours), torus_(torus) {
+        for (const Torus::Dimension& dimension : torus.dimensions) {
+            const bool dateline = dimension.ring && dimension.size > kShortRing;
+            bit_.push_back(dateline ? static_cast<std::uint8_t>(datelines_++) : kNoBit);
+        }
+        find_breaks();
+    }
+
+    std::size_t datelines() const { return datelines_; }
+
+    void fill(Tables& tables) const {
+        tables.sls = datelines_ == 0 ? SlMap() : SlMap::by_pair(graph_.switch_count());
+        tables.vls = datelines_ == 0 ? 1 : 2;
+        for (std::uint32_t to = 0; to < graph_.switch_count(); ++to) {
+            fill_local(graph_, to, tables.lfts);
+            for (std::uint32_t from = 0; from < graph_.switch_count(); ++from) {
+                if (from != to && has_place(from) && has_place(to)) {
+                    fill_pair(from, to, tables);
+                }
+            }
+        }
+    }
+
+    /// Service levels behind those of the datelines are for detours: each has a lane of its own.
+    std::vector<std::uint8_t> sls(std::uint8_t vls) const {
+        const std::size_t count = datelines_ == 0 ? vls : (std::size_t{1} << datelines_) + vls - 2;
+        std::vector<std::uint8_t> result(std::min<std::size_t>(count, kSlCount));
+        std::iota(result.begin(), result.end(), std::uint8_t{0});
+        return result;
+    }
+
+    SlToVl lanes(std::uint8_t vls) const {
+        if (datelines_ == 0) {
+            return {};  // VL = SL.
+        }
+        SlToVl map(graph_.switch_count(), 1, static_cast<std::uint8_t>(datelines_ + 1));
+        for (std::uint8_t out_class = 0; out_class <= datelines_; ++out_class) {
+            SlToVl::Row row{};
+            for (const std::uint8_t sl : sls(vls)) {
+                const unsigned extra = sl >> datelines_ != 0 ? sl - (1U << datelines_) + 2 : 0;
+                const unsigned crosses = out_class == 0 ? 0 : sl >> (out_class - 1) & 1U;
+                row[sl] = static_cast<std::uint8_t>(extra != 0 ? extra : crosses);
+            }
+            map.set_row(0, out_class, row);
+        }
+        for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
+            for (const Link& link : graph_.links(sw)) {
+                const std::uint8_t bit = bit_[dimension_between(sw, link.peer)];
+                map.set_out_class(sw, link.port,
+                                  bit == kNoBit ? 0 : static_cast<std::uint8_t>(bit + 1));
+            }
+        }
+        return map;
+    }
+
+  private:
+    static constexpr std::uint8_t kNoBit = 0xFF;
+
+    bool has_place(std::uint32_t sw) const { return graph_.degree(sw) != 0; }
+
+    std::size_t dimension_between(std::uint32_t a, std::uint32_t b) const {
+        for (std::size_t d = 0; d < torus_.dimensions.size(); ++d) {
+            if (torus_.dimensions[d].at[a] != torus_.dimensions[d].at[b]) {
+                return d;
+            }
+        }
+        return 0;
+    }
+
+    bool joined(std::uint32_t a, std::uint32_t b) const {
+        return b != kNone && std::ranges::any_of(neighbours_.of(a),
+                                                 [&](const auto& next) { return next.peer == b; });
+    }
+
+    /// The coordinate behind which the ring through a switch is broken first; kNone: nowhere.
+    std::uint32_t& break_of(std::size_t dimension, std::uint32_t sw) {
+        return breaks_[dimension][torus_.index(sw) - position(dimension, sw)];
+    }
+    std::uint32_t break_of(std::size_t dimension, std::uint32_t sw) const {
+        return breaks_[dimension][torus_.index(sw) - position(dimension, sw)];
+    }
+    /// What the coordinate adds to the index: without it all switches of a ring have the same.
+    std::uint32_t position(std::size_t dimension, std::uint32_t sw) const {
+        std::uint32_t stride = 1;
+        for (std::size_t d = dimension + 1; d < torus_.dimensions.size(); ++d) {
+            stride *= torus_.dimensions[d].size;
+        }
+        return torus_.dimensions[dimension].at[sw] * stride;
+    }
+
+    void find_breaks() {
+        breaks_.assign(torus_.dimensions.size(),
+                       std::vector<std::uint32_t>(torus_.switch_at.size(), kNone));
+        for (std::size_t d = 0; d < torus_.dimensions.size(); ++d) {
+            const Torus::Dimension& dimension = torus_.dimensions[d];
+            for (std::uint32_t sw = 0; sw < graph_.switch_count() && dimension.ring; ++sw) {
+                if (has_place(sw) && !joined(sw, torus_.step(sw, d, true))) {
+                    std::uint32_t& place = break_of(d, sw);
+                    place = std::min(place, dimension.at[sw]);
+                }
+            }
+        }
+    }
+
+    /// Which way round to go from one coordinate to another in the ring or line of a switch.
+    bool forward(std::size_t d, std::uint32_t sw, std::uint32_t to) const {
+        const Torus::Dimension& dimension = torus_.dimensions[d];
+        const std::uint32_t size = dimension.size;
+        const std::uint32_t from = dimension.at[sw];
+        if (!dimension.ring) {
+            return from < to;
+        }
+        if (const std::uint32_t gap = break_of(d, sw); gap != kNone) {
+            // Counted from behind the break it is a line.
+            const auto along = [&](std::uint32_t at) { return (at + size - gap - 1) % size; };
+            return along(from) < along(to);
+        }
+        const std::uint32_t ahead = (to + size - from) % size;
+        if (2 * ahead != size) {
+            return 2 * ahead < size;
+        }
+        // Half way round both ways are as long. One that both ends agree on, now this, now that.
+        const bool across = std::min(from, to) % 2 != 0;
+        return (from < to) != across;
+    }
+
+    void fill_pair(std::uint32_t from, std::uint32_t to, Tables& tables) const {
+        std::uint32_t at = from;
+        std::uint8_t sl = 0;
+        std::uint32_t first = kNone;
+        for (std::size_t d = 0; d < torus_.dimensions.size(); ++d) {
+            const Torus::Dimension& dimension = torus_.dimensions[d];
+            while (dimension.at[at] != dimension.at[to]) {
+                const bool ahead = forward(d, at, dimension.at[to]);
+                const std::uint32_t next = torus_.step(at, d, ahead);
+                if (!joined(at, next)) {
+                    return;
+                }
+                const bool crosses = dimension.at[next] > dimension.at[at] ? !ahead : ahead;
+                if (crosses && bit_[d] != kNoBit) {
+                    sl = static_cast<std::uint8_t>(sl | 1U << bit_[d]);
+                }
+                first = first == kNone ? next : first;
+                at = next;
+            }
+        }
+        if (datelines_ != 0) {
+            tables.sls.set(from, to, sl, graph_.switch_count());
+        }
+        const auto next = std::ranges::find_if(
+            neighbours_.of(from), [&](const auto& neighbour) { return neighbour.peer == first; });
+        const auto cables = neighbours_.links(*next);
+        std::size_t turn = 0;
+        for (const Lid lid : graph_.lids(to)) {
+            tables.lfts.at(from, lid) = graph_.links()[cables[turn++ % cables.size()]].port;
+        }
+    }
+
+    const Graph& graph_;
+    const Neighbours& neighbours_;
+    const Torus& torus_;
+    std::vector<std::uint8_t> bit_;  ///< By dimension: bit of the service level.
+    std::size_t datelines_ = 0;
+    std::vector<std::vector<std::uint32_t>> breaks_;  ///< By dimension and ring.
+};
+
+std::expected<Torus, Error> find_wanted_torus(const Graph& graph, const Neighbours& neighbours,
+                                              const Options& options) {
+    auto torus = find_torus(graph, neighbours);
+    if (!torus) {
+        return std::unexpected(
+            Error{"no torus or mesh is to be seen in the cables: take engine nue instead of dor"});
+    }
+    std::vector<std::uint32_t> sizes;
+    for (const Torus::Dimension& dimension : torus->dimensions) {
+        sizes.push_back(dimension.size);
+    }
+    if (!options.torus_dimensions.empty() &&
+        sorted_sizes(sizes) != sorted_sizes(options.torus_dimensions)) {
+        return std::unexpected(
+            Error{fmt::format("the cables make a torus of {} (4 is seen as 2x2), not of {}: "
+                              "correct the cables or the dimensions, or take engine nue",
+                              fmt::join(sizes, "x"), fmt::join(options.torus_dimensions, "x"))});
+    }
+    return *std::move(torus);
+}
+
+}  // namespace
+
+std::expected<Tables, Error> route_with_dor(const Graph& graph, const Options& options) {
+    const Neighbours neighbours(graph);
+    const auto torus = find_wanted_torus(graph, neighbours, options);
+    if (!torus) {
+        return std::unexpected(torus.error());
+    }
+    const DorRouter router(graph, neighbours, *torus);
+    if (router.datelines() > kDatelinesMax) {
+        return std::unexpected(
+            Error{fmt::format("{} rings of 5 or more need as many bits of the service level, which "
+                              "has {}: take engine nue instead of dor",
+                              router.datelines(), kDatelinesMax)});
+    }
+    if (router.datelines() != 0 && options.usable_vls() < 2) {
+        return std::unexpected(
+            Error{"rings need two virtual lanes and there is one: switch QoS on, or take engine "
+                  "nue or updn instead of dor"});
+    }
+    Tables tables{.engine = "dor", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
+    router.fill(tables);
+    tables.sl_to_vl = router.lanes(options.usable_vls());
+    if (!fill_holes(graph, erase_dead_ends(graph, tables), router.sls(options.usable_vls()), tables)
+             .empty()) {
+        return std::unexpected(
+            Error{"too much of this torus is missing for dimension order routing: take engine nue "
+                  "instead of dor"});
+    }
+    return tables;
+}
+
+}  // namespace softib::routing

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/routing/engine.h"
+
+#include <algorithm>
+#include <array>
+
+namespace softib::routing {
+
+namespace {
+
+constexpr std::array kEngines{
+    Engine{"auto", "what suits the fabric's shape: ftree, dor, dragonfly or nue", route_by_shape},
+    Engine{"minhop", "shortest paths, least used port; may have credit loops", route_with_minhop},
+    Engine{"updn", "up then down from the roots; trees and anything near one", route_with_updn},
+    Engine{"ftree", "fat trees: no contention for shift permutations", route_with_ftree},
+    Engine{"dor", "tori and meshes: dimension by dimension, 2 VLs", route_with_dor},
+    Engine{"dragonfly", "dragonflies: local, global, local, 2 VLs", route_with_dragonfly},
+    Engine{"nue", "any topology with any number of VLs, no credit loops", route_with_nue},
+};
+
+}  // namespace
+
+std::expected<Tables, Error> route_by_shape(const Graph& graph, const Options& options) {
+    // Those refuse what does not have their shape.
+    for (const auto route : {route_with_ftree, route_with_dor, route_with_dragonfly}) {
+        if (auto tables = route(graph, options)) {
+            return tables;
+        }
+    }
+    // The best for anything, but slow where there is much of it.
+    constexpr std::uint32_t kSwitchesMax = 800;
+    return graph.switch_count() <= kSwitchesMax ? route_with_nue(graph, options)
+                                                : route_with_updn(graph, options);
+}
+
+std::vector<std::uint8_t> Options::sls() const {
+    std::vector<std::uint8_t> result;
+    for (std::uint8_t vl = 0; vl < usable_vls(); ++vl) {
+        result.push_back(vl);
+    }
+    return result;
+}
+
+std::span<const Engine> engines() {
+    return kEngines;
+}
+
+const Engine* find_engine(std::string_view name) {
+    const auto found = std::ranges::find(kEngines, name, &Engine::name);
+    return found == kEngines.end() ? nullptr : &*found;
+}
+
+}  // namespace softib::routing

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Routing engines: a graph in, tables out. An engine is a name and a pure function; the same graph
+// and options always give the same tables.
+
+#include <algorithm>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/routing/graph.h"
+#include "core/routing/tables.h"
+
+namespace softib::routing {
+
+struct Options {
+    std::vector<Guid> roots = {};  ///< updn, ftree: switches of the top level; empty: found.
+    /// Data VLs that every link of the subnet has (PortInfo.OperationalVLs), 1 to 15.
+    std::uint8_t data_vls = 8;
+    bool qos = true;  ///< False: nobody programs SL2VL tables, so all traffic shares VL 0.
+    std::vector<std::uint32_t> torus_dimensions =
+        {};  ///< dor: what must be found; empty: anything.
+
+    std::uint8_t usable_vls() const {
+        return qos ? std::clamp<std::uint8_t>(data_vls, 1, 15) : std::uint8_t{1};
+    }
+    /// Service levels where SL = VL.
+    std::vector<std::uint8_t> sls() const;
+};
+
+struct Engine {
+    std::string_view name;
+    std::string_view purpose;  ///< One line for a list of engines.
+    std::expected<Tables, Error> (*route)(const Graph& graph, const Options& options);
+};
+
+std::span<const Engine> engines();
+/// nullptr if there is none of this name.
+const Engine* find_engine(std::string_view name);
+
+std::expected<Tables, Error> route_by_shape(const Graph& graph, const Options& options);
+std::expected<Tables, Error> route_with_minhop(const Graph& graph, const Options& options);
+std::expected<Tables, Error> route_with_updn(const Graph& graph, const Options& options);
+std::expected<Tables, Error> route_with_ftree(const Graph& graph, const Options& options);
+std::expected<Tables, Error> route_with_dor(const Graph& graph, const Options& options);
+std::expected<Tables, Error> route_with_dragonfly(const Graph& graph, const Options& options);
+std::expected<Tables, Error> route_with_nue(const Graph& graph, const Options& options);
+
+}  // namespace softib::routing

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/routing/graph.h"
+
+namespace softib::routing {
+
+/// Spanning trees of all islands, as the link from each switch to its parent.
+struct EscapeTree {
+    std::vector<std::uint32_t> up;        ///< By switch; kNone at a root.
+    std::vector<std::uint32_t> top_down;  ///< Switches, parents first.
+};
+
+/// Rooted where the hosts of `destinations` are near.
+EscapeTree make_escape_tree(const Graph& graph, std::span<const std::uint32_t> destinations);
+
+}  // namespace softib::routing

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Fat trees. A destination's number says which column it takes at each level (D-mod-K), the same
+// one from everywhere, so that on a full tree a shift permutation puts one flow on each link.
+//
+// On a damaged tree the destinations whose column is cut off take spare columns. Every spare puts a
+// second flow on a link; what must not happen is a third. In a shift permutation the hosts of one
+// switch send to consecutive numbers, and consecutive hosts send to one switch. So two spares may
+// not meet if their numbers are closer than the hosts of this switch are many, and not with those
+// that the switch before this one chose for earlier hosts of the same destination. Within these
+// rules the choice moves on with the distance of the two switches, so that all links get their
+// share of the whole traffic.
+#include <algorithm>
+#include <climits>
+#include <tuple>
+
+#include "core/routing/columns.h"
+#include "core/routing/engine.h"
+#include "core/routing/numbering.h"
+#include "core/routing/tree.h"
+#include "core/routing/tree_fill.h"
+#include "core/routing/up_down.h"
+
+namespace softib::routing {
+
+namespace {
+
+constexpr std::uint8_t kNoColumn = 0xFF;
+
+/// A set of upper neighbours as ports by column. Further rows are further cables.
+struct ColumnPorts {
+    PortCycle ports;  ///< 0: no way through this column.
+    std::uint32_t width = 0;
+    bool gaps = false;
+
+    /// The first column from this one on that has a way.
+    std::uint32_t next(std::uint32_t column) const {
+        while (ports[column] == 0) {
+            column = column + 1 == width ? 0 : column + 1;
+        }
+        return column;
+    }
+};
+
+/// Gives spare columns to quotients, switch after switch.
+class SpareChoice {
+  public:
+    explicit SpareChoice(std::uint32_t quotients) : chosen_(quotients, kNoColumn) {}
+
+    /// The next switch: `window` hosts (as quotients) send through it.
+    void start(std::uint32_t width, std::uint32_t window) {
+        before_.swap(chosen_);
+        chosen_.assign(before_.size(), kNoColumn);
+        last_use_.assign(width, kNone);
+        window_ = window;
+        block_first_ = kNone;
+    }
+
+    /// Quotients of one destination block come in ascending order; `block_first` is its lowest.
+    std::uint32_t take(std::uint32_t quotient, std::uint32_t block_first, std::uint32_t offset,
+                       const ColumnPorts& columns) {
+        if (block_first != block_first_) {
+            block_first_ = next_ = block_first;
+            taken_before_.assign(columns.width, false);
+        }
+        for (; next_ < quotient; ++next_) {
+            if (before_[next_] != kNoColumn) {
+                taken_before_[before_[next_]] = true;
+            }
+        }
+        const std::uint32_t best = find(quotient, offset, columns);
+        last_use_[best] = quotient;
+        chosen_[quotient] = static_cast<std::uint8_t>(best);
+        return best;
+    }
+
+  private:
+    /// The first column without fault, else the one with the least.
+    std::uint32_t find(std::uint32_t quotient, std::uint32_t offset,
+                       const ColumnPorts& columns) const {
+        std::uint32_t best = kNone;
+        int best_faults = INT_MAX;
+        for (std::uint32_t step = 0; step < columns.width && best_faults != 0; ++step) {
+            const std::uint32_t column = (quotient + offset + step) % columns.width;
+            if (columns.ports[column] == 0) {
+                continue;
+            }
+            const bool again = last_use_[column] != kNone && quotient - last_use_[column] < window_;
+            const int faults = (again ? 2 : 0) + (taken_before_[column] ? 1 : 0);
+            if (faults < best_faults) {
+                best = column;
+                best_faults = faults;
+            }
+        }
+        return best;
+    }
+
+    std::vector<std::uint8_t> before_;     ///< By quotient: choice of the switch before.
+    std::vector<std::uint8_t> chosen_;     ///< By quotient: choice of this switch.
+    std::vector<std::uint32_t> last_use_;  ///< By column: last quotient that got it.
+    std::vector<bool> taken_before_;       ///< By column: before_ has it earlier in the block.
+    std::uint32_t window_ = 1;
+    std::uint32_t block_first_ = kNone;
+    std::uint32_t next_ = 0;
+};
+
+class TreeRouter {
+  public:
+    TreeRouter(const Graph& graph, const TreeLevels& levels)
+        : graph_(graph),
+          levels_(levels),
+          neighbours_(graph),
+          columns_(find_columns(neighbours_, levels)),
+          subtrees_(find_subtrees(neighbours_, levels)),
+          order_(order_by_subtrees(graph, subtrees_)),
+          numbering_(graph, order_),
+          sets_(up_down_hops(graph, neighbours_, places_by_level(levels))) {
+        for (const auto& subtree : subtrees_) {
+            first_.emplace_back(graph.switch_count(), kNone);
+            hosts_.emplace_back(graph.switch_count(), 0);
+            for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+                std::uint32_t& first = first_.back()[subtree[sw]];
+                if (graph.host_count(sw) != 0) {
+                    first = std::min(first, numbering_.first(sw));
+                }
+                hosts_.back()[subtree[sw]] += graph.host_count(sw);
+            }
+        }
+    }
+
+    void fill(Lfts& lfts) {
+        // Switches of one column one after the other, in the order of their hosts.
+        std::vector<std::uint32_t> sequence = order_;
+        const auto column = [&](std::uint32_t sw) {
+            return std::tuple(levels_.level[sw], columns_.of[sw]);
+        };
+        std::ranges::stable_sort(sequence, {}, column);
+        for (std::size_t i = 0; i < sequence.size(); ++i) {
+            const std::uint32_t sw = sequence[i];
+            if (i == 0 || column(sw) != column(sequence[i - 1])) {
+                spares_ =
+                    SpareChoice(graph_.host_count() / columns_.divider[levels_.level[sw]] + 1);
+            }
+            fill_local(graph_, sw, lfts);
+            fill_switch(sw, lfts.row(sw));
+        }
+    }
+
+    std::vector<Hole> fill_holes(std::span<const std::uint8_t> sls, Tables& tables) const {
+        return fill_tree_holes(graph_, neighbours_, levels_, find_holes(graph_, sets_), sls,
+                               tables);
+    }
+    PortGroups groups() const { return sets_.port_groups(graph_, neighbours_); }
+
+  private:
+    bool leads_up(std::uint32_t sw, std::span<const std::uint8_t> positions) const {
+        return levels_.level[neighbours_.of(sw)[positions[0]].peer] == levels_.level[sw] + 1;
+    }
+
+    ColumnPorts by_column(std::uint32_t sw, std::span<const std::uint8_t> positions) const {
+        ColumnPorts result;
+        result.width = columns_.count[levels_.level[sw]];
+        std::uint32_t cables = 0;
+        for (const std::uint8_t position : positions) {
+            cables = std::max(cables, neighbours_.of(sw)[position].count);
+        }
+        result.ports.assign(std::size_t{result.width} * cables, 0);
+        for (const std::uint8_t position : positions) {
+            const Neighbours::Neighbour& next = neighbours_.of(sw)[position];
+            const auto links = neighbours_.links(next);
+            for (std::uint32_t turn = 0; turn < cables; ++turn) {
+                result.ports[turn * result.width + columns_.of[next.peer]] =
+                    graph_.links()[links[turn % links.size()]].port;
+            }
+        }
+        result.gaps = positions.size() < result.width;
+        return result;
+    }
+
+    void fill_switch(std::uint32_t sw, std::span<std::uint8_t> row) {
+        std::vector<ColumnPorts> sets(sets_.count(sw));
+        for (std::uint32_t set = 1; set < sets.size(); ++set) {
+            const auto positions = sets_.positions(sw, static_cast<std::uint16_t>(set));
+            if (leads_up(sw, positions)) {
+                sets[set] = by_column(sw, positions);
+            } else {
+                sets[set].ports = take_turns(graph_, neighbours_, sw, positions);
+            }
+        }
+        const std::uint32_t level = levels_.level[sw];
+        const std::uint32_t divider = columns_.divider[level];
+        const std::uint32_t own = subtrees_[level][sw];
+        spares_.start(columns_.count[level], std::max(1U, hosts_[level][own] / divider));
+        for (const std::uint32_t to : order_) {
+            const std::uint16_t set = sets_.of(sw, to);
+            if (set == 0) {
+                continue;
+            }
+            if (sets[set].gaps) {
+                fill_with_spares(sw, to, sets[set], row);
+            } else {
+                fill_in_turn(sets[set].ports, divider, numbering_.hosts(to), numbering_.first(to),
+                             row);
+                fill_in_turn(sets[set].ports, divider, numbering_.own(to), numbering_.own_first(to),
+                             row);
+            }
+        }
+    }
+
+    void fill_with_spares(std::uint32_t sw, std::uint32_t to, const ColumnPorts& columns,
+                          std::span<std::uint8_t> row) {
+        const std::uint32_t level = levels_.level[sw];
+        const std::uint32_t divider = columns_.divider[level];
+        const std::uint32_t block_first = first_[level][subtrees_[level][to]] / divider;
+        const std::uint32_t offset = offset_between(first_[level][subtrees_[level][sw]] / divider,
+                                                    block_first, columns.width);
+        std::uint32_t number = numbering_.first(to);
+        std::uint32_t last = kNone;
+        std::uint32_t column = 0;
+        for (const Numbering::Entry& entry : numbering_.hosts(to)) {
+            const std::uint32_t quotient = number++ / divider;
+            if (quotient != last) {
+                last = quotient;
+                column = quotient % columns.width;
+                if (columns.ports[column] == 0) {
+                    column = spares_.take(quotient, block_first, offset, columns);
+                }
+            }
+            fill_entry(entry, columns, quotient, column, row);
+        }
+        number = numbering_.own_first(to);
+        for (const Numbering::Entry& entry : numbering_.own(to)) {
+            const std::uint32_t quotient = number++ / divider;
+            fill_entry(entry, columns, quotient, columns.next(quotient % columns.width), row);
+        }
+    }
+
+    /// Falls with the distance of two switches, so that it is the same for all of them in one shift
+    /// and every other column has its turn. Never 0.
+    static std::uint32_t offset_between(std::uint32_t here, std::uint32_t there,
+                                        std::uint32_t width) {
+        if (width < 2) {
+            return 0;
+        }
+        const std::uint32_t turns = width - 1;
+        return (here / width % turns + turns - there / width % turns) % turns + 1;
+    }
+
+    static void fill_entry(const Numbering::Entry& entry, const ColumnPorts& columns,
+                           std::uint32_t quotient, std::uint32_t column,
+                           std::span<std::uint8_t> row) {
+        const auto rows = static_cast<std::uint32_t>(columns.ports.size()) / columns.width;
+        const std::uint32_t cable = quotient / columns.width % rows * columns.width;
+        for (std::uint32_t i = 0; i < entry.lids; ++i) {
+            row[entry.lid + i] = columns.ports[cable + column];
+            column = columns.next((column + 1) % columns.width);
+        }
+    }
+
+    const Graph& graph_;
+    const TreeLevels& levels_;
+    Neighbours neighbours_;
+    Columns columns_;
+    std::vector<std::vector<std::uint32_t>> subtrees_;
+    std::vector<std::uint32_t> order_;
+    Numbering numbering_;
+    HopSets sets_;
+    std::vector<std::vector<std::uint32_t>> first_;  ///< By level and subtree: lowest number.
+    std::vector<std::vector<std::uint32_t>> hosts_;  ///< By level and subtree.
+    SpareChoice spares_{0};
+};
+
+}  // namespace
+
+std::expected<Tables, Error> route_with_ftree(const Graph& graph, const Options& options) {
+    const auto roots = find_switches(graph, options.roots);
+    if (!roots) {
+        return std::unexpected(roots.error());
+    }
+    const auto levels = find_levels(graph, Neighbours(graph), *roots);
+    if (!levels) {
+        return std::unexpected(
+            Error{"this subnet is no fat tree: take engine updn or nue instead of ftree"});
+    }
+    Tables tables{.engine = "ftree", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
+    TreeRouter router(graph, *levels);
+    router.fill(tables.lfts);
+    const std::vector<Hole> open = router.fill_holes(options.sls(), tables);
+    if (std::ranges::any_of(open, [&](const Hole& h) { return between_hosts(graph, h); })) {
+        return std::unexpected(
+            Error{"too much of this fat tree is missing to route it without credit loops: take "
+                  "engine nue instead of ftree"});
+    }
+    tables.groups = router.groups();
+    return tables;
+}
+
+}  // namespace softib::routing

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Graphs for the tests of this folder: generated fabrics, whole and damaged, and random ones.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/prng.h"
+#include "core/routing/engine.h"
+#include "core/routing/graph.h"
+#include "core/routing/tables.h"
+#include "core/routing/verifier.h"
+#include "core/topo/fabric.h"
+
+namespace softib::routing {
+
+inline topo::Fabric make_fabric(const topo::Spec& spec) {
+    auto fabric = topo::generate(spec);
+    EXPECT_TRUE(fabric) << (fabric ? "" : fabric.error().message);
+    return fabric ? *fabric : topo::Fabric{};
+}
+
+inline Graph graph_from(const topo::Fabric& fabric, std::uint8_t lmc = 0) {
+    auto graph = graph_of(fabric, lmc);
+    EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
+    return graph ? *graph : Graph{};
+}
+
+inline Graph make_graph(const topo::Spec& spec, std::uint8_t lmc = 0) {
+    return graph_from(make_fabric(spec), lmc);
+}
+
+/// 32 leaves of 16 hosts under 16 spines.
+inline topo::Spec two_levels() {
+    return {.shape = topo::Shape::kFatTree, .hosts = 512, .radix = 32, .levels = 2};
+}
+/// 432 hosts on 180 switches of 12 ports.
+inline topo::Spec three_levels() {
+    return {.shape = topo::Shape::kFatTree, .hosts = 432, .radix = 12, .levels = 3};
+}
+/// One host per switch.
+inline topo::Spec torus(std::vector<std::uint32_t> dimensions) {
+    std::uint32_t hosts = 1;
+    for (const std::uint32_t size : dimensions) {
+        hosts *= size;
+    }
+    return {.shape = topo::Shape::kTorus, .hosts = hosts, .dimensions = std::move(dimensions)};
+}
+inline topo::Spec dragonfly(std::uint32_t groups, std::uint32_t switches, std::uint32_t hosts) {
+    return {.shape = topo::Shape::kDragonfly,
+            .hosts = groups * switches * hosts,
+            .hosts_per_switch = hosts,
+            .groups = groups,
+            .switches_per_group = switches};
+}
+
+inline void unplug(topo::Fabric& fabric, std::uint32_t node, std::size_t port) {
+    topo::PortLink& link = fabric.nodes[node].ports[port];
+    if (link.peer != topo::kNoNode) {
+        fabric.nodes[link.peer.value].ports[link.peer_port.value] = {};
+        link = {};
+    }
+}
+
+/// Loses this many cables between switches, then all cables of this many switches.
+inline topo::Fabric damage(topo::Fabric fabric, std::size_t cables, std::size_t switches,
+                           std::uint64_t seed) {
+    Prng prng(seed);
+    std::vector<std::pair<std::uint32_t, std::size_t>> between;
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
+        if (fabric.nodes[i].kind != topo::NodeKind::kSwitch) {
+            continue;
+        }
+        all.push_back(i);
+        for (std::size_t port = 1; port < fabric.nodes[i].ports.size(); ++port) {
+            const topo::PortLink& link = fabric.nodes[i].ports[port];
+            if (link.peer != topo::kNoNode && link.peer.value > i &&
+                fabric.node(link.peer).kind == topo::NodeKind::kSwitch) {
+                between.emplace_back(i, port);
+            }
+        }
+    }
+    for (std::size_t k = 0; k < std::min(cables, between.size()); ++k) {
+        std::swap(between[k], between[k + prng.below(between.size() - k)]);
+        unplug(fabric, between[k].first, between[k].second);
+    }
+    for (std::size_t k = 0; k < std::min(switches, all.size()); ++k) {
+        std::swap(all[k], all[k + prng.below(all.size() - k)]);
+        for (std::size_t port = 1; port < fabric.nodes[all[k]].ports.size(); ++port) {
+            unplug(fabric, all[k], port);
+        }
+    }
+    return fabric;
+}
+
+/// Any cables between `switches` switches, hosts on some of them: parallel cables, islands and
+/// bare switches all occur.
+inline Graph random_graph(std::uint32_t switches, std::uint32_t cables, std::uint32_t hosts,
+                          std::uint64_t seed) {
+    Prng prng(seed);
+    GraphBuilder builder;
+    std::vector<std::uint8_t> next_port(switches, 1);
+    std::uint16_t lid = 1;
+    for (std::uint32_t i = 0; i < switches; ++i) {
+        builder.add_switch(Guid{100 + i});
+    }
+    const auto pick = [&] { return static_cast<std::uint32_t>(prng.below(switches)); };
+    for (std::uint32_t i = 0; i < cables; ++i) {
+        const std::uint32_t a = pick();
+        if (const std::uint32_t b = pick(); a != b) {
+            builder.add_cable(a, next_port[a]++, b, next_port[b]++);
+        }
+    }
+    for (std::uint32_t i = 0; i < hosts; ++i) {
+        const std::uint32_t at = pick();
+        builder.add_target({.guid = Guid{10000 + i},
+                            .lid = Lid{lid++},
+                            .port = next_port[at]++,
+                            .at = at,
+                            .order = i});
+    }
+    for (std::uint32_t i = 0; i < switches; ++i) {
+        builder.add_target({.guid = Guid{100 + i}, .lid = Lid{lid++}, .at = i});
+    }
+    auto graph = builder.build();
+    EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
+    return graph ? *graph : Graph{};
+}
+
+inline Tables route(const char* engine, const Graph& graph, const Options& options = {}) {
+    auto tables = find_engine(engine)->route(graph, options);
+    EXPECT_TRUE(tables) << engine << ": " << (tables ? "" : tables.error().message);
+    return tables ? *std::move(tables) : Tables{};
+}
+
+/// No permutations: they cost more than all the rest.
+inline Report check(const Graph& graph, const Tables& tables) {
+    return verify(graph, tables, {.shifts_max = 0, .shift_samples = 0, .random_samples = 0});
+}
+
+/// Every pair reached and no credit loop; says what is wrong otherwise.
+inline ::testing::AssertionResult holds(const Graph& graph, const Tables& tables) {
+    const Report report = check(graph, tables);
+    if (report.good()) {
+        return ::testing::AssertionSuccess();
+    }
+    std::string text;
+    for (const std::string& line : render(graph, report)) {
+        text += "\n  " + line;
+    }
+    return ::testing::AssertionFailure() << tables.engine << text;
+}
+
+/// Switches on the way from one to a LID, both ends included; empty if it is not reached.
+inline std::vector<std::uint32_t> path_to(const Graph& graph, const Tables& tables,
+                                          std::uint32_t from, Lid lid) {
+    const std::uint32_t to = graph.targets()[graph.target_of(lid)].at;
+    std::vector<std::uint32_t> path{from};
+    while (path.back() != to) {
+        const std::uint32_t link = graph.link_at(path.back(), tables.lfts.at(path.back(), lid));
+        if (link == kNone || path.size() > graph.switch_count()) {
+            return {};
+        }
+        path.push_back(graph.links()[link].peer);
+    }
+    return path;
+}
+
+}  // namespace softib::routing

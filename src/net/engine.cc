@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "net/engine.h"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+#include "core/base/check.h"
+
+namespace softib::net {
+
+namespace {
+
+// How many events ahead of their turn their memory is fetched.
+constexpr std::size_t kFirst = 24;
+constexpr std::size_t kSecond = 14;
+constexpr std::size_t kThird = 6;
+
+/// Without the empty statement GCC takes a function that only fetches for one without effect, and
+/// leaves its calls out.
+void fetch(const void* at) {
+    __builtin_prefetch(at);
+    asm volatile("");
+}
+
+/// So that a bucket of a busy fabric holds some tens of events.
+unsigned bucket_width(std::uint32_t ports) {
+    const auto bits = static_cast<unsigned>(std::bit_width(ports));
+    return bits <= 13 ? 12 : bits >= 20 ? 6 : 25 - bits;
+}
+
+/// Calls visit(lane number) for every bit.
+void for_each_lane(std::uint16_t mask, auto visit) {
+    for (; mask != 0; mask &= static_cast<std::uint16_t>(mask - 1)) {
+        if (!visit(static_cast<std::uint8_t>(std::countr_zero(mask)))) {
+            return;
+        }
+    }
+}
+
+}  // namespace
+
+Engine::Engine(const topo::Fabric& fabric, const PlantConfig& config, unsigned width)
+    : Plant(fabric, config), queue_(width != 0 ? width : bucket_width(port_count())) {}
+
+void Engine::inject(std::uint32_t port, Packet packet) {
+    SOFTIB_CHECK(packet.bytes != 0 && packet.bytes <= config_.packet_bytes_max && connected(port));
+    ++stats_.injected;
+    packet.in_link = kNone;
+    packet.since_ns = units(now());
+    packet.in_vl = packet.vl == link::kVl15 ? link::kVl15 : std::uint8_t{0};
+    if (peer(port) == port) {
+        // From a switch's agent, by its tables.
+        const std::uint32_t index = packets_.make(packet);
+        forward(rx_[port], index, packets_[index], false);
+        return;
+    }
+    if (packet.vl != link::kVl15) {
+        packet.vl = first_lane(port, packet.sl);
+        if (packet.vl >= config_.data_vls) [[unlikely]] {
+            discard(packets_.make(packet));  // Its level has no lane here.
+            return;
+        }
+    }
+    if (packet.dlid >= kLidMulticastMin.value && packet.dlid != kLidPermissive.value) [[unlikely]] {
+        ++odd(port).multicast_xmit;
+    }
+    const std::uint32_t index = packets_.make(packet);
+    offer(port, packet.vl, index, packets_[index]);
+}
+
+void Engine::handle(const Event& event) {
+    look_near();
+    ++stats_.events;
+    switch (event.kind()) {
+        case EventKind::kArrival:
+            arrive(event);
+            break;
+        case EventKind::kWake:
+            wake(event.link());
+            break;
+        case EventKind::kReady:
+            if (rx_[event.link()].to_adapter != 0) {
+                take(event.link(), event.packet);
+            } else {
+                forward(rx_[event.link()], event.packet, packets_[event.packet], false);
+            }
+            break;
+        case EventKind::kRelease: {
+            const auto vl = static_cast<std::uint8_t>(event.extra >> 16);
+            const auto blocks = static_cast<std::uint16_t>(event.extra);
+            deferred(event.link(), vl) -= blocks;
+            release(event.link(), vl, blocks, now());
+            break;
+        }
+        case EventKind::kLimit:
+            enforce_limits(event.link());
+            break;
+        case EventKind::kTrained:
+            end_training(event.link(), event.extra);
+            break;
+        case EventKind::kTimer:
+            break;
+    }
+}
+
+void Engine::arrive(const Event& event) {
+    const std::uint32_t in = event.link();
+    Rx& rx = rx_[in];
+    Packet& packet = packets_[event.packet];
+    constexpr auto kOdd =
+        static_cast<std::uint8_t>(~(rx_special::kAdaptive | rx_special::kPartitioned));
+    if (((rx.special & kOdd) | (packet.flags & packet_flag::kSeen) |
+         (packet.in_vl == link::kVl15)) != 0) [[unlikely]] {
+        if (arrive_odd(in, rx, event.packet, packet)) {
+            return;
+        }
+    }
+    rx.words += packet.bytes / 4U;
+    ++rx.packets;
+    packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
+    log(in, packet);
+    if (rx.to_adapter != 0) {
+        take(in, event.packet);
+        return;
+    }
+    packet.since_ns = units(now());
+    forward(rx, event.packet, packet, true);
+}
+
+/// At an adapter.
+void Engine::take(std::uint32_t in, std::uint32_t index) {
+    taken_ = true;
+    taken_port_ = rx_[in].first_out;
+    taken_packet_ = packets_[index];
+    if (taken_packet_.dlid >= kLidMulticastMin.value && taken_packet_.dlid != kLidPermissive.value)
+        [[unlikely]] {
+        ++odd(taken_port_).multicast_rcv;
+    }
+    release(in, taken_packet_.in_vl, link::blocks_of(taken_packet_.bytes), now());
+    packets_.free(index);
+    ++stats_.delivered;
+}
+
+/// In a switch. `fresh`: its first bits have just been looked up.
+void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fresh) {
+    if ((rx.special & rx_special::kPartitioned) != 0 && refuse_in(rx, packet)) [[unlikely]] {
+        discard(index);
+        return;
+    }
+    if (packet.dlid >= lft_stride_) [[unlikely]] {
+        copy_out(rx, index);
+        return;
+    }
+    std::uint8_t number = lfts_[rx.lft + packet.dlid];
+    if (((rx.special & rx_special::kAdaptive) != 0) &
+        ((packet.flags & packet_flag::kAdaptive) != 0)) {
+        number = choose_port(rx, packet, number);
+    }
+    if ((number == kNoPath) | ((number == rx.port) & (number != 0))) [[unlikely]] {
+        ++(number == kNoPath ? odd(rx.self).dlid_mapping : odd(rx.self).looping);
+        discard(index);
+        return;
+    }
+    if ((rx.special & rx_special::kPartitioned) != 0 && refuse_out(rx, number, packet))
+        [[unlikely]] {
+        discard(index);
+        return;
+    }
+    const std::uint32_t out = rx.first_out + number;
+    if (rx.block_ps > tx_[out].block_ps && fresh) [[unlikely]] {
+        // It comes in slower than it goes out: it starts so late that it does not run dry.
+        queue_.push(now() + link::transmit_time(packet.bytes, rx.block_ps) -
+                        link::transmit_time(packet.bytes, tx_[out].block_ps),
+                    packet.in_link, EventKind::kReady, index, packet.since_ns);
+        return;
+    }
+    std::uint8_t vl = link::kVl15;
+    if (packet.in_vl != link::kVl15) [[likely]] {
+        vl = rx.sl_rows == kNone ? lane_of(packet.sl)
+                                 : rows_[sl_rows_[rx.sl_rows + number]][packet.sl];
+        if (vl >= config_.data_vls) [[unlikely]] {
+            ++odd(rx.self).vl_mapping;
+            discard(index);
+            return;
+        }
+    }
+    offer(out, vl, index, packet);
+}
+
+/// To be sent by a port: now, or after those that wait.
+void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
+    Tx& tx = tx_[port];
+    if ((tx.special & (tx_special::kClosed | tx_special::kMarks)) != 0 || may_stall(tx)) {
+        if (offer_odd(port, vl, index, packet)) {
+            return;
+        }
+    }
+    Lane& to = lane(port, vl);
+    const std::uint16_t blocks = link::blocks_of(packet.bytes);
+    if (tx.waiting == 0 && tx.free_at <= now() && (tx.special & tx_special::kPartial) == 0 &&
+        (vl == link::kVl15 || to.may_send(blocks, now()))) {
+        transmit(port, vl, tx, to, index, packet, blocks);
+        return;
+    }
+    packet.vl = vl;
+    to.queued_blocks += blocks;
+    if ((tx.special & tx_special::kLimited) != 0 && vl != link::kVl15) {
+        watch(port, tx);
+    }
+    if (to.head != kNone) {
+        line_up(port, vl, to, index, packet);
+        return;  // A wake is planned, or a release will plan one.
+    }
+    packet.next = kNone;
+    packet.round_or_copies = static_cast<std::uint16_t>(units(now()) / kRound * kRound);
+    to.head = to.tail = index;
+    to.head_blocks = static_cast<std::uint8_t>(blocks);
+    to.head_since_ns = units(now());
+    tx.waiting = static_cast<std::uint16_t>(tx.waiting | 1U << vl);
+    if (tx.free_at > now()) {
+        wake_at(port, tx, tx.free_at);
+    } else {
+        send_next(port, tx);
+    }
+}
+
+// The inputs of a switch take turns at a lane: 4 KiB each in a round. A queue is in the order of
+// the rounds, whose numbers are multiples of kRound; what lies between counts what an input has of
+// one. The round at hand is that of the queue's first packet. An input that has nothing in it comes
+// up in it, others where their last packet ended. When a queue begins, so do its rounds, by the
+// clock: they go slower than that, so those of queues before lie behind.
+
+std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
+                           const Packet& packet) {
+    const std::uint16_t newest = packets_[to.tail].round_or_copies;
+    if (packet.in_link == kNone) {
+        return newest;
+    }
+    const std::uint32_t in = (packet.flags & packet_flag::kCopy) == 0
+                                 ? packet.in_link
+                                 : packets_[packet.in_link].in_link;
+    std::uint16_t& next = turns_at_[lane_index(port, vl) * turns_stride_ +
+                                    (in == kNone ? std::size_t{0} : rx_[in].port)];
+    const std::uint16_t at_hand = packets_[to.head].round_or_copies;
+    const auto open = static_cast<std::uint16_t>(newest - at_hand);
+    if (static_cast<std::uint16_t>(next - at_hand) >= open + 2 * kRound) {
+        next = at_hand;  // What it had was long ago.
+    }
+    auto round = static_cast<std::uint16_t>(next / kRound * kRound);
+    if (static_cast<std::uint16_t>(round - at_hand) >= kRound * kRoundsOpen) {
+        next = round = newest;  // So short and so many that they go in the order they came in.
+    }
+    next = static_cast<std::uint16_t>(next + std::max(packet.bytes * kRound / kRoundBytes, 1U));
+    return round;
+}
+
+/// Behind all packets of its round.
+void Engine::line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_t index,
+                     Packet& packet) {
+    const std::uint16_t round = turn(port, vl, to, packet);
+    std::uint32_t* ends = round_ends_.data() + std::size_t{lane_index(port, vl)} * kRoundsOpen;
+    const auto end_of = [&](std::uint16_t of) -> std::uint32_t& {
+        return ends[of / kRound % kRoundsOpen];
+    };
+    const std::uint16_t newest = packets_[to.tail].round_or_copies;
+    if (to.head == to.tail) {
+        end_of(newest) = to.tail;
+    }
+    const bool opens = round == static_cast<std::uint16_t>(newest + kRound);
+    const std::uint32_t before = opens ? to.tail : end_of(round);
+    packet.round_or_copies = round;
+    packet.next = packets_[before].next;
+    packets_[before].next = index;
+    end_of(round) = index;
+    if (before == to.tail) {
+        to.tail = index;
+    }
+}
+
+void Engine::wake(std::uint32_t port) {
+    Tx& tx = tx_[port];
+    if (tx.wake_at != now()) {
+        return;  // An earlier one has done its work.
+    }
+    tx.wake_at = kNever;
+    if (tx.waiting == 0) {
+        return;
+    }
+    if (tx.free_at > now()) {
+        plan(port, tx, tx.free_at);
+    } else {
+        send_next(port, tx);
+    }
+}
+
+/// The cable is free and something waits.
+void Engine::send_next(std::uint32_t port, Tx& tx) {
+    std::uint16_t ready = 0;
+    for_each_lane(waiting_lanes(port, tx), [&](std::uint8_t vl) {
+        Lane& from = lane(port, vl);
+        if (vl == link::kVl15 || from.may_send(from.head_blocks, now())) {
+            ready = static_cast<std::uint16_t>(ready | 1U << vl);
+        }
+        return true;
+    });
+    if (ready == 0) {
+        plan(port, tx, now());
+        return;
+    }
+    // Lanes take turns only while they compete: one alone costs no look at the lists.
+    auto vl = static_cast<std::uint8_t>(std::countr_zero(ready));
+    if ((ready & (ready - 1)) != 0) {
+        const link::ArbitrationTable& table = tables_[table_of_[port]];
+        vl = arbiters_[port].choose(table, ready);
+        SOFTIB_CHECK(vl != link::kNoVl);  // All that are ready are in a list.
+        arbiters_[port].charge(table, packets_[lane(port, vl).head].bytes);
+    }
+    send_head(port, vl, tx);
+}
+
+std::uint32_t Engine::pop_head(Tx& tx, std::uint8_t vl, Lane& from) {
+    const std::uint32_t index = from.head;
+    if ((tx.special & tx_special::kCounted) != 0) [[unlikely]] {
+        count_pop(tx, from);
+    }
+    packets_[index].round_or_copies = 0;
+    from.head = packets_[index].next;
+    from.queued_blocks -= from.head_blocks;
+    from.starved = 0;
+    if (from.head == kNone) {
+        tx.waiting = static_cast<std::uint16_t>(tx.waiting & ~(1U << vl));
+    } else {
+        from.head_blocks = static_cast<std::uint8_t>(link::blocks_of(packets_[from.head].bytes));
+        from.head_since_ns = units(now());
+    }
+    return index;
+}
+
+void Engine::send_head(std::uint32_t port, std::uint8_t vl, Tx& tx) {
+    Lane& from = lane(port, vl);
+    const std::uint16_t blocks = from.head_blocks;
+    const std::uint32_t index = pop_head(tx, vl, from);
+    transmit(port, vl, tx, from, index, packets_[index], blocks);
+    if (tx.waiting != 0) {
+        plan(port, tx, tx.free_at);
+    }
+}
+
+/// Something waits, and the cable is free from `from` on: when is the next look worth while?
+void Engine::plan(std::uint32_t port, Tx& tx, TimePs from) {
+    TimePs at = kNever;
+    for_each_lane(waiting_lanes(port, tx), [&](std::uint8_t vl) {
+        Lane& waits = lane(port, vl);
+        if (vl == link::kVl15 || waits.may_send(waits.head_blocks, now())) {
+            at = from;
+            return false;
+        }
+        waits.starved = 1;
+        at = std::min(at, std::max(waits.credits_at(waits.head_blocks, now()), from));
+        return true;
+    });
+    if (at != from && tx.blocked_at == kNever) {
+        tx.blocked_at = from;
+    }
+    if (at != kNever) {
+        wake_at(port, tx, at);
+    }
+}
+
+/// `packet` stands in no queue.
+void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std::uint32_t index,
+                      Packet& packet, std::uint16_t blocks) {
+    const TimePs takes = link::transmit_time(packet.bytes, tx.block_ps);
+    tx.free_at = now() + takes;
+    tx.words += packet.bytes / 4U;
+    ++tx.packets;
+    ++stats_.hops;
+    on.fctbs = link::count_after(on.fctbs, blocks);
+    if (tx.blocked_at != kNever) {
+        tx.wait_ps += now() - tx.blocked_at;
+        tx.blocked_at = kNever;
+    }
+    if (packet.in_link == kNone) {
+        left_.push_back({port, packet});
+    } else if ((packet.flags & packet_flag::kCopy) == 0) [[likely]] {
+        release(packet.in_link, packet.in_vl, blocks, tx.free_at);
+    } else {
+        leave_buffer(packet, tx.free_at);
+        packet.flags &= static_cast<std::uint8_t>(~packet_flag::kCopy);
+    }
+    packet.in_link = port;
+    packet.in_vl = vl;
+    packet.flags |= packet_flag::kOnCable;
+    if ((tx.special & (tx_special::kFaulty | tx_special::kCounted)) != 0 || may_stall(tx))
+        [[unlikely]] {
+        if (spoil(port, index, packet)) {
+            return;
+        }
+    }
+    queue_.push(now() + tx.delay_ps + (tx.to_adapter != 0 ? takes : 0), port, EventKind::kArrival,
+                index, vl);
+}
+
+/// Room in the buffer at the end of a link is free from `at` on.
+void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at) {
+    Lane& of = lane(link, vl);
+    if (vl == link::kVl15) [[unlikely]] {
+        of.fccl = static_cast<std::uint16_t>(of.fccl - blocks);  // See arrive_odd.
+        return;
+    }
+    of.absorb(of.grid(now()));
+    const std::uint32_t point = of.point_of(at);
+    if (!of.has_slot(point)) [[unlikely]] {
+        queue_.push(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
+        deferred(link, vl) += blocks;
+        return;
+    }
+    of.give_back(point, blocks);
+    if (of.starved != 0) {
+        const TimePs credits = of.credits_at(of.head_blocks, now());
+        if (credits != kNever) {
+            wake_at(link, tx_[link], std::max(credits, tx_[link].free_at));
+        }
+    }
+}
+
+void Engine::log(std::uint32_t link, const Packet& packet) {
+    std::uint64_t x = now() * 0x9E3779B97F4A7C15 + link;
+    x ^= std::uint64_t{packet.dlid} << 48 | std::uint64_t{packet.slid} << 32 |
+         std::uint64_t{packet.bytes} << 16 | std::uint64_t{packet.in_vl} << 8 | packet.flags;
+    x = (x ^ x >> 32) * 0xD6E8FEB86659FD93;
+    stats_.log_hash += x ^ x >> 32;
+}
+
+// What an event will touch is fetched in three steps, each of which reads what the one before has
+// fetched: the records of link and packet, then the forwarding table and the lane it came by, then
+// the port it goes to. Of a wake: the lane, its first packet, and the lane that packet came by. It
+// only has to be right mostly, and lane 0 is the most frequent.
+
+void Engine::look_ahead() {
+    // The first ones of a bucket have no others before them.
+    const std::span<const Event> bucket = queue_.rest();
+    for (const Event& event : bucket.first(std::min(bucket.size(), kFirst))) {
+        look_first(event);
+    }
+    for (const Event& event : bucket.first(std::min(bucket.size(), kSecond))) {
+        look_second(event);
+    }
+    for (const Event& event : bucket.first(std::min(bucket.size(), kThird))) {
+        look_third(event);
+    }
+}
+
+void Engine::look_near() {
+    const std::span<const Event> rest = queue_.rest();
+    if (rest.size() > kFirst) {
+        look_first(rest[kFirst]);
+    }
+    if (rest.size() > kSecond) {
+        look_second(rest[kSecond]);
+    }
+    if (rest.size() > kThird) {
+        look_third(rest[kThird]);
+    }
+}
+
+void Engine::look_first(const Event& event) {
+    if (event.kind() == EventKind::kArrival) {
+        fetch(&rx_[event.link()]);
+        fetch(packets_.data() + event.packet);
+    } else {
+        fetch(&tx_[event.link()]);
+        fetch(&lanes_[event.link()]);
+    }
+}
+
+void Engine::look_second(const Event& event) {
+    if (event.kind() == EventKind::kArrival) {
+        fetch(lfts_.data() + rx_[event.link()].lft + packets_[event.packet].dlid);
+        fetch(&lane(event.link(), static_cast<std::uint8_t>(event.extra)));
+        return;
+    }
+    const Lane& first = first_waiting(event.link());
+    fetch(&first);
+    if (&first < lanes_.data() + port_count() && first.head != kNone) {
+        fetch(packets_.data() + first.head);
+    }
+}
+
+void Engine::look_third(const Event& event) {
+    if (event.kind() == EventKind::kArrival) {
+        const Rx& rx = rx_[event.link()];
+        const Packet& packet = packets_[event.packet];
+        if (packet.dlid < lft_stride_) {
+            const std::uint8_t number = lfts_[rx.lft + packet.dlid];
+            const std::uint8_t vl =
+                rx.sl_rows == kNone ? lane_of(packet.sl) : rows_[sl_rows_[rx.sl_rows]][packet.sl];
+            fetch(tx_.data() + rx.first_out + number);
+            fetch(lanes_.data() + lane_index(rx.first_out + number, vl));
+        }
+        return;
+    }
+    const Lane& first = first_waiting(event.link());
+    if (first.head != kNone) {
+        const Packet& packet = packets_[first.head];
+        fetch(&packet);
+        fetch(lanes_.data() + lane_index(packet.in_link, packet.in_vl));
+        fetch(packets_.data() + packet.next);
+    }
+}
+
+/// The lowest lane that waits at a port, or lane 0.
+const Lane& Engine::first_waiting(std::uint32_t port) const {
+    const std::uint16_t waiting = tx_[port].waiting;
+    return lane(port, static_cast<std::uint8_t>(waiting == 0 ? 0 : std::countr_zero(waiting)));
+}
+
+}  // namespace softib::net

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Packets on their way through a plant. One event per hop: when a port begins to send, the moment
+// at which the next switch can send it on (its first bits have come and were looked up) is
+// scheduled at once. A port that cannot send is woken when its cable is free or its credits are
+// back, and a wake is scheduled only if something waits. Nothing is allocated per hop, and no call
+// is virtual.
+//
+// A switch keeps a packet in the buffer of the link by which it came until its last bit has left,
+// and lines it up at its out port and lane. Packets for different ports never wait for each other
+// (virtual output queues). At a lane of a port the inputs take turns; of one input's packets the
+// one that came first goes first.
+//
+// engine.cc is what every packet does; engine_rare.cc is multicast, choice among ports, limits and
+// faults; engine_ports.cc is cables and port states; engine_counts.cc counts by lane where somebody
+// asked for it. Who sits at the ends is a Network's business: the engine keeps for it what began to
+// leave.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/switch/lifetime.h"
+#include "net/plant.h"
+
+namespace softib::net {
+
+struct EngineStats {
+    std::uint64_t events = 0;
+    std::uint64_t hops = 0;  ///< Packets put on a cable; a switch's way to its agent counts too.
+    std::uint64_t injected = 0;
+    std::uint64_t copied = 0;  ///< Made by switches, for multicast.
+    std::uint64_t delivered = 0;
+    std::uint64_t discarded = 0;  ///< By switches and adapters.
+    std::uint64_t lost = 0;       ///< On cables.
+    /// Of every arrival: when, where, what. A sum, so that the order of handling does not show.
+    std::uint64_t log_hash = 0;
+};
+
+class Engine : public Plant {
+  public:
+    Engine(const topo::Fabric& fabric, const PlantConfig& config, unsigned width);
+
+    TimePs now() const { return queue_.now(); }
+    const EngineStats& stats() const { return stats_; }
+    agent::PortCounts counts(std::uint32_t port) const { return counts_at(port, now()); }
+    agent::LaneCounts lane_counts(std::uint32_t port) const { return lanes_at(port, now()); }
+    std::uint64_t packets_inside() const { return packets_.live(); }
+    /// Nothing will happen any more by itself.
+    bool idle() const {
+        // Who looks at limits of waiting finds nothing where no packet is.
+        return queue_.empty() || (queue_.pending() == watching_ && packets_.live() == 0);
+    }
+    /// Returns the memory that a burst of packets took, once none is left.
+    void give_back() {
+        queue_.give_back();
+        packets_.give_back();
+    }
+    std::size_t bytes() const { return Plant::bytes() + queue_.bytes(); }
+
+    /// Sends a packet: from an adapter's port, out of a port of a switch, or from the agent of a
+    /// switch (its port 0) by the switch's tables. It waits there as long as it must: whoever minds
+    /// how many wait counts those that have left. A packet whose `vl` is 15 stays on VL15; of
+    /// others the service level says the lane.
+    void inject(std::uint32_t port, Packet packet);
+    /// The lane of a packet with this service level that starts at an adapter's port; kVl15: there
+    /// is none for it.
+    std::uint8_t first_lane(std::uint32_t port, std::uint8_t sl) const {
+        const std::uint32_t row = tx_[port].sl_row;
+        return row == kNone ? lane_of(sl) : rows_[row][sl];
+    }
+    /// At any time: lanes that were in no list before may send now.
+    void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
+    void set_timer(std::uint32_t port, TimePs at, std::uint32_t what) {
+        queue_.push(at, port, EventKind::kTimer, kNone, what);
+    }
+
+    // Faults. A link is both directions of a cable, named by either port; the rest is per
+    // direction.
+    /// A cable that comes back is trained for a time (PlantConfig::training_ps). Then its ports are
+    /// active, or wait for a manager.
+    void set_link(std::uint32_t port, bool up);
+    /// Too many errors: both ports train again while what waits for the cable goes on waiting.
+    void retrain(std::uint32_t port, TimePs takes);
+    void set_node(std::uint32_t node, bool alive);
+    /// All ports are in Initialize, and after a training too, until a manager moves them on.
+    void manage_ports();
+    /// One of them, which comes up again unless it is in training.
+    void initialize_port(std::uint32_t port);
+    /// As a manager says; false where the port's state does not allow it.
+    bool set_logical(std::uint32_t port, link::Logical wanted);
+    link::PortState& state(std::uint32_t port);
+    /// Of a million packets sent by this port so many are lost, so many arrive broken, and so many
+    /// were broken before: in the sender's memory, so that only their ICRC tells.
+    void set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
+                    std::uint64_t seed, std::uint32_t inside_ppm = 0);
+    /// Broken packets beside good ones that a port bears, see count_broken; 0: any number.
+    void set_error_limit(std::uint32_t port, std::uint8_t packets);
+    /// Of what this port sends nothing arrives.
+    bool loses_all(std::uint32_t port) const;
+    bool link_up(std::uint32_t port) const {
+        return states_.empty() || states_[port].physical() == link::Physical::kLinkUp;
+    }
+    /// Takes credits from a sender for good; returns how many blocks it had to give.
+    std::uint16_t steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks);
+    /// An adapter takes this long for 64 bytes that came in, one packet after the other; 0: no
+    /// time.
+    void set_slow(std::uint32_t port, std::uint32_t block_ps);
+    /// An adapter looks at nothing until then.
+    void pause(std::uint32_t port, TimePs until);
+
+    /// From now on a direction of a cable takes this much longer. What is under way arrives as it
+    /// was to, and may be overtaken.
+    void set_delay(std::uint32_t port, std::uint32_t extra_ps);
+    /// How long both directions of a cable take for 64 bytes.
+    void set_speed(std::uint32_t port, std::uint32_t block_ps);
+
+    /// Packets that come in at a port are shown to the network's ends (`tapped`).
+    void set_tap(std::uint32_t port, bool tapped);
+    /// Which partitions a port of a switch lets in and out.
+    struct Guard {
+        bool in = false;
+        bool out = false;
+        std::vector<PKey> pkeys;
+    };
+    void set_guard(std::uint32_t port, const Guard& guard);
+    Guard guard(std::uint32_t port) const { return guards_.empty() ? Guard{} : guards_[port]; }
+    /// What switches' guards need to know of a packet; only adapters can tell.
+    class KeyReader {
+      public:
+        virtual ~KeyReader() = default;
+        virtual PKey pkey_of(const Packet& packet) const = 0;
+    };
+    void set_key_reader(const KeyReader* reader) { key_reader_ = reader; }
+
+    /// Takes in all credits that have come back. Lanes tell times apart by their low bits: who lets
+    /// time pass without packets does this at least once a second. False: some are still on the
+    /// way.
+    bool settle_credits();
+
+  protected:
+    void handle(const Event& event);
+    void look_ahead();
+
+    EventQueue queue_;
+    EngineStats stats_;
+    struct Left {
+        std::uint32_t port;
+        Packet packet;
+    };
+    bool taken_ = false;  ///< The event has brought an adapter a packet:
+    std::uint32_t taken_port_ = kNone;
+    Packet taken_packet_;
+    std::vector<Left> left_;  ///< Injected here and on their way since the last event.
+    struct Copied {
+        Packet packet;
+        std::uint32_t more;
+    };
+    std::vector<Copied> copied_;   ///< With a tag, and in a switch there are so many more of it.
+    std::vector<Packet> dropped_;  ///< With a tag, and gone since the last event.
+    struct Tapped {
+        std::uint32_t port;
+        Packet packet;
+    };
+    std::vector<Tapped> tapped_;  ///< Came in at a tapped port.
+    struct Refused {
+        std::uint32_t port;
+        bool inbound;
+        Packet packet;
+    };
+    std::vector<Refused> refused_;  ///< By a guard, and about to be dropped.
+
+  private:
+    struct Errors {
+        std::uint32_t lost_ppm = 0;
+        std::uint32_t broken_ppm = 0;
+        std::uint32_t inside_ppm = 0;
+        std::uint64_t seed = 0;
+    };
+    struct Slow {
+        std::uint32_t block_ps = 0;
+        TimePs busy_until = 0;
+    };
+
+    // engine.cc
+    void arrive(const Event& event);
+    void take(std::uint32_t in, std::uint32_t index);
+    void forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fresh);
+    // engine_watch.cc
+    bool refuse_in(const Rx& rx, const Packet& packet);
+    bool refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet);
+    void offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
+    std::uint16_t turn(std::uint32_t port, std::uint8_t vl, const Lane& to, const Packet& packet);
+    void line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_t index,
+                 Packet& packet);
+    void wake(std::uint32_t port);
+    void send_next(std::uint32_t port, Tx& tx);
+    void send_head(std::uint32_t port, std::uint8_t vl, Tx& tx);
+    /// Lanes with packets that the arbitration lists let send.
+    std::uint16_t waiting_lanes(std::uint32_t port, const Tx& tx) const {
+        return (tx.special & tx_special::kPartial) == 0
+                   ? tx.waiting
+                   : static_cast<std::uint16_t>(tx.waiting & tables_[table_of_[port]].lanes());
+    }
+    std::uint32_t pop_head(Tx& tx, std::uint8_t vl, Lane& from);
+    void plan(std::uint32_t port, Tx& tx, TimePs from);
+    void transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std::uint32_t index,
+                  Packet& packet, std::uint16_t blocks);
+    void wake_at(std::uint32_t port, Tx& tx, TimePs at) {
+        if (at < tx.wake_at) {
+            tx.wake_at = at;
+            queue_.push(at, port, EventKind::kWake);
+        }
+    }
+    void release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at);
+    void log(std::uint32_t link, const Packet& packet);
+    std::uint8_t lane_of(std::uint8_t sl) const {
+        return sl < config_.data_vls ? sl : static_cast<std::uint8_t>(sl % config_.data_vls);
+    }
+    static std::uint32_t units(TimePs at) {
+        return static_cast<std::uint32_t>(at >> Lane::kUnitShift);
+    }
+    void look_near();
+    const Lane& first_waiting(std::uint32_t port) const;
+    void look_first(const Event& event);
+    void look_second(const Event& event);
+    void look_third(const Event& event);
+
+    // engine_rare.cc
+    /// True: nothing is left to do for this packet.
+    bool arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet);
+    bool refuses(const Rx& rx, Packet& packet);
+    void count_broken(const Rx& rx);
+    bool lost_with_cable(std::uint32_t in, const Rx& rx, const Packet& packet) const;
+    void lose(std::uint32_t link, std::uint32_t index);
+    bool offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
+    bool spoil(std::uint32_t port, std::uint32_t index, Packet& packet);
+    void copy_out(const Rx& rx, std::uint32_t index);
+    void leave_buffer(const Packet& packet, TimePs at);
+    void discard(std::uint32_t index);
+    void drop(std::uint32_t index);
+    std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
+    void watch(std::uint32_t port, Tx& tx);
+    void enforce_limits(std::uint32_t port);
+    TimePs deadline(const Lane& lane, const sw::WaitingLimits& limits, bool& of_head) const;
+    void end_wait(Tx& tx);
+    // engine_ports.cc
+    void apply_state(std::uint32_t port);
+    bool may_come_in(const Rx& rx, const Packet& packet);
+    void train(std::uint32_t port, TimePs takes);
+    void end_training(std::uint32_t port, std::uint32_t training);
+    void flush(std::uint32_t port);
+    sw::StallCounter& stall(std::uint32_t port, std::uint8_t vl);
+    bool may_stall(const Tx& tx) const {
+        return (tx.special & tx_special::kLimited) != 0 && !stalls_.empty();
+    }
+
+    // engine_counts.cc: of ports that count by lane.
+    void count_sent(std::uint32_t port, const Packet& packet);
+    void count_received(const Rx& rx, const Packet& packet);
+    void count_pop(Tx& tx, const Lane& from);
+    void count_congested(std::uint32_t port, std::uint8_t vl);
+    void count_late(std::uint32_t port, std::uint8_t vl) {
+        if (!waits_.empty()) {
+            ++waits_[lane_index(port, vl)].discards;
+        }
+    }
+
+    struct Integrity {
+        std::uint8_t limit = 0;
+        std::uint32_t broken = 0;  ///< One more for each broken packet, one less for a good one,
+        std::uint64_t packets_then = 0;  ///< up to this one.
+    };
+    std::vector<Integrity> integrity_;      ///< By port; empty until needed, as all below.
+    std::vector<Errors> errors_;            ///< By port.
+    std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.
+    std::vector<std::uint32_t> trainings_;  ///< By port: how many it has begun or given up.
+    bool managed_ = false;
+    std::vector<Slow> slow_;                ///< By port of an adapter.
+    std::vector<sw::StallCounter> stalls_;  ///< By lane; empty until one was dropped at a head.
+    std::uint64_t watching_ = 0;            ///< Events that look at limits of waiting.
+    std::vector<Guard> guards_;             ///< By port.
+    std::vector<std::uint32_t> delays_;     ///< By port: what was added to its delay_ps.
+    const KeyReader* key_reader_ = nullptr;
+};
+
+}  // namespace softib::net

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who looks at packets on their way: taps, and the partitions that a switch's ports let pass (IBA
+// vol. 1, 18.2.4.2.1).
+#include <algorithm>
+
+#include "net/engine.h"
+
+namespace softib::net {
+
+void Engine::set_tap(std::uint32_t port, bool tapped) {
+    Rx& rx = rx_[peer(port)];
+    rx.special = static_cast<std::uint8_t>(tapped ? rx.special | rx_special::kTapped
+                                                  : rx.special & ~rx_special::kTapped);
+}
+
+void Engine::set_guard(std::uint32_t port, const Guard& guard) {
+    guards_.resize(port_count());
+    guards_[port] = guard;
+    // Every port of the switch may send to this one.
+    const std::uint32_t node = node_of(port);
+    bool any = false;
+    for (std::uint8_t number = 0; number < ports_of(node); ++number) {
+        const Guard& of = guards_[port_of(node, number)];
+        any = any || of.in || of.out;
+    }
+    for (std::uint8_t number = 0; number < ports_of(node); ++number) {
+        if (const std::uint32_t in = peer(port_of(node, number)); in != kNone) {
+            rx_[in].special =
+                static_cast<std::uint8_t>(any ? rx_[in].special | rx_special::kPartitioned
+                                              : rx_[in].special & ~rx_special::kPartitioned);
+        }
+    }
+}
+
+namespace {
+
+bool lets_pass(const Engine::Guard& guard, PKey pkey) {
+    return std::ranges::any_of(guard.pkeys, [&](PKey own) { return same_partition(own, pkey); });
+}
+
+}  // namespace
+
+bool Engine::refuse_in(const Rx& rx, const Packet& packet) {
+    const Guard& guard = guards_[rx.self];
+    // What one has let in waits for others to be sent: it is looked at once.
+    if (!guard.in || packet.in_vl == link::kVl15 || key_reader_ == nullptr ||
+        lets_pass(guard, key_reader_->pkey_of(packet))) {
+        return false;
+    }
+    ++odd(rx.self).refused_in;
+    refused_.push_back({rx.self, true, packet});
+    return true;
+}
+
+bool Engine::refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet) {
+    const std::uint32_t port = rx.first_out + number;
+    const Guard& guard = guards_[port];
+    if (!guard.out || packet.in_vl == link::kVl15 || key_reader_ == nullptr ||
+        lets_pass(guard, key_reader_->pkey_of(packet))) {
+        return false;
+    }
+    ++odd(port).refused_out;
+    refused_.push_back({port, false, packet});
+    return true;
+}
+
+}  // namespace softib::net

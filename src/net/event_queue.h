@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Pending events of a simulation. Nearly all of them lie within a microsecond or two, so they stand
+// in a ring of narrow time buckets with a bitmap of those that are not empty; what lies further off
+// waits in a heap. A bucket's events are sorted when its time has come.
+//
+// The order is total: by time, then by link, then by kind, then by the event's extra word. Nothing
+// depends on the order of insertion, on the width of a bucket, or on how many queues share the
+// work. Two events that are still alike are of a kind for which it does not matter which comes
+// first.
+//
+// An event says its time by the low 32 bits of picoseconds: all events of a bucket share the rest.
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/link/rate.h"
+#include "net/pages.h"
+
+namespace softib::net {
+
+using link::kNever;
+using link::TimePs;
+
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+/// In the order in which events of one moment and link are handled.
+enum class EventKind : std::uint8_t {
+    kArrival,  ///< A packet can go on from a switch, or is whole at an adapter.
+    kReady,    ///< A packet that comes in slower than it goes out can go on.
+    kRelease,  ///< Room in a buffer is given back that is too far off for the lane's slots.
+    kWake,     ///< A port may have something to send.
+    kTimer,    ///< Of an adapter.
+    kLimit,    ///< Of a port: packets may have waited too long.
+    kTrained,  ///< Of a port: its cable is ready.
+};
+
+struct Event {
+    std::uint64_t key = 0;
+    std::uint32_t packet = kNone;
+    std::uint32_t extra = 0;
+
+    std::uint32_t link() const { return static_cast<std::uint32_t>(key) >> 3; }
+    EventKind kind() const { return static_cast<EventKind>(key & 7); }
+    std::uint32_t time_low() const { return static_cast<std::uint32_t>(key >> 32); }
+};
+static_assert(sizeof(Event) == 16);
+
+class EventQueue {
+  public:
+    /// A bucket is 2^width picoseconds wide, the ring 2^span.
+    explicit EventQueue(unsigned width = 10, unsigned span = 21);
+
+    TimePs now() const { return now_; }
+    /// Time passes without an event. None may be due before.
+    void set_now(TimePs at) { now_ = at; }
+    bool empty() const { return pending_ == 0; }
+    std::uint64_t pending() const { return pending_; }
+
+    void push(TimePs at, std::uint32_t link, EventKind kind, std::uint32_t packet = kNone,
+              std::uint32_t extra = 0) {
+        const Event event{(at & UINT32_MAX) << 32 | link << 3 | static_cast<std::uint32_t>(kind),
+                          packet, extra};
+        const std::uint64_t ahead = (at >> width_) - bucket_;
+        ++pending_;
+        if (ahead - 1 < buckets_ - 1) [[likely]] {
+            append(static_cast<std::uint32_t>(at >> width_) & mask_, event);
+        } else {
+            push_rare(at, event);
+        }
+    }
+
+    /// Whether an event is due at this time or before it. If so it comes next: nothing may be
+    /// pushed before it is popped.
+    bool due(TimePs until) {
+        if (place_ == current_.size() && !load(until >> width_)) [[unlikely]] {
+            return false;
+        }
+        return (bucket_ << width_ | (current_[place_].time_low() & width_mask_)) <= until;
+    }
+    /// Takes the next event, which is due, and sets now() to its time.
+    Event pop() {
+        const Event event = current_[place_++];
+        now_ = bucket_ << width_ | (event.time_low() & width_mask_);
+        --pending_;
+        return event;
+    }
+
+    /// What comes next in the bucket at hand, for prefetching.
+    std::span<const Event> rest() const { return std::span(current_).subspan(place_); }
+    /// True once after a bucket was begun.
+    bool begins_bucket() const { return place_ == 1; }
+    std::size_t bytes() const;
+    /// While nothing is pending: returns the memory that many events took.
+    void give_back();
+
+  private:
+    struct alignas(64) Chunk {
+        std::uint32_t next;
+        std::uint32_t count;
+        Event events[7];
+    };
+    static_assert(sizeof(Chunk) == 128);
+    struct Far {
+        TimePs at;
+        Event event;
+        friend bool operator>(const Far& a, const Far& b) {
+            return a.at > b.at;  // Sorted with their bucket later on.
+        }
+    };
+
+    void append(std::uint32_t slot, const Event& event) {
+        std::uint32_t c = heads_[slot];
+        if (c == kNone || chunks_[c].count == std::size(Chunk{}.events)) [[unlikely]] {
+            c = add_chunk(slot);
+        }
+        Chunk& chunk = chunks_[c];
+        chunk.events[chunk.count++] = event;
+    }
+    std::uint32_t add_chunk(std::uint32_t slot);
+    void push_rare(TimePs at, const Event& event);
+    bool load(std::uint64_t bucket_max);
+    std::uint64_t next_bucket() const;
+
+    unsigned width_;
+    std::uint64_t buckets_;
+    std::uint32_t mask_;
+    std::uint64_t width_mask_;
+    TimePs now_ = 0;
+    std::uint64_t bucket_ = 0;  ///< The one that `current_` holds.
+    std::uint64_t pending_ = 0;
+    std::size_t place_ = 0;
+    std::vector<Event> current_;
+    std::vector<std::uint32_t> heads_;   ///< By bucket: its last chunk.
+    std::vector<std::uint64_t> filled_;  ///< Bitmap of buckets.
+    Table<Chunk> chunks_;
+    std::uint32_t free_chunk_ = kNone;
+    std::vector<Far> far_;  ///< A heap, the earliest first.
+};
+
+}  // namespace softib::net

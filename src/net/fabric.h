@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A whole fabric in virtual time: a description, routes of an engine, adapters at its ends. It
+// stays where it was made, as its network and its adapters know each other; several live side by
+// side.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/routing/engine.h"
+#include "core/topo/fabric.h"
+#include "net/network.h"
+#include "net/routes.h"
+
+namespace softib::net {
+
+/// Of a fabric: its description, LIDs and routes.
+struct Routed {
+    topo::Fabric topology;
+    std::vector<Lid> lids;  ///< By node.
+    routing::Graph graph;
+    routing::Tables tables;
+
+    /// With the routes of an engine; the message says what does not fit.
+    static std::expected<Routed, topo::Error> make(topo::Fabric topology, const std::string& engine,
+                                                   std::uint8_t data_vls);
+};
+
+template <typename Ends>
+class Fabric {
+  public:
+    template <typename... Arguments>
+    Fabric(Routed routed, const PlantConfig& config, unsigned width, Arguments&&... arguments)
+        : routed_(std::move(routed)),
+          ends_(std::forward<Arguments>(arguments)...),
+          net_(routed_.topology, config, ends_, width) {
+        write_routes(net_, routed_.topology, routed_.graph, routed_.tables);
+        for (const topo::Host& host : routed_.topology.hosts) {
+            for (const topo::NodeIndex hca : host.hcas) {
+                hosts_.push_back(hca.value);
+            }
+        }
+    }
+    Fabric(const Fabric&) = delete;
+    Fabric& operator=(const Fabric&) = delete;
+
+    const topo::Fabric& topology() const { return routed_.topology; }
+    const routing::Graph& graph() const { return routed_.graph; }
+    const routing::Tables& tables() const { return routed_.tables; }
+    Network<Ends>& net() { return net_; }
+    Ends& ends() { return ends_; }
+
+    /// Lets switches choose among the ports that the engine found equally good; false if it found
+    /// none.
+    bool use_adaptive_routing() {
+        std::vector<std::uint32_t> switches;
+        for (std::uint32_t i = 0; i < net_.node_count(); ++i) {
+            if (net_.is_switch(i)) {
+                switches.push_back(i);
+            }
+        }
+        if (routed_.tables.groups.empty()) {
+            return false;
+        }
+        net_.set_adaptive(routed_.graph, routed_.tables.groups, switches);
+        return true;
+    }
+
+    // Adapters by number, in the order of hosts.
+    std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
+    std::uint32_t node(std::uint32_t host) const { return hosts_[host]; }
+    std::uint32_t port(std::uint32_t host) const { return net_.port_of(hosts_[host], 1); }
+    Lid lid(std::uint32_t host) const { return routed_.lids[hosts_[host]]; }
+    std::uint8_t sl(std::uint32_t from, std::uint32_t to) const {
+        return routed_.tables.sl(routed_.graph, lid(from), lid(to));
+    }
+    std::uint32_t find(const std::string& name) const {
+        const auto node = routed_.topology.find_node(name);
+        SOFTIB_CHECK(node);
+        return node->value;
+    }
+
+  private:
+    Routed routed_;
+    Ends ends_;
+    Network<Ends> net_;
+    std::vector<std::uint32_t> hosts_;
+};
+
+}  // namespace softib::net

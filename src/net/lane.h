@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// One virtual lane of one direction of a cable: the queue at its sender, and the credits of the
+// buffer at its receiver. One cache line.
+//
+// Credits come back as flow control packets. A receiver sends them on a grid of time, every 2^shift
+// units of 1,024 ps: all room that was freed since the last point becomes known at the next. What
+// is on its way stands in the slots below, and is taken in only when somebody needs it, so a credit
+// that nobody waits for costs no event. The grid is fine enough for a slot each as long as a packet
+// and a cable last; what lies further off is an event of kind kRelease.
+
+#include <cstdint>
+
+#include "core/link/credits.h"
+#include "net/event_queue.h"
+
+namespace softib::net {
+
+struct alignas(64) Lane {
+    static constexpr std::uint32_t kSlots = 16;
+    static constexpr unsigned kUnitShift = 10;  ///< 1,024 ps.
+
+    std::uint16_t fctbs = 0;
+    std::uint16_t fccl = 0;        ///< As the sender knows it.
+    std::uint16_t pending = 0;     ///< Sum of the slots.
+    std::uint8_t head_blocks = 0;  ///< Of the first packet in the queue.
+    std::uint8_t starved = 0;      ///< The sender waits for credits: whoever returns some wakes it.
+    std::uint32_t base = 0;        ///< The grid point of the first slot not yet taken in.
+    std::uint16_t slots[kSlots] = {};
+    std::uint32_t head = kNone;
+    std::uint32_t tail = kNone;
+    std::uint32_t queued_blocks = 0;
+    std::uint32_t head_since_ns = 0;  ///< In units of 1,024 ps.
+    std::uint32_t return_delay = 0;   ///< Cable, in picoseconds; shift in the upper 5 bits.
+
+    std::uint32_t grid(TimePs at) const {
+        return static_cast<std::uint32_t>(at >> (kUnitShift + (return_delay >> 27)));
+    }
+    TimePs cable_ps() const { return return_delay & 0x7FFFFFF; }
+    /// Takes in what has come back until `now`.
+    void absorb(std::uint32_t now) {
+        while (pending != 0 && static_cast<std::int32_t>(now - base) >= 0) {
+            std::uint16_t& slot = slots[base % kSlots];
+            fccl = link::count_after(fccl, slot);
+            pending = static_cast<std::uint16_t>(pending - slot);
+            slot = 0;
+            ++base;
+        }
+        if (pending == 0) {
+            base = now + 1;
+        }
+    }
+    /// Whether room freed for this grid point can stand in a slot. After absorb.
+    bool has_slot(std::uint32_t point) const { return point - base < kSlots; }
+    /// Room that is free at `at`: the grid point at which the sender knows. After absorb.
+    std::uint32_t point_of(TimePs at) const {
+        const unsigned shift = kUnitShift + (return_delay >> 27);
+        const TimePs seen = at + cable_ps() + (TimePs{1} << shift) - 1;
+        const auto point = static_cast<std::uint32_t>(seen >> shift);
+        return static_cast<std::int32_t>(point - base) < 0 ? base : point;
+    }
+    void give_back(std::uint32_t point, std::uint16_t blocks) {
+        slots[point % kSlots] = static_cast<std::uint16_t>(slots[point % kSlots] + blocks);
+        pending = static_cast<std::uint16_t>(pending + blocks);
+    }
+    bool may_send(std::uint16_t blocks, TimePs now) {
+        if (link::may_send(fctbs, fccl, blocks)) [[likely]] {
+            return true;
+        }
+        absorb(grid(now));
+        return link::may_send(fctbs, fccl, blocks);
+    }
+    /// When credits for so many blocks will be there by what is on its way; kNever if that is not
+    /// enough. After absorb.
+    TimePs credits_at(std::uint16_t blocks, TimePs now) const {
+        std::uint32_t have = link::credits(fctbs, fccl);
+        if (have + pending < blocks) {
+            return kNever;
+        }
+        std::uint32_t point = base;
+        for (; have < blocks; ++point) {
+            have += slots[point % kSlots];
+        }
+        const unsigned shift = kUnitShift + (return_delay >> 27);
+        return ((now >> shift) + (point - 1 - grid(now))) << shift;
+    }
+};
+static_assert(sizeof(Lane) == 64);
+
+}  // namespace softib::net

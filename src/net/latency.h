@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// How long silicon takes. Makers give few figures, and only for some of their products; what lies
+// between is taken from the neighbour. Everything here is a default that a configuration overrides.
+
+#include "core/link/rate.h"
+#include "core/topo/fabric.h"
+
+namespace softib::net {
+
+/// A switch, first bit in to first bit out, without load and without its cables.
+constexpr link::TimePs switch_latency(topo::Generation generation) {
+    using topo::Generation;
+    switch (generation) {
+        case Generation::kSdr:
+        case Generation::kDdr:
+            return 140'000;  // InfiniScale III, product brief.
+        case Generation::kQdr:
+        case Generation::kFdr10:
+            return 100'000;  // InfiniScale IV, product brief.
+        case Generation::kFdr:
+            return 170'000;  // SwitchX, product brief.
+        case Generation::kEdr:
+            return 90'000;  // Switch-IB 2, product brief.
+        case Generation::kHdr:
+            return 130'000;  // Quantum, product brief: less than this.
+        case Generation::kNdr:
+        case Generation::kXdr:
+            break;  // Quantum-2: resellers say 150 to 330, the maker nothing.
+    }
+    return 200'000;
+}
+
+/// An adapter, one way, from its memory bus to the cable or back. Product briefs of ConnectX-5 and
+/// later give 600 ns from host to host without a switch; half of it is one side.
+inline constexpr link::TimePs kAdapterLatency = 300'000;
+
+}  // namespace softib::net

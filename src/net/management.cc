@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "net/management.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/agent/congestion_rules.h"
+#include "core/agent/from_fabric.h"
+#include "core/base/check.h"
+#include "core/mad/directed_route.h"
+#include "core/wire/smp.h"
+#include "net/arbitration.h"
+
+namespace softib::net {
+
+namespace {
+
+using agent::End;
+using agent::NodeId;
+using wire::MgmtClass;
+
+MgmtClass class_of(const mad::Packet& packet) {
+    return wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
+}
+
+bool is_subnet(const mad::Packet& packet) {
+    const MgmtClass c = class_of(packet);
+    return c == MgmtClass::kSubnLidRouted || c == MgmtClass::kSubnDirectedRoute;
+}
+
+void turn_round(mad::Packet& packet) {
+    std::swap(packet.slid, packet.dlid);
+    std::swap(packet.source, packet.destination);
+}
+
+NodeId first_switch(const agent::Mesh& nodes) {
+    for (NodeId id = 0; id < nodes.size(); ++id) {
+        if (nodes.node(id).is_switch()) {
+            return id;
+        }
+    }
+    return 0;
+}
+
+sm::ManagerConfig on_port(sm::ManagerConfig config, const agent::Node& node) {
+    config.port = node.is_switch() ? 0 : 1;
+    config.port_guid = node.spec().ports[config.port].guid;
+    return config;
+}
+
+}  // namespace
+
+Management::Management(const topo::Fabric& fabric, sm::ManagerConfig config)
+    : nodes_(agent::make_mesh(fabric, *this)),
+      root_(first_switch(nodes_)),
+      service_(on_port(std::move(config), nodes_.node(root_))) {
+    nodes_.set_capability({root_, service_.manager().config().port}, wire::port_capability::kIsSM,
+                          true);
+    while (nodes_.poll_update()) {
+        // All is as at power-up, which start() takes for granted.
+    }
+}
+
+std::uint64_t Management::now_ns(const Engine& engine) {
+    return engine.now() / link::kPsPerNs;
+}
+
+Lid Management::lid(std::uint32_t node) const {
+    const agent::Node& of = nodes_.node(node);
+    return of.port(of.is_switch() ? 0 : 1).lid;
+}
+
+agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
+    agent::PortCounts counts;
+    if (counted_ != nullptr && (port != 0 || nodes_.node(node).is_switch())) {
+        counts = counted_->counts(counted_->port_of(node, port));
+        counts.link_downed = nodes_.node(node).link_downed(port);
+    }
+    return counts;
+}
+
+agent::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
+    return counted_ != nullptr && (port != 0 || nodes_.node(node).is_switch())
+               ? counted_->lane_counts(counted_->port_of(node, port))
+               : agent::LaneCounts{};
+}
+
+void Management::start(Engine& engine) {
+    counted_ = &engine;
+    engine.count_lanes();
+    engine.manage_ports();
+    service_.start(now_ns(engine));
+    pump(engine);
+}
+
+void Management::timer(Engine& engine) {
+    if (now_ns(engine) >= due_ns_) {
+        due_ns_ = UINT64_MAX;
+        service_.handle_timeout(now_ns(engine));
+        pump(engine);
+    }
+}
+
+/// Lets the manager and the nodes say what they have to, and sets the next timer.
+void Management::pump(Engine& engine) {
+    while (auto out = service_.poll_transmit(now_ns(engine))) {
+        send(engine, {root_, service_.manager().config().port}, *std::move(out));
+    }
+    while (service_.poll_event()) {
+    }
+    send_traps(engine);
+    std::uint64_t next = service_.next_timeout_ns();
+    for (const NodeId id : trapping_) {
+        next = std::min(next, nodes_.node(id).next_trap_ns());
+    }
+    next = std::max(next, now_ns(engine) + 1);
+    if (next < due_ns_) {
+        due_ns_ = next;
+        engine.set_timer(engine.port_of(root_, service_.manager().config().port),
+                         next * link::kPsPerNs, kTimer);
+    }
+}
+
+void Management::send_traps(Engine& engine) {
+    const std::vector<NodeId> pending(trapping_.begin(), trapping_.end());
+    for (const NodeId id : pending) {
+        agent::Node& node = nodes_.node(id);
+        const std::uint8_t port = node.is_switch() ? 0 : 1;
+        while (auto trap = node.poll_trap(now_ns(engine))) {
+            send(engine, {id, port}, *std::move(trap));
+        }
+        if (node.next_trap_ns() == UINT64_MAX) {
+            trapping_.erase(id);
+        }
+    }
+}
+
+std::optional<agent::Delivery> Management::poll_delivery() {
+    if (deliveries_.empty()) {
+        return std::nullopt;
+    }
+    agent::Delivery first = deliveries_.front();
+    deliveries_.erase(deliveries_.begin());
+    return first;
+}
+
+void Management::send(Engine& engine, End from, mad::Packet packet) {
+    const agent::Node& node = nodes_.node(from.node);
+    if (packet.slid == kLidUnassigned) {
+        packet.slid = node.port(node.base_port(from.port)).lid;
+    }
+    if (class_of(packet) == MgmtClass::kSubnDirectedRoute) {
+        const wire::Smp<const std::uint8_t> smp(packet.mad);
+        const bool by_lid = packet.dlid != kLidPermissive &&
+                            !node.owns_lid(from.port, packet.dlid) &&
+                            smp.dr_slid() != kLidPermissive && !smp.direction();
+        if (!by_lid) {
+            const std::uint8_t port = smp.direction() ? from.port : std::uint8_t{0};
+            pass_directed(engine, {from.node, port}, std::move(packet));
+            return;
+        }
+    }
+    if (node.owns_lid(from.port, packet.dlid)) {
+        arrive(engine, {from.node, from.port}, std::move(packet));
+        return;
+    }
+    put(engine, engine.port_of(from.node, node.is_switch() ? std::uint8_t{0} : std::uint8_t{1}),
+        packet, packet.dlid);
+}
+
+/// On the cable behind a port; from port 0 of a switch by its tables.
+void Management::put(Engine& engine, std::uint32_t port, const mad::Packet& packet, Lid dlid) {
+    if (!engine.connected(port)) {
+        return;
+    }
+    std::uint32_t body = static_cast<std::uint32_t>(bodies_.size());
+    if (free_bodies_.empty()) {
+        bodies_.push_back(packet);
+    } else {
+        body = free_bodies_.back();
+        free_bodies_.pop_back();
+        bodies_[body] = packet;
+    }
+    ++mads_;
+    engine.inject(port, {.body = body,
+                         .dlid = dlid.value,
+                         .slid = packet.slid.value,
+                         .bytes = kPacketBytes,
+                         .sl = packet.sl,
+                         .vl = is_subnet(packet) ? link::kVl15 : std::uint8_t{0},
+                         .tag = kTag});
+}
+
+void Management::deliver(Engine& engine, std::uint32_t port, const Packet& carried) {
+    const mad::Packet packet = bodies_[carried.body];
+    free_bodies_.push_back(carried.body);
+    const std::uint32_t id = engine.node_of(port);
+    const bool at_switch = nodes_.node(id).is_switch();
+    const std::uint8_t in_port = at_switch ? carried.in_port : std::uint8_t{1};
+    const bool directed = Lid{carried.dlid} == kLidPermissive;
+    if (!directed && !nodes_.node(id).owns_lid(in_port, packet.dlid)) {
+        return;  // Not for this port.
+    }
+    arrive(engine, {id, directed || !at_switch ? in_port : std::uint8_t{0}}, packet);
+    pump(engine);
+}
+
+void Management::arrive(Engine& engine, At at, mad::Packet packet) {
+    switch (class_of(packet)) {
+        case MgmtClass::kSubnDirectedRoute:
+            pass_directed(engine, at, std::move(packet));
+            break;
+        case MgmtClass::kSubnLidRouted:
+            arrive_smp(engine, at, std::move(packet));
+            break;
+        default:
+            arrive_service(engine, at, std::move(packet));
+            break;
+    }
+}
+
+void Management::pass_directed(Engine& engine, At at, mad::Packet packet) {
+    const agent::Node& node = nodes_.node(at.node);
+    const mad::RouteStep step =
+        mad::step_directed_route(packet.mad, at.port, node.is_switch(), node.port_count());
+    switch (step.kind) {
+        case mad::RouteStep::kForward:
+            put(engine, engine.port_of(at.node, step.port), packet, kLidPermissive);
+            break;
+        case mad::RouteStep::kByLid: {
+            const wire::Smp<const std::uint8_t> smp(packet.mad);
+            packet.dlid = smp.direction() ? smp.dr_slid() : smp.dr_dlid();
+            put(engine, engine.port_of(at.node, 0), packet, packet.dlid);
+            break;
+        }
+        case mad::RouteStep::kToAgent:
+            arrive_smp(engine, at, std::move(packet));
+            break;
+        case mad::RouteStep::kToManager:
+            to_manager(engine, at, packet);
+            break;
+        case mad::RouteStep::kDiscard:
+            break;
+    }
+}
+
+void Management::to_manager(Engine& engine, At at, const mad::Packet& packet) {
+    if (at.node == root_) {
+        service_.handle(packet, now_ns(engine));
+        return;
+    }
+    const bool is_switch = nodes_.node(at.node).is_switch();
+    deliveries_.push_back({{at.node, is_switch ? std::uint8_t{0} : std::uint8_t{1}}, packet});
+}
+
+/// A request at its destination: the agent answers, or a manager on this node gets it.
+void Management::arrive_smp(Engine& engine, At at, mad::Packet packet) {
+    agent::Node& node = nodes_.node(at.node);
+    const auto method = wire::Mad<const std::uint8_t>(packet.mad).method();
+    const bool is_response = (static_cast<unsigned>(method) & wire::kMethodResponseBit) != 0;
+    if (is_response || agent::Node::is_for_manager(packet.mad)) {
+        to_manager(engine, at, packet);
+        return;
+    }
+    const std::uint8_t in_port = node.is_switch() ? at.port : std::max<std::uint8_t>(at.port, 1);
+    const auto answer = node.receive_smp(packet.mad, in_port, now_ns(engine), packet.slid);
+    if (answer) {
+        const bool directed = class_of(packet) == MgmtClass::kSubnDirectedRoute;
+        packet.mad = *answer;
+        turn_round(packet);
+        if (directed) {
+            wire::Smp<std::uint8_t>(packet.mad).set_direction(true);
+            pass_directed(engine, at, std::move(packet));
+        } else {
+            send(engine, {at.node, in_port}, std::move(packet));
+        }
+    }
+    follow(engine, at.node);
+}
+
+void Management::arrive_service(Engine& engine, At at, mad::Packet packet) {
+    agent::Node& node = nodes_.node(at.node);
+    const std::uint8_t port = node.base_port(at.port);
+    bool member = false;
+    for (std::uint16_t i = 0; i < node.spec().pkeys && !member; ++i) {
+        member = matches(node.pkey(port, i), packet.pkey);
+    }
+    if (packet.destination != mad::kQpnServices || packet.qkey != mad::kQKeyServices || !member) {
+        return;
+    }
+    auto answer = perf_.answer(node, at.node, packet.mad, *this);
+    if (!answer) {
+        answer = node.receive_congestion(packet.mad, port, now_ns(engine));
+        follow(engine, at.node);
+    }
+    if (answer) {
+        packet.mad = *answer;
+        turn_round(packet);
+        send(engine, {at.node, port}, std::move(packet));
+        return;
+    }
+    to_manager(engine, at, packet);
+}
+
+// What was written into a node, in the plant.
+
+void Management::follow(Engine& engine, NodeId id) {
+    agent::Node& node = nodes_.node(id);
+    while (const auto update = node.poll_update()) {
+        follow(engine, id, *update);
+    }
+    while (const auto other = nodes_.poll_update()) {
+        follow(engine, other->node, other->update);
+    }
+    if (node.next_trap_ns() != UINT64_MAX) {
+        trapping_.insert(id);
+    }
+}
+
+/// The plant's port goes where the node's went.
+void Management::follow_state(Engine& engine, std::uint32_t port, wire::PortState to) {
+    switch (to) {
+        case wire::PortState::kInit:
+            engine.initialize_port(port);
+            break;
+        case wire::PortState::kDown:
+            engine.set_logical(port, link::Logical::kDown);
+            break;
+        case wire::PortState::kActive:
+            // One write may arm and activate it; the first then changes nothing here.
+            engine.set_logical(port, link::Logical::kArmed);
+            engine.set_logical(port, link::Logical::kActive);
+            break;
+        default:
+            engine.set_logical(port, static_cast<link::Logical>(to));
+            break;
+    }
+}
+
+/// Follows one node's writes, a function for each kind.
+struct Management::Follower {
+    Management& self;
+    Engine& engine;
+    NodeId id;
+
+    agent::Node& node() const { return self.nodes_.node(id); }
+    bool is_connected(std::uint8_t port) const {
+        return port != 0 && engine.connected(engine.port_of(id, port));
+    }
+
+    void operator()(const agent::PortUpdate& update) const {
+        if (!is_connected(update.port)) {
+            return;
+        }
+        follow_state(engine, engine.port_of(id, update.port), node().port(update.port).port_state);
+        if (node().port(update.port).port_physical_state != wire::PortPhysicalState::kLinkUp &&
+            self.nodes_.plugged({id, update.port})) {
+            self.nodes_.set_plugged({id, update.port}, true);  // Both ends train anew.
+        }
+    }
+    void operator()(const agent::PartitionUpdate& update) const {
+        const wire::PortInfo& info = node().port(update.port);
+        if (!node().is_switch() || !is_connected(update.port)) {
+            return;  // An HCA looks at keys itself.
+        }
+        const std::uint32_t port = engine.port_of(id, update.port);
+        Engine::Guard guard{.in = info.partition_enforcement_inbound,
+                            .out = info.partition_enforcement_outbound,
+                            .pkeys = {}};
+        const Engine::Guard before = engine.guard(port);
+        if (!guard.in && !guard.out && !before.in && !before.out) {
+            return;
+        }
+        for (std::uint16_t i = 0; i < node().spec().pkeys; ++i) {
+            guard.pkeys.push_back(node().pkey(update.port, i));
+        }
+        engine.set_guard(port, guard);
+    }
+    void operator()(const agent::AliasUpdate&) const {}  // Nothing here goes by GUIDs.
+    void operator()(const agent::RouteUpdate& update) const {
+        for (std::uint32_t i = 0; i < agent::kLftBlock; ++i) {
+            const Lid lid{static_cast<std::uint16_t>(update.block * agent::kLftBlock + i)};
+            if (lid.value != 0 && lid.value < engine.lid_count()) {
+                engine.set_route(id, lid, node().forward(lid));
+            }
+        }
+    }
+    void operator()(const agent::GroupUpdate& update) const {
+        const auto mft = node().mft();
+        const std::size_t first = std::size_t{update.block} * agent::kMftBlock;
+        const std::size_t groups =
+            std::min<std::size_t>(mft.size(), engine.config().multicast_lids);
+        for (std::size_t group = first; group < std::min(first + agent::kMftBlock, groups);
+             ++group) {
+            std::array<std::uint64_t, 4> ports{};
+            for (std::size_t word = 0; word < mft[group].size(); ++word) {
+                ports[word / 4] |= std::uint64_t{mft[group][word]} << word % 4 * 16;
+            }
+            engine.set_multicast(
+                id, Lid{static_cast<std::uint16_t>(kLidMulticastMin.value + group)}, ports);
+        }
+    }
+    void operator()(const agent::LaneUpdate& update) const {
+        const std::uint8_t ins = node().is_switch()
+                                     ? static_cast<std::uint8_t>(node().port_count() + 1)
+                                     : std::uint8_t{1};
+        for (std::uint8_t in = 0; in < ins; ++in) {
+            std::array<std::uint8_t, 16> row{};
+            for (std::uint8_t sl = 0; sl < row.size(); ++sl) {
+                row[sl] = node().vl(in, update.port, sl);
+            }
+            engine.set_lanes(id, in, update.port, row);
+        }
+    }
+    void operator()(const agent::ArbitrationUpdate& update) const {
+        const auto table = node().arbitration(update.port);
+        if (!table.empty() && (update.port != 0 || node().is_switch())) {
+            engine.set_arbitration(
+                engine.port_of(id, update.port),
+                parse_arbitration(table, node().port(update.port).vl_high_limit));
+        }
+    }
+    void operator()(const agent::ErrorLimitUpdate& update) const {
+        if (is_connected(update.port)) {
+            engine.set_error_limit(engine.port_of(id, update.port),
+                                   node().port(update.port).local_phy_errors);
+        }
+    }
+    void operator()(const agent::LifetimeUpdate& update) const {
+        if (!node().is_switch() || !is_connected(update.port)) {
+            return;
+        }
+        engine.set_limits(engine.port_of(id, update.port), node().waiting_limits(update.port));
+    }
+    void operator()(const agent::MarkingUpdate&) const {
+        engine.set_marking(id, agent::marking_rule(node().congestion(0)));
+    }
+    void operator()(const agent::InjectionUpdate& update) const {
+        self.written_.push_back({engine.port_of(id, update.port),
+                                 agent::injection_control(node().congestion(update.port))});
+    }
+    void operator()(const agent::ReregisterUpdate&) const {}  // No program is here to be asked.
+};
+
+void Management::follow(Engine& engine, NodeId id, const agent::PlaneUpdate& update) {
+    std::visit(Follower{*this, engine, id}, update);
+}
+
+std::optional<Management::Written> Management::poll_injection() {
+    if (written_.empty()) {
+        return std::nullopt;
+    }
+    Written first = written_.front();
+    written_.erase(written_.begin());
+    return first;
+}
+
+void Management::set_link(Engine& engine, std::uint32_t port, bool up) {
+    engine.set_link(port, up);
+    const std::uint32_t peer = engine.peer(port);
+    const End end{engine.node_of(port), engine.number_of(port)};
+    nodes_.set_plugged(end, up);
+    follow(engine, end.node);
+    follow(engine, engine.node_of(peer));
+    pump(engine);
+}
+
+}  // namespace softib::net

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The management plane inside virtual time: agents at every node, our manager on a switch, and
+// their MADs as packets on VL15 or on data lanes, with the delays, limits and faults of the fabric
+// they manage. Nodes begin as at power-up: no LIDs, no routes, ports in Initialize. What a manager
+// writes into a node is what the plant then does.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/agent/mesh.h"
+#include "core/agent/pma.h"
+#include "core/link/injection.h"
+#include "core/sm/service/subnet_service.h"
+#include "core/topo/fabric.h"
+#include "net/network.h"
+
+namespace softib::net {
+
+class Management : public agent::CounterSource {
+  public:
+    static constexpr std::uint8_t kTag = 1;              ///< Of packets that are MADs.
+    static constexpr std::uint32_t kTimer = UINT32_MAX;  ///< Of its timers.
+    static constexpr std::uint16_t kPacketBytes = 290;   ///< LRH, BTH, DETH, MAD, both CRCs.
+
+    /// The manager runs on the first switch. `config` needs no port.
+    Management(const topo::Fabric& fabric, sm::ManagerConfig config);
+
+    /// Closes all ports and starts the manager.
+    void start(Engine& engine);
+    void deliver(Engine& engine, std::uint32_t port, const Packet& packet);
+    void timer(Engine& engine);
+    void dropped(const Packet& packet) { free_bodies_.push_back(packet.body); }
+
+    /// A cable goes down or comes back: the ports at its ends see it, and say so.
+    void set_link(Engine& engine, std::uint32_t port, bool up);
+    /// Sends a MAD from QP0 or QP1 of a node's port (of a switch: port 0).
+    void send(Engine& engine, agent::End from, mad::Packet packet);
+    /// An adapter's port whose congestion settings were written, and what they are now.
+    struct Written {
+        std::uint32_t port;
+        link::InjectionControl control;
+    };
+    std::optional<Written> poll_injection();
+    /// What came for a node and no agent took; that of the manager's node is not among it.
+    std::optional<agent::Delivery> poll_delivery();
+
+    sm::SubnetService& service() { return service_; }
+    agent::Mesh& nodes() { return nodes_; }
+    agent::NodeId root() const { return root_; }
+    Lid lid(std::uint32_t node) const;
+    std::uint64_t mads() const { return mads_; }  ///< Put on a cable.
+    /// Of a MAD on its way; for the guards of switches.
+    PKey pkey_of(const Packet& packet) const { return bodies_[packet.body].pkey; }
+    /// MADs that are on their way.
+    std::size_t travelling() const { return bodies_.size() - free_bodies_.size(); }
+
+    agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
+    agent::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
+
+  private:
+    struct At {
+        agent::NodeId node;
+        std::uint8_t port;
+    };
+
+    void arrive(Engine& engine, At at, mad::Packet packet);
+    void pass_directed(Engine& engine, At at, mad::Packet packet);
+    void arrive_smp(Engine& engine, At at, mad::Packet packet);
+    void arrive_service(Engine& engine, At at, mad::Packet packet);
+    void to_manager(Engine& engine, At at, const mad::Packet& packet);
+    void put(Engine& engine, std::uint32_t port, const mad::Packet& packet, Lid dlid);
+    void follow(Engine& engine, agent::NodeId node);
+    struct Follower;
+    void follow(Engine& engine, agent::NodeId node, const agent::PlaneUpdate& update);
+    static void follow_state(Engine& engine, std::uint32_t port, wire::PortState to);
+    void pump(Engine& engine);
+    void send_traps(Engine& engine);
+    static std::uint64_t now_ns(const Engine& engine);
+
+    agent::Mesh nodes_;
+    agent::PerfAgent perf_;
+    agent::NodeId root_ = 0;
+    sm::SubnetService service_;
+    const Engine* counted_ = nullptr;
+    std::vector<mad::Packet> bodies_;
+    std::vector<std::uint32_t> free_bodies_;
+    std::set<agent::NodeId> trapping_;
+    std::vector<agent::Delivery> deliveries_;
+    std::vector<Written> written_;
+    std::uint64_t due_ns_ = UINT64_MAX;  ///< Of the timer that is set.
+    std::uint64_t mads_ = 0;
+};
+
+/// Adapters with data of some kind, and the management plane beside it.
+template <typename Data>
+class Managed : public Engine::KeyReader {
+  public:
+    template <typename... Arguments>
+    Managed(const topo::Fabric& fabric, sm::ManagerConfig config, Arguments&&... arguments)
+        : data(std::forward<Arguments>(arguments)...), management(fabric, std::move(config)) {}
+
+    /// The partition of a packet, where its sender has one; else the default one.
+    PKey pkey_of(const Packet& packet) const override {
+        if (packet.tag == Management::kTag) {
+            return management.pkey_of(packet);
+        }
+        if constexpr (requires { data.pkey_of(packet); }) {
+            return data.pkey_of(packet);
+        } else {
+            return kPKeyDefaultFull;
+        }
+    }
+    void start(Engine& engine) {
+        engine.set_key_reader(this);
+        management.start(engine);
+    }
+
+    void deliver(Engine& engine, std::uint32_t port, const Packet& packet) {
+        if (packet.tag == Management::kTag) {
+            management.deliver(engine, port, packet);
+            while (const auto written = management.poll_injection()) {
+                if constexpr (requires { data.control_congestion(port, written->control); }) {
+                    data.control_congestion(written->port, written->control);
+                }
+            }
+        } else {
+            data.deliver(engine, port, packet);
+        }
+    }
+    void sent(Engine& engine, std::uint32_t port, const Packet& packet) {
+        if (packet.tag != Management::kTag) {
+            data.sent(engine, port, packet);
+        }
+    }
+    void timer(Engine& engine, std::uint32_t port, std::uint32_t what) {
+        if (what == Management::kTimer) {
+            management.timer(engine);
+        } else {
+            data.timer(engine, port, what);
+        }
+    }
+
+    void copied(Engine& engine, const Packet& packet, std::uint32_t more) {
+        if constexpr (requires { data.copied(engine, packet, more); }) {
+            if (packet.tag != Management::kTag) {
+                data.copied(engine, packet, more);
+            }
+        }
+    }
+    void dropped(Engine& engine, const Packet& packet) {
+        if (packet.tag == Management::kTag) {
+            management.dropped(packet);
+        } else if constexpr (requires { data.dropped(engine, packet); }) {
+            data.dropped(engine, packet);
+        }
+    }
+
+    Data data;
+    Management management;
+};
+
+}  // namespace softib::net

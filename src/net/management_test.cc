@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "net/management.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/wire/ca_congestion_setting.h"
+#include "core/wire/cc.h"
+#include "core/wire/congestion_control_table.h"
+#include "core/wire/pm.h"
+#include "core/wire/port_counters.h"
+#include "core/wire/port_data_sl.h"
+#include "core/wire/port_rcv_error_details.h"
+#include "core/wire/port_sl_rcv_fecn.h"
+#include "core/wire/port_vl_xmit_time_cong.h"
+#include "core/wire/port_vl_xmit_wait_counters.h"
+#include "core/wire/port_xmit_con_ctrl.h"
+#include "core/wire/sw_port_vl_congestion.h"
+#include "net/hosts/scale_hosts.h"
+#include "net/inspector.h"
+
+namespace softib::net {
+namespace {
+
+/// A tree that our manager brings up by packets on its own links.
+class ManagedTree {
+  public:
+    explicit ManagedTree(std::uint32_t hosts = 16, std::uint32_t radix = 8)
+        : topology_(*topo::generate(
+              {.shape = topo::Shape::kFatTree, .hosts = hosts, .radix = radix, .levels = 2})),
+          ends(topology_, config(), ScaleConfig{}),
+          net(topology_, {.data_vls = 8, .multicast_lids = 32}, ends) {
+        for (const topo::Host& host : topology_.hosts) {
+            hosts_.push_back(host.hcas[0].value);
+        }
+    }
+
+    /// Until the manager has nothing to do; false if that takes more than ten virtual seconds.
+    bool settle() {
+        for (int i = 0; i < 10'000; ++i) {
+            net.run(net.now() + 1'000'000'000);
+            if (manager().settled() && manager().stats().sweeps_full > 0 &&
+                net.packets_inside() == 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+    bool bring_up() {
+        ends.start(net);
+        return settle();
+    }
+    void send(std::uint32_t from, std::uint32_t to, std::uint64_t bytes) {
+        ends.data.start(net, port(from), lid(from), lid(to), bytes);
+    }
+    const sm::Manager& manager() { return ends.management.service().manager(); }
+    std::uint32_t port(std::uint32_t host) const { return net.port_of(hosts_[host], 1); }
+    std::uint32_t node(std::uint32_t host) const { return hosts_[host]; }
+    Lid lid(std::uint32_t host) const { return ends.management.lid(hosts_[host]); }
+    std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
+    /// A port of a leaf that leads upwards.
+    std::uint32_t uplink(std::uint32_t host) const {
+        const std::uint32_t leaf = net.node_of(net.peer(port(host)));
+        for (std::uint8_t number = 1; number < net.ports_of(leaf); ++number) {
+            const std::uint32_t out = net.port_of(leaf, number);
+            if (net.connected(out) && net.is_switch(net.node_of(net.peer(out)))) {
+                return out;
+            }
+        }
+        return kNone;
+    }
+
+  private:
+    static sm::ManagerConfig config() {
+        sm::ManagerConfig config;
+        config.engine = "ftree";
+        return config;
+    }
+
+    topo::Fabric topology_;
+    std::vector<std::uint32_t> hosts_;
+
+  public:
+    Managed<ScaleHosts> ends;
+    Network<Managed<ScaleHosts>> net;
+};
+
+TEST(Management, TheSubnetComesUpOverItsOwnLinks) {
+    ManagedTree tree;
+    EXPECT_EQ(tree.lid(0), kLidUnassigned);
+    ASSERT_TRUE(tree.bring_up());
+    EXPECT_EQ(tree.manager().state(), wire::SmState::kMaster);
+    for (std::uint32_t i = 0; i < tree.host_count(); ++i) {
+        EXPECT_NE(tree.lid(i), kLidUnassigned);
+        tree.send(i, (i + 5) % tree.host_count(), 100'000);
+    }
+    ASSERT_TRUE(tree.settle());
+    EXPECT_EQ(tree.ends.data.unfinished(), 0U);
+    EXPECT_EQ(tree.net.stats().discarded, 0U);
+    EXPECT_TRUE(Inspector(tree.net).check_credits().empty());
+    EXPECT_TRUE(Inspector(tree.net).check_counters().empty());
+}
+
+TEST(Management, NoDataPassesBeforeTheManagerHasBeenThere) {
+    ManagedTree tree;
+    tree.ends.start(tree.net);
+    tree.ends.data.start(tree.net, tree.port(0), Lid{1}, Lid{2}, 4096);
+    EXPECT_EQ(tree.net.counts(tree.port(0)).xmit_discards, 1U);
+}
+
+TEST(Management, ATrapOfALostCableLeadsToNewRoutes) {
+    ManagedTree tree;
+    ASSERT_TRUE(tree.bring_up());
+    const std::uint64_t sweeps =
+        tree.manager().stats().sweeps_full + tree.manager().stats().sweeps_partial;
+    tree.ends.management.set_link(tree.net, tree.uplink(0), false);
+    tree.net.run(tree.net.now() + 1'000'000'000);
+    ASSERT_TRUE(tree.settle());
+    EXPECT_GT(tree.manager().stats().sweeps_full + tree.manager().stats().sweeps_partial, sweeps);
+    const std::uint64_t before = tree.net.stats().discarded;
+    for (std::uint32_t i = 1; i < tree.host_count(); ++i) {
+        tree.send(0, i, 20'000);
+        tree.send(i, 0, 20'000);
+    }
+    ASSERT_TRUE(tree.settle());
+    EXPECT_EQ(tree.ends.data.unfinished(), 0U);
+    EXPECT_EQ(tree.net.stats().discarded, before);
+    // And back again.
+    tree.ends.management.set_link(tree.net, tree.uplink(0), true);
+    tree.net.run(tree.net.now() + 1'000'000'000);
+    ASSERT_TRUE(tree.settle());
+    const auto& node = tree.ends.management.nodes().node(tree.net.node_of(tree.uplink(0)));
+    EXPECT_EQ(node.port(tree.net.number_of(tree.uplink(0))).port_state, wire::PortState::kActive);
+}
+
+/// Sends from the first host's QP1 and takes what comes back.
+std::optional<mad::Packet> ask(ManagedTree& tree, Lid to, const wire::MadBytes& request) {
+    mad::Packet packet;
+    packet.mad = request;
+    packet.dlid = to;
+    packet.source = packet.destination = mad::kQpnServices;
+    packet.qkey = mad::kQKeyServices;
+    tree.ends.management.send(tree.net, {tree.node(0), 1}, packet);
+    tree.net.run(tree.net.now() + 100'000'000);
+    const auto answer = tree.ends.management.poll_delivery();
+    return answer ? std::optional(answer->packet) : std::nullopt;
+}
+
+wire::MadBytes request(wire::MgmtClass mgmt_class, std::uint8_t version, wire::Method method,
+                       std::uint16_t attribute) {
+    wire::MadBytes bytes{};
+    wire::MadRepr{.mgmt_class = mgmt_class,
+                  .class_version = version,
+                  .method = method,
+                  .transaction_id = 7,
+                  .attribute_id = attribute}
+        .emit(wire::Mad<std::uint8_t>(bytes));
+    return bytes;
+}
+
+TEST(Management, ThePerformanceAgentSaysWhatTheLinksCounted) {
+    ManagedTree tree;
+    ASSERT_TRUE(tree.bring_up());
+    tree.send(3, 9, 1'000'000);
+    ASSERT_TRUE(tree.settle());
+    wire::MadBytes get = request(wire::MgmtClass::kPerf, wire::kPmClassVersion, wire::Method::kGet,
+                                 static_cast<std::uint16_t>(wire::PmAttribute::kPortCounters));
+    wire::emit(wire::PortCounters{.port_select = PortNum{1}}, wire::pm_data(get));
+    const auto answer = ask(tree, tree.lid(9), get);
+    ASSERT_TRUE(answer);
+    const auto counters = wire::parse<wire::PortCounters>(wire::pm_data(answer->mad));
+    // 245 packets of data, and what the manager and this question needed.
+    EXPECT_GT(counters.port_rcv_pkts, 245U);
+    EXPECT_EQ(counters.port_rcv_pkts, tree.net.counts(tree.port(9)).rcv_packets);
+    EXPECT_EQ(counters.port_rcv_data, tree.net.counts(tree.port(9)).rcv_words);
+}
+
+template <wire::Attribute T>
+T ask_counters(ManagedTree& tree, Lid to, wire::PmAttribute attribute, const T& asked,
+               wire::Method method = wire::Method::kGet) {
+    wire::MadBytes get = request(wire::MgmtClass::kPerf, wire::kPmClassVersion, method,
+                                 static_cast<std::uint16_t>(attribute));
+    wire::emit(asked, wire::pm_data(get));
+    const auto answer = ask(tree, to, get);
+    EXPECT_TRUE(answer);
+    EXPECT_EQ(wire::Mad<const std::uint8_t>(answer->mad).status(), wire::mad_status::kOk);
+    return wire::parse<T>(wire::pm_data(answer->mad));
+}
+
+TEST(Management, ThePerformanceAgentTellsLanesApart) {
+    using A = wire::PmAttribute;
+    ManagedTree tree;
+    ASSERT_TRUE(tree.bring_up());
+    const std::uint32_t out = tree.net.peer(tree.port(0));
+    const std::uint32_t leaf = tree.net.node_of(out);
+    const Lid switch_lid = tree.ends.management.lid(leaf);
+    const PortNum number{tree.net.number_of(out)};
+    tree.net.set_marking(leaf, {.threshold = 15});
+    for (std::uint32_t i = 1; i < 4; ++i) {
+        tree.ends.data.start(tree.net, tree.port(i), tree.lid(i), tree.lid(0), 1'000'000, 3);
+    }
+    ASSERT_TRUE(tree.settle());
+    const agent::LaneCounts counted = tree.net.lane_counts(out);
+    const auto vl =
+        static_cast<std::size_t>(std::ranges::max_element(counted[agent::PerLane::kTimeCongested]) -
+                                 counted[agent::PerLane::kTimeCongested].begin());
+
+    const auto sent = ask_counters<wire::PortXmitDataSl>(tree, switch_lid, A::kPortXmitDataSl,
+                                                         {.port_select = number});
+    EXPECT_GT(sent.port_xmit_data_sl[3], 750'000U);
+    EXPECT_EQ(sent.port_xmit_data_sl[4], 0U);
+    const auto received = ask_counters<wire::PortRcvDataSl>(tree, tree.lid(0), A::kPortRcvDataSl,
+                                                            {.port_select = PortNum{1}});
+    EXPECT_EQ(received.port_rcv_data_sl[3], sent.port_xmit_data_sl[3]);
+    const auto fecn = ask_counters<wire::PortSlRcvFecn>(tree, tree.lid(0), A::kPortSlRcvFecn,
+                                                        {.port_select = PortNum{1}});
+    EXPECT_EQ(fecn.port_sl_rcv_fecn[3], tree.net.odd_counts(out).marked);
+    EXPECT_GT(fecn.port_sl_rcv_fecn[3], 0U);
+    const auto all = ask_counters<wire::PortXmitConCtrl>(tree, switch_lid, A::kPortXmitConCtrl,
+                                                         {.port_select = number});
+    EXPECT_GT(all.port_xmit_time_cong, 100'000U);
+    const auto one = ask_counters<wire::PortVlXmitTimeCong>(
+        tree, switch_lid, A::kPortVlXmitTimeCong, {.port_select = number});
+    EXPECT_EQ(one.port_vl_xmit_time_cong[vl], all.port_xmit_time_cong);
+    // 16 bits are soon full; a Set of some of them leaves the others.
+    const auto at_host = ask_counters<wire::PortVlXmitWaitCounters>(
+        tree, tree.lid(2), A::kPortVlXmitWaitCounters, {.port_select = PortNum{1}});
+    EXPECT_EQ(at_host.port_vl_xmit_wait[vl], 0xFFFF);
+    const auto zeroed = ask_counters<wire::PortXmitDataSl>(
+        tree, switch_lid, A::kPortXmitDataSl, {.port_select = number, .counter_select = 1U << 3},
+        wire::Method::kSet);
+    EXPECT_EQ(zeroed.port_xmit_data_sl[3], 0U);
+    EXPECT_GT(zeroed.port_xmit_data_sl[0], 0U);
+    const auto still = ask_counters<wire::PortRcvDataSl>(tree, tree.lid(0), A::kPortRcvDataSl,
+                                                         {.port_select = PortNum{1}});
+    EXPECT_EQ(still.port_rcv_data_sl[3], received.port_rcv_data_sl[3]);
+    const auto discards = ask_counters<wire::SwPortVlCongestion>(
+        tree, switch_lid, A::kSwPortVlCongestion, {.port_select = number});
+    EXPECT_EQ(discards.sw_port_vl_congestion[vl], 0U);
+}
+
+TEST(Management, ThePerformanceAgentSaysWhatWasWrong) {
+    using A = wire::PmAttribute;
+    ManagedTree tree;
+    ASSERT_TRUE(tree.bring_up());
+    const std::uint32_t in = tree.net.peer(tree.port(1));
+    const Lid leaf = tree.ends.management.lid(tree.net.node_of(in));
+    const PortNum number{tree.net.number_of(in)};
+    tree.ends.data.start(tree.net, tree.port(1), tree.lid(1), Lid{700}, 4096);  // Nobody's.
+    tree.net.set_errors(tree.port(1), 0, 1'000'000, 1);
+    tree.ends.data.start(tree.net, tree.port(1), tree.lid(1), tree.lid(0), 4096);
+    tree.net.run(tree.net.now() + 1'000'000);
+    tree.net.set_errors(tree.port(1), 0, 0, 1);
+    const auto details = ask_counters<wire::PortRcvErrorDetails>(
+        tree, leaf, A::kPortRcvErrorDetails, {.port_select = number});
+    EXPECT_EQ(details.port_dlid_mapping_errors, 1U);
+    EXPECT_EQ(details.port_local_physical_errors, 1U);
+    EXPECT_EQ(details.port_malformed_packet_errors, 0U);
+    const auto zeroed = ask_counters<wire::PortRcvErrorDetails>(
+        tree, leaf, A::kPortRcvErrorDetails, {.port_select = number, .counter_select = 1},
+        wire::Method::kSet);
+    EXPECT_EQ(zeroed.port_local_physical_errors, 0U);
+    EXPECT_EQ(zeroed.port_dlid_mapping_errors, 1U);
+    const auto total =
+        ask_counters<wire::PortCounters>(tree, leaf, A::kPortCounters, {.port_select = number});
+    EXPECT_EQ(total.port_rcv_errors, 1U);
+}
+
+template <typename Setting>
+wire::MadBytes congestion_set(wire::CcAttribute attribute, const Setting& setting) {
+    wire::MadBytes set = request(wire::MgmtClass::kCongestion, wire::kCcClassVersion,
+                                 wire::Method::kSet, static_cast<std::uint16_t>(attribute));
+    wire::emit(setting, wire::Cc<std::uint8_t>(set).data());
+    return set;
+}
+
+TEST(Management, CongestionIsControlledAsItsManagerSaid) {
+    ManagedTree tree;
+    ASSERT_TRUE(tree.bring_up());
+    const std::uint32_t out = tree.net.peer(tree.port(0));
+    const auto incast = [&] {
+        const std::uint64_t before = tree.net.counts(tree.port(2)).xmit_wait;
+        for (std::uint32_t i = 1; i < 4; ++i) {
+            tree.send(i, 0, 2'000'000);
+        }
+        EXPECT_TRUE(tree.settle());
+        return tree.net.counts(tree.port(2)).xmit_wait - before;
+    };
+    const std::uint64_t waits = incast();
+    EXPECT_EQ(tree.net.odd_counts(out).marked, 0U);
+    EXPECT_GT(waits, 0U);
+
+    // The switch marks; nobody slows down yet.
+    wire::SwitchCongestionSetting marking;
+    marking.control_map = wire::switch_control_map::kThresholdAndPacketSize;
+    marking.threshold = 15;
+    marking.packet_size = 8;
+    ASSERT_TRUE(ask(tree, tree.ends.management.lid(tree.net.node_of(out)),
+                    congestion_set(wire::CcAttribute::kSwitchCongestionSetting, marking)));
+    incast();
+    EXPECT_GT(tree.net.odd_counts(out).marked, 0U);
+
+    // The adapters slow down.
+    wire::CongestionControlTable table;
+    table.ccti_limit = 63;
+    for (std::uint16_t i = 0; i < 64; ++i) {
+        table.entry[i] = {.cct_shift = 3, .cct_multiplier = i};
+    }
+    wire::CaCongestionSetting injection;
+    injection.control_map = 0xFFFF;
+    injection.entry.fill({.ccti_timer = 20, .ccti_increase = 1});
+    for (std::uint32_t i = 1; i < 4; ++i) {
+        ASSERT_TRUE(ask(tree, tree.lid(i),
+                        congestion_set(wire::CcAttribute::kCongestionControlTable, table)));
+        ASSERT_TRUE(ask(tree, tree.lid(i),
+                        congestion_set(wire::CcAttribute::kCaCongestionSetting, injection)));
+    }
+    EXPECT_LT(incast(), waits / 2);
+    EXPECT_GT(tree.ends.data.flows().back().becns, 0U);
+}
+
+TEST(Management, BringUpIsTheSameEveryTime) {
+    const auto hash = [] {
+        ManagedTree tree(32, 8);
+        EXPECT_TRUE(tree.bring_up());
+        EXPECT_GT(tree.ends.management.mads(), 500U);
+        return tree.net.stats().log_hash;
+    };
+    const std::uint64_t first = hash();
+    EXPECT_EQ(hash(), first);
+    RecordProperty("log_hash", std::to_string(first));
+}
+
+TEST(Management, TheManagerGetsThroughAlsoWhenPacketsAreLost) {
+    ManagedTree tree;
+    for (std::uint32_t port = 0; port < tree.net.port_count(); ++port) {
+        if (tree.net.connected(port) && tree.net.peer(port) != port) {
+            tree.net.set_errors(port, 20'000, 0, 5);  // One in fifty.
+        }
+    }
+    ASSERT_TRUE(tree.bring_up());
+    EXPECT_GT(tree.net.stats().lost, 10U);
+    EXPECT_EQ(tree.ends.management.travelling(), 0U);
+    for (std::uint32_t i = 0; i < tree.host_count(); ++i) {
+        EXPECT_NE(tree.lid(i), kLidUnassigned);
+        const auto& node = tree.ends.management.nodes().node(tree.node(i));
+        EXPECT_EQ(node.port(1).port_state, wire::PortState::kActive);
+    }
+}
+
+}  // namespace
+}  // namespace softib::net

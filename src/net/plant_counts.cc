@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the plant has counted, as the agents of its nodes read it.
+#include <algorithm>
+
+#include "net/plant.h"
+
+namespace softib::net {
+
+void Plant::count_lanes() {
+    levels_.resize(std::size_t{port_count()} * 16);
+    waits_.resize(lanes_.size());
+    congested_lanes_.resize(port_count());
+    congested_.resize(port_count());
+    for (std::uint32_t port = 0; port < port_count(); ++port) {
+        tx_[port].special |= tx_special::kCounted;
+        rx_[port].special |= rx_special::kCounted;
+    }
+}
+
+/// As long as four bytes on the wire.
+TimePs Plant::tick_ps(std::uint32_t port) const {
+    return std::max<TimePs>(tx_[port].block_ps / 16, 1);
+}
+
+agent::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
+    agent::PortCounts counts;
+    counts.xmit_words = tx_[port].words;
+    counts.xmit_packets = tx_[port].packets;
+    if (peer_[port] != kNone) {
+        counts.rcv_words = rx_[peer_[port]].words;
+        counts.rcv_packets = rx_[peer_[port]].packets;
+    }
+    if (!odd_.empty()) {
+        const Odd& odd = odd_[port];
+        counts.multicast_xmit_packets = odd.multicast_xmit;
+        counts.multicast_rcv_packets = odd.multicast_rcv;
+        counts.rcv_errors = odd.rcv_errors();
+        counts.rcv_remote_physical_errors = odd.rcv_remote_physical;
+        counts.local_physical_errors = odd.local_physical;
+        counts.malformed_packet_errors = odd.malformed;
+        counts.rcv_switch_relay_errors = odd.rcv_relay();
+        counts.dlid_mapping_errors = odd.dlid_mapping;
+        counts.vl_mapping_errors = odd.vl_mapping;
+        counts.looping_errors = odd.looping;
+        counts.xmit_discards = odd.inactive_discards + odd.lifetime_discards + odd.hoq_discards;
+        counts.lifetime_discards = odd.lifetime_discards;
+        counts.hoq_lifetime_discards = odd.hoq_discards;
+        counts.rcv_constraint_errors = odd.refused_in;
+        counts.xmit_constraint_errors = odd.refused_out;
+        counts.rcv_fecn = odd.rcv_fecn;
+        counts.rcv_becn = odd.rcv_becn;
+        counts.symbol_errors = odd.symbol_errors;
+        counts.link_integrity_errors = odd.integrity_errors;
+        counts.buffer_overruns = odd.buffer_overruns;
+        counts.vl15_dropped = odd.vl15_dropped;
+    }
+    if (!states_.empty()) {
+        counts.link_downed = states_[port].downed();
+        counts.link_recoveries = states_[port].recovered();
+    }
+    const TimePs since = tx_[port].blocked_at;
+    counts.xmit_wait = (tx_[port].wait_ps + (since < now ? now - since : 0)) / tick_ps(port);
+    if (!congested_.empty()) {
+        counts.time_congested = congested_[port].total(now) / tick_ps(port);
+    }
+    return counts;
+}
+
+agent::LaneCounts Plant::lanes_at(std::uint32_t port, TimePs now) const {
+    agent::LaneCounts counts;
+    if (levels_.empty()) {
+        return counts;
+    }
+    using enum agent::PerLane;
+    for (std::size_t sl = 0; sl < 16; ++sl) {
+        const LevelCounts& level = levels_[std::size_t{port} * 16 + sl];
+        counts[kXmitWords][sl] = level.xmit_words;
+        counts[kRcvWords][sl] = level.rcv_words;
+        counts[kRcvFecn][sl] = level.rcv_fecn;
+        counts[kRcvBecn][sl] = level.rcv_becn;
+    }
+    const TimePs tick = tick_ps(port);
+    const auto add = [&](std::uint8_t vl) {
+        const LaneWaits& waits = waits_[lane_index(port, vl)];
+        const Lane& of = lane(port, vl);
+        TimePs waited = waits.wait_ps;
+        if (of.head != kNone) {
+            waited += waiting_since(of, waits, now);
+        }
+        counts[kXmitWait][vl] = waited / tick;
+        counts[kCongestionDiscards][vl] = waits.discards;
+        counts[kTimeCongested][vl] = waits.congested.total(now) / tick;
+    };
+    for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
+        add(vl);
+    }
+    add(link::kVl15);
+    return counts;
+}
+
+}  // namespace softib::net

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "net/routes.h"
+
+#include <utility>
+
+#include "core/routing/engine.h"
+#include "net/fabric.h"
+
+namespace softib::net {
+
+std::expected<Routed, topo::Error> Routed::make(topo::Fabric topology, const std::string& engine,
+                                                std::uint8_t data_vls) {
+    std::vector<Lid> lids = lids_of(topology);
+    const routing::Engine* chosen = routing::find_engine(engine);
+    if (chosen == nullptr) {
+        return std::unexpected(topo::Error{"there is no routing engine '" + engine + "'"});
+    }
+    auto graph = routing::graph_of(topology, lids);
+    if (!graph) {
+        return std::unexpected(topo::Error{graph.error().message});
+    }
+    auto tables = chosen->route(*graph, {.data_vls = data_vls});
+    if (!tables) {
+        return std::unexpected(topo::Error{tables.error().message});
+    }
+    return Routed{std::move(topology), std::move(lids), *std::move(graph), *std::move(tables)};
+}
+
+std::vector<Lid> lids_of(const topo::Fabric& fabric) {
+    std::vector<Lid> lids(fabric.nodes.size());
+    std::uint16_t next = 1;
+    for (const topo::NodeKind kind :
+         {topo::NodeKind::kHca, topo::NodeKind::kSwitch, topo::NodeKind::kRouter}) {
+        for (std::size_t i = 0; i < lids.size(); ++i) {
+            if (fabric.nodes[i].kind == kind) {
+                lids[i] = Lid{next++};
+            }
+        }
+    }
+    return lids;
+}
+
+void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph& graph,
+                  const routing::Tables& tables) {
+    std::uint32_t sw = 0;
+    for (std::uint32_t node = 0; node < fabric.nodes.size(); ++node) {
+        if (!plant.is_switch(node)) {
+            if (!tables.sl_to_vl.empty()) {
+                plant.set_lanes(node, 0, 1, tables.sl_to_vl.host_row());
+            }
+            continue;
+        }
+        graph.for_each_lid([&](const routing::Target&, Lid lid) {
+            plant.set_route(node, lid, tables.lfts.at(sw, lid));
+        });
+        if (!tables.sl_to_vl.empty()) {
+            const auto ports = static_cast<std::uint8_t>(fabric.nodes[node].ports.size());
+            for (std::uint8_t in = 0; in < ports; ++in) {
+                for (std::uint8_t out = 0; out < ports; ++out) {
+                    plant.set_lanes(node, in, out, tables.sl_to_vl.row(sw, in, out));
+                }
+            }
+        }
+        ++sw;
+    }
+}
+
+}  // namespace softib::net

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Forwarding as a routing engine computed it, written into a plant without a manager: for
+// measurements and tests that are about packets.
+
+#include <vector>
+
+#include "core/routing/graph.h"
+#include "core/routing/tables.h"
+#include "core/topo/fabric.h"
+#include "net/plant.h"
+
+namespace softib::net {
+
+/// LIDs by node, by the rule of routing::graph_of: adapters first, then switches.
+std::vector<Lid> lids_of(const topo::Fabric& fabric);
+
+/// `graph` is that of the fabric with lids_of.
+void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph& graph,
+                  const routing::Tables& tables);
+
+}  // namespace softib::net

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Objects of programs: what their calls do, and what tables say of their ports.
+#include "runtime/carrier/adapters.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "runtime/direct/qp.h"
+#include "runtime/shm/packet_queue.h"
+
+namespace softib::carrier {
+
+namespace {
+
+using live::QpState;
+
+/// Unacknowledged packets of one queue pair: enough for the adapter's own pace, and few enough that
+/// none waits in the network for longer than a timeout.
+constexpr std::uint32_t kWindow = 128;
+/// A link that is down sends nothing, and a peer that is dead makes no room; then they go unsaid.
+constexpr std::uint64_t kLastWordsNs = 5'000'000;
+/// A peer that lives acknowledges sooner.
+constexpr std::uint64_t kLastAnswerNs = 500'000;
+constexpr hca::HcaLimits kLimits{
+    .qps = 1U << 19, .cqs = 0, .srqs = live::kSrqsMax, .events = 4096, .group_members = 1U << 16};
+
+}  // namespace
+
+void Adapters::join(net::Engine& net, std::vector<std::uint32_t> ports) {
+    net_ = &net;
+    net.set_key_reader(this);
+    ports_ = std::move(ports);
+    for (std::uint32_t i = 0; i < ports_.size(); ++i) {
+        hca::CompletionSink* const sink = this;
+        hcas_.push_back(std::make_unique<hca::Hca>(memory_, hca::Port{}, kLimits, sink));
+        attach(ports_[i], *hcas_.back());
+        hca_of_port_.resize(std::max<std::size_t>(hca_of_port_.size(), ports_[i] + std::size_t{1}));
+        hca_of_port_[ports_[i]] = i;
+    }
+}
+
+Adapters::Pair* Adapters::pair(Qpn qpn) const {
+    Pair* found = pair(live::qp_index(qpn.value));
+    return found != nullptr && found->qpn == qpn ? found : nullptr;
+}
+
+bool Adapters::is_gone(live::Owner owner, std::uint64_t instance) const {
+    const live::ProcSlot& slot = process_.arena.proc(owner);
+    return slot.instance != instance ||
+           slot.state.load(std::memory_order_acquire) != live::ProcState::kLive;
+}
+
+void Adapters::forget_dead() {
+    for (std::uint32_t i = 0; i < pairs_.size(); ++i) {
+        if (pairs_[i] != nullptr && is_gone(pairs_[i]->owner, pairs_[i]->instance)) {
+            destroy_qp(i);
+        }
+    }
+    for (std::uint32_t i = 0; i < shareds_.size(); ++i) {
+        if (shareds_[i] != nullptr && is_gone(shareds_[i]->owner, shareds_[i]->instance)) {
+            destroy_srq(i);
+        }
+    }
+}
+
+/// Whether a queue pair that is to stop has something to send first: a peer may wait for an
+/// acknowledgement, and an adapter's send queue has let go what its program posted long before the
+/// adapter executes such a command. The acknowledgement of that is waited for a moment, so that
+/// what has arrived does not complete as flushed.
+bool Adapters::has_last_words(Pair& of) {
+    const hca::Hca& hca = *hcas_[of.hca];
+    if (of.ending_since_ns == 0) {
+        of.ending_since_ns = now_ns_;
+        fetch_sends(of);
+        send_from(of.hca);
+    }
+    const std::uint64_t waited = now_ns_ - of.ending_since_ns;
+    if ((waited < kLastWordsNs && (hca.has_responses(of.qpn) || hca.has_unsent(of.qpn))) ||
+        (waited < kLastAnswerNs && hca.has_unacknowledged(of.qpn))) {
+        return true;
+    }
+    of.ending_since_ns = 0;
+    return false;
+}
+
+std::optional<int> Adapters::call(live::Owner owner, const live::CarrierCall& call) {
+    using Call = live::CarrierCall;
+    if (call.op == Call::kCreateQp) {
+        return create_qp(owner, call.index);
+    }
+    if (call.op == Call::kCreateSrq) {
+        return create_srq(owner, call.index);
+    }
+    Pair* const of = pair(call.index);
+    Shared* const queue = shared(call.index);
+    const bool is_pair = call.op == Call::kModifyQp || call.op == Call::kDestroyQp;
+    if (is_pair ? of == nullptr || of->owner != owner : queue == nullptr || queue->owner != owner) {
+        return ENOENT;
+    }
+    const bool ends = call.op == Call::kDestroyQp ||
+                      (call.op == Call::kModifyQp && (call.mask & hca::qp_attr::kState) != 0 &&
+                       (call.attr.state == QpState::kReset || call.attr.state == QpState::kErr));
+    if (ends && has_last_words(*of)) {
+        return std::nullopt;
+    }
+    switch (call.op) {
+        case Call::kModifyQp:
+            return modify_qp(*of, call.attr, call.mask);
+        case Call::kDestroyQp:
+            destroy_qp(call.index);
+            return 0;
+        case Call::kLimitSrq:
+            fetch_receives(*queue);
+            hcas_[queue->hca]->set_srq_limit(
+                hca::SrqId{call.index},
+                process_.arena.srqs[call.index].limit.load(std::memory_order_acquire));
+            return 0;
+        case Call::kDestroySrq:
+            destroy_srq(call.index);
+            return 0;
+        default:
+            return ENOSYS;
+    }
+}
+
+int Adapters::create_qp(live::Owner owner, std::uint32_t index) {
+    if (index >= live::kQpsMax || process_.arena.qps[index].owner != owner ||
+        process_.arena.qps[index].hca >= hcas_.size()) {
+        return EINVAL;
+    }
+    live::QpShared& from = process_.arena.qps[index];
+    if (pair(index) != nullptr) {
+        destroy_qp(index);
+    }
+    hca::QpInit init{.type = from.type,
+                     .pd = hca::Pd{from.pd},
+                     .send_cq = hca::CqId{from.sq.cq},
+                     .recv_cq = hca::CqId{from.recv_cq},
+                     .max_send_wr = from.sq.entries,
+                     .max_recv_wr = from.rq.ring_off != 0 ? from.rq.entries : 0,
+                     .max_send_sge = from.sq.sges_max,
+                     .max_recv_sge = from.rq.ring_off != 0 ? from.rq.sges_max : 1,
+                     .max_inline = from.sq.inline_max,
+                     .signal_all = from.sq.signal_all != 0,
+                     .xrcd = from.xrcd,
+                     .window_packets = kWindow};
+    if (from.srq != 0) {
+        init.srq = hca::SrqId{from.srq - 1};
+    }
+    const Qpn qpn{from.qpn};
+    if (!hcas_[from.hca]->create_qp(init, qpn)) {
+        return ENOMEM;
+    }
+    if (pairs_.size() <= index) {
+        pairs_.resize(std::bit_ceil(index + 1));
+    }
+    pairs_[index] = std::make_unique<Pair>(
+        Pair{.index = index,
+             .hca = from.hca,
+             .qpn = qpn,
+             .owner = owner,
+             .instance = process_.arena.proc(owner).instance,
+             .receives = ReceiveSource(from.rq.ring_off != 0 ? &from.rq : nullptr),
+             .srq = from.srq});
+    return 0;
+}
+
+int Adapters::modify_qp(Pair& of, const hca::QpAttr& attr, std::uint32_t mask) {
+    hca::Hca& hca = *hcas_[of.hca];
+    const bool to_reset = (mask & hca::qp_attr::kState) != 0 && attr.state == QpState::kReset;
+    if (!to_reset) {
+        fetch_receives(of);
+    }
+    if (!hca.modify_qp(of.qpn, attr, mask)) {
+        return EINVAL;
+    }
+    if (to_reset) {
+        of.sends = 0;
+        of.receives.reset();
+    }
+    show_state(of);
+    send_from(of.hca);
+    return 0;
+}
+
+int Adapters::create_srq(live::Owner owner, std::uint32_t index) {
+    if (index >= live::kSrqsMax || process_.arena.srqs[index].owner != owner ||
+        process_.arena.srqs[index].hca >= hcas_.size()) {
+        return EINVAL;
+    }
+    live::SrqShared& from = process_.arena.srqs[index];
+    if (shared(index) != nullptr) {
+        destroy_srq(index);
+    }
+    const hca::Hca::SrqInit init{.max_wr = from.ring.mask + 1,
+                                 .max_sge = from.ring.sges_max,
+                                 .pd = hca::Pd{from.pd},
+                                 .limit = from.limit.load(),
+                                 .xrcd = from.xrcd,
+                                 .cq = hca::CqId{from.recv_cq}};
+    if (!hcas_[from.hca]->create_srq(init, hca::SrqId{index})) {
+        return ENOMEM;
+    }
+    if (shareds_.size() <= index) {
+        shareds_.resize(std::bit_ceil(index + 1));
+    }
+    shareds_[index] =
+        std::make_unique<Shared>(Shared{.index = index,
+                                        .hca = from.hca,
+                                        .owner = owner,
+                                        .instance = process_.arena.proc(owner).instance,
+                                        .receives = ReceiveSource(&from.ring)});
+    return 0;
+}
+
+void Adapters::destroy_qp(std::uint32_t index) {
+    hcas_[pairs_[index]->hca]->destroy_qp(pairs_[index]->qpn);
+    pairs_[index].reset();
+}
+
+void Adapters::destroy_srq(std::uint32_t index) {
+    hcas_[shareds_[index]->hca]->destroy_srq(hca::SrqId{index});
+    shareds_[index].reset();
+}
+
+void Adapters::arm(net::Engine&, std::uint32_t port) {
+    next_timeout_ns_ = std::min(next_timeout_ns_, hca_at(port)->next_timeout_ns());
+}
+
+void Adapters::set_time(std::uint64_t now_ns) {
+    now_ns_ = now_ns;
+    if (now_ns < next_timeout_ns_) {
+        return;
+    }
+    next_timeout_ns_ = hca::kNever;
+    for (std::uint32_t i = 0; i < hcas_.size(); ++i) {
+        if (hcas_[i]->next_timeout_ns() <= now_ns) {
+            hcas_[i]->handle_timeout(now_ns);
+            send_from(i);
+        }
+        next_timeout_ns_ = std::min(next_timeout_ns_, hcas_[i]->next_timeout_ns());
+    }
+}
+
+void Adapters::read_ports() {
+    for (std::uint32_t i = 0; i < hcas_.size(); ++i) {
+        const live::HcaRecord& from = process_.arena.hcas[i];
+        hca::Port port{.link_layer = process_.arena.header->link_layer,
+                       .lid = Lid{from.lid.load(std::memory_order_relaxed)},
+                       .lmc = from.lmc,
+                       .mtu_bytes = hca::mtu_bytes(from.mtu_code)};
+        port.pkeys.clear();
+        for (const auto& pkey : from.pkeys) {
+            port.pkeys.push_back(PKey{pkey.load(std::memory_order_relaxed)});
+        }
+        port.gids.clear();
+        for (std::uint32_t g = 0; g < live::kGidsPerPort; ++g) {
+            port.gids.push_back(live::gid_at(from, g));
+        }
+        hcas_[i]->set_port(port);
+    }
+}
+
+void Adapters::read_groups() {
+    for (const auto& of : pairs_) {
+        if (of != nullptr && of->listens) {
+            hcas_[of->hca]->detach_all(of->qpn);
+            of->listens = false;
+        }
+    }
+    // A group that is being written now will be read again: its generation moves afterwards.
+    const auto load = []<typename T>(T& word) {
+        return std::atomic_ref<T>(word).load(std::memory_order_relaxed);
+    };
+    for (std::uint32_t g = 0; g < live::kMcastGroupsMax; ++g) {
+        live::McastGroup& group = process_.arena.mcast[g];
+        const std::uint32_t members =
+            std::min<std::uint32_t>(load(group.members), live::kMcastMembersMax);
+        Gid mgid;
+        for (std::size_t i = 0; i < mgid.bytes.size(); ++i) {
+            mgid.bytes[i] = load(group.mgid[i]);
+        }
+        for (std::uint32_t m = 0; m < members; ++m) {
+            if (Pair* const of = pair(Qpn{load(group.qpns[m])})) {
+                of->listens |= hcas_[of->hca]->attach(of->qpn, mgid, Lid{load(group.mlid)});
+            }
+        }
+    }
+}
+
+}  // namespace softib::carrier

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Requests on their way from programs' rings into the adapters.
+#include <algorithm>
+
+#include "runtime/carrier/adapters.h"
+#include "runtime/shm/packet_queue.h"
+
+namespace softib::carrier {
+
+namespace {
+
+using live::QpState;
+using live::QpType;
+
+/// A receive request's name in the adapter: its token below, above it whose it is.
+constexpr std::uint64_t name_of(std::uint32_t srq_plus_1, std::uint32_t token) {
+    return std::uint64_t{srq_plus_1} << 32 | token;
+}
+
+}  // namespace
+
+void Adapters::serve(std::uint32_t index) {
+    Pair* const of = pair(index);
+    if (of == nullptr) {
+        return;
+    }
+    fetch_sends(*of);
+    if (record(*of).state.load(std::memory_order_acquire) == QpState::kErr) {
+        fetch_receives(*of);
+    }
+    send_from(of->hca);
+}
+
+void Adapters::send_from(std::uint32_t hca) {
+    if (has_network_) {
+        pump(*net_, ports_[hca]);
+    } else {
+        wanting_.push_back(hca);
+    }
+}
+
+bool Adapters::poll_transmit(std::uint32_t hca, hca::Transmit& out) {
+    const bool some = hcas_[hca]->poll_transmit(out, now_ns_);
+    if (!some) {
+        arm(*net_, ports_[hca]);
+    }
+    return some;
+}
+
+void Adapters::handle_packet(std::uint32_t hca, const wire::PacketHeaders& headers,
+                             const hca::Payload& payload) {
+    before_packet(ports_[hca], headers);
+    hcas_[hca]->handle_packet(headers, payload, now_ns_);
+    after_packet(ports_[hca], headers);
+}
+
+void Adapters::fetch_sends(Pair& of) {
+    const live::SendRing& ring = record(of).sq;
+    // A program that resets its queue pair begins its ring anew a little later than we.
+    if (ring.ring_off == 0 || record(of).state.load() < QpState::kRts) {
+        return;
+    }
+    const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
+    while (of.sends != tail && post(of, of.sends)) {
+        ++of.sends;
+    }
+}
+
+bool Adapters::post(Pair& of, std::uint32_t at) {
+    const live::Arena& arena = process_.arena;
+    const live::SendRing& ring = record(of).sq;
+    const live::PostedSend& posted = *live::send_slot(arena, ring, at);
+    hca::WorkRequest wr{.wr_id = at,
+                        .opcode = posted.opcode,
+                        .flags = posted.flags,
+                        .imm_or_rkey = hca::carries_immediate(posted.opcode)
+                                           ? __builtin_bswap32(posted.imm_or_rkey)
+                                           : posted.imm_or_rkey,
+                        .remote_addr = posted.remote_addr,
+                        .rkey = posted.rkey,
+                        .remote_srq = hca::SrqId{posted.remote_srqn},
+                        .compare_add = posted.compare_add,
+                        .swap = posted.swap,
+                        .av = posted.to,
+                        .remote_qpn = Qpn{posted.remote_qpn},
+                        .remote_qkey = QKey{posted.remote_qkey}};
+    if ((posted.flags & hca::kSendInline) != 0) {
+        const std::uint32_t room =
+            posted.opcode == live::WrOpcode::kAtomicWrite ? hca::kAtomicBytes : ring.inline_max;
+        wr.inline_data = {posted.inline_data(), std::min(posted.inline_bytes, room)};
+    } else {
+        wr.sges = {posted.sges(), std::min<std::uint32_t>(posted.num_sge, ring.sges_max)};
+    }
+    if (posted.opcode == live::WrOpcode::kBindMw) {
+        wr.bind = {.mw_key = posted.bind.new_rkey,
+                   .new_key = posted.bind.new_rkey,
+                   .mr_lkey = posted.bind.mr_index,
+                   .access = posted.bind.access,
+                   .addr = posted.bind.address,
+                   .length = posted.bind.length};
+    }
+    if (record(of).type == QpType::kUd && is_multicast(posted.to.dlid)) {
+        wire::PacketHeaders headers;
+        headers.lrh.dlid = posted.to.dlid;
+        before_packet(ports_[of.hca], headers);  // Its own listeners hear it at once.
+    }
+    switch (hcas_[of.hca]->post_send(of.qpn, wr)) {
+        case hca::PostError::kOk:
+            return true;
+        case hca::PostError::kFull:
+            return false;  // Its library lets no more pass than there is room for.
+        case hca::PostError::kInvalid:
+            break;
+    }
+    // The program's library let it pass, and the adapter does not know it.
+    complete(hca::CqId{ring.cq},
+             {.wr_id = at,
+              .qpn = of.qpn,
+              .status = hca::WcStatus::kLocQpOpErr,
+              .opcode = hca::completion_opcode(posted.opcode)},
+             true);
+    hca::QpAttr to_error;
+    to_error.state = QpState::kErr;
+    hcas_[of.hca]->modify_qp(of.qpn, to_error, hca::qp_attr::kState);
+    return true;
+}
+
+void Adapters::fetch_receives(Pair& of) {
+    if (of.srq != 0) {
+        if (Shared* queue = shared(of.srq - 1)) {
+            fetch_receives(*queue);
+        }
+        return;
+    }
+    if (of.receives.exists() && record(of).state.load() != QpState::kReset) {
+        of.receives.fetch(process_.arena, [&](std::uint32_t token, std::span<const hca::Sge> sges) {
+            return hcas_[of.hca]->post_receive(of.qpn, name_of(0, token), sges) ==
+                   hca::PostError::kOk;
+        });
+    }
+}
+
+void Adapters::fetch_receives(Shared& queue) {
+    live::RecvRing& ring = process_.arena.srqs[queue.index].ring;
+    if (!queue.receives.has_more()) {
+        return;
+    }
+    // Its owner may be moving it to a larger place.
+    if (!live::shm_lock(process_.arena, ring.lock, process_.lock_word).taken) {
+        return;
+    }
+    queue.receives.fetch(process_.arena, [&](std::uint32_t token, std::span<const hca::Sge> sges) {
+        return hcas_[queue.hca]->post_receive(hca::SrqId{queue.index},
+                                              name_of(queue.index + 1, token),
+                                              sges) == hca::PostError::kOk;
+    });
+    live::shm_unlock(ring.lock);
+}
+
+void Adapters::release_receives(Pair& of) {
+    if (of.srq != 0) {
+        if (Shared* queue = shared(of.srq - 1)) {
+            queue->receives.release(hcas_[queue->hca]->receives_waiting(hca::SrqId{queue->index}));
+        }
+    } else if (of.receives.exists() && record(of).state.load() != QpState::kReset) {
+        of.receives.release(hcas_[of.hca]->receives_waiting(of.qpn));
+    }
+}
+
+}  // namespace softib::carrier

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/carrier/carrier.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "net/network.h"
+#include "runtime/carrier/adapters.h"
+#include "runtime/carrier/link_watch.h"
+#include "runtime/carrier/port_counts.h"
+#include "runtime/carrier/roce/roce_wire.h"
+#include "runtime/carrier/tables.h"
+#include "runtime/carrier/trunk/trunk_wire.h"
+#include "runtime/direct/process.h"
+#include "runtime/shm/packet_queue.h"
+
+namespace softib::carrier {
+
+namespace {
+
+constexpr std::uint32_t kEventsAtOnce = 512;
+constexpr std::uint64_t kSettleNs = 500'000'000;  ///< See Engine::settle_credits.
+constexpr std::uint64_t kCountsNs = 20'000'000;
+constexpr std::uint64_t kSpinNs = 50'000;
+/// After so long without work, memory that the work took is the machine's again.
+constexpr std::uint64_t kKeepMemoryNs = 1'000'000'000;
+/// Who is at the other end has a processor of his own, and each sleep costs him and us.
+constexpr std::uint64_t kSpinTrunkNs = 200'000;
+
+net::PlantConfig plant_config() {
+    return {.data_vls = kDataVls,
+            .multicast_lids = static_cast<std::uint16_t>(live::kMcastGroupsMax),
+            .lid_max = kLidUnicastMax.value};
+}
+
+class Carrier {
+  public:
+    Carrier(live::Process& process, const topo::Fabric& fabric, double speed)
+        : arena_(process.arena),
+          tables_(process.arena, fabric, speed),
+          watchers_(process),
+          links_(watchers_),
+          adapters_(process, watchers_),
+          net_(fabric, plant_config(), adapters_),
+          counts_(process.arena, tables_),
+          stripe_(process.next_stripe()),
+          start_ns_(live::monotonic_ns()),
+          spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
+        net_.manage_ports();
+        net_.count_lanes();
+        adapters_.join(net_, tables_.hca_ports(net_));
+        watchers_.set_places(tables_.places(net_));
+    }
+
+    /// Opens the sockets of trunks, or those of an Ethernet.
+    std::expected<void, std::string> start(const spec::Trunks& trunks) {
+        if (!trunks.plans.empty()) {
+            auto wire = TrunkWire::open(arena_, net_, adapters_, trunks, tables_.trunk_ports(net_));
+            if (!wire) {
+                return std::unexpected(wire.error());
+            }
+            trunks_ = std::move(*wire);
+            adapters_.set_trunks(trunks_.get());
+            spin_ns_ = kSpinTrunkNs;
+        }
+        if (arena_.header->link_layer != hca::LinkLayer::kEthernet) {
+            return {};
+        }
+        auto wire = RoceWire::open(arena_, adapters_, watchers_);
+        if (!wire) {
+            return std::unexpected(wire.error());
+        }
+        adapters_.leave_network();
+        roce_ = std::move(*wire);
+        return {};
+    }
+
+    [[noreturn]] void run() {
+        for (std::uint64_t idle_since = 0;;) {
+            if (work()) {
+                idle_since = 0;
+                worked_ = true;
+                continue;
+            }
+            const std::uint64_t now = live::monotonic_ns();
+            if (idle_since == 0) {
+                idle_since = now;
+            }
+            if (now - idle_since < spin_ns_) {
+                sched_yield();
+                continue;
+            }
+            rest(now);
+            idle_since = 0;
+        }
+    }
+
+  private:
+    /// One round; false: there was nothing to do.
+    bool work() {
+        // Each round's hazard is another, so that who waits for the end of one sees it.
+        stripe_.hazard.store(live::kHazardBusy | live::kHazardAnyOwner | ++round_ << 33,
+                             std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        const std::uint64_t now = live::monotonic_ns();
+        follow();
+        adapters_.set_time(now);
+        bool busy = false;
+        live::for_each_call(arena_, [&](live::Owner owner, const live::CarrierCall& call) {
+            busy = true;
+            return adapters_.call(owner, call);
+        });
+        live::for_each_rung(*arena_.bells, [&](std::uint32_t qp) {
+            busy = true;
+            adapters_.serve(qp);
+        });
+        busy |= roce_ != nullptr && roce_->run();
+        busy |= trunks_ != nullptr && trunks_->receive(now);
+        const std::uint64_t events = net_.stats().events;
+        busy |= !net_.run_some((now - start_ns_) * link::kPsPerNs, kEventsAtOnce);
+        busy |= net_.stats().events != events;
+        busy |= trunks_ != nullptr && trunks_->send(now);
+        adapters_.tell();
+        count(now);
+        if (now - settled_ns_ > kSettleNs) {
+            settled_ns_ = now;
+            net_.settle_credits();
+        }
+        stripe_.hazard.store(0, std::memory_order_release);
+        return busy;
+    }
+
+    /// What others have written since the last round.
+    void follow() {
+        const live::ArenaHeader& header = *arena_.header;
+        if (const auto deaths = header.death_generation.load(std::memory_order_acquire);
+            deaths != deaths_) {
+            deaths_ = deaths;
+            adapters_.forget_dead();
+            watchers_.forget_dead();
+        }
+        if (const auto routes = header.route_generation.load(std::memory_order_acquire);
+            routes != routes_) {
+            routes_ = routes;
+            tables_.read(net_, adapters_);
+            adapters_.read_ports();
+        }
+        if (const auto groups = header.mcast_generation.load(std::memory_order_acquire);
+            groups != groups_) {
+            groups_ = groups;
+            adapters_.read_groups();
+        }
+    }
+
+    void count(std::uint64_t now) {
+        live::ArenaHeader& header = *arena_.header;
+        const std::uint32_t asked = header.counts_asked.load(std::memory_order_acquire);
+        const bool wanted = asked != header.counts_given.load(std::memory_order_relaxed);
+        if (wanted || now - counted_ns_ > kCountsNs) {
+            counted_ns_ = now;
+            publish();
+            look_at_links(now);
+            if (wanted) {
+                counts_.write_lanes(net_);
+            }
+            header.counts_given.store(asked, std::memory_order_release);
+        }
+    }
+
+    void publish() {
+        counts_.write(net_, adapters_);
+        if (roce_ != nullptr) {
+            roce_->publish_counts();
+        }
+    }
+
+    /// Ethernet has cables of its own.
+    void look_at_links(std::uint64_t now) {
+        if (roce_ == nullptr) {
+            links_.look(net_, now);
+        }
+    }
+
+    /// Sleeps until a bell rings or time brings something.
+    void rest(std::uint64_t now) {
+        constexpr std::uint64_t kShort = 50'000;
+        if (!net_.idle() || !net_.settle_credits()) {
+            live::carrier_sleep(arena_, kShort);  // Something is on a slow cable.
+            return;
+        }
+        publish();
+        look_at_links(now);
+        counted_ns_ = now;
+        const std::uint32_t bell = arena_.header->carrier_doorbell.load();
+        if (roce_ != nullptr && !roce_->watch()) {
+            live::carrier_sleep(arena_, kShort);  // The kernel has no room for what is to leave.
+            return;
+        }
+        if (trunks_ != nullptr && !trunks_->watch()) {
+            live::carrier_sleep(arena_, kShort);  // The peer has no room for it.
+            return;
+        }
+        const std::uint64_t due =
+            std::min({adapters_.next_timeout_ns(), links_.next_ns(), give_back(now),
+                      trunks_ != nullptr ? trunks_->next_timeout_ns() : hca::kNever});
+        live::carrier_sleep(arena_,
+                            due == hca::kNever ? UINT64_MAX
+                            : due > now        ? due - now
+                                               : 1,
+                            bell);
+    }
+
+    /// Returns when it is due again. The allocator keeps what was freed, unless it is told.
+    std::uint64_t give_back(std::uint64_t now) {
+        if (std::exchange(worked_, false)) {
+            give_back_ns_ = now + kKeepMemoryNs;
+        } else if (give_back_ns_ <= now) {
+            give_back_ns_ = hca::kNever;
+            net_.give_back();
+            adapters_.give_back();
+            malloc_trim(0);
+        }
+        return give_back_ns_;
+    }
+
+    const live::Arena& arena_;
+    Tables tables_;
+    Watchers watchers_;
+    LinkWatch links_;
+    Adapters adapters_;
+    net::Network<Adapters> net_;
+    PortCountWriter counts_;
+    std::unique_ptr<RoceWire> roce_;
+    std::unique_ptr<TrunkWire> trunks_;
+    live::Stripe& stripe_;
+    std::uint64_t start_ns_;
+    std::uint64_t spin_ns_;
+    std::uint64_t round_ = 0;
+    std::uint64_t deaths_ = 0;
+    std::uint64_t routes_ = 0;
+    std::uint64_t groups_ = 0;
+    std::uint64_t settled_ns_ = 0;
+    std::uint64_t counted_ns_ = 0;
+    bool worked_ = true;  ///< Since give_back() was last asked.
+    std::uint64_t give_back_ns_ = hca::kNever;
+};
+
+}  // namespace
+
+std::expected<void, std::string> carry(const topo::Fabric& fabric, const CarrierOptions& options) {
+    setenv("SOFTIB_DIR", options.dir.c_str(), 1);
+    setenv("SOFTIB_HOST", fabric.hosts.front().name.c_str(), 1);
+    live::Process* const process = live::Process::get();
+    if (process == nullptr) {
+        return std::unexpected(
+            fmt::format("the carrier cannot attach to the fabric: {}", std::strerror(errno)));
+    }
+    Carrier carrier(*process, fabric, options.speed);
+    if (auto started = carrier.start(options.trunks); !started) {
+        return started;
+    }
+    // Calls to a predecessor are its own; who made one finds that it has ended.
+    for (auto& calls : process->arena.bells->calls) {
+        calls.store(0);
+    }
+    process->arena.header->carrier.store(process->lock_word, std::memory_order_release);
+    live::Message message;
+    message.request = live::Request::kCarrying;
+    process->call(message, nullptr);
+    carrier.run();
+}
+
+}  // namespace softib::carrier

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/carrier/lane_tables.h"
+
+#include <algorithm>
+
+#include "core/agent/node.h"
+#include "core/base/check.h"
+#include "net/arbitration.h"
+
+namespace softib::carrier {
+
+std::uint8_t operational_lanes(std::uint8_t code) {
+    constexpr std::array<std::uint8_t, 6> kLanes{kDataVls, 1, 2, 4, 8, 15};
+    return std::min(code < kLanes.size() ? kLanes[code] : kDataVls, kDataVls);
+}
+
+LaneTables::LaneTables(const live::Arena& arena)
+    : arena_(arena),
+      read_(std::size_t{arena.header->hcas} + arena.header->switch_ports),
+      injections_read_(arena.header->hcas) {
+    SOFTIB_CHECK(agent::NodeSpec{}.data_vls == kDataVls);
+}
+
+bool LaneTables::is_new(const live::PortLanes& of) {
+    std::uint32_t& known = read_[static_cast<std::size_t>(&of - arena_.lanes)];
+    const std::uint32_t now = of.generation.load(std::memory_order_acquire);
+    const bool moved = now != known;
+    known = now;
+    return moved;
+}
+
+/// A lane that is not in operation takes nothing (IBA vol. 1, 7.6.6). Where no manager has said
+/// anything yet, levels are spread over those that are.
+LaneTables::Row LaneTables::row_of(const live::PortLanes& of, const live::SlRow& row) {
+    const std::uint8_t lanes =
+        operational_lanes(of.operational_vls.load(std::memory_order_relaxed));
+    const bool written = of.has_rows.load(std::memory_order_relaxed) != 0;
+    const std::uint64_t packed = row.load(std::memory_order_relaxed);
+    Row all{};
+    for (std::uint8_t sl = 0; sl < all.size(); ++sl) {
+        const auto wanted = static_cast<std::uint8_t>(packed >> 4 * sl & 0xF);
+        all[sl] = !written         ? static_cast<std::uint8_t>(sl % lanes)
+                  : wanted < lanes ? wanted
+                                   : link::kVl15;
+    }
+    return all;
+}
+
+void LaneTables::set_arbitration(net::Engine& net, std::uint32_t port, const live::PortLanes& of) {
+    if (of.has_arbitration.load(std::memory_order_relaxed) == 0) {
+        net.set_arbitration(port, link::ArbitrationTable::equal(kDataVls));
+        return;
+    }
+    std::array<std::uint8_t, live::kArbitrationBytes> blocks{};
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        blocks[i] = of.arbitration[i].load(std::memory_order_relaxed);
+    }
+    net.set_arbitration(
+        port, net::parse_arbitration(blocks, of.high_limit.load(std::memory_order_relaxed)));
+}
+
+void LaneTables::read_hca(net::Engine& net, std::uint32_t node, std::uint32_t hca) {
+    const live::PortLanes& of = arena_.hca_lanes(hca);
+    const std::uint32_t port = net.port_of(node, 1);
+    if (is_new(of) && net.connected(port)) {
+        net.set_lanes(node, 0, 1, row_of(of, arena_.hca_sl_row(hca)));
+        set_arbitration(net, port, of);
+        net.set_error_limit(port, of.physical_errors_max.load(std::memory_order_relaxed));
+    }
+}
+
+void LaneTables::read_switch_port(net::Engine& net, std::uint32_t node, std::uint8_t port,
+                                  std::uint32_t port_index) {
+    const live::PortLanes& of = arena_.switch_lanes(port_index);
+    const std::uint32_t at = net.port_of(node, port);
+    if (!is_new(of) || !net.connected(at)) {
+        return;
+    }
+    for (std::uint8_t in = 0; in < net.ports_of(node); ++in) {
+        net.set_lanes(node, in, port, row_of(of, arena_.switch_sl_row(port_index, in)));
+    }
+    set_arbitration(net, at, of);
+    net.set_error_limit(at, of.physical_errors_max.load(std::memory_order_relaxed));
+    if (of.has_limits.load(std::memory_order_relaxed) != 0) {
+        net.set_limits(at, {.lifetime = of.lifetime.load(std::memory_order_relaxed),
+                            .hoq_life = of.hoq_life.load(std::memory_order_relaxed),
+                            .vl_stall_count = of.vl_stall_count.load(std::memory_order_relaxed)});
+    }
+    const live::Marking& marking = of.marking;
+    net.set_port_marking(
+        at, {.threshold = marking.threshold.load(std::memory_order_relaxed),
+             .packet_blocks = marking.packet_blocks.load(std::memory_order_relaxed),
+             .marking_rate = marking.marking_rate.load(std::memory_order_relaxed),
+             .victims_mark = marking.victims_mark.load(std::memory_order_relaxed) != 0});
+}
+
+std::optional<link::InjectionControl> LaneTables::read_injection(std::uint32_t hca) {
+    const live::Injection& from = arena_.injections[hca];
+    const std::uint32_t now = from.generation.load(std::memory_order_acquire);
+    if (now == injections_read_[hca]) {
+        return std::nullopt;
+    }
+    injections_read_[hca] = now;
+    link::InjectionControl control;
+    control.table.limit = from.limit.load(std::memory_order_relaxed);
+    for (std::size_t sl = 0; sl < control.rules.size(); ++sl) {
+        control.rules[sl] = {.timer = from.rules[sl].timer.load(std::memory_order_relaxed),
+                             .increase = from.rules[sl].increase.load(std::memory_order_relaxed),
+                             .minimum = from.rules[sl].minimum.load(std::memory_order_relaxed),
+                             .trigger = from.rules[sl].trigger.load(std::memory_order_relaxed)};
+    }
+    for (std::size_t i = 0; i < control.table.entry.size(); ++i) {
+        const std::uint16_t packed = from.delays[i].load(std::memory_order_relaxed);
+        control.table.entry[i] = {static_cast<std::uint8_t>(packed >> 14),
+                                  static_cast<std::uint16_t>(packed & 0x3FFF)};
+    }
+    return control;
+}
+
+}  // namespace softib::carrier

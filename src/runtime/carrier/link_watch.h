@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Ports whose cables make too many errors: the daemon is told, for the traps of the port that sees
+// them (IBA vol. 1, 14.2.5.1: 129 link integrity, 131 flow control watchdog). That of a buffer that
+// overruns, 130, is never raised: senders here keep to their credits.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/hca/context.h"
+#include "net/engine.h"
+#include "runtime/carrier/watchers.h"
+
+namespace softib::carrier {
+
+class LinkWatch {
+  public:
+    explicit LinkWatch(Watchers& watchers) : watchers_(watchers) {}
+
+    /// At least every now and then while packets move, and at next_ns().
+    void look(const net::Engine& net, std::uint64_t now_ns);
+    /// When a watchdog will bark, as things are.
+    std::uint64_t next_ns() const { return next_ns_; }
+
+  private:
+    struct Seen {
+        std::uint64_t integrity_errors = 0;
+        std::uint64_t deaf_since_ns = 0;  ///< No flow control packet comes in; 0: they do.
+        bool barked = false;
+    };
+    void look_for_silence(const net::Engine& net, std::uint32_t port, Seen& seen,
+                          std::uint64_t now_ns);
+
+    Watchers& watchers_;
+    std::vector<Seen> seen_;  ///< By port of the network.
+    std::uint64_t next_ns_ = hca::kNever;
+};
+
+}  // namespace softib::carrier

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Receive requests on their way from a program's ring to its adapter, and what is to be known of
+// them when they complete: the program's own name for them.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/shm/arena.h"
+
+namespace softib::carrier {
+
+class ReceiveSource {
+  public:
+    struct Token {
+        std::uint64_t wr_id = 0;
+        std::uint32_t wqe_index = 0;
+    };
+
+    explicit ReceiveSource(live::RecvRing* ring) : ring_(ring) {}
+
+    bool exists() const { return ring_ != nullptr; }
+    bool has_more() const { return ring_->tail.load(std::memory_order_acquire) != fetched_; }
+    /// Hands what was posted to `post(token, sges)`, as long as that takes it.
+    template <typename Post>
+    void fetch(const live::Arena& arena, Post&& post);
+    /// `waiting`: requests that the adapter has not begun to fill; the others' slots are free.
+    void release(std::uint32_t waiting) {
+        const std::uint32_t head = fetched_ - waiting;
+        if (ring_->head.load(std::memory_order_relaxed) != head) {
+            ring_->head.store(head, std::memory_order_release);
+        }
+    }
+    /// A request is complete.
+    Token take(std::uint32_t token) {
+        if (token >= tokens_.size()) {
+            return {};
+        }
+        free_.push_back(token);
+        return tokens_[token];
+    }
+    void reset() {
+        fetched_ = 0;
+        tokens_.clear();
+        free_.clear();
+    }
+
+  private:
+    std::uint32_t keep(const Token& token);
+
+    live::RecvRing* ring_;
+    std::uint32_t fetched_ = 0;
+    std::vector<Token> tokens_;
+    std::vector<std::uint32_t> free_;
+};
+
+template <typename Post>
+void ReceiveSource::fetch(const live::Arena& arena, Post&& post) {
+    const std::uint32_t tail = ring_->tail.load(std::memory_order_acquire);
+    for (; fetched_ != tail; ++fetched_) {
+        // What stands there is a program's word.
+        const auto& wqe = *arena.at<live::RecvWqe>(
+            ring_->ring_off + std::uint64_t{fetched_ & ring_->mask} * ring_->stride_bytes);
+        const std::uint32_t sges = wqe.num_sge <= ring_->sges_max ? wqe.num_sge : 0;
+        const std::uint32_t token = keep({wqe.wr_id, fetched_});
+        if (!post(token, std::span(wqe.sges(), sges))) {
+            free_.push_back(token);
+            return;
+        }
+    }
+}
+
+}  // namespace softib::carrier

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The cables of HCAs on Ethernet, for captures and faults. There are none, but what sockets send
+// and get is shown as the frames it would be there, and may be lost or broken as there.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/prng.h"
+#include "core/hca/context.h"
+#include "runtime/carrier/watchers.h"
+#include "runtime/shm/arena.h"
+
+namespace softib::carrier {
+
+class RoceCable {
+  public:
+    RoceCable(const live::Arena& arena, Watchers& watchers)
+        : arena_(arena), watchers_(watchers), prng_(arena.header->instance) {}
+
+    /// What an HCA sends goes into its cable, and what comes to it comes out of it. False: it does
+    /// not get to the other end, or broken.
+    bool leaves(std::uint32_t hca, const hca::Transmit& transmit);
+    bool arrives(std::uint32_t hca, const wire::PacketHeaders& headers,
+                 std::span<const std::uint8_t> payload);
+
+  private:
+    enum class Fate : std::uint8_t { kArrives, kLost, kBroken };
+    live::SwitchPortRecord* far_end(std::uint32_t hca) const;
+    Fate draw(const live::LinkFaults& faults);
+    void show(std::uint32_t taps, const wire::PacketHeaders& headers,
+              std::span<const std::uint8_t> payload, bool broken);
+
+    const live::Arena& arena_;
+    Watchers& watchers_;
+    Prng prng_;
+    std::vector<std::uint8_t> payload_;
+    std::vector<std::uint8_t> frame_;
+};
+
+}  // namespace softib::carrier

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Brings what managers wrote into the nodes to the arena, where the data path reads it, and tells
+// programs what happened to their ports.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/agent/mesh.h"
+#include "runtime/shm/arena.h"
+#include "runtime/shm/channel.h"
+#include "runtime/shm/types.h"
+
+namespace softib::live {
+
+class ArenaWriter {
+  public:
+    /// `places`: by mesh node, where it stands in the arena.
+    ArenaWriter(const Arena& arena, ChannelWriter& events, std::vector<NodeRef> places)
+        : arena_(arena), events_(events), places_(std::move(places)) {}
+
+    /// Takes all changes of the mesh; true when there were any.
+    bool apply(agent::Mesh& mesh);
+
+    /// While no adapter runs, programs see their ports down, whatever state the nodes have.
+    void set_adapters_run(const agent::Mesh& mesh, bool run);
+    bool adapters_run() const { return adapters_run_; }
+
+    std::span<const NodeRef> places() const { return places_; }
+    const NodeRef& place(agent::NodeId id) const { return places_[id]; }
+
+  private:
+    PortState shown(const wire::PortInfo& info) const;
+    struct Follower;
+    void write(const agent::Mesh& mesh, const agent::NodeUpdate& entry);
+    void write_lft(const agent::Node& node, std::uint32_t index, std::uint16_t block);
+    void write_partitions(const agent::Node& node, std::uint32_t index, std::uint8_t port);
+    void write_hca(const agent::Node& node, std::uint32_t index);
+    void write_ethernet_port(std::uint32_t index, PortState state);
+    void write_guids(const agent::Node& node, std::uint32_t index);
+    void write_mft(const agent::Node& node, std::uint32_t index, std::uint16_t block);
+    void write_switch_port(const agent::Node& node, std::uint32_t index, std::uint8_t port);
+    void own_lids(std::uint16_t first, std::uint8_t lmc, const NodeRef& owner);
+    void raise(std::uint32_t hca, AsyncKind kind);
+
+    const Arena& arena_;
+    ChannelWriter& events_;
+    std::vector<NodeRef> places_;
+    bool adapters_run_ = true;
+};
+
+}  // namespace softib::live

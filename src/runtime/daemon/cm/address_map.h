@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Addresses that the user gave to ports, beside the generated ones: "10.0.0.1=h0,
+// fd00::2=h1/mlx5_1".
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cm/messages.h"
+#include "runtime/shm/arena.h"
+
+namespace softib::live {
+
+class AddressMap {
+  public:
+    struct Entry {
+        cm::Address address{};
+        std::uint32_t hca = 0;
+    };
+
+    /// The error says which entry, and what it should be.
+    static std::expected<AddressMap, std::string> parse(const Arena& arena, std::string_view text);
+
+    const std::vector<Entry>& entries() const { return entries_; }
+    /// The HCA with this address; UINT32_MAX: none.
+    std::uint32_t find(const cm::Address& address) const;
+    /// The first IPv4 address of an HCA.
+    std::optional<cm::Address> address_of(std::uint32_t hca) const;
+
+  private:
+    std::vector<Entry> entries_;
+};
+
+}  // namespace softib::live

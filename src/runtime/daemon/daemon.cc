@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/daemon/daemon.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "runtime/daemon/log.h"
+#include "runtime/shm/clock.h"
+#include "runtime/shm/reclaim.h"
+#include "runtime/shm/rpc.h"
+#include "runtime/shm/shm_lock.h"
+
+namespace softib::live {
+
+namespace {
+
+std::uint64_t tag_of(std::uint64_t kind, int fd) {
+    return kind | static_cast<std::uint32_t>(fd);
+}
+
+int open_pid(std::uint32_t pid) {
+    return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+}
+
+void close_if_open(int fd) {
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+std::string error_text(int error) {
+    return std::generic_category().message(error);
+}
+
+/// Binds by way of the directory's descriptor, so that the length of its path does not matter.
+bool bind_in(int fd, const std::string& dir) {
+    const int dir_fd = open(dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0) {
+        return false;
+    }
+    unlinkat(dir_fd, kSocketName, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = fmt::format("/proc/self/fd/{}/{}", dir_fd, kSocketName);
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    const mode_t saved_mask = umask(0077);
+    const bool bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    const int error = errno;
+    umask(saved_mask);
+    close(dir_fd);
+    errno = error;
+    return bound;
+}
+
+/// What an earlier daemon's processes left. Those that outlived it raise events by their
+/// directories as before, and hold a lock on them.
+void remove_dead_directories(const std::string& procs) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(procs, ignored)) {
+        const int fd = open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            std::filesystem::remove_all(entry.path(), ignored);
+        }
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+}
+
+}  // namespace
+
+std::string Daemon::proc_dir(const std::string& dir, Owner owner, std::uint64_t instance) {
+    return fmt::format("{}/{}/{}-{}", dir, kProcDirName, owner, instance);
+}
+
+Daemon::Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions options)
+    : arena_(arena),
+      options_(std::move(options)),
+      mcast_(arena),
+      management_(arena, events_, fabric, options_.management),
+      clients_(arena, management_),
+      cm_(arena, management_, options_.addresses) {
+    events_.init(options_.dir, &arena_);
+    clients_.set_taker([this](std::uint32_t hca, const mad::Packet& packet, std::uint64_t now_ns) {
+        return cm_.handle_mad(hca, packet, now_ns);
+    });
+}
+
+Daemon::~Daemon() {
+    for (const auto& [fd, connection] : connections_) {
+        if (connection->pid_fd >= 0) {
+            close(connection->pid_fd);
+        }
+        close(fd);
+    }
+    if (listen_fd_ >= 0) {
+        close(listen_fd_);
+    }
+    close_if_open(epoll_fd_);
+    close_if_open(spare_fd_);
+}
+
+bool Daemon::watch(int fd, std::uint64_t tag) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = tag;
+    return epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void Daemon::watch_for(const Connection& connection, std::uint32_t events) {
+    epoll_event event{};
+    event.events = events;
+    event.data.u64 = tag_of(kTagConnection, connection.fd);
+    epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, connection.fd, &event);
+}
+
+std::expected<void, std::string> Daemon::start() {
+    const auto failed = [this](const char* what) {
+        return std::unexpected(
+            fmt::format("cannot {} in {}: {}", what, options_.dir, error_text(errno)));
+    };
+    const std::string procs = options_.dir + "/" + kProcDirName;
+    if (mkdir(procs.c_str(), 0700) != 0 && errno != EEXIST) {
+        return failed("make the process directory");
+    }
+    remove_dead_directories(procs);
+    management_.start(monotonic_ns());
+    spare_fd_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
+    listen_fd_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (epoll_fd_ < 0 || listen_fd_ < 0 || !bind_in(listen_fd_, options_.dir) ||
+        listen(listen_fd_, SOMAXCONN) != 0) {
+        return failed("open the socket");
+    }
+    if (!watch(listen_fd_, kTagListen) ||
+        (options_.signal_fd >= 0 && !watch(options_.signal_fd, kTagEnd)) ||
+        (options_.lifeline_fd >= 0 && !watch(options_.lifeline_fd, kTagEnd))) {
+        return failed("watch the socket");
+    }
+    if (auto opened = open_trunks(); !opened) {
+        return opened;
+    }
+    for (const Trunk& trunk : trunks_) {
+        if (!watch(trunk.socket->fd(), kTagTrunk)) {
+            return failed("watch a trunk");
+        }
+    }
+    return {};
+}
+
+void Daemon::run() {
+    std::array<epoll_event, 64> events{};
+    while (!stopping_) {
+        const int n =
+            epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), wait_ms());
+        if (n < 0 && errno != EINTR) {
+            log_error("epoll_wait failed: {}", error_text(errno));
+            return;
+        }
+        for (int i = 0; i < n; ++i) {
+            const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
+            const int fd = static_cast<int>(static_cast<std::uint32_t>(tag));
+            switch (tag & kTagKindMask) {
+                case kTagListen:
+                    accept_all();
+                    break;
+                case kTagEnd:
+                    stopping_ = true;
+                    break;
+                case kTagConnection:
+                    // An earlier event of this round may have closed it.
+                    if (const auto found = connections_.find(fd); found != connections_.end()) {
+                        serve(*found->second);
+                    }
+                    break;
+                case kTagProcess:
+                    drop_if_process_ended(fd);
+                    break;
+                case kTagHelpers:
+                    helpers_.run(monotonic_ns());
+                    break;
+                default:
+                    break;
+            }
+        }
+        if (next_management_ns_ != UINT64_MAX && next_management_ns_ <= monotonic_ns()) {
+            hand_out_mads();
+        }
+        if (helpers_.next_ns() <= monotonic_ns()) {
+            helpers_.run(monotonic_ns());
+        }
+        run_trunks();
+        reclaim_one();
+        log_repeats();
+    }
+}
+
+void Daemon::accept_all() {
+    while (true) {
+        const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            accept_one(fd);
+            continue;
+        }
+        if (errno == EINTR || errno == ECONNABORTED) {
+            continue;
+        }
+        if ((errno == EMFILE || errno == ENFILE) && turn_away()) {
+            continue;
+        }
+        if (errno != EAGAIN) {
+            log_error("cannot accept a connection: {}", error_text(errno));
+        }
+        return;
+    }
+}
+
+/// Out of descriptors: whoever waits hears it, and does not wait for ever. False: nobody does.
+bool Daemon::turn_away() {
+    Message message;
+    message.status = errno;
+    close_if_open(spare_fd_);
+    const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int error = errno;
+    if (fd >= 0) {
+        log_warning("refused a connection: {}", error_text(message.status));
+        rpc_send(fd, message, -1);
+        close(fd);
+    }
+    spare_fd_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    errno = error;
+    return fd >= 0;
+}
+
+void Daemon::accept_one(int fd) {
+    ucred peer{};
+    socklen_t bytes = sizeof peer;
+    auto connection = std::make_unique<Connection>();
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.uid != geteuid()) {
+        log_warning("refused pid {}: it runs as uid {}, this fabric belongs to uid {}", peer.pid,
+                    peer.uid, geteuid());
+        connection->refusal = EPERM;
+    }
+    if (connections_.size() >= kConnectionsMax || !watch(fd, tag_of(kTagConnection, fd))) {
+        log_warning("refused pid {}: {} connections are open, no more are allowed", peer.pid,
+                    connections_.size());
+        Message message;
+        message.status = EUSERS;
+        rpc_send(fd, message, -1);
+        close(fd);
+        return;
+    }
+    connection->fd = fd;
+    connection->pid = static_cast<std::uint32_t>(peer.pid);
+    connections_.emplace(fd, std::move(connection));
+}
+
+void Daemon::serve(Connection& connection) {
+    if (connection.netlink != nullptr) {
+        serve_netlink(connection);
+        return;
+    }
+    Message message;
+    int passed = -1;
+    if (!rpc_receive(connection.fd, message, &passed)) {
+        if (errno == EAGAIN) {
+            return;
+        }
+        if (errno == EPROTONOSUPPORT) {
+            log_warning("closed the connection of pid {}: it is of another version (protocol {})",
+                        connection.pid, message.version);
+            message = {};
+            message.status = EPROTONOSUPPORT;
+            rpc_send(connection.fd, message, -1);
+        } else if (errno != ECONNRESET) {
+            log_warning(
+                "closed the connection of pid {}: {}", connection.pid,
+                errno == EPROTO ? "it sent something that is no message" : error_text(errno));
+        }
+        drop(connection.fd);
+        return;
+    }
+    if (connection.refusal != 0) {
+        message.status = connection.refusal;
+        message.text_bytes = 0;
+        rpc_send(connection.fd, message, -1);
+        drop(connection.fd);
+        close_if_open(passed);
+        return;
+    }
+    if (message.request == Request::kMad) {
+        serve_mad(connection, message, passed);
+        close_if_open(passed);
+        return;
+    }
+    close_if_open(passed);
+    if (message.request == Request::kMadRegister || message.request == Request::kMadUnregister) {
+        handle_mad_agent(connection, message);
+        return;
+    }
+    if (message.request == Request::kRefused) {
+        handle_refused(message);
+        return;
+    }
+    if (message.request == Request::kCmNext) {
+        cm_.taken(connection.fd);
+        hand_out_cm_events();
+        return;
+    }
+    const int passed_fd = handle(connection, message);
+    const bool sent = rpc_send(connection.fd, message, passed_fd);
+    const int error = errno;
+    if (passed_fd >= 0 && passed_fd != arena_.fd) {
+        close(passed_fd);
+    }
+    if (!sent) {
+        if (error != EPIPE && error != ECONNRESET) {
+            log_warning("closed the connection of pid {}: it does not take its replies ({})",
+                        connection.pid, error_text(error));
+        }
+        drop(connection.fd);
+    }
+}
+
+void Daemon::drop(int fd) {
+    const auto found = connections_.find(fd);
+    if (lives_on(*found->second)) {
+        log_warning("pid {} has lost its connection and lives on; it keeps slot {} until it ends",
+                    found->second->pid, found->second->owner);
+        forget_mads(*found->second);
+        epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+        shutdown(fd, SHUT_RDWR);
+        return;
+    }
+    detach(*found->second);
+    forget_mads(*found->second);
+    close_if_open(found->second->pid_fd);
+    close(fd);
+    connections_.erase(found);
+}
+
+/// Memory that a process still maps cannot be another's, whatever became of its connection. One
+/// that has executed another program maps nothing of it any more.
+bool Daemon::lives_on(const Connection& connection) const {
+    if (connection.owner == 0 || connection.pid_fd < 0) {
+        return false;
+    }
+    pollfd ended{connection.pid_fd, POLLIN, 0};
+    if (poll(&ended, 1, 0) != 0) {
+        return false;
+    }
+    struct stat st{};
+    fstat(arena_.fd, &st);
+    const std::string inode = fmt::format(" {} ", st.st_ino);
+    std::ifstream maps(fmt::format("/proc/{}/maps", connection.pid));
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find(inode) != std::string::npos &&
+            line.find("/memfd:softib-arena") != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void Daemon::detach(Connection& connection) {
+    if (connection.owner == 0) {
+        return;
+    }
+    log_info("pid {} has left slot {}", connection.pid, connection.owner);
+    if (arena_.header->carrier.load() == lock_word(arena_, connection.owner)) {
+        carrier_ended();
+    }
+    mcast_.drop_owner(connection.owner);
+    dying_.push_back({connection.owner, connection.instance});
+    dying_.insert(dying_.end(), quarantined_.begin(), quarantined_.end());
+    quarantined_.clear();
+    connection.owner = 0;
+}
+
+void Daemon::reclaim_one() {
+    if (dying_.empty()) {
+        return;
+    }
+    const Ended ended = dying_.front();
+    dying_.pop_front();
+    std::error_code ignored;
+    std::filesystem::remove_all(proc_dir(options_.dir, ended.owner, ended.instance), ignored);
+    reclaim(arena_, ended.owner);
+    if (arena_.proc(ended.owner).state.load(std::memory_order_acquire) == ProcState::kDead) {
+        quarantined_.push_back(ended);
+    }
+}
+
+/// A forked child may hold its parent's connection open; the process descriptor tells the truth.
+void Daemon::drop_if_process_ended(int fd) {
+    const auto found = connections_.find(fd);
+    if (found != connections_.end() && found->second->pid_fd >= 0) {
+        drop(fd);
+    }
+}
+
+void Daemon::watch_process(Connection& connection) {
+    if (connection.pid_fd >= 0) {
+        return;
+    }
+    connection.pid_fd = open_pid(connection.pid);
+    if (connection.pid_fd >= 0) {
+        watch(connection.pid_fd, tag_of(kTagProcess, connection.fd));
+    }
+}
+
+int Daemon::handle(Connection& connection, Message& message) {
+    switch (message.request) {
+        case Request::kAttach: {
+            const int fd = handle_attach(connection, message);
+            if (fd >= 0 && connection.owner != 0) {
+                watch_process(connection);
+            }
+            return fd;
+        }
+        case Request::kObserve:
+            return handle_observe(message);
+        case Request::kMcastAttach:
+        case Request::kMcastDetach:
+            handle_mcast(connection, message);
+            return -1;
+        case Request::kSysfsRead:
+            handle_sysfs_read(message);
+            return -1;
+        case Request::kFindHost:
+            handle_find_host(message);
+            return -1;
+        case Request::kSetRoute:
+            handle_set_route(message);
+            break;
+        case Request::kSetLink:
+            handle_set_link(message);
+            break;
+        case Request::kSetPKey:
+            handle_set_pkey(message);
+            break;
+        case Request::kSetPower:
+            handle_set_power(message);
+            break;
+        case Request::kSetFaults:
+            handle_set_faults(message);
+            break;
+        case Request::kManager:
+            handle_manager(message);
+            return -1;
+        case Request::kRoutes:
+            return handle_routes(message);
+        case Request::kHealth:
+            handle_health(message);
+            return -1;
+        case Request::kCarrying:
+            handle_carrying(connection, message);
+            break;
+        case Request::kMadOpen:
+            handle_mad_open(connection, message);
+            break;
+        case Request::kIsManager:
+            handle_is_manager(connection, message);
+            break;
+        case Request::kCmOpen:
+            handle_cm_open(connection, message);
+            return -1;
+        case Request::kCmChannel:
+            handle_cm_channel(connection, message);
+            return -1;
+        case Request::kCm:
+            handle_cm(connection, message);
+            return -1;
+        case Request::kCmDescribe:
+            return handle_cm_describe(message);
+        case Request::kNetlinkOpen:
+            handle_netlink_open(connection, message);
+            break;
+        case Request::kShutdown:
+            log_info("pid {} asked for the end of the fabric", connection.pid);
+            message.status = 0;
+            stopping_ = true;
+            break;
+        default:
+            message.status = ENOSYS;
+            break;
+    }
+    message.text_bytes = 0;
+    return -1;
+}
+
+}  // namespace softib::live

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The daemon's side of netlink sockets: a connection whose packets are netlink's datagrams.
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+#include "runtime/daemon/daemon.h"
+#include "runtime/daemon/netlink/rdma_netlink.h"
+#include "runtime/shm/naming.h"
+
+namespace softib::live {
+
+namespace {
+
+/// Requests are small; what is longer is cut off, and answered as what is left of it.
+constexpr std::size_t kRequestBytesMax = 8192;
+
+}  // namespace
+
+void Daemon::handle_netlink_open(Connection& connection, Message& message) {
+    const std::string hosts(message.text, message.text_bytes);
+    if (connection.owner != 0 || connection.uses_cm || connection.mad_hca != UINT32_MAX) {
+        message.status = EALREADY;
+        return;
+    }
+    if (list_devices(arena_, hosts, {}) == 0) {
+        message.status = ENOENT;
+        return;
+    }
+    connection.netlink = std::make_unique<NetlinkSocket>(hosts, message.value);
+    message.status = 0;
+}
+
+std::vector<std::string> Daemon::answer_netlink(const Connection& connection,
+                                                std::string_view datagram) {
+    // Whoever has seen a process end sees nothing of it any more.
+    while (!dying_.empty()) {
+        reclaim_one();
+    }
+    const NetlinkView view{
+        .arena = arena_,
+        .hosts = connection.netlink->hosts,
+        .port_id = connection.netlink->port_id,
+        .endpoints = [this] {
+            std::vector<CmEndpoint> endpoints;
+            for (const CmClients::Shown& each : cm_.endpoints()) {
+                const auto program = connections_.find(each.fd);
+                endpoints.push_back(
+                    {.host = each.host,
+                     .hca = each.hca,
+                     .pid = program != connections_.end() ? program->second->pid : 0,
+                     .endpoint = each.endpoint});
+            }
+            return endpoints;
+        }};
+    return live::answer_netlink(view, datagram);
+}
+
+void Daemon::serve_netlink(Connection& connection) {
+    std::deque<std::string>& unsent = connection.netlink->unsent;
+    // A program that asks and does not read is not answered further: the next request waits.
+    if (unsent.empty()) {
+        std::array<char, kRequestBytesMax> request{};
+        const ssize_t n = recv(connection.fd, request.data(), request.size(), MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            return;
+        }
+        if (n <= 0) {
+            drop(connection.fd);
+            return;
+        }
+        for (std::string& datagram :
+             answer_netlink(connection, {request.data(), static_cast<std::size_t>(n)})) {
+            unsent.push_back(std::move(datagram));
+        }
+    }
+    while (!unsent.empty()) {
+        const std::string& datagram = unsent.front();
+        if (send(connection.fd, datagram.data(), datagram.size(), MSG_DONTWAIT | MSG_NOSIGNAL) <
+            0) {
+            if (errno == EAGAIN) {
+                break;
+            }
+            drop(connection.fd);
+            return;
+        }
+        unsent.pop_front();
+    }
+    watch_for(connection, unsent.empty() ? EPOLLIN : EPOLLOUT);
+}
+
+}  // namespace softib::live

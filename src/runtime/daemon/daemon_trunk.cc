@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The daemon's part of trunks: whether the other end is there, and the MADs between both.
+#include <algorithm>
+
+#include "core/trunk/items.h"
+#include "runtime/daemon/daemon.h"
+#include "runtime/daemon/log.h"
+#include "runtime/shm/clock.h"
+
+namespace softib::live {
+
+std::expected<void, std::string> Daemon::open_trunks() {
+    for (const spec::TrunkPlan& plan : options_.trunks.plans) {
+        auto socket = TrunkSocket::open(plan, options_.trunks.key, TrunkSocket::kManagement);
+        if (!socket) {
+            return std::unexpected(socket.error());
+        }
+        trunks_.push_back({.socket = std::move(*socket)});
+        next_trunk_ns_ = 0;
+    }
+    return {};
+}
+
+void Daemon::follow_trunk(std::size_t trunk) {
+    Trunk& of = trunks_[trunk];
+    const trunk::Session& session = of.socket->session();
+    const spec::TrunkPlan& plan = options_.trunks.plans[trunk];
+    if (session.refused() >= of.refused_to_tell) {
+        log_warning(
+            "trunk of {}: refused {} of the datagrams from {}: who sends them has another "
+            "key, or they were changed",
+            plan.at_switch, session.refused(), plan.peer_ip);
+        of.refused_to_tell = 2 * session.refused();
+    }
+    if (of.up && (!session.up() || session.sessions() != of.sessions)) {
+        log_warning("trunk of {}: {} is gone", plan.at_switch, plan.peer_ip);
+        of.up = false;
+        management_.set_trunk(trunk, false, monotonic_ns());
+    }
+    if (!of.up && session.up()) {
+        log_info("trunk of {}: {} is there", plan.at_switch, plan.peer_ip);
+        of.up = true;
+        of.sessions = session.sessions();
+        management_.set_trunk(trunk, true, monotonic_ns());
+    }
+}
+
+void Daemon::run_trunks() {
+    if (trunks_.empty()) {
+        return;
+    }
+    bool arrived = false;
+    next_trunk_ns_ = UINT64_MAX;
+    for (std::size_t i = 0; i < trunks_.size(); ++i) {
+        const bool was_up = trunks_[i].up;
+        trunks_[i].socket->receive(monotonic_ns(), [&](std::span<const std::uint8_t> body) {
+            follow_trunk(i);  // He who speaks is there.
+            arrived = true;
+            trunk::for_each_item(body, [&](std::span<const std::uint8_t> bytes) {
+                management_.arrive(i, bytes, monotonic_ns());
+            });
+        });
+        next_trunk_ns_ = std::min(next_trunk_ns_, trunks_[i].socket->run(monotonic_ns()));
+        follow_trunk(i);
+        arrived |= trunks_[i].up != was_up;
+    }
+    if (arrived) {
+        hand_out_mads();
+    }
+    while (const auto mad = management_.poll_trunk()) {
+        TrunkSocket& socket = *trunks_[mad->trunk].socket;
+        if (!socket.session().may_send()) {
+            continue;  // It is lost, as a datagram may be.
+        }
+        std::array<std::uint8_t,
+                   trunk::kHeaderBytes + trunk::kItemHeaderBytes + agent::kOutboundBytes>
+            datagram{};
+        trunk::put_item_length(&datagram[trunk::kHeaderBytes], mad->bytes.size());
+        std::ranges::copy(mad->bytes,
+                          datagram.begin() + trunk::kHeaderBytes + trunk::kItemHeaderBytes);
+        socket.send(datagram);
+    }
+}
+
+}  // namespace softib::live

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/daemon/mad/mad_cables.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/hca/context.h"
+#include "core/wire/opcode.h"
+#include "core/wire/packet.h"
+#include "core/wire/smp.h"
+#include "runtime/shm/capture.h"
+#include "runtime/shm/shm_lock.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::size_t kPacketBytesMax = 512;
+
+/// Until its directed route ends, or before it begins, a packet has no LIDs but those of its ends
+/// that lie outside of it (IBA vol. 1, 14.2.2).
+Lid directed_slid(const wire::MadBytes& mad) {
+    const wire::Smp<const std::uint8_t> smp(mad);
+    return smp.direction() ? smp.dr_dlid() : smp.dr_slid();
+}
+
+wire::PacketHeaders headers_of(const agent::Passage& passage) {
+    const mad::Packet& packet = passage.packet;
+    wire::PacketHeaders headers;
+    headers.lrh.vl = passage.vl;
+    headers.lrh.sl = passage.vl == wire::kVlManagement ? std::uint8_t{0} : packet.sl;
+    headers.lrh.slid = passage.directed ? directed_slid(packet.mad) : packet.slid;
+    headers.lrh.dlid = passage.directed ? kLidPermissive : packet.dlid;
+    headers.bth.opcode = wire::opcode(wire::Transport::kUd, wire::Operation::kSendOnly);
+    headers.bth.p_key = packet.pkey;
+    headers.bth.dest_qp = packet.destination;
+    headers.deth = {.q_key = packet.qkey, .src_qp = packet.source};
+    hca::set_lengths(headers, static_cast<std::uint32_t>(packet.mad.size()));
+    return headers;
+}
+
+}  // namespace
+
+bool MadCables::passes(const agent::Passage& passage) {
+    if (is_lost(passage.from)) {
+        return false;
+    }
+    show(passage);
+    return true;
+}
+
+/// A broken one is lost at the next port, which sees that its checksum is wrong.
+bool MadCables::is_lost(agent::End from) {
+    const NodeRef& place = places_[from.node];
+    const LinkFaults* faults = nullptr;
+    if (place.kind == NodeRef::kHca) {
+        faults = &arena_.hcas[place.index].faults;
+    } else if (place.kind == NodeRef::kSwitch) {
+        faults = &arena_.switch_ports[arena_.switches[place.index].port_first + from.port].faults;
+    } else {
+        return false;
+    }
+    const std::uint32_t ppm = faults->lost_ppm.load(std::memory_order_relaxed) +
+                              faults->broken_ppm.load(std::memory_order_relaxed);
+    return ppm != 0 && prng_.chance(std::min(ppm, 1'000'000U), 1'000'000);
+}
+
+void MadCables::show(const agent::Passage& passage) {
+    const NodeRef& place = places_[passage.to.node];
+    std::uint32_t taps = 0;
+    if (place.kind == NodeRef::kHca) {
+        taps = arena_.hcas[place.index].taps.load(std::memory_order_relaxed);
+    } else if (place.kind == NodeRef::kSwitch) {
+        taps = arena_.switch_ports[arena_.switches[place.index].port_first + passage.to.port]
+                   .taps.load(std::memory_order_relaxed);
+    }
+    if (taps == 0) {
+        return;
+    }
+    std::array<std::uint8_t, kPacketBytesMax> bytes{};
+    const auto length = wire::emit_packet(headers_of(passage), passage.packet.mad, bytes);
+    if (!length) {
+        return;
+    }
+    hold_life_lock(arena_, kDaemonOwner);
+    for (std::uint32_t i = 0; i < kCaptures; ++i) {
+        CaptureSlot& slot = arena_.header->captures[i];
+        const std::uint32_t owner = slot.owner.load(std::memory_order_acquire);
+        // The memory of one that has ended is another's soon.
+        if ((taps >> i & 1) != 0 && owner != 0 && holder_alive(arena_, owner)) {
+            capture_put(arena_, slot, kDaemonOwner, std::span(bytes).first(*length));
+        }
+    }
+}
+
+}  // namespace softib::live

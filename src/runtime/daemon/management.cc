@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/daemon/management.h"
+
+#include <algorithm>
+
+#include "core/agent/from_fabric.h"
+#include "core/topo/trunk.h"
+#include "runtime/daemon/builder.h"
+#include "runtime/daemon/log.h"
+#include "runtime/shm/counters.h"
+#include "runtime/shm/packet_queue.h"
+#include "runtime/shm/shm_lock.h"
+
+namespace softib::live {
+
+Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fabric& fabric,
+                       const ManagementOptions& options)
+    : arena_(arena),
+      mesh_(agent::make_mesh(fabric, *this)),
+      lid_file_(options.lid_file),
+      writer_(arena, events, place_nodes(fabric)),
+      cables_(arena, writer_.places()),
+      hca_nodes_(arena.header->hcas, agent::kNoNode),
+      switch_nodes_(arena.header->switches, agent::kNoNode) {
+    if (is_packet_path(arena)) {
+        mesh_.set_cables(&cables_);
+    }
+    for (agent::NodeId i = 0; i < mesh_.size(); ++i) {
+        const NodeRef& place = writer_.place(i);
+        if (place.kind == NodeRef::kHca) {
+            hca_nodes_[place.index] = i;
+        } else if (place.kind == NodeRef::kSwitch) {
+            switch_nodes_[place.index] = i;
+        }
+    }
+    for (const topo::NodeIndex node : topo::trunk_nodes(fabric)) {
+        trunk_nodes_.push_back(node.value);
+    }
+    if (options.own_manager) {
+        // On the first switch; a fabric without one is managed by its first adapter.
+        service_at_ =
+            switch_nodes_.empty() ? agent::End{hca_nodes_[0], 1} : agent::End{switch_nodes_[0], 0};
+        sm::ManagerConfig config = options.manager;
+        config.port = service_at_.port;
+        config.port_guid = mesh_.node(service_at_.node).spec().ports[service_at_.port].guid;
+        // A dumped fabric keeps the LIDs it was dumped with.
+        for (const topo::Node& node : fabric.nodes) {
+            if (node.lid != kLidUnassigned) {
+                const bool is_switch = node.kind == topo::NodeKind::kSwitch;
+                const PortNum port{static_cast<std::uint8_t>(is_switch ? 0 : 1)};
+                config.lids.try_emplace(topo::port_guid(node, port).value, node.lid);
+            }
+        }
+        service_.emplace(std::move(config));
+    }
+}
+
+void Management::start(std::uint64_t now_ns) {
+    if (service_) {
+        mesh_.set_capability(service_at_, wire::port_capability::kIsSM, true);
+        service_->start(now_ns);
+    }
+    run(now_ns);
+}
+
+std::uint64_t Management::run(std::uint64_t now_ns) {
+    std::uint64_t next = mesh_.advance(now_ns);
+    if (service_ && service_->next_timeout_ns() <= now_ns) {
+        service_->handle_timeout(now_ns);
+    }
+    drive(now_ns);
+    next = std::min(next, mesh_.advance(now_ns));
+    return service_ ? std::min(next, service_->next_timeout_ns()) : next;
+}
+
+/// Carries what the manager and the programs have to say until all is said.
+void Management::drive(std::uint64_t now_ns) {
+    for (bool busy = true; busy;) {
+        busy = false;
+        while (const auto arrived = mesh_.poll_delivery()) {
+            busy = true;
+            deliver(*arrived, now_ns);
+        }
+        if (service_) {
+            if (const auto packet = service_->poll_transmit(now_ns)) {
+                mesh_.send(service_at_, *packet, now_ns);
+                busy = true;
+                continue;
+            }
+            while (const auto event = service_->poll_event()) {
+                tell(*event);
+            }
+        }
+        if (!busy) {
+            mesh_.advance(now_ns);  // A sweep may have raised traps.
+            busy = writer_.apply(mesh_);
+        }
+    }
+}
+
+void Management::deliver(const agent::Delivery& delivery, std::uint64_t now_ns) {
+    const wire::Mad<const std::uint8_t> header(delivery.packet.mad);
+    // A program's transactions have a number in the upper half, the manager's have none.
+    const bool is_response =
+        (static_cast<unsigned>(header.method()) & wire::kMethodResponseBit) != 0;
+    if (service_ && delivery.at.node == service_at_.node &&
+        sm::SubnetService::wants(delivery.packet.mad) &&
+        (!is_response || header.transaction_id() >> 32 == 0)) {
+        service_->handle(delivery.packet, now_ns);
+        return;
+    }
+    const NodeRef& place = writer_.place(delivery.at.node);
+    if (place.kind == NodeRef::kHca) {
+        deliveries_.push_back({place.index, delivery.packet});
+        return;
+    }
+    // A switch has no programs: a request that its agents do not know gets a polite no.
+    const bool is_subnet = header.mgmt_class() == wire::MgmtClass::kSubnLidRouted ||
+                           header.mgmt_class() == wire::MgmtClass::kSubnDirectedRoute;
+    if (!is_subnet &&
+        (header.method() == wire::Method::kGet || header.method() == wire::Method::kSet)) {
+        mad::Packet answer = delivery.packet;
+        answer.mad = wire::respond_with_status(answer.mad, wire::mad_status::kUnsupportedClass);
+        std::swap(answer.slid, answer.dlid);
+        std::swap(answer.source, answer.destination);
+        mesh_.send(delivery.at, answer, now_ns);
+    }
+}
+
+void Management::tell(const sm::ManagerEvent& event) {
+    if (event.kind == sm::ManagerEvent::kRoutingFailed ||
+        event.kind == sm::ManagerEvent::kWarning) {
+        log_warning("subnet manager: {}", event.text);
+    } else if (event.kind == sm::ManagerEvent::kSubnetUp) {
+        log_info("subnet manager: subnet is up, {} SMPs sent so far",
+                 service_->manager().stats().smps_sent);
+        lid_file_.save(service_->manager().lid_ranges());
+    }
+}
+
+void Management::send(std::uint32_t hca, const mad::Packet& packet, std::uint64_t now_ns) {
+    take_violations();
+    mesh_.send({hca_nodes_[hca], 1}, packet, now_ns);
+    drive(now_ns);
+}
+
+std::optional<Management::Delivery> Management::poll_delivery() {
+    if (deliveries_.empty()) {
+        return std::nullopt;
+    }
+    Delivery delivery = std::move(deliveries_.front());
+    deliveries_.pop_front();
+    return delivery;
+}
+
+void Management::set_trunk(std::size_t trunk, bool up, std::uint64_t now_ns) {
+    mesh_.set_plugged({trunk_nodes_[trunk], 1}, up);
+    drive(now_ns);
+}
+
+void Management::arrive(std::size_t trunk, std::span<const std::uint8_t> bytes,
+                        std::uint64_t now_ns) {
+    if (const auto inbound = agent::parse_outbound(bytes, trunk_nodes_[trunk])) {
+        mesh_.arrive(*inbound, now_ns);
+        drive(now_ns);
+    }
+}
+
+std::optional<Management::TrunkMad> Management::poll_trunk() {
+    const auto outbound = mesh_.poll_outbound();
+    if (!outbound) {
+        return std::nullopt;
+    }
+    const auto found = std::ranges::find(trunk_nodes_, outbound->node);
+    return TrunkMad{static_cast<std::size_t>(found - trunk_nodes_.begin()),
+                    agent::emit_outbound(*outbound)};
+}
+
+agent::NodeId Management::node_of(const NodeRef& place) const {
+    if (place.kind == NodeRef::kHca && place.index < hca_nodes_.size()) {
+        return hca_nodes_[place.index];
+    }
+    if (place.kind == NodeRef::kSwitch && place.index < switch_nodes_.size()) {
+        return switch_nodes_[place.index];
+    }
+    return agent::kNoNode;
+}
+
+bool Management::set_plugged(const NodeRef& place, std::uint8_t port, bool plugged,
+                             std::uint64_t now_ns) {
+    const agent::NodeId node = node_of(place);
+    if (node == agent::kNoNode || port == 0 || port > mesh_.node(node).port_count() ||
+        mesh_.peer({node, port}).node == agent::kNoNode) {
+        return false;
+    }
+    mesh_.set_plugged({node, port}, plugged);
+    drive(now_ns);
+    return true;
+}
+
+bool Management::set_powered(std::uint32_t sw, bool powered, std::uint64_t now_ns) {
+    if (sw >= switch_nodes_.size()) {
+        return false;
+    }
+    mesh_.set_powered(switch_nodes_[sw], powered);
+    if (service_ && powered && switch_nodes_[sw] == service_at_.node) {
+        mesh_.set_capability(service_at_, wire::port_capability::kIsSM, true);
+        service_->manager().resweep(now_ns);
+    }
+    drive(now_ns);
+    return true;
+}
+
+bool Management::set_route(std::uint32_t sw, Lid lid, std::uint8_t port, std::uint64_t now_ns) {
+    if (sw >= switch_nodes_.size() || lid > kLidUnicastMax) {
+        return false;
+    }
+    mesh_.set_route(switch_nodes_[sw], lid, port);
+    drive(now_ns);
+    return true;
+}
+
+bool Management::set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns) {
+    if (hca >= hca_nodes_.size()) {
+        return false;
+    }
+    mesh_.set_pkey({hca_nodes_[hca], 1}, index, pkey);
+    if (service_) {
+        service_->manager().resweep(now_ns);  // It is to know.
+    }
+    drive(now_ns);
+    return true;
+}
+
+void Management::refuse(const RefusedPacket& packet, std::uint64_t now_ns) {
+    switch (packet.where) {
+        case RefusedPacket::kSwitchOut:
+        case RefusedPacket::kSwitchIn:
+            refuse_passage(packet);
+            break;
+        case RefusedPacket::kAdapterPKey:
+        case RefusedPacket::kAdapterQKey:
+            refuse_at_end(packet);
+            break;
+        case RefusedPacket::kSwitchLink:
+            tell_link_fault(switch_port(packet.place), packet.key);
+            break;
+        case RefusedPacket::kAdapterLink:
+            if (packet.place < hca_nodes_.size()) {
+                tell_link_fault(agent::End{hca_nodes_[packet.place], 1}, packet.key);
+            }
+            break;
+    }
+    drive(now_ns);
+}
+
+void Management::refuse_at_end(const RefusedPacket& packet) {
+    if (packet.place >= hca_nodes_.size()) {
+        return;
+    }
+    const bool is_qkey = packet.where == RefusedPacket::kAdapterQKey;
+    wire::BadKeyTrap seen;
+    seen.lid1 = Lid{packet.slid};
+    seen.lid2 = Lid{packet.dlid};
+    seen.key = is_qkey ? packet.key : packet.key & 0xFFFF;
+    seen.sl = packet.sl & 0xF;
+    seen.qp1 = Qpn{packet.source_qpn & 0xFFFFFF};
+    seen.qp2 = Qpn{packet.dest_qpn & 0xFFFFFF};
+    mesh_.bad_key({hca_nodes_[packet.place], 1}, seen, is_qkey, 0);
+}
+
+/// What programs counted: a port's violations stand in its PortInfo too.
+void Management::take_violations() {
+    const std::uint64_t now = arena_.header->key_violations.load(std::memory_order_acquire);
+    if (now == violations_) {
+        return;
+    }
+    violations_ = now;
+    violations_of_.resize(hca_nodes_.size());
+    for (std::size_t i = 0; i < hca_nodes_.size(); ++i) {
+        const PortTotals& totals = arena_.hcas[i].totals;
+        const Violations found{totals.pkey_violations.load(std::memory_order_relaxed),
+                               totals.qkey_violations.load(std::memory_order_relaxed)};
+        mesh_.add_violations({hca_nodes_[i], 1}, found.pkeys - violations_of_[i].pkeys,
+                             found.qkeys - violations_of_[i].qkeys);
+        violations_of_[i] = found;
+    }
+}
+
+std::optional<agent::End> Management::switch_port(std::uint32_t index) const {
+    const std::span<const SwitchRecord> switches(arena_.switches, arena_.header->switches);
+    const auto next = std::ranges::upper_bound(switches, index, {}, &SwitchRecord::port_first);
+    if (next == switches.begin() || index >= arena_.header->switch_ports) {
+        return std::nullopt;
+    }
+    const auto sw = static_cast<std::size_t>(next - switches.begin()) - 1;
+    return agent::End{switch_nodes_[sw],
+                      static_cast<std::uint8_t>(index - switches[sw].port_first)};
+}
+
+void Management::tell_link_fault(const std::optional<agent::End>& at, std::uint32_t trap) {
+    const bool known = trap == wire::trap::kLocalLinkIntegrity ||
+                       trap == wire::trap::kExcessiveBufferOverrun ||
+                       trap == wire::trap::kFlowControlWatchdog;
+    if (at && known) {
+        mesh_.link_fault(*at, static_cast<std::uint16_t>(trap));
+    }
+}
+
+void Management::refuse_passage(const RefusedPacket& packet) {
+    const auto place = switch_port(packet.place);
+    if (!place) {
+        return;
+    }
+    const agent::End at = *place;
+    const bool inbound = packet.where == RefusedPacket::kSwitchIn;
+    const PKey pkey{static_cast<std::uint16_t>(packet.key)};
+    // The program's word is not enough.
+    if (mesh_.node(at.node).lets_pass(at.port, inbound, pkey)) {
+        return;
+    }
+    wire::BadSwitchPKeyTrap seen;
+    seen.lid1 = Lid{packet.slid};
+    seen.lid2 = Lid{packet.dlid};
+    seen.pkey = pkey;
+    seen.sl = packet.sl & 0xF;
+    seen.qp1 = Qpn{packet.source_qpn & 0xFFFFFF};
+    seen.qp2 = Qpn{packet.dest_qpn & 0xFFFFFF};
+    mesh_.refuse_passage(at, inbound, seen, 0);
+}
+
+void Management::set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns) {
+    mesh_.set_capability({hca_nodes_[hca], 1}, wire::port_capability::kIsSM, is_manager);
+    drive(now_ns);
+}
+
+/// Everything that programs did until now is in the totals, then they are whole.
+void Management::refresh() {
+    if (is_packet_path(arena_)) {
+        ask_for_counts(arena_);
+        return;
+    }
+    settle_all(arena_, kDaemonOwner);
+}
+
+agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
+    const NodeRef& place = writer_.place(node);
+    PortCounters seen;
+    if (place.kind == NodeRef::kHca) {
+        seen = read_totals(arena_.hcas[place.index].totals);
+    } else if (place.kind == NodeRef::kSwitch && port < arena_.switches[place.index].port_count) {
+        seen =
+            read_totals(arena_.switch_ports[arena_.switches[place.index].port_first + port].totals);
+    }
+    agent::PortCounts counts;
+    counts.xmit_packets = seen.xmit_packets;
+    counts.xmit_words = seen.xmit_words;
+    counts.rcv_packets = seen.rcv_packets;
+    counts.rcv_words = seen.rcv_words;
+    counts.multicast_xmit_packets = seen.multicast_xmit_packets;
+    counts.multicast_rcv_packets = seen.multicast_rcv_packets;
+    counts.xmit_discards = seen.xmit_discards;
+    counts.rcv_switch_relay_errors = seen.relay_errors;
+    counts.rcv_constraint_errors = seen.pkey_violations + seen.rcv_constraint_errors;
+    counts.xmit_constraint_errors = seen.xmit_constraint_errors;
+    counts.xmit_wait = seen.xmit_wait;
+    counts.symbol_errors = seen.symbol_errors;
+    counts.rcv_errors = seen.rcv_errors;
+    counts.rcv_remote_physical_errors = seen.rcv_remote_physical_errors;
+    counts.buffer_overruns = seen.buffer_overruns;
+    counts.link_integrity_errors = seen.link_integrity_errors;
+    return counts;
+}
+
+agent::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
+    agent::LaneCounts counts;
+    const NodeRef& place = writer_.place(node);
+    const PortLanes* from = nullptr;
+    if (!is_packet_path(arena_)) {
+        return counts;
+    }
+    if (place.kind == NodeRef::kHca) {
+        from = &arena_.hca_lanes(place.index);
+    } else if (place.kind == NodeRef::kSwitch && port < arena_.switches[place.index].port_count) {
+        from = &arena_.switch_lanes(arena_.switches[place.index].port_first + port);
+    }
+    for (std::size_t kind = 0; kind < agent::kPerLaneKinds && from != nullptr; ++kind) {
+        for (std::size_t i = 0; i < counts.of[kind].size(); ++i) {
+            counts.of[kind][i] = from->counts[kind][i].load(std::memory_order_relaxed);
+        }
+    }
+    return counts;
+}
+
+}  // namespace softib::live

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The management side of a running fabric: the nodes with their agents, our subnet manager with
+// its administration on one of them, and the arena kept in step with what managers write. Programs
+// (libibumad) send from the QP0 and QP1 of their host's ports and get what no agent answers.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/agent/mesh.h"
+#include "core/agent/outbound.h"
+#include "core/sm/service/subnet_service.h"
+#include "core/topo/fabric.h"
+#include "runtime/daemon/arena_writer.h"
+#include "runtime/daemon/lid_file.h"
+#include "runtime/daemon/mad/mad_cables.h"
+#include "runtime/shm/arena.h"
+#include "runtime/shm/channel.h"
+#include "runtime/shm/protocol.h"
+
+namespace softib::live {
+
+struct ManagementOptions {
+    bool own_manager = true;  ///< False: another one, a program, does the work, or nobody.
+    sm::ManagerConfig manager;
+    LidFile lid_file;  ///< Where its LIDs are kept for the next run.
+};
+
+class Management final : public agent::CounterSource {
+  public:
+    /// `arena` and `events` outlive it.
+    Management(const Arena& arena, ChannelWriter& events, const topo::Fabric& fabric,
+               const ManagementOptions& options);
+
+    /// Runs our manager until the subnet is up.
+    void start(std::uint64_t now_ns);
+    /// Does what is due; returns when it wants to be called again (UINT64_MAX: not by itself).
+    std::uint64_t run(std::uint64_t now_ns);
+
+    /// A MAD from the port of an HCA (index into the arena's table).
+    void send(std::uint32_t hca, const mad::Packet& packet, std::uint64_t now_ns);
+    struct Delivery {
+        std::uint32_t hca;
+        mad::Packet packet;
+    };
+    /// What arrived at an HCA for a program.
+    std::optional<Delivery> poll_delivery();
+
+    /// Trunks are numbered as in the fabric. Whether the other end is there;
+    void set_trunk(std::size_t trunk, bool up, std::uint64_t now_ns);
+    /// a MAD came from there, in bytes;
+    void arrive(std::size_t trunk, std::span<const std::uint8_t> bytes, std::uint64_t now_ns);
+    /// a MAD goes there.
+    struct TrunkMad {
+        std::size_t trunk;
+        std::array<std::uint8_t, agent::kOutboundBytes> bytes;
+    };
+    std::optional<TrunkMad> poll_trunk();
+
+    /// For the sake of trying what happens.
+    bool set_plugged(const NodeRef& node, std::uint8_t port, bool plugged, std::uint64_t now_ns);
+    bool set_powered(std::uint32_t sw, bool powered, std::uint64_t now_ns);
+    bool set_route(std::uint32_t sw, Lid lid, std::uint8_t port, std::uint64_t now_ns);
+    bool set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns);
+    /// A program's packet that a switch port or an adapter did not take; the program has counted
+    /// it. Or a port whose cable makes too many errors.
+    void refuse(const RefusedPacket& packet, std::uint64_t now_ns);
+    void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
+
+    /// Whether somebody is the programs' adapters; the direct path needs nobody for that.
+    void set_adapters_run(bool run) { writer_.set_adapters_run(mesh_, run); }
+    bool adapters_run() const { return writer_.adapters_run(); }
+
+    const agent::Mesh& mesh() const { return mesh_; }
+    /// By index into the arena's table.
+    std::span<const agent::NodeId> switch_nodes() const { return switch_nodes_; }
+    sm::Manager* manager() { return service_ ? &service_->manager() : nullptr; }
+    const sm::Manager* manager() const { return service_ ? &service_->manager() : nullptr; }
+
+    void refresh() override;
+    agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
+    agent::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
+
+  private:
+    agent::NodeId node_of(const NodeRef& place) const;
+    /// By index into the arena's table.
+    std::optional<agent::End> switch_port(std::uint32_t index) const;
+    void drive(std::uint64_t now_ns);
+    void deliver(const agent::Delivery& delivery, std::uint64_t now_ns);
+    void tell(const sm::ManagerEvent& event);
+    void refuse_passage(const RefusedPacket& packet);
+    void refuse_at_end(const RefusedPacket& packet);
+    void tell_link_fault(const std::optional<agent::End>& at, std::uint32_t trap);
+    void take_violations();
+
+    const Arena& arena_;
+    agent::Mesh mesh_;
+    LidFile lid_file_;
+    ArenaWriter writer_;  // After the mesh it reads.
+    MadCables cables_;
+    std::vector<agent::NodeId> hca_nodes_;
+    struct Violations {
+        std::uint64_t pkeys = 0;
+        std::uint64_t qkeys = 0;
+    };
+    std::uint64_t violations_ = 0;           ///< As the arena counted them when last looked at,
+    std::vector<Violations> violations_of_;  ///< and those of each HCA.
+    std::vector<agent::NodeId> switch_nodes_;
+    std::vector<agent::NodeId> trunk_nodes_;
+    std::optional<sm::SubnetService> service_;
+    agent::End service_at_;
+    std::deque<Delivery> deliveries_;
+};
+
+}  // namespace softib::live

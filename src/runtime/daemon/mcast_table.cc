@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/daemon/mcast_table.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <span>
+
+namespace softib::live {
+
+namespace {
+
+/// Readers copy a group between two looks at its sequence number.
+class GroupWrite {
+  public:
+    GroupWrite(const Arena& arena, McastGroup& group) : arena_(arena), group_(group) {
+        group_.seq.fetch_add(1, std::memory_order_relaxed);
+        std::atomic_thread_fence(std::memory_order_release);
+    }
+    ~GroupWrite() {
+        group_.seq.fetch_add(1, std::memory_order_release);
+        arena_.header->mcast_generation.fetch_add(1, std::memory_order_release);
+    }
+    GroupWrite(const GroupWrite&) = delete;
+    GroupWrite& operator=(const GroupWrite&) = delete;
+
+  private:
+    const Arena& arena_;
+    McastGroup& group_;
+};
+
+template <typename T>
+void store(T& place, T value) {
+    std::atomic_ref<T>(place).store(value, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+McastTable::McastTable(const Arena& arena) : arena_(arena), owners_(kMcastGroupsMax) {}
+
+McastGroup* McastTable::find(const Gid& mgid, Lid mlid) const {
+    for (std::uint32_t i = 0; i < kMcastGroupsMax; ++i) {
+        if (owners_[i].empty()) {
+            continue;
+        }
+        McastGroup& group = arena_.mcast[i];
+        if (group.mlid == mlid.value &&
+            std::memcmp(group.mgid, mgid.bytes.data(), sizeof group.mgid) == 0) {
+            return &group;
+        }
+    }
+    return nullptr;
+}
+
+McastGroup* McastTable::find_unused() const {
+    const auto unused = std::ranges::find_if(
+        owners_, [](const std::vector<Owner>& owners) { return owners.empty(); });
+    return unused == owners_.end() ? nullptr : arena_.mcast + (unused - owners_.begin());
+}
+
+std::vector<Owner>& McastTable::owners_of(const McastGroup& group) {
+    return owners_[static_cast<std::size_t>(&group - arena_.mcast)];
+}
+
+void McastTable::insert(McastGroup& group, Owner owner, Qpn qpn) {
+    store(group.qpns[group.members], qpn.value);
+    store(group.members, static_cast<std::uint16_t>(group.members + 1));
+    owners_of(group).push_back(owner);
+}
+
+void McastTable::erase(McastGroup& group, std::size_t member) {
+    std::vector<Owner>& owners = owners_of(group);
+    const std::size_t last = group.members - std::size_t{1};
+    const GroupWrite write(arena_, group);
+    store(group.qpns[member], group.qpns[last]);
+    store(group.members, static_cast<std::uint16_t>(last));
+    owners[member] = owners[last];
+    owners.pop_back();
+}
+
+int McastTable::attach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
+    if (!mgid.is_multicast()) {
+        return EINVAL;
+    }
+    McastGroup* group = find(mgid, mlid);
+    if (group == nullptr) {
+        group = find_unused();
+        if (group == nullptr) {
+            return ENOMEM;
+        }
+        const GroupWrite write(arena_, *group);
+        store(group->mlid, mlid.value);
+        for (std::size_t i = 0; i < mgid.bytes.size(); ++i) {
+            store(group->mgid[i], mgid.bytes[i]);
+        }
+        insert(*group, owner, qpn);
+        return 0;
+    }
+    const std::span<const std::uint32_t> members(group->qpns, group->members);
+    if (std::ranges::find(members, qpn.value) != members.end()) {
+        return 0;
+    }
+    if (group->members == kMcastMembersMax) {
+        return ENOMEM;
+    }
+    const GroupWrite write(arena_, *group);
+    insert(*group, owner, qpn);
+    return 0;
+}
+
+int McastTable::detach(Owner owner, Qpn qpn, const Gid& mgid, Lid mlid) {
+    McastGroup* const group = find(mgid, mlid);
+    if (group == nullptr) {
+        return EINVAL;
+    }
+    const std::vector<Owner>& owners = owners_of(*group);
+    for (std::size_t i = 0; i < group->members; ++i) {
+        if (group->qpns[i] == qpn.value && owners[i] == owner) {
+            erase(*group, i);
+            return 0;
+        }
+    }
+    return EINVAL;
+}
+
+void McastTable::drop_owner(Owner owner) {
+    for (std::uint32_t g = 0; g < kMcastGroupsMax; ++g) {
+        for (std::size_t i = owners_[g].size(); i-- > 0;) {
+            if (owners_[g][i] == owner) {
+                erase(arena_.mcast[g], i);
+            }
+        }
+    }
+}
+
+}  // namespace softib::live

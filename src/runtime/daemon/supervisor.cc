@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/daemon/supervisor.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/daemon/log.h"
+#include "runtime/shm/clock.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+/// A helper that ran for so long is started again at once.
+constexpr std::uint64_t kSettledNs = 10 * kSecondNs;
+/// Others wait, each time for twice as long.
+constexpr std::uint64_t kDelayNs = kSecondNs / 4;
+constexpr std::uint64_t kDelayMaxNs = 16 * kSecondNs;
+constexpr int kPoliteMs = 1000;
+constexpr int kTickMs = 10;
+
+std::string reason_of(int status) {
+    return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                               : fmt::format("status {}", WEXITSTATUS(status));
+}
+
+/// True when it is gone.
+bool ends_within(pid_t pid, int ms) {
+    for (int waited = 0;; waited += kTickMs) {
+        const pid_t ended = waitpid(pid, nullptr, WNOHANG);
+        if (ended == pid || (ended < 0 && errno == ECHILD)) {
+            return true;
+        }
+        if (waited >= ms) {
+            return false;
+        }
+        poll(nullptr, 0, kTickMs);
+    }
+}
+
+}  // namespace
+
+Supervisor::~Supervisor() {
+    end_all();
+    if (signal_fd_ >= 0) {
+        close(signal_fd_);
+    }
+}
+
+std::expected<void, std::string> Supervisor::add(HelperPlan plan, std::uint64_t now_ns) {
+    if (signal_fd_ < 0) {
+        sigset_t ends;
+        sigemptyset(&ends);
+        sigaddset(&ends, SIGCHLD);
+        signal(SIGCHLD, SIG_DFL);  // Ignored, it would take the reason of an end with it.
+        sigprocmask(SIG_BLOCK, &ends, nullptr);
+        signal_fd_ = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+    }
+    if (signal_fd_ < 0) {
+        return std::unexpected(
+            fmt::format("cannot watch the {}: {}", plan.name, std::strerror(errno)));
+    }
+    const auto pid = plan.start();
+    if (!pid) {
+        return std::unexpected(pid.error());
+    }
+    health_.push_back({.name = plan.name, .pid = *pid, .reason = {}});
+    helpers_.push_back({.plan = std::move(plan), .started_ns = now_ns});
+    return {};
+}
+
+void Supervisor::run(std::uint64_t now_ns) {
+    signalfd_siginfo told{};
+    while (signal_fd_ >= 0 && read(signal_fd_, &told, sizeof told) > 0) {
+    }
+    for (std::size_t i = 0; i < helpers_.size(); ++i) {
+        int status = 0;
+        if (health_[i].pid != 0 && waitpid(health_[i].pid, &status, WNOHANG) == health_[i].pid) {
+            note_end(i, reason_of(status), now_ns);
+        }
+        if (helpers_[i].due_ns <= now_ns) {
+            start_again(i, now_ns);
+        }
+    }
+}
+
+void Supervisor::note_end(std::size_t index, const std::string& reason, std::uint64_t now_ns) {
+    Helper& helper = helpers_[index];
+    Health& health = health_[index];
+    helper.delay_ns = now_ns - helper.started_ns >= kSettledNs
+                          ? 0
+                          : std::clamp(2 * helper.delay_ns, kDelayNs, kDelayMaxNs);
+    helper.due_ns = now_ns + helper.delay_ns;
+    log_error("the {} (pid {}) has ended: {}; it starts again {}", health.name, health.pid, reason,
+              helper.delay_ns == 0 ? "at once"
+                                   : fmt::format("in {} ms", helper.delay_ns * 1000 / kSecondNs));
+    health.pid = 0;
+    health.last_end = std::time(nullptr);
+    health.reason = reason;
+    helper.plan.ended();
+}
+
+void Supervisor::start_again(std::size_t index, std::uint64_t now_ns) {
+    Helper& helper = helpers_[index];
+    Health& health = health_[index];
+    const auto pid = helper.plan.start();
+    helper.started_ns = now_ns;
+    if (!pid) {
+        helper.delay_ns = std::clamp(2 * helper.delay_ns, kDelayNs, kDelayMaxNs);
+        helper.due_ns = now_ns + helper.delay_ns;
+        log_error("{}", pid.error());
+        return;
+    }
+    helper.due_ns = UINT64_MAX;
+    health.pid = *pid;
+    ++health.restarts;
+    log_warning("the {} was restarted and has pid {}; restarts so far: {}", health.name, health.pid,
+                health.restarts);
+}
+
+std::uint64_t Supervisor::next_ns() const {
+    std::uint64_t next = UINT64_MAX;
+    for (const Helper& helper : helpers_) {
+        next = std::min(next, helper.due_ns);
+    }
+    return next;
+}
+
+void Supervisor::end_all() {
+    while (!helpers_.empty()) {
+        if (const pid_t pid = health_.back().pid; pid != 0) {
+            kill(pid, SIGTERM);
+            if (!ends_within(pid, kPoliteMs)) {
+                kill(pid, SIGKILL);
+                waitpid(pid, nullptr, 0);
+            }
+        }
+        helpers_.pop_back();
+        health_.pop_back();
+    }
+}
+
+}  // namespace softib::live

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/direct/carrier_call.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <mutex>
+
+#include "runtime/direct/process.h"
+#include "runtime/shm/thread.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::uint64_t kCallLookNs = 50'000'000;
+/// A successor that has taken a call answers it at once.
+constexpr std::uint64_t kSuccessorNs = 100'000'000;
+constexpr std::uint64_t kCarrierStartNs = 10'000'000'000;
+constexpr int kCallSpins = 2000;
+
+/// The carrier starts with the fabric, and again when it has ended; a program may be a little
+/// faster. 0: none has come.
+LockWord wait_for_carrier(const Arena& arena) {
+    const std::uint64_t start = monotonic_ns();
+    LockWord carrier = living_carrier(arena);
+    while (carrier == 0 && monotonic_ns() - start < kCarrierStartNs) {
+        usleep(1000);
+        carrier = living_carrier(arena);
+    }
+    return carrier;
+}
+
+/// The carrier that was asked has ended. True: its successor has the call, and answers.
+bool wait_for_successor(CarrierCall& call, std::atomic<std::uint64_t>& bells, std::uint64_t bit) {
+    if ((bells.fetch_and(~bit) & bit) != 0) {
+        return false;  // Nobody has taken it.
+    }
+    futex_wait(call.state, CarrierCall::kPosted, kSuccessorNs);
+    return call.state.load(std::memory_order_acquire) == CarrierCall::kDone;
+}
+
+/// One call to one carrier; nothing: it has ended.
+std::optional<int> ask_carrier(Process& process, LockWord carrier, CarrierCall::Op op,
+                               std::uint32_t index, const hca::QpAttr& attr, std::uint32_t mask) {
+    const Arena& arena = process.arena;
+    const std::lock_guard guard(process.carrier_mutex);
+    if (arena.header->carrier.load(std::memory_order_acquire) != carrier) {
+        return std::nullopt;
+    }
+    CarrierCall& call = process.slot->carrier_call;
+    call.op = op;
+    call.index = index;
+    call.mask = mask;
+    call.attr = attr;
+    call.status = 0;
+    call.state.store(CarrierCall::kPosted);
+    const std::uint32_t number = process.owner - 1U;
+    const std::uint64_t bit = std::uint64_t{1} << number % 64;
+    std::atomic<std::uint64_t>& bells = arena.bells->calls[number / 64];
+    bells.fetch_or(bit);
+    wake_carrier(arena);
+    for (int i = 0; call.state.load(std::memory_order_acquire) != CarrierCall::kDone; ++i) {
+        if (i < kCallSpins) {
+            cpu_relax();
+            continue;
+        }
+        futex_wait(call.state, CarrierCall::kPosted, kCallLookNs);
+        if (call.state.load() != CarrierCall::kDone && living_carrier(arena) != carrier) {
+            if (!wait_for_successor(call, bells, bit)) {
+                call.state.store(CarrierCall::kIdle);
+                return std::nullopt;
+            }
+        }
+    }
+    return call.status;
+}
+
+}  // namespace
+
+bool send_ring_init(Process& process, SendRing& ring) {
+    const std::uint32_t room =
+        std::max<std::uint32_t>(ring.sges_max * sizeof(Sge), ring.inline_max);
+    ring.stride_bytes = std::bit_ceil(static_cast<std::uint32_t>(sizeof(PostedSend)) + room);
+    ring.mask = std::bit_ceil(std::max(ring.entries, 1U)) - 1;
+    ring.tail.store(0);
+    ring.ring_off = process.memory.allocate(std::uint64_t{ring.mask + 1} * ring.stride_bytes);
+    return ring.ring_off != 0;
+}
+
+void send_ring_free(Process& process, SendRing& ring) {
+    if (ring.ring_off != 0) {
+        process.memory.release(ring.ring_off, std::uint64_t{ring.mask + 1} * ring.stride_bytes);
+        ring.ring_off = 0;
+    }
+}
+
+int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, LockWord& carrier,
+                 const hca::QpAttr& attr, std::uint32_t mask) {
+    if (carrier != 0) {
+        return ask_carrier(process, carrier, op, index, attr, mask).value_or(EIO);
+    }
+    // What is made anew may be made by the next one as well.
+    while (const LockWord candidate = wait_for_carrier(process.arena)) {
+        if (const auto status = ask_carrier(process, candidate, op, index, attr, mask)) {
+            carrier = candidate;
+            return *status;
+        }
+    }
+    return EIO;
+}
+
+}  // namespace softib::live

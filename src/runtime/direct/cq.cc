@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/direct/cq.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <mutex>
+#include <vector>
+
+#include "runtime/direct/process.h"
+#include "runtime/direct/qp.h"
+#include "runtime/shm/grace.h"
+#include "runtime/shm/hooks.h"
+
+namespace softib::live {
+
+namespace {
+
+Cqe* ring_of(const Arena& arena, const CqShared& cq) {
+    return arena.at<Cqe>(cq.ring_off);
+}
+
+void lock_producer(Process& process, CqShared& cq) {
+    cq_lock(process.arena, cq, process.lock_word, 0);
+}
+
+// Who arms a queue looks at entries that another thread may be polling.
+bool is_solicited(const Cqe& e) {
+    return __atomic_load_n(&e.solicited, __ATOMIC_RELAXED) != 0;
+}
+void set_solicited(Cqe& e, bool solicited) {
+    __atomic_store_n(&e.solicited, solicited ? 1 : 0, __ATOMIC_RELAXED);
+}
+
+void fill(Cqe& slot, const Cqe& entry) {
+    slot.wr_id = entry.wr_id;
+    slot.timestamp_ns = entry.timestamp_ns;
+    slot.byte_len = entry.byte_len;
+    slot.imm_or_rkey = entry.imm_or_rkey;
+    slot.qpn = entry.qpn;
+    slot.src_qpn = entry.src_qpn;
+    slot.wqe_index = entry.wqe_index;
+    slot.slid = entry.slid;
+    slot.pkey_index = entry.pkey_index;
+    slot.status = entry.status;
+    slot.opcode = entry.opcode;
+    slot.flags = entry.flags;
+    slot.sl = entry.sl;
+    slot.path_bits = entry.path_bits;
+    slot.is_receive = entry.is_receive;
+    slot.tag = entry.tag;
+    set_solicited(slot, is_solicited(entry));
+}
+
+/// The queue pair whose completion is lost takes nothing more. Its process does the rest, and stops
+/// the others of this queue too (IBA vol. 1, 11.6.3: CQ error, local work queue catastrophic
+/// error).
+void overflow(Process& process, CqShared& cq, std::uint32_t qpn) {
+    if (cq.overflowed.exchange(1) == 0) {
+        process.channels.signal(cq.owner, cq.async_channel,
+                                {cq.cookie, static_cast<std::uint32_t>(AsyncKind::kCqErr), 0});
+    }
+    QpShared& qp = process.arena.qps[qp_index(qpn)];
+    QpState state = qp.state.load(std::memory_order_relaxed);
+    if (qp.qpn == qpn && state != QpState::kReset && state != QpState::kErr) {
+        qp.rx.store(0, std::memory_order_release);
+        qp.state.compare_exchange_strong(state, QpState::kErr);
+    }
+    process.ring(cq.owner);
+}
+
+/// False: somebody else raises the event of this arming, or the channel has no room for it; then
+/// the queue stays armed.
+bool notify(Process& process, CqShared& cq, std::uint32_t armed, std::uint32_t behind = 0,
+            std::uint32_t consumed = 0) {
+    // Disarmed only when the event is out: what a producer that dies here leaves, the owner sees.
+    std::uint32_t claimed = with_kind(armed, kArmClaimed);
+    if (cq.arm.compare_exchange_strong(armed, claimed)) {
+        park_point(ParkPoint::kCqNotifying);
+        const bool raised =
+            process.channels.signal(cq.owner, cq.channel, {cq.cookie, behind, consumed});
+        // Unless it was armed again meanwhile.
+        cq.arm.compare_exchange_strong(claimed, raised ? with_kind(claimed, kArmNone) : armed);
+        return raised;
+    }
+    return false;
+}
+
+}  // namespace
+
+bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
+             const Completing& completing) {
+    lock_producer(process, cq);
+    if (completing.ring != nullptr &&
+        completing.ring->head.load(std::memory_order_relaxed) != completing.index) [[unlikely]] {
+        shm_unlock(cq.lock);
+        return false;
+    }
+    const std::uint32_t at = cq.produced;
+    if (at - cq.consumed_seen >= cq.entries) [[unlikely]] {
+        cq.consumed_seen = cq.consumed.load(std::memory_order_acquire);
+        if (at - cq.consumed_seen >= cq.entries) {
+            if (completing.ring != nullptr) {
+                completing.ring->head.store(completing.index + 1, std::memory_order_release);
+            }
+            shm_unlock(cq.lock);
+            overflow(process, cq, entry.qpn);
+            return true;
+        }
+    }
+    Cqe& slot = ring_of(process.arena, cq)[at & cq.mask];
+    fill(slot, entry);
+    set_solicited(slot, solicited);
+    if (cq.timestamps != 0) {
+        slot.timestamp_ns = monotonic_ns();
+    }
+    if (completing.record != nullptr) {
+        completing.record->cq_at = at;
+        completing.record->cq.store(cq.index + 1, std::memory_order_release);
+    }
+    park_point(ParkPoint::kCqBeforePublish);
+    slot.publish(at + 1);
+    park_point(ParkPoint::kCqAfterPublish);
+    if (completing.ring != nullptr) {
+        completing.ring->head.store(completing.index + 1, std::memory_order_release);
+    }
+    park_point(ParkPoint::kSendAfterCompletion);
+    cq.produced = at + 1;
+    // The unlock is a full barrier: either we see the arming, or the owner's poll after arming
+    // sees the entry.
+    shm_unlock(cq.lock);
+    park_point(ParkPoint::kCqBeforeNotify);
+    const std::uint32_t armed = cq.arm.load(std::memory_order_relaxed);
+    const ArmKind kind = arm_kind(armed);
+    if (kind != kArmNone && (kind == kArmAny || (kind == kArmSolicited && solicited)))
+        [[unlikely]] {
+        notify(process, cq, armed, at + 1, cq.consumed.load(std::memory_order_relaxed));
+    }
+    return true;
+}
+
+Cq* Cq::create(Process& process, std::uint32_t hca, std::uint32_t entries, std::uint32_t channel,
+               std::uint32_t async_channel, std::uint64_t cookie, bool timestamps) {
+    if (entries == 0 || entries > kCqEntriesMax) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    const std::uint32_t ring = std::bit_ceil(entries + 1);
+    const std::uint32_t index = process.cq_table.allocate();
+    const std::uint64_t ring_off =
+        index == kNoEntry ? 0 : process.memory.allocate(std::uint64_t{ring} * sizeof(Cqe));
+    if (ring_off == 0) {
+        if (index != kNoEntry) {
+            process.cq_table.release(index);
+        }
+        errno = ENOMEM;
+        return nullptr;
+    }
+    CqShared& shared = process.arena.cqs[index];
+    // The entry's last owner may have died, or a producer of its queue.
+    while (!shm_lock(process.arena, shared.lock, process.lock_word).taken) {
+    }
+    shared.produced = 0;
+    shared.consumed_seen = 0;
+    shared.mask = ring - 1;
+    shared.ring_off = ring_off;
+    shared.owner = process.owner;
+    shared.hca = static_cast<std::uint16_t>(hca);
+    shared.index = index;
+    shared.channel = channel;
+    shared.entries = ring - 1;
+    shared.cookie = cookie;
+    shared.async_channel = async_channel;
+    shared.timestamps = timestamps ? 1 : 0;
+    shared.arm.store(kArmNone);
+    shared.overflowed.store(0);
+    shared.consumed.store(0, std::memory_order_release);
+    shm_unlock(shared.lock);
+    auto* cq = new Cq;
+    cq->process_ = &process;
+    cq->shared_ = &shared;
+    cq->index_ = index;
+    cq->mask_ = ring - 1;
+    cq->ring_ = ring_of(process.arena, shared);
+    const std::lock_guard guard(process.cqs_mutex);
+    process.cqs.push_back(cq);
+    return cq;
+}
+
+Cq::~Cq() {
+    if (!process_->usable()) {
+        return;
+    }
+    {
+        const std::lock_guard guard(process_->cqs_mutex);
+        std::erase(process_->cqs, this);
+    }
+    // A sender that was stopped in mid-delivery may still come back to this queue: then it stays.
+    if (wait_grace(process_->arena, process_->owner, nullptr)) {
+        lock_producer(*process_, *shared_);
+        shared_->owner = 0;
+        shm_unlock(shared_->lock);
+        process_->memory.release(shared_->ring_off, std::uint64_t{mask_ + 1} * sizeof(Cqe));
+        process_->cq_table.release(index_);
+    }
+}
+
+void Cq::retire(const Cqe& e) {
+    QpShared& qp = process_->arena.qps[qp_index(e.qpn)];
+    if (e.is_receive == 0) {
+        reinterpret_cast<Qp*>(qp.cookie)->send_retired(e.wqe_index);
+    } else if (qp.srq == 0 && qp.type != QpType::kXrcRecv) {
+        reinterpret_cast<Qp*>(qp.cookie)->receive_retired(e.wqe_index);
+    }
+}
+
+/// IBA vol. 1, 11.4.2.2 lets a completion that is there already raise no event, and has programs
+/// poll once more before they sleep. HCAs raise it all the same, since they compare the consumer's
+/// index that comes with the request, and there are programs that count on it. A completion whose
+/// own event the program has taken raises no second one before the program polls: perftest arms
+/// between the two, and takes the next event for the next completion.
+void Cq::arm(bool solicited_only) {
+    if (shared_->channel == 0) {
+        return;
+    }
+    // Solicited-only never weakens an earlier request for any completion (IBA vol. 1, 11.4.2.2).
+    const ArmKind kind = solicited_only ? kArmSolicited : kArmAny;
+    std::uint32_t seen = shared_->arm.load();
+    std::uint32_t armed = seen;
+    do {
+        armed =
+            solicited_only && arm_kind(seen) == kArmAny ? seen : with_kind(seen + kArmStep, kind);
+    } while (!shared_->arm.compare_exchange_weak(seen, armed));
+    // As in cq_push: either the producer sees the arming, or we see its entry.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!holds(arm_kind(armed) == kArmSolicited)) {
+        return;
+    }
+    // One such event is enough until the program takes it: arming again and again must not fill
+    // the channel.
+    if (!announced_.exchange(true, std::memory_order_acq_rel) &&
+        !notify(*process_, *shared_, armed)) {
+        announced_.store(false, std::memory_order_release);
+    }
+}
+
+bool Cq::holds(bool solicited_only) {
+    const std::lock_guard guard(ring_lock_);
+    for (;;) {
+        std::uint32_t at = shared_->consumed.load(std::memory_order_acquire);
+        const std::uint64_t told = told_.load(std::memory_order_acquire);
+        if (static_cast<std::uint32_t>(told >> 32) == at) {
+            at = static_cast<std::uint32_t>(told);
+        }
+        for (; ring_[at & mask_].load_seq() == at + 1; ++at) {
+            if (!solicited_only || is_solicited(ring_[at & mask_])) {
+                return true;
+            }
+        }
+        // The end, unless another thread polled the entry meanwhile and it was used again.
+        if (static_cast<std::int32_t>(at - shared_->consumed.load(std::memory_order_acquire)) >=
+            0) {
+            return false;
+        }
+    }
+}
+
+void Cq::announce_lost() {
+    std::uint32_t armed = shared_->arm.load();
+    if (arm_kind(armed) == kArmNone) {
+        return;
+    }
+    lock_.lock();
+    const bool waiting = arm_kind(armed) == kArmClaimed || peek_locked() != nullptr;
+    lock_.unlock();
+    // An event too many does no harm: the program polls and finds nothing.
+    if (waiting && shared_->arm.compare_exchange_strong(armed, with_kind(armed, kArmNone))) {
+        process_->channels.signal(process_->owner, shared_->channel, {shared_->cookie, 0, 0});
+    }
+}
+
+int Cq::resize(std::uint32_t entries) {
+    if (entries == 0 || entries > kCqEntriesMax) {
+        return EINVAL;
+    }
+    const std::uint32_t ring = std::bit_ceil(entries + 1);
+    const std::uint64_t off = process_->memory.allocate(std::uint64_t{ring} * sizeof(Cqe));
+    if (off == 0) {
+        return ENOMEM;
+    }
+    lock_.lock();
+    lock_producer(*process_, *shared_);
+    const std::uint32_t outstanding = shared_->produced - consumed_;
+    if (outstanding > ring - 1) {
+        shm_unlock(shared_->lock);
+        lock_.unlock();
+        process_->memory.release(off, std::uint64_t{ring} * sizeof(Cqe));
+        return EINVAL;
+    }
+    ring_lock_.lock();
+    Cqe* fresh = process_->arena.at<Cqe>(off);
+    for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
+        fill(fresh[i & (ring - 1)], ring_[i & mask_]);
+        fresh[i & (ring - 1)].publish(i + 1);
+    }
+    const std::uint64_t old_off = shared_->ring_off;
+    const std::uint32_t old_ring = mask_ + 1;
+    shared_->ring_off = off;
+    shared_->mask = ring - 1;
+    shared_->entries = ring - 1;
+    ring_ = fresh;
+    mask_ = ring - 1;
+    ring_lock_.unlock();
+    shm_unlock(shared_->lock);
+    lock_.unlock();
+    process_->memory.release(old_off, std::uint64_t{old_ring} * sizeof(Cqe));
+    return 0;
+}
+
+void Cq::purge(std::uint32_t qpn) {
+    lock_.lock();
+    lock_producer(*process_, *shared_);
+    ring_lock_.lock();
+    std::uint32_t kept = 0;
+    std::vector<Cqe*> keep;
+    for (std::uint32_t i = consumed_; i != shared_->produced; ++i) {
+        Cqe& e = ring_[i & mask_];
+        if (e.qpn != qpn) {
+            keep.push_back(&e);
+        }
+    }
+    // Moved to the young end, so that `produced` stands still and `consumed` moves on.
+    const std::uint32_t removed =
+        shared_->produced - consumed_ - static_cast<std::uint32_t>(keep.size());
+    if (removed != 0) {
+        for (auto it = keep.rbegin(); it != keep.rend(); ++it, ++kept) {
+            Cqe& to = ring_[(shared_->produced - 1 - kept) & mask_];
+            if (&to != *it) {
+                fill(to, **it);
+            }
+        }
+        consumed_ += removed;
+        shared_->consumed.store(consumed_, std::memory_order_release);
+    }
+    ring_lock_.unlock();
+    shm_unlock(shared_->lock);
+    lock_.unlock();
+}
+
+std::optional<std::uint32_t> Cq::newest(std::uint32_t qpn, bool receive) {
+    std::optional<std::uint32_t> found;
+    lock_.lock();
+    lock_producer(*process_, *shared_);
+    for (std::uint32_t i = shared_->produced; i != consumed_ && !found; --i) {
+        const Cqe& e = ring_[(i - 1) & mask_];
+        if (e.qpn == qpn && (e.is_receive != 0) == receive) {
+            found = e.wqe_index;
+        }
+    }
+    shm_unlock(shared_->lock);
+    lock_.unlock();
+    return found;
+}
+
+std::uint32_t Cq::claim_receives(std::uint32_t qpn, RecvRing& ring, std::uint32_t polled) {
+    lock_.lock();
+    lock_producer(*process_, *shared_);
+    std::uint32_t head = ring.head.load(std::memory_order_acquire);
+    // A deliverer that died between completing a request and taking it off the ring left it there.
+    bool completed = polled == head + 1;
+    for (std::uint32_t i = shared_->produced; i != consumed_ && !completed; --i) {
+        const Cqe& e = ring_[(i - 1) & mask_];
+        if (e.qpn == qpn && e.is_receive != 0) {
+            completed = e.wqe_index == head;
+            break;
+        }
+    }
+    const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
+    if (completed && head != tail) {
+        ++head;
+    }
+    ring.head.store(tail, std::memory_order_release);
+    shm_unlock(shared_->lock);
+    lock_.unlock();
+    return head;
+}
+
+}  // namespace softib::live

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/direct/flow_table.h"
+
+#include "core/base/check.h"
+#include "runtime/direct/process.h"
+#include "runtime/shm/counters.h"
+#include "runtime/shm/shm_lock.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::uint32_t kFlowsFirst = 4;
+
+FlowTable* table_of(const Arena& arena, const QpShared& qp) {
+    return arena.at<FlowTable>(qp.flows_off.load(std::memory_order_relaxed));
+}
+
+/// The entry of this LID, or the free one where it belongs. There always is a free one.
+Flow& slot_of(FlowTable& table, std::uint32_t dlid) {
+    const std::uint32_t mask = table.capacity.load(std::memory_order_relaxed) - 1;
+    // LIDs are dense: their low bits spread well.
+    for (std::uint32_t i = dlid;; ++i) {
+        Flow& flow = table.flows()[i & mask];
+        const std::uint32_t found = flow.dlid.load(std::memory_order_relaxed);
+        if (found == dlid || found == 0) {
+            return flow;
+        }
+    }
+}
+
+/// Readers take an entry for what it says as soon as it has a LID.
+void open_flow(Flow& flow, std::uint32_t dlid, const std::uint64_t (&counts)[4]) {
+    flow.packets.store(counts[0], std::memory_order_relaxed);
+    flow.words.store(counts[1], std::memory_order_relaxed);
+    flow.settled[0].store(counts[2], std::memory_order_relaxed);
+    flow.settled[1].store(counts[3], std::memory_order_relaxed);
+    flow.dlid.store(dlid, std::memory_order_release);
+}
+
+/// Under count_lock, so that nobody settles to the old table meanwhile. One store replaces it.
+bool grow(Process& process, QpShared& qp, std::uint32_t capacity) {
+    SOFTIB_CHECK(capacity <= kFlowsMax);
+    const std::uint64_t off = process.memory.allocate(FlowTable::bytes(capacity));
+    if (off == 0) {
+        return false;
+    }
+    auto& table = *process.arena.at<FlowTable>(off);
+    table.capacity.store(capacity, std::memory_order_relaxed);
+    for_each_flow_of_table(process.arena, qp, [&](const Flow& flow) {
+        const std::uint32_t dlid = flow.dlid.load(std::memory_order_relaxed);
+        open_flow(slot_of(table, dlid), dlid,
+                  {flow.packets.load(std::memory_order_relaxed),
+                   flow.words.load(std::memory_order_relaxed),
+                   flow.settled[0].load(std::memory_order_relaxed),
+                   flow.settled[1].load(std::memory_order_relaxed)});
+        ++table.used;
+    });
+    qp.flows_off.store(off, std::memory_order_release);
+    return true;
+}
+
+/// The arena is full: what the flows counted goes to the ports now, and they begin anew.
+void empty(const Arena& arena, QpShared& qp) {
+    settle_flows_locked(arena, qp);
+    for_each_flow(arena, qp, [](Flow& flow) { flow.dlid.store(0, std::memory_order_release); });
+    if (qp.flows_off.load(std::memory_order_relaxed) != 0) {
+        table_of(arena, qp)->used = 0;
+    }
+}
+
+void make_room(Process& process, QpShared& qp) {
+    const std::uint64_t off = qp.flows_off.load(std::memory_order_relaxed);
+    const std::uint32_t capacity =
+        off == 0 ? 0 : table_of(process.arena, qp)->capacity.load(std::memory_order_relaxed);
+    static_cast<void>(shm_lock(process.arena, qp.count_lock, process.lock_word));
+    const bool grown = grow(process, qp, capacity == 0 ? kFlowsFirst : 2 * capacity);
+    if (!grown) {
+        empty(process.arena, qp);
+    }
+    shm_unlock(qp.count_lock);
+    if (grown && off != 0) {
+        process.memory.release(off, FlowTable::bytes(capacity));
+    }
+}
+
+}  // namespace
+
+void flows_free(Process& process, QpShared& qp) {
+    static_cast<void>(shm_lock(process.arena, qp.count_lock, process.lock_word));
+    qp.has_flows.store(0, std::memory_order_relaxed);
+    qp.first_flow.dlid.store(0, std::memory_order_relaxed);
+    const std::uint64_t off = qp.flows_off.exchange(0, std::memory_order_acq_rel);
+    shm_unlock(qp.count_lock);
+    if (off != 0) {
+        const std::uint32_t capacity =
+            process.arena.at<FlowTable>(off)->capacity.load(std::memory_order_relaxed);
+        process.memory.release(off, FlowTable::bytes(capacity));
+    }
+}
+
+Flow& flow_to(Process& process, QpShared& qp, Lid dlid) {
+    const auto is_first = [&] {
+        const std::uint32_t first = qp.first_flow.dlid.load(std::memory_order_relaxed);
+        if (first == 0) {
+            open_flow(qp.first_flow, dlid.value, {});
+            qp.has_flows.store(1, std::memory_order_release);
+        }
+        return first == 0 || first == dlid.value;
+    };
+    if (is_first()) {
+        return qp.first_flow;
+    }
+    if (qp.flows_off.load(std::memory_order_relaxed) != 0) {
+        FlowTable& table = *table_of(process.arena, qp);
+        Flow& flow = slot_of(table, dlid.value);
+        if (flow.dlid.load(std::memory_order_relaxed) == dlid.value) {
+            return flow;
+        }
+        if (4 * (table.used + 1) <= 3 * table.capacity.load(std::memory_order_relaxed)) {
+            open_flow(flow, dlid.value, {});
+            ++table.used;
+            return flow;
+        }
+    }
+    make_room(process, qp);
+    return flow_to(process, qp, dlid);
+}
+
+}  // namespace softib::live

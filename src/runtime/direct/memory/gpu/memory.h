@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// GPU memory on the direct path (ADR 12). Who posts a request moves the bytes, as for memory of the
+// host: it maps the peer's memory and has the GPU copy. Where it cannot (it has no driver, cannot
+// see the device or may not map the memory) the owner's helper thread copies to or from the arena.
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "runtime/direct/memory/gpu/exports.h"
+#include "runtime/direct/memory/gpu/mapper.h"
+
+namespace softib::live {
+class Process;
+}
+
+namespace softib::live::gpu {
+
+class Memory {
+  public:
+    explicit Memory(Process& process) : process_(process) {}
+
+    /// Whether the program has a GPU's driver at work.
+    bool usable();
+    bool is_gpu(Address at);
+
+    /// Exports [at, at + length) and says how peers can map it. 0 or an errno value.
+    int add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces);
+    void remove(std::span<const PeerPiece> pieces);
+
+    /// Between a region and memory of this process, of which at least one is a GPU's. False: could
+    /// not be reached; errno as for memory of the host.
+    bool transfer(const MrShared& mr, bool write, std::uint64_t addr, void* data, bool data_on_gpu,
+                  std::uint64_t length);
+    /// Atomic among requests; a kernel on the GPU may see it happen in two steps.
+    bool atomic(const MrShared& mr, std::uint64_t addr, bool compare_swap,
+                std::uint64_t compare_add, std::uint64_t swap, std::uint64_t& original);
+
+    /// For peers that asked this process's helper: memory of its own at `at`, which is registered.
+    /// 0 or an errno value.
+    int serve_copy(bool write, Address at, void* data, std::uint64_t length);
+    int serve_atomic(Address at, bool compare_swap, std::uint64_t compare_add, std::uint64_t swap,
+                     std::uint64_t& original);
+    bool is_registered(Address at);
+
+    void give_up_stale_mappings();
+
+  private:
+    struct State {
+        State(const Driver& driver, const Arena& arena, std::atomic<std::uint32_t>& mapped)
+            : engine(driver),
+              exports(engine),
+              mapper(engine, arena),
+              mappings(mapper, arena, mapped) {}
+        Engine engine;
+        Exports exports;
+        GpuMapper mapper;
+        Mappings mappings;
+        std::mutex atomics;
+    };
+
+    State* state();
+    bool copy_own(Address at, bool write, void* data, std::uint64_t length);
+    bool transfer_piece(Owner owner, const PeerPiece& piece, bool write, Address at, void* data,
+                        bool data_on_gpu, std::uint64_t length);
+    bool ask_owner(Owner owner, bool write, Address at, void* data, bool data_on_gpu,
+                   std::uint64_t length);
+    bool transfer_host_region(const MrShared& mr, bool write, std::uint64_t addr, void* data,
+                              std::uint64_t length);
+
+    Process& process_;
+    std::mutex mutex_;
+    std::atomic<State*> state_{nullptr};  ///< Made once, never freed: threads use it to the end.
+};
+
+}  // namespace softib::live::gpu

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Registered memory of this process: makes it reachable for peers, tier by tier, and keeps the
+// keys. Pages become arena pages with the first region that lies on them, and private ones again
+// with the last (swapped_pages.h).
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runtime/direct/memory/shared_memory.h"
+#include "runtime/direct/memory/swapped_pages.h"
+#include "runtime/shm/arena.h"
+
+namespace softib::live {
+
+class Process;
+
+struct RegionRequest {
+    std::uint64_t va = 0;
+    std::uint64_t length = 0;
+    std::uint64_t iova = 0;
+    std::uint32_t access = 0;
+    std::uint32_t pd = 0;
+    std::uint32_t hca = 0;
+    bool on_demand = false;  ///< Follows the mapping instead of pinning it: tier 2.
+    bool gpu_only = false;   ///< Memory of a GPU, or nothing.
+};
+
+class MemoryMap {
+  public:
+    explicit MemoryMap(Process& process);
+
+    /// Each returns 0 or an errno value. `index` is the entry in the key table.
+    int add_region(const RegionRequest& request, std::uint32_t& index);
+    int add_null(std::uint32_t pd, std::uint32_t hca, std::uint32_t& index);
+    int add_device_memory(std::uint32_t pd, std::uint32_t hca, std::uint64_t off,
+                          std::uint64_t length, std::uint32_t access, std::uint32_t& index);
+    int add_window(std::uint32_t pd, std::uint32_t hca, KeyKind kind, std::uint32_t& index);
+    /// Replaces what the given flags name; the key stays.
+    int change_region(std::uint32_t index, bool translation, const RegionRequest& request,
+                      bool change_pd, bool change_access);
+    void remove(std::uint32_t index);
+
+    /// Next key of this entry: same index, another variant.
+    std::uint32_t rotate_key(std::uint32_t index);
+
+    // Around a fork: the child gets a copy of its own of all memory that is shared here.
+    void before_fork();
+    void after_fork_in_parent();
+    void after_fork_in_child();
+
+  private:
+    /// Locks the map. An allocator that this thread then calls may call the program's mremap(), and
+    /// with it the map, which is not for it.
+    class Guard {
+      public:
+        explicit Guard(std::mutex& mutex) : guard_(mutex) { inside = true; }
+        ~Guard() { inside = false; }
+        Guard(const Guard&) = delete;
+        Guard& operator=(const Guard&) = delete;
+        static thread_local bool inside;  ///< This thread has it locked.
+
+      private:
+        std::lock_guard<std::mutex> guard_;
+    };
+    using Stretches = std::vector<SwappedPages::Name>;
+
+    int build(const RegionRequest& request, std::uint32_t index, Stretches& held);
+    void share(const RegionRequest& request, const std::vector<Vma>& vmas,
+               std::vector<Extent>& extents, Stretches& held);
+    Tier tier_of_rest() const { return tier_best_ == Tier::kHelper ? Tier::kHelper : Tier::kCopy; }
+    int build_gpu(const RegionRequest& request, std::uint32_t index);
+    void build_mapped(const RegionRequest& request, std::uint32_t index,
+                      const std::vector<Vma>& vmas);
+    /// Tells peers of pieces they can map. 0 or an errno value.
+    int place_peer_pieces(std::vector<PeerPiece>& pieces, std::uint32_t index, Tier tier);
+    /// Nobody can reach the region any more: it has no key, and a grace period is over.
+    void remove_peer_pieces(MrShared& mr);
+    void forget_peer_pieces(Tier tier, const std::vector<PeerPiece>& pieces);
+    bool maybe_gpu(const RegionRequest& request, const std::vector<Vma>& vmas) const;
+    int check(const RegionRequest& request, const std::vector<Vma>& vmas) const;
+    int place_extents(const std::vector<Extent>& extents, MrShared& mr);
+    void account(const MrShared& mr, std::int64_t sign);
+    void drop(const Stretches& held, bool quiet);
+    std::uint32_t new_entry(MrShared** mr);
+
+    // --- calls of the program, from the preloaded library (memory_hooks.cc) ---------------------
+    friend struct MemoryHooks;
+    void* remap(void* from, std::uint64_t old_size, std::uint64_t new_size, int flags, void* to,
+                Mremap* really);
+    bool leave_arena(std::uint64_t begin, std::uint64_t end);
+    static void leave_arena(MrShared& entry);
+    template <typename Fn>
+    void for_each_window(std::uint32_t region, Fn&& window);
+    void follow_move(std::uint64_t from, std::uint64_t bytes, std::uint64_t to);
+
+    Process& process_;
+    std::mutex mutex_;
+    SwappedPages swapped_;
+    std::map<std::uint32_t, Stretches> held_;  ///< By key table index.
+    Tier tier_best_ = Tier::kShared;
+    SharedExports shared_exports_;
+};
+
+}  // namespace softib::live

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What happens without a caller: waiting requests, timeouts, calls from peers. Programs that poll
+// drive it themselves; the helper thread steps in when they do not, and sleeps for good when
+// nothing waits.
+
+#include <algorithm>
+
+#include "runtime/direct/cq.h"
+#include "runtime/direct/process.h"
+#include "runtime/direct/qp.h"
+#include "runtime/direct/service.h"
+#include "runtime/shm/packet_queue.h"
+#include "runtime/shm/thread.h"
+
+namespace softib::live {
+
+namespace {
+
+/// While something waits and the program polls, the helper only looks in this often.
+constexpr std::uint64_t kLookInNs = 1'000'000;
+constexpr std::uint32_t kBusyLookIns = 8;
+/// How often the helper looks for the carrier. The daemon tells of its end at once, unless it has
+/// ended with it.
+constexpr std::uint64_t kCarrierLookNs = 500'000'000;
+
+}  // namespace
+
+void Process::ring_mappers() const {
+    arena.header->pieces_generation.fetch_add(1, std::memory_order_seq_cst);
+    for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
+        if (arena.procs[p].peer_mappings.load(std::memory_order_seq_cst) != 0) {
+            ring(static_cast<Owner>(p + 1));
+        }
+    }
+}
+
+void Process::ring(Owner target) const {
+    if (target == 0 || target > kProcsMax) {
+        return;
+    }
+    ProcSlot& other = arena.proc(target);
+    other.attention.fetch_or(kAttentionPeer, std::memory_order_release);
+    other.doorbell.fetch_add(1, std::memory_order_seq_cst);
+    if (other.helper_sleeping.load(std::memory_order_seq_cst) != 0) {
+        futex_wake(other.doorbell);
+    }
+}
+
+void Process::add_stalled(Qp& qp) {
+    bool first = false;
+    {
+        const std::lock_guard guard(stalled_mutex);
+        if (std::find(stalled.begin(), stalled.end(), &qp) == stalled.end()) {
+            stalled.push_back(&qp);
+        }
+        first = stalled.size() == 1;
+        stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_seq_cst);
+    }
+    if (first && slot->helper_sleeping.load(std::memory_order_seq_cst) != 0) {
+        slot->doorbell.fetch_add(1, std::memory_order_seq_cst);
+        futex_wake(slot->doorbell);
+    }
+}
+
+void Process::remove_stalled(Qp& qp) {
+    // Waits for a progress() that may be at work on it.
+    const std::lock_guard progress_guard(progress_mutex_);
+    const std::lock_guard guard(stalled_mutex);
+    std::erase(stalled, &qp);
+    stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_relaxed);
+}
+
+void Process::progress() {
+    if (slot->attention.load(std::memory_order_relaxed) != 0) {
+        const std::uint32_t attention = slot->attention.exchange(0, std::memory_order_acq_rel);
+        service_run(*this);
+        if ((attention & kAttentionDeath) != 0) {
+            const std::lock_guard guard(cqs_mutex);
+            for (Cq* cq : cqs) {
+                cq->announce_lost();
+            }
+        }
+        const std::lock_guard guard(qps_mutex);
+        for (Qp* qp : qps) {
+            qp->stop_with_cq();
+            qp->stop_with_carrier();
+            qp->flush_if_failed();
+        }
+    }
+    if (stalled_count.load(std::memory_order_relaxed) == 0) {
+        return;
+    }
+    // One thread at a time; the others have better things to do. The list is not locked while
+    // queue pairs are at work: a sender that stalls takes the two locks in the other order.
+    if (!progress_mutex_.try_lock()) {
+        return;
+    }
+    {
+        const std::lock_guard guard(stalled_mutex);
+        advancing_.swap(stalled);
+    }
+    std::erase_if(advancing_, [](Qp* qp) { return qp->advance(); });
+    {
+        const std::lock_guard guard(stalled_mutex);
+        stalled.insert(stalled.end(), advancing_.begin(), advancing_.end());
+        stalled_count.store(static_cast<std::uint32_t>(stalled.size()), std::memory_order_relaxed);
+    }
+    advancing_.clear();
+    progress_mutex_.unlock();
+}
+
+std::uint64_t Process::arm_wakes() {
+    const std::lock_guard progress_guard(progress_mutex_);
+    std::vector<Qp*> waiting;
+    {
+        const std::lock_guard guard(stalled_mutex);
+        waiting = stalled;
+    }
+    const std::uint64_t now = monotonic_ns();
+    std::uint64_t first = 0;
+    for (Qp* qp : waiting) {
+        qp->ask_for_wake();
+        const std::uint64_t deadline = qp->deadline_ns();
+        if (deadline != 0) {
+            const std::uint64_t left = deadline > now ? deadline - now : 1;
+            first = first == 0 ? left : std::min(first, left);
+        }
+    }
+    return first;
+}
+
+void Process::start_helper() {
+    if (helper_started_.load(std::memory_order_acquire)) {
+        return;
+    }
+    const std::lock_guard guard(helper_mutex_);
+    if (helper_started_.load(std::memory_order_relaxed)) {
+        return;
+    }
+    if (start_thread("softib-helper", helper_main, this)) {
+        helper_started_.store(true, std::memory_order_release);
+        slot->helper_ready.store(1, std::memory_order_release);
+    }
+}
+
+void Process::stop_helper_in_child() {
+    // Threads do not survive a fork; the child's copy of this object is never used again.
+    helper_started_.store(false);
+}
+
+void* Process::helper_main(void* self) {
+    static_cast<Process*>(self)->helper_loop();
+    return nullptr;
+}
+
+void Process::look_for_carrier() {
+    if (!is_packet_path(arena)) {
+        return;
+    }
+    const LockWord carrier = living_carrier(arena);
+    if (carrier == carrier_seen_) {
+        return;
+    }
+    carrier_seen_ = carrier;
+    slot->attention.fetch_or(kAttentionDeath, std::memory_order_release);
+    progress();
+}
+
+void Process::helper_loop() {
+    std::uint64_t seen_activity = 0;
+    std::uint32_t look_ins = 0;
+    for (;;) {
+        const std::uint32_t bell = slot->doorbell.load(std::memory_order_seq_cst);
+        const std::uint64_t activity = poll_activity.load(std::memory_order_relaxed);
+        const bool polled = activity != seen_activity;
+        seen_activity = activity;
+        if (slot->attention.load(std::memory_order_relaxed) != 0 || !polled) {
+            progress();
+        }
+        look_for_carrier();
+        gpu.give_up_stale_mappings();
+        shared_mappings->give_up_stale();
+        std::uint64_t sleep_ns = 0;
+        if (stalled_count.load(std::memory_order_seq_cst) != 0) {
+            look_ins = 0;
+            sleep_ns = kLookInNs;
+            if (!polled) {
+                sleep_ns = arm_wakes();
+                progress();
+                // Nobody announces that a silent peer came up or a route came back.
+                sleep_ns = sleep_ns == 0 ? 50 * kLookInNs : std::min(sleep_ns, 50 * kLookInNs);
+                if (stalled_count.load() == 0) {
+                    continue;
+                }
+            }
+        } else if (look_ins < kBusyLookIns) {
+            // A program that stalls often soon stalls again: stay half awake, spare it the wakes.
+            ++look_ins;
+            sleep_ns = kLookInNs;
+        }
+        slot->helper_sleeping.store(sleep_ns == 0 || !polled ? 1 : 0, std::memory_order_seq_cst);
+        if (sleep_ns == 0 && is_packet_path(arena)) {
+            sleep_ns = kCarrierLookNs;
+        }
+        futex_wait(slot->doorbell, bell, sleep_ns);
+        slot->helper_sleeping.store(0, std::memory_order_seq_cst);
+    }
+}
+
+}  // namespace softib::live

@@ -1,0 +1,689 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/direct/qp.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <new>
+
+#include "core/base/check.h"
+#include "core/hca/send_queue.h"
+#include "runtime/direct/carrier_call.h"
+#include "runtime/direct/flow_table.h"
+#include "runtime/direct/memory/remote.h"
+#include "runtime/direct/process.h"
+#include "runtime/direct/scatter.h"
+#include "runtime/direct/window.h"
+#include "runtime/shm/counters.h"
+#include "runtime/shm/grace.h"
+#include "runtime/shm/hooks.h"
+#include "runtime/shm/path.h"
+
+namespace softib::live {
+
+namespace {
+
+Cqe receive_completion(const WorkRequest& wr, const TakenRecv& taken, std::uint32_t qpn,
+                       std::uint32_t byte_len) {
+    Cqe e{};
+    e.wr_id = taken.wr_id;
+    e.wqe_index = taken.wqe_index;
+    e.byte_len = byte_len;
+    e.qpn = qpn;
+    e.is_receive = 1;
+    e.opcode = static_cast<std::uint8_t>(
+        wr.opcode == WrOpcode::kWriteImm ? WcOpcode::kRecvRdmaWithImm : WcOpcode::kRecv);
+    if (hca::carries_immediate(wr.opcode)) {
+        e.flags = kWcWithImm;
+        e.imm_or_rkey = wr.imm_or_rkey;
+    } else if (wr.opcode == WrOpcode::kSendInv) {
+        e.flags = kWcWithInv;
+        e.imm_or_rkey = wr.imm_or_rkey;
+    }
+    return e;
+}
+
+}  // namespace
+
+Qp* Qp::create(Process& process, const QpInit& init) {
+    if (init.max_send_wr > kSendWrMax || init.max_recv_wr > kRecvWrMax ||
+        init.max_send_sge > kSgesMax || init.max_recv_sge > kSgesMax ||
+        init.max_inline > kInlineBytesMax) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    const std::uint32_t index = process.qp_table.allocate();
+    if (index == kNoEntry) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    QpShared& shared = process.arena.qps[index];
+    const std::uint32_t use = (shared.qpn >> kQpIndexBits) + 1;
+    const bool has_ring =
+        init.srq == nullptr && init.type != QpType::kXrcSend && init.type != QpType::kXrcRecv;
+    shared.rq.ring_off = 0;
+    if (has_ring &&
+        !ring_init(process, shared.rq, init.max_recv_wr, std::max(init.max_recv_sge, 1U), 0)) {
+        process.qp_table.release(index);
+        errno = ENOMEM;
+        return nullptr;
+    }
+    shared.flows_off.store(0);
+    shared.first_flow.dlid.store(0);
+    shared.has_flows.store(0);
+    shared.rx.store(0);
+    shared.type = init.type;
+    // The high bits change with every use of the entry; they must not make the multicast QPN.
+    shared.qpn = index | (use % 15) << kQpIndexBits;
+    shared.pd = init.pd;
+    shared.access = 0;
+    shared.qkey = 0;
+    shared.recv_cq = init.recv_cq != nullptr ? init.recv_cq->index() : 0;
+    shared.srq = init.srq != nullptr ? init.srq->index() + 1 : 0;
+    shared.owner = process.owner;
+    shared.hca = static_cast<std::uint16_t>(init.hca);
+    shared.pkey.store(0);
+    shared.pkey_index = 0;
+    shared.xrcd = init.xrcd;
+    shared.async_error.store(0);
+    shared.xmit_packets.store(0);
+    shared.xmit_words.store(0);
+    shared.rcv_packets.store(0);
+    shared.rcv_words.store(0);
+    shared.count_lock.store(0);
+    std::fill(std::begin(shared.settled), std::end(shared.settled), std::uint64_t{0});
+    shared.dest_qpn.store(0);
+    shared.dest_lid.store(0);
+    shared.async_channel = init.async_channel;
+    shared.event_id = init.event_id;
+    auto* qp = new Qp;
+    shared.cookie = reinterpret_cast<std::uint64_t>(qp);
+    shared.state.store(QpState::kReset, std::memory_order_release);
+    qp->process_ = &process;
+    qp->stripe_ = &process.next_stripe();
+    qp->shared_ = &shared;
+    qp->hazard_fence_ = process.hazard_fence;
+    qp->init_ = init;
+    qp->index_ = index;
+    start_counting(process.arena, index);
+    shared.sq.ring_off = 0;
+    shared.sq.cq = init.send_cq != nullptr ? init.send_cq->index() : 0;
+    shared.sq_psn = 0;
+    shared.rq_psn = 0;
+    shared.path_mig_state = 0;
+    if (is_packet_path(process.arena) && !qp->create_packet()) {
+        const int error = errno;
+        delete qp;
+        errno = error;
+        return nullptr;
+    }
+    {
+        const std::lock_guard guard(process.qps_mutex);
+        process.qps.push_back(qp);
+    }
+    process.start_helper();
+    return qp;
+}
+
+Qp::~Qp() {
+    if (disowned_ || !process_->usable()) {
+        return;
+    }
+    shared_->rx.store(0, std::memory_order_release);
+    process_->remove_stalled(*this);
+    {
+        const std::lock_guard guard(process_->qps_mutex);
+        std::erase(process_->qps, this);
+    }
+    if (packets_ && carrier_ != 0) {
+        call_carrier(*process_, CarrierCall::kDestroyQp, index_, carrier_);
+    }
+    lock();
+    waiting_.clear();
+    unlock();
+    shared_->state.store(QpState::kReset, std::memory_order_release);
+    const bool quiet = wait_grace(process_->arena, process_->owner, nullptr);
+    if (init_.send_cq != nullptr) {
+        init_.send_cq->purge(shared_->qpn);
+    }
+    if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) {
+        init_.recv_cq->purge(shared_->qpn);
+    }
+    fold_counters(process_->arena, *shared_, process_->lock_word);
+    stop_counting(process_->arena, index_);
+    flows_free(*process_, *shared_);
+    if (quiet) {
+        ring_free(*process_, shared_->rq);
+        send_ring_free(*process_, shared_->sq);
+        shared_->owner = 0;
+        process_->qp_table.release(index_);
+    }
+}
+
+bool Qp::allowed(const WorkRequest& wr) const {
+    if (wr.num_sge > init_.max_send_sge && !(wr.num_sge == 1 && (wr.flags & kSendInline) != 0)) {
+        return false;
+    }
+    switch (init_.type) {
+        case QpType::kRc:
+        case QpType::kXrcSend:
+            return wr.opcode <= WrOpcode::kSendInv || wr.opcode == WrOpcode::kAtomicWrite;
+        case QpType::kUc:
+            return wr.opcode <= WrOpcode::kSendImm || wr.opcode == WrOpcode::kBindMw ||
+                   wr.opcode == WrOpcode::kLocalInv || wr.opcode == WrOpcode::kSendInv;
+        case QpType::kUd:
+            return (wr.opcode == WrOpcode::kSend || wr.opcode == WrOpcode::kSendImm) &&
+                   wr.ah != nullptr;
+        case QpType::kXrcRecv:
+            return false;
+    }
+    return false;
+}
+
+int Qp::check_post_locked(const WorkRequest& wr, std::uint32_t ahead) const {
+    if (disowned_) [[unlikely]] {
+        return EIO;
+    }
+    if (state_ < QpState::kRts || !allowed(wr)) [[unlikely]] {
+        return EINVAL;
+    }
+    // The eight bytes of an atomic write are part of the request itself.
+    if ((wr.flags & kSendInline) != 0 && wr.opcode != WrOpcode::kAtomicWrite) {
+        std::uint64_t bytes = 0;
+        for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+            bytes += wr.sges[i].length;
+        }
+        const bool carries = wr.opcode < WrOpcode::kRead || wr.opcode == WrOpcode::kSendInv;
+        if (bytes > init_.max_inline || !carries) {
+            return EINVAL;
+        }
+    }
+    if (send_posted_ + ahead - send_done_.load(std::memory_order_relaxed) >= init_.max_send_wr)
+        [[unlikely]] {
+        return ENOMEM;
+    }
+    return 0;
+}
+
+int Qp::post_locked(const WorkRequest& wr) {
+    if (const int error = check_post_locked(wr, 0); error != 0) [[unlikely]] {
+        return error;
+    }
+    ++send_posted_;
+    if (packets_) [[unlikely]] {
+        post_packet(wr);
+        return 0;
+    }
+    run_or_wait(wr);
+    return 0;
+}
+
+bool Qp::gather_local(const WorkRequest& wr, Gather& out) const {
+    const Arena& arena = process_->arena;
+    for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+        const Sge& sge = wr.sges[i];
+        if (sge.length == 0) {
+            continue;
+        }
+        const char* from = reinterpret_cast<const char*>(sge.addr);
+        bool on_gpu = false;
+        if ((wr.flags & kSendInline) == 0) {
+            const MrShared* mr = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
+            if (mr == nullptr || is_window(mr->kind)) {
+                return false;
+            }
+            if (mr->kind == KeyKind::kNull) {
+                out.add_zeros(sge.length);
+                continue;
+            }
+            // The arena's view of the page outlives an unmapping by the program.
+            const std::byte* shared = shared_address(arena, *mr, sge.addr, sge.length);
+            from = shared != nullptr ? reinterpret_cast<const char*>(shared)
+                                     : reinterpret_cast<const char*>(sge.addr + mr->va_delta);
+            on_gpu = mr->rest_tier == Tier::kGpu;
+        }
+        out.add(from, sge.length, on_gpu);
+    }
+    return true;
+}
+
+Qp::Verdict Qp::execute(const WorkRequest& wr) {
+    if (wr.opcode == WrOpcode::kBindMw || wr.opcode == WrOpcode::kLocalInv) [[unlikely]] {
+        return do_local(wr);
+    }
+    if (init_.type == QpType::kUd) {
+        return execute_datagram(wr);
+    }
+    return execute_connected(wr);
+}
+
+bool Qp::check_peer() {
+    return path_generation_ ==
+               process_->arena.header->route_generation.load(std::memory_order_acquire) &&
+           peer_->rx.load(std::memory_order_acquire) == peer_rx_ && peer_->qpn == peer_qpn_ &&
+           peer_->owner == peer_owner_;
+}
+
+bool Qp::check_peer_slow() {
+    const Arena& arena = process_->arena;
+    const std::uint64_t generation = arena.header->route_generation.load(std::memory_order_acquire);
+    path_generation_ = 0;
+    if (peer_rx_ == 0) {
+        return false;
+    }
+    const Lid slid{
+        static_cast<std::uint16_t>(arena.hcas[init_.hca].lid.load() + attr_.av.path_bits)};
+    const std::optional<Path> path = walk_there(slid);
+    if (!path) {
+        return false;
+    }
+    peer_rx_ = rx_word(peer_->type, Qpn{shared_->qpn}, slid);
+    std::uint64_t rx = peer_->rx.load(std::memory_order_acquire);
+    // Another owner than the hazard names: the next try has it right.
+    if ((rx & ~kRxFirst) != peer_rx_ || peer_->qpn != peer_qpn_ || peer_->owner != peer_owner_) {
+        return false;
+    }
+    if (!partitions_match(path->hca) || !walk_back(*path, slid)) {
+        return false;
+    }
+    if ((rx & kRxFirst) != 0 && peer_->rx.compare_exchange_strong(rx, peer_rx_)) {
+        process_->channels.signal(
+            peer_->owner, peer_->async_channel,
+            {peer_->event_id, static_cast<std::uint32_t>(AsyncKind::kCommEst), 1});
+    }
+    path_generation_ = generation;
+    resend_ns_ = 0;
+    refused_sends_ = 0;
+    return true;
+}
+
+Qp::Verdict Qp::execute_connected(const WorkRequest& wr) {
+    if (path_generation_ == 0) [[unlikely]] {
+        peer_owner_ = peer_->owner;
+    }
+    const Owner target = peer_owner_;
+    const Hazard hazard(*stripe_, init_.type == QpType::kXrcSend ? kHazardAnyOwner : target,
+                        hazard_fence_);
+    if (!check_peer()) [[unlikely]] {
+        if (!check_peer_slow()) {
+            if (init_.type == QpType::kUc) {
+                return {};  // Lost on the way, and an unreliable sender does not learn of it.
+            }
+            return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+        }
+    }
+    switch (wr.opcode) {
+        case WrOpcode::kWrite:
+        case WrOpcode::kWriteImm:
+            return do_write(wr);
+        case WrOpcode::kRead:
+            return do_read(wr);
+        case WrOpcode::kCompareSwap:
+        case WrOpcode::kFetchAdd:
+            return do_atomic(wr);
+        case WrOpcode::kAtomicWrite:
+            return do_atomic_write(wr);
+        default:
+            return do_send(wr);
+    }
+}
+
+const MrShared* Qp::find_remote(const WorkRequest& wr, std::uint64_t bytes, std::uint32_t access) {
+    if ((peer_->access & access) != access) [[unlikely]] {
+        return nullptr;
+    }
+    std::uint32_t pd = peer_->pd;
+    if (init_.type == QpType::kXrcSend) [[unlikely]] {
+        // The target QP has no domain: that of the named shared queue counts (IBA annex A14).
+        if (wr.remote_srqn >= kSrqsMax || process_->arena.srqs[wr.remote_srqn].live.load() == 0 ||
+            process_->arena.srqs[wr.remote_srqn].xrcd != peer_->xrcd) {
+            return nullptr;
+        }
+        pd = process_->arena.srqs[wr.remote_srqn].pd;
+    }
+    return find_remote_key(process_->arena, wr.rkey, pd, peer_->qpn, wr.remote_addr, bytes, access);
+}
+
+/// The memory behind a key could not be reached: its owner is gone and does not answer, or has
+/// unmapped it and says so.
+Qp::Verdict Qp::unreachable(Owner owner) const {
+    if (init_.type == QpType::kUc) {
+        return {};
+    }
+    if (errno == ETIMEDOUT || owner_gone(*process_, owner)) {
+        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+    }
+    return failed(WcStatus::kRemOpErr);
+}
+
+/// The responder refuses: it answers with a NAK and goes to error itself (IBA vol. 1, 9.9.3).
+/// Unreliable transports drop the message instead.
+Qp::Verdict Qp::refuse_remote(WcStatus status, AsyncKind kind) {
+    process_->arena.hcas[peer_->hca].totals.access_violations.fetch_add(1,
+                                                                        std::memory_order_relaxed);
+    if (init_.type == QpType::kUc) {
+        return {};
+    }
+    stop_peer(kind);
+    return failed(status);
+}
+
+void Qp::stop_peer(AsyncKind kind) {
+    peer_->rx.store(0, std::memory_order_release);
+    peer_->state.store(QpState::kErr, std::memory_order_release);
+    process_->channels.signal(peer_->owner, peer_->async_channel,
+                              {peer_->event_id, static_cast<std::uint32_t>(kind), 1});
+    process_->ring(peer_->owner);
+}
+
+Qp::Verdict Qp::do_write(const WorkRequest& wr) {
+    const Arena& arena = process_->arena;
+    // One buffer, one shared extent, no immediate: most writes.
+    if (wr.num_sge == 1 && wr.opcode == WrOpcode::kWrite) [[likely]] {
+        const Sge& sge = wr.sges[0];
+        const MrShared* to = find_remote(wr, sge.length, kRemoteWrite);
+        std::byte* at =
+            to != nullptr ? shared_address(arena, *to, wr.remote_addr, sge.length) : nullptr;
+        const char* from = reinterpret_cast<const char*>(sge.addr);
+        if ((wr.flags & kSendInline) == 0 && at != nullptr) {
+            const MrShared* mr = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, 0);
+            from = mr == nullptr || is_window(mr->kind)
+                       ? nullptr
+                       : reinterpret_cast<const char*>(
+                             shared_address(arena, *mr, sge.addr, sge.length));
+        }
+        if (at != nullptr && from != nullptr && sge.length != 0) [[likely]] {
+            copy_addressed(*process_, at, from, sge.length);
+            count(hca::request_cost(format_, hca::WireOp::kWrite, sge.length),
+                  hca::ack_cost(format_));
+            return {};
+        }
+    }
+    Gather gather;
+    if (!gather_local(wr, gather)) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    if (gather.bytes > kMessageBytesMax) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    // A write of no bytes is not checked against a key (IBA vol. 1, 9.7.5.2.4).
+    const MrShared* to = gather.bytes == 0 ? nullptr : find_remote(wr, gather.bytes, kRemoteWrite);
+    if (gather.bytes != 0 && to == nullptr) {
+        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+    }
+    // The bytes land before the receive request is looked at: an RNR NAK repeats them.
+    std::uint64_t addr = wr.remote_addr;
+    for (std::uint32_t i = 0; i < gather.count; ++i) {
+        const Gather::Part& part = gather.parts[i];
+        if (!remote_write(*process_, arena, *to, addr, part.from, part.bytes, part.on_gpu)) {
+            return unreachable(to->owner);
+        }
+        addr += part.bytes;
+        park_point(ParkPoint::kWriteHalfDone);
+    }
+    Verdict verdict;
+    if (wr.opcode == WrOpcode::kWriteImm) {
+        verdict = deliver(wr, gather, false, static_cast<std::uint32_t>(gather.bytes));
+    }
+    if (verdict.outcome == Outcome::kDone) {
+        count(hca::request_cost(format_, static_cast<hca::WireOp>(wr.opcode), gather.bytes),
+              hca::ack_cost(format_));
+    }
+    return verdict;
+}
+
+Qp::Verdict Qp::do_read(const WorkRequest& wr) {
+    const Arena& arena = process_->arena;
+    std::uint64_t bytes = 0;
+    const MrShared* local[kSgesMax];
+    for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+        const Sge& sge = wr.sges[i];
+        local[i] = find_key(arena, sge.lkey, shared_->pd, sge.addr, sge.length, kLocalWrite);
+        if (local[i] == nullptr && sge.length != 0) {
+            return failed(WcStatus::kLocProtErr);
+        }
+        bytes += sge.length;
+    }
+    if (bytes > kMessageBytesMax) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    const MrShared* from = bytes == 0 ? nullptr : find_remote(wr, bytes, kRemoteRead);
+    if (bytes != 0 && from == nullptr) {
+        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+    }
+    std::uint64_t addr = wr.remote_addr;
+    for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+        const Sge& sge = wr.sges[i];
+        if (sge.length == 0 || local[i]->kind == KeyKind::kNull) {
+            addr += sge.length;
+            continue;
+        }
+        std::byte* to = shared_address(arena, *local[i], sge.addr, sge.length);
+        if (to == nullptr) {
+            to = reinterpret_cast<std::byte*>(sge.addr + local[i]->va_delta);
+        }
+        if (!remote_read(*process_, arena, *from, addr, to, sge.length,
+                         local[i]->rest_tier == Tier::kGpu)) {
+            return unreachable(from->owner);
+        }
+        addr += sge.length;
+    }
+    count(hca::request_cost(format_, hca::WireOp::kRead, bytes),
+          hca::read_response_cost(format_, bytes));
+    return {};
+}
+
+Qp::Verdict Qp::do_atomic(const WorkRequest& wr) {
+    const Arena& arena = process_->arena;
+    if (wr.num_sge != 1 || wr.sges[0].length != 8) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    const Sge& sge = wr.sges[0];
+    const MrShared* local = find_key(arena, sge.lkey, shared_->pd, sge.addr, 8, kLocalWrite);
+    if (local == nullptr) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    if (wr.remote_addr % 8 != 0) {
+        return refuse_remote(WcStatus::kRemInvReqErr, AsyncKind::kQpReqErr);
+    }
+    const MrShared* target = find_remote(wr, 8, kRemoteAtomic);
+    if (target == nullptr) {
+        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+    }
+    const bool swap = wr.opcode == WrOpcode::kCompareSwap;
+    std::uint64_t original = 0;
+    if (std::byte* at = shared_address(arena, *target, wr.remote_addr, 8)) {
+        original = execute_atomic(at, swap, wr.compare_add, wr.swap);
+    } else if (!remote_atomic_slow(*process_, *target, wr.remote_addr, swap, wr.compare_add,
+                                   wr.swap, original)) {
+        return unreachable(target->owner);
+    }
+    if (!remote_write(*process_, arena, *local, sge.addr, &original, 8)) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    count(hca::request_cost(format_, hca::WireOp::kFetchAdd, 8), hca::atomic_ack_cost(format_));
+    return {};
+}
+
+/// Eight bytes that appear at once (IBA vol. 1, annex A19).
+Qp::Verdict Qp::do_atomic_write(const WorkRequest& wr) {
+    Gather gather;
+    if (!gather_local(wr, gather)) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    if (gather.count != 1 || gather.bytes != 8) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    if (wr.remote_addr % 8 != 0) {
+        return refuse_remote(WcStatus::kRemInvReqErr, AsyncKind::kQpReqErr);
+    }
+    const MrShared* to = find_remote(wr, 8, kRemoteWrite);
+    if (to == nullptr) {
+        return refuse_remote(WcStatus::kRemAccessErr, AsyncKind::kQpAccessErr);
+    }
+    const Gather::Part& part = gather.parts[0];
+    std::byte* at = shared_address(process_->arena, *to, wr.remote_addr, 8);
+    if (at != nullptr && !part.on_gpu) {
+        copy_ordered(at, part.from, 8);  // Aligned: one store.
+    } else if (!remote_write(*process_, process_->arena, *to, wr.remote_addr, part.from, 8,
+                             part.on_gpu)) {
+        return unreachable(to->owner);
+    }
+    count(hca::request_cost(format_, hca::WireOp::kWrite, 8), hca::ack_cost(format_));
+    return {};
+}
+
+Qp::Verdict Qp::do_send(const WorkRequest& wr) {
+    Gather gather;
+    if (!gather_local(wr, gather)) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    if (gather.bytes > kMessageBytesMax) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    const Verdict verdict = deliver(wr, gather, true, static_cast<std::uint32_t>(gather.bytes));
+    if (verdict.outcome == Outcome::kDone) {
+        count(hca::request_cost(format_, static_cast<hca::WireOp>(wr.opcode), gather.bytes),
+              hca::ack_cost(format_));
+    }
+    return verdict;
+}
+
+/// No receive request is posted. Unreliable connections know no RNR NAK: the message is lost
+/// (IBA vol. 1, 9.8.2.1).
+Qp::Verdict Qp::not_ready() const {
+    return init_.type == QpType::kUc ? Verdict{}
+                                     : Verdict{Outcome::kNotReady, WcStatus::kRnrRetryExcErr};
+}
+
+/// Hands a message to the peer's receive queue.
+Qp::Verdict Qp::deliver(const WorkRequest& wr, const Gather& gather, bool scatter,
+                        std::uint32_t byte_len) {
+    if (peer_->srq != 0 || init_.type == QpType::kXrcSend) {
+        return deliver_shared(wr, gather, scatter, byte_len);
+    }
+    RecvRing& ring = peer_->rq;
+    const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
+    if (head == ring.tail.load(std::memory_order_acquire)) {
+        return not_ready();
+    }
+    TakenRecv taken;
+    copy_out(*ring_slot(process_->arena, ring, head), head, taken);
+    return finish_delivery(wr, gather, scatter, byte_len, taken, peer_->pd,
+                           process_->arena.cqs[peer_->recv_cq], {nullptr, &ring, head});
+}
+
+Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool scatter,
+                               std::uint32_t byte_len) {
+    const Arena& arena = process_->arena;
+    std::uint32_t srq_index = peer_->srq - 1;
+    if (init_.type == QpType::kXrcSend) {
+        srq_index = wr.remote_srqn;
+        if (srq_index >= kSrqsMax ||
+            arena.srqs[srq_index].live.load(std::memory_order_acquire) == 0 ||
+            arena.srqs[srq_index].xrcd != peer_->xrcd || arena.srqs[srq_index].xrcd == 0) {
+            return refuse_remote(WcStatus::kRemInvReqErr, AsyncKind::kQpReqErr);
+        }
+    }
+    SrqShared& srq = arena.srqs[srq_index];
+    DeliveryRecord* const record = delivery_record(*process_, *stripe_);
+    if (record == nullptr || !srq_take(*process_, srq, srq_index, *record)) {
+        return not_ready();
+    }
+    const std::uint32_t cq = srq.xrcd != 0 ? srq.recv_cq : peer_->recv_cq;
+    const Verdict verdict = finish_delivery(wr, gather, scatter, byte_len, record->request, srq.pd,
+                                            arena.cqs[cq], {record, nullptr, 0});
+    park_point(ParkPoint::kSrqBeforeDelivered);
+    delivered(*record);
+    return verdict;
+}
+
+/// The message is where it belongs. To its sender it is done before the receiver hears of it, as an
+/// adapter is acknowledged before its peer can answer: no answer overtakes the completion. A
+/// receiver that stops in between has stopped after its acknowledgement.
+Qp::Verdict Qp::hand_over(const WorkRequest& wr, std::uint64_t bytes, CqShared& cq,
+                          const Cqe& entry, const Completing& completing) {
+    if (completing.ring != nullptr &&
+        completing.ring->head.load(std::memory_order_acquire) != completing.index) [[unlikely]] {
+        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};  // The peer stopped meanwhile.
+    }
+    count(hca::request_cost(format_, static_cast<hca::WireOp>(wr.opcode), bytes),
+          hca::ack_cost(format_));
+    complete_done(wr);
+    cq_push(*process_, cq, entry, (wr.flags & kSendSolicited) != 0, completing);
+    return {Outcome::kCompleted, WcStatus::kSuccess};
+}
+
+Qp::Verdict Qp::finish_delivery(const WorkRequest& wr, const Gather& gather, bool scatter,
+                                std::uint32_t byte_len, const TakenRecv& taken, std::uint32_t pd,
+                                CqShared& cq, const Completing& completing) {
+    const Arena& arena = process_->arena;
+    Cqe e = receive_completion(wr, taken, peer_->qpn, byte_len);
+    e.src_qpn = shared_->qpn;
+    e.slid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+    e.sl = attr_.av.sl;
+    e.pkey_index = peer_->pkey_index;
+    WcStatus status = scatter ? scatter_check(arena, taken, pd, gather.bytes) : WcStatus::kSuccess;
+    if (status == WcStatus::kLocLenErr && init_.type == QpType::kUc && completing.ring != nullptr) {
+        return {};  // The request waits for the next message (IBA vol. 1, 9.9.6.3, class D).
+    }
+    if (status == WcStatus::kSuccess && wr.opcode == WrOpcode::kSendInv &&
+        !invalidate_window(arena, wr.imm_or_rkey, peer_->pd, peer_->qpn)) {
+        status = WcStatus::kLocAccessErr;
+    }
+    park_point(ParkPoint::kSendBeforeCopy);
+    if (status == WcStatus::kSuccess && scatter && !scatter_copy(*process_, gather, taken, pd)) {
+        if (owner_gone(*process_, peer_->owner)) {
+            return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+        }
+        status = WcStatus::kLocProtErr;
+    }
+    park_point(ParkPoint::kSendAfterCopy);
+    if (status == WcStatus::kSuccess) [[likely]] {
+        return hand_over(wr, gather.bytes, cq, e, completing);
+    }
+    e.status = static_cast<std::uint8_t>(status);
+    if (!cq_push(*process_, cq, e, true, completing)) {
+        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+    }
+    if (init_.type == QpType::kUc) {
+        // The receive request ended in an error of its own: the responder tells nobody.
+        if (hca::stops_receiving(init_.type, status)) {
+            stop_peer(AsyncKind::kQpReqErr);
+        }
+        return {};
+    }
+    if (status == WcStatus::kLocAccessErr) {
+        // A key that cannot be invalidated: no NAK says so (IBA vol. 1, 9.9.6.3, class J).
+        arena.hcas[peer_->hca].totals.access_violations.fetch_add(1, std::memory_order_relaxed);
+        stop_peer(AsyncKind::kQpReqErr);
+        return {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+    }
+    return refuse_remote(
+        status == WcStatus::kLocLenErr ? WcStatus::kRemInvReqErr : WcStatus::kRemOpErr,
+        AsyncKind::kQpReqErr);
+}
+
+/// Binding and invalidating change this process's own keys only.
+Qp::Verdict Qp::do_local(const WorkRequest& wr) {
+    const Arena& arena = process_->arena;
+    if (wr.opcode == WrOpcode::kLocalInv) {
+        return invalidate_window(arena, wr.imm_or_rkey, shared_->pd, shared_->qpn)
+                   ? Verdict{}
+                   : failed(WcStatus::kMwBindErr);
+    }
+    if (!may_bind(arena, *wr.bind, shared_->pd)) {
+        return failed(WcStatus::kMwBindErr);
+    }
+    // Nobody uses a window without a key, once who was using it has finished.
+    std::atomic<std::uint32_t>& key = arena.mrs[wr.bind->mw_index].key;
+    const std::uint32_t before = key.exchange(0);
+    wait_grace(arena, process_->owner, stripe_);
+    if (before == 0 || !bind_window(arena, *wr.bind, shared_->pd, shared_->qpn)) {
+        key.store(before, std::memory_order_release);
+        return failed(WcStatus::kMwBindErr);
+    }
+    return {};
+}
+
+}  // namespace softib::live

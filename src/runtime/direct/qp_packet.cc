@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A queue pair on the packet path: requests go into a ring of the arena, and the carrier takes them
+// from there. Its state is the carrier's to change; what a program asks for is a call.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/direct/carrier_call.h"
+#include "runtime/direct/process.h"
+#include "runtime/direct/qp.h"
+
+namespace softib::live {
+
+namespace qa = hca::qp_attr;
+
+bool Qp::create_packet() {
+    SendRing& ring = shared_->sq;
+    ring.entries = init_.max_send_wr;
+    ring.sges_max = std::max(init_.max_send_sge, 1U);
+    ring.inline_max = init_.max_inline;
+    ring.cq = init_.send_cq != nullptr ? init_.send_cq->index() : 0;
+    ring.signal_all = init_.signal_all ? 1 : 0;
+    if (init_.type != QpType::kXrcRecv && !send_ring_init(*process_, ring)) {
+        errno = ENOMEM;
+        return false;
+    }
+    if (init_.srq != nullptr) {
+        carrier_ = init_.srq->carrier();
+    }
+    const int error = call_carrier(*process_, CarrierCall::kCreateQp, index_, carrier_);
+    packets_ = error == 0;
+    errno = error;
+    return packets_;
+}
+
+void Qp::post_packet(const WorkRequest& wr) {
+    if (stopped_with_carrier_.load(std::memory_order_relaxed)) [[unlikely]] {
+        complete(wr, send_posted_, WcStatus::kWrFlushErr);
+        return;
+    }
+    SendRing& ring = shared_->sq;
+    const std::uint32_t at = ring.tail.load(std::memory_order_relaxed);
+    PostedSend& posted = *send_slot(process_->arena, ring, at);
+    posted.wr_id = wr.wr_id;
+    posted.opcode = wr.opcode;
+    posted.flags = wr.flags;
+    posted.imm_or_rkey = wr.imm_or_rkey;
+    posted.rkey = wr.rkey;
+    posted.remote_addr = wr.remote_addr;
+    posted.compare_add = wr.compare_add;
+    posted.swap = wr.swap;
+    posted.remote_srqn = wr.remote_srqn;
+    posted.remote_qpn = wr.remote_qpn;
+    posted.remote_qkey = wr.remote_qkey;
+    if (wr.ah != nullptr) {
+        posted.to = wr.ah->to;
+    }
+    if (wr.bind != nullptr) {
+        posted.bind = *wr.bind;
+    }
+    posted.inline_bytes = 0;
+    std::uint64_t bytes = 0;
+    if ((wr.flags & kSendInline) != 0) {
+        auto* to = reinterpret_cast<char*>(posted.sges());
+        for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+            std::memcpy(to + bytes, reinterpret_cast<const char*>(wr.sges[i].addr),
+                        wr.sges[i].length);
+            bytes += wr.sges[i].length;
+        }
+        posted.num_sge = 0;
+        posted.inline_bytes = static_cast<std::uint32_t>(bytes);
+    } else {
+        std::copy_n(wr.sges, wr.num_sge, posted.sges());
+        posted.num_sge = wr.num_sge;
+    }
+    ring.tail.store(at + 1, std::memory_order_release);
+    ring_qp_bell(process_->arena, index_);
+}
+
+/// On Ethernet every address is a GID, and the path is no wider than the network interface.
+bool Qp::fits_ethernet(const QpAttr& attr, std::uint32_t mask) const {
+    const HcaRecord& hca = process_->arena.hcas[shared_->hca];
+    const auto is_good = [&](const AddressVector& av) {
+        return av.global && gid_at(hca, av.sgid_index) != Gid{};
+    };
+    return ((mask & qa::kAv) == 0 || is_good(attr.av)) &&
+           ((mask & qa::kAltPath) == 0 || is_good(attr.alt_av)) &&
+           ((mask & qa::kPathMtu) == 0 || attr.path_mtu <= hca.mtu_code);
+}
+
+int Qp::modify_packet(const QpAttr& attr, std::uint32_t mask) {
+    if (process_->arena.header->link_layer == LinkLayer::kEthernet && !fits_ethernet(attr, mask)) {
+        return EINVAL;
+    }
+    if (stopped_with_carrier_.load(std::memory_order_relaxed)) {
+        // A program that cleans up says so, and finds it done.
+        return mask == qa::kState && attr.state == QpState::kErr ? 0 : EIO;
+    }
+    QpAttr wanted = attr;
+    if ((mask & qa::kState) == 0) {
+        wanted.state = state_;
+    }
+    if (const int error =
+            call_carrier(*process_, CarrierCall::kModifyQp, index_, carrier_, wanted, mask);
+        error != 0) {
+        return error;
+    }
+    if ((mask & qa::kState) != 0 && attr.state == QpState::kReset) {
+        reset_locked();
+        shared_->sq.tail.store(0, std::memory_order_release);
+        return 0;
+    }
+    apply(attr, mask);
+    if ((mask & qa::kState) != 0) {
+        state_ = attr.state;
+    }
+    return 0;
+}
+
+/// The carrier was this queue pair's adapter, and its end is that adapter's: what was posted and
+/// has no completion is flushed, as after a local work queue catastrophic error (IBA vol.
+/// 1, 11.6.3). Nobody else completes anything here any more.
+void Qp::stop_with_carrier() {
+    if (!packets_ || stopped_with_carrier_.load(std::memory_order_relaxed) ||
+        process_->arena.header->carrier.load(std::memory_order_acquire) == carrier_) {
+        return;
+    }
+    lock();
+    const QpState before = shared_->state.load(std::memory_order_acquire);
+    stopped_with_carrier_.store(true);
+    if (before != QpState::kReset) {
+        shared_->state.store(QpState::kErr, std::memory_order_release);
+        state_ = QpState::kErr;
+        if (before != QpState::kErr) {
+            raise(AsyncKind::kQpFatal);  // Who hears of it finds the state changed.
+        }
+        flush_lost_sends();
+        receive_lock_.lock();
+        flush_lost_receives();
+        receive_lock_.unlock();
+        if (shared_->srq != 0 && before != QpState::kErr) {
+            raise(AsyncKind::kQpLastWqeReached);
+        }
+    }
+    unlock();
+}
+
+void Qp::flush_lost_sends() {
+    const SendRing& ring = shared_->sq;
+    if (ring.ring_off == 0) {
+        return;
+    }
+    std::uint32_t at = init_.send_cq->newest(shared_->qpn, false).value_or(send_done_.load());
+    for (const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed); at != tail; ++at) {
+        const PostedSend& posted = *send_slot(process_->arena, ring, at);
+        Cqe e{};
+        e.wr_id = posted.wr_id;
+        e.qpn = shared_->qpn;
+        e.wqe_index = at + 1;
+        e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
+        e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(posted.opcode));
+        cq_push(*process_, init_.send_cq->shared(), e, true);
+    }
+}
+
+/// The carrier moves the ring's head before it completes a request: the completions alone say how
+/// far it had come.
+void Qp::flush_lost_receives() {
+    RecvRing& ring = shared_->rq;
+    if (ring.ring_off == 0) {
+        return;
+    }
+    const std::optional<std::uint32_t> newest = init_.recv_cq->newest(shared_->qpn, true);
+    std::uint32_t at = newest ? *newest + 1 : receive_polled_.load();
+    const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
+    ring.head.store(tail, std::memory_order_release);
+    for (; at != tail; ++at) {
+        Cqe e{};
+        e.wr_id = ring_slot(process_->arena, ring, at)->wr_id;
+        e.wqe_index = at;
+        e.qpn = shared_->qpn;
+        e.is_receive = 1;
+        e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
+        e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
+        cq_push(*process_, init_.recv_cq->shared(), e, true);
+    }
+}
+
+}  // namespace softib::live

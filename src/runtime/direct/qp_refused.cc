@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Packets that do not arrive because of their partition: a switch port keeps them out, or the HCA
+// at the end does.
+#include <cstring>
+
+#include "core/hca/timers.h"
+#include "runtime/direct/process.h"
+#include "runtime/direct/qp.h"
+
+namespace softib::live {
+
+/// A request that waits is tried with every poll, but sent again only when no ACK came in time.
+bool Qp::sends_again() {
+    if (init_.type == QpType::kUc) {
+        return true;
+    }
+    const std::uint64_t now = monotonic_ns();
+    const std::uint64_t deadline = deadline_ns_.load(std::memory_order_relaxed);
+    if (now < resend_ns_ || (resend_ns_ != 0 && deadline != 0 && now >= deadline) ||
+        refused_sends_ > attr_.retry_cnt) {
+        return false;
+    }
+    ++refused_sends_;
+    const std::uint64_t once = hca::ack_timeout_ns(attr_.timeout);
+    resend_ns_ = once == hca::kTimeoutInfiniteNs ? UINT64_MAX : now + once;
+    return true;
+}
+
+void Qp::count_refused(const Refusal& refusal) {
+    if (sends_again()) {
+        PortTotals& totals = refusal.port->totals;
+        (refusal.inbound ? totals.rcv_constraint_errors : totals.xmit_constraint_errors)
+            .fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
+/// Once per change of the fabric: the trap is repeated until a manager has heard of it.
+void Qp::tell_refused(const RefusedPacket& packet) {
+    const std::uint64_t generation =
+        process_->arena.header->route_generation.load(std::memory_order_relaxed);
+    if (told_generation_ == generation) {
+        return;
+    }
+    told_generation_ = generation;
+    Message message;
+    message.request = Request::kRefused;
+    message.text_bytes = sizeof packet;
+    std::memcpy(message.text, &packet, sizeof packet);
+    process_->tell(message);
+}
+
+void Qp::tell_refused(const Refusal& refusal, RefusedPacket packet) {
+    packet.place = static_cast<std::uint32_t>(refusal.port - process_->arena.switch_ports);
+    packet.where = refusal.inbound ? RefusedPacket::kSwitchIn : RefusedPacket::kSwitchOut;
+    tell_refused(packet);
+}
+
+/// An adapter did not take the packet.
+void Qp::bad_key(std::uint32_t hca, RefusedPacket packet) {
+    PortTotals& totals = process_->arena.hcas[hca].totals;
+    (packet.where == RefusedPacket::kAdapterPKey ? totals.pkey_violations : totals.qkey_violations)
+        .fetch_add(1, std::memory_order_relaxed);
+    process_->arena.header->key_violations.fetch_add(1, std::memory_order_release);
+    packet.place = hca;
+    tell_refused(packet);
+}
+
+std::optional<Path> Qp::walk_there(Lid slid) {
+    const Arena& arena = process_->arena;
+    const PKey mine = pkey_at(arena, init_.hca, attr_.pkey_index);
+    const Lid dlid = attr_.av.dlid;
+    std::optional<Refusal> refusal;
+    const auto path = walk_path(arena, init_.hca, dlid, mine, refusal);
+    if (refusal) {
+        count_refused(*refusal);
+        tell_refused(*refusal, {.slid = slid.value,
+                                .dlid = dlid.value,
+                                .source_qpn = shared_->qpn,
+                                .dest_qpn = peer_qpn_,
+                                .key = mine.value,
+                                .sl = attr_.av.sl});
+    }
+    return path && path->hca == peer_->hca ? path : std::nullopt;
+}
+
+/// The way of the peer's ACKs. The peer is one that takes our packets: only then what it says of
+/// itself may be read.
+bool Qp::walk_back(const Path& path, Lid slid) {
+    const Arena& arena = process_->arena;
+    std::optional<Refusal> refusal;
+    const PKey theirs = pkey_at(arena, path.hca, peer_->pkey_index);
+    const bool answers = init_.type != QpType::kUc;
+    const auto back =
+        walk_path(arena, path.hca, slid, answers ? std::optional(theirs) : std::nullopt, refusal);
+    if (refusal) {
+        count_refused(*refusal);
+        tell_refused(*refusal, {.slid = attr_.av.dlid.value,
+                                .dlid = slid.value,
+                                .source_qpn = peer_qpn_,
+                                .dest_qpn = shared_->qpn,
+                                .key = theirs.value,
+                                .sl = attr_.av.sl});
+    }
+    return back.has_value();
+}
+
+bool Qp::partitions_match(std::uint32_t peer_hca) {
+    const Arena& arena = process_->arena;
+    const PKey mine = pkey_at(arena, init_.hca, attr_.pkey_index);
+    if (matches(mine, pkey_at(arena, peer_hca, peer_->pkey_index))) {
+        return true;
+    }
+    if (sends_again()) {
+        const std::uint16_t lid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+        bad_key(peer_hca, {.slid = static_cast<std::uint16_t>(lid + attr_.av.path_bits),
+                           .dlid = attr_.av.dlid.value,
+                           .source_qpn = shared_->qpn,
+                           .dest_qpn = peer_qpn_,
+                           .key = mine.value,
+                           .sl = attr_.av.sl,
+                           .where = RefusedPacket::kAdapterPKey});
+    }
+    return false;
+}
+
+}  // namespace softib::live

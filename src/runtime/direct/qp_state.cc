@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Completion, waiting, errors and flushing of a queue pair.
+#include <cerrno>
+
+#include "core/hca/timers.h"
+#include "runtime/direct/process.h"
+#include "runtime/direct/qp.h"
+#include "runtime/shm/grace.h"
+#include "runtime/shm/packet_queue.h"
+
+namespace softib::live {
+
+namespace {
+
+/// A peer that is gone and a timeout of "never": the program still gets its error.
+constexpr std::uint64_t kDeadPeerNs = 2'000'000'000;
+constexpr std::uint64_t kPeerCheckPeriodNs = 20'000'000;
+
+std::uint32_t completion_bytes(const WorkRequest& wr) {
+    if (wr.opcode == WrOpcode::kCompareSwap || wr.opcode == WrOpcode::kFetchAdd) {
+        return 8;
+    }
+    std::uint64_t bytes = 0;
+    for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
+        bytes += wr.sges[i].length;
+    }
+    return static_cast<std::uint32_t>(bytes);
+}
+
+}  // namespace
+
+void Qp::run_or_wait(const WorkRequest& wr) {
+    const QpState shared_state = shared_->state.load(std::memory_order_relaxed);
+    if (waiting_any_ || shared_state != QpState::kRts) [[unlikely]] {
+        if (shared_state == QpState::kErr || shared_state == QpState::kSqe) {
+            if (shared_state == QpState::kErr) {
+                flush_locked();
+            }
+            complete(wr, send_posted_, WcStatus::kWrFlushErr);
+            return;
+        }
+        wait_with(wr, {});
+        return;
+    }
+    executing_ = send_posted_;
+    const Verdict verdict = execute(wr);
+    if (verdict.outcome == Outcome::kDone) [[likely]] {
+        complete_done(wr);
+        return;
+    }
+    if (verdict.outcome == Outcome::kCompleted) {
+        return;
+    }
+    if (verdict.outcome == Outcome::kFailed) {
+        conclude(wr, send_posted_, verdict.status);
+        return;
+    }
+    start_wait(verdict);
+    if (verdict.outcome == Outcome::kNotReady && attr_.rnr_retry == 0) {
+        conclude(wr, send_posted_, verdict.status);
+        return;
+    }
+    wait_with(wr, verdict);
+}
+
+void Qp::complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
+    Cqe e{};
+    e.wr_id = wr.wr_id;
+    e.qpn = shared_->qpn;
+    e.wqe_index = posted;
+    e.status = static_cast<std::uint8_t>(status);
+    e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(wr.opcode));
+    e.byte_len = completion_bytes(wr);
+    cq_push(*process_, init_.send_cq->shared(), e, status != WcStatus::kSuccess);
+}
+
+void Qp::complete_done(const WorkRequest& wr) {
+    if ((wr.flags & kSendSignaled) != 0 || init_.signal_all) {
+        complete(wr, executing_, WcStatus::kSuccess);
+    }
+}
+
+/// A failed request: its own status first, then the queue pair stops.
+void Qp::conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
+    complete(wr, posted, status);
+    if (init_.type == QpType::kUd || init_.type == QpType::kUc) {
+        // Unreliable services stop only their send queue (IBA vol. 1, 10.3.1.6).
+        state_ = QpState::kSqe;
+        shared_->state.store(QpState::kSqe, std::memory_order_release);
+        for (const Waiting& w : waiting_) {
+            complete(w.wr, w.posted, WcStatus::kWrFlushErr);
+        }
+        waiting_.clear();
+        waiting_any_ = false;
+        return;
+    }
+    enter_error();
+}
+
+void Qp::start_wait(const Verdict& verdict) {
+    wait_reason_ = verdict.outcome;
+    std::uint64_t limit = 0;
+    if (verdict.outcome == Outcome::kNotReady) {
+        if (attr_.rnr_retry != hca::kRnrRetryForever) {
+            limit = attr_.rnr_retry * hca::rnr_timer_ns(peer_->min_rnr_timer);
+        }
+    } else {
+        const std::uint64_t once = hca::ack_timeout_ns(attr_.timeout);
+        limit = once == hca::kTimeoutInfiniteNs ? kDeadPeerNs
+                                                : once * (std::uint64_t{attr_.retry_cnt} + 1);
+    }
+    deadline_ns_.store(limit == 0 ? 0 : monotonic_ns() + limit, std::memory_order_relaxed);
+}
+
+void Qp::wait_with(const WorkRequest& wr, const Verdict&) {
+    Waiting w{wr, send_posted_, {}, {}, {}};
+    w.sges.assign(wr.sges, wr.sges + wr.num_sge);
+    if ((wr.flags & kSendInline) != 0) {
+        for (Sge& sge : w.sges) {
+            const auto* from = reinterpret_cast<const char*>(sge.addr);
+            w.data.insert(w.data.end(), from, from + sge.length);
+        }
+    }
+    if (wr.bind != nullptr) {
+        w.bind = *wr.bind;
+    }
+    waiting_.push_back(std::move(w));
+    Waiting& kept = waiting_.back();
+    if ((wr.flags & kSendInline) != 0) {
+        std::uint64_t at = 0;
+        for (Sge& sge : kept.sges) {
+            sge.addr = reinterpret_cast<std::uint64_t>(kept.data.data()) + at;
+            at += sge.length;
+        }
+    }
+    kept.wr.sges = kept.sges.data();
+    if (wr.bind != nullptr) {
+        kept.wr.bind = &kept.bind;
+    }
+    if (!waiting_any_) {
+        waiting_any_ = true;
+        if (state_ == QpState::kRts) {
+            process_->add_stalled(*this);
+        }
+    }
+}
+
+/// A receiver that is not ready and never will be: the daemon, who would tell, may be gone too.
+bool Qp::peer_is_silent() {
+    const std::uint64_t now = monotonic_ns();
+    if (now - liveness_checked_ns_ > kPeerCheckPeriodNs) {
+        liveness_checked_ns_ = now;
+        peer_silent_ = peer_owner_ != 0 && !owner_alive(process_->arena, peer_owner_);
+    }
+    return peer_silent_;
+}
+
+bool Qp::advance() {
+    lock();
+    bool empty = true;
+    while (!waiting_.empty()) {
+        if (shared_->state.load(std::memory_order_relaxed) == QpState::kErr) {
+            flush_locked();
+            break;
+        }
+        if (state_ != QpState::kRts) {
+            break;  // Drained: waits for RTS, not for the fabric.
+        }
+        Waiting& w = waiting_.front();
+        executing_ = w.posted;
+        Verdict verdict = execute(w.wr);
+        if (verdict.outcome == Outcome::kNotReady && peer_is_silent()) {
+            verdict = {Outcome::kNoAnswer, WcStatus::kRetryExcErr};
+        }
+        if (verdict.outcome == Outcome::kDone || verdict.outcome == Outcome::kCompleted) {
+            if (verdict.outcome == Outcome::kDone) {
+                complete_done(w.wr);
+            }
+            waiting_.pop_front();
+            wait_reason_ = Outcome::kDone;
+            continue;
+        }
+        if (verdict.outcome != Outcome::kFailed) {
+            if (verdict.outcome != wait_reason_) {
+                start_wait(verdict);
+            }
+            const std::uint64_t deadline = deadline_ns_.load(std::memory_order_relaxed);
+            if (!(verdict.outcome == Outcome::kNotReady && attr_.rnr_retry == 0) &&
+                (deadline == 0 || monotonic_ns() < deadline)) {
+                empty = false;
+                break;
+            }
+        }
+        const Waiting gone = std::move(w);
+        waiting_.pop_front();
+        conclude(gone.wr, gone.posted, verdict.status);
+        break;
+    }
+    waiting_any_ = !waiting_.empty();
+    unlock();
+    return empty;
+}
+
+void Qp::ask_for_wake() {
+    lock();
+    if (!waiting_.empty() && wait_reason_ == Outcome::kNotReady && peer_ != nullptr) {
+        const Arena& arena = process_->arena;
+        RecvRing* ring = &peer_->rq;
+        if (init_.type == QpType::kXrcSend) {
+            ring = &arena.srqs[waiting_.front().wr.remote_srqn % kSrqsMax].ring;
+        } else if (peer_->srq != 0) {
+            ring = &arena.srqs[peer_->srq - 1].ring;
+        }
+        // Followed by one more try (progress), so that a post between the last try and this store
+        // is not missed.
+        ring->rnr_waiter.exchange(process_->owner, std::memory_order_seq_cst);
+    }
+    unlock();
+}
+
+void Qp::raise(AsyncKind kind) {
+    process_->channels.signal(process_->owner, shared_->async_channel,
+                              {shared_->event_id, static_cast<std::uint32_t>(kind), 1});
+}
+
+void Qp::enter_error() {
+    shared_->rx.store(0, std::memory_order_release);
+    shared_->state.store(QpState::kErr, std::memory_order_release);
+    state_ = QpState::kErr;
+    flushed_ = false;
+    flush_locked();
+}
+
+void Qp::flush_if_failed() {
+    if (packets_ || shared_->state.load(std::memory_order_acquire) != QpState::kErr) {
+        return;
+    }
+    lock();
+    if (shared_->state.load(std::memory_order_acquire) == QpState::kErr) {
+        flush_locked();
+    }
+    unlock();
+}
+
+void Qp::stop_with_cq() {
+    if (packets_) {
+        return;  // The carrier sees to it.
+    }
+    const auto lost = [](Cq* cq) { return cq != nullptr && cq->overflowed(); };
+    if (!lost(init_.send_cq) && !lost(init_.recv_cq)) {
+        return;
+    }
+    lock();
+    if (!stopped_with_cq_ && shared_->state.load(std::memory_order_acquire) != QpState::kReset) {
+        stopped_with_cq_ = true;
+        shared_->rx.store(0, std::memory_order_release);
+        shared_->state.store(QpState::kErr, std::memory_order_release);
+        raise(AsyncKind::kQpFatal);  // Who hears of it finds the state changed.
+        flush_locked();
+    }
+    unlock();
+}
+
+void Qp::flush_locked() {
+    if (flushed_) {
+        return;
+    }
+    flushed_ = true;
+    state_ = QpState::kErr;
+    // Deliverers that were at work when the state changed finish first.
+    wait_grace(process_->arena, process_->owner, stripe_);
+    for (const Waiting& w : waiting_) {
+        complete(w.wr, w.posted, WcStatus::kWrFlushErr);
+    }
+    waiting_.clear();
+    waiting_any_ = false;
+    receive_lock_.lock();
+    flush_receives();
+    receive_lock_.unlock();
+    if (shared_->srq != 0) {
+        raise(AsyncKind::kQpLastWqeReached);
+    }
+}
+
+void Qp::flush_receives() {
+    if (shared_->rq.ring_off == 0) {
+        return;
+    }
+    RecvRing& ring = shared_->rq;
+    const bool datagrams = init_.type == QpType::kUd;
+    if (datagrams) {
+        datagram_ring_lock(process_->arena, *shared_, process_->lock_word);
+    }
+    std::uint32_t head = init_.recv_cq->claim_receives(shared_->qpn, ring, receive_polled_.load());
+    if (datagrams) {
+        shm_unlock(ring.lock);
+    }
+    const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
+    for (; head != tail; ++head) {
+        Cqe e{};
+        e.wr_id = ring_slot(process_->arena, ring, head)->wr_id;
+        e.wqe_index = head;
+        e.qpn = shared_->qpn;
+        e.is_receive = 1;
+        e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
+        e.status = static_cast<std::uint8_t>(WcStatus::kWrFlushErr);
+        cq_push(*process_, init_.recv_cq->shared(), e, true);
+    }
+}
+
+int Qp::post_receive_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
+    if (disowned_ || shared_->rq.ring_off == 0) {
+        return EINVAL;
+    }
+    const QpState state = shared_->state.load(std::memory_order_relaxed);
+    if (state == QpState::kReset) {
+        return EINVAL;
+    }
+    // A deliverer completes a request before it moves the head on: a program quick enough has
+    // polled the completion already, and its slot is free.
+    RecvRing& ring = shared_->rq;
+    std::uint32_t freed = ring.head.load(std::memory_order_acquire);
+    const std::uint32_t polled = receive_polled_.load(std::memory_order_relaxed);
+    if (polled == freed + 1) {
+        freed = polled;
+    }
+    return ring_post_locked(process_->arena, ring, freed, wr_id, sges, num_sge);
+}
+
+void Qp::unlock_receive_and_wake() {
+    if (packets_) [[unlikely]] {
+        if (stopped_with_carrier_.load() && shared_->state.load() != QpState::kReset) {
+            flush_lost_receives();
+            receive_lock_.unlock_full();
+            return;
+        }
+        receive_lock_.unlock_full();
+        if (shared_->state.load() == QpState::kErr) {
+            ring_qp_bell(process_->arena, index_);  // To be flushed.
+        }
+        return;
+    }
+    if (shared_->state.load(std::memory_order_acquire) == QpState::kErr && flushed_) [[unlikely]] {
+        flush_receives();
+    }
+    receive_lock_.unlock_full();
+    ring_wake_sender(*process_, shared_->rq);
+}
+
+}  // namespace softib::live

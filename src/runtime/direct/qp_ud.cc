@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Datagrams: UD sends to one queue pair or to a multicast group.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "runtime/direct/flow_table.h"
+#include "runtime/direct/process.h"
+#include "runtime/direct/qp.h"
+#include "runtime/shm/grace.h"
+#include "runtime/shm/hooks.h"
+#include "runtime/shm/path.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::uint32_t kGrhBytes = 40;
+
+/// The 40 bytes in front of every datagram's payload: the global route header, or space.
+void write_grh(char* out, const AddressVector& to, const Gid& sgid, std::uint64_t payload) {
+    std::memset(out, 0, kGrhBytes);
+    if (!to.global) {
+        return;
+    }
+    const std::uint32_t word =
+        6U << 28 | std::uint32_t{to.traffic_class} << 20 | (to.flow_label & 0xFFFFF);
+    for (int i = 0; i < 4; ++i) {
+        out[i] = static_cast<char>(word >> (24 - 8 * i));
+    }
+    const std::uint64_t length = (payload + 3) / 4 * 4 + 12 + 8 + 4;  // BTH, DETH, ICRC
+    out[4] = static_cast<char>(length >> 8);
+    out[5] = static_cast<char>(length);
+    out[6] = 0x1B;  // IBA transport
+    out[7] = static_cast<char>(to.hop_limit);
+    std::memcpy(out + 8, sgid.bytes.data(), 16);
+    std::memcpy(out + 24, to.dgid.bytes.data(), to.dgid.bytes.size());
+}
+
+/// A group's members are who attached to its GID; a packet without one has only its LID.
+bool is_group_of(const McastGroup& group, const AddressVector& to) {
+    return to.global ? std::memcmp(group.mgid, to.dgid.bytes.data(), sizeof group.mgid) == 0
+                     : group.mlid == to.dlid.value;
+}
+
+/// A group is written in less. Longer: the daemon died while it wrote, and traffic goes on.
+constexpr int kGroupReadsMax = 10'000;
+
+/// Copies a group's members between two looks at its sequence number; none if it is another, and
+/// nothing if no whole one is seen.
+std::optional<std::uint32_t> read_members(const McastGroup& group, const AddressVector& to,
+                                          std::uint32_t (&qpns)[kMcastMembersMax]) {
+    for (int reads = 0; reads < kGroupReadsMax; ++reads) {
+        const std::uint32_t seq = group.seq.load(std::memory_order_acquire);
+        std::uint32_t members = group.members <= kMcastMembersMax ? group.members : 0;
+        if (!is_group_of(group, to)) {
+            members = 0;
+        }
+        std::memcpy(qpns, group.qpns, members * sizeof qpns[0]);
+        std::atomic_thread_fence(std::memory_order_acquire);
+        if ((seq & 1) == 0 && group.seq.load(std::memory_order_relaxed) == seq) {
+            return members;
+        }
+        cpu_relax();
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+RefusedPacket Qp::refused_datagram(const AddressVector& to, std::uint32_t dest, PKey pkey) const {
+    const std::uint16_t lid = process_->arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+    return {.slid = static_cast<std::uint16_t>(lid + to.path_bits),
+            .dlid = to.dlid.value,
+            .source_qpn = shared_->qpn,
+            .dest_qpn = dest,
+            .key = pkey.value,
+            .sl = to.sl};
+}
+
+/// The HCA behind an address handle, walked once per change of the fabric. What a switch refuses
+/// is counted with the flow, up to there.
+bool Qp::resolve(const WorkRequest& wr, std::uint32_t& hca) {
+    constexpr std::uint64_t kHcaMask = 0xFFFF;
+    const Arena& arena = process_->arena;
+    AddressHandle& ah = *wr.ah;
+    const PKey pkey = pkey_at(arena, init_.hca, attr_.pkey_index);
+    const std::uint64_t generation = arena.header->route_generation.load(std::memory_order_acquire);
+    const std::uint64_t key = generation << 32 | std::uint64_t{pkey.value} << 16;
+    std::uint64_t cached = ah.path.load(std::memory_order_relaxed);
+    if ((cached & ~kHcaMask) != key) {
+        std::optional<Refusal> refusal;
+        const auto path = walk_path(arena, init_.hca, ah.to.dlid, pkey, refusal);
+        if (refusal) {
+            tell_refused(*refusal, refused_datagram(ah.to, wr.remote_qpn, pkey));
+        }
+        cached = key | (path ? path->hca + 1 : 0);
+        ah.path.store(cached, std::memory_order_relaxed);
+    }
+    const auto found = static_cast<std::uint32_t>(cached & kHcaMask);
+    hca = found - 1;
+    return found != 0;
+}
+
+Qp::Verdict Qp::execute_datagram(const WorkRequest& wr) {
+    char grh[kGrhBytes];
+    Gather gather;
+    gather.add(grh, kGrhBytes);
+    if (!gather_local(wr, gather)) {
+        return failed(WcStatus::kLocProtErr);
+    }
+    const std::uint64_t payload = gather.bytes - kGrhBytes;
+    if (payload > 4096) {
+        return failed(WcStatus::kLocLenErr);
+    }
+    const Arena& arena = process_->arena;
+    const AddressVector& to = wr.ah->to;
+    const HcaRecord& source = arena.hcas[init_.hca];
+    const Gid sgid = gid_at(source, to.sgid_index);
+    write_grh(grh, to, sgid == Gid{} ? gid_at(source, 0) : sgid, payload);
+    count_datagram(wr, payload);
+    if (is_multicast(to.dlid)) {
+        return multicast(wr, gather);
+    }
+    std::uint32_t hca = 0;
+    if (!resolve(wr, hca)) {
+        return {};
+    }
+    QpShared& target = arena.qps[qp_index(wr.remote_qpn)];
+    const Owner owner = target.owner;
+    const Hazard hazard(*stripe_, owner, hazard_fence_);
+    if (datagram_accepted(wr, target, hca) && target.qpn == wr.remote_qpn &&
+        target.owner == owner) {
+        return deliver_datagram(wr, target, gather, true);
+    }
+    return {};
+}
+
+/// Before anybody can see that it arrived: who saw it finds it counted.
+void Qp::count_datagram(const WorkRequest& wr, std::uint64_t payload) {
+    const AddressVector& to = wr.ah->to;
+    const hca::WireCost cost = hca::request_cost(to.global ? format_grh_ : format_,
+                                                 static_cast<hca::WireOp>(wr.opcode), payload);
+    if (flow_ == nullptr || flow_->dlid.load(std::memory_order_relaxed) != to.dlid.value)
+        [[unlikely]] {
+        if (to.dlid == kLidUnassigned) {
+            return;  // No packet has such an address.
+        }
+        flow_ = &flow_to(*process_, *shared_, to.dlid);
+    }
+    add(flow_->packets, cost.packets);
+    add(flow_->words, cost.words);
+}
+
+bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca) {
+    const Arena& arena = process_->arena;
+    if (target.rx.load(std::memory_order_acquire) != rx_word(QpType::kUd, Qpn{0}, Lid{0}) ||
+        target.hca != hca) {
+        return false;
+    }
+    const PKey pkey = pkey_at(arena, init_.hca, attr_.pkey_index);
+    if (!matches(pkey, pkey_at(arena, hca, target.pkey_index))) {
+        RefusedPacket packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
+        packet.where = RefusedPacket::kAdapterPKey;
+        bad_key(hca, packet);
+        return false;
+    }
+    const std::uint32_t qkey =
+        (wr.remote_qkey & hca::kQKeyControlled) != 0 ? attr_.qkey : wr.remote_qkey;
+    if (qkey != target.qkey) {
+        RefusedPacket packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
+        packet.key = qkey;
+        packet.where = RefusedPacket::kAdapterQKey;
+        bad_key(hca, packet);
+        return false;
+    }
+    return true;
+}
+
+/// The oldest receive request of a queue pair that has its own, with the lock of its ring. Nothing:
+/// there is none, or it is too small and waits for another datagram (IBA vol. 1, 9.9.6.3, class D).
+bool Qp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record) {
+    const Arena& arena = process_->arena;
+    RecvRing& ring = target.rq;
+    datagram_ring_lock(arena, target, process_->lock_word);
+    const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
+    if (head == ring.tail.load(std::memory_order_acquire)) {
+        shm_unlock(ring.lock);
+        return false;
+    }
+    copy_out(*ring_slot(arena, ring, head), head, record.request);
+    if (!holds(record.request, bytes)) {
+        shm_unlock(ring.lock);
+        return false;
+    }
+    record.source = static_cast<std::uint32_t>(&target - arena.qps);
+    record.use = target.qpn;
+    record.cq.store(0, std::memory_order_relaxed);
+    record.state.store(DeliveryRecord::kDatagram, std::memory_order_release);
+    park_point(ParkPoint::kRingLocked);
+    return true;
+}
+
+/// A successful one, of a request that was taken.
+Cqe Qp::datagram_completion(const WorkRequest& wr, const QpShared& target, const TakenRecv& taken,
+                            std::uint64_t bytes) const {
+    const std::uint16_t lid = process_->arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
+    Cqe e{};
+    e.wr_id = taken.wr_id;
+    e.wqe_index = taken.wqe_index;
+    e.qpn = target.qpn;
+    e.src_qpn = shared_->qpn;
+    e.is_receive = 1;
+    e.opcode = static_cast<std::uint8_t>(WcOpcode::kRecv);
+    e.byte_len = static_cast<std::uint32_t>(bytes);
+    e.slid = static_cast<std::uint16_t>(lid + wr.ah->to.path_bits);
+    e.sl = wr.ah->to.sl;
+    e.pkey_index = target.pkey_index;
+    if (wr.ah->to.global) {
+        e.flags |= kWcGrh;
+    }
+    if (wr.opcode == WrOpcode::kSendImm) {
+        e.flags |= kWcWithImm;
+        e.imm_or_rkey = wr.imm_or_rkey;
+    }
+    return e;
+}
+
+Qp::Verdict Qp::deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather,
+                                 bool completes) {
+    const Arena& arena = process_->arena;
+    RecvRing& ring = target.rq;
+    const bool shared = target.srq != 0;
+    std::uint32_t pd = target.pd;
+    DeliveryRecord* const record = delivery_record(*process_, *stripe_);
+    if (record == nullptr) {
+        return {};
+    }
+    if (shared) {
+        SrqShared& srq = arena.srqs[target.srq - 1];
+        pd = srq.pd;
+        if (!srq_take(*process_, srq, target.srq - 1, *record)) {
+            return {};
+        }
+    } else if (!take_for_datagram(target, gather.bytes, *record)) {
+        return {};  // A datagram is lost.
+    }
+    const TakenRecv& taken = record->request;
+    park_point(ParkPoint::kDatagramTaken);
+    Cqe e = datagram_completion(wr, target, taken, gather.bytes);
+    WcStatus status = scatter_check(arena, taken, pd, gather.bytes);
+    if (status == WcStatus::kSuccess && !scatter_copy(*process_, gather, taken, pd)) {
+        status = WcStatus::kLocProtErr;
+    }
+    e.status = static_cast<std::uint8_t>(status);
+    if (completes) {
+        complete_done(wr);
+    }
+    cq_push(*process_, arena.cqs[target.recv_cq], e,
+            (wr.flags & kSendSolicited) != 0 || status != WcStatus::kSuccess, {record, nullptr, 0});
+    park_point(ParkPoint::kDatagramCompleted);
+    if (shared) {
+        delivered(*record);
+    } else {
+        ring.head.store(taken.wqe_index + 1, std::memory_order_release);
+        park_point(ParkPoint::kDatagramHeadMoved);
+        delivered(*record);
+        shm_unlock(ring.lock);
+    }
+    if (hca::stops_receiving(QpType::kUd, status)) {
+        // The receiver's own request was bad: its queue pair stops.
+        target.rx.store(0, std::memory_order_release);
+        target.state.store(QpState::kErr, std::memory_order_release);
+        process_->ring(target.owner);
+    }
+    return {completes ? Outcome::kCompleted : Outcome::kDone, WcStatus::kSuccess};
+}
+
+bool Qp::Audience::is_of(const AddressVector& to, PKey key) const {
+    return dlid == to.dlid && pkey == key && global == to.global && (!global || dgid == to.dgid);
+}
+
+/// The queue pairs that are attached to the group at the ports where the switches' tables lead,
+/// and at our own: an HCA gives its own queue pairs their copy itself.
+bool Qp::find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found) {
+    const Arena& arena = process_->arena;
+    found.clear();
+    if (!active(arena.hcas[init_.hca].state)) {
+        return true;
+    }
+    std::vector<std::uint32_t> reached{init_.hca};
+    follow_multicast(
+        arena, init_.hca, to.dlid, pkey,
+        [&](SwitchPortRecord& port, Step step) {
+            if (step == Step::kRefusedIn || step == Step::kRefusedOut) {
+                tell_refused({&port, step == Step::kRefusedIn},
+                             refused_datagram(to, kQpnMulticast.value, pkey));
+            }
+        },
+        [&](std::uint32_t hca) { reached.push_back(hca); });
+    std::ranges::sort(reached);
+    bool whole = true;
+    for (std::uint32_t g = 0; g < kMcastGroupsMax; ++g) {
+        std::uint32_t qpns[kMcastMembersMax];
+        const std::optional<std::uint32_t> members = read_members(arena.mcast[g], to, qpns);
+        whole = whole && members;
+        for (std::uint32_t m = 0; m < members.value_or(0); ++m) {
+            // The fabric never returns a multicast packet to the queue pair that sent it.
+            if (qpns[m] != shared_->qpn &&
+                std::ranges::binary_search(reached, arena.qps[qp_index(qpns[m])].hca)) {
+                found.push_back(qpns[m]);
+            }
+        }
+    }
+    std::ranges::sort(found);
+    const auto twice = std::ranges::unique(found);  // Attached by two LIDs.
+    found.erase(twice.begin(), twice.end());
+    return whole;
+}
+
+const Qp::Audience& Qp::audience(const AddressVector& to) {
+    const ArenaHeader& header = *process_->arena.header;
+    const std::uint64_t route = header.route_generation.load(std::memory_order_acquire);
+    const std::uint64_t mcast = header.mcast_generation.load(std::memory_order_acquire);
+    const PKey pkey = pkey_at(process_->arena, init_.hca, attr_.pkey_index);
+    if (audience_last_ >= audiences_.size() || !audiences_[audience_last_].is_of(to, pkey)) {
+        const auto found =
+            std::ranges::find_if(audiences_, [&](const Audience& a) { return a.is_of(to, pkey); });
+        audience_last_ = static_cast<std::size_t>(found - audiences_.begin());
+        if (found == audiences_.end()) {
+            if (audiences_.size() == kAudiencesMax) {
+                audiences_.clear();
+            }
+            audience_last_ = audiences_.size();
+            Audience& added = audiences_.emplace_back();
+            added.dlid = to.dlid;
+            added.pkey = pkey;
+            added.global = to.global;
+            added.dgid = to.dgid;
+        }
+    }
+    Audience& audience = audiences_[audience_last_];
+    if (audience.route_generation != route || audience.mcast_generation != mcast) {
+        const bool whole = find_audience(to, pkey, audience.qpns);
+        audience.route_generation = whole ? route : 0;  // Else it looks again next time.
+        audience.mcast_generation = mcast;
+    }
+    return audience;
+}
+
+Qp::Verdict Qp::multicast(const WorkRequest& wr, const Gather& gather) {
+    const Arena& arena = process_->arena;
+    for (const std::uint32_t qpn : audience(wr.ah->to).qpns) {
+        QpShared& target = arena.qps[qp_index(qpn)];
+        const Owner owner = target.owner;
+        const Hazard hazard(*stripe_, owner, hazard_fence_);
+        if (target.qpn == qpn && datagram_accepted(wr, target, target.hca) &&
+            target.owner == owner) {
+            deliver_datagram(wr, target, gather, false);
+        }
+    }
+    return {};
+}
+
+}  // namespace softib::live

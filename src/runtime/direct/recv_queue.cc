@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/direct/recv_queue.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/direct/carrier_call.h"
+#include "runtime/direct/cq.h"
+#include "runtime/direct/process.h"
+#include "runtime/shm/grace.h"
+#include "runtime/shm/hooks.h"
+
+namespace softib::live {
+
+namespace {
+
+/// Takers of one queue that may die at about the same time.
+constexpr std::uint32_t kSrqSpare = 16;
+
+}  // namespace
+
+DeliveryRecord* delivery_record(Process& process, Stripe& stripe) {
+    std::uint64_t off = stripe.delivery_off.load(std::memory_order_relaxed);
+    if (off == 0) [[unlikely]] {
+        off = process.memory.allocate(sizeof(DeliveryRecord));
+        stripe.delivery_off.store(off, std::memory_order_release);
+    }
+    return off != 0 ? process.arena.at<DeliveryRecord>(off) : nullptr;
+}
+
+bool ring_init(Process& process, RecvRing& ring, std::uint32_t entries, std::uint32_t sges_max,
+               std::uint32_t spare) {
+    const std::uint32_t slots = std::bit_ceil(std::max(entries + spare, 1U));
+    const auto stride = static_cast<std::uint32_t>(sizeof(RecvWqe) + sizeof(Sge) * sges_max);
+    ring.stride_bytes = std::bit_ceil(stride);
+    ring.mask = slots - 1;
+    ring.sges_max = sges_max;
+    ring.entries = entries;
+    ring.tail.store(0);
+    ring.head.store(0);
+    ring.lock.store(0);
+    ring.rnr_waiter.store(0);
+    ring.ring_off = process.memory.allocate(std::uint64_t{slots} * ring.stride_bytes);
+    return ring.ring_off != 0;
+}
+
+void ring_free(Process& process, RecvRing& ring) {
+    if (ring.ring_off != 0) {
+        process.memory.release(ring.ring_off, std::uint64_t{ring.mask + 1} * ring.stride_bytes);
+        ring.ring_off = 0;
+    }
+}
+
+int ring_post_locked(const Arena& arena, RecvRing& ring, std::uint32_t freed, std::uint64_t wr_id,
+                     const Sge* sges, std::uint32_t num_sge) {
+    if (num_sge > ring.sges_max) {
+        return EINVAL;
+    }
+    const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
+    if (tail - freed >= ring.entries) {
+        return ENOMEM;
+    }
+    RecvWqe& wqe = *ring_slot(arena, ring, tail);
+    wqe.wr_id = wr_id;
+    wqe.num_sge = num_sge;
+    std::uint64_t total = 0;
+    for (std::uint32_t i = 0; i < num_sge; ++i) {
+        wqe.sges()[i] = sges[i];
+        total += sges[i].length;
+    }
+    wqe.total_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(total, UINT32_MAX));
+    ring.tail.store(tail + 1, std::memory_order_release);
+    return 0;
+}
+
+void copy_out(const RecvWqe& wqe, std::uint32_t index, TakenRecv& out) {
+    out.wr_id = wqe.wr_id;
+    out.num_sge = wqe.num_sge;
+    out.wqe_index = index;
+    std::memcpy(out.sges, wqe.sges(), wqe.num_sge * sizeof(Sge));
+}
+
+void ring_wake_sender(Process& process, RecvRing& ring) {
+    if (ring.rnr_waiter.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+        const std::uint32_t waiter = ring.rnr_waiter.exchange(0);
+        if (waiter != 0) {
+            process.ring(static_cast<Owner>(waiter));
+        }
+    }
+}
+
+Srq* Srq::create(Process& process, const Init& init) {
+    if (init.max_wr == 0 || init.max_wr > kRecvWrMax || init.max_sge > kSgesMax) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    const std::uint32_t index = process.srq_table.allocate();
+    if (index == kNoEntry) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    SrqShared& shared = process.arena.srqs[index];
+    if (!ring_init(process, shared.ring, init.max_wr, std::max(init.max_sge, 1U), kSrqSpare)) {
+        process.srq_table.release(index);
+        errno = ENOMEM;
+        return nullptr;
+    }
+    ++shared.use;
+    shared.limit.store(init.limit);
+    shared.pd = init.pd;
+    shared.srqn = index;
+    shared.xrcd = init.xrcd;
+    shared.recv_cq = init.cq != nullptr ? init.cq->index() : 0;
+    shared.owner = process.owner;
+    shared.hca = static_cast<std::uint16_t>(init.hca);
+    shared.async_channel = init.async_channel;
+    shared.cookie = init.cookie;
+    shared.live.store(1, std::memory_order_release);
+    auto* srq = new Srq;
+    srq->shared_ = &shared;
+    srq->process_ = &process;
+    srq->index_ = index;
+    if (is_packet_path(process.arena)) {
+        if (const int error = call_carrier(process, CarrierCall::kCreateSrq, index, srq->carrier_);
+            error != 0) {
+            delete srq;
+            errno = error;
+            return nullptr;
+        }
+    }
+    return srq;
+}
+
+Srq::~Srq() {
+    if (process_->usable()) {
+        if (is_packet_path(process_->arena)) {
+            call_carrier(*process_, CarrierCall::kDestroySrq, index_, carrier_);
+        }
+        // Under the lock: the daemon may be giving back what a dead sender had taken.
+        srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
+        shared_->live.store(0, std::memory_order_release);
+        shm_unlock(shared_->ring.lock);
+        if (wait_grace(process_->arena, process_->owner, nullptr)) {
+            ring_free(*process_, shared_->ring);
+            shared_->owner = 0;
+            process_->srq_table.release(index_);
+        }
+    }
+}
+
+int Srq::post_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge) {
+    RecvRing& ring = shared_->ring;
+    return ring_post_locked(process_->arena, ring, ring.head.load(std::memory_order_acquire), wr_id,
+                            sges, num_sge);
+}
+
+void Srq::unlock_and_wake() {
+    lock_.unlock_full();
+    ring_wake_sender(*process_, shared_->ring);
+}
+
+int Srq::modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint32_t limit) {
+    if (set_limit && limit > (set_max_wr ? max_wr : shared_->ring.entries)) {
+        return EINVAL;
+    }
+    if (set_max_wr) {
+        const int error = resize(max_wr);
+        if (error != 0) {
+            return error;
+        }
+    }
+    if (set_limit) {
+        shared_->limit.store(limit, std::memory_order_release);
+        if (is_packet_path(process_->arena)) {
+            return call_carrier(*process_, CarrierCall::kLimitSrq, index_, carrier_);
+        }
+    }
+    return 0;
+}
+
+int Srq::resize(std::uint32_t max_wr) {
+    if (max_wr == 0 || max_wr > kRecvWrMax) {
+        return EINVAL;
+    }
+    RecvRing& ring = shared_->ring;
+    const std::uint32_t slots = std::bit_ceil(max_wr + kSrqSpare);
+    const std::uint64_t bytes = std::uint64_t{slots} * ring.stride_bytes;
+    lock_.lock();
+    const bool grows = slots > ring.mask + 1;
+    const std::uint64_t off = grows ? process_->memory.allocate(bytes) : 0;
+    if (max_wr < ring_count(ring) || (grows && off == 0)) {
+        lock_.unlock();
+        if (off != 0) {
+            process_->memory.release(off, bytes);
+        }
+        return grows && off == 0 ? ENOMEM : EINVAL;
+    }
+    if (grows) {
+        // Takers look at the ring under its lock only.
+        srq_lock(process_->arena, *shared_, index_, process_->lock_word, 0);
+        const std::uint32_t tail = ring.tail.load(std::memory_order_relaxed);
+        for (std::uint32_t i = ring.head.load(std::memory_order_relaxed); i != tail; ++i) {
+            std::memcpy(
+                process_->arena.base + off + std::uint64_t{i & (slots - 1)} * ring.stride_bytes,
+                ring_slot(process_->arena, ring, i), ring.stride_bytes);
+        }
+        const std::uint64_t old_off = ring.ring_off;
+        const std::uint64_t old_bytes = std::uint64_t{ring.mask + 1} * ring.stride_bytes;
+        ring.ring_off = off;
+        ring.mask = slots - 1;
+        shm_unlock(ring.lock);
+        process_->memory.release(old_off, old_bytes);
+    }
+    ring.entries = max_wr;
+    lock_.unlock();
+    return 0;
+}
+
+bool srq_take(Process& process, SrqShared& srq, std::uint32_t srq_index, DeliveryRecord& record) {
+    RecvRing& ring = srq.ring;
+    srq_lock(process.arena, srq, srq_index, process.lock_word, 0);
+    const std::uint32_t head = ring.head.load(std::memory_order_relaxed);
+    const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
+    if (head == tail || srq.live.load(std::memory_order_relaxed) == 0) {
+        shm_unlock(ring.lock);
+        return false;
+    }
+    copy_out(*ring_slot(process.arena, ring, head), head, record.request);
+    record.source = srq_index;
+    record.use = srq.use;
+    record.cq.store(0, std::memory_order_relaxed);
+    record.state.store(DeliveryRecord::kTaking, std::memory_order_release);
+    park_point(ParkPoint::kRingLocked);
+    ring.head.store(head + 1, std::memory_order_release);
+    park_point(ParkPoint::kSrqHeadMoved);
+    record.state.store(DeliveryRecord::kTaken, std::memory_order_release);
+    const std::uint32_t limit = srq.limit.load(std::memory_order_relaxed);
+    const bool reached = limit != 0 && tail - head - 1 < limit;
+    if (reached) {
+        srq.limit.store(0, std::memory_order_relaxed);
+    }
+    shm_unlock(ring.lock);
+    park_point(ParkPoint::kSrqAfterTake);
+    if (reached) {
+        process.channels.signal(
+            srq.owner, srq.async_channel,
+            {srq.cookie, static_cast<std::uint32_t>(AsyncKind::kSrqLimitReached), 0});
+    }
+    return true;
+}
+
+}  // namespace softib::live

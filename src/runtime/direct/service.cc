@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/direct/service.h"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/direct/memory/remote.h"
+#include "runtime/direct/process.h"
+#include "runtime/shm/grace.h"
+#include "runtime/shm/hooks.h"
+#include "runtime/shm/shm_lock.h"
+
+namespace softib::live {
+
+namespace {
+
+/// A helper that does not answer for so long counts as dead (it may be stopped).
+constexpr std::uint64_t kAnswerLimitNs = 2'000'000'000;
+
+constexpr std::uint64_t word_of(ServiceCall::State state, LockWord caller) {
+    return state == ServiceCall::kIdle ? 0
+                                       : caller | std::uint64_t{state} << ServiceCall::kStateShift;
+}
+
+std::uint64_t state_in(std::uint64_t word) {
+    return word >> ServiceCall::kStateShift;
+}
+LockWord caller_in(std::uint64_t word) {
+    return static_cast<LockWord>(word);
+}
+
+ServiceCall* claim_call(Process& process, Owner target) {
+    ProcSlot& slot = process.arena.proc(target);
+    const std::uint64_t start = monotonic_ns();
+    for (;;) {
+        for (ServiceCall& call : slot.calls) {
+            std::uint64_t word = call.state.load(std::memory_order_acquire);
+            // A caller that died in the middle leaves its entry behind; the helper may still be
+            // at work on one that runs.
+            const bool abandoned = word != 0 && state_in(word) != ServiceCall::kRunning &&
+                                   state_in(word) != ServiceCall::kAbandoned &&
+                                   caller_in(word) != process.lock_word &&
+                                   !holder_alive(process.arena, caller_in(word));
+            if ((word == 0 || abandoned) &&
+                call.state.compare_exchange_strong(
+                    word, word_of(ServiceCall::kClaimed, process.lock_word),
+                    std::memory_order_acquire)) {
+                return &call;
+            }
+        }
+        if (monotonic_ns() - start > kAnswerLimitNs || !owner_alive(process.arena, target)) {
+            return nullptr;
+        }
+        sched_yield();
+    }
+}
+
+enum class Answer : std::uint8_t { kYes, kNo, kNone, kNoneAndRunning };
+
+Answer wait_answer(Process& process, Owner target, ServiceCall& call) {
+    const std::uint64_t start = monotonic_ns();
+    const auto word = [&](ServiceCall::State state) { return word_of(state, process.lock_word); };
+    const std::uint64_t done = word(ServiceCall::kDone);
+    std::uint64_t checked = start;
+    for (std::uint32_t spins = 0; call.state.load(std::memory_order_acquire) != done; ++spins) {
+        if (spins < 200) {
+            cpu_relax();
+            continue;
+        }
+        // The one we wait for may be waiting for us. The attention stays set for what else it
+        // means.
+        if (process.slot->attention.load(std::memory_order_relaxed) != 0) {
+            service_run(process);
+        }
+        sched_yield();
+        const std::uint64_t t = monotonic_ns();
+        if (t - checked < 1'000'000) {
+            continue;
+        }
+        checked = t;
+        if (!owner_alive(process.arena, target)) {
+            return Answer::kNone;
+        }
+        if (t - start > kAnswerLimitNs) {
+            std::uint64_t posted = word(ServiceCall::kPosted);
+            if (call.state.compare_exchange_strong(posted, word(ServiceCall::kClaimed))) {
+                return Answer::kNone;  // Taken back before the helper looked at it.
+            }
+            std::uint64_t running = word(ServiceCall::kRunning);
+            if (call.state.compare_exchange_strong(running, word(ServiceCall::kAbandoned))) {
+                return Answer::kNoneAndRunning;
+            }
+        }
+    }
+    return call.status == 0 ? Answer::kYes : Answer::kNo;
+}
+
+/// The program may have unmapped the memory: a system call reports that instead of a fault.
+int copy_self(const Process& process, void* to, const void* from, std::uint64_t length) {
+    iovec local{to, length};
+    iovec remote{const_cast<void*>(from), length};
+    const int error = copy_by_system(*process.slot, *process.slot, length, [&] {
+        // By number: a sanitizer's wrapper misses the order between our threads and the peer.
+        return syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0);
+    });
+    if (error == ENOSYS || error == EPERM) {
+        copy_ordered(to, from, length);  // Not permitted here; trust the registration.
+        return 0;
+    }
+    return error;
+}
+
+void run_gpu_call(Process& process, ServiceCall& call, void* bounce) {
+    int error = EINVAL;
+    if (call.op == ServiceCall::kRead || call.op == ServiceCall::kWrite) {
+        error = process.gpu.serve_copy(call.op == ServiceCall::kWrite, call.address, bounce,
+                                       call.length);
+    } else if (call.op == ServiceCall::kFetchAdd || call.op == ServiceCall::kCompareSwap) {
+        error = process.gpu.serve_atomic(call.address, call.op == ServiceCall::kCompareSwap,
+                                         call.operand[0], call.operand[1], call.result);
+    }
+    call.status = static_cast<std::uint32_t>(error);
+}
+
+void run_call(Process& process, ServiceCall& call) {
+    auto* at = reinterpret_cast<void*>(call.address);
+    void* bounce = process.arena.base + call.bounce_off;
+    if (process.gpu.is_registered(call.address)) {
+        run_gpu_call(process, call, bounce);
+        return;
+    }
+    switch (call.op) {
+        case ServiceCall::kRead:
+            call.status = static_cast<std::uint32_t>(copy_self(process, bounce, at, call.length));
+            break;
+        case ServiceCall::kWrite:
+            call.status = static_cast<std::uint32_t>(copy_self(process, at, bounce, call.length));
+            break;
+        case ServiceCall::kFetchAdd:
+        case ServiceCall::kCompareSwap: {
+            std::uint64_t probe = 0;
+            call.status = static_cast<std::uint32_t>(copy_self(process, &probe, at, sizeof probe));
+            if (call.status == 0) {
+                call.result = execute_atomic(at, call.op == ServiceCall::kCompareSwap,
+                                             call.operand[0], call.operand[1]);
+            }
+            break;
+        }
+        default:
+            call.status = EINVAL;
+    }
+}
+
+}  // namespace
+
+bool service_call(Process& process, Owner target, ServiceCall::Op op, std::uint64_t address,
+                  void* data, std::uint64_t length, const std::uint64_t operand[2],
+                  std::uint64_t* result) {
+    errno = EFAULT;
+    if (process.arena.proc(target).helper_ready.load(std::memory_order_acquire) == 0) {
+        return false;
+    }
+    std::uint64_t bounce = 0;
+    if (length != 0) {
+        bounce = process.memory.allocate(length);
+        if (bounce == 0) {
+            return false;
+        }
+    }
+    ServiceCall* call = claim_call(process, target);
+    if (call == nullptr) {
+        if (bounce != 0) {
+            process.memory.release(bounce, length);
+        }
+        errno = ETIMEDOUT;
+        return false;
+    }
+    park_point(ParkPoint::kServiceClaimed);
+    call->op = op;
+    call->address = address;
+    call->length = length;
+    call->bounce_off = bounce;
+    call->status = 0;
+    if (operand != nullptr) {
+        call->operand[0] = operand[0];
+        call->operand[1] = operand[1];
+    }
+    if (op == ServiceCall::kWrite) {
+        std::memcpy(process.arena.base + bounce, data, length);
+    }
+    call->state.store(word_of(ServiceCall::kPosted, process.lock_word), std::memory_order_release);
+    park_point(ParkPoint::kServicePosted);
+    process.ring(target);
+    const Answer answer = wait_answer(process, target, *call);
+    if (answer == Answer::kNoneAndRunning) {
+        errno = ETIMEDOUT;
+        return false;  // The bounce buffer is the helper's for good.
+    }
+    if (answer == Answer::kYes && op == ServiceCall::kRead) {
+        copy_ordered(data, process.arena.base + bounce, length);
+    }
+    if (answer == Answer::kYes && result != nullptr) {
+        *result = call->result;
+    }
+    errno = answer == Answer::kNone ? ETIMEDOUT : static_cast<int>(call->status);
+    call->state.store(0, std::memory_order_release);
+    if (bounce != 0) {
+        const int saved = errno;
+        process.memory.release(bounce, length);
+        errno = saved;
+    }
+    return answer == Answer::kYes;
+}
+
+void service_run(Process& process) {
+    Stripe& stripe = process.slot->stripes[kServiceStripe];
+    if (stripe.lock.exchange(1, std::memory_order_acquire) != 0) {
+        SpinLock::lock_slow(stripe.lock);
+    }
+    for (ServiceCall& call : process.slot->calls) {
+        std::uint64_t word = call.state.load(std::memory_order_relaxed);
+        const LockWord caller = caller_in(word);
+        if (state_in(word) != ServiceCall::kPosted ||
+            !call.state.compare_exchange_strong(word, word_of(ServiceCall::kRunning, caller),
+                                                std::memory_order_acquire)) {
+            continue;
+        }
+        // The caller's own hazard guards our memory and its own only while it lives. Ours keeps
+        // the daemon from freeing its buffer, and our program's deregistration waiting; then a
+        // caller that lives now may die.
+        const Hazard hazard(stripe, static_cast<Owner>(caller), process.hazard_fence);
+        park_point(ParkPoint::kServiceRunning);
+        if (holder_alive(process.arena, caller)) {
+            run_call(process, call);
+        } else {
+            call.status = ESRCH;
+        }
+        std::uint64_t running = word_of(ServiceCall::kRunning, caller);
+        if (!call.state.compare_exchange_strong(running, word_of(ServiceCall::kDone, caller),
+                                                std::memory_order_release)) {
+            call.state.store(0, std::memory_order_release);
+        }
+    }
+    stripe.lock.store(0, std::memory_order_release);
+}
+
+}  // namespace softib::live

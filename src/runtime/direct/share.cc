@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/direct/share.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "runtime/direct/process.h"
+
+namespace softib::live {
+
+bool Share::take(Process& process, std::uint32_t hca, ObjectKind kind, std::uint32_t amount) {
+    const auto device = std::ranges::find(process.devices, hca, &DeviceEntry::hca);
+    const auto place = static_cast<std::size_t>(device - process.devices.begin());
+    if (device == process.devices.end() || place >= kDevicesPerProc) {
+        return false;
+    }
+    // Held first, and given back last: a process that is killed in between leaves its HCA with room
+    // for one more, never for one less.
+    HeldObjects& held = process.slot->held[place];
+    auto& count = held.count[static_cast<std::size_t>(kind)];
+    std::atomic<std::int64_t>& all = objects_in_use(process.arena, hca, kind);
+    __atomic_store_n(&held.hca, hca, __ATOMIC_RELAXED);  // The same by every thread.
+    count.fetch_add(amount, std::memory_order_release);
+    if (all.fetch_add(amount, std::memory_order_acq_rel) + amount >
+        object_limit(process.arena, kind)) {
+        all.fetch_sub(amount, std::memory_order_acq_rel);
+        count.fetch_sub(amount, std::memory_order_release);
+        return false;
+    }
+    process_ = &process;
+    held_ = &held;
+    kind_ = kind;
+    amount_ = amount;
+    return true;
+}
+
+Share::~Share() {
+    if (amount_ == 0 || !process_->usable()) {
+        return;  // A forked child's copy is its parent's object.
+    }
+    const std::uint32_t hca = __atomic_load_n(&held_->hca, __ATOMIC_RELAXED);
+    objects_in_use(process_->arena, hca, kind_).fetch_sub(amount_, std::memory_order_acq_rel);
+    held_->count[static_cast<std::size_t>(kind_)].fetch_sub(amount_, std::memory_order_release);
+}
+
+bool PinnedPages::take(Process& process, std::uint64_t address, std::uint64_t length) {
+    if (!process.enforces_memlock) {
+        return true;
+    }
+    const std::uint64_t begin = address / kPageBytes * kPageBytes;
+    const std::uint64_t bytes =
+        (address + length - begin + kPageBytes - 1) / kPageBytes * kPageBytes;
+    rlimit limit{};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    const std::uint64_t all = process.pinned_bytes.fetch_add(bytes) + bytes;
+    if (limit.rlim_cur != RLIM_INFINITY && all > limit.rlim_cur) {
+        process.pinned_bytes.fetch_sub(bytes);
+        return false;
+    }
+    release();
+    process_ = &process;
+    bytes_ = bytes;
+    return true;
+}
+
+void PinnedPages::release() {
+    if (process_ != nullptr) {
+        process_->pinned_bytes.fetch_sub(bytes_);
+    }
+}
+
+}  // namespace softib::live

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/shm/counters.h"
+
+#include <bit>
+
+#include "runtime/shm/flows.h"
+#include "runtime/shm/packet_queue.h"
+#include "runtime/shm/path.h"
+
+namespace softib::live {
+
+namespace {
+
+constexpr std::uint64_t kCountPatienceNs = 20'000'000;
+
+std::uint64_t load(const std::atomic<std::uint64_t>& counter) {
+    return counter.load(std::memory_order_relaxed);
+}
+
+struct Counts {
+    std::uint64_t xmit_packets;
+    std::uint64_t xmit_words;
+    std::uint64_t rcv_packets;
+    std::uint64_t rcv_words;
+
+    bool none() const { return (xmit_packets | xmit_words | rcv_packets | rcv_words) == 0; }
+};
+
+Counts counts_of(const QpShared& qp) {
+    return {load(qp.xmit_packets), load(qp.xmit_words), load(qp.rcv_packets), load(qp.rcv_words)};
+}
+
+Counts not_settled(const QpShared& qp) {
+    const Counts now = counts_of(qp);
+    return {now.xmit_packets - qp.settled[0], now.xmit_words - qp.settled[1],
+            now.rcv_packets - qp.settled[2], now.rcv_words - qp.settled[3]};
+}
+
+void sent(PortTotals& totals, std::uint64_t packets, std::uint64_t words) {
+    totals.xmit_packets.fetch_add(packets, std::memory_order_relaxed);
+    totals.xmit_words.fetch_add(words, std::memory_order_relaxed);
+}
+
+void received(PortTotals& totals, std::uint64_t packets, std::uint64_t words) {
+    totals.rcv_packets.fetch_add(packets, std::memory_order_relaxed);
+    totals.rcv_words.fetch_add(words, std::memory_order_relaxed);
+}
+
+void pass(const Arena& arena, std::uint32_t from, Lid to, std::uint64_t packets,
+          std::uint64_t words) {
+    if (packets == 0) {
+        return;
+    }
+    for_each_port(arena, from, to, [&](SwitchPortRecord& port, bool is_in) {
+        is_in ? received(port.totals, packets, words) : sent(port.totals, packets, words);
+    });
+}
+
+/// The HCA at the other end of a connected queue pair; UINT32_MAX: none.
+std::uint32_t far_end(const Arena& arena, const QpShared& qp) {
+    const std::uint16_t dest = qp.dest_lid.load(std::memory_order_relaxed);
+    if (dest == 0 || dest >= kLftEntries || arena.lid_owner[dest].kind != NodeRef::kHca) {
+        return UINT32_MAX;
+    }
+    return arena.lid_owner[dest].index;
+}
+
+void attribute(const Arena& arena, const QpShared& qp, const Counts& counts) {
+    if (counts.none()) {
+        return;
+    }
+    HcaRecord& near = arena.hcas[qp.hca];
+    sent(near.totals, counts.xmit_packets, counts.xmit_words);
+    received(near.totals, counts.rcv_packets, counts.rcv_words);
+    const std::uint32_t far = far_end(arena, qp);
+    if (far == UINT32_MAX) {
+        return;
+    }
+    received(arena.hcas[far].totals, counts.xmit_packets, counts.xmit_words);
+    sent(arena.hcas[far].totals, counts.rcv_packets, counts.rcv_words);
+    pass(arena, qp.hca, Lid{qp.dest_lid.load(std::memory_order_relaxed)}, counts.xmit_packets,
+         counts.xmit_words);
+    pass(arena, far, Lid{near.lid.load(std::memory_order_relaxed)}, counts.rcv_packets,
+         counts.rcv_words);
+}
+
+/// What a flow counted and the ports do not have yet.
+struct FlowCounts {
+    std::uint64_t packets;
+    std::uint64_t words;
+
+    bool none() const { return (packets | words) == 0; }
+};
+
+FlowCounts not_settled(const Flow& flow) {
+    return {load(flow.packets) - load(flow.settled[0]), load(flow.words) - load(flow.settled[1])};
+}
+
+/// Where the packets of one flow count, at switches and at their ends.
+class FlowPorts {
+  public:
+    FlowPorts(const Arena& arena, const QpShared& qp, const Flow& flow)
+        : arena_(arena),
+          from_(qp.hca),
+          pkey_(pkey_at(arena, qp.hca, qp.pkey_index)),
+          dlid_{static_cast<std::uint16_t>(flow.dlid.load(std::memory_order_relaxed))} {}
+
+    bool multicast() const { return is_multicast(dlid_); }
+    bool leaves() const { return active(arena_.hcas[from_].state); }
+
+    template <typename Fn, typename End>
+    void visit(Fn&& fn, End&& end) const {
+        if (!leaves()) {
+            return;
+        }
+        multicast() ? follow_multicast(arena_, from_, dlid_, pkey_, fn, end)
+                    : follow_datagram(arena_, from_, dlid_, pkey_, fn, end);
+    }
+
+  private:
+    const Arena& arena_;
+    std::uint32_t from_;
+    PKey pkey_;
+    Lid dlid_;
+};
+
+void attribute_flow(const Arena& arena, const QpShared& qp, const Flow& flow,
+                    const FlowCounts& counts) {
+    const FlowPorts ports(arena, qp, flow);
+    const bool multicast = ports.multicast();
+    const auto out = [&](PortTotals& totals) {
+        sent(totals, counts.packets, counts.words);
+        if (multicast) {
+            totals.multicast_xmit_packets.fetch_add(counts.packets, std::memory_order_relaxed);
+        }
+    };
+    const auto in = [&](PortTotals& totals) {
+        received(totals, counts.packets, counts.words);
+        if (multicast) {
+            totals.multicast_rcv_packets.fetch_add(counts.packets, std::memory_order_relaxed);
+        }
+    };
+    PortTotals& near = arena.hcas[qp.hca].totals;
+    if (!ports.leaves()) {
+        near.xmit_discards.fetch_add(counts.packets, std::memory_order_relaxed);
+        return;
+    }
+    out(near);
+    ports.visit(
+        [&](SwitchPortRecord& port, Step step) {
+            switch (step) {
+                case Step::kIn:
+                    in(port.totals);
+                    break;
+                case Step::kOut:
+                    out(port.totals);
+                    break;
+                case Step::kUnknown:
+                    port.totals.relay_errors.fetch_add(counts.packets, std::memory_order_relaxed);
+                    break;
+                case Step::kDiscarded:
+                    port.totals.xmit_discards.fetch_add(counts.packets, std::memory_order_relaxed);
+                    break;
+                case Step::kRefusedIn:
+                    port.totals.rcv_constraint_errors.fetch_add(counts.packets,
+                                                                std::memory_order_relaxed);
+                    break;
+                case Step::kRefusedOut:
+                    port.totals.xmit_constraint_errors.fetch_add(counts.packets,
+                                                                 std::memory_order_relaxed);
+                    break;
+            }
+        },
+        [&](std::uint32_t hca) { in(arena.hcas[hca].totals); });
+}
+
+/// Adds to `sum` what this flow adds to the port of `hca`.
+void add_flow(const Arena& arena, const QpShared& qp, const Flow& flow, std::uint32_t hca,
+              PortCounters& sum) {
+    const FlowCounts counts = not_settled(flow);
+    if (counts.none()) {
+        return;
+    }
+    const FlowPorts ports(arena, qp, flow);
+    if (qp.hca == hca) {
+        (ports.leaves() ? sum.xmit_packets : sum.xmit_discards) += counts.packets;
+        sum.xmit_words += ports.leaves() ? counts.words : 0;
+        sum.multicast_xmit_packets += ports.multicast() && ports.leaves() ? counts.packets : 0;
+    }
+    ports.visit([](SwitchPortRecord&, Step) {},
+                [&](std::uint32_t end) {
+                    if (end == hca) {
+                        sum.rcv_packets += counts.packets;
+                        sum.rcv_words += counts.words;
+                        sum.multicast_rcv_packets += ports.multicast() ? counts.packets : 0;
+                    }
+                });
+}
+
+template <typename Fn>
+void for_each_qp(const Arena& arena, Fn&& fn) {
+    const std::uint32_t top = arena.header->qp_batches_top.load(std::memory_order_acquire);
+    for (std::uint32_t batch = 0; batch < top; ++batch) {
+        for (std::uint64_t used = arena.qp_used[batch].load(std::memory_order_acquire); used != 0;
+             used &= used - 1) {
+            fn(arena.qps[batch * kBatchEntries +
+                         static_cast<std::uint32_t>(std::countr_zero(used))]);
+        }
+    }
+}
+
+}  // namespace
+
+PortCounters read_totals(const PortTotals& totals) {
+    return {
+        .xmit_packets = load(totals.xmit_packets),
+        .xmit_words = load(totals.xmit_words),
+        .rcv_packets = load(totals.rcv_packets),
+        .rcv_words = load(totals.rcv_words),
+        .multicast_xmit_packets = load(totals.multicast_xmit_packets),
+        .multicast_rcv_packets = load(totals.multicast_rcv_packets),
+        .pkey_violations = load(totals.pkey_violations),
+        .qkey_violations = load(totals.qkey_violations),
+        .access_violations = load(totals.access_violations),
+        .xmit_discards = load(totals.xmit_discards),
+        .relay_errors = load(totals.relay_errors),
+        .rcv_constraint_errors = load(totals.rcv_constraint_errors),
+        .xmit_constraint_errors = load(totals.xmit_constraint_errors),
+        .xmit_wait = load(totals.xmit_wait),
+        .symbol_errors = load(totals.symbol_errors),
+        .rcv_errors = load(totals.rcv_errors),
+        .rcv_remote_physical_errors = load(totals.rcv_remote_physical_errors),
+        .buffer_overruns = load(totals.buffer_overruns),
+        .link_integrity_errors = load(totals.link_integrity_errors),
+    };
+}
+
+PortCounters read_port_counters(const Arena& arena, std::uint32_t hca) {
+    if (is_packet_path(arena)) {
+        ask_for_counts(arena);
+        return read_totals(arena.hcas[hca].totals);
+    }
+    PortCounters sum = read_totals(arena.hcas[hca].totals);
+    for_each_qp(arena, [&](const QpShared& qp) {
+        if (qp.has_flows.load(std::memory_order_acquire) != 0) {
+            const std::uint64_t off = qp.flows_off.load(std::memory_order_acquire);
+            PortCounters with = sum;
+            for_each_flow(arena, qp,
+                          [&](const Flow& flow) { add_flow(arena, qp, flow, hca, with); });
+            std::atomic_thread_fence(std::memory_order_acquire);
+            if (qp.flows_off.load(std::memory_order_relaxed) == off) {
+                sum = with;  // Else the table was replaced under our eyes.
+            }
+            return;
+        }
+        const Counts counts = not_settled(qp);
+        if (qp.hca == hca) {
+            sum.xmit_packets += counts.xmit_packets;
+            sum.xmit_words += counts.xmit_words;
+            sum.rcv_packets += counts.rcv_packets;
+            sum.rcv_words += counts.rcv_words;
+        }
+        // A loopback connection passes the port in both directions.
+        if (far_end(arena, qp) == hca) {
+            sum.xmit_packets += counts.rcv_packets;
+            sum.xmit_words += counts.rcv_words;
+            sum.rcv_packets += counts.xmit_packets;
+            sum.rcv_words += counts.xmit_words;
+        }
+    });
+    return sum;
+}
+
+void start_counting(const Arena& arena, std::uint32_t qp) {
+    const std::uint32_t batch = qp / kBatchEntries;
+    arena.qp_used[batch].fetch_or(std::uint64_t{1} << qp % kBatchEntries,
+                                  std::memory_order_release);
+    std::atomic<std::uint32_t>& top = arena.header->qp_batches_top;
+    std::uint32_t seen = top.load(std::memory_order_relaxed);
+    while (seen <= batch &&
+           !top.compare_exchange_weak(seen, batch + 1, std::memory_order_release)) {
+    }
+}
+
+void stop_counting(const Arena& arena, std::uint32_t qp) {
+    arena.qp_used[qp / kBatchEntries].fetch_and(~(std::uint64_t{1} << qp % kBatchEntries),
+                                                std::memory_order_release);
+}
+
+void settle_flows_locked(const Arena& arena, QpShared& qp) {
+    for_each_flow(arena, qp, [&](Flow& flow) {
+        const FlowCounts counts = not_settled(flow);
+        if (counts.none()) {
+            return;
+        }
+        flow.settled[0].fetch_add(counts.packets, std::memory_order_relaxed);
+        flow.settled[1].fetch_add(counts.words, std::memory_order_relaxed);
+        attribute_flow(arena, qp, flow, counts);
+    });
+}
+
+void settle_counters(const Arena& arena, QpShared& qp, LockWord me) {
+    // Most have nothing new: that much is seen without the lock.
+    const bool none = qp.has_flows.load(std::memory_order_acquire) == 0
+                          ? not_settled(qp).none()
+                          : qp.flows_off.load(std::memory_order_relaxed) == 0 &&
+                                not_settled(qp.first_flow).none();
+    if (none || !shm_lock(arena, qp.count_lock, me, kCountPatienceNs).taken) {
+        return;
+    }
+    const Counts counts = not_settled(qp);
+    qp.settled[0] += counts.xmit_packets;
+    qp.settled[1] += counts.xmit_words;
+    qp.settled[2] += counts.rcv_packets;
+    qp.settled[3] += counts.rcv_words;
+    attribute(arena, qp, counts);
+    settle_flows_locked(arena, qp);
+    shm_unlock(qp.count_lock);
+}
+
+void fold_counters(const Arena& arena, QpShared& qp, LockWord me) {
+    if (!shm_lock(arena, qp.count_lock, me).taken) {
+        return;
+    }
+    attribute(arena, qp, not_settled(qp));
+    settle_flows_locked(arena, qp);
+    qp.xmit_packets.store(0, std::memory_order_relaxed);
+    qp.xmit_words.store(0, std::memory_order_relaxed);
+    qp.rcv_packets.store(0, std::memory_order_relaxed);
+    qp.rcv_words.store(0, std::memory_order_relaxed);
+    for (std::uint64_t& settled : qp.settled) {
+        settled = 0;
+    }
+    qp.dest_lid.store(0, std::memory_order_relaxed);
+    shm_unlock(qp.count_lock);
+}
+
+void settle_all(const Arena& arena, LockWord me) {
+    // The locks this takes would be nobody's if the daemon died inside; its life lock says whose.
+    hold_life_lock(arena, kDaemonOwner);
+    for_each_qp(arena, [&](QpShared& qp) { settle_counters(arena, qp, me); });
+}
+
+}  // namespace softib::live

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What ports counted. The data path writes only into the queue pair it works for. From there the
+// counts are settled: added to the totals of every port that the packets passed, at both ends and
+// in every switch between them, by the routes in force. The daemon settles before a route changes
+// and before it answers about counters; a queue pair that ends settles itself. What a connected
+// queue pair sent is what the port at its other end received, and its responses go the other way
+// by the other end's routes. A datagram queue pair counts by destination (flows.h), and its flows
+// count at every port up to their end or to where they were lost; those to a multicast LID at every
+// port of the tree.
+//
+// Settling costs what the queue pairs in use cost, not what the tables have room for. It is never
+// put off: who reads a counter after a completion sees what that completion counted.
+//
+// Management datagrams are not counted: the counters show what programs moved.
+//
+// Nothing here allocates or throws.
+
+#include <cstdint>
+
+#include "runtime/shm/arena.h"
+#include "runtime/shm/shm_lock.h"
+
+namespace softib::live {
+
+/// Words are units of four bytes, as in the counters PortXmitData and PortRcvData
+/// (IBA vol. 1, 16.1.3.5).
+struct PortCounters {
+    std::uint64_t xmit_packets = 0;
+    std::uint64_t xmit_words = 0;
+    std::uint64_t rcv_packets = 0;
+    std::uint64_t rcv_words = 0;
+    std::uint64_t multicast_xmit_packets = 0;
+    std::uint64_t multicast_rcv_packets = 0;
+    std::uint64_t pkey_violations = 0;
+    std::uint64_t qkey_violations = 0;
+    std::uint64_t access_violations = 0;
+    std::uint64_t xmit_discards = 0;
+    std::uint64_t relay_errors = 0;
+    std::uint64_t rcv_constraint_errors = 0;
+    std::uint64_t xmit_constraint_errors = 0;
+    std::uint64_t xmit_wait = 0;
+    std::uint64_t symbol_errors = 0;
+    std::uint64_t rcv_errors = 0;
+    std::uint64_t rcv_remote_physical_errors = 0;
+    std::uint64_t buffer_overruns = 0;
+    std::uint64_t link_integrity_errors = 0;
+};
+
+PortCounters read_totals(const PortTotals& totals);
+
+/// Counters of the one port of an HCA (index into the HCA table), with what is not settled yet. A
+/// queue pair that is settled meanwhile may be counted twice or not at all in that one reading.
+PortCounters read_port_counters(const Arena& arena, std::uint32_t hca);
+
+/// A queue pair of this table index counts from now on, or no more.
+void start_counting(const Arena& arena, std::uint32_t qp);
+void stop_counting(const Arena& arena, std::uint32_t qp);
+
+/// Settles what this queue pair counted. Where a stopped process keeps its lock, it is left out.
+void settle_counters(const Arena& arena, QpShared& qp, LockWord me);
+/// The same at its end, or before it connects elsewhere: the counts begin again at zero.
+void fold_counters(const Arena& arena, QpShared& qp, LockWord me);
+/// For who holds count_lock.
+void settle_flows_locked(const Arena& arena, QpShared& qp);
+/// Settles all queue pairs of the fabric; for the daemon.
+void settle_all(const Arena& arena, LockWord me);
+
+}  // namespace softib::live

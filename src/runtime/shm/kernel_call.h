@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Calls the kernel past everything that stands before the C library: our own preloaded library,
+// which would hand the call back to us, and sanitizers, to which our swapping of pages is no
+// change.
+
+#include <cerrno>
+#include <cstdint>
+#include <type_traits>
+#ifndef __x86_64__
+#include <unistd.h>
+#endif
+
+namespace softib::live {
+
+/// As syscall(): -1 and errno, or the result.
+template <typename... Args>
+long kernel_call(long number, Args... args) {
+    static_assert(sizeof...(Args) <= 6);
+#ifdef __x86_64__
+    const auto word = [](auto value) {
+        if constexpr (std::is_pointer_v<decltype(value)>) {
+            return static_cast<long>(reinterpret_cast<std::intptr_t>(value));
+        } else {
+            return static_cast<long>(value);
+        }
+    };
+    const long given[6] = {word(args)...};
+    register long r10 __asm__("r10") = given[3];
+    register long r8 __asm__("r8") = given[4];
+    register long r9 __asm__("r9") = given[5];
+    long result = number;
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"(given[0]), "S"(given[1]), "d"(given[2]), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    if (result < 0 && result >= -4095) {
+        errno = static_cast<int>(-result);
+        return -1;
+    }
+    return result;
+#else
+    return syscall(number, args...);  // Which we do not stand before there.
+#endif
+}
+
+}  // namespace softib::live

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Which devices a program sees, and under what names. The verbs library, sysfs and the umad
+// library all take the answer from here, so that they agree.
+//
+// A program runs on one host, or (tests do that) on several at once: "h0,h1". On one host the
+// devices have the names of the description. On several, the hosts' devices follow each other in
+// the order of the list and the number at the end of each name is replaced by one running index,
+// because every host has its own mlx5_0.
+//
+// Nothing here allocates, throws or locks.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/shm/arena.h"
+
+namespace softib::live {
+
+struct DeviceEntry {
+    std::uint32_t hca;  ///< Into the HCA table.
+    char name[64];
+};
+
+/// Lists the devices of a comma-separated list of hosts. Returns how many there are, also where
+/// `out` holds fewer; 0 with errno ENOENT if a host is unknown or the list is empty.
+std::size_t list_devices(const Arena& arena, std::string_view hosts, std::span<DeviceEntry> out);
+
+/// Index of the host with this name into the host table; UINT32_MAX: there is none.
+std::uint32_t find_host(const Arena& arena, std::string_view name);
+
+}  // namespace softib::live

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The packet path, seen from both ends: what programs and the carrier have between them. The
+// carrier is one process per fabric that is the adapter of every program, every cable and every
+// switch. A program posts into rings of the arena and rings a bell; the carrier takes the requests,
+// sends packets, and writes completions as a peer does on the direct path. What changes an object
+// (creating, modifying, destroying) is a call, one at a time per process.
+
+#include <cstdint>
+#include <iterator>
+#include <optional>
+
+#include "runtime/shm/arena.h"
+#include "runtime/shm/shm_lock.h"
+#include "runtime/shm/types.h"
+
+namespace softib::live {
+
+/// A send request in the ring of a queue pair. Places, or with kSendInline bytes, follow it.
+struct PostedSend {
+    std::uint64_t wr_id;
+    WrOpcode opcode;
+    std::uint8_t flags;  ///< SendFlags
+    std::uint16_t num_sge;
+    std::uint32_t inline_bytes;
+    std::uint32_t imm_or_rkey;
+    std::uint32_t rkey;
+    std::uint64_t remote_addr;
+    std::uint64_t compare_add;
+    std::uint64_t swap;
+    std::uint32_t remote_srqn;
+    std::uint32_t remote_qpn;
+    std::uint32_t remote_qkey;
+    std::uint32_t reserved;
+    AddressVector to;
+    BindInfo bind;
+
+    Sge* sges() { return reinterpret_cast<Sge*>(this + 1); }
+    const Sge* sges() const { return reinterpret_cast<const Sge*>(this + 1); }
+    const std::uint8_t* inline_data() const {
+        return reinterpret_cast<const std::uint8_t*>(this + 1);
+    }
+};
+
+inline PostedSend* send_slot(const Arena& arena, const SendRing& ring, std::uint32_t index) {
+    return arena.at<PostedSend>(ring.ring_off +
+                                std::uint64_t{index & ring.mask} * ring.stride_bytes);
+}
+
+inline bool is_packet_path(const Arena& arena) {
+    return arena.header->data_path == DataPath::kPacket;
+}
+
+/// The carrier will look at this queue pair.
+void ring_qp_bell(const Arena& arena, std::uint32_t qp);
+void wake_carrier(const Arena& arena);
+/// The same for what the carrier cannot see in the arena.
+void ring_carrier(const Arena& arena);
+/// The carrier sleeps until a bell rings, for at most so long. `bell`: carrier_doorbell when it
+/// last had nothing to do; without one, now.
+void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns,
+                   std::optional<std::uint32_t> bell = std::nullopt);
+
+/// Waits until the port totals have what the carrier counted until now, or for a moment at most.
+void ask_for_counts(const Arena& arena);
+
+/// Calls fn(index) for every queue pair whose bell has rung since the last time.
+template <typename Fn>
+void for_each_rung(Bells& bells, Fn&& fn) {
+    const auto each = [](std::atomic<std::uint64_t>& word, std::uint32_t base, auto&& visit) {
+        if (word.load(std::memory_order_relaxed) == 0) {
+            return;
+        }
+        for (std::uint64_t bits = word.exchange(0); bits != 0; bits &= bits - 1) {
+            visit(base * 64 + static_cast<std::uint32_t>(__builtin_ctzll(bits)));
+        }
+    };
+    for (std::uint32_t t = 0; t < std::size(bells.top); ++t) {
+        each(bells.top[t], t, [&](std::uint32_t m) {
+            each(bells.middle[m], m, [&](std::uint32_t w) { each(bells.qps[w], w, fn); });
+        });
+    }
+}
+
+/// The carrier that runs now, by its name in locks. One that has ended gives its place up as soon
+/// as anybody finds that out: 0.
+LockWord living_carrier(const Arena& arena);
+
+void answer_call(CarrierCall& call, int status);
+
+/// For the carrier: calls fn(owner, call) for every call that waits, and answers it with the status
+/// that it returns; nothing: it is to be asked again.
+template <typename Fn>
+void for_each_call(const Arena& arena, Fn&& fn) {
+    for (std::uint32_t w = 0; w * 64 < procs_used(arena); ++w) {
+        std::atomic<std::uint64_t>& word = arena.bells->calls[w];
+        if (word.load(std::memory_order_relaxed) == 0) {
+            continue;
+        }
+        for (std::uint64_t bits = word.exchange(0); bits != 0; bits &= bits - 1) {
+            const auto owner =
+                static_cast<Owner>(w * 64 + static_cast<std::uint32_t>(__builtin_ctzll(bits)) + 1);
+            CarrierCall& call = arena.proc(owner).carrier_call;
+            if (call.state.load(std::memory_order_acquire) != CarrierCall::kPosted) {
+                continue;
+            }
+            if (const std::optional<int> status = fn(owner, call)) {
+                answer_call(call, *status);
+            } else {
+                word.fetch_or(std::uint64_t{1} << (owner - 1U) % 64);
+            }
+        }
+    }
+}
+
+}  // namespace softib::live
