@@ -119,7 +119,7 @@ void Engine::arrive(const Event& event) {
     rx.words += packet.bytes / 4U;
     ++rx.packets;
     packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
-    log(in, packet);
+    log(rx.name, packet);
     if (rx.to_adapter != 0) {
         take(in, event.packet);
         return;
@@ -356,7 +356,7 @@ void Engine::plan(std::uint32_t port, Tx& tx, TimePs from) {
             at = from;
             return false;
         }
-        waits.starved = 1;
+        waits.starved = Lane::kStarved;
         at = std::min(at, std::max(waits.credits_at(waits.head_blocks, now()), from));
         return true;
     });
@@ -418,6 +418,10 @@ void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, 
     }
     of.give_back(point, blocks);
     if (of.starved != 0) {
+        if (of.starved == Lane::kRemote) [[unlikely]] {
+            crossings_.push_back({.at = at, .link = rx_[link].name, .blocks = blocks, .vl = vl});
+            return;
+        }
         const TimePs credits = of.credits_at(of.head_blocks, now());
         if (credits != kNever) {
             wake_at(link, tx_[link], std::max(credits, tx_[link].free_at));

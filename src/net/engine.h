@@ -37,6 +37,17 @@ struct EngineStats {
     std::uint64_t log_hash = 0;
 };
 
+/// What passes between two engines that carry parts of one fabric: a packet that was sent over a
+/// cut cable, or credits that go back over it. Plain bytes, the same on every machine of a kind.
+struct Crossing {
+    TimePs at = 0;             ///< When the packet arrives, or its room was free.
+    std::uint32_t link = 0;    ///< Its number in the whole fabric.
+    std::uint16_t blocks = 0;  ///< Credits; 0: it is a packet.
+    std::uint8_t vl = 0;
+    std::uint8_t unused = 0;
+    Packet packet{};
+};
+
 class Engine : public Plant {
   public:
     Engine(const topo::Fabric& fabric, const PlantConfig& config, unsigned width);
@@ -137,6 +148,16 @@ class Engine : public Plant {
     /// time pass without packets does this at least once a second. False: some are still on the
     /// way.
     bool settle_credits();
+
+    // Of an engine that carries a part of a fabric (see partition.h).
+    /// The cable that leaves a port here ends at a switch that another engine has.
+    void cut(std::uint32_t port);
+    /// The earliest time at which something may happen here; kNever if nothing is pending.
+    TimePs earliest() const { return queue_.earliest(); }
+    /// What left for other engines since it was last cleared.
+    std::vector<Crossing>& crossings() { return crossings_; }
+    /// What another engine sent, at the link that has this number here.
+    void take_crossing(std::uint32_t link, const Crossing& crossing);
 
   protected:
     void handle(const Event& event);
@@ -255,6 +276,11 @@ class Engine : public Plant {
         return (tx.special & tx_special::kLimited) != 0 && !stalls_.empty();
     }
 
+    // engine_parts.cc
+    bool crosses(std::uint32_t port) const { return !crosses_.empty() && crosses_[port] != 0; }
+    /// True: the packet has gone to another engine.
+    bool send_across(std::uint32_t port, std::uint32_t index, const Packet& packet);
+
     // engine_counts.cc: of ports that count by lane.
     void count_sent(std::uint32_t port, const Packet& packet);
     void count_received(const Rx& rx, const Packet& packet);
@@ -280,7 +306,9 @@ class Engine : public Plant {
     std::vector<sw::StallCounter> stalls_;  ///< By lane; empty until one was dropped at a head.
     std::uint64_t watching_ = 0;            ///< Events that look at limits of waiting.
     std::vector<Guard> guards_;             ///< By port.
-    std::vector<std::uint32_t> delays_;     ///< By port: what was added to its delay_ps.
+    std::vector<std::uint8_t> crosses_;     ///< By port: its cable was cut.
+    std::vector<Crossing> crossings_;
+    std::vector<std::uint32_t> delays_;  ///< By port: what was added to its delay_ps.
     const KeyReader* key_reader_ = nullptr;
 };
 

@@ -40,7 +40,7 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
         rx.words += packet.bytes / 4U;
         ++rx.packets;
         packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
-        log(in, packet);
+        log(rx.name, packet);
     };
     if ((rx.special & rx_special::kCounted) != 0) {
         count_received(rx, packet);
@@ -423,8 +423,9 @@ bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
         return false;
     }
     // Drawn from what the packet is on this port, not from when the question came up.
-    const Errors& errors = errors_[port];
-    const std::uint64_t draw = mix(errors.seed ^ mix(tx.packets + (std::uint64_t{port} << 40)));
+    const Errors errors = errors_.empty() ? Errors{} : errors_[port];
+    const std::uint64_t name = rx_[port].name;
+    const std::uint64_t draw = mix(errors.seed ^ mix(tx.packets + (name << 40)));
     const std::uint64_t chance = draw % kMillion;
     if (chance < errors.lost_ppm) {
         Odd& at = odd(port);
@@ -446,16 +447,17 @@ bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
     } else if (chance < broken + errors.inside_ppm) {
         packet.flags |= packet_flag::kBadInside;
     }
-    return false;
+    return send_across(port, index, packet);
 }
 
 void Engine::set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
                         std::uint64_t seed, std::uint32_t inside_ppm) {
     errors_.resize(port_count());
     errors_[port] = {lost_ppm, broken_ppm, inside_ppm, seed};
-    tx_[port].special = static_cast<std::uint8_t>(lost_ppm + broken_ppm + inside_ppm != 0
-                                                      ? tx_[port].special | tx_special::kFaulty
-                                                      : tx_[port].special & ~tx_special::kFaulty);
+    tx_[port].special =
+        static_cast<std::uint8_t>(lost_ppm + broken_ppm + inside_ppm != 0 || crosses(port)
+                                      ? tx_[port].special | tx_special::kFaulty
+                                      : tx_[port].special & ~tx_special::kFaulty);
 }
 
 std::uint16_t Engine::steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks) {

@@ -97,6 +97,18 @@ std::uint64_t EventQueue::next_bucket() const {
     return kNoBucket;
 }
 
+TimePs EventQueue::earliest() const {
+    if (pending_ == 0) {
+        return kNever;
+    }
+    if (place_ != current_.size()) {
+        return bucket_ << width_ | (current_[place_].time_low() & width_mask_);
+    }
+    const std::uint64_t next = next_bucket();
+    const TimePs ring = next == kNoBucket ? kNever : next << width_;
+    return far_.empty() ? ring : std::min(ring, far_.front().at);
+}
+
 /// Goes on to the next bucket that is not empty; false if there is none up to the given one.
 bool EventQueue::load(std::uint64_t bucket_max) {
     if (pending_ == 0) {

@@ -76,6 +76,8 @@ class EventQueue {
         }
     }
 
+    /// A time before which no event is due; kNever if none is pending.
+    TimePs earliest() const;
     /// Whether an event is due at this time or before it. If so it comes next: nothing may be
     /// pushed before it is popped.
     bool due(TimePs until) {

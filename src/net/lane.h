@@ -20,12 +20,15 @@ namespace softib::net {
 struct alignas(64) Lane {
     static constexpr std::uint32_t kSlots = 16;
     static constexpr unsigned kUnitShift = 10;  ///< 1,024 ps.
+    // What whoever returns credits must do besides.
+    static constexpr std::uint8_t kStarved = 1;  ///< Wake the sender, which waits for them.
+    static constexpr std::uint8_t kRemote = 2;   ///< Tell the engine that has the sender.
 
     std::uint16_t fctbs = 0;
     std::uint16_t fccl = 0;        ///< As the sender knows it.
     std::uint16_t pending = 0;     ///< Sum of the slots.
     std::uint8_t head_blocks = 0;  ///< Of the first packet in the queue.
-    std::uint8_t starved = 0;      ///< The sender waits for credits: whoever returns some wakes it.
+    std::uint8_t starved = 0;      ///< kStarved, kRemote or 0.
     std::uint32_t base = 0;        ///< The grid point of the first slot not yet taken in.
     std::uint16_t slots[kSlots] = {};
     std::uint32_t head = kNone;

@@ -94,6 +94,7 @@ void Plant::join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t nu
         self ? 0 : static_cast<std::uint32_t>(tx.to_adapter != 0 ? config_.hca_ps : in_switch);
     rx.node = other;
     rx.self = peer_[port];
+    rx.name = port;
     rx.to_adapter = tx.to_adapter;
     rx.block_ps = tx.block_ps;
     if (is_switch_[node] != 0 && limits_[0].any()) {
@@ -224,6 +225,9 @@ void Plant::set_adaptive(const routing::Graph& graph, const routing::PortGroups&
     turns_.assign(switches, 0);
     for (std::uint32_t i = 0; i < switch_nodes.size(); ++i) {
         const std::uint32_t node = switch_nodes[i];
+        if (node == kNone) {
+            continue;
+        }
         group_row_[lft_of_[node]] = i;
         for (std::uint8_t port = 0; port < ports_of_[node]; ++port) {
             if (const std::uint32_t self = port_of(node, port); peer_[self] != kNone) {

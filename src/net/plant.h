@@ -104,6 +104,7 @@ struct alignas(64) Rx {
     std::uint32_t self = kNone;    ///< The port here.
     std::uint32_t silicon_ps = 0;  ///< From the first or last bit in until it can act.
     std::uint32_t block_ps = 0;    ///< For 64 bytes.
+    std::uint32_t name = 0;        ///< Number of the link in the whole fabric, see name_link().
     std::uint8_t port = 0;         ///< Number of the port on its node.
     std::uint8_t to_adapter = 0;   ///< Takes packets whole.
     std::uint8_t special = 0;      ///< Bits of rx_special.
@@ -186,6 +187,8 @@ class Plant {
     std::uint8_t number_of(std::uint32_t port) const { return rx_[peer_[port]].port; }
     std::uint32_t peer(std::uint32_t port) const { return peer_[port]; }
     std::uint32_t lid_count() const { return lft_stride_; }  ///< That switches have room for.
+    /// How long the cable at a port takes in one direction.
+    TimePs cable(std::uint32_t port) const { return lane(port, 0).cable_ps(); }
     bool connected(std::uint32_t port) const { return peer_[port] != kNone; }
     TimePs transmit_time(std::uint32_t port, std::uint32_t packet_bytes) const {
         return link::transmit_time(packet_bytes, tx_[port].block_ps);
@@ -196,6 +199,11 @@ class Plant {
         return static_cast<std::uint16_t>(config_.buffer_bytes / link::kBlockBytes);
     }
     bool is_switch(std::uint32_t node) const { return is_switch_[node] != 0; }
+
+    /// Numbers a link as it is numbered in a larger fabric of which this plant is a part. Logs and
+    /// drawn errors go by this number, so that they do not depend on how a fabric was cut.
+    void name_link(std::uint32_t link, std::uint32_t name) { rx_[link].name = name; }
+    std::uint32_t link_name(std::uint32_t link) const { return rx_[link].name; }
 
     void set_route(std::uint32_t node, Lid lid, std::uint8_t port);
     std::uint8_t route(std::uint32_t node, Lid lid) const {
@@ -219,7 +227,8 @@ class Plant {
     void set_multicast(std::uint32_t node, Lid mlid, const std::array<std::uint64_t, 4>& ports);
     std::array<std::uint64_t, 4> multicast(std::uint32_t node, Lid mlid) const;
     /// A switch may send packets that allow it (packet_flag::kAdaptive) by any of a group's ports.
-    /// `home` is the switch that a LID hangs on; groups are by switch and home.
+    /// `home` is the switch that a LID hangs on; groups are by switch and home. `switch_nodes` are
+    /// our nodes in the order of the graph's switches; kNone: that one is not in this plant.
     void set_adaptive(const routing::Graph& graph, const routing::PortGroups& groups,
                       std::span<const std::uint32_t> switch_nodes);
     /// When the ports of a switch mark packets; threshold 0: never.

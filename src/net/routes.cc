@@ -40,28 +40,31 @@ std::vector<Lid> lids_of(const topo::Fabric& fabric) {
     return lids;
 }
 
+void write_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
+                  const routing::Tables& tables, std::uint32_t sw) {
+    graph.for_each_lid([&](const routing::Target&, Lid lid) {
+        plant.set_route(node, lid, tables.lfts.at(sw, lid));
+    });
+    if (tables.sl_to_vl.empty()) {
+        return;
+    }
+    const std::uint8_t ports = plant.ports_of(node);
+    for (std::uint8_t in = 0; in < ports; ++in) {
+        for (std::uint8_t out = 0; out < ports; ++out) {
+            plant.set_lanes(node, in, out, tables.sl_to_vl.row(sw, in, out));
+        }
+    }
+}
+
 void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph& graph,
                   const routing::Tables& tables) {
     std::uint32_t sw = 0;
     for (std::uint32_t node = 0; node < fabric.nodes.size(); ++node) {
-        if (!plant.is_switch(node)) {
-            if (!tables.sl_to_vl.empty()) {
-                plant.set_lanes(node, 0, 1, tables.sl_to_vl.host_row());
-            }
-            continue;
+        if (plant.is_switch(node)) {
+            write_switch(plant, node, graph, tables, sw++);
+        } else if (!tables.sl_to_vl.empty()) {
+            plant.set_lanes(node, 0, 1, tables.sl_to_vl.host_row());
         }
-        graph.for_each_lid([&](const routing::Target&, Lid lid) {
-            plant.set_route(node, lid, tables.lfts.at(sw, lid));
-        });
-        if (!tables.sl_to_vl.empty()) {
-            const auto ports = static_cast<std::uint8_t>(fabric.nodes[node].ports.size());
-            for (std::uint8_t in = 0; in < ports; ++in) {
-                for (std::uint8_t out = 0; out < ports; ++out) {
-                    plant.set_lanes(node, in, out, tables.sl_to_vl.row(sw, in, out));
-                }
-            }
-        }
-        ++sw;
     }
 }
 

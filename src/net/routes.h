@@ -16,6 +16,10 @@ namespace softib::net {
 /// LIDs by node, by the rule of routing::graph_of: adapters first, then switches.
 std::vector<Lid> lids_of(const topo::Fabric& fabric);
 
+/// Writes the tables of one switch: number `sw` of the graph, `node` of the plant.
+void write_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
+                  const routing::Tables& tables, std::uint32_t sw);
+
 /// `graph` is that of the fabric with lids_of.
 void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph& graph,
                   const routing::Tables& tables);

@@ -42,14 +42,8 @@ class ScaleHosts {
     /// itself does not leave it.
     void start(Engine& net, std::uint32_t port, Lid source, Lid destination, std::uint64_t bytes,
                std::uint8_t sl = 0) {
-        const auto packets =
-            static_cast<std::uint32_t>((bytes + config_.packet_bytes - 1) / config_.packet_bytes);
-        flows_.push_back({.port = port,
-                          .source = source,
-                          .destination = destination,
-                          .sl = sl,
-                          .unsent = packets,
-                          .unacked = packets});
+        add(port, source, destination, bytes, sl);
+        ++expected_;
         if (source == destination) {
             Flow& own = flows_.back();
             own.received = own.unsent;
@@ -59,6 +53,10 @@ class ScaleHosts {
             return;
         }
         send(net, static_cast<std::uint32_t>(flows_.size() - 1));
+    }
+    /// A flow that starts in another part of the fabric: flows have the same numbers in all parts.
+    void expect(Lid source, Lid destination, std::uint64_t bytes, std::uint8_t sl = 0) {
+        add(0, source, destination, bytes, sl);
     }
     /// All ports from now on, until one is told otherwise.
     void control_congestion(const link::InjectionRule& rule, const link::DelayTable& table) {
@@ -80,9 +78,8 @@ class ScaleHosts {
         controls_[control_of_[port]] = control;
     }
     const std::vector<Flow>& flows() const { return flows_; }
-    std::uint32_t unfinished() const {
-        return static_cast<std::uint32_t>(flows_.size()) - finished_;
-    }
+    /// Of those that start here.
+    std::uint32_t unfinished() const { return expected_ - finished_; }
 
     void deliver(Engine& net, std::uint32_t port, const Packet& packet) {
         Flow& flow = flows_[packet.body & ~kAck];
@@ -137,6 +134,17 @@ class ScaleHosts {
     const link::InjectionControl& control_of(std::uint32_t port) const {
         return controls_[port < control_of_.size() ? control_of_[port] : 0];
     }
+    void add(std::uint32_t port, Lid source, Lid destination, std::uint64_t bytes,
+             std::uint8_t sl) {
+        const auto packets =
+            static_cast<std::uint32_t>((bytes + config_.packet_bytes - 1) / config_.packet_bytes);
+        flows_.push_back({.port = port,
+                          .source = source,
+                          .destination = destination,
+                          .sl = sl,
+                          .unsent = packets,
+                          .unacked = packets});
+    }
     void send(Engine& net, std::uint32_t index) {
         Flow& flow = flows_[index];
         if (flow.unsent != 0) {
@@ -154,6 +162,7 @@ class ScaleHosts {
     std::vector<link::InjectionControl> controls_;  ///< Empty: nobody slows down. 0: of all others.
     std::vector<std::uint32_t> control_of_;         ///< By port.
     std::vector<Flow> flows_;
+    std::uint32_t expected_ = 0;
     std::uint32_t finished_ = 0;
 };
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Engines that carry one fabric together, each a part of it: what passes between them.
+#include "core/base/check.h"
+#include "net/engine.h"
+
+namespace softib::net {
+
+void Engine::cut(std::uint32_t port) {
+    SOFTIB_CHECK(connected(port) && tx_[port].to_adapter == 0);
+    crosses_.resize(port_count());
+    crosses_[port] = 1;
+    tx_[port].special |= tx_special::kFaulty;  // It is looked at more closely there.
+    for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
+        lane(peer(port), vl).starved = Lane::kRemote;
+    }
+}
+
+bool Engine::send_across(std::uint32_t port, std::uint32_t index, const Packet& packet) {
+    if (!crosses(port)) {
+        return false;
+    }
+    crossings_.push_back({.at = now() + tx_[port].delay_ps,
+                          .link = rx_[port].name,
+                          .vl = packet.in_vl,
+                          .packet = packet});
+    packets_.free(index);
+    return true;
+}
+
+void Engine::take_crossing(std::uint32_t link, const Crossing& crossing) {
+    if (crossing.blocks != 0) {
+        release(link, crossing.vl, crossing.blocks, crossing.at);
+        return;
+    }
+    Packet packet = crossing.packet;
+    packet.in_link = link;
+    packet.next = kNone;
+    queue_.push(crossing.at, link, EventKind::kArrival, packets_.make(packet), crossing.vl);
+}
+
+}  // namespace softib::net

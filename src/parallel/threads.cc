@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "parallel/threads.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+namespace softib::parallel {
+
+namespace {
+
+constexpr int kSpins = 4000;
+
+void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+class alignas(128) Meeting::Seat : public net::Exchange {
+  public:
+    Seat(Meeting& meeting, std::uint32_t part) : meeting_(meeting), part_(part) {}
+
+    net::TimePs least(net::TimePs mine) override {
+        // The last round's answers are being read until all are here again, so two take turns.
+        said_[turn_] = mine;
+        meeting_.wait();
+        net::TimePs least = net::kNever;
+        for (const auto& seat : meeting_.seats_) {
+            least = std::min(least, seat->said_[turn_]);
+        }
+        turn_ ^= 1;
+        return least;
+    }
+
+    void swap(std::vector<std::vector<net::Crossing>>& out,
+              std::vector<net::Crossing>& in) override {
+        sent_.swap(out);
+        meeting_.wait();
+        in.clear();
+        for (const auto& seat : meeting_.seats_) {
+            if (seat->sent_.size() > part_) {
+                in.insert(in.end(), seat->sent_[part_].begin(), seat->sent_[part_].end());
+            }
+        }
+        meeting_.wait();
+        sent_.swap(out);
+        for (auto& list : out) {
+            list.clear();
+        }
+    }
+
+  private:
+    Meeting& meeting_;
+    std::uint32_t part_;
+    unsigned turn_ = 0;
+    net::TimePs said_[2] = {};
+    std::vector<std::vector<net::Crossing>> sent_;
+};
+
+Meeting::Meeting(std::uint32_t parts) : parts_(parts) {
+    for (std::uint32_t i = 0; i < parts; ++i) {
+        seats_.push_back(std::make_unique<Seat>(*this, i));
+    }
+}
+
+Meeting::~Meeting() = default;
+
+net::Exchange& Meeting::seat(std::uint32_t part) {
+    return *seats_[part];
+}
+
+void Meeting::wait() {
+    const std::uint32_t round = round_.load(std::memory_order_acquire);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == parts_) {
+        arrived_.store(0, std::memory_order_relaxed);
+        round_.store(round + 1, std::memory_order_release);
+        return;
+    }
+    for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
+        if (spins < kSpins) {
+            relax();
+        } else {
+            sched_yield();
+        }
+    }
+}
+
+}  // namespace softib::parallel
