@@ -419,7 +419,7 @@ void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, 
     of.give_back(point, blocks);
     if (of.starved != 0) {
         if (of.starved == Lane::kRemote) [[unlikely]] {
-            crossings_.push_back({.at = at, .link = rx_[link].name, .blocks = blocks, .vl = vl});
+            cross(link, {.at = at, .link = rx_[link].name, .blocks = blocks, .vl = vl});
             return;
         }
         const TimePs credits = of.credits_at(of.head_blocks, now());

@@ -150,12 +150,12 @@ class Engine : public Plant {
     bool settle_credits();
 
     // Of an engine that carries a part of a fabric (see partition.h).
-    /// The cable that leaves a port here ends at a switch that another engine has.
-    void cut(std::uint32_t port);
+    /// The cable that leaves a port here ends at a switch that the engine of another part has.
+    void cut(std::uint32_t port, std::uint32_t part);
     /// The earliest time at which something may happen here; kNever if nothing is pending.
     TimePs earliest() const { return queue_.earliest(); }
-    /// What left for other engines since it was last cleared.
-    std::vector<Crossing>& crossings() { return crossings_; }
+    /// What left for the engines of other parts, by part, since it was last cleared.
+    std::vector<std::vector<Crossing>>& crossings() { return crossings_; }
     /// What another engine sent, at the link that has this number here.
     void take_crossing(std::uint32_t link, const Crossing& crossing);
 
@@ -277,7 +277,12 @@ class Engine : public Plant {
     }
 
     // engine_parts.cc
-    bool crosses(std::uint32_t port) const { return !crosses_.empty() && crosses_[port] != 0; }
+    bool crosses(std::uint32_t port) const {
+        return !other_part_.empty() && other_part_[port] != kNone;
+    }
+    void cross(std::uint32_t link, const Crossing& crossing) {
+        crossings_[other_part_[link]].push_back(crossing);
+    }
     /// True: the packet has gone to another engine.
     bool send_across(std::uint32_t port, std::uint32_t index, const Packet& packet);
 
@@ -302,12 +307,12 @@ class Engine : public Plant {
     std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.
     std::vector<std::uint32_t> trainings_;  ///< By port: how many it has begun or given up.
     bool managed_ = false;
-    std::vector<Slow> slow_;                ///< By port of an adapter.
-    std::vector<sw::StallCounter> stalls_;  ///< By lane; empty until one was dropped at a head.
-    std::uint64_t watching_ = 0;            ///< Events that look at limits of waiting.
-    std::vector<Guard> guards_;             ///< By port.
-    std::vector<std::uint8_t> crosses_;     ///< By port: its cable was cut.
-    std::vector<Crossing> crossings_;
+    std::vector<Slow> slow_;                 ///< By port of an adapter.
+    std::vector<sw::StallCounter> stalls_;   ///< By lane; empty until one was dropped at a head.
+    std::uint64_t watching_ = 0;             ///< Events that look at limits of waiting.
+    std::vector<Guard> guards_;              ///< By port.
+    std::vector<std::uint32_t> other_part_;  ///< By link: who has its other end; kNone: it is here.
+    std::vector<std::vector<Crossing>> crossings_;
     std::vector<std::uint32_t> delays_;  ///< By port: what was added to its delay_ps.
     const KeyReader* key_reader_ = nullptr;
 };

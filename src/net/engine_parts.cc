@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Engines that carry one fabric together, each a part of it: what passes between them.
+#include <algorithm>
+
 #include "core/base/check.h"
 #include "net/engine.h"
 
 namespace softib::net {
 
-void Engine::cut(std::uint32_t port) {
+void Engine::cut(std::uint32_t port, std::uint32_t part) {
     SOFTIB_CHECK(connected(port) && tx_[port].to_adapter == 0);
-    crosses_.resize(port_count());
-    crosses_[port] = 1;
+    other_part_.resize(port_count(), kNone);
+    other_part_[port] = other_part_[peer(port)] = part;
+    crossings_.resize(std::max<std::size_t>(crossings_.size(), part + 1));
     tx_[port].special |= tx_special::kFaulty;  // It is looked at more closely there.
     for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
         lane(peer(port), vl).starved = Lane::kRemote;
@@ -19,10 +22,10 @@ bool Engine::send_across(std::uint32_t port, std::uint32_t index, const Packet& 
     if (!crosses(port)) {
         return false;
     }
-    crossings_.push_back({.at = now() + tx_[port].delay_ps,
-                          .link = rx_[port].name,
-                          .vl = packet.in_vl,
-                          .packet = packet});
+    cross(port, {.at = now() + tx_[port].delay_ps,
+                 .link = rx_[port].name,
+                 .vl = packet.in_vl,
+                 .packet = packet});
     packets_.free(index);
     return true;
 }

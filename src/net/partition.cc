@@ -94,7 +94,6 @@ Part::Part(const topo::Fabric& whole, std::span<const std::uint32_t> part_of, st
     const std::vector<std::uint32_t> first = first_links(whole, links);
     here_.assign(whole.nodes.size(), kNone);
     link_here_.assign(links, kNone);
-    other_part_.assign(links, part);
     for (std::uint32_t i = 0; i < whole.nodes.size(); ++i) {
         const bool is_switch = whole.nodes[i].kind == topo::NodeKind::kSwitch;
         if (is_switch) {
@@ -146,11 +145,8 @@ void Part::prepare(Engine& engine) {
                 continue;
             }
             const std::uint32_t other = engine.node_of(engine.peer(link));
-            if (ghost_[node]) {
-                other_part_[name] = part_[node];  // Credits go to whoever sends on it.
-            } else if (ghost_[other]) {
-                other_part_[name] = part_[other];
-                engine.cut(link);
+            if (!ghost_[node] && ghost_[other]) {
+                engine.cut(link, part_[other]);
                 lookahead_ = std::min(lookahead_, engine.cable(link));
             }
         }

@@ -11,7 +11,9 @@
 // exchange crossings in between. Events are ordered by time and link alone, and the parts keep that
 // order: the results are those of one engine to the last bit.
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -48,8 +50,6 @@ class Part {
 
     /// The number here of a node of the whole fabric; kNone: it is elsewhere, or a ghost.
     std::uint32_t local(std::uint32_t node) const { return is_ghost(node) ? kNone : here_[node]; }
-    /// The part to which a crossing goes.
-    std::uint32_t destination(const Crossing& crossing) const { return other_part_[crossing.link]; }
     /// Hands a crossing to this part's engine.
     void take(Engine& engine, const Crossing& crossing) const {
         engine.take_crossing(link_here_[crossing.link], crossing);
@@ -80,28 +80,27 @@ class Exchange {
     virtual ~Exchange() = default;
     /// Returns the least of what all parts say.
     virtual TimePs least(TimePs mine) = 0;
-    /// Sends `out`, one list for each part, and fills `in` with what the others sent here.
-    virtual void swap(std::vector<std::vector<Crossing>>& out, std::vector<Crossing>& in) = 0;
+    using Taker = std::function<void(std::span<const Crossing>)>;
+    /// Sends `out`, one list for each part, and empties it; calls `take` with what others sent
+    /// here. least() is called between any two of these calls.
+    virtual void swap(std::vector<std::vector<Crossing>>& out, const Taker& take) = 0;
 };
 
 /// Runs the network of one part until a time, together with those that run the others.
 template <typename Net>
 void run_part(Net& net, Part& part, std::uint32_t parts, Exchange& exchange,
               TimePs until = kNever) {
-    std::vector<std::vector<Crossing>> out(parts);
-    std::vector<Crossing> in;
+    net.crossings().resize(parts);
+    const Exchange::Taker take = [&](std::span<const Crossing> crossings) {
+        for (const Crossing& crossing : crossings) {
+            part.take(net, crossing);
+        }
+    };
     const TimePs lookahead = exchange.least(part.lookahead());
     // What was injected before the first event has crossings too.
     net.run(net.now());
     for (;;) {
-        for (const Crossing& crossing : net.crossings()) {
-            out[part.destination(crossing)].push_back(crossing);
-        }
-        net.crossings().clear();
-        exchange.swap(out, in);
-        for (const Crossing& crossing : in) {
-            part.take(net, crossing);
-        }
+        exchange.swap(net.crossings(), take);
         const TimePs begin = exchange.least(net.idle() ? kNever : net.earliest());
         if (begin == kNever || begin > until) {
             break;

@@ -84,7 +84,7 @@ net::TimePs Job::least(net::TimePs mine) {
     return calls_->least(mine);
 }
 
-void Job::swap(std::vector<std::vector<net::Crossing>>& out, std::vector<net::Crossing>& in) {
+void Job::swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) {
     std::vector<net::Crossing> sent;
     std::vector<std::uint64_t> out_sizes(size_);
     for (std::uint32_t i = 0; i < size_; ++i) {
@@ -98,8 +98,9 @@ void Job::swap(std::vector<std::vector<net::Crossing>>& out, std::vector<net::Cr
     for (const std::uint64_t size : in_sizes) {
         bytes += size;
     }
-    in.resize(bytes / sizeof(net::Crossing));
+    std::vector<net::Crossing> in(bytes / sizeof(net::Crossing));
     calls_->swap(sent.data(), out_sizes.data(), in.data(), in_sizes.data());
+    take(in);
 }
 
 std::vector<std::vector<std::uint8_t>> Job::gather(std::span<const std::uint8_t> mine) {

@@ -29,8 +29,7 @@ class Job : public net::Exchange {
     std::uint32_t size() const { return size_; }
 
     net::TimePs least(net::TimePs mine) override;
-    void swap(std::vector<std::vector<net::Crossing>>& out,
-              std::vector<net::Crossing>& in) override;
+    void swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) override;
     /// Brings what each process has to the first one, by rank; the others get nothing. Lengths are
     /// multiples of 8.
     std::vector<std::vector<std::uint8_t>> gather(std::span<const std::uint8_t> mine);

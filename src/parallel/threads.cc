@@ -24,7 +24,7 @@ class alignas(128) Meeting::Seat : public net::Exchange {
     Seat(Meeting& meeting, std::uint32_t part) : meeting_(meeting), part_(part) {}
 
     net::TimePs least(net::TimePs mine) override {
-        // The last round's answers are being read until all are here again, so two take turns.
+        // Answers are read until all are here again, so two take turns.
         said_[turn_] = mine;
         meeting_.wait();
         net::TimePs least = net::kNever;
@@ -35,20 +35,20 @@ class alignas(128) Meeting::Seat : public net::Exchange {
         return least;
     }
 
-    void swap(std::vector<std::vector<net::Crossing>>& out,
-              std::vector<net::Crossing>& in) override {
-        sent_.swap(out);
-        meeting_.wait();
-        in.clear();
-        for (const auto& seat : meeting_.seats_) {
-            if (seat->sent_.size() > part_) {
-                in.insert(in.end(), seat->sent_[part_].begin(), seat->sent_[part_].end());
-            }
-        }
-        meeting_.wait();
-        sent_.swap(out);
+    void swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) override {
+        // Others read these lists until they come to least(); the ones before have been read.
+        auto& sent = sent_[turn_];
+        sent.swap(out);
+        out.resize(sent.size());
         for (auto& list : out) {
             list.clear();
+        }
+        meeting_.wait();
+        for (const auto& seat : meeting_.seats_) {
+            const auto& theirs = seat->sent_[turn_];
+            if (seat.get() != this && theirs.size() > part_) {
+                take(theirs[part_]);
+            }
         }
     }
 
@@ -57,7 +57,7 @@ class alignas(128) Meeting::Seat : public net::Exchange {
     std::uint32_t part_;
     unsigned turn_ = 0;
     net::TimePs said_[2] = {};
-    std::vector<std::vector<net::Crossing>> sent_;
+    std::vector<std::vector<net::Crossing>> sent_[2];
 };
 
 Meeting::Meeting(std::uint32_t parts) : parts_(parts) {
