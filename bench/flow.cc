@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a message costs in the flow model: two works on non-blocking fat trees, 400 Gb/s, cables of
+// 25 ns, switches of 200 ns.
+//
+//   bench_flow all-to-all HOSTS RADIX LEVELS BYTES [ENGINE]
+//   bench_flow ring HOSTS RAILS RADIX LEVELS BYTES
+//   bench_flow permutation HOSTS RADIX LEVELS BYTES ENGINE
+//
+// all-to-all: every host sends BYTES to every other one, all at once. ring: an all-reduce of BYTES
+// a rail; on each rail the hosts form a ring, cut BYTES into as many parts as there are hosts and
+// pass one part to the next in each of 2(HOSTS - 1) rounds, as soon as the part before has come
+// and their own has left. permutation: every host sends BYTES to a random other one. It prints one
+// line: messages, steps, flows that were solved for, CPU seconds for fabric and routes, CPU seconds
+// of the model, MiB at most, µs until the last message had arrived, and a hash of all completions.
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/prng.h"
+#include "net/flow/flow_model.h"
+
+namespace {
+
+using namespace softib;
+using net::flow::Completion;
+using net::flow::FlowModel;
+using net::flow::TimePs;
+
+double cpu_seconds() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+/// The most that was resident at once.
+double peak_mib() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:")) {
+            return std::atof(line.c_str() + 6) / 1024;
+        }
+    }
+    return 0;
+}
+
+[[noreturn]] void stop(const std::string& message) {
+    fmt::print(stderr, "{}\n", message);
+    std::exit(1);
+}
+
+net::Routed route(const topo::Spec& spec, const std::string& engine) {
+    auto topology = topo::generate(spec);
+    if (!topology) {
+        stop(topology.error().message);
+    }
+    auto routed = net::Routed::make(*std::move(topology), engine, 1);
+    if (!routed) {
+        stop(routed.error().message);
+    }
+    return *std::move(routed);
+}
+
+/// Puts all that completions say into one number, and finds the last arrival.
+class Log {
+  public:
+    void note(const Completion& completion) {
+        last_ = std::max(last_, completion.delivered);
+        for (const std::uint64_t word : {completion.tag, completion.sent, completion.delivered}) {
+            hash_ = (hash_ ^ word) * 0x9E3779B97F4A7C15;
+            hash_ ^= hash_ >> 29;
+        }
+    }
+    TimePs last() const { return last_; }
+    std::uint64_t hash() const { return hash_; }
+
+  private:
+    TimePs last_ = 0;
+    std::uint64_t hash_ = 0;
+};
+
+void send(FlowModel& model, const net::flow::Message& message) {
+    if (!model.add(message)) {
+        stop(fmt::format("there is no route from end port {} to {}", message.from, message.to));
+    }
+}
+
+void all_to_all(FlowModel& model, std::uint32_t ends, std::uint64_t bytes, Log& log) {
+    for (std::uint32_t from = 0; from < ends; ++from) {
+        for (std::uint32_t i = 1; i < ends; ++i) {
+            const std::uint32_t to = (from + i) % ends;
+            send(model, {.from = from, .to = to, .bytes = bytes, .tag = from});
+        }
+    }
+    while (!model.idle()) {
+        for (const Completion& completion : model.step()) {
+            log.note(completion);
+        }
+    }
+}
+
+void permutation(FlowModel& model, std::uint32_t ends, std::uint64_t bytes, Log& log) {
+    std::vector<std::uint32_t> to(ends);
+    std::iota(to.begin(), to.end(), 0);
+    Prng prng(42);
+    for (std::uint32_t i = ends - 1; i != 0; --i) {
+        std::swap(to[i], to[prng.below(i + 1)]);
+    }
+    for (std::uint32_t from = 0; from < ends; ++from) {
+        send(model, {.from = from, .to = to[from], .bytes = bytes, .tag = from});
+    }
+    while (!model.idle()) {
+        for (const Completion& completion : model.step()) {
+            log.note(completion);
+        }
+    }
+}
+
+/// Rings of end ports that pass parts on; a message's tag is its sender.
+class Rings {
+  public:
+    Rings(FlowModel& model, std::uint32_t hosts, std::uint32_t rails, std::uint64_t bytes)
+        : model_(model),
+          rails_(rails),
+          rounds_(2 * (hosts - 1)),
+          part_bytes_((bytes + hosts - 1) / hosts),
+          places_(std::size_t{hosts} * rails) {}
+
+    void run(Log& log) {
+        for (std::uint32_t end = 0; end < places_.size(); ++end) {
+            begin(end, 0);
+        }
+        while (!model_.idle()) {
+            for (const Completion& completion : model_.step()) {
+                log.note(completion);
+                const auto from = static_cast<std::uint32_t>(completion.tag);
+                Place& sender = places_[from];
+                ++sender.sent;
+                sender.sent_at = completion.sent;
+                Place& receiver = places_[next(from)];
+                receiver.came[receiver.received++ % kAhead] = completion.delivered;
+                go_on(from);
+                go_on(next(from));
+            }
+        }
+    }
+
+  private:
+    static constexpr std::uint32_t kAhead = 4;  ///< Parts that come before they are passed on.
+
+    struct Place {
+        std::uint32_t begun = 0;
+        std::uint32_t sent = 0;
+        std::uint32_t received = 0;
+        TimePs sent_at = 0;
+        std::array<TimePs, kAhead> came{};
+    };
+
+    std::uint32_t next(std::uint32_t end) const {
+        const auto after = static_cast<std::uint32_t>(end + rails_);
+        return after < places_.size() ? after : after - static_cast<std::uint32_t>(places_.size());
+    }
+    void begin(std::uint32_t end, TimePs at) {
+        ++places_[end].begun;
+        send(model_, {.from = end, .to = next(end), .bytes = part_bytes_, .start = at, .tag = end});
+    }
+    void go_on(std::uint32_t end) {
+        const Place& place = places_[end];
+        if (place.received > place.begun + kAhead) {
+            stop("a host is too far ahead of the next one");
+        }
+        if (place.sent == place.begun && place.received >= place.begun && place.begun < rounds_) {
+            begin(end, std::max(place.sent_at, place.came[(place.begun - 1) % kAhead]));
+        }
+    }
+
+    FlowModel& model_;
+    std::uint32_t rails_;
+    std::uint32_t rounds_;
+    std::uint64_t part_bytes_;
+    std::vector<Place> places_;  ///< By end port.
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string work = argc > 1 ? argv[1] : "";
+    const bool ring = work == "ring";
+    if (argc < (work == "all-to-all" ? 6 : 7)) {
+        stop(
+            "usage: bench_flow all-to-all|permutation HOSTS RADIX LEVELS BYTES ENGINE\n"
+            "       bench_flow ring HOSTS RAILS RADIX LEVELS BYTES");
+    }
+    const auto number = [&](int place) {
+        return static_cast<std::uint32_t>(std::atol(argv[place]));
+    };
+    const std::uint32_t rails = ring ? number(3) : 1;
+    const int rest = ring ? 4 : 3;
+    const net::Routed routed = route({.shape = topo::Shape::kFatTree,
+                                      .hosts = number(2),
+                                      .hcas_per_host = rails,
+                                      .radix = number(rest),
+                                      .levels = number(rest + 1)},
+                                     !ring && argc > 6 ? argv[6] : "ftree");
+    const net::flow::FlowNetwork network(routed, {.cable_ps = 25'000, .switch_ps = 200'000});
+    const double begin = cpu_seconds();
+    FlowModel model(network, {});
+    Log log;
+    if (ring) {
+        Rings(model, number(2), rails, number(rest + 2)).run(log);
+    } else if (work == "all-to-all") {
+        all_to_all(model, network.end_count(), number(rest + 2), log);
+    } else {
+        permutation(model, network.end_count(), number(rest + 2), log);
+    }
+    const FlowModel::Stats stats = model.stats();
+    fmt::print("{} {} {} {:.3f} {:.3f} {:.1f} {:.3f} {:016x}\n", stats.messages, stats.steps,
+               stats.settled, begin, cpu_seconds() - begin, peak_mib(),
+               static_cast<double>(log.last()) * 1e-6, log.hash());
+    return 0;
+}

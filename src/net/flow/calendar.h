@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What is to happen when, for events that come in crowds: those of one stretch of time stand
+// together and are taken together, in the order in which they were put in. Crowds cost an event no
+// more than its place in a list.
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "net/flow/units.h"
+
+namespace softib::net::flow {
+
+class Calendar {
+  public:
+    /// `stretch_ps` is how long a stretch is, not 0.
+    explicit Calendar(TimePs stretch_ps) : stretch_ps_(stretch_ps) {}
+
+    bool empty() const { return heap_.empty(); }
+    std::uint64_t stretch_of(TimePs at) const { return at / stretch_ps_; }
+
+    void push(TimePs at, std::uint32_t event) {
+        Crowd& crowd = crowds_[place_of(stretch_of(at))];
+        crowd.first = std::min(crowd.first, at);
+        crowd.events.push_back(event);
+    }
+
+    struct Taken {
+        std::uint64_t stretch;
+        TimePs first;  ///< The earliest of its events.
+    };
+    /// Takes the next stretch; not if empty(). What is put into the same stretch later comes next.
+    Taken pop(std::vector<std::uint32_t>& events) {
+        std::ranges::pop_heap(heap_, later);
+        const Due due = heap_.back();
+        heap_.pop_back();
+        places_.erase(due.stretch);
+        last_stretch_ = kNoStretch;
+        Crowd& crowd = crowds_[due.place];
+        const Taken taken{due.stretch, crowd.first};
+        events.clear();
+        std::swap(events, crowd.events);
+        crowd.first = kNever;
+        free_.push_back(due.place);
+        return taken;
+    }
+
+  private:
+    struct Crowd {
+        TimePs first = kNever;
+        std::vector<std::uint32_t> events;
+    };
+    struct Due {
+        std::uint64_t stretch;
+        std::uint32_t place;
+    };
+    static constexpr std::uint64_t kNoStretch = UINT64_MAX;
+
+    static bool later(const Due& a, const Due& b) { return a.stretch > b.stretch; }
+
+    std::uint32_t place_of(std::uint64_t stretch) {
+        if (stretch == last_stretch_) {
+            return last_place_;
+        }
+        const auto [found, is_new] = places_.try_emplace(stretch, 0);
+        if (is_new) {
+            found->second = take_place();
+            heap_.push_back({stretch, found->second});
+            std::ranges::push_heap(heap_, later);
+        }
+        last_stretch_ = stretch;
+        last_place_ = found->second;
+        return last_place_;
+    }
+    std::uint32_t take_place() {
+        if (free_.empty()) {
+            crowds_.emplace_back();
+            return static_cast<std::uint32_t>(crowds_.size() - 1);
+        }
+        const std::uint32_t place = free_.back();
+        free_.pop_back();
+        return place;
+    }
+
+    TimePs stretch_ps_;
+    std::vector<Due> heap_;
+    std::unordered_map<std::uint64_t, std::uint32_t> places_;  ///< By stretch, into crowds_.
+    std::vector<Crowd> crowds_;
+    std::vector<std::uint32_t> free_;
+    std::uint64_t last_stretch_ = kNoStretch;
+    std::uint32_t last_place_ = 0;
+};
+
+}  // namespace softib::net::flow

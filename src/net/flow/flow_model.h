@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Messages over a fabric without packets: at any time every message has its max-min fair rate
+// (fair_rates.h), and something happens only when messages begin and end. docs/flow-model.md says
+// how far that is from packets, and where it must not be used.
+//
+// A caller adds messages and calls step() until idle(). What step() returns is known as soon as the
+// last byte has left the sender, before it has arrived: whoever makes messages depend on others can
+// add the next ones at once, with the latest of these arrivals as their start. Messages between
+// the same two end ports share one flow, whose weight is their number.
+//
+// Events of one stretch of time (FlowConfig::stretch_ps) are handled as one: each message keeps its
+// own times to the picosecond, but what it leaves to others or takes from them changes at the
+// earliest of these events.
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "net/flow/calendar.h"
+#include "net/flow/fair_rates.h"
+#include "net/flow/flow_network.h"
+#include "net/flow/wire_format.h"
+
+namespace softib::net::flow {
+
+struct FlowConfig {
+    WireFormat wire = {};
+    TimePs stretch_ps = 1000;  ///< 1: nothing is put together that is not simultaneous.
+};
+
+struct Message {
+    std::uint32_t from = 0;  ///< End port.
+    std::uint32_t to = 0;    ///< End port. The same as `from`: takes no time.
+    std::uint64_t bytes = 0;
+    TimePs start = 0;
+    std::uint64_t tag = 0;  ///< The caller's own.
+};
+
+struct Completion {
+    std::uint64_t tag = 0;
+    TimePs start = 0;
+    TimePs sent = 0;       ///< The last byte has left the sender.
+    TimePs delivered = 0;  ///< It has arrived: later by the delays of cables and silicon.
+};
+
+class FlowModel {
+  public:
+    /// The network must outlive it.
+    FlowModel(const FlowNetwork& network, const FlowConfig& config);
+    FlowModel(const FlowModel&) = delete;
+    FlowModel& operator=(const FlowModel&) = delete;
+
+    /// Not earlier than now(). False: the forwarding tables lead nowhere.
+    [[nodiscard]] bool add(const Message& message);
+    /// Handles what happens next. Returns the messages that have been sent; valid until the next
+    /// call. It may be empty though the model is not idle.
+    std::span<const Completion> step();
+    bool idle() const { return unfinished_ == 0; }
+    TimePs now() const { return now_; }
+
+    /// Bytes that each link has carried until now, headers included.
+    std::vector<std::uint64_t> link_bytes() const;
+
+    struct Stats {
+        std::uint64_t steps = 0;
+        std::uint64_t messages = 0;  ///< That have ended.
+        std::uint64_t settled = 0;   ///< Flows that the solver has found a rate for.
+    };
+    Stats stats() const { return {steps_, ended_, rates_.settled()}; }
+
+  private:
+    static constexpr std::uint32_t kBegins = 1U << 31;  ///< Of an event: a message, not a flow.
+    static constexpr std::size_t kIdleMax = 1U << 16;   ///< Flows that are kept without messages.
+
+    /// All messages between two end ports. Its number is that of its flow in rates_.
+    struct Pair {
+        std::uint32_t from = 0;
+        std::uint32_t to = 0;
+        std::uint32_t first = kNone;  ///< Message that ends first.
+        std::uint32_t last = kNone;
+        std::uint32_t open = 0;    ///< Messages that have not ended.
+        std::uint32_t weight = 0;  ///< Messages that have begun and not ended.
+        bool listed = false;       ///< In idle_.
+        Rate rate = 0;             ///< Of each message.
+        Work served = 0;           ///< To each message since the beginning, at time `since`.
+        TimePs since = 0;
+        TimePs due = kNever;  ///< The first message ends.
+        TimePs latency = 0;
+        Work carried = 0;  ///< By messages that have ended.
+    };
+    /// A message that has not ended.
+    struct Open {
+        Work work = 0;
+        Work target = 0;  ///< It ends when its pair has served so much.
+        TimePs start = 0;
+        std::uint64_t tag = 0;
+        std::uint32_t pair = kNone;  ///< kNone: to itself.
+        std::uint32_t next = kNone;  ///< Of its pair.
+    };
+
+    std::uint32_t find_pair(std::uint32_t from, std::uint32_t to);
+    std::uint32_t add_pair(std::uint32_t from, std::uint32_t to);
+    void forget_idle();
+    std::uint32_t take_open();
+    void begin(std::uint32_t message);
+    void line_up(Pair& pair, std::uint32_t message);
+    void end(std::uint32_t id);
+    void complete(std::uint32_t message, TimePs sent, TimePs latency);
+    static void serve(Pair& pair, TimePs until);
+    void schedule(std::uint32_t id);
+    static std::uint64_t key(std::uint32_t from, std::uint32_t to) {
+        return std::uint64_t{from} << 32 | to;
+    }
+
+    const FlowNetwork& network_;
+    FlowConfig config_;
+    FairRates rates_;
+    Calendar calendar_;
+    TimePs now_ = 0;
+    std::vector<Pair> pairs_;
+    std::unordered_map<std::uint64_t, std::uint32_t> pair_of_;
+    std::vector<std::uint32_t> last_pair_;  ///< By sender: its latest.
+    std::deque<std::uint32_t> idle_;        ///< Pairs that had no messages when they came in.
+    std::vector<Open> open_;
+    std::vector<std::uint32_t> free_open_;
+    std::vector<std::uint32_t> events_;
+    std::vector<Completion> completions_;
+    std::vector<Work> forgotten_;  ///< By link: carried for pairs that are no more.
+    std::vector<Hop> way_;
+    std::uint64_t unfinished_ = 0;
+    std::uint64_t steps_ = 0;
+    std::uint64_t ended_ = 0;
+};
+
+}  // namespace softib::net::flow

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The links of a fabric and the ways through them, as the flow model sees them. Links have the
+// numbers that a Plant gives them: that of the port which they leave. Ways are followed through the
+// forwarding tables when somebody asks, so that no table of pairs is kept.
+//
+// With adaptive routing a flow is a tree of branches: each switch splits what comes in equally
+// among the ports of its group for that destination (routing::PortGroups).
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "net/fabric.h"
+#include "net/flow/units.h"
+#include "net/plant.h"
+
+namespace softib::net::flow {
+
+/// A link on the way of a flow, and how much of the flow it carries.
+struct Hop {
+    std::uint32_t link = 0;
+    std::uint32_t share = 0;  ///< Of kWhole.
+
+    friend bool operator==(const Hop&, const Hop&) = default;
+};
+inline constexpr std::uint32_t kWhole = 1U << 16;
+
+class FlowNetwork {
+  public:
+    /// `routed` must outlive it. Of `config` it takes the delays. `adaptive` has no effect where
+    /// the routing engine found no groups.
+    FlowNetwork(const Routed& routed, const PlantConfig& config, bool adaptive = false);
+
+    /// End ports are numbered in the order of the fabric's hosts and of the HCAs of each.
+    std::uint32_t end_count() const { return static_cast<std::uint32_t>(ends_.size()); }
+    std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
+    /// 0: no cable is there.
+    Rate capacity(std::uint32_t link) const { return links_[link].capacity; }
+    /// The link by which an end port sends.
+    std::uint32_t link_of(std::uint32_t end) const { return ends_[end].link; }
+    /// The link that leaves a port of a node, as the fabric numbers nodes.
+    std::uint32_t link_of(std::uint32_t node, std::uint8_t port) const {
+        return first_link_[node] + port;
+    }
+
+    /// Puts the way from one end port to another into `hops`, each link once. Returns how long a
+    /// bit is under way on idle links, or nothing if the tables lead elsewhere.
+    std::optional<TimePs> find_way(std::uint32_t from, std::uint32_t to,
+                                   std::vector<Hop>& hops) const;
+
+  private:
+    struct LinkRecord {
+        Rate capacity = 0;
+        TimePs delay_ps = 0;              ///< Of the cable and what is behind it.
+        std::uint32_t to_switch = kNone;  ///< As the routing engine counts; kNone: an end port.
+        std::uint32_t to_node = kNone;
+    };
+    struct End {
+        std::uint32_t link = 0;
+        std::uint32_t node = 0;
+        Lid lid;
+    };
+    /// What has come to a switch, of kWhole.
+    struct Arrived {
+        std::uint32_t sw;
+        std::uint32_t share;
+    };
+
+    void add_links(const topo::Fabric& fabric, const PlantConfig& config);
+    bool spread(const End& from, const End& to, std::vector<Hop>& hops) const;
+    void split(const Arrived& arrived, const End& to, std::vector<Hop>& hops) const;
+
+    const Routed& routed_;
+    bool adaptive_;
+    std::vector<std::uint32_t> first_link_;    ///< By node.
+    std::vector<std::uint32_t> switch_nodes_;  ///< By switch.
+    std::vector<LinkRecord> links_;
+    std::vector<End> ends_;
+};
+
+}  // namespace softib::net::flow

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Rates and amounts of the flow model as integers, so that sums do not depend on their order and a
+// run is the same everywhere.
+
+#include <cstdint>
+
+#include "core/link/rate.h"
+
+namespace softib::net::flow {
+
+using link::kNever;
+using link::TimePs;
+
+using Work = std::uint64_t;  ///< An amount: 1/256 byte.
+using Rate = std::uint64_t;  ///< Work in a second.
+
+inline constexpr std::uint64_t kWorkPerByte = 256;
+inline constexpr std::uint64_t kPsPerSecond = 1'000'000'000'000;
+
+__extension__ typedef unsigned __int128 Wide;
+
+constexpr Work work_of(std::uint64_t bytes) {
+    return bytes * kWorkPerByte;
+}
+
+/// What a link carries that needs so long for 64 bytes.
+constexpr Rate rate_of(std::uint32_t ps_per_64_bytes) {
+    return 64 * kWorkPerByte * kPsPerSecond / ps_per_64_bytes;
+}
+/// Rounded down.
+constexpr Work work_done(Rate rate, TimePs time) {
+    return static_cast<Work>(Wide{rate} * time / kPsPerSecond);
+}
+/// Rounded up: nothing is done before it is.
+constexpr TimePs time_for(Work work, Rate rate) {
+    return static_cast<TimePs>((Wide{work} * kPsPerSecond + rate - 1) / rate);
+}
+constexpr double gbps(Rate rate) {
+    return static_cast<double>(rate) / static_cast<double>(kWorkPerByte) * 8e-9;
+}
+
+}  // namespace softib::net::flow

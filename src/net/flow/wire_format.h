@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What a message is on the wire: packets with headers.
+
+#include <cstdint>
+
+#include "net/hosts/scale_hosts.h"
+
+namespace softib::net::flow {
+
+struct WireFormat {
+    std::uint16_t mtu = 4096;
+    std::uint16_t header_bytes = 26;        ///< Of each packet: LRH, BTH, ICRC, VCRC.
+    std::uint16_t first_header_bytes = 16;  ///< Of the first one besides: RETH of an RDMA WRITE.
+    bool pads_last = false;                 ///< The last packet is as long as the others.
+
+    /// As ScaleHosts send it.
+    static WireFormat of(const ScaleConfig& config) {
+        return {.mtu = config.packet_bytes,
+                .header_bytes = 0,
+                .first_header_bytes = 0,
+                .pads_last = true};
+    }
+    /// A message without bytes is one packet.
+    std::uint64_t bytes_of(std::uint64_t message_bytes) const {
+        const std::uint64_t packets = message_bytes == 0 ? 1 : (message_bytes + mtu - 1) / mtu;
+        return (pads_last ? packets * mtu : message_bytes) + packets * header_bytes +
+               first_header_bytes;
+    }
+};
+
+}  // namespace softib::net::flow
