@@ -18,12 +18,14 @@ struct PauseRule {
     std::uint32_t headroom_blocks = 0;  ///< Above XOFF; what finds none is dropped.
 };
 
-/// The room that a receiver needs above XOFF: what a cable holds in both directions, a packet that
-/// the sender has begun, one that delays the pause frame, and that frame itself.
+/// The room that a receiver needs above XOFF: what comes while it notices (`silicon_ps`) and while
+/// the pause frame and the last bits before it are on the cable, a packet that the sender has
+/// begun, one that delays the pause frame, and that frame itself.
 constexpr std::uint32_t headroom_blocks(std::uint32_t ps_per_64_bytes, TimePs cable_ps,
-                                        std::uint32_t packet_bytes) {
-    const auto on_cable = static_cast<std::uint32_t>(2 * cable_ps / ps_per_64_bytes + 1);
-    return on_cable + 2 * blocks_of(static_cast<std::uint16_t>(packet_bytes)) + 1;
+                                        TimePs silicon_ps, std::uint32_t packet_bytes) {
+    const auto under_way =
+        static_cast<std::uint32_t>((2 * cable_ps + silicon_ps) / ps_per_64_bytes + 1);
+    return under_way + 2 * blocks_of(static_cast<std::uint16_t>(packet_bytes)) + 1;
 }
 
 /// The receiver's end of one priority of one cable.
