@@ -99,6 +99,10 @@ void Engine::handle(const Event& event) {
         case EventKind::kTrained:
             end_training(event.link(), event.extra);
             break;
+        case EventKind::kPause:
+            handle_pause(event.link(), static_cast<std::uint8_t>(event.extra >> 1),
+                         (event.extra & 1) != 0);
+            break;
         case EventKind::kTimer:
             break;
     }
@@ -405,6 +409,10 @@ void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std
 /// Room in the buffer at the end of a link is free from `at` on.
 void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at) {
     Lane& of = lane(link, vl);
+    if (ethernet_ != nullptr) [[unlikely]] {
+        release_ethernet(link, vl, blocks, at);
+        return;
+    }
     if (vl == link::kVl15) [[unlikely]] {
         of.fccl = static_cast<std::uint16_t>(of.fccl - blocks);  // See arrive_odd.
         return;

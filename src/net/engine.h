@@ -18,8 +18,12 @@
 // leave.
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
+#include "core/link/pause.h"
+#include "core/switch/ethernet.h"
 #include "core/switch/lifetime.h"
 #include "net/plant.h"
 
@@ -46,6 +50,26 @@ struct Crossing {
     std::uint8_t vl = 0;
     std::uint8_t unused = 0;
     Packet packet{};
+};
+
+/// How an engine's switches work when its links are Ethernet: without credits, with buffers that
+/// senders may overrun.
+struct EthernetRules {
+    bool lossless = true;              ///< By pauses (PFC); else what finds no room is dropped.
+    std::uint32_t xoff_bytes = 65536;  ///< Of one lane of one input.
+    std::uint32_t xon_bytes = 49152;
+    std::uint32_t buffer_bytes = 16U << 20;  ///< Of a switch, for all its queues.
+    /// Lossy: a queue may have this part of the room that is free.
+    double dynamic_threshold = 1.0;
+    sw::EcnRule ecn{};
+    /// How a switch chooses among the equal ports of a packet that allows it.
+    enum class Spread : std::uint8_t {
+        kFlows,    ///< By a hash of source, destination and the flow's entropy (ECMP).
+        kPackets,  ///< Each packet goes to the next port.
+        kLoad,     ///< To the port with the least to do.
+    };
+    Spread spread = Spread::kFlows;
+    std::uint64_t seed = 1;
 };
 
 class Engine : public Plant {
@@ -148,6 +172,10 @@ class Engine : public Plant {
     /// time pass without packets does this at least once a second. False: some are still on the
     /// way.
     bool settle_credits();
+
+    /// Makes all links Ethernet. Before anything was sent; for good; not of an engine that carries
+    /// a part of a fabric.
+    void use_ethernet(const EthernetRules& rules);
 
     // Of an engine that carries a part of a fabric (see partition.h).
     /// The cable that leaves a port here ends at a switch that the engine of another part has.
@@ -286,6 +314,22 @@ class Engine : public Plant {
     /// True: the packet has gone to another engine.
     bool send_across(std::uint32_t port, std::uint32_t index, const Packet& packet);
 
+    // engine_ethernet.cc
+    struct Ethernet {
+        EthernetRules rules;
+        std::vector<link::PauseRule> pause;   ///< By link.
+        std::vector<link::PauseGate> gates;   ///< By lane.
+        std::vector<std::uint32_t> held;      ///< By node: blocks in its buffer.
+        std::vector<std::uint64_t> lined_up;  ///< By port: packets, so that draws differ.
+    };
+    bool arrive_ethernet(std::uint32_t in, const Rx& rx, std::uint32_t index, Packet& packet);
+    void release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at);
+    void tell_sender(std::uint32_t link, std::uint8_t vl, link::PauseGate::Tell tell);
+    void handle_pause(std::uint32_t link, std::uint8_t vl, bool pauses);
+    bool offer_ethernet(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
+    std::uint8_t spread_port(const Rx& rx, const Packet& packet,
+                             std::span<const std::uint8_t> ports);
+
     // engine_counts.cc: of ports that count by lane.
     void count_sent(std::uint32_t port, const Packet& packet);
     void count_received(const Rx& rx, const Packet& packet);
@@ -313,6 +357,7 @@ class Engine : public Plant {
     std::vector<Guard> guards_;              ///< By port.
     std::vector<std::uint32_t> other_part_;  ///< By link: who has its other end; kNone: it is here.
     std::vector<std::vector<Crossing>> crossings_;
+    std::unique_ptr<Ethernet> ethernet_;
     std::vector<std::uint32_t> delays_;  ///< By port: what was added to its delay_ps.
     const KeyReader* key_reader_ = nullptr;
 };

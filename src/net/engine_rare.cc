@@ -53,7 +53,11 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
         seen.rcv_fecn += (packet.flags & packet_flag::kFecn) != 0 ? 1 : 0;
         seen.rcv_becn += (packet.flags & packet_flag::kBecn) != 0 ? 1 : 0;
     }
-    if (packet.in_vl == link::kVl15) {
+    if ((rx.special & rx_special::kEthernet) != 0) {
+        if (arrive_ethernet(in, rx, index, packet)) {
+            return true;
+        }
+    } else if (packet.in_vl == link::kVl15) {
         // No credits here: what finds no room is dropped. `fccl` counts the blocks in the buffer.
         Lane& lane15 = lane(in, link::kVl15);
         const std::uint16_t blocks = link::blocks_of(packet.bytes);
@@ -270,6 +274,9 @@ std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_
     if (ports.size() < 2) {
         return by_table;
     }
+    if (ethernet_ != nullptr && ethernet_->rules.spread != EthernetRules::Spread::kLoad) {
+        return spread_port(rx, packet, ports);
+    }
     return sw::least_loaded(ports, turns_[self]++, by_table, [&](std::uint8_t number) {
         const std::uint32_t out = rx.first_out + number;
         const Tx& tx = tx_[out];
@@ -304,6 +311,9 @@ bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
         count_late(port, vl);
         discard(index);
         return true;
+    }
+    if (ethernet_ != nullptr) {
+        return offer_ethernet(port, vl, index, packet);
     }
     if ((tx.special & tx_special::kMarks) != 0) {
         Lane& to = lane(port, vl);
@@ -419,6 +429,11 @@ bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
     if (may_stall(tx) && packet.in_vl != link::kVl15) {
         stall(port, packet.in_vl).sent();
     }
+    if (ethernet_ != nullptr) {
+        // Nobody counts credits: those that were just taken are there again.
+        Lane& on = lane(port, packet.in_vl);
+        on.fccl = link::count_after(on.fccl, link::blocks_of(packet.bytes));
+    }
     if ((tx.special & tx_special::kFaulty) == 0) {
         return false;
     }
@@ -454,10 +469,10 @@ void Engine::set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_
                         std::uint64_t seed, std::uint32_t inside_ppm) {
     errors_.resize(port_count());
     errors_[port] = {lost_ppm, broken_ppm, inside_ppm, seed};
-    tx_[port].special =
-        static_cast<std::uint8_t>(lost_ppm + broken_ppm + inside_ppm != 0 || crosses(port)
-                                      ? tx_[port].special | tx_special::kFaulty
-                                      : tx_[port].special & ~tx_special::kFaulty);
+    tx_[port].special = static_cast<std::uint8_t>(lost_ppm + broken_ppm + inside_ppm != 0 ||
+                                                          crosses(port) || ethernet_ != nullptr
+                                                      ? tx_[port].special | tx_special::kFaulty
+                                                      : tx_[port].special & ~tx_special::kFaulty);
 }
 
 std::uint16_t Engine::steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks) {

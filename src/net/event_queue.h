@@ -39,6 +39,7 @@ enum class EventKind : std::uint8_t {
     kTimer,    ///< Of an adapter.
     kLimit,    ///< Of a port: packets may have waited too long.
     kTrained,  ///< Of a port: its cable is ready.
+    kPause,    ///< On Ethernet: a port is told to pause a lane, or to go on.
 };
 
 struct Event {

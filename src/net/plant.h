@@ -74,6 +74,7 @@ inline constexpr std::uint8_t kCounted = 1U << 3;      ///< Counts by service le
 inline constexpr std::uint8_t kGuarded = 1U << 4;      ///< Not active: not everything comes in.
 inline constexpr std::uint8_t kTapped = 1U << 5;       ///< Somebody wants to see what comes in.
 inline constexpr std::uint8_t kPartitioned = 1U << 6;  ///< The switch looks at partitions.
+inline constexpr std::uint8_t kEthernet = 1U << 7;     ///< Its buffers are those of Ethernet.
 }  // namespace rx_special
 
 /// The sender's end of a link.
@@ -135,6 +136,8 @@ struct Odd {
     std::uint64_t rcv_fecn = 0;
     std::uint64_t rcv_becn = 0;
     std::uint64_t lost = 0;  ///< On the cable behind this port: for checkers, no counter has it.
+    std::uint64_t overflows = 0;  ///< On Ethernet: packets for which there was no room.
+    std::uint64_t pauses = 0;     ///< On Ethernet: pause frames sent.
     std::uint64_t lost_words = 0;
 
     std::uint64_t rcv_errors() const { return local_physical + malformed; }

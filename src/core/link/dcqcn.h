@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// How a RoCE adapter slows a flow down by notifications of congestion (DCQCN: Zhu et al., SIGCOMM
+// 2015). A notification cuts the rate by half of `alpha`, an estimate of how congested the path is.
+// Without notifications alpha decays, and the rate comes back in three phases: half way to the
+// target a few times, then the target grows a little each time, then a lot. A phase's steps come by
+// time and by bytes sent.
+//
+// Rates are parts of the link's own. What timers would do is done when somebody looks, so that a
+// flow costs no events.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/link/rate.h"
+
+namespace softib::link {
+
+struct DcqcnRule {
+    double gain = 1.0 / 256;                    ///< g: how much one notification moves alpha.
+    TimePs alpha_period_ps = 55'000'000;        ///< alpha decays once in this time.
+    TimePs increase_period_ps = 55'000'000;     ///< The rate grows once in this time,
+    std::uint64_t increase_bytes = 10'000'000;  ///< and once in so many bytes.
+    std::uint32_t fast_steps = 5;               ///< F: steps of fast recovery.
+    double additive = 0.001;                    ///< R_AI.
+    double hyper = 0.01;                        ///< R_HAI.
+    double least = 0.001;                       ///< A flow goes no slower.
+    TimePs notification_gap_ps = 50'000'000;    ///< A receiver sends one in this time at most.
+};
+
+/// Of one flow, at its sender.
+class Dcqcn {
+  public:
+    void handle_notification(const DcqcnRule& rule, TimePs now) {
+        advance(rule, now);
+        target_ = rate_;
+        rate_ = std::max(rule.least, rate_ * (1 - alpha_ / 2));
+        alpha_ = (1 - rule.gain) * alpha_ + rule.gain;
+        time_steps_ = byte_steps_ = 0;
+        bytes_ = 0;
+        decayed_at_ = grown_at_ = now;
+    }
+    /// A packet has been sent that took so long: the time to wait before the next.
+    TimePs delay(const DcqcnRule& rule, std::uint32_t bytes, TimePs took, TimePs now) {
+        advance(rule, now);
+        bytes_ += bytes;
+        if (rate_ < 1 && bytes_ >= rule.increase_bytes) {
+            bytes_ -= rule.increase_bytes;
+            ++byte_steps_;
+            grow(rule);
+        }
+        return rate_ >= 1 ? 0 : static_cast<TimePs>(static_cast<double>(took) * (1 / rate_ - 1));
+    }
+    double rate() const { return rate_; }
+    double alpha() const { return alpha_; }
+
+  private:
+    void advance(const DcqcnRule& rule, TimePs now) {
+        if (rate_ >= 1) {
+            decayed_at_ = grown_at_ = now;
+            return;
+        }
+        for (; now - decayed_at_ >= rule.alpha_period_ps; decayed_at_ += rule.alpha_period_ps) {
+            alpha_ *= 1 - rule.gain;
+        }
+        for (; now - grown_at_ >= rule.increase_period_ps && rate_ < 1;
+             grown_at_ += rule.increase_period_ps) {
+            ++time_steps_;
+            grow(rule);
+        }
+    }
+    void grow(const DcqcnRule& rule) {
+        if (std::min(time_steps_, byte_steps_) > rule.fast_steps) {
+            target_ += rule.hyper;
+        } else if (std::max(time_steps_, byte_steps_) > rule.fast_steps) {
+            target_ += rule.additive;
+        }
+        target_ = std::min(target_, 1.0);
+        rate_ = (rate_ + target_) / 2;
+        // Halving the way never ends; what is left is less than a clock can tell.
+        if (1 - rate_ < 1e-4) {
+            rate_ = 1;
+            time_steps_ = byte_steps_ = 0;
+            bytes_ = 0;
+        }
+    }
+
+    double rate_ = 1;
+    double target_ = 1;
+    double alpha_ = 1;
+    std::uint64_t bytes_ = 0;
+    TimePs decayed_at_ = 0;
+    TimePs grown_at_ = 0;
+    std::uint32_t time_steps_ = 0;
+    std::uint32_t byte_steps_ = 0;
+};
+
+}  // namespace softib::link

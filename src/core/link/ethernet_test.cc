@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "core/link/dcqcn.h"
+#include "core/link/pause.h"
+
+namespace softib::link {
+namespace {
+
+using Tell = PauseGate::Tell;
+
+constexpr PauseRule kRule{.xoff_blocks = 10, .xon_blocks = 6, .headroom_blocks = 5};
+
+TEST(Pause, TellsOnceAboveXoffAndOnceAtXon) {
+    PauseGate gate;
+    EXPECT_EQ(gate.arrive(kRule, 10), Tell::kNothing);
+    EXPECT_EQ(gate.arrive(kRule, 1), Tell::kPause);
+    EXPECT_EQ(gate.arrive(kRule, 2), Tell::kNothing);
+    EXPECT_EQ(gate.leave(kRule, 6), Tell::kNothing) << "7 are more than XON";
+    EXPECT_EQ(gate.leave(kRule, 1), Tell::kResume);
+    EXPECT_EQ(gate.leave(kRule, 1), Tell::kNothing);
+}
+
+TEST(Pause, HasRoomUpToTheEndOfTheHeadroom) {
+    PauseGate gate;
+    gate.arrive(kRule, 12);
+    EXPECT_TRUE(gate.has_room(kRule, 3));
+    EXPECT_FALSE(gate.has_room(kRule, 4));
+    EXPECT_TRUE(gate.has_room(PauseRule{}, 1000)) << "without pauses others say what is dropped";
+}
+
+TEST(Pause, HeadroomCoversCableAndPacketsUnderWay) {
+    // 400 Gb/s: 64 bytes in 1.28 ns. 100 m of cable hold 390 blocks each way.
+    EXPECT_EQ(headroom_blocks(1280, 500'000, 0, 4096), 782U + 2 * 64 + 1);
+    EXPECT_EQ(headroom_blocks(1280, 500'000, 128'000, 4096), 782U + 100 + 2 * 64 + 1);
+}
+
+constexpr DcqcnRule kDcqcn{};
+constexpr TimePs kUs = 1'000'000;
+
+TEST(Dcqcn, TheFirstNotificationHalvesTheRate) {
+    Dcqcn flow;
+    EXPECT_EQ(flow.delay(kDcqcn, 4096, 80'000, 0), 0U);
+    flow.handle_notification(kDcqcn, kUs);
+    EXPECT_DOUBLE_EQ(flow.rate(), 0.5);
+    EXPECT_EQ(flow.delay(kDcqcn, 4096, 80'000, kUs), 80'000U);
+}
+
+TEST(Dcqcn, AlphaDecaysWithoutNotificationsSoTheNextCutIsSmaller) {
+    Dcqcn flow;
+    flow.handle_notification(kDcqcn, 0);
+    flow.delay(kDcqcn, 0, 1, 55 * kUs * 100);
+    EXPECT_LT(flow.alpha(), 0.7);
+    EXPECT_GT(flow.alpha(), 0.5);
+}
+
+TEST(Dcqcn, FastRecoveryComesHalfWayBackEachPeriod) {
+    Dcqcn flow;
+    flow.handle_notification(kDcqcn, 0);
+    flow.handle_notification(kDcqcn, 0);  // The target is now 0.5.
+    const double low = flow.rate();
+    flow.delay(kDcqcn, 0, 1, 55 * kUs);
+    EXPECT_DOUBLE_EQ(flow.rate(), (low + 0.5) / 2);
+}
+
+TEST(Dcqcn, TheTargetGrowsOnlyAfterFastRecovery) {
+    Dcqcn flow;
+    flow.handle_notification(kDcqcn, 0);
+    flow.handle_notification(kDcqcn, 0);
+    flow.delay(kDcqcn, 0, 1, 55 * kUs * 5);
+    EXPECT_LT(flow.rate(), 0.5);
+    flow.delay(kDcqcn, 0, 1, 55 * kUs * 40);
+    EXPECT_GT(flow.rate(), 0.5);
+}
+
+TEST(Dcqcn, BytesSentSpeedRecoveryUp) {
+    Dcqcn by_time;
+    Dcqcn by_both;
+    for (Dcqcn* flow : {&by_time, &by_both}) {
+        flow->handle_notification(kDcqcn, 0);
+        flow->handle_notification(kDcqcn, 0);
+    }
+    by_both.delay(kDcqcn, 10'000'000, 1, 54 * kUs);
+    by_time.delay(kDcqcn, 0, 1, 54 * kUs);
+    EXPECT_GT(by_both.rate(), by_time.rate());
+}
+
+TEST(Dcqcn, NeverFallsBelowTheLeast) {
+    Dcqcn flow;
+    for (int i = 0; i < 100; ++i) {
+        flow.handle_notification(kDcqcn, 0);
+    }
+    EXPECT_DOUBLE_EQ(flow.rate(), kDcqcn.least);
+}
+
+TEST(Dcqcn, ReachesTheFullRateAgain) {
+    Dcqcn flow;
+    flow.handle_notification(kDcqcn, 0);
+    flow.delay(kDcqcn, 0, 1, 55 * kUs * 1000);
+    EXPECT_EQ(flow.delay(kDcqcn, 4096, 80'000, 55 * kUs * 1000), 0U);
+}
+
+}  // namespace
+}  // namespace softib::link

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Priority flow control of Ethernet (IEEE 802.1Qbb): a receiver that has more than XOFF of a
+// priority from one sender tells that sender to pause, and to go on once less than XON is left.
+// What is under way when the pause frame is sent needs room: the headroom.
+
+#include <cstdint>
+
+#include "core/link/credits.h"
+#include "core/link/rate.h"
+
+namespace softib::link {
+
+struct PauseRule {
+    std::uint32_t xoff_blocks = 0;  ///< 64 bytes each; 0: there are no pauses.
+    std::uint32_t xon_blocks = 0;
+    std::uint32_t headroom_blocks = 0;  ///< Above XOFF; what finds none is dropped.
+};
+
+/// The room that a receiver needs above XOFF: what comes while it notices (`silicon_ps`) and while
+/// the pause frame and the last bits before it are on the cable, a packet that the sender has
+/// begun, one that delays the pause frame, and that frame itself.
+constexpr std::uint32_t headroom_blocks(std::uint32_t ps_per_64_bytes, TimePs cable_ps,
+                                        TimePs silicon_ps, std::uint32_t packet_bytes) {
+    const auto under_way =
+        static_cast<std::uint32_t>((2 * cable_ps + silicon_ps) / ps_per_64_bytes + 1);
+    return under_way + 2 * blocks_of(static_cast<std::uint16_t>(packet_bytes)) + 1;
+}
+
+/// The receiver's end of one priority of one cable.
+class PauseGate {
+  public:
+    enum class Tell : std::uint8_t { kNothing, kPause, kResume };
+
+    /// Whether a packet finds room.
+    constexpr bool has_room(const PauseRule& rule, std::uint32_t blocks) const {
+        return rule.xoff_blocks == 0 || held_ + blocks <= rule.xoff_blocks + rule.headroom_blocks;
+    }
+    constexpr Tell arrive(const PauseRule& rule, std::uint32_t blocks) {
+        held_ += blocks;
+        if (rule.xoff_blocks == 0 || paused_ || held_ <= rule.xoff_blocks) {
+            return Tell::kNothing;
+        }
+        paused_ = true;
+        return Tell::kPause;
+    }
+    constexpr Tell leave(const PauseRule& rule, std::uint32_t blocks) {
+        held_ -= blocks;
+        if (!paused_ || held_ > rule.xon_blocks) {
+            return Tell::kNothing;
+        }
+        paused_ = false;
+        return Tell::kResume;
+    }
+    constexpr std::uint32_t held_blocks() const { return held_; }
+    constexpr bool paused() const { return paused_; }
+
+  private:
+    std::uint32_t held_ = 0;
+    bool paused_ = false;
+};
+
+}  // namespace softib::link
