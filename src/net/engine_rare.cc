@@ -117,13 +117,14 @@ void Engine::count_broken(const Rx& rx) {
     if (integrity_.empty() || integrity_[rx.self].limit == 0) {
         return;
     }
-    Integrity& of = integrity_[rx.self];
+    Integrity& integrity = integrity_[rx.self];
     // This one is not counted as received yet.
-    const std::uint64_t good = rx.packets - of.packets_then;
-    of.broken = good >= of.broken ? 1 : static_cast<std::uint32_t>(of.broken - good) + 1;
-    of.packets_then = rx.packets + 1;
-    if (of.broken > of.limit) {
-        of.broken = 0;
+    const std::uint64_t good = rx.packets - integrity.packets_then;
+    integrity.broken =
+        good >= integrity.broken ? 1 : static_cast<std::uint32_t>(integrity.broken - good) + 1;
+    integrity.packets_then = rx.packets + 1;
+    if (integrity.broken > integrity.limit) {
+        integrity.broken = 0;
         ++odd(rx.self).integrity_errors;
     }
 }
@@ -336,8 +337,8 @@ TimePs Engine::deadline(const Lane& lane, const sw::WaitingLimits& limits, bool&
     const std::uint32_t now_units = units(now());
     const std::uint64_t lifetime = limit_units(limits.lifetime);
     const std::uint64_t hoq = limit_units(limits.hoq_life);
-    const std::uint32_t in_switch = now_units - packets_[lane.head].since_ns;
-    const std::uint32_t at_head = now_units - lane.head_since_ns;
+    const std::uint32_t in_switch = now_units - packets_[lane.head].since_units;
+    const std::uint32_t at_head = now_units - lane.head_since_units;
     const std::uint64_t left = lifetime <= in_switch ? 0 : lifetime - in_switch;
     const std::uint64_t left_head = hoq <= at_head ? 0 : hoq - at_head;
     of_head = left_head < left;
@@ -489,9 +490,9 @@ bool Engine::settle_credits() {
     bool settled = true;
     for (std::uint32_t port = 0; port < port_count(); ++port) {
         for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
-            Lane& of = lane(port, vl);
-            of.absorb(of.grid(now()));
-            settled &= of.pending == 0;
+            Lane& queue = lane(port, vl);
+            queue.absorb(queue.grid(now()));
+            settled &= queue.pending == 0;
         }
     }
     return settled;

@@ -86,9 +86,9 @@ Deadlock Inspector::find_deadlock() const {
             suspect[plant_.lane_index(port, vl)] = cannot_send(port, vl) ? 1 : 0;
         }
     }
-    // Who takes the room of whom: packets queued in lane `by` sit in the buffer of `of`.
+    // Who takes the room of whom: packets queued in lane `by` sit in the buffer of `owner`.
     struct Takes {
-        std::uint32_t of;
+        std::uint32_t owner;
         std::uint32_t by;
     };
     std::vector<Takes> takes;
@@ -118,8 +118,8 @@ Deadlock Inspector::find_deadlock() const {
     for (bool changed = true; changed;) {
         changed = false;
         for (const Takes& t : takes) {
-            if (suspect[t.of] != 0 && suspect[t.by] == 0) {
-                suspect[t.of] = 0;
+            if (suspect[t.owner] != 0 && suspect[t.by] == 0) {
+                suspect[t.owner] = 0;
                 changed = true;
             }
         }
@@ -127,8 +127,8 @@ Deadlock Inspector::find_deadlock() const {
     Deadlock found;
     std::vector<std::uint32_t> next(lanes, kNone);
     for (const Takes& t : takes) {
-        if (suspect[t.of] != 0) {
-            next[t.of] = std::min(next[t.of], t.by);
+        if (suspect[t.owner] != 0) {
+            next[t.owner] = std::min(next[t.owner], t.by);
         }
     }
     const auto stuck = [&](std::uint32_t index) {

@@ -31,8 +31,8 @@ struct alignas(64) Lane {
     std::uint32_t head = kNone;
     std::uint32_t tail = kNone;
     std::uint32_t queued_blocks = 0;
-    std::uint32_t head_since_ns = 0;  ///< In units of 1,024 ps.
-    std::uint32_t return_delay = 0;   ///< Cable, in picoseconds; shift in the upper 5 bits.
+    std::uint32_t head_since_units = 0;  ///< In units of 1,024 ps.
+    std::uint32_t return_delay = 0;      ///< Cable, in picoseconds; shift in the upper 5 bits.
 
     std::uint32_t grid(TimePs at) const {
         return static_cast<std::uint32_t>(at >> (kUnitShift + (return_delay >> 27)));

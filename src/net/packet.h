@@ -34,8 +34,8 @@ struct Packet {
     /// The link by which it came, whose buffer it is in; kNone at the adapter that sends it. Of a
     /// copy: the packet that stands for all of them in the buffer.
     std::uint32_t in_link = kNone;
-    std::uint32_t body = 0;      ///< The adapters' own.
-    std::uint32_t since_ns = 0;  ///< In units of 1,024 ps: when it came into this switch.
+    std::uint32_t body = 0;         ///< The adapters' own.
+    std::uint32_t since_units = 0;  ///< In units of 1,024 ps: when it came into this switch.
     std::uint16_t dlid = 0;
     std::uint16_t slid = 0;
     std::uint16_t bytes = 0;  ///< From the LRH to the VCRC; 0: a free record.

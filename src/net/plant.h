@@ -254,7 +254,7 @@ class Plant {
     /// How long a lane that has packets has waited by `now` since it last sent.
     static TimePs waiting_since(const Lane& lane, const LaneWaits& waits, TimePs now) {
         const auto units = static_cast<std::uint32_t>(now >> Lane::kUnitShift);
-        const TimePs at_head = TimePs{units - lane.head_since_ns} << Lane::kUnitShift;
+        const TimePs at_head = TimePs{units - lane.head_since_units} << Lane::kUnitShift;
         const TimePs idle = now > waits.busy_until ? now - waits.busy_until : 0;
         return std::min(at_head, idle);
     }

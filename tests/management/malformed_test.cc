@@ -92,7 +92,7 @@ class Generator {
 
   private:
     std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
-    bool chance(std::uint32_t n, std::uint32_t of) { return random_.chance(n, of); }
+    bool chance(std::uint32_t n, std::uint32_t out_of) { return random_.chance(n, out_of); }
     std::uint8_t byte() { return static_cast<std::uint8_t>(random_.next()); }
     void fill(std::span<std::uint8_t> bytes) {
         for (std::size_t i = 0; i < bytes.size(); i += 8) {

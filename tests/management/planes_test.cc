@@ -190,8 +190,8 @@ Packet changed_port(const agent::Node& node, Change&& change) {
 }
 
 std::string limits(net::Engine& net, std::uint32_t port) {
-    const sw::WaitingLimits& of = net.limits(port);
-    return text({of.lifetime, of.hoq_life, of.vl_stall_count});
+    const sw::WaitingLimits& limits = net.limits(port);
+    return text({limits.lifetime, limits.hoq_life, limits.vl_stall_count});
 }
 
 std::vector<Row> rows() {

@@ -215,7 +215,7 @@ int rdma_ack_cm_event(rdma_cm_event* event) {
 }
 
 int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
-    Endpoint& of = id_of(id);
+    Endpoint& endpoint = id_of(id);
     const bool sync = channel == nullptr;
     if (sync) {
         channel = rdma_create_event_channel();
@@ -223,7 +223,7 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
             return -1;
         }
     }
-    cm::Command migrate = command_of(cm::Operation::kMigrate, of.handle);
+    cm::Command migrate = command_of(cm::Operation::kMigrate, endpoint.handle);
     migrate.channel = channel_name(channel);
     cm::Reply reply;
     if (!execute(migrate, reply)) {
@@ -234,8 +234,8 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
         return fail(error);
     }
     // What no thread has got from the old channel yet goes along.
-    put_back_event(id->channel->fd, channel_name(id->channel), of.handle);
-    if (of.sync) {
+    put_back_event(id->channel->fd, channel_name(id->channel), endpoint.handle);
+    if (endpoint.sync) {
         if (id->event != nullptr) {
             rdma_ack_cm_event(id->event);
             id->event = nullptr;
@@ -244,11 +244,12 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
     }
     {
         // What the old channel gave is the old channel's reader's to acknowledge first.
-        std::unique_lock lock(of.mutex);
-        of.acked.wait(lock, [&of] { return of.events_acked == of.events_given; });
+        std::unique_lock lock(endpoint.mutex);
+        endpoint.acked.wait(lock,
+                            [&endpoint] { return endpoint.events_acked == endpoint.events_given; });
     }
     id->channel = channel;
-    of.sync = sync;
+    endpoint.sync = sync;
     return 0;
 }
 

@@ -34,9 +34,9 @@ class LaneTables {
 
   private:
     using Row = std::array<std::uint8_t, 16>;
-    bool is_new(const live::PortLanes& of);
-    static Row row_of(const live::PortLanes& of, const live::SlRow& row);
-    static void set_arbitration(net::Engine& net, std::uint32_t port, const live::PortLanes& of);
+    bool is_new(const live::PortLanes& lanes);
+    static Row row_of(const live::PortLanes& lanes, const live::SlRow& row);
+    static void set_arbitration(net::Engine& net, std::uint32_t port, const live::PortLanes& lanes);
 
     const live::Arena& arena_;
     std::vector<std::uint32_t> read_;             ///< Generations, in the order of Arena::lanes.
