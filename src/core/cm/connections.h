@@ -94,7 +94,7 @@ struct ConnectionEvent {
     };
     Kind kind{};
     CommunicationId connection = 0;
-    bool timed_out = false;  ///< Of kDisconnected: nobody answered.
+    bool timed_out = false;  ///< With kDisconnected: nobody answered.
     wire::RejectReason reason{};
     std::uint32_t port = 0;
     ConnectionParameters parameters{};  ///< As the other side sent them.
@@ -108,7 +108,7 @@ class Connections {
     const Connection* find(CommunicationId id) const;
     std::size_t size() const { return connections_.size(); }
 
-    /// 0: there are too many.
+    /// Sends a REQ. Returns the connection's number, or 0 if there are too many.
     CommunicationId connect(const ConnectRequest& request, std::uint64_t now_ns);
     /// The others return 0 or EINVAL, where the state does not allow it.
     int accept(CommunicationId id, const ConnectionParameters& parameters, Guid local_ca,

@@ -43,7 +43,7 @@ class Host {
 
     Reply execute(const Command& command, std::uint64_t now_ns);
 
-    /// A MAD that came to a port of this host. False: it is not for us.
+    /// Takes a MAD that came to a port of this host. Returns false if it is not for this manager.
     bool handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
@@ -73,7 +73,7 @@ class Host {
         State state = kIdle;
         PortSpace space{};
         QpType type{};
-        std::optional<std::uint32_t> port{};  ///< None: bound to no device.
+        std::optional<std::uint32_t> port{};  ///< std::nullopt: bound to no device.
         Qpn qpn{};                            ///< 0: not known.
         Address source{};
         Address destination{};
@@ -106,8 +106,8 @@ class Host {
         bool has_path = false;
         std::uint8_t ack_timeout = 0;
         std::uint32_t backlog = 0;
-        std::uint32_t waiting = 0;  ///< Of a listener: requests nobody answered yet.
-        IdHandle listener = 0;      ///< Of a request that counts there.
+        std::uint32_t waiting = 0;  ///< At a listener: requests nobody answered yet.
+        IdHandle listener = 0;      ///< The listener in whose `waiting` it counts.
         PortSpace bound_space{};
         Address source{};
         Address destination{};

@@ -121,7 +121,7 @@ TEST(CmHost, UnknownAddressIsAnEvent) {
     resolve = pair.command(Operation::kResolveAddr, pair.create(pair.a));
     resolve.destination.family = Family::kIp6;
     resolve.destination.bytes = pair.b.surroundings.port(0).gid;
-    resolve.destination.bytes.bytes[7] ^= 1;  // Of another subnet.
+    resolve.destination.bytes.bytes[7] ^= 1;  // In another subnet.
     pair.execute(pair.a, resolve);
     EXPECT_EQ(pair.a.count(EventType::kAddrError), 2U);
 }

@@ -14,7 +14,7 @@
 namespace softib::cm {
 
 struct Route {
-    std::uint32_t port = 0;   ///< Of this host.
+    std::uint32_t port = 0;   ///< Port of this host.
     wire::PathRecord path{};  ///< sgid and slid are ours.
 };
 

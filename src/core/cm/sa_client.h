@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kQueryToken = 0xC3A00000;
 struct SaAnswer {
     QueryId query = 0;
     bool timed_out = false;
-    std::uint16_t status = 0;  ///< Of the MAD.
+    std::uint16_t status = 0;  ///< Status field of the MAD.
     wire::PathRecord path{};
     wire::McMemberRecord member{};
 };

@@ -21,7 +21,7 @@ namespace softib::cm {
 
 inline constexpr std::size_t kSidrRequestsMax = 65536;
 
-/// Our number for a lookup, ours or one that came. 0: none.
+/// Our number for a lookup that we sent or received. 0: none.
 using SidrId = std::uint32_t;
 
 struct SidrEvent {
@@ -40,7 +40,7 @@ struct SidrEvent {
 
 class Sidr {
   public:
-    /// 0: there are too many.
+    /// Sends a SIDR_REQ. Returns the lookup's number, or 0 if there are too many.
     SidrId ask(const Route& route, std::uint64_t service_id,
                const std::array<std::uint8_t, 216>& private_data, std::uint64_t now_ns);
     /// Returns 0 or EINVAL. The answer is kept for a while: its receiver may ask again.
@@ -60,7 +60,8 @@ class Sidr {
         bool answered = false;
         std::uint8_t retries_left = 0;
         std::uint32_t port = 0;
-        std::pair<Lid, std::uint32_t> asked_by{};  ///< Of one that came: its LID and number.
+        std::pair<Lid, std::uint32_t>
+            asked_by{};        ///< For a lookup that came: its sender's LID and number.
         mad::Packet packet{};  ///< Our question, or our answer; until then the question that came.
     };
 

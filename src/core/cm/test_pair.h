@@ -207,7 +207,7 @@ class TestPair {
     std::uint32_t double_percent = 0;
     std::uint64_t delay_max_ns = 0;
     bool cut = false;                    ///< Nothing passes.
-    std::uint8_t packet_life_time = 18;  ///< Of every path.
+    std::uint8_t packet_life_time = 18;  ///< PacketLifeTime of every path.
     std::uint64_t sent = 0;
     std::function<void(TestHost&, const Event&)> answer;
     std::function<void(wire::MadBytes&)> tamper;

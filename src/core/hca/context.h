@@ -51,7 +51,7 @@ enum class Counted : std::uint8_t {
     kBadLength,  ///< More than the path MTU.
     kOutOfSequence,
     kDuplicate,
-    kDuplicateUnknown,  ///< Of a READ or atomic that is not kept (any more).
+    kDuplicateUnknown,  ///< A READ or atomic that is not (or no longer) kept.
     kGhost,             ///< A response that nobody waits for.
     kBadResponse,
     kInvalidRequest,
@@ -141,7 +141,7 @@ struct Context {
     std::size_t events_head = 0;
     std::size_t events_count = 0;
     std::array<std::uint64_t, kCountedKinds> counters{};
-    bool cq_overrun = false;  ///< Just now: its queue pairs are to stop.
+    bool cq_overrun = false;  ///< It has just overrun: its queue pairs must stop.
     ShortList<Cnp> cnps;
     ShortList<Becn> becns;
 };

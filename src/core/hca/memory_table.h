@@ -36,7 +36,7 @@ struct BindRequest {
     std::uint32_t mr_lkey = 0;
     std::uint32_t access = 0;
     std::uint64_t addr = 0;
-    std::uint64_t length = 0;  ///< 0: unbind, of type 1 only.
+    std::uint64_t length = 0;  ///< 0: unbind, for windows of type 1 only.
 };
 
 class Memory {
@@ -52,14 +52,17 @@ class Memory {
     /// Ends a type 2 window's binding, for a request from the wire or posted here: only at the
     /// queue pair that the window is, or was last, bound to.
     virtual bool invalidate(std::uint32_t rkey, Pd pd, Qpn at) = 0;
-    /// False: the rules of windows forbid it, and nothing has changed.
+    /// Binds a window. Returns false, with nothing changed, if the rules of windows forbid it.
     virtual bool bind(const BindRequest& request, Pd pd, Qpn by) = 0;
 
-    /// The bytes of a place, until the HCA sends its next packet. Nothing: they cannot be reached.
+    /// Returns the bytes at a place, valid until the HCA sends its next packet; std::nullopt if
+    /// they cannot be reached.
     virtual std::optional<const std::uint8_t*> read(Place from, std::uint32_t length) const = 0;
-    /// In increasing order of addresses, the last bytes last. False: cannot be reached.
+    /// Writes bytes in increasing order of addresses, the last byte last. Returns false if the
+    /// place cannot be reached.
     virtual bool write(Place to, const std::uint8_t* from, std::uint32_t length) = 0;
-    /// Returns what was there before. Nothing: cannot be reached.
+    /// Executes an atomic and returns what was there before; std::nullopt if the word cannot be
+    /// reached.
     virtual std::optional<std::uint64_t> execute(Place word, const AtomicOperands& operands) = 0;
 };
 

@@ -38,7 +38,8 @@ class Payload {
 
     std::uint32_t length() const { return length_; }
     std::span<const PayloadPart> parts() const { return std::span(parts_).first(count_); }
-    /// False: some of it is a length only, and `out` has zeros there.
+    /// Copies the payload. Returns false if part of it is a length without bytes: `out` then has
+    /// zeros there.
     bool copy_to(std::span<std::uint8_t> out) const {
         bool whole = true;
         for (const PayloadPart& part : parts()) {

@@ -50,7 +50,8 @@ class QueuePair {
                        const Payload& payload, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
 
-    /// False: nothing to send until an input changes that.
+    /// Makes the next packet. Returns false if there is nothing to send until an input changes
+    /// that.
     bool poll_transmit(Transmit& out, std::uint64_t now_ns);
 
   private:

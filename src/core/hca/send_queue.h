@@ -29,7 +29,7 @@ struct SendWqe {
     std::uint64_t compare_add;
     std::uint64_t swap;
     Psn first_psn{};
-    std::uint32_t psns;  ///< 0: local operation.
+    std::uint32_t psns;  ///< PSNs that it takes; 0: a local operation.
     std::uint32_t ssn;   ///< Counts messages, as the peer's MSN does.
     bool too_long;       ///< More bytes than a message may have.
 };
@@ -69,7 +69,7 @@ class SendQueue {
 
     /// kInvalid: too many places, or inline data where none may be.
     PostError check(const WorkRequest& wr) const;
-    /// Of a checked request; the transport fills its numbers in.
+    /// Appends a request that was checked; the transport fills its PSNs in.
     SendWqe& push(const WorkRequest& wr);
 
     // Indices run on for ever, modulo 2^32; `head` is the oldest request that is not completed.
@@ -105,7 +105,7 @@ class SendQueue {
     std::uint32_t max_wr_;
     std::uint32_t sges_max_;
     std::uint32_t inline_max_;
-    std::uint32_t inline_room_;  ///< Of each request.
+    std::uint32_t inline_room_;  ///< Bytes of inline data that each request has room for.
     std::uint32_t mask_ = 0;
     std::uint32_t head_ = 0;
     std::uint32_t tail_ = 0;

@@ -14,7 +14,7 @@ class TimerHeap {
   public:
     explicit TimerHeap(std::uint32_t timers) : position_(timers, kAbsent) { heap_.reserve(timers); }
 
-    /// Room for so many timers.
+    /// Makes room for `timers` timers.
     void grow(std::uint32_t timers) {
         position_.resize(timers, kAbsent);
         heap_.reserve(timers);

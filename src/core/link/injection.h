@@ -25,7 +25,7 @@ struct DelayTable {
     std::array<Entry, kEntries> entry{};
     std::uint16_t limit = 0;  ///< CCTI_Limit: the last that is used.
 
-    /// After a packet that took so long.
+    /// Returns the pause after a packet that took `packet_ps` on the link.
     constexpr TimePs delay(std::uint16_t index, TimePs packet_ps) const {
         return (packet_ps * entry[index].multiplier) >> entry[index].shift;
     }
@@ -36,7 +36,7 @@ struct DelayTable {
                                           std::uint16_t last) {
         DelayTable table;
         table.limit = last < kEntries ? last : kEntries - 1;
-        std::uint64_t rate = std::uint64_t{1} << 40;  // Of a flow without delay.
+        std::uint64_t rate = std::uint64_t{1} << 40;  // The rate of a flow without delay.
         for (std::uint16_t i = 1; i <= table.limit; ++i) {
             rate = rate * numerator / denominator;
             const std::uint64_t eighths = rate == 0 ? 0x3FFF : (std::uint64_t{8} << 40) / rate - 8;
@@ -63,7 +63,8 @@ struct InjectionControl {
 
 inline constexpr TimePs kCctiTimerUnit = 1'024'000;
 
-/// Of one flow. Steps down are counted when somebody looks, so that a timer costs nothing.
+/// The injection state of one flow (its CCTI). The steps down that its timer would have made are
+/// counted when the state is next read, so that the timer costs nothing.
 class Injection {
   public:
     /// True if the index has just reached the trigger.

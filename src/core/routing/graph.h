@@ -148,7 +148,7 @@ class Neighbours {
         std::uint32_t count;
     };
 
-    /// Of one switch, in the order of their lowest port.
+    /// Returns the neighbours of one switch, in the order of their lowest port.
     std::span<const Neighbour> of(std::uint32_t sw) const {
         return std::span(neighbours_).subspan(first_[sw], first_[sw + 1] - first_[sw]);
     }

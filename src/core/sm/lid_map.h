@@ -17,7 +17,7 @@
 namespace softib::sm {
 
 struct LidRange {
-    Guid guid;  ///< Of the port.
+    Guid guid;  ///< GUID of the port.
     Lid first;
     Lid last;
     friend bool operator==(const LidRange&, const LidRange&) = default;

@@ -122,8 +122,8 @@ class Subnet {
         const std::vector<std::uint8_t>& lft = nodes_[sw].lft;
         return dlid.value < lft.size() ? lft[dlid.value] : kLftNoPath;
     }
-    /// Every hop of the way from an end port to a LID, as written: (node, out port) pairs, the
-    /// source's own port first. Empty: there is no way.
+    /// Returns every hop from an end port to a LID by the tables as written: (node, out port)
+    /// pairs, the source's own port first; empty if there is no path.
     std::vector<EndPort> trace(EndPort from, Lid dlid) const;
 
   private:

@@ -73,7 +73,7 @@ struct Packet {
     std::span<const std::uint8_t> payload;  ///< Without padding.
 };
 
-/// Of exactly one packet's bytes, VCRC included; both check sums must be right.
+/// Parses exactly one packet, VCRC included; both CRCs must be right.
 std::expected<Packet, PacketError> parse_packet(std::span<const std::uint8_t> bytes);
 
 /// Writes the packet and says how many bytes it took; its payload may be in its place already.

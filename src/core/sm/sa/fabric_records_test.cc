@@ -91,7 +91,7 @@ TEST_F(NodeRecords, StrangersAreNotShown) {
     EXPECT_EQ(own[0].lid, lid(1));
 }
 
-TEST_F(NodeRecords, WhoIsGoneIsNotShown) {
+TEST_F(NodeRecords, APortThatIsGoneIsNotShown) {
     tree.subnet.disconnect(tree.host(5));
     tree.subnet.recompute_paths(0);
     EXPECT_EQ(client.table<wire::NodeRecord>(SaAttribute::kNodeRecord, 0, {}).size(), 9U);

@@ -19,7 +19,7 @@ namespace softib::sm {
 
 class SaGuids {
   public:
-    /// Of the port with this GUID: entry 0 is unused.
+    /// The alias GUIDs of one port; entry 0 is unused.
     using Aliases = std::vector<Guid>;
 
     /// The base GUID of the port that has this alias.
@@ -44,7 +44,7 @@ class SaGuids {
     struct Target {
         EndPort end;
         std::uint8_t block = 0;
-        std::size_t entries = 0;  ///< Of the port's whole table.
+        std::size_t entries = 0;  ///< Size of the port's whole table.
         std::uint8_t mask = 0;    ///< Entries of the block that the request names.
     };
     std::expected<Target, SaStatus> target_of(const SaQuery& query) const;

@@ -70,7 +70,7 @@ class SaMulticast {
         PKey pkey;
     };
 
-    /// Of the subnet's ports; must outlive this.
+    /// `ports` finds the subnet's ports, and must outlive this.
     explicit SaMulticast(SaPortLookup ports, const SaMulticastLimits& limits = {})
         : ports_(std::move(ports)), limits_(limits), mlid_uses_(limits.mlids) {}
 

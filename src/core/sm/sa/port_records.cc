@@ -25,7 +25,7 @@ constexpr std::uint64_t kCapabilityMask2 =
 /// Options: the whole truth about extended speeds.
 constexpr std::uint8_t kFullPortInfo = 0x80;
 
-/// Who does not know extended speeds sees QDR.
+/// Makes an extended speed look like QDR, for a requester that does not know extended speeds.
 void hide_extended_speeds(PortInfo& info) {
     info.link_speed_active |= wire::link_speed::kQdr;
     info.link_speed_enabled |= wire::link_speed::kQdr;

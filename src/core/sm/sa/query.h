@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What every kind of record works with: the request taken apart, who asked and what he may see, and
+// What every kind of record works with: the parsed request, the requester and what it may see, and
 // the table that the answer's records go into.
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace softib::sm {
 /// A MADHeader.Status.
 using SaStatus = std::uint16_t;
 
-/// Who asks, and of what right.
+/// The port that asks, and its rights.
 struct SaRequester {
     Lid lid{};
     Qpn qp{1};

@@ -37,7 +37,7 @@ class SaRequestQueue {
     explicit SaRequestQueue(const SaQueueLimits& limits) : limits_(limits) {}
 
     std::size_t size() const { return size_; }
-    /// False: there is no room for it.
+    /// Queues a request. Returns false if there is no room for it.
     bool push(Request request);
     std::optional<Request> pop();
 

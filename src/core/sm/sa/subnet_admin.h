@@ -33,8 +33,8 @@
 namespace softib::sm {
 
 struct SaConfig {
-    std::uint64_t sm_key = 1;  ///< Who gives it is trusted.
-    Guid port_guid{};          ///< Of the port that the administration runs on.
+    std::uint64_t sm_key = 1;  ///< A requester that gives it is trusted.
+    Guid port_guid{};          ///< GUID of the port that the SA runs on.
     PathSettings paths{};
     SaMulticastLimits multicast{};
     SaServiceLimits services{};
@@ -55,8 +55,8 @@ class SubnetAdmin {
     std::optional<std::vector<std::uint8_t>> handle(std::span<const std::uint8_t> request, Lid slid,
                                                     Qpn qp, std::uint64_t now_ns);
 
-    /// The same in turn: a request waits, and the answers come out one of each port after the
-    /// other. Who has too many waiting is told at once that we are busy.
+    /// Queues a request. Answers come out port by port, one of each in turn. A port that has too
+    /// many requests waiting is answered "busy" at once.
     void submit(std::vector<std::uint8_t> request, const SaPeer& from);
     std::optional<SaOutgoing> poll_answer(std::uint64_t now_ns);
     std::size_t waiting() const { return queue_.size(); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// InformInfo and InformInfoRecord: who wants to hear of which notices (IBA vol. 1, 13.4.11 and
-// 15.2.5.12).
+// InformInfo and InformInfoRecord: which ports subscribed to which notices (IBA vol. 1, 13.4.11
+// and 15.2.5.12).
 
 #include <cstdint>
 #include <map>

@@ -174,7 +174,7 @@ class TreeSubnet {
 
 /// An answer taken apart.
 struct Answer {
-    std::uint16_t status = 0xFFFF;  ///< Of no answer at all.
+    std::uint16_t status = 0xFFFF;  ///< The initial value stands for no answer at all.
     wire::MadRepr mad;
     wire::RmppHeader rmpp;
     wire::SaHeader header;

@@ -20,7 +20,7 @@
 
 namespace softib::sm {
 
-/// Of the messages between managers of our kind, in the range of classes that has an OUI.
+/// The class of messages between managers of our kind, in the range of vendor classes with an OUI.
 inline constexpr auto kReplicaClass = static_cast<wire::MgmtClass>(0x4D);
 inline constexpr std::uint32_t kReplicaOui = 0x0250F7;
 inline constexpr std::size_t kReplicaBytesMax = std::size_t{64} << 20;

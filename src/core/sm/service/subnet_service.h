@@ -44,7 +44,7 @@ class SubnetService {
     Manager& manager() { return manager_; }
     const Manager& manager() const { return manager_; }
     SubnetAdmin& admin() { return admin_; }
-    /// Of several packets each, that are not over.
+    /// Returns the number of RMPP transfers under way.
     std::size_t transfers() const { return rmpp_.transfers(); }
 
   private:
