@@ -48,7 +48,8 @@ void fill_private(GivenEvent& given, const cm::Event& event) {
     }
 }
 
-/// A new endpoint for a request. False: there is none, and the request is turned away.
+/// Makes an endpoint for a connection request. Returns false if none can be made: the request is
+/// then rejected.
 bool welcome(GivenEvent& given, Endpoint& listener, const cm::Event& event) {
     Endpoint* const id = make_id(listener.id.channel, listener.id.context, listener.id.ps,
                                  listener.id.qp_type, event.id);
@@ -96,7 +97,8 @@ void take_join(GivenEvent& given, Endpoint& id, const cm::Event& event) {
     }
 }
 
-/// Turns what the manager says into what the program is told. False: it is told nothing.
+/// Turns the connection manager's event into the program's. Returns false if the program is told
+/// nothing.
 bool translate(GivenEvent& given, Endpoint& id, const cm::Event& event) {
     given.id = &id;
     given.event.id = &id.id;

@@ -252,8 +252,8 @@ int rdma_resolve_route(rdma_cm_id* id, int timeout_ms) {
     return execute(resolve, reply) ? complete(endpoint) : -1;
 }
 
-/// Of path records one is taken, as by Linux: the first that serves every purpose, both ways.
-/// Others, such as alternate ones, are passed over.
+/// Takes one path record, as Linux does: the first that serves every purpose in both directions.
+/// Others, such as alternate ones, are skipped.
 static int set_path(Endpoint& endpoint, const std::uint8_t* records, std::size_t bytes) {
     constexpr std::uint32_t kWanted =
         IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;

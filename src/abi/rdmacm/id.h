@@ -34,7 +34,7 @@ struct Endpoint {
     cm::Ece local_ece{};
     cm::Ece remote_ece{};
     Group* groups = nullptr;                   ///< Under `mutex`.
-    ibv_qp_init_attr* request_attr = nullptr;  ///< Of a listener: for the queue pairs of requests.
+    ibv_qp_init_attr* request_attr = nullptr;  ///< In a listener: for the queue pairs of requests.
     void* connect_data = nullptr;              ///< To send before what the program sends.
     std::uint8_t connect_bytes = 0;
     std::mutex mutex;
@@ -57,8 +57,9 @@ struct Group {
 };
 
 struct GivenEvent {
-    rdma_cm_event event{};   // First: programs hold its address.
-    Endpoint* id = nullptr;  ///< Whose event counts as given: a request is its listener's.
+    rdma_cm_event event{};  // First: programs hold its address.
+    Endpoint* id =
+        nullptr;  ///< The endpoint whose event it is; that of a request is its listener's.
     std::uint8_t private_data[cm::kPrivateDataMax]{};
 };
 

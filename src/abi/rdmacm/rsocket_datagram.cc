@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What happens to a datagram socket: who asks for it, whom it asks for, what it sends and gets.
+// A datagram socket at work: lookups by peers, its own lookups of peers, and the data it sends and
+// receives.
 #include "abi/rdmacm/rsocket_datagram.h"
 
 #include <algorithm>
@@ -77,7 +78,7 @@ void answer_question(Datagrams& datagrams, rdma_cm_id* question) {
     rdma_accept(question, &parameters);
 }
 
-/// The next step of a question of ours. True: it is answered or will not be.
+/// Takes the next step of a lookup of ours. Returns true if the lookup is over, answered or not.
 bool take_step(Datagrams& datagrams, Destination& destination, const rdma_cm_event& event) {
     rdma_conn_param parameters{};
     switch (event.event) {

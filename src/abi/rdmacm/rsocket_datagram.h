@@ -39,7 +39,7 @@ inline constexpr std::uint64_t kDatagramReceive = 1U << 16;  ///< In a request's
 /// A queue pair at one port of the host, and its memory: slots to send from, then to receive into.
 struct DatagramPort : SocketQueue {
     std::size_t payload_max = 0;
-    Name address{};  ///< Of the port, for a socket that is bound to none.
+    Name address{};  ///< The port's, for a socket that is bound to none.
 };
 
 struct Destination {
@@ -69,7 +69,7 @@ struct Datagrams {
     std::map<Name, Destination> destinations;
     std::deque<Datagram> queue;
     Name own{};
-    Name peer{};  ///< Of a connected socket, otherwise zero.
+    Name peer{};  ///< In a connected socket, otherwise zero.
 };
 
 /// nullptr and errno.
@@ -84,7 +84,7 @@ const std::uint8_t* payload_of(const Datagram& datagram);
 /// Whether sends are under way.
 bool is_sending(const DatagramPort& port);
 bool post_datagram_receive(const DatagramPort& port, std::uint32_t slot);
-/// Sends, if a slot is free. False: none is, or errno says why it cannot be sent.
+/// Sends a datagram. Returns false if no slot is free, or if it cannot be sent (errno says why).
 bool post_datagram(const Datagrams& datagrams, Destination& to, std::span<const std::uint8_t> data);
 
 /// Takes an address, and a port number if `address` has none, and answers who asks for it.

@@ -103,7 +103,7 @@ int shim_socket(int domain, int type, int protocol) {
         (protocol != 0 && protocol != IPPROTO_TCP) || is_inside()) {
         return fd;
     }
-    give_up(fd);  // Who had this number was closed behind our back.
+    give_up(fd);  // The socket that had this number was closed without our knowing.
     const Inside inside;
     const int error = errno;
     const int number = rsocket(domain, type, 0);

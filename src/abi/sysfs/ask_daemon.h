@@ -12,8 +12,8 @@ namespace softib::fs {
 /// to it; -1 and errno.
 int connect_in_time();
 
-/// Sends one message over a connection of its own, and replaces it by the reply. False: there was
-/// none. After a daemon did not answer in time, for a while nobody asks it again.
+/// Sends one message over a connection of its own, and replaces it by the reply. Returns false if
+/// none came. A daemon that did not answer in time is not asked again for a while.
 bool ask_daemon(live::Message& message);
 
 }  // namespace softib::fs

@@ -37,7 +37,7 @@ namespace softib::fs {
 
 namespace {
 
-constexpr int kTypeMask = 0xF;  ///< Of socket()'s type; flags stand above it.
+constexpr int kTypeMask = 0xF;  ///< The bits of socket()'s type; flags are above them.
 constexpr int kNamesTried = 64;
 constexpr int kAnswerTimeoutMs = 1000;
 constexpr std::string_view kNamePrefix{"\0softib/netlink/", 16};

@@ -27,7 +27,7 @@ struct Settings {
     std::string_view root;        ///< Without links and trailing slash. Ends with a zero byte.
     std::string_view fabric_dir;  ///< Likewise; empty: no daemon to ask.
     std::string_view host;
-    std::string_view hostname;  ///< Empty: that of the machine. Ends with a zero byte.
+    std::string_view hostname;  ///< Empty: the machine's. Ends with a zero byte.
 };
 const Settings& settings();
 

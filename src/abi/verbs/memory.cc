@@ -25,12 +25,12 @@ constexpr unsigned kAccessKnown =
     IBV_ACCESS_HUGETLB | kAccessFlushGlobal | kAccessFlushPersistent;
 constexpr unsigned kAccessOptional = 0x3FF00000;  // IBV_ACCESS_OPTIONAL_RANGE
 
-/// 0, or the errno value for flags that make no sense together.
+/// Returns 0, or the errno value for flags that contradict each other.
 int check_access(unsigned access) {
     if ((access & ~(kAccessKnown | kAccessOptional)) != 0) {
         return EOPNOTSUPP;
     }
-    // Who may write from afar must be allowed to write at home (IBA vol. 1, 10.6.3.1).
+    // Remote write and atomics need local write (IBA vol. 1, 10.6.3.1).
     if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
         (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
         return EINVAL;

@@ -179,7 +179,7 @@ bool read_gid(ibv_context* context, std::uint32_t port, int index, ibv_gid& gid)
     return true;
 }
 
-/// 0, EINVAL, or ENODATA: the entry is empty.
+/// Returns 0, EINVAL, or ENODATA if the entry is empty.
 int read_gid_entry(ibv_context* context, std::uint32_t port, std::uint32_t index,
                    ibv_gid_entry& entry) {
     entry = {};
