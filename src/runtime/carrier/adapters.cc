@@ -64,10 +64,10 @@ void Adapters::forget_dead() {
     }
 }
 
-/// Whether a queue pair that is to stop has something to send first: a peer may wait for an
-/// acknowledgement, and an adapter's send queue has let go what its program posted long before the
-/// adapter executes such a command. The acknowledgement of that is waited for a moment, so that
-/// what has arrived does not complete as flushed.
+/// Returns whether a queue pair that must stop has something to send first. A peer may wait for an
+/// acknowledgement, and an HCA in hardware would have sent what its program posted before it
+/// executes such a command. The acknowledgement of that is waited for a moment, so that a request
+/// that has arrived does not complete as flushed.
 bool Adapters::has_last_words(Pair& queue_pair) {
     const hca::Hca& hca = *hcas_[queue_pair.hca];
     if (queue_pair.ending_since_ns == 0) {

@@ -108,7 +108,8 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
             return;
         }
         ReceiveSource& source = queue != nullptr ? queue->receives : queue_pair->receives;
-        // Who sees the completion may post another one at once: its place is free before.
+        // A program that sees the completion may post another request at once, so its place must be
+        // free before.
         source.release(queue != nullptr
                            ? hcas_[queue->hca]->receives_waiting(hca::SrqId{queue->index})
                            : hcas_[queue_pair->hca]->receives_waiting(queue_pair->qpn));
@@ -132,7 +133,7 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
     const QpType type = record(*queue_pair).type;
     if (done.is_receive ? hca::stops_receiving(type, done.status)
                         : done.status != hca::WcStatus::kSuccess) {
-        // Who sees the completion shall see the state that comes with it.
+        // A program that sees the completion must see the state that comes with it.
         const bool only_sends =
             !done.is_receive && (type == QpType::kUd || type == QpType::kUc) &&
             record(*queue_pair).state.load(std::memory_order_relaxed) != QpState::kErr;
@@ -198,7 +199,7 @@ void Adapters::tell(std::uint32_t, const hca::Event& event) {
         live::QpShared& qp = record(*queue_pair);
         failed_.push_back(queue_pair->qpn);
         if (const auto attr = hcas_[queue_pair->hca]->query_qp(queue_pair->qpn)) {
-            qp.state.store(attr->state);  // Who hears of it finds the state changed.
+            qp.state.store(attr->state);  // Before the event, so that the program finds it changed.
         }
         process_.channels.signal(qp.owner, qp.async_channel, {qp.event_id, kind, 1});
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 // The memory of all programs, as their adapters reach it: keys in the arena's table, bytes in the
-// arena, in another process, or behind its helper (remote.h). Who calls holds a hazard.
+// arena, in another process, or behind its helper (remote.h). The caller holds a hazard.
 
 #include <cstdint>
 #include <vector>

@@ -16,7 +16,7 @@ namespace softib::carrier {
 
 struct CarrierOptions {
     std::string dir;     ///< The fabric's directory, with its daemon serving.
-    double speed = 1.0;  ///< Of all links, as a part of what their generations say.
+    double speed = 1.0;  ///< Speed of all links, as a part of what their generations say.
     spec::Trunks trunks{};
 };
 

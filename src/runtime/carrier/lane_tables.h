@@ -43,7 +43,7 @@ class LaneTables {
     std::vector<std::uint32_t> injections_read_;  ///< The same, by HCA.
 };
 
-/// Of a code as in PortInfo.OperationalVLs; 0: all.
+/// Returns the number of data lanes for a code as in PortInfo.OperationalVLs; 0: all.
 std::uint8_t operational_lanes(std::uint8_t code);
 
 }  // namespace softib::carrier

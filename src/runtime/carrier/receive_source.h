@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Receive requests on their way from a program's ring to its adapter, and what is to be known of
-// them when they complete: the program's own name for them.
+// Receive requests on their way from a program's ring to its HCA, with the program's wr_id for the
+// time when they complete.
 
 #include <cstdint>
 #include <span>

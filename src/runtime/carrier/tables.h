@@ -20,7 +20,7 @@ class Tables {
   public:
     Tables(const live::Arena& arena, const topo::Fabric& fabric, double speed);
 
-    /// Of each HCA in the arena's order, its port in the network.
+    /// Returns the network's port of each HCA, in the arena's order.
     std::vector<std::uint32_t> hca_ports(const net::Plant& plant) const;
     /// The same of trunks, in the fabric's order: their far ends.
     std::vector<std::uint32_t> trunk_ports(const net::Plant& plant) const;
@@ -45,9 +45,9 @@ class Tables {
     std::vector<topo::NodeIndex> trunk_nodes_;
     std::vector<std::uint8_t> is_trunk_;  ///< By port of the network; empty: not looked at yet.
     std::vector<std::vector<std::uint8_t>> routes_;  ///< As last read, by switch and LID.
-    double speed_;                                   ///< Of all links, as a part of their own.
-    std::vector<std::uint32_t> block_ps_;            ///< By port of the network: as it was built,
-    std::vector<std::uint8_t> guarded_;              ///< and whether it looks at partitions.
+    double speed_;                         ///< Speed of all links, as a part of their own.
+    std::vector<std::uint32_t> block_ps_;  ///< By port of the network: as it was built,
+    std::vector<std::uint8_t> guarded_;    ///< and whether it looks at partitions.
 };
 
 }  // namespace softib::carrier

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Who hears of packets that are not theirs: captures get copies, and the daemon is told of packets
-// that were refused for their keys and of bad cables, for the traps of the ports that saw them.
+// Watchers of packets: captures get copies of them, and the daemon is told of packets that were
+// refused for their keys and of bad cables, for the traps of the ports that saw them.
 
 #include <cstdint>
 #include <span>
@@ -49,7 +49,7 @@ class Watchers {
         std::uint64_t qkeys = 0;
     };
     std::vector<Violations> seen_;     ///< By HCA.
-    std::vector<std::uint8_t> bytes_;  ///< Of the packet that is shown.
+    std::vector<std::uint8_t> bytes_;  ///< The packet that is being shown.
 };
 
 }  // namespace softib::carrier

@@ -206,8 +206,8 @@ class Qp {
     bool datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca);
     void count_datagram(const WorkRequest& wr, std::uint64_t payload);
 
-    /// Who hears what this port sends to a multicast address: worked out once per change of the
-    /// fabric or of any group.
+    /// The queue pairs that receive what this port sends to a multicast address. Computed once per
+    /// change of the fabric or of any group.
     struct Audience {
         std::uint64_t route_generation;
         std::uint64_t mcast_generation;
@@ -221,7 +221,7 @@ class Qp {
     };
     static constexpr std::size_t kAudiencesMax = 64;
     const Audience& audience(const AddressVector& to);
-    /// False: a group was being written all the time, and is not in it.
+    /// Finds them. Returns false if a group was being written all the time: `found` lacks it.
     bool find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found);
 
     // qp_state.cc: waiting, errors, flushing, attributes
@@ -270,9 +270,10 @@ class Qp {
     std::deque<Waiting> waiting_;
     Outcome wait_reason_ = Outcome::kDone;
     std::atomic<std::uint64_t> deadline_ns_{0};
-    std::uint64_t resend_ns_ = 0;        ///< Before this, a refused packet is not sent again.
-    std::uint32_t refused_sends_ = 0;    ///< How often it was.
-    std::uint64_t told_generation_ = 0;  ///< Of the routes, when the daemon last heard of one.
+    std::uint64_t resend_ns_ = 0;      ///< Before this, a refused packet is not sent again.
+    std::uint32_t refused_sends_ = 0;  ///< How often it was.
+    std::uint64_t told_generation_ =
+        0;  ///< Route generation when the daemon was last told of a refused packet.
     std::uint64_t liveness_checked_ns_ = 0;
     bool peer_silent_ = false;
     std::atomic<bool> flushed_{

@@ -132,7 +132,7 @@ void Qp::stop_with_carrier() {
         shared_->state.store(QpState::kErr, std::memory_order_release);
         state_ = QpState::kErr;
         if (before != QpState::kErr) {
-            raise(AsyncKind::kQpFatal);  // Who hears of it finds the state changed.
+            raise(AsyncKind::kQpFatal);  // After the state changed, so that the program sees it so.
         }
         flush_lost_sends();
         receive_lock_.lock();

@@ -177,8 +177,9 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
     return true;
 }
 
-/// The oldest receive request of a queue pair that has its own, with the lock of its ring. Nothing:
-/// there is none, or it is too small and waits for another datagram (IBA vol. 1, 9.9.6.3, class D).
+/// Takes the oldest receive request of a queue pair that has its own, with the lock of its ring.
+/// Returns false if there is none, or if it is too small: it then waits for another datagram (IBA
+/// vol. 1, 9.9.6.3, class D).
 bool Qp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record) {
     const Arena& arena = process_->arena;
     RecvRing& ring = target.rq;

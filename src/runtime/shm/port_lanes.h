@@ -44,7 +44,7 @@ struct PortLanes {
     std::atomic<std::uint8_t> has_rows;             ///< 0: SLtoVL is as at power-up.
     std::atomic<std::uint8_t> has_arbitration;      ///< 0: the same.
     std::atomic<std::uint8_t> physical_errors_max;  ///< PortInfo.LocalPhyErrors
-    // Of a switch's port.
+    // Only in a switch's port:
     std::atomic<std::uint8_t> lifetime;        ///< SwitchInfo.LifeTimeValue
     std::atomic<std::uint8_t> hoq_life;        ///< PortInfo.HOQLife
     std::atomic<std::uint8_t> vl_stall_count;  ///< PortInfo.VLStallCount

@@ -30,7 +30,7 @@ class RoceWire {
 
     /// Sends and receives what is there; false: there was nothing.
     bool run();
-    /// What arrives from now on wakes the carrier. False: something has yet to leave.
+    /// Makes arrivals wake the carrier from now on. Returns false if something has yet to leave.
     bool watch();
     void publish_counts();
 

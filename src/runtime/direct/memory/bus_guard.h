@@ -11,15 +11,15 @@
 
 namespace softib::live {
 
-/// Before the first such copy. False: there can be no guard.
+/// Installs the guard; call it before the first copy_guarded(). Returns false if there can be none.
 bool bus_guard_install();
 
-/// Copies in order (copy.h). [guarded, guarded + length): the mapping. False: it has been cut
-/// short; some bytes may have been copied.
+/// Copies in order (copy.h). [guarded, guarded + length) is the mapping. Returns false if its file
+/// has been cut short; some bytes may have been copied.
 bool copy_guarded(void* to, const void* from, std::size_t bytes, const void* guarded,
                   std::size_t length);
 
-/// Runs an atomic operation on a word of the mapping. False: as above.
+/// Runs an atomic operation on a word of the mapping. Returns false as above.
 template <typename Operation>
 bool run_guarded(Operation&& operation, const void* guarded, std::size_t length);
 

@@ -30,7 +30,7 @@ class Engine {
     /// Ours, to copy in: it reaches all memory of the device. nullptr: no room for another one.
     Context copier_of(int device);
 
-    /// Between GPU and GPU or GPU and host. False: the driver refused.
+    /// Copies between GPU and GPU or GPU and host. Returns false if the driver refused.
     bool copy(Context context, Address to, Address from, std::uint64_t bytes);
 
     /// Makes a context that of the calling thread, which may have another or none. A program may

@@ -32,7 +32,7 @@ void get(void* to, Address from, std::size_t bytes);
 struct Counts {
     std::uint64_t copies = 0;
     std::uint64_t streams = 0;
-    std::int64_t mappings = 0;  ///< Of other processes' memory, here and now.
+    std::int64_t mappings = 0;  ///< Mappings of other processes' memory that exist now.
 };
 Counts counts();
 
