@@ -249,7 +249,8 @@ std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
     }
     auto round = static_cast<std::uint16_t>(next / kRound * kRound);
     if (static_cast<std::uint16_t>(round - at_hand) >= kRound * kRoundsOpen) {
-        next = round = newest;  // So short and so many that they go in the order they came in.
+        next = round =
+            newest;  // Too many short packets for the rounds: they go in the order they came.
     }
     next = static_cast<std::uint16_t>(next + std::max(packet.bytes * kRound / kRoundBytes, 1U));
     return round;
@@ -433,10 +434,10 @@ void Engine::log(std::uint32_t link, const Packet& packet) {
     stats_.log_hash += x ^ x >> 32;
 }
 
-// What an event will touch is fetched in three steps, each of which reads what the one before has
-// fetched: the records of link and packet, then the forwarding table and the lane it came by, then
-// the port it goes to. Of a wake: the lane, its first packet, and the lane that packet came by. It
-// only has to be right mostly, and lane 0 is the most frequent.
+// The engine prefetches what an event will touch in three steps, each of which reads what the one
+// before has fetched. For an arrival: the records of link and packet, then the forwarding table and
+// the lane it came by, then the port it goes to. For a wake: the lane, its first packet, and the
+// lane that packet came by. A wrong guess only costs time, so it guesses lane 0, the most frequent.
 
 void Engine::look_ahead() {
     // The first ones of a bucket have no others before them.

@@ -287,7 +287,7 @@ std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_
     });
 }
 
-/// True: the packet is gone.
+/// Offers a packet to a port that needs a closer look. Returns true if the packet was dropped.
 bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
     Tx& tx = tx_[port];
     const bool shut = (tx.special & tx_special::kDown) != 0 ||
@@ -411,7 +411,7 @@ void Engine::end_wait(Tx& tx) {
 
 // Faults.
 
-/// A packet begins to leave a port that is not like others. True: it is gone.
+/// Applies faults and stalls to a packet that begins to leave. Returns true if it was lost.
 bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
     const Tx& tx = tx_[port];
     if ((tx.special & tx_special::kCounted) != 0) {

@@ -36,9 +36,9 @@ enum class EventKind : std::uint8_t {
     kReady,    ///< A packet that comes in slower than it goes out can go on.
     kRelease,  ///< Room in a buffer is given back that is too far off for the lane's slots.
     kWake,     ///< A port may have something to send.
-    kTimer,    ///< Of an adapter.
-    kLimit,    ///< Of a port: packets may have waited too long.
-    kTrained,  ///< Of a port: its cable is ready.
+    kTimer,    ///< An HCA's timer.
+    kLimit,    ///< At a port: packets may have waited too long.
+    kTrained,  ///< At a port: its cable is ready.
 };
 
 struct Event {

@@ -19,7 +19,7 @@
 
 namespace softib::net {
 
-/// Of a fabric: its description, LIDs and routes.
+/// A fabric with its LIDs and routes.
 struct Routed {
     topo::Fabric topology;
     std::vector<Lid> lids;  ///< By node.

@@ -67,7 +67,8 @@ std::vector<std::string> Inspector::check_counters() const {
     return found;
 }
 
-/// By what is on its way back. What else could help is in the buffer behind it.
+/// Returns whether the lane's first packet cannot leave with the credits that it has or that are on
+/// their way back. More credits come only from the buffer at the other end.
 bool Inspector::cannot_send(std::uint32_t link, std::uint8_t vl) const {
     const std::uint32_t index = plant_.lane_index(link, vl);
     const Lane& lane = plant_.lanes_[index];
@@ -86,7 +87,7 @@ Deadlock Inspector::find_deadlock() const {
             suspect[plant_.lane_index(port, vl)] = cannot_send(port, vl) ? 1 : 0;
         }
     }
-    // Who takes the room of whom: packets queued in lane `by` sit in the buffer of `owner`.
+    // Packets queued in lane `by` sit in the buffer of lane `owner`.
     struct Takes {
         std::uint32_t owner;
         std::uint32_t by;

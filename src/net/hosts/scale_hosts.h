@@ -16,7 +16,7 @@ namespace softib::net {
 struct ScaleConfig {
     std::uint16_t packet_bytes = 4096;
     std::uint16_t ack_bytes = 64;  ///< 0: nothing is acknowledged.
-    std::uint8_t flags = 0;        ///< Of packet_flag, for every packet: kAdaptive, or none.
+    std::uint8_t flags = 0;        ///< Bits of packet_flag for every packet: kAdaptive, or none.
 };
 
 class ScaleHosts {
@@ -24,7 +24,7 @@ class ScaleHosts {
     using Net = Network<ScaleHosts>;
 
     struct Flow {
-        std::uint32_t port = 0;  ///< Of the sender.
+        std::uint32_t port = 0;  ///< Port of the sender.
         Lid source;
         Lid destination;
         std::uint8_t sl = 0;

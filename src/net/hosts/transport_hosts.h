@@ -84,7 +84,7 @@ class TransportHosts {
 
     /// The time by which transports go: that of the network, unless somebody has another.
     virtual std::uint64_t now_ns(const Engine& net) const { return net.now() / link::kPsPerNs; }
-    /// Time is to be told to the HCA of this port at its next_timeout_ns().
+    /// Sets a timer at which the HCA of this port is told the time: its next_timeout_ns().
     virtual void arm(Engine& net, std::uint32_t port);
     /// Before the HCA of a port is given a packet.
     virtual void before_packet(std::uint32_t, const wire::PacketHeaders&) {}
