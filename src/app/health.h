@@ -19,7 +19,7 @@ struct HelperHealth {
     pid_t pid = 0;  ///< 0: it waits to be started again.
     std::uint32_t restarts = 0;
     std::time_t last_end = 0;  ///< 0: it has not ended yet.
-    std::string reason;        ///< Of the last end.
+    std::string reason;        ///< Why it last ended.
 };
 
 std::vector<HelperHealth> read_health(const Observer& observer);

@@ -204,14 +204,15 @@ class Port {
         umad_set_grh(buffer_.data(), nullptr);
         umad_set_pkey(buffer_.data(), pkey_index(packet.pkey));
         std::memcpy(umad_get_mad(buffer_.data()), packet.mad.data(), packet.mad.size());
-        // Who waits for an answer says so, or it is not handed on. How long, the manager knows
-        // better.
+        // libibumad hands answers on only to requests that were sent with a timeout. The manager
+        // has timeouts of its own.
         const int timeout = wire::wants_response(header.method()) ? int{kMadTimeoutMs} : 0;
         umad_send(id_, static_cast<int>(agent->second), buffer_.data(), wire::kMadBytes, timeout,
                   0);
     }
 
-    /// Nothing: none is there now, or one of ours came back unanswered.
+    /// Returns the next packet; std::nullopt if there is none now, or if a request of ours came
+    /// back unanswered.
     std::optional<mad::Packet> receive(bool& any) {
         int length = wire::kMadBytes;
         any = umad_recv(id_, buffer_.data(), &length, 0) >= 0;
