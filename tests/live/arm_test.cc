@@ -270,7 +270,7 @@ TEST(Arming, AnyOrderOfArmingPollingAndCompletingIsAsTheModelSays) {
 }
 
 /// As UCX sleeps: arm, wait, take one completion, and no poll in between.
-TEST(Arming, WhoSleepsWithoutPollingOnceMoreIsWoken) {
+TEST(Arming, AThreadThatSleepsWithoutPollingOnceMoreIsWoken) {
     constexpr int kMessages = 3000;
     Pair p(with_channel());
     for (std::uint64_t i = 0; i < 16; ++i) {

@@ -40,7 +40,7 @@ std::unordered_map<std::uint64_t, Lid> bring_up(std::uint32_t hosts, std::uint8_
     return manager.lids();
 }
 
-TEST(Lids, StayWhoeverIsThere) {
+TEST(Lids, StayWhenOtherPortsComeAndGo) {
     for (const std::uint8_t lmc : std::initializer_list<std::uint8_t>{0, 2}) {
         const auto first = bring_up(16, lmc, {});
         const auto fewer = bring_up(9, lmc, first);

@@ -224,7 +224,7 @@ TEST(MKey, LeaseEndsTheProtectionWhenTheManagerIsGone) {
     EXPECT_FALSE(rig.port_info(rig.sw, 0));
 }
 
-TEST(MKey, WhoHasTheKeyRenewsTheLease) {
+TEST(MKey, ARequestWithTheKeyRenewsTheLease) {
     Subnet1 rig(with_key(2, 10));
     rig.manager.stop();
     EXPECT_FALSE(rig.port_info(kVictim, 0));

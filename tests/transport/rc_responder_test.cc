@@ -216,8 +216,8 @@ TEST(RcResponder, GapIsNakedOnce) {
     EXPECT_EQ(r.count(1, Counted::kOutOfSequence), 3U);
 }
 
-// 9.7.1: half of all numbers lie behind the expected one.
-TEST(RcResponder, HalfTheNumbersAreOld) {
+// 9.7.1: half of all PSNs lie behind the expected one.
+TEST(RcResponder, APsnUpToHalfTheCircleBehindIsADuplicate) {
     Responder r({.psn = 0x10});
     r.take(r.request(kSendOnly, 0x0F));
     EXPECT_EQ(r.count(1, Counted::kDuplicate), 1U);
