@@ -32,16 +32,16 @@ bool LaneTables::is_new(const live::PortLanes& lanes) {
 /// A lane that is not in operation takes nothing (IBA vol. 1, 7.6.6). Where no manager has said
 /// anything yet, levels are spread over those that are.
 LaneTables::Row LaneTables::row_of(const live::PortLanes& lanes, const live::SlRow& row) {
-    const std::uint8_t lanes =
+    const std::uint8_t operational =
         operational_lanes(lanes.operational_vls.load(std::memory_order_relaxed));
     const bool written = lanes.has_rows.load(std::memory_order_relaxed) != 0;
     const std::uint64_t packed = row.load(std::memory_order_relaxed);
     Row all{};
     for (std::uint8_t sl = 0; sl < all.size(); ++sl) {
         const auto wanted = static_cast<std::uint8_t>(packed >> 4 * sl & 0xF);
-        all[sl] = !written         ? static_cast<std::uint8_t>(sl % lanes)
-                  : wanted < lanes ? wanted
-                                   : link::kVl15;
+        all[sl] = !written               ? static_cast<std::uint8_t>(sl % operational)
+                  : wanted < operational ? wanted
+                                         : link::kVl15;
     }
     return all;
 }
