@@ -49,7 +49,7 @@ void write_ip_header(const IpHeader& header, std::span<std::uint8_t, kIpHeaderBy
 std::optional<IpHeader> read_ip_header(std::span<const std::uint8_t, kIpHeaderBytes> bytes,
                                        std::uint64_t service_id);
 
-/// The group that an IP multicast address names. All zero for the wildcard: the administration
+/// The group that an IP multicast address names. All zero for the wildcard: the SA
 /// chooses one.
 Gid multicast_gid(const Address& address, PortSpace space, PKey pkey);
 

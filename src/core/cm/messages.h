@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a program says to the connection manager of its host, and what it hears: plain structures
-// that travel as bytes. Numbers are in host order unless they stand in a Gid.
+// The commands of a program to the connection manager of its host, and the manager's replies and
+// events: plain structures that travel as bytes. Numbers are in host order, except in a Gid.
 
 #include <array>
 #include <cstdint>
@@ -63,14 +63,14 @@ enum class Operation : std::uint32_t {
     kSetOption,
     kJoin,
     kLeave,
-    // The host does not know channels: whoever carries events does these.
+    // A host does not know channels: its caller, which passes events on, does these.
     kMigrate,
     kPutBack,  ///< The event under way on `channel` was taken off it unseen; it comes again.
 };
 
 enum class IdOption : std::uint32_t { kTos = 0, kReuseAddr = 1, kAfOnly = 2, kAckTimeout = 3 };
 
-/// Enhanced connection establishment: options of an adapter's vendor.
+/// Enhanced connection establishment: options of an HCA's vendor.
 struct Ece {
     std::uint32_t vendor_id = 0;  ///< 24 bits; 0: none.
     std::uint32_t options = 0;

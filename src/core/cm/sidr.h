@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which queue pair serves a service: SIDR_REQ and SIDR_REP (IBA vol. 1, 12.11), for datagrams.
+// Looks up the queue pair of a datagram service: SIDR_REQ and SIDR_REP (IBA vol. 1, 12.11).
 
 #include <array>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Two hosts in virtual time with a bad channel between their QP1s, and an administration that knows
-// the one path between them. The channel can lose, double and hold back MADs.
+// Two hosts in virtual time with a bad channel between their QP1s, and an SA that knows the one
+// path between them. The channel can lose, double and hold back MADs.
 
 #include <array>
 #include <cstdint>

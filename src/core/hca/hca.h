@@ -36,7 +36,7 @@ struct HcaLimits {
 
 class Hca {
   public:
-    /// With a sink, completions go there as they happen, and queues are whatever it says.
+    /// With a sink, completions go there as they happen, and the sink defines the queues.
     Hca(Memory& memory, const Port& port, const HcaLimits& limits = {},
         CompletionSink* sink = nullptr);
 
@@ -104,9 +104,9 @@ class Hca {
     void hold(Qpn qpn, std::uint64_t until_ns);
 
     // Outputs
-    /// The next packet, queue pairs in turn; false: none now. Its payload lies in registered memory
-    /// and is valid until the next call. `levels`: only one with such a service level (bit n:
-    /// level n).
+    /// Makes the next packet, queue pairs in turn. Returns false if there is none now. Its payload
+    /// lies in registered memory and is valid until the next call. `levels`: service levels that
+    /// may send (bit n: level n).
     bool poll_transmit(Transmit& out, std::uint64_t now_ns, std::uint16_t levels = kAllLevels);
     /// Service levels of what may be there to send.
     std::uint16_t ready_levels() const {

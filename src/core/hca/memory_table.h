@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What an HCA may touch. `Memory` is the seam: it says whether a key allows a range and where its
-// bytes are, and moves them. `MemoryTable` implements it with a table of its own; the bytes stay
-// with whoever registered them, or do not exist at all.
+// The memory that an HCA may touch. `Memory` is the seam: it says whether a key allows a range and
+// where its bytes are, and moves them. `MemoryTable` implements it with a table of its own; the
+// bytes stay with their owner, or do not exist at all.
 
 #include <cstdint>
 #include <optional>
@@ -43,10 +43,11 @@ class Memory {
   public:
     virtual ~Memory() = default;
 
-    /// For the HCA's own side: nothing unless the key is of the domain and allows all of the range.
+    /// Resolves an L_Key. Returns std::nullopt unless the key is of the protection domain and
+    /// allows all of the range.
     virtual std::optional<Place> local(std::uint32_t lkey, Pd pd, std::uint64_t addr,
                                        std::uint32_t length, std::uint32_t access) const = 0;
-    /// For a request from the wire that arrived at a queue pair.
+    /// Resolves the R_Key of a request that arrived at queue pair `at`, by the same rules.
     virtual std::optional<Place> remote(std::uint32_t rkey, Pd pd, Qpn at, std::uint64_t addr,
                                         std::uint32_t length, std::uint32_t access) const = 0;
     /// Ends a type 2 window's binding, for a request from the wire or posted here: only at the

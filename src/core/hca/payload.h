@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The payload of one packet as a list of places, so that nobody copies bytes who need not. A part
-// without an address stands for bytes that do not exist: a large simulation carries lengths only.
+// The payload of one packet as a list of places, so that bytes are copied only where they must be.
+// A part without an address stands for bytes that do not exist: a large simulation carries lengths
+// only.
 
 #include <algorithm>
 #include <array>

@@ -7,8 +7,8 @@
 //     acked_ <= next packet to send (cursor_, cursor_packet_) <= high_
 //
 // Before acked_ all is acknowledged; between acked_ and high_ all was sent at least once. A loss
-// moves the cursor back to acked_, and packets are made again from the requests. A READ of which
-// some has arrived is asked for the rest.
+// moves the cursor back to acked_, and packets are made again from the requests. If part of a READ
+// has arrived, only the rest is asked for.
 
 #include <cstdint>
 #include <optional>

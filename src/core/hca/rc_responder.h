@@ -3,7 +3,7 @@
 
 // The responder of a reliable connection (IBA vol. 1, 9.7.4 and 9.7.5), also of an extended one.
 // Requests are executed as they arrive; their answers wait in a ring until the port has room.
-// Adjacent acknowledgements melt into one, since each covers all before it. READ responses are read
+// Adjacent acknowledgements are merged, since each covers all before it. READ responses are read
 // when they are sent, not when they are asked for.
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The send requests of one queue pair, from posting to completion. Whatever is sent is gathered
-// from here each time, so that a packet can be sent again without having been kept.
+// The send requests of one queue pair, from posting to completion. Every packet is gathered from
+// its request, so that it can be sent again without having been kept.
 
 #include <cstdint>
 #include <optional>
@@ -89,7 +89,8 @@ class SendQueue {
     /// All places at once, before the first packet. `access`: kLocalWrite for what is filled.
     bool places_are_valid(const Context& context, Pd pd, std::uint32_t index,
                           std::uint32_t access) const;
-    /// The part [offset, offset + length) of the request's bytes; false: a key has gone.
+    /// Gathers the part [offset, offset + length) of the request's bytes. Returns false if a key
+    /// has become invalid.
     bool gather(const Context& context, Pd pd, std::uint32_t index, std::uint32_t offset,
                 std::uint32_t length, Payload& out) const;
     /// The same part is filled.

@@ -2,7 +2,7 @@
 #pragma once
 
 // The next deadline of many timers, one per queue pair. A timer that is put off stays where it is
-// and comes up too early, since acknowledgements put timers off all the time and few ever end.
+// and comes up too early, because acknowledgements put timers off all the time and few ever expire.
 
 #include <cstdint>
 #include <utility>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How an adapter slows down a flow of which it is told that it makes congestion (IBA vol. 1, annex
-// A10). A flow (a queue pair, or all of a service level) has an index into the table of delays that
-// the manager wrote. A BECN moves it up by CCTI_Increase, up to CCTI_Limit; every CCTI_Timer it
-// moves down by one, down to CCTI_Min. The entry says how long to wait after a packet, in parts of
-// the time that this packet took: its multiplier divided by two to its shift.
+// How an HCA slows down a flow that causes congestion (IBA vol. 1, annex A10). A flow (a queue
+// pair, or all of a service level) has an index into the table of delays that the manager wrote. A
+// BECN moves it up by CCTI_Increase, up to CCTI_Limit; every CCTI_Timer it moves down by one, down
+// to CCTI_Min. The entry says how long to wait after a packet, in parts of the time that this
+// packet took: its multiplier divided by two to its shift.
 
 #include <array>
 #include <cstdint>
@@ -52,10 +52,10 @@ struct InjectionRule {
     std::uint16_t timer = 0;  ///< CCTI_Timer, in units of 1.024 us; 0: never moves down.
     std::uint8_t increase = 1;
     std::uint8_t minimum = 0;
-    std::uint8_t trigger = 0;  ///< Trigger_Threshold: from here on the adapter logs; 0: never.
+    std::uint8_t trigger = 0;  ///< Trigger_Threshold: from here on the HCA logs; 0: never.
 };
 
-/// All that a manager wrote into an adapter's port.
+/// All that a manager wrote into an HCA's port.
 struct InjectionControl {
     std::array<InjectionRule, 16> rules{};  ///< By service level.
     DelayTable table;

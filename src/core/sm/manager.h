@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Our subnet manager. It knows the fabric only by what MADs tell: it sends SMPs and takes what
-// comes back, and somebody else carries them and tells it the time. A sweep goes through phases:
-// discover, give LIDs and arm, route and write what changed, activate. Then it waits for traps:
-// a trap is a sweep of the switch that sent it and of what hangs on its ports.
+// Our subnet manager. It knows the fabric only by MADs: it makes SMPs and takes their answers,
+// while its caller moves them and tells it the time. A sweep goes through phases: discover, assign
+// LIDs and arm, route and write what changed, activate. Then it waits for traps: a trap causes a
+// sweep of the switch that sent it and of the nodes on its ports.
 //
 // Files: manager.cc drives the phases, sweep.cc discovers, setup.cc writes ports and forwarding
 // tables, lids.cc gives LIDs, keys.cc writes P_Keys, lanes.cc what concerns virtual lanes,
@@ -60,7 +60,7 @@ struct McastTree {
     std::vector<EndPort> members;
 };
 
-/// What somebody who watches the manager may want to know.
+/// An event of the manager, for its log and for the SA.
 struct ManagerEvent {
     enum Kind : std::uint8_t {
         kSubnetUp,       ///< A sweep is over: tables are written, ports active.

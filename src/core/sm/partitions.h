@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Partitions say which ports may talk to each other. They come in the syntax of OpenSM's
-// partitions.conf, and the P_Key tables that follow from them. A definition ends with ';' and may
-// take several lines; '#' begins a comment.
+// Partitions say which ports may talk to each other. This reads them in the syntax of OpenSM's
+// partitions.conf, and makes P_Key tables of them. A definition ends with ';' and may take several
+// lines; '#' begins a comment.
 //
 //   Default=0x7fff, ipoib : ALL=limited, SELF=full ;
 //   blue=0x10, indx0, defmember=full : 0x0250f71b10000000, 0x0250f71b10000100=limited ;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Requests of the manager to agents: sent along directed routes, a window of them at a time,
-// repeated when no answer comes, and given up at last. What a request was for comes back with
-// its answer, as the manager named it.
+// Sends the manager's requests to agents along directed routes, a window of them at a time, repeats
+// them when no answer comes, and gives up in the end. An answer comes back with the tag that the
+// manager gave its request.
 
 #include <cstdint>
 #include <deque>

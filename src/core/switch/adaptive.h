@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Adaptive routing: of the ports that lead to a destination equally well, the one with the least to
-// do.
+// Adaptive routing: chooses, among ports that lead to a destination equally well, the one with the
+// least to send.
 
 #include <cstdint>
 #include <span>

@@ -2,8 +2,8 @@
 #pragma once
 
 // Alias GUIDs: further GUIDs of a port, as GUIDInfoRecord gives and takes them (IBA vol. 1,
-// 15.2.5.18). The first GUID of a port is its own and cannot be changed. What changes here the
-// manager writes into the port: see poll_change().
+// 15.2.5.18). The first GUID of a port is its own and cannot be changed. The manager writes changes
+// into the port: see poll_change().
 
 #include <cstdint>
 #include <deque>

@@ -95,7 +95,7 @@ SaStatus query_pkey_table_records(const SaQuery& query, SaTable& table) {
     constexpr std::size_t kBlockKeys = 32;
     const auto look_at = [&](EndPort end, std::uint8_t port) {
         const bool is_switch = query.subnet.node(end.node).is_switch();
-        // An adapter's LID says the port.
+        // An HCA's LID says the port.
         if (is_switch && query.has(kPort) && asked.port_num.value != port) {
             return;
         }

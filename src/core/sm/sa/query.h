@@ -48,7 +48,7 @@ struct SaQuery {
     }
 };
 
-/// Records one after the other, as they stand in the answer: space for the header first.
+/// The records of an answer, one after the other, behind space for the header.
 class SaTable {
   public:
     SaTable(std::size_t records_max, std::size_t bytes_max)
@@ -99,7 +99,7 @@ class SaTable {
 std::span<const PKey> pkeys_of(const Subnet& subnet, EndPort end);
 /// Some key of one matches some key of the other.
 bool share_partition(std::span<const PKey> a, std::span<const PKey> b);
-/// Some key of these is of the same partition, whatever kind of member.
+/// Returns whether one of the keys is of the same partition, as a full or limited member.
 bool in_partition(std::span<const PKey> keys, PKey pkey);
 /// Records about a port go to those who share a partition with it, and to the trusted
 /// (IBA vol. 1, 15.4.1).

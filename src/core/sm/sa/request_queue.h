@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Requests that wait for their turn: one of each port after the other, so that one who floods waits
-// for himself and for nobody else.
+// Requests that wait for their turn: one of each port after the other, so that a port that floods
+// delays only itself.
 
 #include <cstdint>
 #include <deque>

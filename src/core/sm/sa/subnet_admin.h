@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Subnet administration (IBA vol. 1, chapter 15): what the subnet's database answers to a request
-// of class SubnAdm. Knows the versions, keys, methods and attributes; each kind of record has a
-// file of its own.
+// Subnet administration, the SA (IBA vol. 1, chapter 15): answers requests of class SubnAdm from
+// the subnet's database. It checks versions, keys, methods and attributes; each kind of record has
+// a file of its own.
 //
-// Files: subnet_admin.cc takes requests, subnet_admin_events.cc does what nobody asked for,
-// snapshot.cc writes down what must survive.
+// Files: subnet_admin.cc takes requests, subnet_admin_events.cc sends reports, ends leases and
+// follows groups, snapshot.cc writes down what must survive.
 //
 // Sans-I/O. A request is a whole message: MAD header, RMPP header, SA header, and as much data as
 // came. So is the answer; where its RMPP header has the flag Active it goes by RMPP, however
@@ -87,8 +87,7 @@ class SubnetAdmin {
     };
     std::vector<GroupMember> members_of(Lid mlid) const;
 
-    /// What another administration needs to go on in our place: groups, services, subscriptions,
-    /// alias GUIDs.
+    /// Returns what another SA needs to take over: groups, services, subscriptions, alias GUIDs.
     std::vector<std::uint8_t> snapshot(std::uint64_t now_ns) const;
     /// Takes over a snapshot; what was here before is gone. The error says what is wrong with it,
     /// and then nothing has changed.

@@ -19,10 +19,10 @@ struct SaSubscriptionLimits {
     std::size_t subscriptions_per_client_max = 64;
 };
 
-/// Something to tell, and who may hear it.
+/// A notice, and the partitions whose members may get it.
 struct SaNotice {
     wire::GmpNotice notice;
-    /// Partitions of what it is about; empty: everybody may know.
+    /// Empty: all subscribers may get it.
     std::vector<PKey> partitions;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A copy of the master's data at a manager that stands by. The data goes in pieces, each a Set of
-// a vendor class that is answered by GetResp, so that any path that carries requests and answers
-// carries them:
+// A copy of the master's data at a standby manager. The data goes in pieces, each a Set of a vendor
+// class that is answered by GetResp, so that any path that carries requests and answers carries
+// them:
 //
 //     40  SM_Key (8)       56  bytes in all (4)
 //     48  revision (8)     60  the piece, up to 196 bytes

@@ -187,7 +187,7 @@ void SubnetService::send(const SaPeer& to, std::vector<std::uint8_t> message,
     }
 }
 
-/// Requests to the administration, put together, and what it has to say.
+/// Requests to the SA, put together, and what it has to say.
 void SubnetService::answer(std::uint64_t now_ns) {
     while (auto event = rmpp_.poll_event()) {
         const mad::RmppPeer& peer = event->peer;
