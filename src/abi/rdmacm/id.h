@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What stands behind the public structures: endpoints, event channels, events.
+// The objects behind the public structures: endpoints, event channels, events.
 
 #include <rdma/rdma_cma.h>
 
@@ -84,7 +84,7 @@ inline int checked(int error) {
 Endpoint* make_id(rdma_event_channel* channel, void* context, rdma_port_space ps, ibv_qp_type type,
                   cm::IdHandle handle);
 void free_id(Endpoint* id);
-/// By the manager's name for it; nullptr.
+/// Returns the endpoint with this handle, or nullptr.
 Endpoint* find_id(cm::IdHandle handle);
 
 /// Takes over what the manager says of the endpoint; opens its device. 0 or -1.

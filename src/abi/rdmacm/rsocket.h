@@ -162,7 +162,7 @@ void release(Rsocket& socket);
 /// Takes events and completions that are there. Never waits.
 void progress(Rsocket& socket);
 /// The same for a call that moves data: completions, and events only from time to time. To look for
-/// these takes a system call, and who has to wait hears of them.
+/// events takes a system call, and a thread that has to wait sees them anyway.
 void progress_transfer(Rsocket& socket);
 /// Arms the completion queue. Returns false if there is a completion already.
 bool arm(Rsocket& socket);

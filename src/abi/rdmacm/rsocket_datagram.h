@@ -2,9 +2,9 @@
 #pragma once
 
 // Datagram sockets over RDMA: a queue pair for datagrams at each port of the host that is used. A
-// socket with an address is a service, and whoever sends to it first asks for its queue pair
-// (SIDR). Each datagram begins with the sender's address, so answers need not ask. Nothing is sent
-// twice: what finds no receive is lost.
+// socket with an address is a service, and a sender first asks for its queue pair (SIDR). Each
+// datagram begins with the sender's address, so answers need not ask. Nothing is sent twice: a
+// datagram that finds no receive is lost.
 //
 // Thread rule: as in rsocket.h, all under the socket's lock.
 
@@ -22,8 +22,8 @@
 
 namespace softib::abi::rdmacm {
 
-/// An address and port, comparable, as it also stands before each datagram: family (4 or 6), a zero
-/// byte, port, address; numbers in network order.
+/// An address and port, comparable, as each datagram begins with: family (4 or 6), a zero byte,
+/// port, address; numbers in network order.
 inline constexpr std::size_t kNameBytes = 20;
 using Name = std::array<std::uint8_t, kNameBytes>;
 

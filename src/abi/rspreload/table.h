@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which of a program's sockets have a socket over RDMA beside them. The program's own descriptor is
-// always an ordinary socket of the kernel: until it is known whether the fabric leads to the other
-// side both are kept alike, and where it does not, the ordinary one is simply used.
+// The sockets of a program that have a socket over RDMA beside them. The program's own descriptor
+// is always an ordinary socket of the kernel. Both are kept alike until it is known whether the
+// peer is on the fabric; if it is not, the ordinary socket is used.
 //
 // Thread rule: any thread may call any function. If two threads create and close the same
 // descriptor at the same time, either order may win, as in the kernel. The child of a fork has

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Questions to the fabric's daemon that a program asks without knowing it: none of them may cost it
-// more than a moment, whatever became of the daemon.
+// Requests to the fabric's daemon that the preloaded library makes on behalf of a program. None may
+// take longer than a moment, even if the daemon is dead or stopped.
 
 #include "runtime/shm/protocol.h"
 

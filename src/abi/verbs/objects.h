@@ -65,7 +65,7 @@ static_assert(offsetof(Context, base) == kVerbsContextPrefixBytes);
 struct Pd {
     ibv_pd base;
     std::uint32_t id;
-    Pd* parent;  ///< Parent domain: the domain it stands for.
+    Pd* parent;  ///< In a parent domain: the domain it counts as.
     ibv_td* td;
     Uses uses;
     bool imported;
@@ -218,7 +218,7 @@ inline Ah& impl(ibv_ah* a) {
     return *reinterpret_cast<Ah*>(a);
 }
 
-/// The domain that counts for keys: a parent domain stands for its parent.
+/// Returns the protection domain that counts for keys: a parent domain counts as its parent.
 inline Pd& protection(ibv_pd* p) {
     Pd& pd = impl(p);
     return pd.parent != nullptr ? *pd.parent : pd;

@@ -52,7 +52,7 @@ void fill_device(ibv_context* context, ibv_device_attr& a) {
     a.max_qp_rd_atom = 16;
     a.max_res_rd_atom = 16 * a.max_qp;
     a.max_qp_init_rd_atom = 16;
-    // They are atomic for the CPU too (IBV_ATOMIC_GLOB), but no adapter of today says so, and UCX
+    // They are atomic for the CPU too (IBV_ATOMIC_GLOB), but no HCA of today says so, and UCX
     // before 1.16 takes that for none at all.
     a.atomic_cap = IBV_ATOMIC_HCA;
     a.max_mw = limit(live::ObjectKind::kMw);
