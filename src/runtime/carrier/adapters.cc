@@ -15,7 +15,7 @@ namespace {
 
 using live::QpState;
 
-/// Unacknowledged packets of one queue pair: enough for the adapter's own pace, and few enough that
+/// Unacknowledged packets of one queue pair: enough for the HCA's own pace, and few enough that
 /// none waits in the network for longer than a timeout.
 constexpr std::uint32_t kWindow = 128;
 /// A link that is down sends nothing, and a peer that is dead makes no room; then they go unsaid.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The adapters of all programs: an Hca of core/hca for each HCA of the fabric, with the programs'
-// queue pairs and shared queues in it, at the ends of a network. Requests are fetched from rings of
-// the arena; completions and events go to the arena's queues and channels. Transports go by the
-// wall clock, the network by its own.
+// The HCAs of all programs: an hca::Hca for each HCA of the fabric, with the programs' queue pairs
+// and shared queues in it, at the ends of a network. Requests are fetched from rings of the arena;
+// completions and events go to the arena's queues and channels. Transports go by the wall clock,
+// the network by its own.
 
 #include <cstdint>
 #include <memory>

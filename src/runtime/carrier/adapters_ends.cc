@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What comes out of the network: packets for the adapters, and completions and events for programs.
+// What comes out of the network: packets for the HCAs, and completions and events for programs.
 #include <algorithm>
 
 #include "runtime/carrier/adapters.h"

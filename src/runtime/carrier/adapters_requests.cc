@@ -12,7 +12,7 @@ namespace {
 using live::QpState;
 using live::QpType;
 
-/// A receive request's name in the adapter: its token below, above it whose it is.
+/// A receive request's name in the HCA: its token below, above it whose it is.
 constexpr std::uint64_t name_of(std::uint32_t srq_plus_1, std::uint32_t token) {
     return std::uint64_t{srq_plus_1} << 32 | token;
 }
@@ -112,7 +112,7 @@ bool Adapters::post(Pair& queue_pair, std::uint32_t at) {
         case hca::PostError::kInvalid:
             break;
     }
-    // The program's library let it pass, and the adapter does not know it.
+    // The program's library let it pass, and the HCA does not know it.
     complete(hca::CqId{ring.cq},
              {.wr_id = at,
               .qpn = queue_pair.qpn,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What managers wrote of a port, on the way from the arena to the network: which service level
-// takes which lane, how lanes take turns, how many errors a cable may make, how long packets wait,
-// when they are marked, and how HCAs slow down.
+// Copies what managers wrote of a port from the arena to the network: which service level takes
+// which lane, how lanes take turns, how many errors a cable may make, how long packets wait, when
+// they are marked, and how HCAs slow down.
 
 #include <array>
 #include <cstdint>

@@ -26,7 +26,7 @@ class ReceiveSource {
     /// Hands what was posted to `post(token, sges)`, as long as that takes it.
     template <typename Post>
     void fetch(const live::Arena& arena, Post&& post);
-    /// `waiting`: requests that the adapter has not begun to fill; the others' slots are free.
+    /// `waiting`: requests that the HCA has not begun to fill; the others' slots are free.
     void release(std::uint32_t waiting) {
         const std::uint32_t head = fetched_ - waiting;
         if (ring_->head.load(std::memory_order_relaxed) != head) {

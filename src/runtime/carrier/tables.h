@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Routes, groups, port states and lanes on their way from the arena, where the managers' writes
-// arrive, to the network that packets run over.
+// Copies routes, groups, port states and lanes from the arena, where the managers' writes arrive,
+// to the network that packets run over.
 
 #include <cstdint>
 #include <vector>
@@ -28,7 +28,7 @@ class Tables {
     std::uint32_t switch_node(std::uint32_t sw) const { return switch_nodes_[sw]; }
     std::uint32_t hca_node(std::uint32_t hca) const { return hca_nodes_[hca]; }
 
-    /// Brings the network and the adapters at its ends up to date with the arena.
+    /// Brings the network and the HCAs at its ends up to date with the arena.
     void read(net::Engine& net, net::TransportHosts& hosts);
 
   private:

@@ -32,7 +32,7 @@ class Watchers {
     void tell_refused(std::uint32_t port, bool inbound, const wire::PacketHeaders& headers);
     /// The cable at a port is as bad as this trap says.
     void tell_link(std::uint32_t port, std::uint16_t trap);
-    /// An adapter has handled a packet, and may have counted it as one with a bad key.
+    /// An HCA has handled a packet, and may have counted it as one with a bad key.
     void look_for_violations(std::uint32_t index, const hca::Hca& hca,
                              const wire::PacketHeaders& headers);
     /// Ends the captures of processes that are gone.

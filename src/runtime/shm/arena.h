@@ -13,8 +13,9 @@
 // table entries and memory is a word per batch or chunk that holds the owner's slot, so that the
 // daemon finds and frees what a dead process left.
 //
-// Reader rule: whoever uses another process's objects publishes a hazard in its stripe first; who
-// destroys an object waits until no hazard of an operation on its process is left (grace.h).
+// Reader rule: a thread that uses another process's objects publishes a hazard in its stripe first;
+// a thread that destroys an object waits until no hazard of an operation on its process is left
+// (grace.h).
 
 #include <atomic>
 #include <cstddef>

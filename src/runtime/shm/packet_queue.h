@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The packet path, seen from both ends: what programs and the carrier have between them. The
-// carrier is one process per fabric that is the adapter of every program, every cable and every
-// switch. A program posts into rings of the arena and rings a bell; the carrier takes the requests,
-// sends packets, and writes completions as a peer does on the direct path. What changes an object
-// (creating, modifying, destroying) is a call, one at a time per process.
+// The interface between programs and the carrier. The carrier is one process per fabric that is the
+// HCA of every program, every cable and every switch. A program posts into rings of the arena and
+// rings a bell; the carrier takes the requests, sends packets, and writes completions as a peer
+// does on the direct path. Creating, modifying and destroying an object is a call, one at a time
+// per process.
 
 #include <cstdint>
 #include <iterator>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The lanes of a port: what managers wrote of them, and of its cable, and what they carried. On the
-// packet path only; elsewhere nobody looks, and the pages are never made.
+// The lanes of a port: the tables and limits that managers wrote, and what the lanes carried. Only
+// the packet path uses it; elsewhere its pages are never touched.
 
 #include <atomic>
 #include <cstdint>

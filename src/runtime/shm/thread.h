@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Threads that softib runs inside somebody else's program, and how they sleep.
+// Threads that softib runs inside a program, and how they sleep.
 
 #include <atomic>
 #include <cstdint>

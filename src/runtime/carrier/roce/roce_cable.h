@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The cables of HCAs on Ethernet, for captures and faults. There are none, but what sockets send
-// and get is shown as the frames it would be there, and may be lost or broken as there.
+// The cables of HCAs on Ethernet, for captures and faults. No cables exist, but captures show what
+// sockets send and receive as the frames it would be, and faults lose and break it.
 
 #include <cstdint>
 #include <span>

@@ -2,9 +2,9 @@
 #pragma once
 
 // Copies between this program's memory and a mapping of a peer's file that the peer may cut short
-// meanwhile. The kernel then says SIGBUS, which would end the program for what another one did; a
-// handler of ours makes it the failure of the copy. Every other SIGBUS goes to whoever was there
-// before. A handler that the program installs after ours replaces it.
+// meanwhile. The kernel then raises SIGBUS, which would end the program for what another one did; a
+// handler of ours turns it into a failure of the copy. Every other SIGBUS goes to the handler that
+// was there before. A handler that the program installs after ours replaces it.
 
 #include <cstddef>
 #include <type_traits>

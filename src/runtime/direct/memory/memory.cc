@@ -121,7 +121,7 @@ bool MemoryMap::maybe_gpu(const RegionRequest& request, const std::vector<Vma>& 
 /// Returns 0, EFAULT (it is no GPU memory) or another errno value.
 int MemoryMap::build_gpu(const RegionRequest& request, std::uint32_t index) {
     if (is_packet_path(process_.arena)) {
-        // The carrier's adapters reach memory of the host only.
+        // The carrier's HCAs reach memory of the host only.
         return process_.gpu.is_gpu(request.va) ? EOPNOTSUPP : EFAULT;
     }
     std::vector<PeerPiece> pieces;

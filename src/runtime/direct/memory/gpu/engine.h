@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Copies by the GPU. Each is over when the call returns: bytes are in place before anybody hears
-// of them, which is also all that a read after a write (NCCL's flush) asks for.
+// Copies by the GPU. Each is over when the call returns: bytes are in place before any completion
+// is written, which is also all that a read after a write (NCCL's flush) asks for.
 //
 // They go on streams in a context of our own. A kernel may be running that waits for the very bytes
 // we copy, and in the program's context a copy can wait for that kernel: streams share the GPU's
