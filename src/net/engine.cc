@@ -128,7 +128,7 @@ void Engine::arrive(const Event& event) {
     forward(rx, event.packet, packet, true);
 }
 
-/// At an adapter.
+/// At an HCA.
 void Engine::take(std::uint32_t in, std::uint32_t index) {
     taken_ = true;
     taken_port_ = rx_[in].first_out;

@@ -59,12 +59,12 @@ class Engine : public Plant {
     }
     std::size_t bytes() const { return Plant::bytes() + queue_.bytes(); }
 
-    /// Sends a packet: from an adapter's port, out of a port of a switch, or from the agent of a
-    /// switch (its port 0) by the switch's tables. It waits there as long as it must: whoever minds
-    /// how many wait counts those that have left. A packet whose `vl` is 15 stays on VL15; of
-    /// others the service level says the lane.
+    /// Sends a packet: from an HCA's port, out of a port of a switch, or from the agent of a switch
+    /// (its port 0) by the switch's tables. It waits there as long as it must; a caller that limits
+    /// how many wait counts those that have left. A packet whose `vl` is 15 stays on VL15; the
+    /// service level of others selects the lane.
     void inject(std::uint32_t port, Packet packet);
-    /// The lane of a packet with this service level that starts at an adapter's port; kVl15: there
+    /// The lane of a packet with this service level that starts at an HCA's port; kVl15: there
     /// is none for it.
     std::uint8_t first_lane(std::uint32_t port, std::uint8_t sl) const {
         const std::uint32_t row = tx_[port].sl_row;
@@ -105,10 +105,10 @@ class Engine : public Plant {
     }
     /// Takes credits from a sender for good; returns how many blocks it had to give.
     std::uint16_t steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks);
-    /// An adapter takes this long for 64 bytes that came in, one packet after the other; 0: no
+    /// An HCA takes this long for 64 bytes that came in, one packet after the other; 0: no
     /// time.
     void set_slow(std::uint32_t port, std::uint32_t block_ps);
-    /// An adapter looks at nothing until then.
+    /// An HCA looks at nothing until then.
     void pause(std::uint32_t port, TimePs until);
 
     /// From now on a direction of a cable takes this much longer. What is under way arrives as it
@@ -127,7 +127,7 @@ class Engine : public Plant {
     };
     void set_guard(std::uint32_t port, const Guard& guard);
     Guard guard(std::uint32_t port) const { return guards_.empty() ? Guard{} : guards_[port]; }
-    /// What switches' guards need to know of a packet; only adapters can tell.
+    /// Reads the P_Key of a packet, for the guards of switches; only HCAs know it.
     class KeyReader {
       public:
         virtual ~KeyReader() = default;
@@ -150,7 +150,7 @@ class Engine : public Plant {
         std::uint32_t port;
         Packet packet;
     };
-    bool taken_ = false;  ///< The event has brought an adapter a packet:
+    bool taken_ = false;  ///< The event has brought an HCA a packet:
     std::uint32_t taken_port_ = kNone;
     Packet taken_packet_;
     std::vector<Left> left_;  ///< Injected here and on their way since the last event.
@@ -278,7 +278,7 @@ class Engine : public Plant {
     std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.
     std::vector<std::uint32_t> trainings_;  ///< By port: how many it has begun or given up.
     bool managed_ = false;
-    std::vector<Slow> slow_;                ///< By port of an adapter.
+    std::vector<Slow> slow_;                ///< By port of an HCA.
     std::vector<sw::StallCounter> stalls_;  ///< By lane; empty until one was dropped at a head.
     std::uint64_t watching_ = 0;            ///< Events that look at limits of waiting.
     std::vector<Guard> guards_;             ///< By port.

@@ -5,10 +5,10 @@
 // buffer at its receiver. One cache line.
 //
 // Credits come back as flow control packets. A receiver sends them on a grid of time, every 2^shift
-// units of 1,024 ps: all room that was freed since the last point becomes known at the next. What
-// is on its way stands in the slots below, and is taken in only when somebody needs it, so a credit
-// that nobody waits for costs no event. The grid is fine enough for a slot each as long as a packet
-// and a cable last; what lies further off is an event of kind kRelease.
+// units of 1,024 ps: all room that was freed since the last point becomes known at the next.
+// Credits on their way are in the slots below, and are counted only when they are needed, so a
+// credit that no packet waits for costs no event. The slots cover the time of a packet and a cable;
+// credits further off are events of kind kRelease.
 
 #include <cstdint>
 
@@ -25,7 +25,7 @@ struct alignas(64) Lane {
     std::uint16_t fccl = 0;        ///< As the sender knows it.
     std::uint16_t pending = 0;     ///< Sum of the slots.
     std::uint8_t head_blocks = 0;  ///< Blocks of the first packet in the queue.
-    std::uint8_t starved = 0;      ///< The sender waits for credits: whoever returns some wakes it.
+    std::uint8_t starved = 0;      ///< The sender waits for credits: a release wakes it.
     std::uint32_t base = 0;        ///< The grid point of the first slot not yet taken in.
     std::uint16_t slots[kSlots] = {};
     std::uint32_t head = kNone;

@@ -42,7 +42,7 @@ struct PlantConfig {
     std::uint32_t buffer_bytes = 65536;  ///< Per lane at a receiver; at most 128 KiB.
     TimePs cable_ps = 25'000;            ///< Delay of every cable: 5 m.
     TimePs switch_ps = 0;    ///< First bit in to first bit out; 0: by generation, see latency.h.
-    TimePs hca_ps = 0;       ///< Last bit in until its adapter handles a packet.
+    TimePs hca_ps = 0;       ///< Last bit in until its HCA handles a packet.
     TimePs training_ps = 0;  ///< Time that a cable trains when it has come back.
     std::uint16_t packet_bytes_max = 4224;
     // Limits of waiting at switches, until a manager writes others (core/switch/lifetime.h).
@@ -69,10 +69,10 @@ inline constexpr std::uint8_t kCounted = 1U << 7;  ///< Counts by lane and servi
 namespace rx_special {
 inline constexpr std::uint8_t kAdaptive = 1U << 0;     ///< The switch may choose among ports.
 inline constexpr std::uint8_t kFlapped = 1U << 1;      ///< The cable is or was down.
-inline constexpr std::uint8_t kSlow = 1U << 2;         ///< An adapter that takes its time.
+inline constexpr std::uint8_t kSlow = 1U << 2;         ///< A slow HCA.
 inline constexpr std::uint8_t kCounted = 1U << 3;      ///< Counts by service level.
 inline constexpr std::uint8_t kGuarded = 1U << 4;      ///< Not active: not everything comes in.
-inline constexpr std::uint8_t kTapped = 1U << 5;       ///< Somebody wants to see what comes in.
+inline constexpr std::uint8_t kTapped = 1U << 5;       ///< Packets that come in are shown to a tap.
 inline constexpr std::uint8_t kPartitioned = 1U << 6;  ///< The switch looks at partitions.
 }  // namespace rx_special
 
@@ -114,7 +114,7 @@ static_assert(sizeof(Rx) == 64);
 struct Odd {
     std::uint64_t multicast_xmit = 0;
     std::uint64_t multicast_rcv = 0;
-    std::uint64_t local_physical = 0;  ///< Wrong check sums: VCRC, and at an adapter ICRC.
+    std::uint64_t local_physical = 0;  ///< Wrong check sums: VCRC, and at an HCA ICRC.
     std::uint64_t malformed = 0;
     std::uint64_t rcv_remote_physical = 0;
     std::uint64_t dlid_mapping = 0;  ///< No way to its destination.

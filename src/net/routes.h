@@ -13,7 +13,7 @@
 
 namespace softib::net {
 
-/// LIDs by node, by the rule of routing::graph_of: adapters first, then switches.
+/// LIDs by node, by the rule of routing::graph_of: HCAs first, then switches.
 std::vector<Lid> lids_of(const topo::Fabric& fabric);
 
 /// `graph` is that of the fabric with lids_of.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Strangers on a fabric at work, who send what nobody should, for tests.
+// HCAs that send hostile packets into a fabric at work, for tests.
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Adapters without a transport, for measuring the fabric itself: a host sends messages as packets
+// HCAs without a transport, for measuring the fabric itself: a host sends messages as packets
 // as fast as its port takes them, and the receiver acknowledges every packet. Nothing is sent
-// again: they belong on a fabric that loses nothing.
+// again, so they need a fabric that loses nothing.
 
 #include <cstdint>
 #include <vector>
