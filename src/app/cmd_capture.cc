@@ -122,7 +122,7 @@ class PcapFile {
 /// The ports whose arriving packets are captured.
 using Taps = std::vector<std::atomic<std::uint32_t>*>;
 
-/// What adapters send comes in at the switches, or at the adapter at the other end.
+/// What HCAs send comes in at the switches, or at the HCA at the other end.
 Taps all_adapters(const live::Arena& arena) {
     Taps taps;
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {

@@ -153,7 +153,7 @@ int cmd_fault(const FaultOptions& options);
 
 struct CaptureOptions {
     std::optional<std::string> fabric;
-    std::vector<std::string> ports;  ///< NODE:PORT; none: what all adapters send.
+    std::vector<std::string> ports;  ///< NODE:PORT; none: what all HCAs send.
     std::string file;                ///< "-": standard output.
     std::uint32_t snap_bytes = 65535;
     std::uint64_t count = 0;  ///< Stop after this many packets; 0: never.

@@ -42,8 +42,8 @@ struct FabricRef {
     std::string dir;
 };
 
-/// $SOFTIB_RUNTIME_DIR, else $XDG_RUNTIME_DIR/softib, else /tmp/softib-UID. Made with mode 0700
-/// where it is missing; refused where somebody else owns it or may write to it.
+/// $SOFTIB_RUNTIME_DIR, else $XDG_RUNTIME_DIR/softib, else /tmp/softib-UID. It is made with mode
+/// 0700 if it is missing, and refused if another user owns it or may write to it.
 std::expected<std::string, std::string> base_dir();
 
 /// Returns the fabric that a command makes: the one it names, else $SOFTIB_FABRIC, else "default".

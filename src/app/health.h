@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What became of a daemon's helper processes (live/supervisor.h), as the daemon tells it.
+// The state of a daemon's helper processes (runtime/daemon/supervisor.h), as the daemon reports it.
 
 #include <sys/types.h>
 

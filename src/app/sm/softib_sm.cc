@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Our subnet manager as a program of its own, on a port that libibumad opens: a virtual one under
-// `softib exec`, or one of an adapter.
+// `softib exec`, or one of an HCA.
 #include <arpa/inet.h>
 #include <endian.h>
 #include <fcntl.h>
