@@ -75,7 +75,7 @@ TEST(Lids, NonsenseIsNotKept) {
 }
 
 TEST(Lids, ReturningPortDoesNotPushAnotherFromItsLid) {
-    // The map gives an adapter the LIDs of a switch that is there: the adapter comes later.
+    // The map gives an HCA the LIDs of a switch that is there: the HCA comes later.
     Rig rig(fat_tree(16, 8));
     rig.mesh.set_plugged({5, 1}, false);
     ManagerConfig config;

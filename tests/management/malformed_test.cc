@@ -338,7 +338,7 @@ std::vector<NodeState> state_of(Plane& plane) {
     return all;
 }
 
-/// A node of a program asks the administration something sensible.
+/// A node of a program asks the SA something sensible.
 bool admin_answers(Plane& plane) {
     std::vector<std::uint8_t> request(wire::kMadBytes);
     wire::MadBytes mad{};
