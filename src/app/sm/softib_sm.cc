@@ -33,12 +33,12 @@ namespace {
 constexpr char kUsage[] =
     "usage: softib-sm [options]\n"
     "Runs a subnet manager on a port, in the foreground.\n"
-    "  -C, --device NAME    the adapter; without it the first that is cabled\n"
+    "  -C, --device NAME    the HCA (default: the first that has a cable)\n"
     "  -P, --port N         its port\n"
     "  -p, --priority N     0 to 15: the highest is master (0)\n"
-    "  -k, --sm-key KEY     managers with another key do not count (1)\n"
+    "  -k, --sm-key KEY     managers with another key are ignored (1)\n"
     "  -m, --m-key KEY      protects the ports of the subnet (0: does not)\n"
-    "  -l, --lmc N          2^N LIDs for each port of an adapter (0)\n"
+    "  -l, --lmc N          2^N LIDs for each HCA port (0)\n"
     "  -R, --engine NAME    how to route (minhop)\n"
     "  -o, --once           ends when the subnet is up\n"
     "SIGHUP: sweeps again. SIGUSR1: hands over to another manager.\n";
@@ -131,7 +131,8 @@ bool parse(int argc, char** argv, Options& options) {
         }
     }
     if (good && optind != argc) {
-        fmt::print(stderr, "softib-sm: what is '{}'?\n", argv[optind]);
+        fmt::print(stderr, "softib-sm: unknown argument '{}'; see: softib-sm --help\n",
+                   argv[optind]);
         good = false;
     }
     return good;
