@@ -39,7 +39,7 @@ std::string choose_base() {
     }
     const std::string session = env_or_empty("XDG_RUNTIME_DIR");
     struct stat st{};
-    // A stale variable (su, cron) must not lead into somebody else's directory.
+    // A stale variable (su, cron) must not lead into another user's directory.
     if (session.starts_with('/') && stat(session.c_str(), &st) == 0 && st.st_uid == geteuid()) {
         return session + "/softib";
     }

@@ -97,7 +97,8 @@ std::uint64_t EventQueue::next_bucket() const {
     return kNoBucket;
 }
 
-/// Goes on to the next bucket that is not empty; false if there is none up to the given one.
+/// Goes on to the next bucket that is not empty. Returns false if there is none up to the given
+/// one.
 bool EventQueue::load(std::uint64_t bucket_max) {
     if (pending_ == 0) {
         return false;

@@ -235,7 +235,7 @@ int rdma_resolve_addr(rdma_cm_id* id, sockaddr* src_addr, sockaddr* dst_addr, in
     resolve.source = from_sockaddr(src_addr);
     resolve.destination = from_sockaddr(dst_addr);
     resolve.timeout_ms = static_cast<std::uint32_t>(timeout_ms);
-    // First: whoever takes the event finds, and may change, what stands there.
+    // Before the command: the thread that takes the event reads, and may change, this address.
     std::memcpy(&id->route.addr.dst_storage, dst_addr, address_bytes(dst_addr));
     cm::Reply reply;
     if (!execute(resolve, reply)) {

@@ -56,7 +56,8 @@ int join(rdma_cm_id* id, const sockaddr* addr, bool sends_only, void* context) {
     command.destination = from_sockaddr(addr);
     command.option = sends_only ? 1 : 0;
     {
-        // The event may be there before we are: whoever gets it waits for the group's name.
+        // The event may come before this call returns: the thread that gets it waits for the
+        // group's name.
         const std::lock_guard guard(endpoint.mutex);
         cm::Reply reply;
         if (!execute(command, reply)) {

@@ -66,7 +66,7 @@ void take_answer(Datagrams& datagrams, Destination& destination, const rdma_ud_p
     destination.waiting.clear();
 }
 
-/// Somebody asks for our queue pair. The endpoint of the question is no longer needed then.
+/// Answers a peer's lookup of our queue pair. The endpoint of the lookup is no longer needed then.
 void answer_question(Datagrams& datagrams, rdma_cm_id* question) {
     const DatagramPort* const port = port_at(datagrams, question);
     if (port == nullptr) {

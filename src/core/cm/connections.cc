@@ -391,7 +391,7 @@ void Connections::handle_timeout(std::uint64_t now_ns) {
             enter_timewait(connection, now_ns, true);
             continue;
         }
-        // Whoever answers too late finds nothing; tell it now (IBA vol. 1, 12.9.8.3).
+        // A peer that answers too late finds no connection; it is told now (IBA vol. 1, 12.9.8.3).
         send_rej(connection, wire::RejectReason::kTimeout, {});
         report(connection, {.kind = ConnectionEvent::kUnreachable});
         erase(connection);

@@ -69,7 +69,7 @@ bool Host::wait_for_listener(const Early& early) {
     return true;
 }
 
-/// Somebody listens now, or time has passed.
+/// Tries early requests again, after a program began to listen or time has passed.
 void Host::try_early(std::uint64_t now_ns) {
     std::deque<Early> waiting;
     waiting.swap(early_);
@@ -243,7 +243,8 @@ Host::Id* Host::find_listener(std::uint64_t wanted, std::uint32_t port,
     return best;
 }
 
-/// A new endpoint for a request; nullptr: the listener has enough to do.
+/// Makes an endpoint for a request. Returns nullptr if the listener's backlog is full or the host
+/// has too many endpoints.
 Host::Id* Host::welcome(Id& listener, const Route& route, std::uint64_t wanted,
                         const std::optional<IpHeader>& header) {
     if (listener.waiting >= listener.backlog) {

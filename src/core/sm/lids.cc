@@ -30,7 +30,7 @@ class LidSpace {
         }
         return true;
     }
-    /// The lowest from `from` on; nothing: no room.
+    /// Returns the lowest free range from `from` on; std::nullopt if there is no room.
     std::optional<std::size_t> find(std::size_t from, std::uint8_t lmc) const {
         const std::size_t step = std::size_t{1} << lmc;
         for (from = (from + step - 1) / step * step; from + step <= used_.size(); from += step) {

@@ -105,7 +105,7 @@ class Carrier {
     }
 
   private:
-    /// One round; false: there was nothing to do.
+    /// Does one round of work. Returns false if there was nothing to do.
     bool work() {
         // Each round's hazard is another, so that who waits for the end of one sees it.
         stripe_.hazard.store(live::kHazardBusy | live::kHazardAnyOwner | ++round_ << 33,

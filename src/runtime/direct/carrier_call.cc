@@ -43,7 +43,7 @@ bool wait_for_successor(CarrierCall& call, std::atomic<std::uint64_t>& bells, st
     return call.state.load(std::memory_order_acquire) == CarrierCall::kDone;
 }
 
-/// One call to one carrier; nothing: it has ended.
+/// Makes one call to one carrier. Returns std::nullopt if that carrier has ended.
 std::optional<int> ask_carrier(Process& process, LockWord carrier, CarrierCall::Op op,
                                std::uint32_t index, const hca::QpAttr& attr, std::uint32_t mask) {
     const Arena& arena = process.arena;

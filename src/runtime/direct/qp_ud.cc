@@ -46,8 +46,8 @@ bool is_group_of(const McastGroup& group, const AddressVector& to) {
 /// A group is written in less. Longer: the daemon died while it wrote, and traffic goes on.
 constexpr int kGroupReadsMax = 10'000;
 
-/// Copies a group's members between two looks at its sequence number; none if it is another, and
-/// nothing if no whole one is seen.
+/// Copies a group's members between two reads of its sequence number. Returns their number, 0 if it
+/// is another group; std::nullopt if no consistent state was seen.
 std::optional<std::uint32_t> read_members(const McastGroup& group, const AddressVector& to,
                                           std::uint32_t (&qpns)[kMcastMembersMax]) {
     for (int reads = 0; reads < kGroupReadsMax; ++reads) {

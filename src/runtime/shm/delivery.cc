@@ -80,7 +80,8 @@ void mend_datagram_receives(const Arena& arena, QpShared& qp, LockWord me, Owner
 bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record) {
     const std::uint32_t state = record.state.load(std::memory_order_acquire);
     if (state == DeliveryRecord::kDatagram && record.source < kQpsMax) {
-        // Whoever takes over the lock of a UD ring sees to the record: us, if nobody has yet.
+        // The process that takes over the lock of a UD ring repairs the record: this one, if none
+        // has yet.
         QpShared& qp = arena.qps[record.source];
         if (!datagram_ring_lock(arena, qp, kDaemonOwner, kDaemonPatienceNs)) {
             return false;

@@ -310,7 +310,7 @@ SaStatus SubnetAdmin::handle_mc_member(const SaQuery& query, SaTable& table) {
     return mad_status::kOk;
 }
 
-/// Without the SM_Keys, whoever asks.
+/// Answers SMInfoRecord queries, and never shows SM_Keys.
 SaStatus SubnetAdmin::handle_managers(const SaQuery& query, SaTable& table) const {
     using wire::SmInfoRecord;
     constexpr std::uint64_t kLid = wire::component(&SmInfoRecord::lid);

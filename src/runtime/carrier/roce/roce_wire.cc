@@ -19,8 +19,8 @@ namespace softib::carrier {
 
 namespace {
 
-/// Packets that leave before somebody looks at what has come: they must find room in the sockets
-/// of this very process.
+/// Packets that leave before arrivals are read: they must find room in the sockets of this very
+/// process.
 constexpr std::uint32_t kPacketsAtOnce = 64;
 constexpr std::uint32_t kWordBytes = 4;
 constexpr std::size_t kMessages = 8;

@@ -94,7 +94,7 @@ bool by_kernel(Process& process, const MrShared& mr, bool write, std::uint64_t v
                std::uint64_t length) {
     const ProcSlot& slot = process.arena.proc(mr.owner);
     if (mr.rest_tier != Tier::kHelper && slot.pid_namespace == process.slot->pid_namespace) {
-        // The pid could by now be somebody else's.
+        // The pid could by now be another process's.
         if (!owner_alive(process.arena, mr.owner)) {
             return false;
         }

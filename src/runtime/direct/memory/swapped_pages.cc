@@ -50,8 +50,8 @@ struct Gate {
 
 }  // namespace
 
-/// The right to move pages under the program's feet: whoever could touch them waits, or there is
-/// nobody else, or (for system calls) the preloaded library keeps them out.
+/// The right to move pages while the program runs: threads that touch them wait, or there is no
+/// other thread, or (for system calls) the preloaded library holds them back.
 class SwappedPages::Passage {
   public:
     Passage(PageMover& mover, std::uint64_t begin, std::uint64_t end, bool back) {
@@ -228,7 +228,7 @@ bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
         const bool moved = mover_.share(step, protection);
         process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
         if (!moved) {
-            // What was reserved for this step is perhaps somebody else's by now.
+            // Another thread may have taken what was reserved for this step.
             if (wanted > kStepBytes) {
                 const std::uint64_t rest = range.bytes + step.bytes;
                 kernel_call(SYS_munmap, range.parked + rest, wanted - rest);
