@@ -60,8 +60,7 @@ class Sidr {
         bool answered = false;
         std::uint8_t retries_left = 0;
         std::uint32_t port = 0;
-        std::pair<Lid, std::uint32_t>
-            asked_by{};        ///< For a lookup that came: its sender's LID and number.
+        std::pair<Lid, std::uint32_t> asked_by{};  ///< A peer's lookup: its LID and number.
         mad::Packet packet{};  ///< Our question, or our answer; until then the question that came.
     };
 

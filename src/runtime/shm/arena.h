@@ -347,8 +347,7 @@ struct alignas(4096) ProcSlot {
     std::atomic<std::uint32_t> helper_ready;  ///< The helper thread serves calls.
     /// Odd while pages are being swapped for shared ones: a copy by address may not find them.
     std::atomic<std::uint32_t> page_swaps;
-    std::atomic<std::uint32_t>
-        peer_mappings;  ///< Mappings of peers' memory in this process (mappings.h).
+    std::atomic<std::uint32_t> peer_mappings;  ///< Mappings of peers' memory (mappings.h).
 
     /// Futex word: peers add 1 and wake when the owner has something to look at.
     alignas(64) std::atomic<std::uint32_t> doorbell;
