@@ -21,8 +21,8 @@ using Bytes = std::vector<std::uint8_t>;
 
 inline constexpr std::uint32_t kMembers = 16;
 inline constexpr std::uint32_t kStrangers = 4;
-inline constexpr std::uint32_t kStartPsn =
-    1000;  ///< First PSN of the queue pairs that strangers may talk to.
+/// First PSN of the queue pairs that strangers may talk to.
+inline constexpr std::uint32_t kStartPsn = 1000;
 inline constexpr std::uint32_t kQKey = 0x11112222;
 
 /// What an HCA says of packets that have no effect: one of these counts each.

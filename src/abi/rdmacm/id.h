@@ -57,9 +57,8 @@ struct Group {
 };
 
 struct GivenEvent {
-    rdma_cm_event event{};  // First: programs hold its address.
-    Endpoint* id =
-        nullptr;  ///< The endpoint whose event it is; that of a request is its listener's.
+    rdma_cm_event event{};   // First: programs hold its address.
+    Endpoint* id = nullptr;  ///< The endpoint that has the event: for a request, its listener.
     std::uint8_t private_data[cm::kPrivateDataMax]{};
 };
 

@@ -81,10 +81,9 @@ class Adapters final : public net::TransportHosts,
         std::uint64_t instance;   ///< Instance of its owner's slot.
         std::uint32_t sends = 0;  ///< Fetched.
         ReceiveSource receives;
-        std::uint32_t srq;     ///< + 1
-        bool listens = false;  ///< Attached to a multicast group.
-        std::uint64_t ending_since_ns =
-            0;  ///< When it was told to stop, with packets left to send; 0: no.
+        std::uint32_t srq;                  ///< + 1
+        bool listens = false;               ///< Attached to a multicast group.
+        std::uint64_t ending_since_ns = 0;  ///< It must stop after what it sends; 0: no.
     };
     struct Shared {
         std::uint32_t index;

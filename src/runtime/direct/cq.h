@@ -114,8 +114,8 @@ class Cq {
     SpinLock lock_;
     SpinLock ring_lock_;  ///< Held to move entries, and to search them without polling.
     std::atomic<bool> announced_{false};  ///< The event that arm() raised was not taken yet.
-    std::atomic<std::uint64_t> told_{
-        0};  ///< At the last event: `consumed` (high half), first entry not told of.
+    /// At the last event: `consumed` (upper half) and the first entry not told of.
+    std::atomic<std::uint64_t> told_{0};
     std::uint32_t consumed_ = 0;
     std::uint32_t mask_ = 0;
     Cqe* ring_ = nullptr;

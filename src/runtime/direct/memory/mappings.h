@@ -87,8 +87,8 @@ class Mappings {
     std::atomic<std::uint32_t>& mapped_;
     std::mutex mutex_;
     std::map<Name, Mapping> mappings_;
-    std::atomic<std::uint64_t> seen_{
-        0};  ///< Sum of the arena's generations of pieces and deaths at the last look.
+    /// Sum of the arena's generations of pieces and deaths at the last look.
+    std::atomic<std::uint64_t> seen_{0};
 };
 
 }  // namespace softib::live
