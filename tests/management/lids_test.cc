@@ -7,7 +7,7 @@
 namespace softib::sm {
 namespace {
 
-/// Brings a fabric of so many hosts up with the LIDs of another run; all that are there have LIDs
+/// Brings a fabric of `hosts` hosts up with the LIDs of another run; all that are there have LIDs
 /// of their own, and reach each other.
 std::unordered_map<std::uint64_t, Lid> bring_up(std::uint32_t hosts, std::uint8_t lmc,
                                                 std::unordered_map<std::uint64_t, Lid> lids) {

@@ -31,7 +31,7 @@ namespace {
 using mad::Packet;
 using wire::SmAttribute;
 
-constexpr std::uint8_t kPort = 2;  ///< Of the switch; a host is behind it.
+constexpr std::uint8_t kPort = 2;  ///< Port of the switch; a host is behind it.
 constexpr net::PlantConfig kPlant{
     .data_vls = carrier::kDataVls, .multicast_lids = 64, .lid_max = 63};
 

@@ -91,7 +91,7 @@ class Rig {
         return wire::parse<T>(
             wire::Sa<const std::uint8_t>(answer->mad).data().template first<T::kBytes>());
     }
-    /// At most so many packets of each manager, then it is stopped in the middle.
+    /// Handles at most `packets` packets of each manager, and stops in the middle.
     void run_some(std::uint32_t packets) {
         mesh.advance(now_ns);
         for (Entry& entry : managers_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who does not know the keys changes nothing, sees no more than he may, is counted, and the manager
-// hears of him.
+// A requester that does not know the keys changes nothing and sees no more than it may; it is
+// counted and reported to the manager.
 #include <vector>
 
 #include "core/wire/linear_forwarding_table.h"
