@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The two check sums of a packet (IBA vol. 1, 7.8). Each is the number that its bytes make on the
-// wire, the first byte uppermost, so that store_be writes it.
+// The two CRCs of a packet (IBA vol. 1, 7.8). Each is the number that its bytes make on the wire,
+// the first byte uppermost, so that store_be writes it.
 
 #include <cstdint>
 #include <optional>
