@@ -18,7 +18,7 @@ UCX_TESTS = {"tag_lat": (8, 20000), "ucp_put_lat": (8, 20000), "ucp_am_lat": (8,
              "tag_bw": (1 << 20, 2000), "ucp_put_bw": (1 << 20, 2000), "ucp_am_bw": (1 << 20, 2000)}
 NOTES = ["", "## How to read this", "",
          "- `ucp_put` and `ucp_get` are one-sided. In shared memory UCX maps the other side's memory: a get is a load, with",
-         "  no queue in between. Of the 0.10 µs over softib half is UCX's own (perf), and that alone is 2×.",
+         "  no queue in between. Half of the 0.10 µs over softib is UCX's own (perf), and that alone is 2×.",
          "- Over datagrams and over TCP UCX emulates a get by messages: about 1.1 ms each, on both alike.",
          "- Over datagrams UCX cuts 1 MiB into pieces of an MTU and acknowledges them itself.", ""]
 LATENCY_RATIO_MAX, TCP_RATIO_MIN, BANDWIDTH_RATIO_MIN = 2, 10, 0.8

@@ -6,7 +6,7 @@
 //   bench_routing speed       the first table only
 //   bench_routing quality     the second table only
 //   bench_routing net HOSTS RADIX LEVELS PERCENT SEED
-//                             a fat tree that lost so many of its cables, for ibsim or softib up
+//                             a fat tree that lost PERCENT of its cables, for ibsim or softib up
 //                             --from
 
 #include <fmt/format.h>

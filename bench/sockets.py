@@ -30,11 +30,11 @@ WRITES = (
 SETUP_STEPS = ("create id", "resolve addr", "resolve route", "create qp", "connect")
 TCP_RATIO_MIN = 1.0
 NOTES = ["", "## How to read this", "",
-         "- Who waits on a socket of ours looks for ten microseconds before it sleeps; who waits on TCP sleeps at once.",
+         "- A program that waits on a socket of ours spins for ten microseconds before it sleeps; on TCP it sleeps at once.",
          "- `riostream` writes into memory that its program took from the heap: each write is a system call of ours. The",
          "  other side spins on that memory, however it was told to wait.",
          "- A ping of `rping` is four messages, an RDMA read and an RDMA write, one after the other, and each completion wakes",
-         "  a thread of the program that wakes another. There and back over TCP somebody is woken twice.",
+         "  a thread of the program that wakes another. There and back over TCP two threads are woken.",
          "- For a connection of rdma_cm both programs make a dozen calls to the daemon and get five events from it, each with",
          "  somebody to wake: addresses, routes and attributes of queue pairs are asked for there, and REQ, REP and RTU",
          "  are MADs between managers that are in it. The kernel makes a connection of TCP in one call.", ""]

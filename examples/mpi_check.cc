@@ -104,7 +104,7 @@ void crowd() {
     }
 }
 
-/// Columns of a matrix, and a receiver who does not say from whom.
+/// Columns of a matrix, and a receiver that takes messages from any rank.
 void layouts() {
     constexpr int kRows = 300;
     constexpr int kColumns = 7;

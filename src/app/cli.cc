@@ -140,7 +140,7 @@ Command add_down(CLI::App& app, Parsed& parsed) {
         ->check(check_name);
     sub->add_option_function<std::string>(
            "-f,--fabric", [&down](const std::string& name) { down.names.push_back(name); },
-           "the same, as other commands take it")
+           "the same fabric, by the flag of other commands")
         ->type_name("FABRIC")
         ->check(check_name);
     sub->add_flag("--all", down.all, "end all of them");
@@ -320,14 +320,15 @@ Command add_routes(CLI::App& app, Parsed& parsed) {
         one->parse_complete_callback([&routes, name] { routes.action = name; });
         return one;
     };
-    CLI::App* const check = action("check", "does everything arrive, can packets block each other");
+    CLI::App* const check = action(
+        "check", "check that every pair is reached and that packets cannot block each other");
     check->add_flag("-a,--all", routes.all,
                     "credit loops: count what switches send and receive too");
     check->add_flag("-p,--permutations", routes.permutations,
                     "how many flows share the busiest link when all hosts send to others");
     check
         ->add_option("--ranks", routes.ranks,
-                     "in them, only these hosts and in this order, one a line")
+                     "with --permutations: only these hosts, in this order, one a line")
         ->type_name("FILE")
         ->needs("--permutations");
     CLI::App* const dump = action("dump", "write them as OpenSM does, for ibdmchk");
@@ -396,7 +397,7 @@ Command add_capture(CLI::App& app, Parsed& parsed) {
         "capture", "Write packets to a file for Wireshark (with --data-path packet)");
     add_fabric_choice(*sub, capture.fabric);
     sub->add_option("port", capture.ports,
-                    "both directions at these ports; none: what all adapters send")
+                    "both directions at these ports; none: what all HCAs send")
         ->type_name("NODE:PORT");
     sub->add_option("-w,--write", capture.file, "the pcap file; -: standard output, for a pipe")
         ->type_name("FILE")
@@ -407,7 +408,7 @@ Command add_capture(CLI::App& app, Parsed& parsed) {
         ->check(CLI::Range(14, 65535).description(""));
     sub->add_flag("--bare", capture.bare,
                   "bare packets (link type 247), which Wireshark cannot read");
-    sub->add_option("-c,--count", capture.count, "stop after so many packets (default: never)")
+    sub->add_option("-c,--count", capture.count, "stop after N packets (default: never)")
         ->type_name("N");
     add_json(*sub, capture.json);
     return {sub, [&capture] { return cmd_capture(capture); }};

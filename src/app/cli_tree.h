@@ -20,8 +20,8 @@ inline std::string full_name(const CLI::App& app) {
     return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();
 }
 
-/// What stands behind the operands of a command that runs another: for exec and run the dashes that
-/// part the two lines, for mpirun what mpirun takes.
+/// Returns the usage text behind the operands of a command that runs another: for exec and run the
+/// dashes that separate the two command lines, for mpirun its arguments.
 inline const char* program_usage(const CLI::App& app) {
     return app.get_name() == "mpirun" ? " PROGRAM [ARG...]" : " -- COMMAND [ARG...]";
 }

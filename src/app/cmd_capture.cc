@@ -86,7 +86,7 @@ class PcapFile {
         }
         put(packet.bytes.data(), packet.bytes.size());
     }
-    /// 0, or the errno value of what could not be written.
+    /// Returns 0, or the errno value of a write that failed.
     int flush() {
         errno = 0;
         if (error_ == 0 && (std::fflush(out_) != 0 || std::ferror(out_) != 0)) {
@@ -119,10 +119,10 @@ class PcapFile {
     int error_ = 0;
 };
 
-/// The ports at which packets come in that are to be seen.
+/// The ports whose arriving packets are captured.
 using Taps = std::vector<std::atomic<std::uint32_t>*>;
 
-/// What adapters send comes in at the switches, or at the adapter at the other end.
+/// What HCAs send comes in at the switches, or at the HCA at the other end.
 Taps all_adapters(const live::Arena& arena) {
     Taps taps;
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {

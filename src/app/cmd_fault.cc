@@ -154,7 +154,7 @@ int cmd_fault(const FaultOptions& options) {
     }
     if (!options.link.empty() && !sets) {
         return misuse(
-            "what is the cable to do? give --drop, --corrupt, --delay, --rate or --clear");
+            "what should the cable do? give --drop, --corrupt, --delay, --rate or --clear");
     }
     const auto observer = Observer::open(options.fabric);
     if (!observer) {

@@ -108,7 +108,8 @@ int follow(const FabricRef& fabric, LogFile& file) {
         print_now(file.read_more());
         pollfd waiting{watch, POLLIN, 0};
         if (goes_on()) {
-            // Nobody tells of a directory that goes while somebody still has it open.
+            // There is no notification for a directory that is removed while a process still has it
+            // open.
             constexpr int kLookAgainMs = 500;
             poll(&waiting, 1, kLookAgainMs);
         }

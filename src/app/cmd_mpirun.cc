@@ -60,7 +60,7 @@ std::string version_of(const std::string& launcher) {
     return text;
 }
 
-/// Empty: not installed.
+/// Returns the launcher's path; empty if it is not installed.
 std::string find_launcher(Mpi mpi) {
     for (const std::string& name : launcher_names(mpi)) {
         const std::string path = find_in_path(name);

@@ -79,7 +79,8 @@ void report(const FabricRef& fabric, const topo::Fabric& graph,
                graph.hosts.front().name);
 }
 
-/// Whoever else manages the fabric needs a moment; if he does not succeed, it goes again.
+/// Waits until OpenSM manages the fabric, if it is the chosen manager. If it fails, the fabric is
+/// ended again.
 std::expected<void, std::string> bring_up(const FabricRef& fabric,
                                           const spec::Description& description) {
     if (description.manager != "opensm") {

@@ -40,7 +40,7 @@ struct UpOptions {
 int cmd_up(const UpOptions& options);
 
 struct DownOptions {
-    std::vector<std::string> names;  ///< None: the fabric that other commands would take.
+    std::vector<std::string> names;  ///< Empty: the fabric that other commands would take.
     bool all = false;
     bool json = false;
 };
@@ -153,10 +153,10 @@ int cmd_fault(const FaultOptions& options);
 
 struct CaptureOptions {
     std::optional<std::string> fabric;
-    std::vector<std::string> ports;  ///< NODE:PORT; none: what all adapters send.
+    std::vector<std::string> ports;  ///< NODE:PORT; none: what all HCAs send.
     std::string file;                ///< "-": standard output.
     std::uint32_t snap_bytes = 65535;
-    std::uint64_t count = 0;  ///< Stop after so many packets; 0: never.
+    std::uint64_t count = 0;  ///< Stop after this many packets; 0: never.
     bool bare = false;        ///< Link type 247, which Wireshark does not know.
     bool json = false;
 };
@@ -164,7 +164,7 @@ int cmd_capture(const CaptureOptions& options);
 
 struct LogOptions {
     std::optional<std::string> fabric;
-    std::optional<std::uint32_t> lines;  ///< None: all.
+    std::optional<std::uint32_t> lines;  ///< std::nullopt: all.
     bool follow = false;
 };
 int cmd_log(const LogOptions& options);

@@ -36,7 +36,7 @@ struct Command {
     std::vector<Option> options;
     std::vector<std::string> operands;  ///< In order, as those of options.
     bool last_repeats = false;
-    bool runs_program = false;  ///< Behind the operands, or "--", stands somebody else's line.
+    bool runs_program = false;  ///< Another program's command line follows the operands, or "--".
     std::vector<Command> commands;
 };
 

@@ -119,7 +119,7 @@ void add_lids(const live::Arena& arena, Values& out) {
     }
 }
 
-/// What a running fabric knows; false: it is asked for something else.
+/// Adds values that a running fabric knows. Returns false for other kinds of value.
 bool add_of_fabric(const Wanted& wanted, Values& out) {
     using Add = std::function<void(const live::Arena&)>;
     const std::map<std::string_view, Add> known{

@@ -176,7 +176,7 @@ std::vector<std::pair<std::string, std::string>> host_variables(const HostEnviro
     if (!wanted.real_hostname && !inherited("HOSTNAME").empty()) {
         variables.emplace_back("HOSTNAME", hostname_of(wanted));
     }
-    // NCCL 2.28.9 asks for adapters that a GPU can drive by itself, and crashes where there are
+    // NCCL 2.28.9 asks for HCAs that a GPU can drive by itself, and crashes where there are
     // none; its proxy (2) needs no such thing.
     if (inherited("NCCL_GIN_TYPE").empty()) {
         variables.emplace_back("NCCL_GIN_TYPE", "2");

@@ -43,7 +43,8 @@ std::vector<std::string> daemon_environment();
 /// Pointers into `strings`, ended by a null pointer, for the exec functions.
 std::vector<char*> to_argv(const std::vector<std::string>& strings);
 
-/// Path of a program that PATH leads to, or one of `more` places, a list as PATH is; empty: none.
+/// Returns the path of a program that is in PATH or in `more`, a list like PATH; empty if there is
+/// none.
 std::string find_in_path(const std::string& program, const std::string& more = "");
 
 /// Directory of the running program, where softibd stands too.

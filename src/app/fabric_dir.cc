@@ -39,7 +39,7 @@ std::string choose_base() {
     }
     const std::string session = env_or_empty("XDG_RUNTIME_DIR");
     struct stat st{};
-    // A stale variable (su, cron) must not lead into somebody else's directory.
+    // A stale variable (su, cron) must not lead into another user's directory.
     if (session.starts_with('/') && stat(session.c_str(), &st) == 0 && st.st_uid == geteuid()) {
         return session + "/softib";
     }
@@ -212,7 +212,7 @@ std::expected<int, std::string> lock_fabric(const FabricRef& fabric) {
             fabric.name, pid, fabric.name));
     }
     const std::string text = fmt::format("{}\n", getpid());
-    // Who finds the pid finds the version too.
+    // In this order, so that a reader that finds the pid finds the version too.
     if (ftruncate(fd, 0) != 0 || !(std::ofstream(version_path(fabric)) << own_version() << '\n') ||
         pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
         const int error = errno;

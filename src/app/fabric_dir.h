@@ -42,11 +42,11 @@ struct FabricRef {
     std::string dir;
 };
 
-/// $SOFTIB_RUNTIME_DIR, else $XDG_RUNTIME_DIR/softib, else /tmp/softib-UID. Made with mode 0700
-/// where it is missing; refused where somebody else owns it or may write to it.
+/// $SOFTIB_RUNTIME_DIR, else $XDG_RUNTIME_DIR/softib, else /tmp/softib-UID. It is made with mode
+/// 0700 if it is missing, and refused if another user owns it or may write to it.
 std::expected<std::string, std::string> base_dir();
 
-/// The fabric that a command is to make: the one it names, else $SOFTIB_FABRIC, else "default".
+/// Returns the fabric that a command makes: the one it names, else $SOFTIB_FABRIC, else "default".
 /// Inside `softib exec` and `softib run`, $SOFTIB_DIR says where $SOFTIB_FABRIC lives.
 std::expected<FabricRef, std::string> resolve_fabric(const std::optional<std::string>& name);
 
@@ -73,7 +73,7 @@ std::expected<int, std::string> lock_fabric(const FabricRef& fabric);
 
 /// What a daemon says of itself in its files.
 struct DaemonRecord {
-    pid_t pid = 0;        ///< Of the living daemon; 0: there is none.
+    pid_t pid = 0;        ///< Pid of the living daemon; 0: there is none.
     std::string version;  ///< As own_version() writes it; empty: older than that.
     int error = 0;        ///< Not 0: they are there and cannot be read.
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How a fabric is that a command cannot talk to: one word and one sentence, the same from every
-// command.
+// The state of a fabric that a command cannot talk to: one word and one sentence, the same from
+// every command.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What became of a daemon's helper processes (live/supervisor.h), as the daemon tells it.
+// The state of a daemon's helper processes (runtime/daemon/supervisor.h), as the daemon reports it.
 
 #include <sys/types.h>
 
@@ -19,7 +19,7 @@ struct HelperHealth {
     pid_t pid = 0;  ///< 0: it waits to be started again.
     std::uint32_t restarts = 0;
     std::time_t last_end = 0;  ///< 0: it has not ended yet.
-    std::string reason;        ///< Of the last end.
+    std::string reason;        ///< Why it last ended.
 };
 
 std::vector<HelperHealth> read_health(const Observer& observer);

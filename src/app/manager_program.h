@@ -25,8 +25,8 @@ std::expected<void, std::string> check_manager(const spec::Description& descript
 /// OpenSM's name among the daemon's helpers.
 inline constexpr char kManagerHelper[] = "opensm";
 
-/// Starts OpenSM, and has its pid. The fabric's socket is open already, but somebody must serve it
-/// before OpenSM gets anywhere.
+/// Starts OpenSM and returns its pid. The fabric's socket must be open; OpenSM waits until the
+/// daemon serves it.
 std::expected<pid_t, std::string> start_manager(const FabricRef& fabric,
                                                 const spec::Description& description,
                                                 const std::string& host);

@@ -56,7 +56,7 @@ MpiLaunch mpi_launch(Mpi mpi, const std::string& launcher, std::uint32_t ranks,
     if (mpi == Mpi::kOpenMpi) {
         launch.command = {launcher, "--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"};
         // Debian turns UCX off, and Open MPI does without it unless it knows transport and driver.
-        // Windows by shared memory are left for those who ask for shared memory in so many words.
+        // Windows in shared memory are left to programs that ask for shared memory explicitly.
         launch.variables.insert(launch.variables.end(),
                                 {{"OMPI_MCA_pml", "ucx"},
                                  {"OMPI_MCA_opal_common_ucx_tls", "any"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How the MPI libraries are started so that their ranks use UCX on the fabric: all ranks are on one
-// machine, and left alone an MPI would let them meet in its memory.
+// Starts MPI libraries so that their ranks use UCX on the fabric: all ranks are on one machine, and
+// without these settings an MPI would use its shared memory.
 
 #include <cstdint>
 #include <optional>
@@ -36,7 +36,7 @@ struct MpiLaunch {
     /// For the environment, where they are not set yet: what the user says counts.
     std::vector<std::pair<std::string, std::string>> variables;
 };
-/// `rank_command` is what stands for each rank.
+/// `rank_command` starts one rank.
 MpiLaunch mpi_launch(Mpi mpi, const std::string& launcher, std::uint32_t ranks,
                      const std::vector<std::string>& rank_command);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A look at a running fabric: the arena, mapped read-only, and a way to ask its daemon things.
+// A view of a running fabric: the arena, mapped read-only, and a connection to its daemon.
 
 #include <cstdint>
 #include <expected>
@@ -23,7 +23,7 @@ class Observer {
     static std::expected<Observer, std::string> open(const FabricRef& fabric);
     /// The same, and what to say of a fabric that cannot be looked at.
     static std::expected<Observer, FabricTrouble> look(const FabricRef& fabric);
-    /// The same by name, or the one that stands for no name.
+    /// The same by name; without a name, the fabric that commands take then.
     static std::expected<Observer, std::string> open(const std::optional<std::string>& name);
 
     Observer(Observer&& other) noexcept;

@@ -90,7 +90,7 @@ void tell(const Options& options, const std::string& text) {
     static_cast<void>(ignored);
 }
 
-/// Tells whoever started us what takes so long.
+/// Tells the process that started us which step is under way.
 void report_stage(const Options& options, const std::string& what) {
     if (options.ready_fd >= 0) {
         tell(options, fmt::format("{}{}\n", kStagePrefix, what));

@@ -5,9 +5,8 @@
 
 namespace softib::app {
 
-/// Ends every program of this user that was started on the fabric in `dir`, however it was
-/// started and whoever its parent is now: they are known by SOFTIB_DIR in their environment.
-/// First politely, after two seconds for good.
+/// Ends every program of this user that was started on the fabric in `dir`, however it was started:
+/// SOFTIB_DIR in its environment tells. It sends SIGTERM, and SIGKILL after two seconds.
 void end_programs(const std::string& dir);
 
 }  // namespace softib::app

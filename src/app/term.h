@@ -23,8 +23,7 @@ std::string painted(const std::string& text, Colour colour);  ///< Unchanged whe
 [[nodiscard]] int misuse(const std::string& message);
 void note(const std::string& message);  ///< The same without being a failure.
 
-/// The exit status of the program: that of a command, unless its output did not get where it was to
-/// go.
+/// Returns the exit status of the program: the command's, unless its output could not be written.
 [[nodiscard]] int finish_output(int status);
 
 /// Left-aligned columns; the last one is never padded.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Queue pairs with different service levels at one adapter: their packets wait for their own lane.
+// Queue pairs with different service levels at one HCA: their packets wait for their own lane.
 #include <gtest/gtest.h>
 
 #include "net/test_cluster.h"

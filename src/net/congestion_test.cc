@@ -11,7 +11,7 @@ namespace {
 constexpr TimePs kEnd = 2'000'000'000;
 
 struct Result {
-    double victim = 0;  ///< Of the rate of a link.
+    double victim = 0;  ///< As a part of a link's rate.
     double incast = 0;  ///< All 32 together.
     std::uint64_t marked = 0;
     std::uint64_t waited = 0;  ///< XmitWait of the senders' ports.

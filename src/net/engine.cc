@@ -47,7 +47,7 @@ void Engine::inject(std::uint32_t port, Packet packet) {
     SOFTIB_CHECK(packet.bytes != 0 && packet.bytes <= config_.packet_bytes_max && connected(port));
     ++stats_.injected;
     packet.in_link = kNone;
-    packet.since_ns = units(now());
+    packet.since_units = units(now());
     packet.in_vl = packet.vl == link::kVl15 ? link::kVl15 : std::uint8_t{0};
     if (peer(port) == port) {
         // From a switch's agent, by its tables.
@@ -128,11 +128,11 @@ void Engine::arrive(const Event& event) {
         take(in, event.packet);
         return;
     }
-    packet.since_ns = units(now());
+    packet.since_units = units(now());
     forward(rx, event.packet, packet, true);
 }
 
-/// At an adapter.
+/// At an HCA.
 void Engine::take(std::uint32_t in, std::uint32_t index) {
     taken_ = true;
     taken_port_ = rx_[in].first_out;
@@ -176,7 +176,7 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
         // It comes in slower than it goes out: it starts so late that it does not run dry.
         queue_.push(now() + link::transmit_time(packet.bytes, rx.block_ps) -
                         link::transmit_time(packet.bytes, tx_[out].block_ps),
-                    packet.in_link, EventKind::kReady, index, packet.since_ns);
+                    packet.in_link, EventKind::kReady, index, packet.since_units);
         return;
     }
     std::uint8_t vl = link::kVl15;
@@ -220,7 +220,7 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
     packet.round_or_copies = static_cast<std::uint16_t>(units(now()) / kRound * kRound);
     to.head = to.tail = index;
     to.head_blocks = static_cast<std::uint8_t>(blocks);
-    to.head_since_ns = units(now());
+    to.head_since_units = units(now());
     tx.waiting = static_cast<std::uint16_t>(tx.waiting | 1U << vl);
     if (tx.free_at > now()) {
         wake_at(port, tx, tx.free_at);
@@ -253,7 +253,8 @@ std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
     }
     auto round = static_cast<std::uint16_t>(next / kRound * kRound);
     if (static_cast<std::uint16_t>(round - at_hand) >= kRound * kRoundsOpen) {
-        next = round = newest;  // So short and so many that they go in the order they came in.
+        next = round =
+            newest;  // Too many short packets for the rounds: they go in the order they came.
     }
     next = static_cast<std::uint16_t>(next + std::max(packet.bytes * kRound / kRoundBytes, 1U));
     return round;
@@ -264,8 +265,8 @@ void Engine::line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_
                      Packet& packet) {
     const std::uint16_t round = turn(port, vl, to, packet);
     std::uint32_t* ends = round_ends_.data() + std::size_t{lane_index(port, vl)} * kRoundsOpen;
-    const auto end_of = [&](std::uint16_t of) -> std::uint32_t& {
-        return ends[of / kRound % kRoundsOpen];
+    const auto end_of = [&](std::uint16_t round_number) -> std::uint32_t& {
+        return ends[round_number / kRound % kRoundsOpen];
     };
     const std::uint16_t newest = packets_[to.tail].round_or_copies;
     if (to.head == to.tail) {
@@ -336,7 +337,7 @@ std::uint32_t Engine::pop_head(Tx& tx, std::uint8_t vl, Lane& from) {
         tx.waiting = static_cast<std::uint16_t>(tx.waiting & ~(1U << vl));
     } else {
         from.head_blocks = static_cast<std::uint8_t>(link::blocks_of(packets_[from.head].bytes));
-        from.head_since_ns = units(now());
+        from.head_since_units = units(now());
     }
     return index;
 }
@@ -408,29 +409,29 @@ void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std
 
 /// Room in the buffer at the end of a link is free from `at` on.
 void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at) {
-    Lane& of = lane(link, vl);
     if (ethernet_ != nullptr) [[unlikely]] {
         release_ethernet(link, vl, blocks, at);
         return;
     }
+    Lane& credited = lane(link, vl);
     if (vl == link::kVl15) [[unlikely]] {
-        of.fccl = static_cast<std::uint16_t>(of.fccl - blocks);  // See arrive_odd.
+        credited.fccl = static_cast<std::uint16_t>(credited.fccl - blocks);  // See arrive_odd.
         return;
     }
-    of.absorb(of.grid(now()));
-    const std::uint32_t point = of.point_of(at);
-    if (!of.has_slot(point)) [[unlikely]] {
+    credited.absorb(credited.grid(now()));
+    const std::uint32_t point = credited.point_of(at);
+    if (!credited.has_slot(point)) [[unlikely]] {
         queue_.push(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
         deferred(link, vl) += blocks;
         return;
     }
-    of.give_back(point, blocks);
-    if (of.starved != 0) {
-        if (of.starved == Lane::kRemote) [[unlikely]] {
+    credited.give_back(point, blocks);
+    if (credited.starved != 0) {
+        if (credited.starved == Lane::kRemote) [[unlikely]] {
             cross(link, {.at = at, .link = rx_[link].name, .blocks = blocks, .vl = vl});
             return;
         }
-        const TimePs credits = of.credits_at(of.head_blocks, now());
+        const TimePs credits = credited.credits_at(credited.head_blocks, now());
         if (credits != kNever) {
             wake_at(link, tx_[link], std::max(credits, tx_[link].free_at));
         }
@@ -445,10 +446,10 @@ void Engine::log(std::uint32_t link, const Packet& packet) {
     stats_.log_hash += x ^ x >> 32;
 }
 
-// What an event will touch is fetched in three steps, each of which reads what the one before has
-// fetched: the records of link and packet, then the forwarding table and the lane it came by, then
-// the port it goes to. Of a wake: the lane, its first packet, and the lane that packet came by. It
-// only has to be right mostly, and lane 0 is the most frequent.
+// The engine prefetches what an event will touch in three steps, each of which reads what the one
+// before has fetched. For an arrival: the records of link and packet, then the forwarding table and
+// the lane it came by, then the port it goes to. For a wake: the lane, its first packet, and the
+// lane that packet came by. A wrong guess only costs time, so it guesses lane 0, the most frequent.
 
 void Engine::look_ahead() {
     // The first ones of a bucket have no others before them.

@@ -9,13 +9,13 @@
 //
 // A switch keeps a packet in the buffer of the link by which it came until its last bit has left,
 // and lines it up at its out port and lane. Packets for different ports never wait for each other
-// (virtual output queues). At a lane of a port the inputs take turns; of one input's packets the
-// one that came first goes first.
+// (virtual output queues). At a lane of a port the inputs take turns; packets of one input leave
+// in the order they came.
 //
 // engine.cc is what every packet does; engine_rare.cc is multicast, choice among ports, limits and
 // faults; engine_ports.cc is cables and port states; engine_counts.cc counts by lane where somebody
-// asked for it. Who sits at the ends is a Network's business: the engine keeps for it what began to
-// leave.
+// asked for it. A Network decides what stands at the ends; the engine keeps for it the
+// packets that began to leave.
 
 #include <cstdint>
 #include <memory>
@@ -37,7 +37,8 @@ struct EngineStats {
     std::uint64_t delivered = 0;
     std::uint64_t discarded = 0;  ///< By switches and adapters.
     std::uint64_t lost = 0;       ///< On cables.
-    /// Of every arrival: when, where, what. A sum, so that the order of handling does not show.
+    /// A hash of every arrival: when, where, what. It is a sum, so that the order in which events
+    /// of one moment are handled does not show.
     std::uint64_t log_hash = 0;
 };
 
@@ -83,7 +84,7 @@ class Engine : public Plant {
     std::uint64_t packets_inside() const { return packets_.live(); }
     /// Nothing will happen any more by itself.
     bool idle() const {
-        // Who looks at limits of waiting finds nothing where no packet is.
+        // Events that only check limits of waiting find nothing where no packet is.
         return queue_.empty() || (queue_.pending() == watching_ && packets_.live() == 0);
     }
     /// Returns the memory that a burst of packets took, once none is left.
@@ -93,12 +94,12 @@ class Engine : public Plant {
     }
     std::size_t bytes() const { return Plant::bytes() + queue_.bytes(); }
 
-    /// Sends a packet: from an adapter's port, out of a port of a switch, or from the agent of a
-    /// switch (its port 0) by the switch's tables. It waits there as long as it must: whoever minds
-    /// how many wait counts those that have left. A packet whose `vl` is 15 stays on VL15; of
-    /// others the service level says the lane.
+    /// Sends a packet: from an HCA's port, out of a port of a switch, or from the agent of a switch
+    /// (its port 0) by the switch's tables. It waits there as long as it must; a caller that limits
+    /// how many wait counts those that have left. A packet whose `vl` is 15 stays on VL15; the
+    /// service level of others selects the lane.
     void inject(std::uint32_t port, Packet packet);
-    /// The lane of a packet with this service level that starts at an adapter's port; kVl15: there
+    /// The lane of a packet with this service level that starts at an HCA's port; kVl15: there
     /// is none for it.
     std::uint8_t first_lane(std::uint32_t port, std::uint8_t sl) const {
         const std::uint32_t row = tx_[port].sl_row;
@@ -125,23 +126,24 @@ class Engine : public Plant {
     /// As a manager says; false where the port's state does not allow it.
     bool set_logical(std::uint32_t port, link::Logical wanted);
     link::PortState& state(std::uint32_t port);
-    /// Of a million packets sent by this port so many are lost, so many arrive broken, and so many
-    /// were broken before: in the sender's memory, so that only their ICRC tells.
+    /// Sets, in parts per million of the packets that this port sends, how many are lost, how many
+    /// arrive broken, and how many were broken in the sender's memory, so that only their ICRC
+    /// tells.
     void set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
                     std::uint64_t seed, std::uint32_t inside_ppm = 0);
     /// Broken packets beside good ones that a port bears, see count_broken; 0: any number.
     void set_error_limit(std::uint32_t port, std::uint8_t packets);
-    /// Of what this port sends nothing arrives.
+    /// Returns whether nothing that this port sends arrives.
     bool loses_all(std::uint32_t port) const;
     bool link_up(std::uint32_t port) const {
         return states_.empty() || states_[port].physical() == link::Physical::kLinkUp;
     }
     /// Takes credits from a sender for good; returns how many blocks it had to give.
     std::uint16_t steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks);
-    /// An adapter takes this long for 64 bytes that came in, one packet after the other; 0: no
+    /// An HCA takes this long for 64 bytes that came in, one packet after the other; 0: no
     /// time.
     void set_slow(std::uint32_t port, std::uint32_t block_ps);
-    /// An adapter looks at nothing until then.
+    /// An HCA looks at nothing until then.
     void pause(std::uint32_t port, TimePs until);
 
     /// From now on a direction of a cable takes this much longer. What is under way arrives as it
@@ -160,7 +162,7 @@ class Engine : public Plant {
     };
     void set_guard(std::uint32_t port, const Guard& guard);
     Guard guard(std::uint32_t port) const { return guards_.empty() ? Guard{} : guards_[port]; }
-    /// What switches' guards need to know of a packet; only adapters can tell.
+    /// Reads the P_Key of a packet, for the guards of switches; only HCAs know it.
     class KeyReader {
       public:
         virtual ~KeyReader() = default;
@@ -168,9 +170,9 @@ class Engine : public Plant {
     };
     void set_key_reader(const KeyReader* reader) { key_reader_ = reader; }
 
-    /// Takes in all credits that have come back. Lanes tell times apart by their low bits: who lets
-    /// time pass without packets does this at least once a second. False: some are still on the
-    /// way.
+    /// Takes in all credits that have come back. Lanes tell times apart by their low bits, so a
+    /// caller that lets time pass without packets must call this at least once a second. Returns
+    /// false if some credits are still on the way.
     bool settle_credits();
 
     /// Makes all links Ethernet. Before anything was sent; for good; not of an engine that carries
@@ -197,7 +199,7 @@ class Engine : public Plant {
         std::uint32_t port;
         Packet packet;
     };
-    bool taken_ = false;  ///< The event has brought an adapter a packet:
+    bool taken_ = false;  ///< The event has brought an HCA a packet:
     std::uint32_t taken_port_ = kNone;
     Packet taken_packet_;
     std::vector<Left> left_;  ///< Injected here and on their way since the last event.
@@ -205,7 +207,7 @@ class Engine : public Plant {
         Packet packet;
         std::uint32_t more;
     };
-    std::vector<Copied> copied_;   ///< With a tag, and in a switch there are so many more of it.
+    std::vector<Copied> copied_;   ///< Packets with a tag of which a switch has made `more` copies.
     std::vector<Packet> dropped_;  ///< With a tag, and gone since the last event.
     struct Tapped {
         std::uint32_t port;
@@ -351,7 +353,7 @@ class Engine : public Plant {
     std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.
     std::vector<std::uint32_t> trainings_;  ///< By port: how many it has begun or given up.
     bool managed_ = false;
-    std::vector<Slow> slow_;                 ///< By port of an adapter.
+    std::vector<Slow> slow_;                 ///< By port of an HCA.
     std::vector<sw::StallCounter> stalls_;   ///< By lane; empty until one was dropped at a head.
     std::uint64_t watching_ = 0;             ///< Events that look at limits of waiting.
     std::vector<Guard> guards_;              ///< By port.

@@ -75,13 +75,14 @@ void Engine::manage_ports() {
 }
 
 void Engine::initialize_port(std::uint32_t port) {
-    link::PortState& of = state(port);
-    if (of.physical() == Physical::kTraining || of.logical() == Logical::kInitialize) {
+    link::PortState& port_state = state(port);
+    if (port_state.physical() == Physical::kTraining ||
+        port_state.logical() == Logical::kInitialize) {
         return;
     }
-    of.set_physical(Physical::kPolling);
-    of.handle_other_end_found();
-    of.handle_trained();
+    port_state.set_physical(Physical::kPolling);
+    port_state.handle_other_end_found();
+    port_state.handle_trained();
     apply_state(port);
 }
 
@@ -157,13 +158,13 @@ void Engine::end_training(std::uint32_t port, std::uint32_t training) {
     if (training != trainings_[port]) {
         return;
     }
-    link::PortState& of = state(port);
-    if (of.physical() == Physical::kRecovery) {
-        of.handle_recovered();
+    link::PortState& port_state = state(port);
+    if (port_state.physical() == Physical::kRecovery) {
+        port_state.handle_recovered();
     } else {
-        of.handle_trained();
+        port_state.handle_trained();
         if (!managed_) {
-            activate(of);
+            activate(port_state);
         }
     }
     apply_state(port);

@@ -121,13 +121,14 @@ void Engine::count_broken(const Rx& rx) {
     if (integrity_.empty() || integrity_[rx.self].limit == 0) {
         return;
     }
-    Integrity& of = integrity_[rx.self];
+    Integrity& integrity = integrity_[rx.self];
     // This one is not counted as received yet.
-    const std::uint64_t good = rx.packets - of.packets_then;
-    of.broken = good >= of.broken ? 1 : static_cast<std::uint32_t>(of.broken - good) + 1;
-    of.packets_then = rx.packets + 1;
-    if (of.broken > of.limit) {
-        of.broken = 0;
+    const std::uint64_t good = rx.packets - integrity.packets_then;
+    integrity.broken =
+        good >= integrity.broken ? 1 : static_cast<std::uint32_t>(integrity.broken - good) + 1;
+    integrity.packets_then = rx.packets + 1;
+    if (integrity.broken > integrity.limit) {
+        integrity.broken = 0;
         ++odd(rx.self).integrity_errors;
     }
 }
@@ -293,7 +294,7 @@ std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_
     });
 }
 
-/// True: the packet is gone.
+/// Offers a packet to a port that needs a closer look. Returns true if the packet was dropped.
 bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet) {
     Tx& tx = tx_[port];
     const bool shut = (tx.special & tx_special::kDown) != 0 ||
@@ -346,8 +347,8 @@ TimePs Engine::deadline(const Lane& lane, const sw::WaitingLimits& limits, bool&
     const std::uint32_t now_units = units(now());
     const std::uint64_t lifetime = limit_units(limits.lifetime);
     const std::uint64_t hoq = limit_units(limits.hoq_life);
-    const std::uint32_t in_switch = now_units - packets_[lane.head].since_ns;
-    const std::uint32_t at_head = now_units - lane.head_since_ns;
+    const std::uint32_t in_switch = now_units - packets_[lane.head].since_units;
+    const std::uint32_t at_head = now_units - lane.head_since_units;
     const std::uint64_t left = lifetime <= in_switch ? 0 : lifetime - in_switch;
     const std::uint64_t left_head = hoq <= at_head ? 0 : hoq - at_head;
     of_head = left_head < left;
@@ -420,7 +421,7 @@ void Engine::end_wait(Tx& tx) {
 
 // Faults.
 
-/// A packet begins to leave a port that is not like others. True: it is gone.
+/// Applies faults and stalls to a packet that begins to leave. Returns true if it was lost.
 bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
     const Tx& tx = tx_[port];
     if ((tx.special & tx_special::kCounted) != 0) {
@@ -506,9 +507,9 @@ bool Engine::settle_credits() {
     bool settled = true;
     for (std::uint32_t port = 0; port < port_count(); ++port) {
         for (std::uint8_t vl = 0; vl < config_.data_vls; ++vl) {
-            Lane& of = lane(port, vl);
-            of.absorb(of.grid(now()));
-            settled &= of.pending == 0;
+            Lane& queue = lane(port, vl);
+            queue.absorb(queue.grid(now()));
+            settled &= queue.pending == 0;
         }
     }
     return settled;

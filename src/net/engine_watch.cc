@@ -20,8 +20,8 @@ void Engine::set_guard(std::uint32_t port, const Guard& guard) {
     const std::uint32_t node = node_of(port);
     bool any = false;
     for (std::uint8_t number = 0; number < ports_of(node); ++number) {
-        const Guard& of = guards_[port_of(node, number)];
-        any = any || of.in || of.out;
+        const Guard& other = guards_[port_of(node, number)];
+        any = any || other.in || other.out;
     }
     for (std::uint8_t number = 0; number < ports_of(node); ++number) {
         if (const std::uint32_t in = peer(port_of(node, number)); in != kNone) {

@@ -79,7 +79,7 @@ void EventQueue::push_rare(TimePs at, const Event& event) {
     current_.insert(std::upper_bound(rest, current_.end(), event, Before()), event);
 }
 
-/// Of the ring alone.
+/// Returns the next bucket of the ring that has events; the far ones do not count.
 std::uint64_t EventQueue::next_bucket() const {
     const std::uint64_t start = bucket_ + 1;
     std::uint64_t word = (start & mask_) / 64;
@@ -109,7 +109,8 @@ TimePs EventQueue::earliest() const {
     return far_.empty() ? ring : std::min(ring, far_.front().at);
 }
 
-/// Goes on to the next bucket that is not empty; false if there is none up to the given one.
+/// Goes on to the next bucket that is not empty. Returns false if there is none up to the given
+/// one.
 bool EventQueue::load(std::uint64_t bucket_max) {
     if (pending_ == 0) {
         return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Pending events of a simulation. Nearly all of them lie within a microsecond or two, so they stand
-// in a ring of narrow time buckets with a bitmap of those that are not empty; what lies further off
-// waits in a heap. A bucket's events are sorted when its time has come.
+// Pending events of a simulation. Nearly all of them lie within a microsecond or two, so they are
+// in a ring of narrow time buckets with a bitmap of those that are not empty; later events wait in
+// a heap. A bucket's events are sorted when its time has come.
 //
 // The order is total: by time, then by link, then by kind, then by the event's extra word. Nothing
 // depends on the order of insertion, on the width of a bucket, or on how many queues share the
@@ -32,13 +32,13 @@ inline constexpr std::uint32_t kNone = UINT32_MAX;
 
 /// In the order in which events of one moment and link are handled.
 enum class EventKind : std::uint8_t {
-    kArrival,  ///< A packet can go on from a switch, or is whole at an adapter.
+    kArrival,  ///< A packet can go on from a switch, or is whole at an HCA.
     kReady,    ///< A packet that comes in slower than it goes out can go on.
     kRelease,  ///< Room in a buffer is given back that is too far off for the lane's slots.
     kWake,     ///< A port may have something to send.
-    kTimer,    ///< Of an adapter.
-    kLimit,    ///< Of a port: packets may have waited too long.
-    kTrained,  ///< Of a port: its cable is ready.
+    kTimer,    ///< An HCA's timer.
+    kLimit,    ///< At a port: packets may have waited too long.
+    kTrained,  ///< At a port: its cable is ready.
     kPause,    ///< On Ethernet: a port is told to pause a lane, or to go on.
 };
 

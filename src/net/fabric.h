@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A whole fabric in virtual time: a description, routes of an engine, adapters at its ends. It
-// stays where it was made, as its network and its adapters know each other; several live side by
+// A whole fabric in virtual time: a description, routes of an engine, HCAs at its ends. It
+// cannot be moved, because its network and its HCAs point to each other; several exist side by
 // side.
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace softib::net {
 
-/// Of a fabric: its description, LIDs and routes.
+/// A fabric with its LIDs and routes.
 struct Routed {
     topo::Fabric topology;
     std::vector<Lid> lids;  ///< By node.

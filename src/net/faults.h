@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Things that go wrong at given times. A list of them is made by hand or drawn from a seed; the
-// network runs up to each, then it happens. The same list on the same fabric gives the same run.
+// Faults at given times. A list of them is made by hand or drawn from a seed; the network runs up
+// to each time and applies the fault. The same list on the same fabric gives the same run.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,9 +21,9 @@ enum class FaultKind : std::uint8_t {
     kLinkDown,       ///< The cable at the port.
     kNodeDown,       ///< `port` names any port of the node.
     kCreditLoss,     ///< The port loses `value` blocks of lane 0 for good.
-    kSlow,           ///< The adapter takes `value` ps for 64 bytes.
+    kSlow,           ///< The HCA takes `value` ps for 64 bytes.
     kRetrain,        ///< The cable at the port has too many errors, and is trained again.
-    kPause,          ///< The adapter looks at nothing.
+    kPause,          ///< The HCA looks at nothing.
 };
 inline constexpr std::uint32_t kFaultKinds = 9;
 

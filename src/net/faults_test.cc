@@ -40,8 +40,9 @@ TEST(Faults, ABrokenPacketCountsOncePerPortAndIsNotDelivered) {
     expect_sound(*fabric);
 }
 
-/// A fifth of all is broken: good ones outnumber them. Of seven tenths a count of 8 fills again and
-/// again: each broken one adds 1, three in seven of those that follow take it back.
+/// With a fifth of the packets broken, good ones outnumber them and the count stays low. With seven
+/// tenths broken a limit of 8 is reached again and again: each broken packet adds 1, and good ones
+/// take only three in seven of these back.
 TEST(Faults, ALinkLosesItsIntegrityWhenGoodPacketsAreTheFewer) {
     for (const bool mostly : {false, true}) {
         const auto fabric = make_fabric(star(2), "minhop", {}, {.ack_bytes = 0});

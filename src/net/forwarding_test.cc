@@ -56,7 +56,7 @@ TEST(Multicast, AGroupWithoutPortsIsARelayError) {
     expect_sound(*fabric);
 }
 
-/// The last of all flows is done after so many picoseconds.
+/// Returns how many picoseconds all flows take.
 TimePs shift_takes(bool adaptive, std::uint32_t shift) {
     // All hosts of a leaf to hosts whose routes share uplinks.
     const auto fabric = make_fabric(tree(32, 8), "ftree", {},

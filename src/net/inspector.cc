@@ -67,7 +67,8 @@ std::vector<std::string> Inspector::check_counters() const {
     return found;
 }
 
-/// By what is on its way back. What else could help is in the buffer behind it.
+/// Returns whether the lane's first packet cannot leave with the credits that it has or that are on
+/// their way back. More credits come only from the buffer at the other end.
 bool Inspector::cannot_send(std::uint32_t link, std::uint8_t vl) const {
     const std::uint32_t index = plant_.lane_index(link, vl);
     const Lane& lane = plant_.lanes_[index];
@@ -86,9 +87,9 @@ Deadlock Inspector::find_deadlock() const {
             suspect[plant_.lane_index(port, vl)] = cannot_send(port, vl) ? 1 : 0;
         }
     }
-    // Who takes the room of whom: packets queued in lane `by` sit in the buffer of `of`.
+    // Packets queued in lane `by` sit in the buffer of lane `owner`.
     struct Takes {
-        std::uint32_t of;
+        std::uint32_t owner;
         std::uint32_t by;
     };
     std::vector<Takes> takes;
@@ -118,8 +119,8 @@ Deadlock Inspector::find_deadlock() const {
     for (bool changed = true; changed;) {
         changed = false;
         for (const Takes& t : takes) {
-            if (suspect[t.of] != 0 && suspect[t.by] == 0) {
-                suspect[t.of] = 0;
+            if (suspect[t.owner] != 0 && suspect[t.by] == 0) {
+                suspect[t.owner] = 0;
                 changed = true;
             }
         }
@@ -127,8 +128,8 @@ Deadlock Inspector::find_deadlock() const {
     Deadlock found;
     std::vector<std::uint32_t> next(lanes, kNone);
     for (const Takes& t : takes) {
-        if (suspect[t.of] != 0) {
-            next[t.of] = std::min(next[t.of], t.by);
+        if (suspect[t.owner] != 0) {
+            next[t.owner] = std::min(next[t.owner], t.by);
         }
     }
     const auto stuck = [&](std::uint32_t index) {

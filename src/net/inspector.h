@@ -16,7 +16,7 @@ namespace softib::net {
 struct Stuck {
     std::uint32_t link = 0;
     std::uint8_t vl = 0;
-    std::uint16_t dlid = 0;  ///< Of the packet that waits first.
+    std::uint16_t dlid = 0;  ///< DLID of the packet that waits first.
     friend bool operator==(const Stuck&, const Stuck&) = default;
 };
 

@@ -5,10 +5,10 @@
 // buffer at its receiver. One cache line.
 //
 // Credits come back as flow control packets. A receiver sends them on a grid of time, every 2^shift
-// units of 1,024 ps: all room that was freed since the last point becomes known at the next. What
-// is on its way stands in the slots below, and is taken in only when somebody needs it, so a credit
-// that nobody waits for costs no event. The grid is fine enough for a slot each as long as a packet
-// and a cable last; what lies further off is an event of kind kRelease.
+// units of 1,024 ps: all room that was freed since the last point becomes known at the next.
+// Credits on their way are in the slots below, and are counted only when they are needed, so a
+// credit that no packet waits for costs no event. The slots cover the time of a packet and a cable;
+// credits further off are events of kind kRelease.
 
 #include <cstdint>
 
@@ -27,15 +27,15 @@ struct alignas(64) Lane {
     std::uint16_t fctbs = 0;
     std::uint16_t fccl = 0;        ///< As the sender knows it.
     std::uint16_t pending = 0;     ///< Sum of the slots.
-    std::uint8_t head_blocks = 0;  ///< Of the first packet in the queue.
+    std::uint8_t head_blocks = 0;  ///< Blocks of the first packet in the queue.
     std::uint8_t starved = 0;      ///< kStarved, kRemote or 0.
     std::uint32_t base = 0;        ///< The grid point of the first slot not yet taken in.
     std::uint16_t slots[kSlots] = {};
     std::uint32_t head = kNone;
     std::uint32_t tail = kNone;
     std::uint32_t queued_blocks = 0;
-    std::uint32_t head_since_ns = 0;  ///< In units of 1,024 ps.
-    std::uint32_t return_delay = 0;   ///< Cable, in picoseconds; shift in the upper 5 bits.
+    std::uint32_t head_since_units = 0;  ///< When the head got there, in units of 1,024 ps.
+    std::uint32_t return_delay = 0;      ///< Cable, in picoseconds; shift in the upper 5 bits.
 
     std::uint32_t grid(TimePs at) const {
         return static_cast<std::uint32_t>(at >> (kUnitShift + (return_delay >> 27)));
@@ -74,8 +74,8 @@ struct alignas(64) Lane {
         absorb(grid(now));
         return link::may_send(fctbs, fccl, blocks);
     }
-    /// When credits for so many blocks will be there by what is on its way; kNever if that is not
-    /// enough. After absorb.
+    /// Returns when credits for `blocks` blocks will be there, counting those on their way back;
+    /// kNever if these are too few. Call absorb() first.
     TimePs credits_at(std::uint16_t blocks, TimePs now) const {
         std::uint32_t have = link::credits(fctbs, fccl);
         if (have + pending < blocks) {

@@ -84,7 +84,7 @@ TEST(LaneCounts, OneLaneAloneDoesNotWait) {
     send_on(*fabric, 0, 1, 409'600, 0);
     fabric->net().run();
     const std::uint32_t out = fabric->net().peer(fabric->port(1));
-    // Of what lasts 1,024 ps at most each time a packet comes to the head we know nothing.
+    // A wait of up to 1,024 ps each time a packet comes to the head is not counted.
     EXPECT_LE(fabric->net().lane_counts(out)[kXmitWait][0], 100 * 13U);
     EXPECT_EQ(fabric->net().lane_counts(out)[kTimeCongested][0], 0U);
 }

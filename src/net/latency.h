@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How long silicon takes. Makers give few figures, and only for some of their products; what lies
-// between is taken from the neighbour. Everything here is a default that a configuration overrides.
+// The latencies of silicon. Makers give few figures, and only for some of their products; a missing
+// one is taken from the nearest product. Everything here is a default that a configuration
+// overrides.
 
 #include "core/link/rate.h"
 #include "core/topo/fabric.h"
@@ -32,7 +33,7 @@ constexpr link::TimePs switch_latency(topo::Generation generation) {
     return 200'000;
 }
 
-/// An adapter, one way, from its memory bus to the cable or back. Product briefs of ConnectX-5 and
+/// An HCA, one way, from its memory bus to the cable or back. Product briefs of ConnectX-5 and
 /// later give 600 ns from host to host without a switch; half of it is one side.
 inline constexpr link::TimePs kAdapterLatency = 300'000;
 

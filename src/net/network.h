@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// An engine with somebody at its ends: at adapters' ports, and at port 0 of switches (their
-// agents). Who that is, is the template's argument:
+// An engine together with its ends: HCA ports, and port 0 of switches (their agents). The
+// template's argument is a type that handles them:
 //   void deliver(Network&, port, const Packet&)   a packet has come in whole; it is gone after this
 //   void sent(Network&, port, const Packet&)      a packet injected here has begun to leave
 //   void timer(Network&, port, what)              as asked for by set_timer
 //   void copied(Network&, const Packet&, more)    a switch has made more of one with a tag
 //   (optional) void dropped(Network&, const Packet&)         a packet with a tag will not arrive
-//   (optional) void tapped(Network&, port, const Packet&)    one with a tag came in at a tapped
-//   port (optional) void refused(Network&, port, inbound, const Packet&)  a guard will have it
-//   dropped (optional)
+//   (optional) void tapped(Network&, port, const Packet&)    one with a tag came to a tapped port
+//   (optional) void refused(Network&, port, inbound, const Packet&)   a guard drops a packet
 // They may call inject() and set_timer().
 
 #include <cstdint>
@@ -42,8 +41,8 @@ class Network : public Engine {
             queue_.set_now(until);
         }
     }
-    /// The same, but stops after so many events, not 0. False: it has stopped, now() is the time of
-    /// the last one, and there may be more.
+    /// The same, but stops after `events_max` events (not 0). Returns false if it stopped so: now()
+    /// is the time of the last event, and there may be more.
     bool run_some(TimePs until, std::uint32_t events_max) {
         tell_ends();
         for (; events_max != 0; --events_max) {

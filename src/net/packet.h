@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A packet in virtual time: what links and switches look at, and a number by which the adapters
-// that send and receive it find the rest. Packets stand in a pool and are named by their place in
-// it.
+// A packet in virtual time: what links and switches look at, and a number by which the HCAs that
+// send and receive it find the rest. Packets are in a pool and are named by their place in it.
 
 #include <cstdint>
 #include <vector>
@@ -17,25 +16,26 @@ namespace softib::net {
 namespace packet_flag {
 inline constexpr std::uint8_t kFecn = 1U << 0;
 inline constexpr std::uint8_t kBecn = 1U << 1;
-inline constexpr std::uint8_t kBad = 1U << 2;       ///< Broken on a cable it has passed.
-inline constexpr std::uint8_t kCopy = 1U << 3;      ///< Of a multicast packet, see Packet::in_link.
+inline constexpr std::uint8_t kBad = 1U << 2;  ///< Broken on a cable it has passed.
+inline constexpr std::uint8_t kCopy = 1U
+                                      << 3;  ///< A copy of a multicast packet, see Packet::in_link.
 inline constexpr std::uint8_t kAdaptive = 1U << 4;  ///< Switches may choose its way.
 inline constexpr std::uint8_t kOnCable = 1U << 5;   ///< Between two nodes.
 /// Bad since the cable it is on. Without kBad it is its form that is bad, and the port behind the
 /// cable refuses it.
 inline constexpr std::uint8_t kBrokenHere = 1U << 6;
-inline constexpr std::uint8_t kBadInside = 1U << 7;  ///< Its ICRC is wrong: adapters see it.
+inline constexpr std::uint8_t kBadInside = 1U << 7;  ///< Its ICRC is wrong: HCAs see it.
 /// What a receiving port counts.
 inline constexpr std::uint8_t kSeen = kFecn | kBecn | kBad | kBrokenHere | kBadInside;
 }  // namespace packet_flag
 
 struct Packet {
     std::uint32_t next = kNone;  ///< In a queue, or among the free ones.
-    /// The link by which it came, whose buffer it is in; kNone at the adapter that sends it. Of a
-    /// copy: the packet that stands for all of them in the buffer.
+    /// The link by which it came, whose buffer it is in; kNone at the HCA that sends it. In a
+    /// multicast copy: the packet that stands for all copies in the buffer.
     std::uint32_t in_link = kNone;
-    std::uint32_t body = 0;      ///< The adapters' own.
-    std::uint32_t since_ns = 0;  ///< In units of 1,024 ps: when it came into this switch.
+    std::uint32_t body = 0;         ///< The HCAs' own.
+    std::uint32_t since_units = 0;  ///< When it came into this switch, in units of 1,024 ps.
     std::uint16_t dlid = 0;
     std::uint16_t slid = 0;
     std::uint16_t bytes = 0;  ///< From the LRH to the VCRC; 0: a free record.
@@ -43,9 +43,9 @@ struct Packet {
     std::uint8_t flags = 0;
     std::uint8_t in_vl = 0;    ///< Lane of in_link.
     std::uint8_t vl = 0;       ///< Lane on which it waits or travels.
-    std::uint8_t tag = 0;      ///< The adapters' own: whose the body is.
+    std::uint8_t tag = 0;      ///< The HCAs' own: whose the body is.
     std::uint8_t in_port = 0;  ///< At a switch's agent, of a packet to the permissive LID.
-    /// Of one in a queue: when its turn is, see Engine::turn. Of one that stands for copies: how
+    /// In a queued packet: its turn, see Engine::turn. In one that stands for multicast copies: how
     /// many are still here. Else 0.
     std::uint16_t round_or_copies = 0;
 };

@@ -37,7 +37,7 @@ Plant::Plant(const topo::Fabric& fabric, const PlantConfig& config) : config_(co
     std::uint32_t switches = 0;
     for (const topo::Node& node : fabric.nodes) {
         const bool is_switch = node.kind == topo::NodeKind::kSwitch;
-        // An adapter has no port 0.
+        // An HCA has no port 0.
         first_port_.push_back(is_switch ? ports : ports - 1);
         ports += static_cast<std::uint32_t>(node.ports.size()) - (is_switch ? 0 : 1);
         lft_of_.push_back(is_switch ? switches++ : kNone);

@@ -6,8 +6,8 @@
 // at it, the harness builds and changes it.
 //
 // Ports are numbered through; the number of a port is also the number of the link that leaves it.
-// Of a link, `Tx` is the sender's end, `Rx` the receiver's, and a Lane per virtual lane both: that
-// its two ends stand in one record is how credits cost nothing, see lane.h.
+// `Tx` is the sender's end of a link, `Rx` the receiver's, and there is a Lane per virtual lane for
+// both: credits cost nothing because the two ends share that record, see lane.h.
 
 #include <algorithm>
 #include <array>
@@ -40,10 +40,10 @@ inline constexpr std::uint8_t kNoPath = 0xFF;
 struct PlantConfig {
     std::uint8_t data_vls = 2;           ///< 1 to 15; and VL15.
     std::uint32_t buffer_bytes = 65536;  ///< Per lane at a receiver; at most 128 KiB.
-    TimePs cable_ps = 25'000;            ///< Of every cable: 5 m.
+    TimePs cable_ps = 25'000;            ///< Delay of every cable: 5 m.
     TimePs switch_ps = 0;    ///< First bit in to first bit out; 0: by generation, see latency.h.
-    TimePs hca_ps = 0;       ///< Last bit in until its adapter handles a packet.
-    TimePs training_ps = 0;  ///< Of a cable that has come back.
+    TimePs hca_ps = 0;       ///< Last bit in until its HCA handles a packet.
+    TimePs training_ps = 0;  ///< Time that a cable trains when it has come back.
     std::uint16_t packet_bytes_max = 4224;
     // Limits of waiting at switches, until a manager writes others (core/switch/lifetime.h).
     std::uint8_t lifetime = 20;        ///< SwitchInfo.LifeTimeValue; above 19: for ever.
@@ -69,10 +69,10 @@ inline constexpr std::uint8_t kCounted = 1U << 7;  ///< Counts by lane and servi
 namespace rx_special {
 inline constexpr std::uint8_t kAdaptive = 1U << 0;     ///< The switch may choose among ports.
 inline constexpr std::uint8_t kFlapped = 1U << 1;      ///< The cable is or was down.
-inline constexpr std::uint8_t kSlow = 1U << 2;         ///< An adapter that takes its time.
+inline constexpr std::uint8_t kSlow = 1U << 2;         ///< A slow HCA.
 inline constexpr std::uint8_t kCounted = 1U << 3;      ///< Counts by service level.
 inline constexpr std::uint8_t kGuarded = 1U << 4;      ///< Not active: not everything comes in.
-inline constexpr std::uint8_t kTapped = 1U << 5;       ///< Somebody wants to see what comes in.
+inline constexpr std::uint8_t kTapped = 1U << 5;       ///< Packets that come in are shown to a tap.
 inline constexpr std::uint8_t kPartitioned = 1U << 6;  ///< The switch looks at partitions.
 inline constexpr std::uint8_t kEthernet = 1U << 7;     ///< Its buffers are those of Ethernet.
 }  // namespace rx_special
@@ -90,7 +90,7 @@ struct alignas(64) Tx {
     std::uint16_t waiting = 0;     ///< Bit n: lane n has packets.
     std::uint8_t to_adapter = 0;   ///< The other end takes packets whole.
     std::uint8_t special = 0;      ///< Bits of tx_special.
-    std::uint32_t sl_row = kNone;  ///< Of packets that start here; kNone: VL = SL.
+    std::uint32_t sl_row = kNone;  ///< For packets that start here; kNone: VL = SL.
 };
 static_assert(sizeof(Tx) == 64);
 
@@ -99,7 +99,7 @@ struct alignas(64) Rx {
     std::uint64_t words = 0;
     std::uint64_t packets = 0;
     std::uint64_t lft = 0;          ///< Where the switch's forwarding table begins.
-    std::uint32_t first_out = 0;    ///< The switch's port 0. Of an adapter: its port.
+    std::uint32_t first_out = 0;    ///< The switch's port 0, or the HCA's port.
     std::uint32_t sl_rows = kNone;  ///< Into sl_rows_ by out port; kNone: VL = SL.
     std::uint32_t node = kNone;
     std::uint32_t self = kNone;    ///< The port here.
@@ -116,7 +116,7 @@ static_assert(sizeof(Rx) == 64);
 struct Odd {
     std::uint64_t multicast_xmit = 0;
     std::uint64_t multicast_rcv = 0;
-    std::uint64_t local_physical = 0;  ///< Wrong check sums: VCRC, and at an adapter ICRC.
+    std::uint64_t local_physical = 0;  ///< Wrong check sums: VCRC, and at an HCA ICRC.
     std::uint64_t malformed = 0;
     std::uint64_t rcv_remote_physical = 0;
     std::uint64_t dlid_mapping = 0;  ///< No way to its destination.
@@ -144,7 +144,7 @@ struct Odd {
     std::uint64_t rcv_relay() const { return dlid_mapping + vl_mapping + looping; }
 };
 
-/// Of a port, for each service level.
+/// Counts of a port for one service level.
 struct LevelCounts {
     std::uint64_t xmit_words = 0;
     std::uint64_t rcv_words = 0;
@@ -166,12 +166,12 @@ struct Lasting {
     TimePs total(TimePs now) const { return before_ps + (since < now ? now - since : 0); }
 };
 
-/// Of a lane, at its sender.
+/// Waiting at a lane's sender.
 struct LaneWaits {
     TimePs busy_until = 0;       ///< The cable carries a packet of this lane.
     TimePs wait_ps = 0;          ///< Had something to send and did not.
     Lasting congested;           ///< More waits than its threshold allows.
-    std::uint64_t discards = 0;  ///< Of packets that had waited too long.
+    std::uint64_t discards = 0;  ///< Packets dropped because they had waited too long.
 };
 
 class Plant {
@@ -215,7 +215,7 @@ class Plant {
     /// By service level; a lane that there is not: such packets are dropped.
     void set_lanes(std::uint32_t node, std::uint8_t in, std::uint8_t out,
                    const std::array<std::uint8_t, 16>& wanted);
-    /// Of a switch: the lane of packets that come in there and go out here.
+    /// Returns the lane, in a switch, of packets that come in at `in` and leave at `out`.
     std::uint8_t mapped_lane(std::uint32_t node, std::uint8_t in, std::uint8_t out,
                              std::uint8_t sl) const;
     void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
@@ -266,7 +266,7 @@ class Plant {
     /// How long a lane that has packets has waited by `now` since it last sent.
     static TimePs waiting_since(const Lane& lane, const LaneWaits& waits, TimePs now) {
         const auto units = static_cast<std::uint32_t>(now >> Lane::kUnitShift);
-        const TimePs at_head = TimePs{units - lane.head_since_ns} << Lane::kUnitShift;
+        const TimePs at_head = TimePs{units - lane.head_since_units} << Lane::kUnitShift;
         const TimePs idle = now > waits.busy_until ? now - waits.busy_until : 0;
         return std::min(at_head, idle);
     }

@@ -82,10 +82,10 @@ agent::LaneCounts Plant::lanes_at(std::uint32_t port, TimePs now) const {
     const TimePs tick = tick_ps(port);
     const auto add = [&](std::uint8_t vl) {
         const LaneWaits& waits = waits_[lane_index(port, vl)];
-        const Lane& of = lane(port, vl);
+        const Lane& queue = lane(port, vl);
         TimePs waited = waits.wait_ps;
-        if (of.head != kNone) {
-            waited += waiting_since(of, waits, now);
+        if (queue.head != kNone) {
+            waited += waiting_since(queue, waits, now);
         }
         counts[kXmitWait][vl] = waited / tick;
         counts[kCongestionDiscards][vl] = waits.discards;

@@ -13,7 +13,7 @@
 
 namespace softib::net {
 
-/// LIDs by node, by the rule of routing::graph_of: adapters first, then switches.
+/// LIDs by node, by the rule of routing::graph_of: HCAs first, then switches.
 std::vector<Lid> lids_of(const topo::Fabric& fabric);
 
 /// Writes the tables of one switch: number `sw` of the graph, `node` of the plant.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Strangers on a fabric at work, who send what nobody should, for tests.
+// HCAs that send hostile packets into a fabric at work, for tests.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,8 @@ using Bytes = std::vector<std::uint8_t>;
 
 inline constexpr std::uint32_t kMembers = 16;
 inline constexpr std::uint32_t kStrangers = 4;
-inline constexpr std::uint32_t kStartPsn = 1000;  ///< Of what strangers may talk to.
+/// First PSN of the queue pairs that strangers may talk to.
+inline constexpr std::uint32_t kStartPsn = 1000;
 inline constexpr std::uint32_t kQKey = 0x11112222;
 
 /// What an HCA says of packets that have no effect: one of these counts each.
@@ -195,7 +196,7 @@ class Attack {
         host(i).hca.post_receive(qpn, 1, std::span(&all, 1));
         return qpn;
     }
-    /// Connected to a stranger, who has every right to talk but no key.
+    /// Connects a queue pair to a stranger, which may send packets but has no key.
     void open(std::uint32_t i) {
         using namespace hca::qp_attr;
         hca::QpAttr attr;

@@ -172,7 +172,7 @@ class Cluster {
         }
         return sum;
     }
-    /// Of every port, hosts' and switches'.
+    /// Sets the errors of every port, hosts' and switches'.
     void set_errors(std::uint32_t lost_ppm, std::uint32_t broken_ppm, std::uint64_t seed) {
         for (std::uint32_t port = 0; port < fabric->net().port_count(); ++port) {
             if (fabric->net().peer(port) != kNone) {

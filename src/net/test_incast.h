@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Who sends to whom where 32 hosts of a tree of 128 with switches of 16 ports send to one, for
-// tests.
+// An incast for tests: 32 hosts of a tree of 128, with switches of 16 ports, send to one.
 
 #include <cstdint>
 

@@ -138,7 +138,7 @@ TransportResult run(hca::QpType type, std::uint32_t slow) {
     return result;
 }
 
-TEST(TransportCongestion, WhoDoesNotHeedItSlowsTheVictim) {
+TEST(TransportCongestion, AnHcaThatIgnoresBecnSlowsTheVictim) {
     const TransportResult result = run(hca::QpType::kRc, 0);
     EXPECT_LT(result.victim, 0.3 * kFairShare);
     EXPECT_GT(result.becns, 0U);
@@ -159,7 +159,7 @@ TEST(TransportCongestion, UnreliableConnectionsToo) {
 }
 
 /// Every port has its own parameters: without any it takes what the others leave.
-TEST(TransportCongestion, WhoHasNoParametersSlowsDownNobodyButTheOthers) {
+TEST(TransportCongestion, APortWithoutParametersTakesWhatOthersLeave) {
     const TransportResult result = run(hca::QpType::kUc, 16);
     EXPECT_LT(result.heeding, result.others * 2 / 3);
     EXPECT_GT(result.incast, 0.99);

@@ -99,7 +99,7 @@ TEST(Turns, ALateComerIsNotPutBehindABacklog) {
     expect_sound(*fabric);
 }
 
-/// The keys of events are total: whoever is asked first, the run is the same.
+/// The keys of events are total: whichever flow starts first, the run is the same.
 TEST(Turns, TheOrderOfInsertionChangesNothing) {
     const auto hash = [](std::uint64_t seed, bool adaptive) {
         const auto fabric =

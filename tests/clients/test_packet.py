@@ -124,7 +124,7 @@ def listed(fabric):
     fabric.command("fault", "-f", fabric.name, "sw0:1", "--clear").check()
     expect("no faults" in fabric.command("fault", "-f", fabric.name).check().output, "not cleared")
     for words, says in ((["sw0:99", "--drop", "1%"], "no cable"), (["sw0:1", "--drop", "2"], "is no part"),
-                        (["sw0:1"], "what is the cable to do"), (["sw0:1", "--delay", "1h"], "is no delay"),
+                        (["sw0:1"], "what should the cable do"), (["sw0:1", "--delay", "1h"], "is no delay"),
                         (["--drop", "1%"], "which cable")):
         result = fabric.command("fault", "-f", fabric.name, *words)
         expect(result.status != 0 and says in result.output, str(result))

@@ -60,7 +60,7 @@ class Ends {
     void send(std::uint64_t wr_id, bool signaled = true) {
         EXPECT(post(qps_[0], wr_id, memory_.data(), mr_->lkey, signaled) == 0, "ibv_post_send");
     }
-    /// Who sends, or who receives.
+    /// Returns the queue pair of the sender (0) or the receiver (1).
     ibv_qp* qp(std::size_t end) { return qps_[end]; }
     void receive(std::size_t end, std::uint64_t wr_id) {
         post_recv(qps_[end], wr_id, memory_.data(), kBytes, mr_->lkey);

@@ -98,8 +98,8 @@ class Device {
     Address address(ibv_qp* qp, const ibv_mr* mr = nullptr) const;
 
     int poll(std::span<ibv_wc> out);
-    /// Sleeps on the channel until an event has come, then arms again. False: nothing came before
-    /// `limit_ms` passed.
+    /// Sleeps on the channel until an event has come, then arms again. Returns false if none came
+    /// within `limit_ms`.
     bool wait_event(int limit_ms);
 
     ibv_context* context = nullptr;

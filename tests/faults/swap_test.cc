@@ -17,7 +17,7 @@ namespace faults {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kOffset = 128;  // Of the bytes that stay private, in their page.
+constexpr std::size_t kOffset = 128;  // Offset, in their page, of the bytes that stay private.
 constexpr int kRounds = 300;
 constexpr std::uint64_t kWritesPerRound = 300;
 

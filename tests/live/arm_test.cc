@@ -200,8 +200,8 @@ class Model {
     std::size_t events() const { return events_.size(); }
 
   private:
-    /// Raised by the last of so many unpolled completions, after so many were polled. Of one that
-    /// arming raised: by none.
+    /// An event: how many completions were unpolled when it was raised, and how many had been
+    /// polled before. Arming raises one with none.
     struct Raised {
         std::size_t polled = 0;
         std::size_t completions = 0;
@@ -270,7 +270,7 @@ TEST(Arming, AnyOrderOfArmingPollingAndCompletingIsAsTheModelSays) {
 }
 
 /// As UCX sleeps: arm, wait, take one completion, and no poll in between.
-TEST(Arming, WhoSleepsWithoutPollingOnceMoreIsWoken) {
+TEST(Arming, AThreadThatSleepsWithoutPollingOnceMoreIsWoken) {
     constexpr int kMessages = 3000;
     Pair p(with_channel());
     for (std::uint64_t i = 0; i < 16; ++i) {

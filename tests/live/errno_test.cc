@@ -8,7 +8,7 @@
 namespace softib::test {
 namespace {
 
-/// Calls a verb that is to fail, and says whether it returned the error and left it in errno.
+/// Calls a verb that must fail. Returns whether it returned the error and left it in errno.
 template <typename Verb>
 testing::AssertionResult fails_with(int error, Verb&& verb) {
     errno = 0;

@@ -18,7 +18,7 @@ std::uint64_t fake_gpu_allocate(FakeGpuMemory kind, std::size_t bytes);
 void fake_gpu_free(std::uint64_t base);
 void fake_gpu_put(std::uint64_t to, const void* from, std::size_t bytes);
 void fake_gpu_get(void* to, std::uint64_t from, std::size_t bytes);
-/// Of other processes' memory, in this one.
+/// Returns how many mappings of other processes' memory this process has.
 std::int64_t fake_gpu_mappings();
 std::uint64_t fake_gpu_copies();
 }

@@ -363,7 +363,7 @@ bool comes_to(std::int64_t mappings) {
 
 struct Far {
     FakeGpuMemory kind;
-    const char* device;  ///< Of the peer; this process has number 1.
+    const char* device;  ///< The peer's device; this process has number 1.
     bool mapped;
 };
 

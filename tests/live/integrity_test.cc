@@ -33,7 +33,7 @@ struct Region {
     std::uint64_t index = 0;
     std::uint32_t rkey = 0;
     std::uint64_t begin = 0;    ///< Offset in the buffer.
-    std::uint64_t address = 0;  ///< Of `begin`, in the actor's process.
+    std::uint64_t address = 0;  ///< Address of `begin` in the actor's process.
     std::uint64_t bytes = 0;
 };
 
@@ -198,7 +198,7 @@ class RandomRun {
         }
     }
 
-    /// Posts one request and plays it on the models. True: it consumes a receive.
+    /// Posts one request and plays it on the models. Returns true if it consumes a receive.
     bool operate(Side& from, Side& to, std::size_t c) {
         const ibv_qp_type type = type_of(c);
         constexpr ibv_wr_opcode kOpcodes[] = {IBV_WR_SEND,

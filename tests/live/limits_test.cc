@@ -35,7 +35,8 @@ std::int64_t in_use(unsigned host, ObjectKind kind) {
     return hca.objects[static_cast<std::size_t>(kind)].load();
 }
 
-/// Leaves room for so many more at the first host; as before when it goes.
+/// Lowers a limit of the first host so that a given number of objects still fits; restores it when
+/// it goes.
 class LowLimit {
   public:
     LowLimit(ObjectKind kind, std::uint32_t more)

@@ -277,7 +277,8 @@ TEST(Modify, DatagramsLeaveBeforeTheQueuePairStops) {
     }
 }
 
-/// Of what cannot leave, for want of receives, of answers or of a peer, nothing holds up the end.
+/// Requests that cannot leave, because receives, answers or a peer are missing, do not hold up the
+/// end.
 TEST(Modify, WhatCannotLeaveIsFlushed) {
     QpOptions o;
     o.timeout = 20;   // Four seconds.

@@ -183,7 +183,7 @@ TEST(Multicast, TablesGoByTheLidAndQueuePairsByTheGid) {
     EXPECT_TRUE(empty(party.p.b.recv_cq.get())) << "arrived, and is for another group";
 }
 
-TEST(Multicast, WhoLeavesHearsNothingThoughStillAttached) {
+TEST(Multicast, AnAttachedQpHearsNothingAfterItsPortLeft) {
     Party party;
     const Membership here(0, party.p.a.context.get(), party.gid);
     Membership there(1, party.p.b.context.get(), party.gid);

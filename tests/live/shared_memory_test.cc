@@ -67,7 +67,7 @@ struct Link {
     Reply to;
 };
 
-TEST(SharedMemory, WhoReachesItMapsItForAsLongAsItIsRegistered) {
+TEST(SharedMemory, APeerMapsItForAsLongAsItIsRegistered) {
     const char* tier = std::getenv("SOFTIB_MEMORY_TIER");
     const bool mapped =
         kernel_lets_us() && tier != nullptr && std::strcmp(tier, "1") == 0 && !on_packet_path();

@@ -92,7 +92,7 @@ ibv_wc next(ibv_cq* cq);
 std::vector<ibv_wc> poll_many(ibv_cq* cq, std::size_t count);
 bool empty(ibv_cq* cq);
 bool readable(int fd, std::chrono::milliseconds limit = kLong);
-/// Waits for a completion event, takes and acknowledges it. False: none came.
+/// Waits for a completion event, takes and acknowledges it. Returns false if none came.
 bool take_event(ibv_comp_channel* channel, ibv_cq* expected);
 
 struct AsyncEvent {

@@ -54,13 +54,13 @@ struct WindowPair : Pair {
 
 /// A queue pair more of somebody's domain, connected to a host of its own.
 struct Another {
-    explicit Another(const End& of) : qp(of.make_qp(of.options)) {
-        const std::uint16_t lid = lid_of(of.context.get());
-        EXPECT_EQ(to_init(qp.get(), of.options), 0);
+    explicit Another(const End& end) : qp(end.make_qp(end.options)) {
+        const std::uint16_t lid = lid_of(end.context.get());
+        EXPECT_EQ(to_init(qp.get(), end.options), 0);
         EXPECT_EQ(to_init(peer.qp.get(), peer.options), 0);
-        EXPECT_EQ(to_rtr(qp.get(), of.options, peer.qp->qp_num, lid_of(peer.context.get())), 0);
+        EXPECT_EQ(to_rtr(qp.get(), end.options, peer.qp->qp_num, lid_of(peer.context.get())), 0);
         EXPECT_EQ(to_rtr(peer.qp.get(), peer.options, qp->qp_num, lid), 0);
-        EXPECT_EQ(to_rts(qp.get(), of.options), 0);
+        EXPECT_EQ(to_rts(qp.get(), end.options), 0);
         EXPECT_EQ(to_rts(peer.qp.get(), peer.options), 0);
     }
     ibv_wc_status write(std::uint64_t address, std::uint32_t key) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Alias GUIDs: what the administration gives to a port stands in the port.
+// Alias GUIDs: what the SA gives to a port stands in the port.
 #include "core/wire/guid_info.h"
 #include "core/wire/guid_info_record.h"
 #include "core/wire/path_record.h"

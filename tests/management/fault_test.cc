@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Cables and switches fail and come back at random while the manager sweeps. When it is quiet
-// again, every two adapters that cables connect reach each other, and all LIDs are as they were.
+// again, every two HCAs that cables connect reach each other, and all LIDs are as they were.
 #include <cstdlib>
 #include <string>
 
@@ -75,7 +75,7 @@ void break_something(Rig& rig, Prng& random, std::uint32_t root) {
     }
 }
 
-/// An adapter and the port that it is cabled to are in the partitions that it should be in, and all
+/// An HCA and the port that it is cabled to are in the partitions that it should be in, and all
 /// lanes are mapped as the manager believes.
 void check_tables(const Rig& rig, const Manager& manager, std::uint32_t adapter) {
     const agent::End at = rig.mesh.peer({adapter, 1});

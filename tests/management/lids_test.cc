@@ -7,7 +7,7 @@
 namespace softib::sm {
 namespace {
 
-/// Brings a fabric of so many hosts up with the LIDs of another run; all that are there have LIDs
+/// Brings a fabric of `hosts` hosts up with the LIDs of another run; all that are there have LIDs
 /// of their own, and reach each other.
 std::unordered_map<std::uint64_t, Lid> bring_up(std::uint32_t hosts, std::uint8_t lmc,
                                                 std::unordered_map<std::uint64_t, Lid> lids) {
@@ -40,7 +40,7 @@ std::unordered_map<std::uint64_t, Lid> bring_up(std::uint32_t hosts, std::uint8_
     return manager.lids();
 }
 
-TEST(Lids, StayWhoeverIsThere) {
+TEST(Lids, StayWhenOtherPortsComeAndGo) {
     for (const std::uint8_t lmc : std::initializer_list<std::uint8_t>{0, 2}) {
         const auto first = bring_up(16, lmc, {});
         const auto fewer = bring_up(9, lmc, first);
@@ -75,7 +75,7 @@ TEST(Lids, NonsenseIsNotKept) {
 }
 
 TEST(Lids, ReturningPortDoesNotPushAnotherFromItsLid) {
-    // The map gives an adapter the LIDs of a switch that is there: the adapter comes later.
+    // The map gives an HCA the LIDs of a switch that is there: the HCA comes later.
     Rig rig(fat_tree(16, 8));
     rig.mesh.set_plugged({5, 1}, false);
     ManagerConfig config;

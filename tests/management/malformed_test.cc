@@ -92,7 +92,7 @@ class Generator {
 
   private:
     std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
-    bool chance(std::uint32_t n, std::uint32_t of) { return random_.chance(n, of); }
+    bool chance(std::uint32_t n, std::uint32_t out_of) { return random_.chance(n, out_of); }
     std::uint8_t byte() { return static_cast<std::uint8_t>(random_.next()); }
     void fill(std::span<std::uint8_t> bytes) {
         for (std::size_t i = 0; i < bytes.size(); i += 8) {
@@ -338,7 +338,7 @@ std::vector<NodeState> state_of(Plane& plane) {
     return all;
 }
 
-/// A node of a program asks the administration something sensible.
+/// A node of a program asks the SA something sensible.
 bool admin_answers(Plane& plane) {
     std::vector<std::uint8_t> request(wire::kMadBytes);
     wire::MadBytes mad{};

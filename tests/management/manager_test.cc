@@ -289,7 +289,7 @@ TEST(Election, MastersThatMeetAgreeAndTheSubnetIsOne) {
             rig.mesh.set_plugged(end, true);
         }
         rig.wait(5'000'000'000);
-        Manager& master = priority == 0 ? a : b;  // Of the same priority the lower GUID is better.
+        Manager& master = priority == 0 ? a : b;  // With equal priority the lower GUID is better.
         Manager& standby = priority == 0 ? b : a;
         EXPECT_EQ(master.state(), wire::SmState::kMaster);
         EXPECT_EQ(standby.state(), wire::SmState::kStandby);

@@ -49,7 +49,7 @@ TEST(ManagerPartitions, TablesAreWhatTheTextSays) {
     EXPECT_EQ(keys_in(rig, 3, 1), (Keys{PKey{0x7FFF}, PKey{0x8020}}));
     EXPECT_EQ(keys_in(rig, root, 0), (Keys{PKey{0xFFFF}})) << "the manager";
     EXPECT_EQ(keys_in(rig, root + 1, 0), (Keys{PKey{0x7FFF}})) << "another switch";
-    // As the administration sees them.
+    // As the SA sees them.
     EXPECT_EQ(manager.subnet().port(*manager.subnet().by_lid(Lid{1})).pkeys[1], PKey{0x8010});
     rig.expect_all_pairs();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A whole management plane: agents of all nodes, our manager with its administration on the first
+// A whole management plane: agents of all nodes, our manager with its SA on the first
 // switch, and a program's end of the multi-packet protocol on the first host.
 
 #include <cstdint>

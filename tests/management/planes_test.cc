@@ -31,7 +31,7 @@ namespace {
 using mad::Packet;
 using wire::SmAttribute;
 
-constexpr std::uint8_t kPort = 2;  ///< Of the switch; a host is behind it.
+constexpr std::uint8_t kPort = 2;  ///< Port of the switch; a host is behind it.
 constexpr net::PlantConfig kPlant{
     .data_vls = carrier::kDataVls, .multicast_lids = 64, .lid_max = 63};
 
@@ -190,8 +190,8 @@ Packet changed_port(const agent::Node& node, Change&& change) {
 }
 
 std::string limits(net::Engine& net, std::uint32_t port) {
-    const sw::WaitingLimits& of = net.limits(port);
-    return text({of.lifetime, of.hoq_life, of.vl_stall_count});
+    const sw::WaitingLimits& limits = net.limits(port);
+    return text({limits.lifetime, limits.hoq_life, limits.vl_stall_count});
 }
 
 std::vector<Row> rows() {

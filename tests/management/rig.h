@@ -67,7 +67,7 @@ class Rig {
         asker_.reset();
         return answer_;
     }
-    /// The same of the administration that the host's port names; nothing: it refuses.
+    /// The same of the SA that the host's port names; nothing: it refuses.
     template <wire::Attribute T>
     std::optional<T> ask_sa(std::uint32_t host, wire::Method method, wire::SaAttribute attribute,
                             std::uint64_t components, const T& record) {
@@ -91,7 +91,7 @@ class Rig {
         return wire::parse<T>(
             wire::Sa<const std::uint8_t>(answer->mad).data().template first<T::kBytes>());
     }
-    /// At most so many packets of each manager, then it is stopped in the middle.
+    /// Handles at most `packets` packets of each manager, and stops in the middle.
     void run_some(std::uint32_t packets) {
         mesh.advance(now_ns);
         for (Entry& entry : managers_) {
@@ -137,7 +137,7 @@ class Rig {
             }
         }
     }
-    /// Every pair of present adapters that the cables connect is connected by the tables.
+    /// Every pair of present HCAs that the cables connect is connected by the tables.
     void expect_all_pairs() const {
         for (std::uint32_t a = 0; a < mesh.size(); ++a) {
             for (std::uint32_t b = 0; b < mesh.size(); ++b) {

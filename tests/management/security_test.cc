@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who does not know the keys changes nothing, sees no more than he may, is counted, and the manager
-// hears of him.
+// A requester that does not know the keys changes nothing and sees no more than it may; it is
+// counted and reported to the manager.
 #include <vector>
 
 #include "core/wire/linear_forwarding_table.h"
@@ -224,7 +224,7 @@ TEST(MKey, LeaseEndsTheProtectionWhenTheManagerIsGone) {
     EXPECT_FALSE(rig.port_info(rig.sw, 0));
 }
 
-TEST(MKey, WhoHasTheKeyRenewsTheLease) {
+TEST(MKey, ARequestWithTheKeyRenewsTheLease) {
     Subnet1 rig(with_key(2, 10));
     rig.manager.stop();
     EXPECT_FALSE(rig.port_info(kVictim, 0));

@@ -5,7 +5,7 @@
 //
 // Each seed is a run of 500 operations on a channel of its own. With a STATE file a run that was
 // broken off goes on with the seed at which it was, and one that is done goes on to a larger number
-// of operations. SHARE of SHARES (0 of 4, 1 of 4, ...) takes every so many seeds: for several
+// of operations. SHARE of SHARES (0 of 4, 1 of 4, ...) takes every SHARES-th seed: for several
 // cores, each with a state of its own. A failure prints the seed and leaves the state before it.
 #include <fmt/core.h>
 
@@ -30,7 +30,7 @@ struct State {
     std::uint64_t operations = 0;
 };
 
-/// Of twenty runs fourteen are reliable connections, three XRC, two UD and one UC.
+/// Fourteen of twenty runs are reliable connections, three XRC, two UD and one UC.
 QpType type_of(std::uint64_t seed) {
     const std::uint64_t kind = seed % 20;
     return kind < 14   ? QpType::kRc

@@ -71,7 +71,7 @@ struct End {
     std::uint64_t base;
     std::vector<std::uint8_t> bytes;
     MemoryTable memory;
-    std::uint32_t key = 0;  ///< Of all of it, with all rights.
+    std::uint32_t key = 0;  ///< Key of all of it, with all rights.
     Hca hca;
     CqId send_cq;
     CqId recv_cq;
@@ -84,7 +84,7 @@ struct Flight {
     int to = 0;
     wire::PacketHeaders headers;
     std::vector<std::uint8_t> payload;  ///< Or the whole packet, when it travels as bytes.
-    std::uint32_t length = 0;           ///< Of the payload, which may have no bytes.
+    std::uint32_t length = 0;           ///< Length of the payload, which may have no bytes.
 };
 
 class Pair {
@@ -97,7 +97,8 @@ class Pair {
     void to_rtr(int end);
     void to_rts(int end);
 
-    /// One moment: what is due arrives, times out or leaves. False: nothing will happen any more.
+    /// Runs one moment: what is due arrives, times out or leaves. Returns false if nothing will
+    /// happen any more.
     bool step();
     /// Until nothing happens, or as long as `more` says.
     void drive();

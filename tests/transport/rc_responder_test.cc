@@ -68,7 +68,7 @@ TEST(RcResponder, DuplicateWriteDoesNotWrite) {
     r.take(r.rdma(kWriteOnly, 1, 0, 8), Bytes(8, 2));
     r.take(r.rdma(kWriteOnly, 0, 0, 8), Bytes(8, 1));
     EXPECT_EQ(*r.ends[1].at(0), 2);
-    EXPECT_EQ(r.sent.back().headers.bth.psn, Psn{1});  // Of all that has arrived.
+    EXPECT_EQ(r.sent.back().headers.bth.psn, Psn{1});  // It acknowledges all that has arrived.
 }
 
 // 9.7.5: a READ is executed again, with what is there now.
@@ -216,8 +216,8 @@ TEST(RcResponder, GapIsNakedOnce) {
     EXPECT_EQ(r.count(1, Counted::kOutOfSequence), 3U);
 }
 
-// 9.7.1: half of all numbers lie behind the expected one.
-TEST(RcResponder, HalfTheNumbersAreOld) {
+// 9.7.1: half of all PSNs lie behind the expected one.
+TEST(RcResponder, APsnUpToHalfTheCircleBehindIsADuplicate) {
     Responder r({.psn = 0x10});
     r.take(r.request(kSendOnly, 0x0F));
     EXPECT_EQ(r.count(1, Counted::kDuplicate), 1U);
@@ -686,7 +686,7 @@ TEST(RcResponder, InvalidatingWhatIsNoWindowIsNotAnswered) {
     }
 }
 
-// 11.4.2: who waits for solicited messages only is woken by them only.
+// 11.4.2: a queue armed for solicited messages only is woken by them only.
 TEST(RcResponder, ImmediateAndSolicitedArrive) {
     Probe p;
     for (const bool solicited : {false, true}) {

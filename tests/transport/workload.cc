@@ -346,7 +346,7 @@ void ReliableWorkload::finish() {
         }
     }
     if (failed()) {
-        return;  // Who waits for a receive request waits for ever.
+        return;  // A sender that waits for a receive request waits for ever.
     }
     pair_.drive();
     for (int side : {0, 1}) {

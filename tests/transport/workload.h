@@ -114,7 +114,8 @@ PairOptions random_options(std::uint64_t seed, QpType type);
 /// UC or UD: what arrives was sent, whole; what was not lost or doubled arrives once.
 Outcome run_unreliable(const PairOptions& options, std::uint64_t seed, std::uint32_t operations);
 
-/// Writes over many connections between two HCAs, some of which lose their peer. Empty: good.
+/// Writes over many connections between two HCAs, some of which lose their peer. Returns an error,
+/// empty if all is well.
 std::string run_many_connections(std::uint64_t seed);
 
 }  // namespace softib::transport

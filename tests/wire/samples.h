@@ -101,7 +101,7 @@ class Samples {
         kFields<T>.apply([&](const auto&... field) { (line(field), ...); });
     }
 
-    /// Of an array of attributes: each field of all of them.
+    /// Fills each field of all attributes of an array.
     template <Attribute E, std::size_t N>
     void describe_list(std::string_view name, const std::array<E, N>& elements) {
         const auto line = [&](const auto& field) {
@@ -146,7 +146,7 @@ class Samples {
     int frame_ = 1;
 };
 
-/// Of the opcode, with all the extended headers that there are, and without a GRH.
+/// Returns random headers of the opcode, with all extended headers that it has, and without a GRH.
 inline PacketHeaders random_headers(Prng& prng, std::uint8_t opcode) {
     PacketHeaders headers;
     headers.lrh = random_value<Lrh>(prng, 0);

@@ -94,7 +94,7 @@ bool fill(rdma_addrinfo& out, const rdma_addrinfo& hints, const addrinfo& found)
     return copy_address(address, bytes, found.ai_addr, found.ai_addrlen);
 }
 
-/// 0, -1 with errno, or what getaddrinfo returns.
+/// Returns 0, -1 with errno, or what getaddrinfo returns.
 int resolve(const char* node, const char* service, const rdma_addrinfo& hints, bool has_hints,
             rdma_addrinfo& out) {
     const addrinfo system_hints = to_system_hints(hints);

@@ -91,72 +91,75 @@ int rdma_listen(rdma_cm_id* id, int backlog) {
 }
 
 int rdma_connect(rdma_cm_id* id, rdma_conn_param* conn_param) {
-    Endpoint& of = id_of(id);
-    if (!parameters_fit(of, conn_param)) {
+    Endpoint& endpoint = id_of(id);
+    if (!parameters_fit(endpoint, conn_param)) {
         return fail(EINVAL);
     }
-    const std::uint8_t depth_max = of.device == nullptr ? 0 : of.device->initiator_depth_max;
+    const std::uint8_t depth_max =
+        endpoint.device == nullptr ? 0 : endpoint.device->initiator_depth_max;
     const std::uint8_t resources_max =
-        of.device == nullptr ? 0 : of.device->responder_resources_max;
-    of.initiator_depth = conn_param == nullptr || conn_param->initiator_depth == RDMA_MAX_INIT_DEPTH
-                             ? depth_max
-                             : conn_param->initiator_depth;
-    of.responder_resources =
+        endpoint.device == nullptr ? 0 : endpoint.device->responder_resources_max;
+    endpoint.initiator_depth =
+        conn_param == nullptr || conn_param->initiator_depth == RDMA_MAX_INIT_DEPTH
+            ? depth_max
+            : conn_param->initiator_depth;
+    endpoint.responder_resources =
         conn_param == nullptr || conn_param->responder_resources == RDMA_MAX_RESP_RES
             ? resources_max
             : conn_param->responder_resources;
-    cm::Command connect = command_of(cm::Operation::kConnect, of.handle);
-    if (!fill(connect.parameters, of, conn_param)) {
+    cm::Command connect = command_of(cm::Operation::kConnect, endpoint.handle);
+    if (!fill(connect.parameters, endpoint, conn_param)) {
         return fail(EINVAL);
     }
-    connect.parameters.ece = of.local_ece;
+    connect.parameters.ece = endpoint.local_ece;
     cm::Reply reply;
     if (!execute(connect, reply)) {
         return -1;
     }
-    std::free(of.connect_data);
-    of.connect_data = nullptr;
-    of.connect_bytes = 0;
-    return complete(of);
+    std::free(endpoint.connect_data);
+    endpoint.connect_data = nullptr;
+    endpoint.connect_bytes = 0;
+    return complete(endpoint);
 }
 
 int rdma_accept(rdma_cm_id* id, rdma_conn_param* conn_param) {
-    Endpoint& of = id_of(id);
-    if (!parameters_fit(of, conn_param) || of.device == nullptr) {
+    Endpoint& endpoint = id_of(id);
+    if (!parameters_fit(endpoint, conn_param) || endpoint.device == nullptr) {
         return fail(EINVAL);
     }
-    of.initiator_depth = conn_param == nullptr || conn_param->initiator_depth == RDMA_MAX_INIT_DEPTH
-                             ? std::min(of.initiator_depth, of.device->initiator_depth_max)
-                             : conn_param->initiator_depth;
-    of.responder_resources =
+    endpoint.initiator_depth =
+        conn_param == nullptr || conn_param->initiator_depth == RDMA_MAX_INIT_DEPTH
+            ? std::min(endpoint.initiator_depth, endpoint.device->initiator_depth_max)
+            : conn_param->initiator_depth;
+    endpoint.responder_resources =
         conn_param == nullptr || conn_param->responder_resources == RDMA_MAX_RESP_RES
-            ? std::min(of.responder_resources, of.device->responder_resources_max)
+            ? std::min(endpoint.responder_resources, endpoint.device->responder_resources_max)
             : conn_param->responder_resources;
     // The queue pair is ready before the other side hears of it.
-    if (!is_datagram(id) && (modify_to_rtr(of, of.responder_resources) != 0 ||
-                             modify_to_rts(of, of.initiator_depth) != 0)) {
+    if (!is_datagram(id) && (modify_to_rtr(endpoint, endpoint.responder_resources) != 0 ||
+                             modify_to_rts(endpoint, endpoint.initiator_depth) != 0)) {
         return -1;
     }
-    cm::Command accept = command_of(cm::Operation::kAccept, of.handle);
-    if (!fill(accept.parameters, of, conn_param)) {
+    cm::Command accept = command_of(cm::Operation::kAccept, endpoint.handle);
+    if (!fill(accept.parameters, endpoint, conn_param)) {
         return fail(EINVAL);
     }
     // Our options, under the name by which we were asked for them.
-    accept.parameters.ece = {of.remote_ece.vendor_id, of.local_ece.options};
+    accept.parameters.ece = {endpoint.remote_ece.vendor_id, endpoint.local_ece.options};
     cm::Reply reply;
     if (!execute(accept, reply)) {
         const int error = errno;
-        modify_to_err(of);
+        modify_to_err(endpoint);
         return fail(error);
     }
     if (is_datagram(id)) {
-        if (of.sync && id->event != nullptr) {
+        if (endpoint.sync && id->event != nullptr) {
             rdma_ack_cm_event(id->event);
             id->event = nullptr;
         }
         return 0;
     }
-    return complete(of);
+    return complete(endpoint);
 }
 
 int rdma_establish(rdma_cm_id* id) {
@@ -194,12 +197,14 @@ int rdma_notify(rdma_cm_id* id, ibv_event_type event) {
 }
 
 int rdma_disconnect(rdma_cm_id* id) {
-    Endpoint& of = id_of(id);
-    if (modify_to_err(of) != 0) {
+    Endpoint& endpoint = id_of(id);
+    if (modify_to_err(endpoint) != 0) {
         return -1;
     }
     cm::Reply reply;
-    return execute(command_of(cm::Operation::kDisconnect, of.handle), reply) ? complete(of) : -1;
+    return execute(command_of(cm::Operation::kDisconnect, endpoint.handle), reply)
+               ? complete(endpoint)
+               : -1;
 }
 
 // Our devices have no such options; two programs with queue pairs of their own may still agree on

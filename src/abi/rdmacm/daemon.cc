@@ -19,7 +19,7 @@ namespace {
 
 std::mutex g_daemon_mutex;
 int g_fd = -1;
-pid_t g_pid = 0;  ///< Who opened it: a forked child needs its own.
+pid_t g_pid = 0;  ///< The process that opened it: a forked child needs its own.
 
 int connect_daemon() {
     const char* const dir = fabric_dir();

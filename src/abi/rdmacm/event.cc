@@ -48,7 +48,8 @@ void fill_private(GivenEvent& given, const cm::Event& event) {
     }
 }
 
-/// A new endpoint for a request. False: there is none, and the request is turned away.
+/// Makes an endpoint for a connection request. Returns false if none can be made: the request is
+/// then rejected.
 bool welcome(GivenEvent& given, Endpoint& listener, const cm::Event& event) {
     Endpoint* const id = make_id(listener.id.channel, listener.id.context, listener.id.ps,
                                  listener.id.qp_type, event.id);
@@ -96,7 +97,8 @@ void take_join(GivenEvent& given, Endpoint& id, const cm::Event& event) {
     }
 }
 
-/// Turns what the manager says into what the program is told. False: it is told nothing.
+/// Turns the connection manager's event into the program's. Returns false if the program is told
+/// nothing.
 bool translate(GivenEvent& given, Endpoint& id, const cm::Event& event) {
     given.id = &id;
     given.event.id = &id.id;
@@ -215,7 +217,7 @@ int rdma_ack_cm_event(rdma_cm_event* event) {
 }
 
 int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
-    Endpoint& of = id_of(id);
+    Endpoint& endpoint = id_of(id);
     const bool sync = channel == nullptr;
     if (sync) {
         channel = rdma_create_event_channel();
@@ -223,7 +225,7 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
             return -1;
         }
     }
-    cm::Command migrate = command_of(cm::Operation::kMigrate, of.handle);
+    cm::Command migrate = command_of(cm::Operation::kMigrate, endpoint.handle);
     migrate.channel = channel_name(channel);
     cm::Reply reply;
     if (!execute(migrate, reply)) {
@@ -234,8 +236,8 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
         return fail(error);
     }
     // What no thread has got from the old channel yet goes along.
-    put_back_event(id->channel->fd, channel_name(id->channel), of.handle);
-    if (of.sync) {
+    put_back_event(id->channel->fd, channel_name(id->channel), endpoint.handle);
+    if (endpoint.sync) {
         if (id->event != nullptr) {
             rdma_ack_cm_event(id->event);
             id->event = nullptr;
@@ -244,11 +246,12 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
     }
     {
         // What the old channel gave is the old channel's reader's to acknowledge first.
-        std::unique_lock lock(of.mutex);
-        of.acked.wait(lock, [&of] { return of.events_acked == of.events_given; });
+        std::unique_lock lock(endpoint.mutex);
+        endpoint.acked.wait(lock,
+                            [&endpoint] { return endpoint.events_acked == endpoint.events_given; });
     }
     id->channel = channel;
-    of.sync = sync;
+    endpoint.sync = sync;
     return 0;
 }
 

@@ -5,8 +5,8 @@
 
 namespace softib::abi::rdmacm {
 
-/// The IPv4 address, as text, of a fabric's host with this name: of its first port. False: there
-/// is none.
+/// Writes the IPv4 address, as text, of the first port of the fabric's host with this name. Returns
+/// false if there is none.
 bool find_fabric_host(const char* name, char* out, std::size_t out_bytes);
 
 }  // namespace softib::abi::rdmacm

@@ -198,21 +198,22 @@ int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
 }
 
 int rdma_destroy_id(rdma_cm_id* id) {
-    Endpoint& of = id_of(id);
-    destroy_at_manager(of.handle);
-    remove(of);
-    if (!of.sync) {
-        take_back_event(id->channel->fd, of.handle);
+    Endpoint& endpoint = id_of(id);
+    destroy_at_manager(endpoint.handle);
+    remove(endpoint);
+    if (!endpoint.sync) {
+        take_back_event(id->channel->fd, endpoint.handle);
     }
     if (id->event != nullptr) {
         rdma_ack_cm_event(id->event);
         id->event = nullptr;
     }
     {
-        std::unique_lock lock(of.mutex);
-        of.acked.wait(lock, [&of] { return of.events_acked == of.events_given; });
+        std::unique_lock lock(endpoint.mutex);
+        endpoint.acked.wait(lock,
+                            [&endpoint] { return endpoint.events_acked == endpoint.events_given; });
     }
-    free_id(&of);
+    free_id(&endpoint);
     return 0;
 }
 
@@ -229,31 +230,31 @@ int rdma_resolve_addr(rdma_cm_id* id, sockaddr* src_addr, sockaddr* dst_addr, in
     if (address_bytes(dst_addr) == 0 || (src_addr != nullptr && address_bytes(src_addr) == 0)) {
         return fail(EINVAL);
     }
-    Endpoint& of = id_of(id);
-    cm::Command resolve = command_of(cm::Operation::kResolveAddr, of.handle);
+    Endpoint& endpoint = id_of(id);
+    cm::Command resolve = command_of(cm::Operation::kResolveAddr, endpoint.handle);
     resolve.source = from_sockaddr(src_addr);
     resolve.destination = from_sockaddr(dst_addr);
     resolve.timeout_ms = static_cast<std::uint32_t>(timeout_ms);
-    // First: whoever takes the event finds, and may change, what stands there.
+    // Before the command: the thread that takes the event reads, and may change, this address.
     std::memcpy(&id->route.addr.dst_storage, dst_addr, address_bytes(dst_addr));
     cm::Reply reply;
     if (!execute(resolve, reply)) {
         return -1;
     }
-    return complete(of);
+    return complete(endpoint);
 }
 
 int rdma_resolve_route(rdma_cm_id* id, int timeout_ms) {
-    Endpoint& of = id_of(id);
-    cm::Command resolve = command_of(cm::Operation::kResolveRoute, of.handle);
+    Endpoint& endpoint = id_of(id);
+    cm::Command resolve = command_of(cm::Operation::kResolveRoute, endpoint.handle);
     resolve.timeout_ms = static_cast<std::uint32_t>(timeout_ms);
     cm::Reply reply;
-    return execute(resolve, reply) ? complete(of) : -1;
+    return execute(resolve, reply) ? complete(endpoint) : -1;
 }
 
-/// Of path records one is taken, as by Linux: the first that serves every purpose, both ways.
-/// Others, such as alternate ones, are passed over.
-static int set_path(Endpoint& of, const std::uint8_t* records, std::size_t bytes) {
+/// Takes one path record, as Linux does: the first that serves every purpose in both directions.
+/// Others, such as alternate ones, are skipped.
+static int set_path(Endpoint& endpoint, const std::uint8_t* records, std::size_t bytes) {
     constexpr std::uint32_t kWanted =
         IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;
     static_assert(sizeof(ibv_path_record) == cm::kPathRecordBytes);
@@ -264,7 +265,7 @@ static int set_path(Endpoint& of, const std::uint8_t* records, std::size_t bytes
         ibv_path_data data;
         std::memcpy(&data, records + at, sizeof data);
         if (data.flags == kWanted) {
-            cm::Command route = command_of(cm::Operation::kSetRoute, of.handle);
+            cm::Command route = command_of(cm::Operation::kSetRoute, endpoint.handle);
             std::memcpy(route.path.data(), &data.path, sizeof data.path);
             cm::Reply reply;
             return execute(route, reply) ? 0 : -1;
@@ -274,14 +275,14 @@ static int set_path(Endpoint& of, const std::uint8_t* records, std::size_t bytes
 }
 
 int rdma_set_option(rdma_cm_id* id, int level, int optname, void* optval, size_t optlen) {
-    Endpoint& of = id_of(id);
+    Endpoint& endpoint = id_of(id);
     if (level == RDMA_OPTION_IB && optname == RDMA_OPTION_IB_PATH) {
-        return set_path(of, static_cast<const std::uint8_t*>(optval), optlen);
+        return set_path(endpoint, static_cast<const std::uint8_t*>(optval), optlen);
     }
     if (level != RDMA_OPTION_ID) {
         return fail(ENOSYS);
     }
-    cm::Command option = command_of(cm::Operation::kSetOption, of.handle);
+    cm::Command option = command_of(cm::Operation::kSetOption, endpoint.handle);
     option.option = static_cast<std::uint32_t>(optname);
     if (optname == RDMA_OPTION_ID_TOS || optname == RDMA_OPTION_ID_ACK_TIMEOUT) {
         if (optlen != sizeof(std::uint8_t)) {

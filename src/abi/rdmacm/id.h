@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What stands behind the public structures: endpoints, event channels, events.
+// The objects behind the public structures: endpoints, event channels, events.
 
 #include <rdma/rdma_cma.h>
 
@@ -34,7 +34,7 @@ struct Endpoint {
     cm::Ece local_ece{};
     cm::Ece remote_ece{};
     Group* groups = nullptr;                   ///< Under `mutex`.
-    ibv_qp_init_attr* request_attr = nullptr;  ///< Of a listener: for the queue pairs of requests.
+    ibv_qp_init_attr* request_attr = nullptr;  ///< In a listener: for the queue pairs of requests.
     void* connect_data = nullptr;              ///< To send before what the program sends.
     std::uint8_t connect_bytes = 0;
     std::mutex mutex;
@@ -58,7 +58,7 @@ struct Group {
 
 struct GivenEvent {
     rdma_cm_event event{};   // First: programs hold its address.
-    Endpoint* id = nullptr;  ///< Whose event counts as given: a request is its listener's.
+    Endpoint* id = nullptr;  ///< The endpoint that has the event: for a request, its listener.
     std::uint8_t private_data[cm::kPrivateDataMax]{};
 };
 
@@ -83,7 +83,7 @@ inline int checked(int error) {
 Endpoint* make_id(rdma_event_channel* channel, void* context, rdma_port_space ps, ibv_qp_type type,
                   cm::IdHandle handle);
 void free_id(Endpoint* id);
-/// By the manager's name for it; nullptr.
+/// Returns the endpoint with this handle, or nullptr.
 Endpoint* find_id(cm::IdHandle handle);
 
 /// Takes over what the manager says of the endpoint; opens its device. 0 or -1.

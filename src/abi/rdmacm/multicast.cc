@@ -44,7 +44,7 @@ int join(rdma_cm_id* id, const sockaddr* addr, bool sends_only, void* context) {
     if (bytes == 0) {
         return fail(EINVAL);
     }
-    Endpoint& of = id_of(id);
+    Endpoint& endpoint = id_of(id);
     auto* const group = new (std::nothrow) Group;
     if (group == nullptr) {
         return fail(ENOMEM);
@@ -52,12 +52,13 @@ int join(rdma_cm_id* id, const sockaddr* addr, bool sends_only, void* context) {
     group->sends_only = sends_only;
     group->context = context;
     std::memcpy(&group->address, addr, bytes);
-    cm::Command command = command_of(cm::Operation::kJoin, of.handle);
+    cm::Command command = command_of(cm::Operation::kJoin, endpoint.handle);
     command.destination = from_sockaddr(addr);
     command.option = sends_only ? 1 : 0;
     {
-        // The event may be there before we are: whoever gets it waits for the group's name.
-        const std::lock_guard guard(of.mutex);
+        // The event may come before this call returns: the thread that gets it waits for the
+        // group's name.
+        const std::lock_guard guard(endpoint.mutex);
         cm::Reply reply;
         if (!execute(command, reply)) {
             const int error = errno;
@@ -65,10 +66,10 @@ int join(rdma_cm_id* id, const sockaddr* addr, bool sends_only, void* context) {
             return fail(error);
         }
         group->join = reply.id;
-        group->next = of.groups;
-        of.groups = group;
+        group->next = endpoint.groups;
+        endpoint.groups = group;
     }
-    return complete(of);
+    return complete(endpoint);
 }
 
 }  // namespace
@@ -103,11 +104,11 @@ int rdma_leave_multicast(rdma_cm_id* id, sockaddr* addr) {
     if (bytes == 0) {
         return fail(EINVAL);
     }
-    Endpoint& of = id_of(id);
+    Endpoint& endpoint = id_of(id);
     Group* group = nullptr;
     {
-        const std::lock_guard guard(of.mutex);
-        for (Group** at = &of.groups; *at != nullptr; at = &(*at)->next) {
+        const std::lock_guard guard(endpoint.mutex);
+        for (Group** at = &endpoint.groups; *at != nullptr; at = &(*at)->next) {
             if (std::memcmp(&(*at)->address, addr, bytes) == 0) {
                 group = *at;
                 *at = group->next;
@@ -121,7 +122,7 @@ int rdma_leave_multicast(rdma_cm_id* id, sockaddr* addr) {
     if (group->attached && id->qp != nullptr) {
         ibv_detach_mcast(id->qp, &group->mgid, group->mlid);
     }
-    cm::Command leave = command_of(cm::Operation::kLeave, of.handle);
+    cm::Command leave = command_of(cm::Operation::kLeave, endpoint.handle);
     leave.value = group->join;
     delete group;
     cm::Reply reply;

@@ -40,7 +40,7 @@ bool has_unsent(const Rsocket& socket) {
                std::ranges::any_of(socket.datagrams->destinations,
                                    [](const auto& each) { return !each.second.waiting.empty(); });
     }
-    // Who hears of the end before it could say that it is connected takes it for a refusal.
+    // A peer that sees the end before it could report that it is connected takes it for a refusal.
     return socket.state == SocketState::kConnected &&
            (socket.sends_under_way > 0 || !socket.established);
 }

@@ -4,11 +4,11 @@
 // Sockets over RDMA. A socket's number is the descriptor of its event channel. Datagrams are in
 // rsocket_datagram.h. The data of a stream travels as SENDs of at most kSlotBytes into receives
 // that the other side has posted; the immediate data of each says what it is and gives back
-// receives that were read. Who has none left waits. The protocol is our own: both ends must be this
-// library.
+// receives that were read. A sender without receives left waits. The protocol is our own: both ends
+// must be this library.
 //
-// Thread rule: any thread may call; each socket has a lock, which no one holds while waiting. Of
-// those who wait on one socket, one waits for the kernel and wakes the others.
+// Thread rule: any thread may call; each socket has a lock, which no thread holds while waiting.
+// Among the threads that wait on one socket, one waits in the kernel and wakes the others.
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -93,8 +93,8 @@ struct SocketQueue {
     std::uint64_t free_sends = 0;  ///< A bit per slot.
 };
 
-/// Memory of so many bytes, registered, and a channel of completions that never waits; false and
-/// errno: some are missing. It has its id.
+/// Gives a queue, whose id exists, `memory_bytes` of registered memory and a completion channel
+/// that never blocks. Returns false with errno if something is missing.
 bool fill_queue(SocketQueue& queue, std::size_t memory_bytes);
 /// Gives all of it back, with its queue pair.
 void close_queue(const SocketQueue& queue);
@@ -125,11 +125,11 @@ struct Rsocket : SocketQueue {
     std::uint32_t queue_first = 0;
     std::uint32_t queue_count = 0;
     std::uint32_t read_offset = 0;     ///< Into the first.
-    rdma_cm_event* request = nullptr;  ///< Of a listener: one that nobody accepted yet.
+    rdma_cm_event* request = nullptr;  ///< At a listener: one that nobody accepted yet.
     std::vector<LocalMap> maps;
     std::vector<RemoteMap> remote_maps;
     std::deque<Notice> notices;      ///< To be sent, before any data that is sent later.
-    Datagrams* datagrams = nullptr;  ///< Of a socket that is no stream.
+    Datagrams* datagrams = nullptr;  ///< Only in a datagram socket.
 };
 
 /// Finds a socket by its number and keeps it until this ends. Otherwise it is false.
@@ -162,11 +162,11 @@ void release(Rsocket& socket);
 /// Takes events and completions that are there. Never waits.
 void progress(Rsocket& socket);
 /// The same for a call that moves data: completions, and events only from time to time. To look for
-/// these takes a system call, and who has to wait hears of them.
+/// events takes a system call, and a thread that has to wait sees them anyway.
 void progress_transfer(Rsocket& socket);
-/// Asks to be told of the next completion. False: there is something already.
+/// Arms the completion queue. Returns false if there is a completion already.
 bool arm(Rsocket& socket);
-/// Waits until something has happened to the socket. False: there is no patience left.
+/// Waits until something has happened to the socket. Returns false if the time is up.
 bool wait(Rsocket& socket, std::unique_lock<std::mutex>& lock,
           const Patience& patience = Patience(-1));
 

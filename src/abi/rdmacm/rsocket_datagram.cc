@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What happens to a datagram socket: who asks for it, whom it asks for, what it sends and gets.
+// A datagram socket at work: lookups by peers, its own lookups of peers, and the data it sends and
+// receives.
 #include "abi/rdmacm/rsocket_datagram.h"
 
 #include <algorithm>
@@ -65,7 +66,7 @@ void take_answer(Datagrams& datagrams, Destination& destination, const rdma_ud_p
     destination.waiting.clear();
 }
 
-/// Somebody asks for our queue pair. The endpoint of the question is no longer needed then.
+/// Answers a peer's lookup of our queue pair. The endpoint of the lookup is no longer needed then.
 void answer_question(Datagrams& datagrams, rdma_cm_id* question) {
     const DatagramPort* const port = port_at(datagrams, question);
     if (port == nullptr) {
@@ -77,7 +78,7 @@ void answer_question(Datagrams& datagrams, rdma_cm_id* question) {
     rdma_accept(question, &parameters);
 }
 
-/// The next step of a question of ours. True: it is answered or will not be.
+/// Takes the next step of a lookup of ours. Returns true if the lookup is over, answered or not.
 bool take_step(Datagrams& datagrams, Destination& destination, const rdma_cm_event& event) {
     rdma_conn_param parameters{};
     switch (event.event) {

@@ -2,9 +2,9 @@
 #pragma once
 
 // Datagram sockets over RDMA: a queue pair for datagrams at each port of the host that is used. A
-// socket with an address is a service, and whoever sends to it first asks for its queue pair
-// (SIDR). Each datagram begins with the sender's address, so answers need not ask. Nothing is sent
-// twice: what finds no receive is lost.
+// socket with an address is a service, and a sender first asks for its queue pair (SIDR). Each
+// datagram begins with the sender's address, so answers need not ask. Nothing is sent twice: a
+// datagram that finds no receive is lost.
 //
 // Thread rule: as in rsocket.h, all under the socket's lock.
 
@@ -22,8 +22,8 @@
 
 namespace softib::abi::rdmacm {
 
-/// An address and port, comparable, as it also stands before each datagram: family (4 or 6), a zero
-/// byte, port, address; numbers in network order.
+/// An address and port, comparable, as each datagram begins with: family (4 or 6), a zero byte,
+/// port, address; numbers in network order.
 inline constexpr std::size_t kNameBytes = 20;
 using Name = std::array<std::uint8_t, kNameBytes>;
 
@@ -39,7 +39,7 @@ inline constexpr std::uint64_t kDatagramReceive = 1U << 16;  ///< In a request's
 /// A queue pair at one port of the host, and its memory: slots to send from, then to receive into.
 struct DatagramPort : SocketQueue {
     std::size_t payload_max = 0;
-    Name address{};  ///< Of the port, for a socket that is bound to none.
+    Name address{};  ///< The port's, for a socket that is bound to none.
 };
 
 struct Destination {
@@ -69,7 +69,7 @@ struct Datagrams {
     std::map<Name, Destination> destinations;
     std::deque<Datagram> queue;
     Name own{};
-    Name peer{};  ///< Of a connected socket, otherwise zero.
+    Name peer{};  ///< In a connected socket, otherwise zero.
 };
 
 /// nullptr and errno.
@@ -84,7 +84,7 @@ const std::uint8_t* payload_of(const Datagram& datagram);
 /// Whether sends are under way.
 bool is_sending(const DatagramPort& port);
 bool post_datagram_receive(const DatagramPort& port, std::uint32_t slot);
-/// Sends, if a slot is free. False: none is, or errno says why it cannot be sent.
+/// Sends a datagram. Returns false if no slot is free, or if it cannot be sent (errno says why).
 bool post_datagram(const Datagrams& datagrams, Destination& to, std::span<const std::uint8_t> data);
 
 /// Takes an address, and a port number if `address` has none, and answers who asks for it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory that one side maps and the other writes to by offset. Who maps tells the other by a notice
-// in the stream: it is known there before anything that was sent later can be read.
+// Memory that one side maps and the other writes to by offset. The side that maps
+// tells the other by a notice in the stream, before anything that it sends later.
 #include <endian.h>
 #include <rdma/rsocket.h>
 #include <sys/mman.h>
@@ -51,7 +51,7 @@ const RemoteMap* find_remote(const Rsocket& socket, std::uint64_t offset) {
     return found == socket.remote_maps.end() ? nullptr : &*found;
 }
 
-/// 0, or why nothing can be written.
+/// Returns 0, or the errno value that says why nothing can be written.
 int why_not(const Rsocket& socket) {
     if (socket.state == SocketState::kFailed && socket.error != 0) {
         return socket.error;

@@ -40,7 +40,7 @@ bool is_known(int level, int optname) {
     }
 }
 
-/// Of a socket option that is a time; nullptr.
+/// Returns the place of a socket option that is a time; nullptr if it is another option.
 int* timeout_of(Rsocket& socket, int level, int optname) {
     if (level != SOL_SOCKET || (optname != SO_RCVTIMEO && optname != SO_SNDTIMEO)) {
         return nullptr;

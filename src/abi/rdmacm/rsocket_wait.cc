@@ -11,13 +11,13 @@ namespace softib::abi::rdmacm {
 
 namespace {
 
-// To be woken takes longer than most answers do. Where this moment was in vain so often, the other
-// side may need our processor, and only one in so many waits has it.
+// A wake-up takes longer than most answers do, so a wait begins by spinning. After kVainSpinsMax
+// spins in vain the other side may need our core, and only one in kWaitsPerSpin waits spins.
 constexpr auto kSpin = std::chrono::microseconds(10);
 constexpr std::uint32_t kVainSpinsMax = 8;
 constexpr std::uint32_t kWaitsPerSpin = 16;
 
-/// True: something happened meanwhile, whoever saw it.
+/// Returns true if something happened to the socket meanwhile, whichever thread saw it.
 bool spin(Rsocket& socket, std::unique_lock<std::mutex>& lock) {
     if (socket.cq == nullptr || socket.datagrams != nullptr) {
         return false;

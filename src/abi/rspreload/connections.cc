@@ -103,7 +103,7 @@ int shim_socket(int domain, int type, int protocol) {
         (protocol != 0 && protocol != IPPROTO_TCP) || is_inside()) {
         return fd;
     }
-    give_up(fd);  // Who had this number was closed behind our back.
+    give_up(fd);  // The socket that had this number was closed without our knowing.
     const Inside inside;
     const int error = errno;
     const int number = rsocket(domain, type, 0);
@@ -202,8 +202,9 @@ int shim_accept(int fd, sockaddr* address, socklen_t* bytes) {
     return shim_accept4(fd, address, bytes, 0);
 }
 
-/// The fabric answers at once whether it leads there and somebody listens, so that also a socket
-/// that must not wait is connected when this returns, or has been left to the kernel.
+/// Connects by the fabric or leaves the socket to the kernel. The fabric answers at once whether
+/// the address is on it and a server listens there, so that even a non-blocking socket is connected
+/// when this returns.
 int shim_connect(int fd, const sockaddr* address, socklen_t bytes) SOFTIB_FS_EXPORT("connect");
 int shim_connect(int fd, const sockaddr* address, socklen_t bytes) {
     Entry entry = find(fd);

@@ -26,7 +26,7 @@ struct Watch {
     int epoll_fd = -1;
     int fd = -1;
     epoll_event wanted{};
-    bool reported = false;  ///< Of one that is to be reported once.
+    bool reported = false;  ///< For one-shot descriptors: it was reported.
 };
 
 std::mutex g_mutex;

@@ -43,7 +43,7 @@ int common_fcntl(NextFcntl& next, int fd, int command, void* argument) {
     return result;
 }
 
-/// How much there is to read, as far as this looks.
+/// Returns the number of bytes that can be read, at most 65,536.
 int readable_bytes(int number) {
     char ignored[65536];
     const ssize_t n = rrecv(number, ignored, sizeof ignored, MSG_PEEK | MSG_DONTWAIT);

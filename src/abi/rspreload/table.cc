@@ -19,7 +19,7 @@ std::atomic<std::uint64_t> g_entries[kNumbersMax];
 /// Descriptors for a socket over RDMA, by its number.
 std::atomic<int> g_uses[kNumbersMax];
 
-std::atomic<pid_t> g_owner{0};  // Whose table this is.
+std::atomic<pid_t> g_owner{0};  // The process that owns the table.
 thread_local int t_inside = 0;
 
 bool in_range(int fd) {

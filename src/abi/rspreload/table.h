@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which of a program's sockets have a socket over RDMA beside them. The program's own descriptor is
-// always an ordinary socket of the kernel: until it is known whether the fabric leads to the other
-// side both are kept alike, and where it does not, the ordinary one is simply used.
+// The sockets of a program that have a socket over RDMA beside them. The program's own descriptor
+// is always an ordinary socket of the kernel. Both are kept alike until it is known whether the
+// peer is on the fabric; if it is not, the ordinary socket is used.
 //
-// Thread rule: any thread may look; who makes and closes one descriptor at once gets what he asks
-// for. The child of a fork has ordinary sockets only.
+// Thread rule: any thread may call any function. If two threads create and close the same
+// descriptor at the same time, either order may win, as in the kernel. The child of a fork has
+// ordinary sockets only.
 
 #include <cstdint>
 
@@ -26,7 +27,7 @@ enum class Phase : std::uint8_t {
 struct Entry {
     Phase phase = Phase::kOrdinary;
     bool ordinary_bound = true;  ///< Its address is that of the ordinary one.
-    int number = -1;             ///< Of the socket over RDMA.
+    int number = -1;             ///< Descriptor of the socket over RDMA.
 };
 
 /// Ordinary for what is not ours, and for all calls that sockets over RDMA make themselves.
@@ -36,8 +37,8 @@ bool is_connected(int fd, int& number);
 void remember(int fd, const Entry& entry);
 /// A second descriptor for the same socket.
 void remember_duplicate(int fd, int original);
-/// True: nobody else has its socket over RDMA, which is the caller's to close. Does nothing in a
-/// process that only borrows our memory.
+/// Removes a descriptor. Returns true if no other descriptor has its socket over RDMA: the caller
+/// must close that. Does nothing in a child of vfork, which only borrows our memory.
 bool forget(int fd, int& number);
 /// False in a child of vfork, whose descriptors are its own and whose memory is ours.
 bool owns_table();

@@ -116,7 +116,7 @@ bool has_any_of_ours(std::span<const pollfd> fds) {
 }
 
 int wait_for(std::span<pollfd> fds, int timeout_ms) {
-    // Of each: what stands for it, and the ordinary socket of a listener.
+    // Two for each descriptor: the one that stands for it, and a listener's ordinary socket.
     std::vector<pollfd> both(2 * fds.size(), {.fd = -1, .events = 0, .revents = 0});
     for (std::size_t i = 0; i < fds.size(); ++i) {
         const Entry entry = find(fds[i].fd);

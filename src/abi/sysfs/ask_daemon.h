@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Questions to the fabric's daemon that a program asks without knowing it: none of them may cost it
-// more than a moment, whatever became of the daemon.
+// Requests to the fabric's daemon that the preloaded library makes on behalf of a program. None may
+// take longer than a moment, even if the daemon is dead or stopped.
 
 #include "runtime/shm/protocol.h"
 
@@ -12,8 +12,8 @@ namespace softib::fs {
 /// to it; -1 and errno.
 int connect_in_time();
 
-/// Sends one message over a connection of its own, and replaces it by the reply. False: there was
-/// none. After a daemon did not answer in time, for a while nobody asks it again.
+/// Sends one message over a connection of its own, and replaces it by the reply. Returns false if
+/// none came. A daemon that did not answer in time is not asked again for a while.
 bool ask_daemon(live::Message& message);
 
 }  // namespace softib::fs

@@ -24,7 +24,7 @@ namespace softib::fs {
 
 namespace {
 
-constexpr std::size_t kNameMax = 64;  ///< Of a host; Linux's own limit.
+constexpr std::size_t kNameMax = 64;  ///< Bytes of a host's name: Linux's own limit.
 constexpr std::size_t kAddressMax = INET6_ADDRSTRLEN;
 constexpr char kLoopback[] = "127.0.0.1";
 
@@ -72,7 +72,7 @@ bool may_be_host(std::string_view name) {
            std::ranges::all_of(name, fits) && std::ranges::any_of(name, is_letter);
 }
 
-/// The address of a host of the fabric as text. False: no host has this name.
+/// Writes the address of a host of the fabric as text. Returns false if no host has this name.
 __attribute__((noinline)) bool find_host(const char* asked, char (&address)[kAddressMax]) {
     const std::string_view own = settings().hostname;
     const std::string_view name = asked != nullptr ? asked : "";

@@ -6,8 +6,8 @@
 // call that moves data says which memory it is for while it runs, and does not start on memory that
 // is closed; libibverbs closes a range only when no call is under way there (memory_calls.h).
 //
-// A call pays two plain stores and a load. Whoever closes pays for the order between them, with a
-// barrier on all threads (membarrier).
+// A call pays two plain stores and a load. The thread that closes a range pays for the order
+// between them, with a barrier on all threads (membarrier).
 
 #include <sys/socket.h>
 #include <sys/uio.h>

@@ -37,7 +37,7 @@ namespace softib::fs {
 
 namespace {
 
-constexpr int kTypeMask = 0xF;  ///< Of socket()'s type; flags stand above it.
+constexpr int kTypeMask = 0xF;  ///< The bits of socket()'s type; flags are above them.
 constexpr int kNamesTried = 64;
 constexpr int kAnswerTimeoutMs = 1000;
 constexpr std::string_view kNamePrefix{"\0softib/netlink/", 16};
@@ -73,7 +73,7 @@ __attribute__((constructor)) void find_early() {
 /// False until the first such socket: until then no other socket pays for them.
 constinit std::atomic<bool> any_opened{false};
 
-/// The netlink address of a descriptor; none: it is another socket.
+/// Returns the netlink address of a descriptor; std::nullopt if it is another socket.
 std::optional<std::uint32_t> netlink_id(int fd) {
     if (!any_opened.load(std::memory_order_relaxed)) {
         return std::nullopt;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How the shim stands in front of the C library: a function of ours carries the library's symbol,
-// and Next finds the function that would have been called without us.
+// How the preloaded library replaces functions of the C library: a function of ours has the
+// library's symbol, and Next finds the function that would have been called without us.
 //
-// The entry points are not noexcept: open and its kin are cancellation points, and a cancelled
-// thread unwinds through them.
+// The entry points are not noexcept: open and similar calls are cancellation points, and a
+// cancelled thread unwinds through them.
 
 #include <dlfcn.h>
 

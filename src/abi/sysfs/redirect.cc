@@ -205,8 +205,9 @@ const Settings& settings() {
     if (phase.load(std::memory_order_acquire) == Phase::kReady) {
         return ready_settings;
     }
-    // Before the C library has its environment nothing can be decided. Whoever comes while another
-    // thread (or the code this handler interrupted) reads passes through rather than wait.
+    // Before the C library has its environment nothing can be decided. A thread that comes while
+    // another one (or the code that this handler interrupted) reads it passes through rather than
+    // wait.
     Phase expected = Phase::kNew;
     if (environ == nullptr || !phase.compare_exchange_strong(expected, Phase::kReading)) {
         return kDisabled;

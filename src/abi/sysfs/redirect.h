@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which paths are ours, and where they really are. A virtual host's /sys and /dev entries stand
-// below $SOFTIB_SYSROOT; a path that begins like one of them is sent there, and a path that comes
-// back from there (realpath, getcwd) loses that root again. Without SOFTIB_SYSROOT every function
-// leaves every path alone.
+// Says which paths are ours, and where they really are. A virtual host's /sys and /dev entries are
+// below $SOFTIB_SYSROOT; a path that begins like one of them is redirected there, and a path that
+// comes back from there (realpath, getcwd) loses that root again. Without SOFTIB_SYSROOT every
+// function leaves every path alone.
 //
 // Safe in signal handlers and before constructors: no allocation, no lock; errno is kept. (But for
 // the one path that only programs with a GPU see.)
@@ -27,7 +27,7 @@ struct Settings {
     std::string_view root;        ///< Without links and trailing slash. Ends with a zero byte.
     std::string_view fabric_dir;  ///< Likewise; empty: no daemon to ask.
     std::string_view host;
-    std::string_view hostname;  ///< Empty: that of the machine. Ends with a zero byte.
+    std::string_view hostname;  ///< Empty: the machine's. Ends with a zero byte.
 };
 const Settings& settings();
 

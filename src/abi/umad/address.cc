@@ -9,7 +9,7 @@
 
 namespace {
 
-ib_user_mad& of(void* umad) {
+ib_user_mad& mad_at(void* umad) {
     return *static_cast<ib_user_mad*>(umad);
 }
 
@@ -22,7 +22,7 @@ static_assert(sizeof(ib_user_mad) == 64);
 extern "C" {
 
 void* umad_get_mad(void* umad) {
-    return of(umad).data;
+    return mad_at(umad).data;
 }
 
 size_t umad_size(void) {
@@ -30,16 +30,16 @@ size_t umad_size(void) {
 }
 
 int umad_status(void* umad) {
-    return static_cast<int>(of(umad).status);
+    return static_cast<int>(mad_at(umad).status);
 }
 
 ib_mad_addr_t* umad_get_mad_addr(void* umad) {
-    return &of(umad).addr;
+    return &mad_at(umad).addr;
 }
 
 /// The address has its flow label in host order.
 int umad_set_grh(void* umad, void* mad_addr) {
-    ib_mad_addr_t& to = of(umad).addr;
+    ib_mad_addr_t& to = mad_at(umad).addr;
     if (mad_addr == nullptr) {
         to.grh_present = 0;
         return 0;
@@ -54,7 +54,7 @@ int umad_set_grh(void* umad, void* mad_addr) {
 }
 
 int umad_set_addr_net(void* umad, __be16 dlid, __be32 dqp, int sl, __be32 qkey) {
-    ib_mad_addr_t& to = of(umad).addr;
+    ib_mad_addr_t& to = mad_at(umad).addr;
     to.lid = dlid;
     to.qpn = dqp;
     to.sl = static_cast<std::uint8_t>(sl);
@@ -69,12 +69,12 @@ int umad_set_addr(void* umad, int dlid, int dqp, int sl, int qkey) {
 }
 
 int umad_set_pkey(void* umad, int pkey_index) {
-    of(umad).addr.pkey_index = static_cast<std::uint16_t>(pkey_index);
+    mad_at(umad).addr.pkey_index = static_cast<std::uint16_t>(pkey_index);
     return 0;
 }
 
 int umad_get_pkey(void* umad) {
-    return of(umad).addr.pkey_index;
+    return mad_at(umad).addr.pkey_index;
 }
 
 int umad_debug(int level) {
@@ -100,7 +100,7 @@ void umad_addr_dump(ib_mad_addr_t* addr) {
 }
 
 void umad_dump(void* umad) {
-    ib_user_mad& mad = of(umad);
+    ib_user_mad& mad = mad_at(umad);
     std::fprintf(stderr, "umad: agent %u status %u timeout_ms %u retries %u length %u\n",
                  mad.agent_id, mad.status, mad.timeout_ms, mad.retries, mad.length);
     umad_addr_dump(&mad.addr);

@@ -24,7 +24,8 @@ class Fabric {
     const live::HcaRecord& hca(const live::DeviceEntry& device) const {
         return arena_.hcas[device.hca];
     }
-    /// By name; a null name means the first with an active port, or else the first.
+    /// Returns the device with this name; a null name means the first with an active port, or else
+    /// the first.
     const live::DeviceEntry* find(const char* name) const;
 
     const char* dir() const { return dir_; }

@@ -14,7 +14,7 @@
 
 namespace softib::abi {
 
-live::AddressVector to_core(const ibv_ah_attr& attr) {
+live::AddressVector to_runtime(const ibv_ah_attr& attr) {
     live::AddressVector av;
     av.dlid = Lid{attr.dlid};
     av.sl = attr.sl;
@@ -28,7 +28,8 @@ live::AddressVector to_core(const ibv_ah_attr& attr) {
     return av;
 }
 
-ibv_ah_attr from_core(const live::AddressVector& av, std::uint8_t port, std::uint8_t static_rate) {
+ibv_ah_attr from_runtime(const live::AddressVector& av, std::uint8_t port,
+                         std::uint8_t static_rate) {
     ibv_ah_attr attr{};
     attr.dlid = av.dlid.value;
     attr.sl = av.sl;
@@ -74,7 +75,7 @@ int multicast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid, live::Request r
     message.qpn = qp->qp_num;
     message.lid = lid;
     std::memcpy(message.gid, gid->raw, sizeof message.gid);
-    return of(qp->context).process->call(message, nullptr);
+    return impl(qp->context).process->call(message, nullptr);
 }
 
 }  // namespace
@@ -93,21 +94,21 @@ ibv_ah* softib_ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept {
         return fail<ibv_ah>(EINVAL);
     }
     auto* ah = new (std::nothrow) Ah{};
-    const Context& c = of(pd->context);
+    const Context& c = impl(pd->context);
     if (ah == nullptr || !ah->share.take(*c.process, c.hca, live::ObjectKind::kAh)) {
         delete ah;
         return fail<ibv_ah>(ENOMEM);
     }
     ah->base.context = pd->context;
     ah->base.pd = pd;
-    ah->core.to = to_core(*attr);
-    of(pd).uses.add();
+    ah->runtime.to = to_runtime(*attr);
+    impl(pd).uses.add();
     return &ah->base;
 }
 
 int softib_ibv_destroy_ah(ibv_ah* base) noexcept {
-    of(base->pd).uses.drop();
-    delete &of(base);
+    impl(base->pd).uses.drop();
+    delete &impl(base);
     return 0;
 }
 
@@ -155,7 +156,7 @@ ibv_ah* softib_ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh,
 int softib_ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
     const int error = multicast(qp, gid, lid, live::Request::kMcastAttach);
     if (error == 0) {
-        ++of(qp).attached_groups;
+        ++impl(qp).attached_groups;
     }
     return answer(error);
 }
@@ -163,7 +164,7 @@ int softib_ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) n
 int softib_ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
     const int error = multicast(qp, gid, lid, live::Request::kMcastDetach);
     if (error == 0) {
-        --of(qp).attached_groups;
+        --impl(qp).attached_groups;
     }
     return answer(error);
 }

@@ -64,27 +64,27 @@ void to_wc(const live::Cqe& e, ibv_wc& wc) {
 }
 
 int poll_cq(ibv_cq* base, int max, ibv_wc* wc) {
-    Cq& cq = of(base);
-    drive(*of(base->context).process);
-    const int taken = cq.core->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
+    Cq& cq = impl(base);
+    drive(*impl(base->context).process);
+    const int taken = cq.runtime->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
     give_way(cq, taken != 0);
     return taken;
 }
 
 int req_notify_cq(ibv_cq* base, int solicited_only) {
-    of(base).core->arm(solicited_only != 0);
+    impl(base).runtime->arm(solicited_only != 0);
     return 0;
 }
 
 // --- The extended polling interface --------------------------------------------------------------
 
 bool take(Cq& cq) {
-    const live::Cqe* e = cq.core->peek_locked();
+    const live::Cqe* e = cq.runtime->peek_locked();
     if (e == nullptr) {
         return false;
     }
     cq.current = *e;
-    cq.core->advance_locked(*e);
+    cq.runtime->advance_locked(*e);
     cq.base.wr_id = cq.current.wr_id;
     cq.base.status = static_cast<ibv_wc_status>(cq.current.status);
     return true;
@@ -94,57 +94,57 @@ int start_poll(ibv_cq_ex* base, ibv_poll_cq_attr* attr) {
     if (attr->comp_mask != 0) {
         return EINVAL;
     }
-    Cq& cq = of(base);
-    drive(*of(base->context).process);
-    cq.core->lock();
+    Cq& cq = impl(base);
+    drive(*impl(base->context).process);
+    cq.runtime->lock();
     if (take(cq)) {
         give_way(cq, true);
         return 0;
     }
-    cq.core->unlock();
+    cq.runtime->unlock();
     give_way(cq, false);
     return ENOENT;
 }
 
 int next_poll(ibv_cq_ex* base) {
-    return take(of(base)) ? 0 : ENOENT;
+    return take(impl(base)) ? 0 : ENOENT;
 }
 void end_poll(ibv_cq_ex* base) {
-    of(base).core->unlock();
+    impl(base).runtime->unlock();
 }
 
 ibv_wc_opcode read_opcode(ibv_cq_ex* c) {
-    return static_cast<ibv_wc_opcode>(of(c).current.opcode);
+    return static_cast<ibv_wc_opcode>(impl(c).current.opcode);
 }
 std::uint32_t read_vendor_err(ibv_cq_ex*) {
     return 0;
 }
 std::uint32_t read_byte_len(ibv_cq_ex* c) {
-    return of(c).current.byte_len;
+    return impl(c).current.byte_len;
 }
 __be32 read_imm_data(ibv_cq_ex* c) {
-    return of(c).current.imm_or_rkey;
+    return impl(c).current.imm_or_rkey;
 }
 std::uint32_t read_qp_num(ibv_cq_ex* c) {
-    return of(c).current.qpn;
+    return impl(c).current.qpn;
 }
 std::uint32_t read_src_qp(ibv_cq_ex* c) {
-    return of(c).current.src_qpn;
+    return impl(c).current.src_qpn;
 }
 unsigned int read_wc_flags(ibv_cq_ex* c) {
-    return of(c).current.flags;
+    return impl(c).current.flags;
 }
 std::uint32_t read_slid(ibv_cq_ex* c) {
-    return of(c).current.slid;
+    return impl(c).current.slid;
 }
 std::uint8_t read_sl(ibv_cq_ex* c) {
-    return of(c).current.sl;
+    return impl(c).current.sl;
 }
 std::uint8_t read_dlid_path_bits(ibv_cq_ex* c) {
-    return of(c).current.path_bits;
+    return impl(c).current.path_bits;
 }
 std::uint64_t read_completion_ts(ibv_cq_ex* c) {
-    return of(c).current.timestamp_ns;
+    return impl(c).current.timestamp_ns;
 }
 std::uint16_t read_cvlan(ibv_cq_ex*) {
     return 0;
@@ -160,7 +160,7 @@ std::uint64_t read_wallclock_ns(ibv_cq_ex* c) {
     clock_gettime(CLOCK_REALTIME, &t);
     const std::uint64_t now = static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
                               static_cast<std::uint64_t>(t.tv_nsec);
-    return now - (live::monotonic_ns() - of(c).current.timestamp_ns);
+    return now - (live::monotonic_ns() - impl(c).current.timestamp_ns);
 }
 
 void set_readers(ibv_cq_ex& c) {
@@ -186,7 +186,7 @@ void set_readers(ibv_cq_ex& c) {
 
 Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_channel* channel,
             int vector, std::uint64_t wc_flags) {
-    Context& c = of(context);
+    Context& c = impl(context);
     if (vector < 0 || vector >= context->num_comp_vectors || entries == 0 ||
         entries > live::kCqEntriesMax - 1) {
         return fail<Cq>(EINVAL);
@@ -200,9 +200,10 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
         return fail<Cq>(ENOMEM);
     }
     cq->event_id = Registry::get().add(cq);
-    cq->core = live::Cq::create(*c.process, c.hca, entries, channel != nullptr ? of(channel).id : 0,
-                                c.async_channel, cq->event_id, (wc_flags & kWcTimestamps) != 0);
-    if (cq->core == nullptr) {
+    cq->runtime =
+        live::Cq::create(*c.process, c.hca, entries, channel != nullptr ? impl(channel).id : 0,
+                         c.async_channel, cq->event_id, (wc_flags & kWcTimestamps) != 0);
+    if (cq->runtime == nullptr) {
         const int saved = errno;
         Registry::get().remove(cq->event_id);
         delete cq;
@@ -212,8 +213,8 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
     cq->base.channel = channel;
     cq->base.cq_context = user;
     cq->by_packets = c.process->arena.header->data_path == DataPath::kPacket;
-    cq->base.handle = cq->core->index();
-    cq->base.cqe = static_cast<int>(cq->core->entries());
+    cq->base.handle = cq->runtime->index();
+    cq->base.cqe = static_cast<int>(cq->runtime->entries());
     pthread_mutex_init(&cq->base.mutex, nullptr);
     pthread_cond_init(&cq->base.cond, nullptr);
     if (channel != nullptr) {
@@ -262,7 +263,7 @@ using namespace softib::abi;
 extern "C" {
 
 ibv_comp_channel* softib_ibv_create_comp_channel(ibv_context* context) noexcept {
-    live::Process& process = *of(context).process;
+    live::Process& process = *impl(context).process;
     auto* channel = new (std::nothrow) Channel{};
     if (channel == nullptr) {
         return fail<ibv_comp_channel>(ENOMEM);
@@ -279,14 +280,14 @@ ibv_comp_channel* softib_ibv_create_comp_channel(ibv_context* context) noexcept 
 }
 
 int softib_ibv_destroy_comp_channel(ibv_comp_channel* base) noexcept {
-    Channel& channel = of(base);
+    Channel& channel = impl(base);
     pthread_mutex_lock(&base->context->mutex);
     const bool busy = base->refcnt != 0;
     pthread_mutex_unlock(&base->context->mutex);
     if (busy) {
         return EBUSY;
     }
-    of(base->context).process->remove_channel(channel.id, base->fd);
+    impl(base->context).process->remove_channel(channel.id, base->fd);
     delete &channel;
     return 0;
 }
@@ -304,15 +305,15 @@ int softib_ibv_resize_cq(ibv_cq* base, int cqe) noexcept {
     if (cqe <= 0) {
         return answer(EINVAL);
     }
-    const int error = of(base).core->resize(static_cast<std::uint32_t>(cqe));
+    const int error = impl(base).runtime->resize(static_cast<std::uint32_t>(cqe));
     if (error == 0) {
-        base->cqe = static_cast<int>(of(base).core->entries());
+        base->cqe = static_cast<int>(impl(base).runtime->entries());
     }
     return answer(error);
 }
 
 int softib_ibv_destroy_cq(ibv_cq* base) noexcept {
-    Cq& cq = of(base);
+    Cq& cq = impl(base);
     if (cq.uses.any()) {
         return answer(EBUSY);
     }
@@ -326,7 +327,7 @@ int softib_ibv_destroy_cq(ibv_cq* base) noexcept {
         --base->channel->refcnt;
         pthread_mutex_unlock(&base->context->mutex);
     }
-    delete cq.core;
+    delete cq.runtime;
     pthread_mutex_destroy(&base->mutex);
     pthread_cond_destroy(&base->cond);
     delete &cq;
@@ -343,7 +344,7 @@ int softib_ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** out, void** user
         if (Registry::get().with(e.cookie, [&](void* object) {
                 auto* cq = static_cast<Cq*>(object);
                 ++cq->comp_events_delivered;
-                cq->core->event_taken(e.kind, e.port);
+                cq->runtime->event_taken(e.kind, e.port);
                 *out = reinterpret_cast<ibv_cq*>(&cq->base);
                 *user = cq->base.cq_context;
             })) {

@@ -200,11 +200,11 @@ const char* softib_ibv_get_device_name(ibv_device* device) noexcept {
 
 /// Programs ask netlink about it. Where no preload answers them there, nobody knows the index: -1.
 int softib_ibv_get_device_index(ibv_device* device) noexcept {
-    return std::getenv("SOFTIB_SYSROOT") != nullptr ? static_cast<int>(of(device).index) : -1;
+    return std::getenv("SOFTIB_SYSROOT") != nullptr ? static_cast<int>(impl(device).index) : -1;
 }
 
 __be64 softib_ibv_get_device_guid(ibv_device* device) noexcept {
-    const Device& d = of(device);
+    const Device& d = impl(device);
     return __builtin_bswap64(d.process->arena.hcas[d.hca].node_guid);
 }
 
@@ -213,12 +213,12 @@ ibv_context* softib_ibv_open_device(ibv_device* device) noexcept {
     if (process == nullptr) {
         return nullptr;
     }
-    Context* context = make_context(device, *process, of(device).hca);
+    Context* context = make_context(device, *process, impl(device).hca);
     return context != nullptr ? &context->base : nullptr;
 }
 
 int softib_ibv_close_device(ibv_context* base) noexcept {
-    Context& context = of(base);
+    Context& context = impl(base);
     {
         const std::lock_guard guard(g_contexts_mutex);
         std::erase(g_contexts, &context);

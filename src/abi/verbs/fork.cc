@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Pinned pages and fork() conflict in hardware because the adapter keeps writing to the physical
+// Pinned pages and fork() conflict in hardware because the HCA keeps writing to the physical
 // page that copy-on-write gave to one side only. We address memory by process and virtual address,
 // so there is nothing to protect.
 #include "abi/verbs/entry.h"

@@ -25,12 +25,12 @@ constexpr unsigned kAccessKnown =
     IBV_ACCESS_HUGETLB | kAccessFlushGlobal | kAccessFlushPersistent;
 constexpr unsigned kAccessOptional = 0x3FF00000;  // IBV_ACCESS_OPTIONAL_RANGE
 
-/// 0, or the errno value for flags that make no sense together.
+/// Returns 0, or the errno value for flags that contradict each other.
 int check_access(unsigned access) {
     if ((access & ~(kAccessKnown | kAccessOptional)) != 0) {
         return EOPNOTSUPP;
     }
-    // Who may write from afar must be allowed to write at home (IBA vol. 1, 10.6.3.1).
+    // Remote write and atomics need local write (IBA vol. 1, 10.6.3.1).
     if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
         (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
         return EINVAL;
@@ -38,7 +38,7 @@ int check_access(unsigned access) {
     return 0;
 }
 
-std::uint32_t core_access(unsigned access) {
+std::uint32_t runtime_access(unsigned access) {
     return access & (live::kLocalWrite | live::kRemoteWrite | live::kRemoteRead |
                      live::kRemoteAtomic | live::kMwBind);
 }
@@ -48,22 +48,22 @@ Mr* new_mr(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
     if (mr == nullptr) {
         return nullptr;
     }
-    const std::uint32_t key = of(pd->context).process->arena.mrs[index].key.load();
+    const std::uint32_t key = impl(pd->context).process->arena.mrs[index].key.load();
     mr->base = ibv_mr{pd->context, pd, addr, length, index, key, key};
     mr->index = index;
-    of(pd).uses.add();
+    impl(pd).uses.add();
     return mr;
 }
 
 /// The same for a new region, which counts at its HCA. Without room there the region goes again.
 Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) {
-    const Context& context = of(pd->context);
+    const Context& context = impl(pd->context);
     Mr* mr = new_mr(pd, index, addr, length);
     if (mr != nullptr && mr->share.take(*context.process, context.hca, live::ObjectKind::kMr)) {
         return mr;
     }
     if (mr != nullptr) {
-        of(pd).uses.drop();
+        impl(pd).uses.drop();
         delete mr;
     }
     context.process->regions->remove(index);
@@ -71,7 +71,7 @@ Mr* new_region(ibv_pd* pd, std::uint32_t index, void* addr, std::size_t length) 
 }
 
 bool is_on_gpu(const Mr& mr) {
-    return of(mr.base.context).process->arena.mrs[mr.index].rest_tier == live::Tier::kGpu;
+    return impl(mr.base.context).process->arena.mrs[mr.index].rest_tier == live::Tier::kGpu;
 }
 
 ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova,
@@ -79,7 +79,7 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
     if (const int error = check_access(access); error != 0) {
         return fail<ibv_mr>(error);
     }
-    const Context& context = of(pd->context);
+    const Context& context = impl(pd->context);
     if (!context.process->usable()) {
         return fail<ibv_mr>(EIO);
     }
@@ -87,7 +87,7 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
     request.va = reinterpret_cast<std::uint64_t>(addr);
     request.length = length;
     request.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
-    request.access = core_access(access);
+    request.access = runtime_access(access);
     request.pd = protection(pd).id;
     request.hca = context.hca;
     request.on_demand = (access & IBV_ACCESS_ON_DEMAND) != 0;
@@ -106,7 +106,7 @@ ibv_mr* register_region(ibv_pd* pd, void* addr, std::size_t length, std::uint64_
 }
 
 ibv_mr* alloc_null_mr(ibv_pd* pd) {
-    const Context& context = of(pd->context);
+    const Context& context = impl(pd->context);
     std::uint32_t index = 0;
     if (const int error = context.process->regions->add_null(protection(pd).id, context.hca, index);
         error != 0) {
@@ -122,7 +122,7 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
         advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT || num_sge == 0) {
         return answer(EINVAL);
     }
-    const live::Arena& arena = of(pd->context).process->arena;
+    const live::Arena& arena = impl(pd->context).process->arena;
     for (std::uint32_t i = 0; i < num_sge; ++i) {
         const live::MrShared& mr = arena.mrs[(sges[i].lkey >> 8) % live::kMrsMax];
         if (mr.key.load() != sges[i].lkey || mr.pd != protection(pd).id) {
@@ -146,21 +146,21 @@ int dm_copy_check(const Dm& dm, std::uint64_t offset, std::size_t length) {
 }
 
 std::byte* dm_at(const Dm& dm, std::uint64_t offset) {
-    return of(dm.base.context).process->arena.base + dm.off + offset;
+    return impl(dm.base.context).process->arena.base + dm.off + offset;
 }
 
 int memcpy_to_dm(ibv_dm* base, std::uint64_t offset, const void* host, std::size_t length) {
-    const int error = dm_copy_check(of(base), offset, length);
+    const int error = dm_copy_check(impl(base), offset, length);
     if (error == 0) {
-        std::memcpy(dm_at(of(base), offset), host, length);
+        std::memcpy(dm_at(impl(base), offset), host, length);
     }
     return error;
 }
 
 int memcpy_from_dm(void* host, ibv_dm* base, std::uint64_t offset, std::size_t length) {
-    const int error = dm_copy_check(of(base), offset, length);
+    const int error = dm_copy_check(impl(base), offset, length);
     if (error == 0) {
-        std::memcpy(host, dm_at(of(base), offset), length);
+        std::memcpy(host, dm_at(impl(base), offset), length);
     }
     return error;
 }
@@ -169,7 +169,7 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) {
     if (attr->comp_mask != 0 || attr->length == 0 || attr->log_align_req > 16) {
         return fail<ibv_dm>(EINVAL);
     }
-    const Context& c = of(context);
+    const Context& c = impl(context);
     if (attr->length > live::object_limit(c.process->arena, live::ObjectKind::kDeviceMemory)) {
         return fail<ibv_dm>(ENOMEM);
     }
@@ -192,19 +192,19 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attr) {
 }
 
 int free_dm(ibv_dm* base) {
-    Dm& dm = of(base);
+    Dm& dm = impl(base);
     if (dm.uses.any()) {
         return answer(EBUSY);
     }
     Registry::get().remove(dm.base.handle);
-    of(base->context).process->memory.release_pages(dm.off, dm.length);
+    impl(base->context).process->memory.release_pages(dm.off, dm.length);
     delete &dm;
     return 0;
 }
 
 ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t length,
                   unsigned access) {
-    Dm& dm = of(base);
+    Dm& dm = impl(base);
     const unsigned allowed = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                              IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                              IBV_ACCESS_ZERO_BASED | kAccessOptional;
@@ -213,10 +213,10 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* base, std::uint64_t offset, std::size_t le
         check_access(access) != 0 || offset > dm.length || length > dm.length - offset) {
         return fail<ibv_mr>(EINVAL);
     }
-    const Context& context = of(pd->context);
+    const Context& context = impl(pd->context);
     std::uint32_t index = 0;
     const int error = context.process->regions->add_device_memory(
-        protection(pd).id, context.hca, dm.off + offset, length, core_access(access), index);
+        protection(pd).id, context.hca, dm.off + offset, length, runtime_access(access), index);
     if (error != 0) {
         return fail<ibv_mr>(error);
     }
@@ -245,7 +245,7 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
     if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2) {
         return fail<ibv_mw>(EINVAL);
     }
-    const Context& context = of(pd->context);
+    const Context& context = impl(pd->context);
     auto* mw = new (std::nothrow) Mw{};
     std::uint32_t index = 0;
     if (mw == nullptr || !mw->share.take(*context.process, context.hca, live::ObjectKind::kMw)) {
@@ -266,14 +266,14 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
     }
     mw->index = index;
     mw->base = ibv_mw{pd->context, pd, context.process->arena.mrs[index].key.load(), index, type};
-    of(pd).uses.add();
+    impl(pd).uses.add();
     return &mw->base;
 }
 
 bool has_windows(const Mr& mr) {
     Windows& windows = Windows::get();
     const std::lock_guard guard(windows.mutex);
-    const live::Arena& arena = of(mr.base.context).process->arena;
+    const live::Arena& arena = impl(mr.base.context).process->arena;
     const live::MrShared& region = arena.mrs[mr.index];
     return std::ranges::any_of(windows.indices, [&](std::uint32_t index) {
         const live::MrShared& window = arena.mrs[index];
@@ -283,20 +283,20 @@ bool has_windows(const Mr& mr) {
 }
 
 int dealloc_mw(ibv_mw* base) {
-    Mw& mw = of(base);
+    Mw& mw = impl(base);
     {
         Windows& windows = Windows::get();
         const std::lock_guard guard(windows.mutex);
         windows.indices.erase(mw.index);
     }
-    of(base->context).process->regions->remove(mw.index);
-    of(base->pd).uses.drop();
+    impl(base->context).process->regions->remove(mw.index);
+    impl(base->pd).uses.drop();
     delete &mw;
     return 0;
 }
 
 int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
-    Mw& mw = of(base);
+    Mw& mw = impl(base);
     const ibv_mw_bind_info& info = bind->bind_info;
     // A window of type 1 never counts from its own start (IBA vol. 1, o10-36.2.2).
     if (base->type != IBV_MW_TYPE_1 || (info.mr == nullptr && info.length != 0) ||
@@ -304,10 +304,10 @@ int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
         (info.mw_access_flags & IBV_ACCESS_ZERO_BASED) != 0) {
         return answer(EINVAL);
     }
-    live::Process& process = *of(qp->context).process;
+    live::Process& process = *impl(qp->context).process;
     live::BindInfo wire{};
     wire.mw_index = mw.index;
-    wire.mr_index = info.mr != nullptr ? of(info.mr).index : 0;
+    wire.mr_index = info.mr != nullptr ? impl(info.mr).index : 0;
     wire.new_rkey = process.regions->rotate_key(mw.index);
     wire.access = info.mw_access_flags;
     wire.address = info.addr;
@@ -317,10 +317,10 @@ int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     wr.opcode = live::WrOpcode::kBindMw;
     wr.flags = static_cast<std::uint8_t>(bind->send_flags);
     wr.bind = &wire;
-    Qp& q = of(qp);
-    q.core->lock();
-    const int error = q.core->post_locked(wr);
-    q.core->unlock();
+    Qp& q = impl(qp);
+    q.runtime->lock();
+    const int error = q.runtime->post_locked(wr);
+    q.runtime->unlock();
     if (error == 0) {
         base->rkey = wire.new_rkey;
     }
@@ -340,10 +340,10 @@ ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attr) {
 }
 
 int dealloc_td(ibv_td* base) {
-    if (of(base).uses.any()) {
+    if (impl(base).uses.any()) {
         return EBUSY;
     }
-    delete &of(base);
+    delete &impl(base);
     return 0;
 }
 
@@ -364,7 +364,7 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* a
     pd->td = attr->td;
     pd->parent->uses.add();
     if (attr->td != nullptr) {
-        of(attr->td).uses.add();
+        impl(attr->td).uses.add();
     }
     return &pd->base;
 }
@@ -393,14 +393,14 @@ using namespace softib::abi;
 extern "C" {
 
 ibv_pd* softib_ibv_alloc_pd(ibv_context* context) noexcept {
-    if (!of(context).process->usable()) {
+    if (!impl(context).process->usable()) {
         return fail<ibv_pd>(EIO);
     }
     auto* pd = new (std::nothrow) Pd{};
     if (pd == nullptr) {
         return fail<ibv_pd>(ENOMEM);
     }
-    const Context& c = of(context);
+    const Context& c = impl(context);
     if (!pd->share.take(*c.process, c.hca, live::ObjectKind::kPd) ||
         (pd->id = c.process->take_domain()) == 0) {
         delete pd;
@@ -411,18 +411,18 @@ ibv_pd* softib_ibv_alloc_pd(ibv_context* context) noexcept {
 }
 
 int softib_ibv_dealloc_pd(ibv_pd* base) noexcept {
-    Pd& pd = of(base);
+    Pd& pd = impl(base);
     if (pd.uses.any()) {
         return answer(EBUSY);
     }
     if (pd.parent != nullptr) {
         pd.parent->uses.drop();
         if (pd.td != nullptr) {
-            of(pd.td).uses.drop();
+            impl(pd.td).uses.drop();
         }
     } else if (!pd.imported) {
         Registry::get().remove(base->handle);
-        of(base->context).process->release_domain(pd.id);
+        impl(base->context).process->release_domain(pd.id);
     }
     delete &pd;
     return 0;
@@ -447,7 +447,7 @@ ibv_pd* softib_ibv_import_pd(ibv_context* context, std::uint32_t handle) noexcep
 }
 
 void softib_ibv_unimport_pd(ibv_pd* pd) noexcept {
-    delete &of(pd);
+    delete &impl(pd);
 }
 
 ibv_mr* softib_ibv_reg_mr(ibv_pd* pd, void* addr, std::size_t length, int access) noexcept {
@@ -469,7 +469,7 @@ ibv_mr* softib_ibv_reg_mr_iova2(ibv_pd* pd, void* addr, std::size_t length, std:
 /// every program passes as `iova`, having no other use for it.
 ibv_mr* softib_ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::uint64_t iova,
                                  int fd, int access) noexcept {
-    live::Process& process = *of(pd->context).process;
+    live::Process& process = *impl(pd->context).process;
     if (!process.usable() || live::is_packet_path(process.arena) || !process.gpu.usable()) {
         return fail<ibv_mr>(EOPNOTSUPP);
     }
@@ -507,14 +507,14 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
         errno = EINVAL;
         return IBV_REREG_MR_ERR_INPUT;
     }
-    Mr& mr = of(base);
-    live::Process& process = *of(base->context).process;
+    Mr& mr = impl(base);
+    live::Process& process = *impl(base->context).process;
     const live::MrShared& shared = process.arena.mrs[mr.index];
     live::RegionRequest request;
     request.va = reinterpret_cast<std::uint64_t>(translation ? addr : base->addr);
     request.length = translation ? length : base->length;
     request.iova = request.va;
-    request.access = change_access ? core_access(static_cast<unsigned>(access)) : shared.access;
+    request.access = change_access ? runtime_access(static_cast<unsigned>(access)) : shared.access;
     request.pd = change_pd ? protection(pd).id : shared.pd;
     const bool pins = translation && !is_on_gpu(mr);
     if (pins && !mr.pinned.take(process, request.va, length)) {
@@ -532,32 +532,32 @@ int softib_ibv_rereg_mr(ibv_mr* base, int flags, ibv_pd* pd, void* addr, std::si
         base->length = length;
     }
     if (change_pd) {
-        of(base->pd).uses.drop();
+        impl(base->pd).uses.drop();
         base->pd = pd;
-        of(pd).uses.add();
+        impl(pd).uses.add();
     }
     return 0;
 }
 
 int softib_ibv_dereg_mr(ibv_mr* base) noexcept {
-    Mr& mr = of(base);
+    Mr& mr = impl(base);
     if (has_windows(mr)) {
         return answer(EBUSY);
     }
-    live::Process& process = *of(base->context).process;
+    live::Process& process = *impl(base->context).process;
     if (!mr.imported && process.usable()) {
         process.regions->remove(mr.index);
     }
     if (mr.dm != nullptr) {
         mr.dm->uses.drop();
     }
-    of(base->pd).uses.drop();
+    impl(base->pd).uses.drop();
     delete &mr;
     return 0;
 }
 
 ibv_mr* softib_ibv_import_mr(ibv_pd* pd, std::uint32_t handle) noexcept {
-    const live::Process& process = *of(pd->context).process;
+    const live::Process& process = *impl(pd->context).process;
     if (handle >= live::kMrsMax || process.arena.mrs[handle].key.load() == 0 ||
         process.arena.mrs[handle].owner != process.owner) {
         return fail<ibv_mr>(EINVAL);
@@ -573,8 +573,8 @@ ibv_mr* softib_ibv_import_mr(ibv_pd* pd, std::uint32_t handle) noexcept {
 }
 
 void softib_ibv_unimport_mr(ibv_mr* base) noexcept {
-    of(base->pd).uses.drop();
-    delete &of(base);
+    impl(base->pd).uses.drop();
+    delete &impl(base);
 }
 
 ibv_dm* softib_ibv_import_dm(ibv_context* context, std::uint32_t handle) noexcept {
@@ -597,7 +597,7 @@ ibv_dm* softib_ibv_import_dm(ibv_context* context, std::uint32_t handle) noexcep
 }
 
 void softib_ibv_unimport_dm(ibv_dm* dm) noexcept {
-    delete &of(dm);
+    delete &impl(dm);
 }
 
 Dmah* softib_ibv_alloc_dmah(ibv_context*, DmahInitAttr*) noexcept {

@@ -65,7 +65,7 @@ static_assert(offsetof(Context, base) == kVerbsContextPrefixBytes);
 struct Pd {
     ibv_pd base;
     std::uint32_t id;
-    Pd* parent;  ///< Parent domain: the domain it stands for.
+    Pd* parent;  ///< In a parent domain: the domain it counts as.
     ibv_td* td;
     Uses uses;
     bool imported;
@@ -108,7 +108,7 @@ struct Channel {
 
 struct Cq {
     ibv_cq_ex base;
-    live::Cq* core;
+    live::Cq* runtime;
     std::uint64_t event_id;
     std::uint32_t comp_events_delivered;
     std::uint32_t async_events_delivered;
@@ -121,7 +121,7 @@ struct Cq {
 
 struct Srq {
     ibv_srq base;
-    live::Srq* core;
+    live::Srq* runtime;
     std::uint64_t event_id;
     std::uint32_t events_delivered;
     Uses uses;
@@ -140,7 +140,7 @@ struct Xrcd {
 
 struct Qp {
     QpExSpace space;
-    live::Qp* core;
+    live::Qp* runtime;
     std::uint64_t event_id;
     std::uint32_t events_delivered;
     ibv_qp_init_attr init;
@@ -165,62 +165,62 @@ struct Qp {
 
 struct Ah {
     ibv_ah base;
-    live::AddressHandle core;
+    live::AddressHandle runtime;
     live::Share share;
 };
 
-inline Context& of(ibv_context* c) {
+inline Context& impl(ibv_context* c) {
     return *reinterpret_cast<Context*>(reinterpret_cast<std::byte*>(c) - kVerbsContextPrefixBytes);
 }
 inline bool is_ethernet(ibv_context* c) {
-    return of(c).process->arena.header->link_layer == hca::LinkLayer::kEthernet;
+    return impl(c).process->arena.header->link_layer == hca::LinkLayer::kEthernet;
 }
-inline Device& of(ibv_device* d) {
+inline Device& impl(ibv_device* d) {
     return *reinterpret_cast<Device*>(d);
 }
-inline Pd& of(ibv_pd* p) {
+inline Pd& impl(ibv_pd* p) {
     return *reinterpret_cast<Pd*>(p);
 }
-inline Td& of(ibv_td* t) {
+inline Td& impl(ibv_td* t) {
     return *reinterpret_cast<Td*>(t);
 }
-inline Mr& of(ibv_mr* m) {
+inline Mr& impl(ibv_mr* m) {
     return *reinterpret_cast<Mr*>(m);
 }
-inline Mw& of(ibv_mw* m) {
+inline Mw& impl(ibv_mw* m) {
     return *reinterpret_cast<Mw*>(m);
 }
-inline Dm& of(ibv_dm* d) {
+inline Dm& impl(ibv_dm* d) {
     return *reinterpret_cast<Dm*>(d);
 }
-inline Channel& of(ibv_comp_channel* c) {
+inline Channel& impl(ibv_comp_channel* c) {
     return *reinterpret_cast<Channel*>(c);
 }
-inline Cq& of(ibv_cq* c) {
+inline Cq& impl(ibv_cq* c) {
     return *reinterpret_cast<Cq*>(c);
 }
-inline Cq& of(ibv_cq_ex* c) {
+inline Cq& impl(ibv_cq_ex* c) {
     return *reinterpret_cast<Cq*>(c);
 }
-inline Srq& of(ibv_srq* s) {
+inline Srq& impl(ibv_srq* s) {
     return *reinterpret_cast<Srq*>(s);
 }
-inline Xrcd& of(ibv_xrcd* x) {
+inline Xrcd& impl(ibv_xrcd* x) {
     return *reinterpret_cast<Xrcd*>(x);
 }
-inline Qp& of(ibv_qp* q) {
+inline Qp& impl(ibv_qp* q) {
     return *reinterpret_cast<Qp*>(q);
 }
-inline Qp& of(ibv_qp_ex* q) {
+inline Qp& impl(ibv_qp_ex* q) {
     return *reinterpret_cast<Qp*>(q);
 }
-inline Ah& of(ibv_ah* a) {
+inline Ah& impl(ibv_ah* a) {
     return *reinterpret_cast<Ah*>(a);
 }
 
-/// The domain that counts for keys: a parent domain stands for its parent.
+/// Returns the protection domain that counts for keys: a parent domain counts as its parent.
 inline Pd& protection(ibv_pd* p) {
-    Pd& pd = of(p);
+    Pd& pd = impl(p);
     return pd.parent != nullptr ? *pd.parent : pd;
 }
 

@@ -39,7 +39,8 @@ static_assert(hca::qp_attr::kDestQpn == IBV_QP_DEST_QPN && hca::qp_attr::kCap ==
               hca::qp_attr::kTimeout == IBV_QP_TIMEOUT);
 
 /// Fills what the opcode and the transport use, and nothing else: this is the hot path.
-int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live::BindInfo& bind) {
+int to_runtime(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr,
+               live::BindInfo& bind) {
     wr.wr_id = in.wr_id;
     wr.opcode = static_cast<live::WrOpcode>(in.opcode);
     wr.flags = static_cast<std::uint8_t>(in.send_flags);
@@ -49,7 +50,7 @@ int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live
     wr.imm_or_rkey = in.imm_data;
     wr.bind = nullptr;
     if (type == IBV_QPT_UD) {
-        wr.ah = in.wr.ud.ah != nullptr ? &of(in.wr.ud.ah).core : nullptr;
+        wr.ah = in.wr.ud.ah != nullptr ? &impl(in.wr.ud.ah).runtime : nullptr;
         wr.remote_qpn = in.wr.ud.remote_qpn;
         wr.remote_qkey = in.wr.ud.remote_qkey;
         return 0;
@@ -78,9 +79,9 @@ int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live
                 (in.bind_mw.bind_info.mr == nullptr && in.bind_mw.bind_info.length != 0)) {
                 return EINVAL;
             }
-            bind.mw_index = of(in.bind_mw.mw).index;
+            bind.mw_index = impl(in.bind_mw.mw).index;
             bind.mr_index =
-                in.bind_mw.bind_info.mr != nullptr ? of(in.bind_mw.bind_info.mr).index : 0;
+                in.bind_mw.bind_info.mr != nullptr ? impl(in.bind_mw.bind_info.mr).index : 0;
             // A type 2 window keeps its index; the program chooses the low byte.
             bind.new_rkey = bind.mw_index << 8 | (in.bind_mw.rkey & 0xFF);
             bind.access = in.bind_mw.bind_info.mw_access_flags;
@@ -103,39 +104,39 @@ int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live
 }
 
 int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
-    Qp& qp = of(base);
-    live::Qp& core = *qp.core;
+    Qp& qp = impl(base);
+    live::Qp& runtime = *qp.runtime;
     int error = 0;
-    core.lock();
+    runtime.lock();
     for (; wr != nullptr; wr = wr->next) {
         live::WorkRequest request;
         live::BindInfo bind;
-        error = to_core(*wr, base->qp_type, request, bind);
+        error = to_runtime(*wr, base->qp_type, request, bind);
         if (error == 0) {
-            error = core.post_locked(request);
+            error = runtime.post_locked(request);
         }
         if (error != 0) [[unlikely]] {
             *bad = wr;
             break;
         }
     }
-    core.unlock();
+    runtime.unlock();
     return error;
 }
 
 int post_recv(ibv_qp* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-    live::Qp& core = *of(base).core;
+    live::Qp& runtime = *impl(base).runtime;
     int error = 0;
-    core.lock_receive();
+    runtime.lock_receive();
     for (; wr != nullptr; wr = wr->next) {
-        error = core.post_receive_locked(wr->wr_id, sges_of(wr->sg_list),
-                                         static_cast<std::uint32_t>(wr->num_sge));
+        error = runtime.post_receive_locked(wr->wr_id, sges_of(wr->sg_list),
+                                            static_cast<std::uint32_t>(wr->num_sge));
         if (error != 0) {
             *bad = wr;
             break;
         }
     }
-    core.unlock_receive_and_wake();
+    runtime.unlock_receive_and_wake();
     return error;
 }
 
@@ -188,14 +189,14 @@ int check_create(const ibv_qp_init_attr_ex& attr) {
     return 0;
 }
 
-live::QpInit core_init(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
-    const Context& c = of(context);
+live::QpInit runtime_init(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
+    const Context& c = impl(context);
     live::QpInit init;
     init.type = static_cast<live::QpType>(attr.qp_type);
     const bool receives = attr.qp_type != IBV_QPT_XRC_SEND && attr.qp_type != IBV_QPT_XRC_RECV;
-    init.send_cq = attr.send_cq != nullptr ? of(attr.send_cq).core : nullptr;
-    init.recv_cq = receives ? of(attr.recv_cq).core : nullptr;
-    init.srq = receives && attr.srq != nullptr ? of(attr.srq).core : nullptr;
+    init.send_cq = attr.send_cq != nullptr ? impl(attr.send_cq).runtime : nullptr;
+    init.recv_cq = receives ? impl(attr.recv_cq).runtime : nullptr;
+    init.srq = receives && attr.srq != nullptr ? impl(attr.srq).runtime : nullptr;
     init.max_send_wr = attr.cap.max_send_wr;
     init.max_recv_wr = init.srq == nullptr && receives ? attr.cap.max_recv_wr : 0;
     init.max_send_sge = attr.cap.max_send_sge;
@@ -205,7 +206,7 @@ live::QpInit core_init(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     init.pd = attr.qp_type != IBV_QPT_XRC_RECV ? protection(attr.pd).id : 0;
     init.hca = c.hca;
     init.xrcd = (attr.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && attr.xrcd != nullptr
-                    ? of(attr.xrcd).id
+                    ? impl(attr.xrcd).id
                     : 0;
     init.async_channel = c.async_channel;
     return init;
@@ -221,13 +222,13 @@ void use(Qp& qp, int sign) {
         apply(qp.xrcd->uses);
     }
     if (base.send_cq != nullptr) {
-        apply(of(base.send_cq).uses);
+        apply(impl(base.send_cq).uses);
     }
     if (base.recv_cq != nullptr) {
-        apply(of(base.recv_cq).uses);
+        apply(impl(base.recv_cq).uses);
     }
     if (base.srq != nullptr) {
-        apply(of(base.srq).uses);
+        apply(impl(base.srq).uses);
     }
 }
 
@@ -240,16 +241,17 @@ void fill_public(Qp& qp, ibv_context* context, const ibv_qp_init_attr_ex& attr) 
     base.send_cq = attr.qp_type != IBV_QPT_XRC_RECV ? attr.send_cq : nullptr;
     base.recv_cq = receives ? attr.recv_cq : nullptr;
     base.srq = receives ? attr.srq : nullptr;
-    base.handle = qp.core->qpn();
-    base.qp_num = qp.core->qpn();
+    base.handle = qp.runtime->qpn();
+    base.qp_num = qp.runtime->qpn();
     base.state = IBV_QPS_RESET;
     base.qp_type = attr.qp_type;
     pthread_mutex_init(&base.mutex, nullptr);
     pthread_cond_init(&base.cond, nullptr);
     std::memcpy(&qp.init, &attr, sizeof qp.init);  // ibv_qp_init_attr is its beginning.
-    qp.pd = base.pd != nullptr ? &of(base.pd) : nullptr;
-    qp.xrcd = (attr.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && attr.xrcd != nullptr ? &of(attr.xrcd)
-                                                                                    : nullptr;
+    qp.pd = base.pd != nullptr ? &impl(base.pd) : nullptr;
+    qp.xrcd = (attr.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && attr.xrcd != nullptr
+                  ? &impl(attr.xrcd)
+                  : nullptr;
 }
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
@@ -263,17 +265,17 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
     if ((attr->comp_mask & kNeeded) != kNeeded || attr->qp_type != IBV_QPT_XRC_RECV) {
         return fail<ibv_qp>(EINVAL);
     }
-    live::Process& process = *of(context).process;
+    live::Process& process = *impl(context).process;
     const live::QpShared& shared = process.arena.qps[live::qp_index(attr->qp_num)];
     if (shared.qpn != attr->qp_num || shared.owner != process.owner ||
-        shared.type != live::QpType::kXrcRecv || shared.xrcd != of(attr->xrcd).id) {
+        shared.type != live::QpType::kXrcRecv || shared.xrcd != impl(attr->xrcd).id) {
         return fail<ibv_qp>(EINVAL);
     }
     auto* qp = new (std::nothrow) Qp{};
     if (qp == nullptr) {
         return fail<ibv_qp>(ENOMEM);
     }
-    qp->core = reinterpret_cast<live::Qp*>(shared.cookie);
+    qp->runtime = reinterpret_cast<live::Qp*>(shared.cookie);
     qp->opened = true;
     ibv_qp_init_attr_ex init{};
     init.qp_type = IBV_QPT_XRC_RECV;
@@ -286,7 +288,7 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
     return &qp->space.qp_ex.qp_base;
 }
 
-live::QpAttr to_core(const ibv_qp_attr& a) {
+live::QpAttr to_runtime(const ibv_qp_attr& a) {
     live::QpAttr out;
     out.state = static_cast<live::QpState>(a.qp_state);
     out.path_mtu = static_cast<std::uint8_t>(a.path_mtu);
@@ -296,10 +298,10 @@ live::QpAttr to_core(const ibv_qp_attr& a) {
     out.sq_psn = a.sq_psn & 0xFFFFFF;
     out.dest_qpn = a.dest_qp_num;
     out.access = a.qp_access_flags;
-    out.av = abi::to_core(a.ah_attr);
+    out.av = abi::to_runtime(a.ah_attr);
     out.av_port = a.ah_attr.port_num;
     out.av_static_rate = a.ah_attr.static_rate;
-    out.alt_av = abi::to_core(a.alt_ah_attr);
+    out.alt_av = abi::to_runtime(a.alt_ah_attr);
     out.alt_port = a.alt_port_num;
     out.alt_pkey_index = a.alt_pkey_index;
     out.alt_timeout = a.alt_timeout;
@@ -315,7 +317,7 @@ live::QpAttr to_core(const ibv_qp_attr& a) {
     return out;
 }
 
-void from_core(const live::QpAttr& in, ibv_qp_attr& a) {
+void from_runtime(const live::QpAttr& in, ibv_qp_attr& a) {
     std::memset(&a, 0, sizeof a);
     a.qp_state = static_cast<ibv_qp_state>(in.state);
     a.cur_qp_state = a.qp_state;
@@ -326,8 +328,8 @@ void from_core(const live::QpAttr& in, ibv_qp_attr& a) {
     a.sq_psn = in.sq_psn;
     a.dest_qp_num = in.dest_qpn;
     a.qp_access_flags = in.access;
-    a.ah_attr = abi::from_core(in.av, in.av_port, in.av_static_rate);
-    a.alt_ah_attr = abi::from_core(in.alt_av, in.alt_port, 0);
+    a.ah_attr = abi::from_runtime(in.av, in.av_port, in.av_static_rate);
+    a.alt_ah_attr = abi::from_runtime(in.alt_av, in.alt_port, 0);
     a.pkey_index = in.pkey_index;
     a.alt_pkey_index = in.alt_pkey_index;
     a.en_sqd_async_notify = in.sq_async_notify;
@@ -348,21 +350,21 @@ Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     if (const int error = check_create(attr); error != 0) {
         return fail<Qp>(error);
     }
-    if (!of(context).process->usable()) {
+    if (!impl(context).process->usable()) {
         return fail<Qp>(EIO);
     }
     auto* qp = new (std::nothrow) Qp{};
     if (qp == nullptr ||
-        !qp->share.take(*of(context).process, of(context).hca, live::ObjectKind::kQp)) {
+        !qp->share.take(*impl(context).process, impl(context).hca, live::ObjectKind::kQp)) {
         delete qp;
         return fail<Qp>(ENOMEM);
     }
-    live::QpInit init = core_init(context, attr);
+    live::QpInit init = runtime_init(context, attr);
     qp->event_id = Registry::get().add(qp);
     init.event_id = qp->event_id;
     init.user = qp;
-    qp->core = live::Qp::create(*of(context).process, init);
-    if (qp->core == nullptr) {
+    qp->runtime = live::Qp::create(*impl(context).process, init);
+    if (qp->runtime == nullptr) {
         const int saved = errno;
         Registry::get().remove(qp->event_id);
         delete qp;
@@ -407,11 +409,12 @@ ibv_qp* softib_ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) noexcept {
 }
 
 ibv_qp_ex* softib_ibv_qp_to_qp_ex(ibv_qp* qp) noexcept {
-    return of(qp).extended ? &of(qp).space.qp_ex : nullptr;
+    return impl(qp).extended ? &impl(qp).space.qp_ex : nullptr;
 }
 
 int softib_ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) noexcept {
-    const int error = of(base).core->modify(to_core(*attr), static_cast<std::uint32_t>(mask));
+    const int error =
+        impl(base).runtime->modify(to_runtime(*attr), static_cast<std::uint32_t>(mask));
     if (error == 0 && (mask & IBV_QP_STATE) != 0) {
         base->state = attr->qp_state;
     }
@@ -420,8 +423,8 @@ int softib_ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) noexcept {
 
 int softib_ibv_query_qp(ibv_qp* base, ibv_qp_attr* attr, int mask,
                         ibv_qp_init_attr* init) noexcept {
-    Qp& qp = of(base);
-    from_core(qp.core->attributes(), *attr);
+    Qp& qp = impl(base);
+    from_runtime(qp.runtime->attributes(), *attr);
     if ((mask & IBV_QP_STATE) != 0) {
         base->state = attr->qp_state;
     }
@@ -434,14 +437,14 @@ int softib_ibv_query_qp(ibv_qp* base, ibv_qp_attr* attr, int mask,
 }
 
 int softib_ibv_destroy_qp(ibv_qp* base) noexcept {
-    Qp& qp = of(base);
+    Qp& qp = impl(base);
     if (qp.attached_groups != 0) {
         return answer(EBUSY);
     }
     if (!qp.opened) {
         Registry::get().remove(qp.event_id);
         wait_acknowledged(base->mutex, base->cond, base->events_completed, qp.events_delivered);
-        delete qp.core;
+        delete qp.runtime;
     }
     use(qp, -1);
     pthread_mutex_destroy(&base->mutex);

@@ -11,7 +11,7 @@ namespace softib::abi {
 namespace {
 
 Qp::Building& begin(ibv_qp_ex* base, live::WrOpcode opcode) {
-    Qp& qp = of(base);
+    Qp& qp = impl(base);
     qp.building.push_back({});
     Qp::Building& b = qp.building.back();
     b.wr.wr_id = base->wr_id;
@@ -23,8 +23,8 @@ Qp::Building& begin(ibv_qp_ex* base, live::WrOpcode opcode) {
 }
 
 void wr_start(ibv_qp_ex* base) {
-    Qp& qp = of(base);
-    qp.core->lock();
+    Qp& qp = impl(base);
+    qp.runtime->lock();
     qp.building.clear();
     qp.building_sges.clear();
     qp.building_data.clear();
@@ -32,7 +32,7 @@ void wr_start(ibv_qp_ex* base) {
 }
 
 int wr_complete(ibv_qp_ex* base) {
-    Qp& qp = of(base);
+    Qp& qp = impl(base);
     int error = qp.building_error;
     std::uint32_t ahead = 0;
     for (Qp::Building& b : qp.building) {
@@ -51,18 +51,18 @@ int wr_complete(ibv_qp_ex* base) {
         if (b.wr.opcode == live::WrOpcode::kBindMw) {
             b.wr.bind = &b.bind;
         }
-        error = qp.core->check_post_locked(b.wr, ahead++);
+        error = qp.runtime->check_post_locked(b.wr, ahead++);
     }
     // All or nothing: none runs before all have been found good.
     for (std::size_t i = 0; i < qp.building.size() && error == 0; ++i) {
-        error = qp.core->post_locked(qp.building[i].wr);
+        error = qp.runtime->post_locked(qp.building[i].wr);
     }
-    qp.core->unlock();
+    qp.runtime->unlock();
     return error;
 }
 
 void wr_abort(ibv_qp_ex* base) {
-    of(base).core->unlock();
+    impl(base).runtime->unlock();
 }
 
 void wr_rdma(ibv_qp_ex* base, live::WrOpcode opcode, std::uint32_t rkey, std::uint64_t addr) {
@@ -81,31 +81,31 @@ void wr_rdma_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr) {
 
 void wr_rdma_write_imm(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr, __be32 imm) {
     wr_rdma(base, live::WrOpcode::kWriteImm, rkey, addr);
-    of(base).building.back().wr.imm_or_rkey = imm;
+    impl(base).building.back().wr.imm_or_rkey = imm;
 }
 
 void wr_atomic_cmp_swp(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr,
                        std::uint64_t compare, std::uint64_t swap) {
     wr_rdma(base, live::WrOpcode::kCompareSwap, rkey, addr);
-    of(base).building.back().wr.compare_add = compare;
-    of(base).building.back().wr.swap = swap;
+    impl(base).building.back().wr.compare_add = compare;
+    impl(base).building.back().wr.swap = swap;
 }
 
 void wr_atomic_fetch_add(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr,
                          std::uint64_t add) {
     wr_rdma(base, live::WrOpcode::kFetchAdd, rkey, addr);
-    of(base).building.back().wr.compare_add = add;
+    impl(base).building.back().wr.compare_add = add;
 }
 
 void wr_bind_mw(ibv_qp_ex* base, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
     Qp::Building& b = begin(base, live::WrOpcode::kBindMw);
     if (mw->type != IBV_MW_TYPE_2 || (info->mr == nullptr && info->length != 0)) {
-        of(base).building_error = EINVAL;
+        impl(base).building_error = EINVAL;
         return;
     }
-    b.bind.mw_index = of(mw).index;
-    b.bind.mr_index = info->mr != nullptr ? of(info->mr).index : 0;
-    b.bind.new_rkey = of(mw).index << 8 | (rkey & 0xFF);
+    b.bind.mw_index = impl(mw).index;
+    b.bind.mr_index = info->mr != nullptr ? impl(info->mr).index : 0;
+    b.bind.new_rkey = impl(mw).index << 8 | (rkey & 0xFF);
     b.bind.access = info->mw_access_flags;
     b.bind.address = info->addr;
     b.bind.length = info->length;
@@ -125,12 +125,12 @@ void wr_send_inv(ibv_qp_ex* base, std::uint32_t rkey) {
     begin(base, live::WrOpcode::kSendInv).wr.imm_or_rkey = rkey;
 }
 void wr_send_tso(ibv_qp_ex* base, void*, std::uint16_t, std::uint16_t) {
-    of(base).building_error = EOPNOTSUPP;
+    impl(base).building_error = EOPNOTSUPP;
 }
 void wr_atomic_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr,
                      const void* eight_bytes) {
     wr_rdma(base, live::WrOpcode::kAtomicWrite, rkey, addr);
-    Qp& qp = of(base);
+    Qp& qp = impl(base);
     qp.building_sges.push_back({qp.building_data.size(), 8, 0});
     const auto* from = static_cast<const char*>(eight_bytes);
     qp.building_data.insert(qp.building_data.end(), from, from + 8);
@@ -139,12 +139,12 @@ void wr_atomic_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t addr,
 }
 void wr_flush(ibv_qp_ex* base, std::uint32_t, std::uint64_t, std::size_t, std::uint8_t,
               std::uint8_t) {
-    of(base).building_error = EOPNOTSUPP;
+    impl(base).building_error = EOPNOTSUPP;
 }
 
 /// The request a setter applies to; a setter without one is the program's mistake.
 Qp::Building* last(ibv_qp_ex* base) {
-    Qp& qp = of(base);
+    Qp& qp = impl(base);
     if (qp.building.empty()) {
         if (qp.building_error == 0) {
             qp.building_error = EINVAL;
@@ -156,7 +156,7 @@ Qp::Building* last(ibv_qp_ex* base) {
 
 void wr_set_ud_addr(ibv_qp_ex* base, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
     if (Qp::Building* b = last(base)) {
-        b->wr.ah = &of(ah).core;
+        b->wr.ah = &impl(ah).runtime;
         b->wr.remote_qpn = qpn;
         b->wr.remote_qkey = qkey;
     }
@@ -169,7 +169,7 @@ void wr_set_xrc_srqn(ibv_qp_ex* base, std::uint32_t srqn) {
 }
 
 void wr_set_sge_list(ibv_qp_ex* base, std::size_t count, const ibv_sge* list) {
-    Qp& qp = of(base);
+    Qp& qp = impl(base);
     if (Qp::Building* b = last(base)) {
         if (count > live::kSgesMax) {
             qp.building_error = ENOMEM;
@@ -188,7 +188,7 @@ void wr_set_sge(ibv_qp_ex* base, std::uint32_t lkey, std::uint64_t addr, std::ui
 }
 
 void wr_set_inline_data_list(ibv_qp_ex* base, std::size_t count, const ibv_data_buf* list) {
-    Qp& qp = of(base);
+    Qp& qp = impl(base);
     if (Qp::Building* b = last(base)) {
         const std::size_t at = qp.building_data.size();
         std::size_t bytes = 0;

@@ -15,7 +15,7 @@ namespace {
 
 Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type type, Xrcd* xrcd,
               Cq* cq, void* user) {
-    Context& c = of(context);
+    Context& c = impl(context);
     if (!c.process->usable()) {
         return fail<Srq>(EIO);
     }
@@ -31,11 +31,11 @@ Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type
     init.pd = protection(pd).id;
     init.hca = c.hca;
     init.xrcd = xrcd != nullptr ? xrcd->id : 0;
-    init.cq = cq != nullptr ? cq->core : nullptr;
+    init.cq = cq != nullptr ? cq->runtime : nullptr;
     init.async_channel = c.async_channel;
     init.cookie = srq->event_id;
-    srq->core = live::Srq::create(*c.process, init);
-    if (srq->core == nullptr) {
+    srq->runtime = live::Srq::create(*c.process, init);
+    if (srq->runtime == nullptr) {
         const int saved = errno;
         Registry::get().remove(srq->event_id);
         delete srq;
@@ -44,11 +44,11 @@ Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type
     srq->base.context = context;
     srq->base.srq_context = user;
     srq->base.pd = pd;
-    srq->base.handle = srq->core->index();
+    srq->base.handle = srq->runtime->index();
     pthread_mutex_init(&srq->base.mutex, nullptr);
     pthread_cond_init(&srq->base.cond, nullptr);
     srq->type = type;
-    srq->pd = &of(pd);
+    srq->pd = &impl(pd);
     srq->cq = cq;
     srq->xrcd = xrcd;
     srq->pd->uses.add();
@@ -74,21 +74,21 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attr) {
                             attr->xrcd == nullptr || attr->cq == nullptr))) {
         return fail<ibv_srq>(EINVAL);
     }
-    Srq* srq = make_srq(context, attr->pd, attr->attr, type, xrc ? &of(attr->xrcd) : nullptr,
-                        xrc ? &of(attr->cq) : nullptr, attr->srq_context);
+    Srq* srq = make_srq(context, attr->pd, attr->attr, type, xrc ? &impl(attr->xrcd) : nullptr,
+                        xrc ? &impl(attr->cq) : nullptr, attr->srq_context);
     return srq != nullptr ? &srq->base : nullptr;
 }
 
 int get_srq_num(ibv_srq* base, std::uint32_t* number) {
-    if (of(base).type != IBV_SRQT_XRC) {
+    if (impl(base).type != IBV_SRQT_XRC) {
         return EINVAL;
     }
-    *number = of(base).core->srqn();
+    *number = impl(base).runtime->srqn();
     return 0;
 }
 
 int post_srq_recv(ibv_srq* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-    live::Srq& srq = *of(base).core;
+    live::Srq& srq = *impl(base).runtime;
     int error = 0;
     srq.lock();
     for (; wr != nullptr && error == 0; wr = wr->next) {
@@ -126,7 +126,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attr) {
         return fail<ibv_xrcd>(ENOMEM);
     }
     xrcd->base.context = context;
-    xrcd->id = attr->fd >= 0 ? shared_xrcd(st) : of(context).process->take_domain();
+    xrcd->id = attr->fd >= 0 ? shared_xrcd(st) : impl(context).process->take_domain();
     if (xrcd->id == 0) {
         delete xrcd;
         return fail<ibv_xrcd>(ENOMEM);
@@ -135,13 +135,13 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attr) {
 }
 
 int close_xrcd(ibv_xrcd* base) {
-    if (of(base).uses.any()) {
+    if (impl(base).uses.any()) {
         return answer(EBUSY);
     }
-    if ((of(base).id & kSharedXrcd) == 0) {
-        of(base->context).process->release_domain(of(base).id);
+    if ((impl(base).id & kSharedXrcd) == 0) {
+        impl(base->context).process->release_domain(impl(base).id);
     }
-    delete &of(base);
+    delete &impl(base);
     return 0;
 }
 
@@ -172,12 +172,12 @@ int softib_ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) noexcept {
     if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) {
         return answer(EINVAL);
     }
-    return answer(of(srq).core->modify((mask & IBV_SRQ_MAX_WR) != 0, attr->max_wr,
-                                       (mask & IBV_SRQ_LIMIT) != 0, attr->srq_limit));
+    return answer(impl(srq).runtime->modify((mask & IBV_SRQ_MAX_WR) != 0, attr->max_wr,
+                                            (mask & IBV_SRQ_LIMIT) != 0, attr->srq_limit));
 }
 
 int softib_ibv_query_srq(ibv_srq* base, ibv_srq_attr* attr) noexcept {
-    const live::SrqShared& shared = of(base).core->shared();
+    const live::SrqShared& shared = impl(base).runtime->shared();
     attr->max_wr = shared.ring.entries;
     attr->max_sge = shared.ring.sges_max;
     attr->srq_limit = shared.limit.load();
@@ -185,13 +185,13 @@ int softib_ibv_query_srq(ibv_srq* base, ibv_srq_attr* attr) noexcept {
 }
 
 int softib_ibv_destroy_srq(ibv_srq* base) noexcept {
-    Srq& srq = of(base);
+    Srq& srq = impl(base);
     if (srq.uses.any()) {
         return answer(EBUSY);
     }
     Registry::get().remove(srq.event_id);
     wait_acknowledged(base->mutex, base->cond, base->events_completed, srq.events_delivered);
-    delete srq.core;
+    delete srq.runtime;
     srq.pd->uses.drop();
     if (srq.cq != nullptr) {
         srq.cq->uses.drop();

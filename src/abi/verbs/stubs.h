@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where an exported symbol leads that we do not implement: the private interface between
-// libibverbs and its providers, and the pre-2007 ABI. They exist because a program that is bound
-// at load time (most distributions do) does not start when one of them is missing. The generated
+// The stubs behind exported symbols that we do not implement: the private interface between
+// libibverbs and its providers, and the pre-2007 ABI. They exist because a program that is bound at
+// load time (most distributions do) does not start when one of them is missing. The generated
 // trampolines jump here, so one stub serves functions of any signature with that return type.
 #pragma once
 

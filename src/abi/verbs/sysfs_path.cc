@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The two sysfs helpers that programs import. They do ordinary file access: whoever redirects
+// The two sysfs helpers that programs import. They do ordinary file access, so a redirection of
 // /sys/class/infiniband for the whole process redirects these too.
 #include <fcntl.h>
 #include <unistd.h>

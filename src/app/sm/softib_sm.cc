@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Our subnet manager as a program of its own, on a port that libibumad opens: a virtual one under
-// `softib exec`, or one of an adapter.
+// `softib exec`, or one of an HCA.
 #include <arpa/inet.h>
 #include <endian.h>
 #include <fcntl.h>
@@ -33,12 +33,12 @@ namespace {
 constexpr char kUsage[] =
     "usage: softib-sm [options]\n"
     "Runs a subnet manager on a port, in the foreground.\n"
-    "  -C, --device NAME    the adapter; without it the first that is cabled\n"
+    "  -C, --device NAME    the HCA (default: the first that has a cable)\n"
     "  -P, --port N         its port\n"
     "  -p, --priority N     0 to 15: the highest is master (0)\n"
-    "  -k, --sm-key KEY     managers with another key do not count (1)\n"
+    "  -k, --sm-key KEY     managers with another key are ignored (1)\n"
     "  -m, --m-key KEY      protects the ports of the subnet (0: does not)\n"
-    "  -l, --lmc N          2^N LIDs for each port of an adapter (0)\n"
+    "  -l, --lmc N          2^N LIDs for each HCA port (0)\n"
     "  -R, --engine NAME    how to route (minhop)\n"
     "  -o, --once           ends when the subnet is up\n"
     "SIGHUP: sweeps again. SIGUSR1: hands over to another manager.\n";
@@ -131,7 +131,8 @@ bool parse(int argc, char** argv, Options& options) {
         }
     }
     if (good && optind != argc) {
-        fmt::print(stderr, "softib-sm: what is '{}'?\n", argv[optind]);
+        fmt::print(stderr, "softib-sm: unknown argument '{}'; see: softib-sm --help\n",
+                   argv[optind]);
         good = false;
     }
     return good;
@@ -204,14 +205,15 @@ class Port {
         umad_set_grh(buffer_.data(), nullptr);
         umad_set_pkey(buffer_.data(), pkey_index(packet.pkey));
         std::memcpy(umad_get_mad(buffer_.data()), packet.mad.data(), packet.mad.size());
-        // Who waits for an answer says so, or it is not handed on. How long, the manager knows
-        // better.
+        // libibumad hands answers on only to requests that were sent with a timeout. The manager
+        // has timeouts of its own.
         const int timeout = wire::wants_response(header.method()) ? int{kMadTimeoutMs} : 0;
         umad_send(id_, static_cast<int>(agent->second), buffer_.data(), wire::kMadBytes, timeout,
                   0);
     }
 
-    /// Nothing: none is there now, or one of ours came back unanswered.
+    /// Returns the next packet; std::nullopt if there is none now, or if a request of ours came
+    /// back unanswered.
     std::optional<mad::Packet> receive(bool& any) {
         int length = wire::kMadBytes;
         any = umad_recv(id_, buffer_.data(), &length, 0) >= 0;

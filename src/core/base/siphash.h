@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed hash of 64 bits. Who does not have the key
-// can neither tell its values from chance nor make one for a message of his own.
+// SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed hash of 64 bits. Without the key
+// nobody can tell its values from chance, or make the value for a message of their own.
 
 #include <array>
 #include <cstdint>

@@ -157,7 +157,7 @@ Gid multicast_gid(const Address& address, PortSpace space, PKey pkey) {
     if (is_any(address) || address.family == Family::kIb) {
         return address.bytes;
     }
-    // ff10:a01b: an address that the administration gave out stands for itself.
+    // ff10:a01b: an address that the SA gave out stands for itself.
     const auto& ip = address.bytes.bytes;
     if (address.family == Family::kIp6 &&
         (wire::load_be<std::uint32_t>(ip.data()) & 0xFFF0FFFF) == 0xFF10A01B) {

@@ -37,7 +37,8 @@ std::string_view name_of(PortSpace space);
 /// The port, or what plays its part in a sockaddr_ib.
 std::uint16_t port_of(const Address& address);
 std::uint64_t service_id(PortSpace space, std::uint16_t port);
-/// Of an address with a port: IP, or one of the RDMA IB service.
+/// Returns the service ID of an address that has a port: an IP address, or one of the RDMA IB
+/// service.
 std::uint64_t service_id(PortSpace space, const Address& address);
 
 struct IpHeader {
@@ -48,7 +49,7 @@ void write_ip_header(const IpHeader& header, std::span<std::uint8_t, kIpHeaderBy
 std::optional<IpHeader> read_ip_header(std::span<const std::uint8_t, kIpHeaderBytes> bytes,
                                        std::uint64_t service_id);
 
-/// The group that an IP multicast address names. All zero for the wildcard: the administration
+/// The group that an IP multicast address names. All zero for the wildcard: the SA
 /// chooses one.
 Gid multicast_gid(const Address& address, PortSpace space, PKey pkey);
 

@@ -18,7 +18,7 @@ constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 constexpr std::uint8_t kHopLimitLocal = 1;
 constexpr int kCaAckDelay = 16;  // As ibv_query_device says of our adapters.
 
-/// The QP's timeout: there and back, and what the adapter takes to acknowledge (IBA vol.
+/// The QP's timeout: there and back, and what the HCA takes to acknowledge (IBA vol.
 /// 1, 12.7.34), as powers of two; one that is much smaller than the other does not matter. Within a
 /// host the way takes no time at all.
 std::uint8_t ack_timeout_of(const wire::PathRecord& path) {
@@ -391,7 +391,7 @@ void Connections::handle_timeout(std::uint64_t now_ns) {
             enter_timewait(connection, now_ns, true);
             continue;
         }
-        // Whoever answers too late finds nothing; tell it now (IBA vol. 1, 12.9.8.3).
+        // A peer that answers too late finds no connection; it is told now (IBA vol. 1, 12.9.8.3).
         send_rej(connection, wire::RejectReason::kTimeout, {});
         report(connection, {.kind = ConnectionEvent::kUnreachable});
         erase(connection);

@@ -2,12 +2,12 @@
 #pragma once
 
 // The connections of a host: the exchange of REQ, REP and RTU, REJ, MRA, DREQ and DREP (IBA vol. 1,
-// 12.9). There are no alternate paths: a REP says so, and an APR answers whoever loads one.
-// Messages may be lost, doubled, late, or somebody's invention: each is compared with the state of
-// the connection that it names, and repeated by timers until it is answered.
+// 12.9). There are no alternate paths: a REP says so, and an APR refuses a LAP. Messages may be
+// lost, doubled, late or forged: each is compared with the state of the connection that it names,
+// and repeated by timers until it is answered.
 //
-// A consumer may end at any moment: forget() finishes what it began, so that the other side hears
-// of it and does not wait.
+// A consumer may end at any moment: forget() finishes what it began, so that the other side is told
+// and does not wait.
 
 #include <array>
 #include <cstdint>
@@ -50,7 +50,7 @@ struct Connection {
     CommunicationId remote = 0;  ///< 0: not known yet.
     ConnectionState state{};
     bool active = false;     ///< We asked.
-    bool wanted = true;      ///< A consumer still wants to hear of it.
+    bool wanted = true;      ///< A consumer still wants its events.
     bool confirmed = false;  ///< Our RTU went out.
     QpType type = QpType::kRc;
     Route route{};
@@ -94,7 +94,7 @@ struct ConnectionEvent {
     };
     Kind kind{};
     CommunicationId connection = 0;
-    bool timed_out = false;  ///< Of kDisconnected: nobody answered.
+    bool timed_out = false;  ///< With kDisconnected: nobody answered.
     wire::RejectReason reason{};
     std::uint32_t port = 0;
     ConnectionParameters parameters{};  ///< As the other side sent them.
@@ -108,7 +108,7 @@ class Connections {
     const Connection* find(CommunicationId id) const;
     std::size_t size() const { return connections_.size(); }
 
-    /// 0: there are too many.
+    /// Sends a REQ. Returns the connection's number, or 0 if there are too many.
     CommunicationId connect(const ConnectRequest& request, std::uint64_t now_ns);
     /// The others return 0 or EINVAL, where the state does not allow it.
     int accept(CommunicationId id, const ConnectionParameters& parameters, Guid local_ca,

@@ -228,7 +228,7 @@ void Connections::handle_rej(const mad::Packet& packet, std::uint64_t now_ns) {
     const auto rej = wire::parse<wire::CmRej>(wire::cm_data(packet.mad));
     Connection* connection = get(rej.remote_communication_id);
     if (connection == nullptr && rej.reason == wire::RejectReason::kTimeout) {
-        // Whoever asked has given up, and never knew our number.
+        // The sender of the REQ has given up, and never knew our number.
         const Peer request{Guid{wire::load_be<std::uint64_t>(rej.ari.data())},
                            rej.local_communication_id};
         const auto found = by_request_.find(request);
@@ -305,7 +305,8 @@ void Connections::handle_drep(const mad::Packet& packet, std::uint64_t now_ns) {
     }
 }
 
-/// Who sends a LAP repeats it until an APR comes (IBA vol. 1, 12.8.2): it gets one that says no.
+/// Answers a LAP with an APR that refuses it: its sender would repeat the LAP until an APR comes
+/// (IBA vol. 1, 12.8.2).
 void Connections::handle_lap(std::uint32_t port, const mad::Packet& packet) {
     const auto lap = wire::parse<wire::CmLap>(wire::cm_data(packet.mad));
     const Connection* const connection =

@@ -60,7 +60,7 @@ TEST(CmConnections, AttributesFollowTheState) {
     EXPECT_EQ(rts.timeout, 19);
 }
 
-/// Within a host a path takes no time; the adapter at its end still does, above all one that is a
+/// Within a host a path takes no time; the HCA at its end still does, above all one that is a
 /// process among others.
 TEST(CmConnections, AnAdapterHasTimeToAcknowledge) {
     TestPair pair;

@@ -233,7 +233,7 @@ int Host::bind(Id& id, const Address& address) {
 int Host::set_option(Id& id, const Command& command) {
     switch (static_cast<IdOption>(command.option)) {
         case IdOption::kTos:
-            return 0;  // The administration chooses the service level.
+            return 0;  // The SA chooses the service level.
         case IdOption::kReuseAddr:
             if (id.state != State::kIdle) {
                 return EINVAL;

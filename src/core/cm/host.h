@@ -3,11 +3,11 @@
 
 // The connection manager of one host, without input and output: programs' commands, MADs and time
 // come in; MADs, events for programs and the next deadline go out. It plays the part of the kernel
-// in rdma_cm: endpoints with addresses and ports, routes from the subnet administration,
-// connections, datagram services and multicast groups.
+// in rdma_cm: endpoints with addresses and ports, routes from the SA, connections, datagram
+// services and multicast groups.
 //
-// A program may say anything: a command is checked against the endpoint's state and refused with an
-// errno value. When a program ends, whoever carries its commands destroys its endpoints.
+// A program may send any command: it is checked against the endpoint's state and refused with an
+// errno value. When a program ends, the caller that passed its commands on destroys its endpoints.
 
 #include <cstdint>
 #include <deque>
@@ -43,7 +43,7 @@ class Host {
 
     Reply execute(const Command& command, std::uint64_t now_ns);
 
-    /// A MAD that came to a port of this host. False: it is not for us.
+    /// Takes a MAD that came to a port of this host. Returns false if it is not for this manager.
     bool handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
@@ -58,7 +58,7 @@ class Host {
     std::vector<Listener> listeners() const;
     /// An endpoint as it is seen from outside.
     struct Endpoint {
-        /// The numbers by which Linux tells of an rdma_cm_id's state.
+        /// The states of an rdma_cm_id, with Linux's numbers.
         enum State : std::uint8_t {
             kIdle = 0,
             kAddrResolved = 2,
@@ -73,7 +73,7 @@ class Host {
         State state = kIdle;
         PortSpace space{};
         QpType type{};
-        std::optional<std::uint32_t> port{};  ///< None: bound to no device.
+        std::optional<std::uint32_t> port{};  ///< std::nullopt: bound to no device.
         Qpn qpn{};                            ///< 0: not known.
         Address source{};
         Address destination{};
@@ -92,7 +92,7 @@ class Host {
         kConnected,
         kOver,  ///< Was connected or tried to.
         kListening,
-        kRequested,  ///< Somebody asks for a connection.
+        kRequested,  ///< A peer asks for a connection.
     };
     struct Id {
         IdHandle handle = 0;
@@ -106,8 +106,8 @@ class Host {
         bool has_path = false;
         std::uint8_t ack_timeout = 0;
         std::uint32_t backlog = 0;
-        std::uint32_t waiting = 0;  ///< Of a listener: requests nobody answered yet.
-        IdHandle listener = 0;      ///< Of a request that counts there.
+        std::uint32_t waiting = 0;  ///< At a listener: requests nobody answered yet.
+        IdHandle listener = 0;      ///< The listener in whose `waiting` it counts.
         PortSpace bound_space{};
         Address source{};
         Address destination{};
@@ -156,7 +156,7 @@ class Host {
     int resolve_route(Id& id, const Command& command, std::uint64_t now_ns);
     int set_route(Id& id, const Command& command);
     void take_path(Id& id, const SaAnswer& answer);
-    /// By which other hosts know a port of ours.
+    /// Returns the address by which other hosts know a port of ours.
     Address own_address(Family family, std::uint32_t port) const;
     PKey default_pkey(std::uint32_t port) const;
 

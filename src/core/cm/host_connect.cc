@@ -10,8 +10,8 @@ namespace softib::cm {
 
 namespace {
 
-/// Puts the IP header, if there is one, and what the program sends into private data. False: it
-/// does not fit.
+/// Puts the IP header, if there is one, and the program's data into private data. Returns false
+/// if they do not fit.
 template <std::size_t N>
 bool fill_private(const Address& source, const Address& destination,
                   const ConnectionParameters& parameters, std::array<std::uint8_t, N>& out) {
@@ -60,7 +60,7 @@ int Host::listen(Id& id, std::uint32_t backlog, std::uint64_t now_ns) {
     return 0;
 }
 
-/// False: it has waited, or too many do.
+/// Keeps a request until a listener comes. Returns false if too many wait already.
 bool Host::wait_for_listener(const Early& early) {
     if (early_.size() >= kEarlyMax) {
         return false;
@@ -69,7 +69,7 @@ bool Host::wait_for_listener(const Early& early) {
     return true;
 }
 
-/// Somebody listens now, or time has passed.
+/// Tries early requests again, after a program began to listen or time has passed.
 void Host::try_early(std::uint64_t now_ns) {
     std::deque<Early> waiting;
     waiting.swap(early_);
@@ -210,7 +210,8 @@ int Host::notify(Id& id) {
     return id.connection == 0 ? EINVAL : connections_.notify_established(id.connection);
 }
 
-/// Whom a request is for: who listens at its address, or at another of that port, or at all.
+/// Returns the listener that a request is for: one at its address, else one at another address of
+/// the HCA port it came to, else one at the wildcard address; nullptr if there is none.
 Host::Id* Host::find_listener(std::uint64_t wanted, std::uint32_t port,
                               const std::optional<IpHeader>& header) {
     const auto space = static_cast<PortSpace>(wanted >> 16 & 0xFFFF);
@@ -242,7 +243,8 @@ Host::Id* Host::find_listener(std::uint64_t wanted, std::uint32_t port,
     return best;
 }
 
-/// A new endpoint for a request; nullptr: the listener has enough to do.
+/// Makes an endpoint for a request. Returns nullptr if the listener's backlog is full or the host
+/// has too many endpoints.
 Host::Id* Host::welcome(Id& listener, const Route& route, std::uint64_t wanted,
                         const std::optional<IpHeader>& header) {
     if (listener.waiting >= listener.backlog) {

@@ -70,7 +70,7 @@ int Host::resolve_addr(Id& id, const Command& command) {
             gid = port ? std::optional(surroundings_.port(*port).gid) : std::nullopt;
             to_self = true;
         } else if (!gid && is_in_subnet(destination)) {
-            gid = destination.bytes;  // Of a port that only the subnet's manager knows.
+            gid = destination.bytes;  // A port that only the subnet manager knows.
         }
     }
     if (gid && !port) {

@@ -121,7 +121,7 @@ TEST(CmHost, UnknownAddressIsAnEvent) {
     resolve = pair.command(Operation::kResolveAddr, pair.create(pair.a));
     resolve.destination.family = Family::kIp6;
     resolve.destination.bytes = pair.b.surroundings.port(0).gid;
-    resolve.destination.bytes.bytes[7] ^= 1;  // Of another subnet.
+    resolve.destination.bytes.bytes[7] ^= 1;  // In another subnet.
     pair.execute(pair.a, resolve);
     EXPECT_EQ(pair.a.count(EventType::kAddrError), 2U);
 }
@@ -242,7 +242,7 @@ TEST(CmHost, APortLeavesAGroupWithItsLastMember) {
 TEST(CmHost, RandomCommandsHurtNobody) {
     TestPair pair(7);
     for (int i = 0; i < 20000; ++i) {
-        TestHost& of = pair.prng.chance(1, 2) ? pair.a : pair.b;
+        TestHost& on = pair.prng.chance(1, 2) ? pair.a : pair.b;
         Command command = pair.command(static_cast<Operation>(pair.prng.below(20)),
                                        static_cast<IdHandle>(pair.prng.below(40)));
         command.port_space = pair.prng.chance(1, 2) ? PortSpace::kTcp : PortSpace::kUdp;
@@ -256,7 +256,7 @@ TEST(CmHost, RandomCommandsHurtNobody) {
         command.destination =
             with_port(pair.prng.chance(1, 5) ? ip4(239, 0, 0, number) : ip4(10, 0, 0, number),
                       static_cast<std::uint16_t>(pair.prng.below(3)));
-        pair.execute(of, command);
+        pair.execute(on, command);
         if (i % 100 == 0) {
             pair.run_for(kMinute / 60);
         }

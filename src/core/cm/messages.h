@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a program says to the connection manager of its host, and what it hears: plain structures
-// that travel as bytes. Numbers are in host order unless they stand in a Gid.
+// The commands of a program to the connection manager of its host, and the manager's replies and
+// events: plain structures that travel as bytes. Numbers are in host order, except in a Gid.
 
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class Family : std::uint16_t { kNone = 0, kIp4 = 2, kIp6 = 10, kIb = 27 };
 /// An address of a sockaddr of these families. IPv4 has its four bytes first.
 struct Address {
     Family family = Family::kNone;
-    std::uint16_t port = 0;  ///< Of IP.
+    std::uint16_t port = 0;  ///< The port number, for IP.
     PKey pkey{};             ///< The rest: of a sockaddr_ib.
     std::uint16_t reserved = 0;
     std::uint32_t scope = 0;  ///< sin6_scope_id or sib_scope_id.
@@ -63,14 +63,14 @@ enum class Operation : std::uint32_t {
     kSetOption,
     kJoin,
     kLeave,
-    // The host does not know channels: whoever carries events does these.
+    // A host does not know channels: its caller, which passes events on, does these.
     kMigrate,
     kPutBack,  ///< The event under way on `channel` was taken off it unseen; it comes again.
 };
 
 enum class IdOption : std::uint32_t { kTos = 0, kReuseAddr = 1, kAfOnly = 2, kAckTimeout = 3 };
 
-/// Enhanced connection establishment: options of an adapter's vendor.
+/// Enhanced connection establishment: options of an HCA's vendor.
 struct Ece {
     std::uint32_t vendor_id = 0;  ///< 24 bits; 0: none.
     std::uint32_t options = 0;
@@ -111,7 +111,7 @@ struct Command {
 
 /// What an id is bound to and leads to.
 struct IdInfo {
-    Guid node_guid{};  ///< Of its device; 0: not bound to one.
+    Guid node_guid{};  ///< GUID of its device; 0: not bound to one.
     std::uint8_t port_num = 0;
     std::uint8_t has_path = 0;
     PKey pkey{};
@@ -188,12 +188,12 @@ enum class EventType : std::uint32_t {
 
 struct Event {
     EventType type{};
-    std::int32_t status = 0;  ///< Negative: an errno value. Of kRejected: the reason.
-    IdHandle id = 0;          ///< Of kConnectRequest: a new one.
-    IdHandle listener = 0;    ///< Of kConnectRequest.
-    IdHandle join = 0;        ///< Of kMulticastJoin and kMulticastError.
+    std::int32_t status = 0;  ///< Negative: an errno value. With kRejected: the reason.
+    IdHandle id = 0;          ///< With kConnectRequest: a new one.
+    IdHandle listener = 0;    ///< Only with kConnectRequest.
+    IdHandle join = 0;        ///< With kMulticastJoin and kMulticastError.
     ConnectionParameters parameters{};
-    Destination destination{};  ///< Of datagrams.
+    Destination destination{};  ///< Only for datagrams.
     IdInfo info{};
 };
 

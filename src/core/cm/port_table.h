@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which ports of IP a host's endpoints have, per port space, as sockets have theirs.
+// The IP port numbers of a host's endpoints, per port space, as sockets have theirs.
 
 #include <cstdint>
 #include <map>

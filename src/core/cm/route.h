@@ -14,7 +14,7 @@
 namespace softib::cm {
 
 struct Route {
-    std::uint32_t port = 0;   ///< Of this host.
+    std::uint32_t port = 0;   ///< Port of this host.
     wire::PathRecord path{};  ///< sgid and slid are ours.
 };
 
@@ -57,7 +57,7 @@ inline mad::Packet to_services(const wire::MadBytes& mad, Lid dlid, PKey pkey, s
     return packet;
 }
 
-/// Back to whoever sent this.
+/// Returns a MAD that goes back to the sender of `from`.
 inline mad::Packet answer_to(const mad::Packet& from, const wire::MadBytes& mad) {
     mad::Packet packet = to_services(mad, from.slid, from.pkey, from.sl);
     packet.destination = from.source;

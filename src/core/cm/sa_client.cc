@@ -67,7 +67,7 @@ QueryId SaClient::leave(std::uint32_t port, const wire::McMemberRecord& member,
 }
 
 void SaClient::send(QueryId id, const Query& query, std::uint64_t now_ns) {
-    // Asked anew each time: the administration may have moved.
+    // Asked anew each time: the SA may have moved.
     const LocalPort from = surroundings_.port(query.port);
     out_.push_back({query.port, to_services(query.mad, from.sm_lid, kPKeyDefaultFull, from.sm_sl)});
     deadlines_.set(id, std::min(query.give_up_ns, now_ns + kRepeatNs));

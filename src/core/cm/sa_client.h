@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Questions of a host to the subnet administration: paths, and membership in groups. Each is
-// repeated until it is answered or its time is over.
+// Requests of a host to the SA: paths, and membership in groups. Each is repeated until it is
+// answered or its time is over.
 
 #include <array>
 #include <cstdint>
@@ -22,13 +22,13 @@ namespace softib::cm {
 
 using QueryId = std::uint32_t;
 
-/// Upper half of a transaction id: by it whoever hands MADs out knows an answer to us.
+/// Upper half of our transaction ids, by which the dispatcher of MADs knows an answer to us.
 inline constexpr std::uint32_t kQueryToken = 0xC3A00000;
 
 struct SaAnswer {
     QueryId query = 0;
     bool timed_out = false;
-    std::uint16_t status = 0;  ///< Of the MAD.
+    std::uint16_t status = 0;  ///< Status field of the MAD.
     wire::PathRecord path{};
     wire::McMemberRecord member{};
 };

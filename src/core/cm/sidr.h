@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which queue pair serves a service: SIDR_REQ and SIDR_REP (IBA vol. 1, 12.11), for datagrams.
+// Looks up the queue pair of a datagram service: SIDR_REQ and SIDR_REP (IBA vol. 1, 12.11).
 
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace softib::cm {
 
 inline constexpr std::size_t kSidrRequestsMax = 65536;
 
-/// Our number for a lookup, ours or one that came. 0: none.
+/// Our number for a lookup that we sent or received. 0: none.
 using SidrId = std::uint32_t;
 
 struct SidrEvent {
@@ -40,7 +40,7 @@ struct SidrEvent {
 
 class Sidr {
   public:
-    /// 0: there are too many.
+    /// Sends a SIDR_REQ. Returns the lookup's number, or 0 if there are too many.
     SidrId ask(const Route& route, std::uint64_t service_id,
                const std::array<std::uint8_t, 216>& private_data, std::uint64_t now_ns);
     /// Returns 0 or EINVAL. The answer is kept for a while: its receiver may ask again.
@@ -60,7 +60,7 @@ class Sidr {
         bool answered = false;
         std::uint8_t retries_left = 0;
         std::uint32_t port = 0;
-        std::pair<Lid, std::uint32_t> asked_by{};  ///< Of one that came: its LID and number.
+        std::pair<Lid, std::uint32_t> asked_by{};  ///< A peer's lookup: its LID and number.
         mad::Packet packet{};  ///< Our question, or our answer; until then the question that came.
     };
 

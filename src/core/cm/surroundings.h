@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a host's connection manager knows without asking the fabric: its own ports, as their
-// manager set them up, and which address means which port.
+// What a host's connection manager knows without asking the fabric: its own ports, as the subnet
+// manager set them up, and the port that each address means.
 
 #include <cstdint>
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Two hosts in virtual time with a bad channel between their QP1s, and an administration that knows
-// the one path between them. The channel can lose, double and hold back MADs.
+// Two hosts in virtual time with a bad channel between their QP1s, and an SA that knows the one
+// path between them. The channel can lose, double and hold back MADs.
 
 #include <array>
 #include <cstdint>
@@ -87,8 +87,8 @@ class TestPair {
   public:
     explicit TestPair(std::uint64_t seed = 1) : prng(seed) {}
 
-    Reply execute(TestHost& of, Command command) {
-        const Reply reply = of.host.execute(command, now_ns);
+    Reply execute(TestHost& on, Command command) {
+        const Reply reply = on.host.execute(command, now_ns);
         drive();
         return reply;
     }
@@ -98,27 +98,27 @@ class TestPair {
         out.id = id;
         return out;
     }
-    IdHandle create(TestHost& of, PortSpace space = PortSpace::kTcp, QpType type = QpType::kRc) {
+    IdHandle create(TestHost& on, PortSpace space = PortSpace::kTcp, QpType type = QpType::kRc) {
         Command create = command(Operation::kCreateId, 0);
         create.port_space = space;
         create.qp_type = type;
-        return execute(of, create).id;
+        return execute(on, create).id;
     }
-    int bind(TestHost& of, IdHandle id, const Address& address) {
+    int bind(TestHost& on, IdHandle id, const Address& address) {
         Command bind = command(Operation::kBind, id);
         bind.source = address;
-        return execute(of, bind).status;
+        return execute(on, bind).status;
     }
-    int listen(TestHost& of, IdHandle id, std::uint32_t backlog = 0) {
+    int listen(TestHost& on, IdHandle id, std::uint32_t backlog = 0) {
         Command listen = command(Operation::kListen, id);
         listen.value = backlog;
-        return execute(of, listen).status;
+        return execute(on, listen).status;
     }
-    IdHandle listener(TestHost& of, std::uint16_t port, PortSpace space = PortSpace::kTcp,
+    IdHandle listener(TestHost& on, std::uint16_t port, PortSpace space = PortSpace::kTcp,
                       QpType type = QpType::kRc) {
-        const IdHandle id = create(of, space, type);
-        bind(of, id, with_port(ip4(0, 0, 0, 0), port));
-        listen(of, id);
+        const IdHandle id = create(on, space, type);
+        bind(on, id, with_port(ip4(0, 0, 0, 0), port));
+        listen(on, id);
         return id;
     }
     /// An endpoint of `from` that has found its way to the port of `to`.
@@ -133,7 +133,7 @@ class TestPair {
         execute(from, route);
         return id;
     }
-    int connect(TestHost& of, IdHandle id, std::uint8_t data = 0) {
+    int connect(TestHost& on, IdHandle id, std::uint8_t data = 0) {
         Command connect = command(Operation::kConnect, id);
         connect.parameters.qpn = Qpn{100 + id};
         connect.parameters.responder_resources = 4;
@@ -141,17 +141,17 @@ class TestPair {
         connect.parameters.retry_count = 7;
         connect.parameters.private_data_bytes = 1;
         connect.parameters.private_data[0] = data;
-        return execute(of, connect).status;
+        return execute(on, connect).status;
     }
-    int accept(TestHost& of, IdHandle id) {
+    int accept(TestHost& on, IdHandle id) {
         Command accept = command(Operation::kAccept, id);
         accept.parameters.qpn = Qpn{500 + id};
         accept.parameters.responder_resources = 3;
         accept.parameters.initiator_depth = 4;
-        return execute(of, accept).status;
+        return execute(on, accept).status;
     }
-    int simple(TestHost& of, Operation operation, IdHandle id) {
-        return execute(of, command(operation, id)).status;
+    int simple(TestHost& on, Operation operation, IdHandle id) {
+        return execute(on, command(operation, id)).status;
     }
 
     /// Carries what is due now, and lets programs that answer by themselves do so.
@@ -207,7 +207,7 @@ class TestPair {
     std::uint32_t double_percent = 0;
     std::uint64_t delay_max_ns = 0;
     bool cut = false;                    ///< Nothing passes.
-    std::uint8_t packet_life_time = 18;  ///< Of every path.
+    std::uint8_t packet_life_time = 18;  ///< PacketLifeTime of every path.
     std::uint64_t sent = 0;
     std::function<void(TestHost&, const Event&)> answer;
     std::function<void(wire::MadBytes&)> tamper;
@@ -272,11 +272,11 @@ class TestPair {
 
 /// Servers accept, clients confirm what was accepted.
 inline void be_polite(TestPair& pair) {
-    pair.answer = [&pair](TestHost& of, const Event& event) {
+    pair.answer = [&pair](TestHost& on, const Event& event) {
         if (event.type == EventType::kConnectRequest) {
-            pair.accept(of, event.id);
+            pair.accept(on, event.id);
         } else if (event.type == EventType::kConnectResponse) {
-            pair.simple(of, Operation::kAccept, event.id);
+            pair.simple(on, Operation::kAccept, event.id);
         }
     };
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What an HCA says and hears of congestion (IBA vol. 1, annex A10). A packet that a switch marked
-// (FECN) is answered with BECN: in the acknowledgement that its sender asked for, else in a packet
-// of its own, the CNP. Unreliable transports have only the latter. Whoever drives the HCA slows the
-// named queue pair down. Both lists are short and forget what is too much: a marked packet that
-// goes unanswered is followed by others.
+// The congestion notices that an HCA sends and receives (IBA vol. 1, annex A10). A packet that a
+// switch marked (FECN) is answered with BECN: in the acknowledgement that its sender asked for,
+// else in a packet of its own, the CNP. Unreliable transports have only the latter. The driver of
+// the HCA slows the named queue pair down. Both lists are short and drop what does not fit: if a
+// marked packet goes unanswered, others follow.
 
 #include <array>
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Becn {
     friend bool operator==(const Becn&, const Becn&) = default;
 };
 
-/// To be sent from a queue pair of ours; of a connection only that is needed.
+/// A CNP that a queue pair of ours must send; a connection needs no more than its number.
 struct Cnp {
     Qpn qpn{};
     Lid dlid{};

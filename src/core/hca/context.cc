@@ -103,7 +103,8 @@ void QpCore::begin(wire::PacketHeaders& headers, wire::Operation operation, Psn 
 
 namespace {
 
-/// Brings the payload to its place in a packet whose BTH is at `bth`. Nothing: there is no room.
+/// Brings the payload to its place in a packet whose BTH is at `bth`. Returns std::nullopt if there
+/// is no room.
 std::optional<std::span<const std::uint8_t>> gather(const Transmit& transmit, std::size_t bth,
                                                     std::span<std::uint8_t> out) {
     const auto info = wire::opcode_info(transmit.headers.bth.opcode);

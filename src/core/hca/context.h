@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the queue pairs of one HCA share: port, memory, completion queues, shared receive queues,
-// events and counters. And what the halves of one queue pair share.
+// The state that all queue pairs of one HCA share (port, memory, completion queues, shared receive
+// queues, events, counters), and the state that requester and responder of one queue pair share.
 
 #include <array>
 #include <cstdint>
@@ -51,7 +51,7 @@ enum class Counted : std::uint8_t {
     kBadLength,  ///< More than the path MTU.
     kOutOfSequence,
     kDuplicate,
-    kDuplicateUnknown,  ///< Of a READ or atomic that is not kept (any more).
+    kDuplicateUnknown,  ///< A READ or atomic that is not (or no longer) kept.
     kGhost,             ///< A response that nobody waits for.
     kBadResponse,
     kInvalidRequest,
@@ -141,7 +141,7 @@ struct Context {
     std::size_t events_head = 0;
     std::size_t events_count = 0;
     std::array<std::uint64_t, kCountedKinds> counters{};
-    bool cq_overrun = false;  ///< Just now: its queue pairs are to stop.
+    bool cq_overrun = false;  ///< It has just overrun: its queue pairs must stop.
     ShortList<Cnp> cnps;
     ShortList<Becn> becns;
 };
@@ -158,7 +158,7 @@ struct QpCore {
     QpState state = QpState::kReset;
     std::uint32_t mtu = 0;
     bool becn_due = false;  ///< In the next response.
-    bool failed = false;    ///< To be brought to the error state as soon as the call ends.
+    bool failed = false;    ///< It must enter the error state as soon as the call ends.
     std::optional<AsyncKind> failure_event{};
 
     wire::Transport transport() const { return transport_of(init.type); }

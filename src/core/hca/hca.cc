@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Objects, commands, and whose turn it is to send.
+// The HCA's objects and commands, and the choice of the queue pair that sends next.
 #include "core/hca/hca.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kIndexBits = 20;
 constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
-/// Of 16, so that no number is that of multicasts.
+/// Uses of one index, 15 of 16 possible, so that no queue pair gets the number of multicasts.
 constexpr std::uint32_t kUses = 15;
 constexpr std::uint32_t kSpecialQps = 2;
 

@@ -6,10 +6,10 @@
 // events and the next deadline go out by poll_*. Time is nanoseconds on any clock that does not go
 // back. Nothing is allocated once queue pairs exist.
 //
-// Who drives it sends what poll_transmit() gives as soon as the link has room, also to itself when
-// the DLID is its own port's; multicast copies for its own queue pairs it makes itself. Packets to
-// QP0 and QP1 belong to the node's agents and are not given to it. Not there yet: automatic path
-// migration, reliable datagrams.
+// The caller sends what poll_transmit() gives as soon as the link has room, and gives it back by
+// handle_packet() when the DLID is the HCA's own. The HCA itself copies multicasts to its own queue
+// pairs. Packets to QP0 and QP1 belong to the node's agents; the caller does not give them to the
+// HCA. Not there yet: automatic path migration, reliable datagrams.
 //
 // Thread rule: one caller at a time.
 
@@ -36,7 +36,7 @@ struct HcaLimits {
 
 class Hca {
   public:
-    /// With a sink, completions go there as they happen, and queues are whatever it says.
+    /// With a sink, completions go there as they happen, and the sink defines the queues.
     Hca(Memory& memory, const Port& port, const HcaLimits& limits = {},
         CompletionSink* sink = nullptr);
 
@@ -73,7 +73,7 @@ class Hca {
         std::uint32_t max_sge = 1;
         Pd pd{};
         std::uint32_t limit = 0;
-        std::uint32_t xrcd = 0;  ///< 0: not of extended reliable connections.
+        std::uint32_t xrcd = 0;  ///< XRC domain; 0: not for XRC.
         CqId cq{};               ///< XRC only.
     };
     /// `number`: a certain one, which nobody has yet; otherwise the next.
@@ -104,9 +104,9 @@ class Hca {
     void hold(Qpn qpn, std::uint64_t until_ns);
 
     // Outputs
-    /// The next packet, queue pairs in turn; false: none now. Its payload lies in registered memory
-    /// and is valid until the next call. `levels`: only one with such a service level (bit n:
-    /// level n).
+    /// Makes the next packet, queue pairs in turn. Returns false if there is none now. Its payload
+    /// lies in registered memory and is valid until the next call. `levels`: service levels that
+    /// may send (bit n: level n).
     bool poll_transmit(Transmit& out, std::uint64_t now_ns, std::uint16_t levels = kAllLevels);
     /// Service levels of what may be there to send.
     std::uint16_t ready_levels() const {
@@ -116,7 +116,7 @@ class Hca {
     }
     std::optional<Completion> poll_completion(CqId cq);
     std::optional<Event> poll_event();
-    /// Who is to slow down, see congestion.h.
+    /// Returns the next flow that must slow down, see congestion.h.
     std::optional<Becn> poll_becn() { return context_.becns.pop(); }
 
   private:
@@ -156,7 +156,8 @@ class Hca {
                  const Payload& payload, std::uint64_t now_ns);
     void notice_congestion(QueuePair& qp, const wire::PacketHeaders& headers,
                            const wire::OpcodeInfo& info);
-    /// Of the first notification of congestion; all: it has nobody to send it any more.
+    /// Returns the service level of the first CNP that waits, as a bit; all bits if the queue pair
+    /// that would have sent it is gone.
     std::uint16_t cnp_levels() const;
     bool transmit_cnp(Transmit& out, std::uint16_t levels);
     void deliver_multicast(const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,

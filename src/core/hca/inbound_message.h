@@ -2,8 +2,8 @@
 #pragma once
 
 // The message that a connected queue pair is receiving: the packets of a SEND or RDMA WRITE in
-// their order, checked and placed one by one. Reliable and unreliable connections share it; who
-// calls has looked at the PSN, and decides what a fault means.
+// their order, checked and placed one by one. Reliable and unreliable connections share it. The
+// caller has checked the PSN, and decides what a fault means.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ enum class Fault : std::uint8_t {
     kNotReady,  ///< No receive request: nothing has changed.
     kTooLong,   ///< For the receive request.
     kInvalidRequest,
-    kInvalidate,  ///< The key that it is to invalidate.
+    kInvalidate,  ///< The key that the message asks to invalidate is wrong.
     kRemoteAccess,
     kRemoteOperational,
 };
@@ -29,14 +29,15 @@ struct Accepted {
     bool receive_failed = false;  ///< Its receive request ended so that the queue pair stops.
 };
 
-/// Whose keys and receive requests a packet uses.
+/// The protection domains, shared receive queue and completion queue that a packet uses.
 struct Domain {
     Pd rdma{};
     Pd receive{};
     std::optional<SrqId> srq;
     CqId cq{};
 };
-/// Nothing: an XRC request that names no shared queue of this domain (IBA vol. 1, annex A14).
+/// Returns std::nullopt for an XRC request that names no shared receive queue of this XRC domain
+/// (IBA vol. 1, annex A14).
 std::optional<Domain> domain_of(QpCore& core, const wire::PacketHeaders& headers);
 
 /// The memory that a request wants, if the queue pair and the key allow it.

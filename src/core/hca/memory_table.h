@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What an HCA may touch. `Memory` is the seam: it says whether a key allows a range and where its
-// bytes are, and moves them. `MemoryTable` implements it with a table of its own; the bytes stay
-// with whoever registered them, or do not exist at all.
+// The memory that an HCA may touch. `Memory` is the seam: it says whether a key allows a range and
+// where its bytes are, and moves them. `MemoryTable` implements it with a table of its own; the
+// bytes stay with their owner, or do not exist at all.
 
 #include <cstdint>
 #include <optional>
@@ -36,30 +36,34 @@ struct BindRequest {
     std::uint32_t mr_lkey = 0;
     std::uint32_t access = 0;
     std::uint64_t addr = 0;
-    std::uint64_t length = 0;  ///< 0: unbind, of type 1 only.
+    std::uint64_t length = 0;  ///< 0: unbind, for windows of type 1 only.
 };
 
 class Memory {
   public:
     virtual ~Memory() = default;
 
-    /// For the HCA's own side: nothing unless the key is of the domain and allows all of the range.
+    /// Resolves an L_Key. Returns std::nullopt unless the key is of the protection domain and
+    /// allows all of the range.
     virtual std::optional<Place> local(std::uint32_t lkey, Pd pd, std::uint64_t addr,
                                        std::uint32_t length, std::uint32_t access) const = 0;
-    /// For a request from the wire that arrived at a queue pair.
+    /// Resolves the R_Key of a request that arrived at queue pair `at`, by the same rules.
     virtual std::optional<Place> remote(std::uint32_t rkey, Pd pd, Qpn at, std::uint64_t addr,
                                         std::uint32_t length, std::uint32_t access) const = 0;
     /// Ends a type 2 window's binding, for a request from the wire or posted here: only at the
     /// queue pair that the window is, or was last, bound to.
     virtual bool invalidate(std::uint32_t rkey, Pd pd, Qpn at) = 0;
-    /// False: the rules of windows forbid it, and nothing has changed.
+    /// Binds a window. Returns false, with nothing changed, if the rules of windows forbid it.
     virtual bool bind(const BindRequest& request, Pd pd, Qpn by) = 0;
 
-    /// The bytes of a place, until the HCA sends its next packet. Nothing: they cannot be reached.
+    /// Returns the bytes at a place, valid until the HCA sends its next packet; std::nullopt if
+    /// they cannot be reached.
     virtual std::optional<const std::uint8_t*> read(Place from, std::uint32_t length) const = 0;
-    /// In increasing order of addresses, the last bytes last. False: cannot be reached.
+    /// Writes bytes in increasing order of addresses, the last byte last. Returns false if the
+    /// place cannot be reached.
     virtual bool write(Place to, const std::uint8_t* from, std::uint32_t length) = 0;
-    /// Returns what was there before. Nothing: cannot be reached.
+    /// Executes an atomic and returns what was there before; std::nullopt if the word cannot be
+    /// reached.
     virtual std::optional<std::uint64_t> execute(Place word, const AtomicOperands& operands) = 0;
 };
 

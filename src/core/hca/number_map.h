@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// From the numbers of queue pairs to their places, in pages that exist once a number of theirs is
-// used: numbers may come from anywhere in 24 bits, and a look-up is two loads.
+// Maps the numbers of queue pairs to their places. Numbers may come from anywhere in 24 bits, so
+// the map has pages, which exist once one of their numbers is used; a look-up is two loads.
 
 #include <array>
 #include <cstdint>

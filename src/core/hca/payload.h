@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The payload of one packet as a list of places, so that nobody copies bytes who need not. A part
-// without an address stands for bytes that do not exist: a large simulation carries lengths only.
+// The payload of one packet as a list of places, so that bytes are copied only where they must be.
+// A part without an address stands for bytes that do not exist: a large simulation carries lengths
+// only.
 
 #include <algorithm>
 #include <array>
@@ -38,7 +39,8 @@ class Payload {
 
     std::uint32_t length() const { return length_; }
     std::span<const PayloadPart> parts() const { return std::span(parts_).first(count_); }
-    /// False: some of it is a length only, and `out` has zeros there.
+    /// Copies the payload. Returns false if part of it is a length without bytes: `out` then has
+    /// zeros there.
     bool copy_to(std::span<std::uint8_t> out) const {
         bool whole = true;
         for (const PayloadPart& part : parts()) {

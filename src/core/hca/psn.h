@@ -2,8 +2,8 @@
 #pragma once
 
 // Packet sequence numbers count modulo 2^24 (IBA vol. 1, 9.7.1), and so do message sequence
-// numbers. Half the circle lies before a number and half behind it: what is less than 2^23 behind
-// is a duplicate, the rest is to come.
+// numbers. Half the circle lies before a number and half behind it: a PSN less than 2^23 behind
+// the expected one is a duplicate, any other is ahead.
 
 #include <cstdint>
 

@@ -13,8 +13,8 @@ using namespace qp_attr;
 
 constexpr std::size_t kStates = 7;
 
-/// What a queue pair of some type does. Attributes follow from this, not from the type: whoever
-/// retries needs retry counters, whoever answers READs needs resources for them.
+/// What a queue pair of some type does. Attributes follow from this, not from the type: one that
+/// retries needs retry counters, one that answers READs needs resources for them.
 struct Roles {
     bool datagram = false;
     bool connected = false;

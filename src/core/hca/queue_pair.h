@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// One queue pair: its halves by its type, its state, and what a change of state does to them.
+// One queue pair: the requester and responder that its type has, its state, and what a change of
+// state does to them.
 
 #include <cstdint>
 #include <optional>
@@ -40,7 +41,8 @@ class QueuePair {
     }
     std::uint32_t receives_waiting() const { return receives_ ? receives_->size() : 0; }
 
-    // Commands. `mask`: bits of qp_attr; false: not allowed, and nothing has changed.
+    // Commands. Changes attributes; `mask` has bits of qp_attr. Returns false, with nothing
+    // changed, if the change is not allowed.
     bool modify(const QpAttr& attr, std::uint32_t mask);
     PostError post_send(const WorkRequest& wr);
     PostError post_receive(std::uint64_t wr_id, std::span<const Sge> sges);
@@ -50,7 +52,8 @@ class QueuePair {
                        const Payload& payload, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
 
-    /// False: nothing to send until an input changes that.
+    /// Makes the next packet. Returns false if there is nothing to send until an input changes
+    /// that.
     bool poll_transmit(Transmit& out, std::uint64_t now_ns);
 
   private:

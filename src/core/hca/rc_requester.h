@@ -7,8 +7,8 @@
 //     acked_ <= next packet to send (cursor_, cursor_packet_) <= high_
 //
 // Before acked_ all is acknowledged; between acked_ and high_ all was sent at least once. A loss
-// moves the cursor back to acked_, and packets are made again from the requests. A READ of which
-// some has arrived is asked for the rest.
+// moves the cursor back to acked_, and packets are made again from the requests. If part of a READ
+// has arrived, only the rest is asked for.
 
 #include <cstdint>
 #include <optional>
@@ -29,7 +29,7 @@ class RcRequester {
     void handle_response(const wire::PacketHeaders& headers, wire::Operation operation,
                          const Payload& payload, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
-    /// False: nothing that may be sent now. An input may change that.
+    /// Makes the next packet. Returns false if nothing may be sent until an input changes that.
     bool poll_transmit(Transmit& out, std::uint64_t now_ns);
     /// kNever: waits for no time.
     std::uint64_t deadline_ns() const;
@@ -73,7 +73,7 @@ class RcRequester {
     void handle_read_response(const wire::PacketHeaders& headers, wire::Operation operation,
                               const Payload& payload, std::uint64_t now_ns);
     void handle_atomic_response(const wire::PacketHeaders& headers, std::uint64_t now_ns);
-    /// Of a PSN between acked_ and high_.
+    /// Returns the request that a PSN between acked_ and high_ belongs to.
     const SendWqe& request_of(Psn psn) const;
     bool acknowledge_before(Psn end, std::uint64_t now_ns);
     bool may_take(bool fits, Psn psn, std::uint64_t now_ns);
@@ -99,7 +99,7 @@ class RcRequester {
     std::uint32_t begun_ = 0;  ///< Index behind the newest request of which a packet went out.
     Psn acked_;
     Psn high_;
-    Psn next_;  ///< Of the next request to be posted.
+    Psn next_;  ///< First PSN of the next request to be posted.
     std::uint32_t next_ssn_ = 1;
     std::uint32_t reads_ = 0;  ///< READs and atomics between head and cursor.
     std::uint8_t retries_left_ = 0;

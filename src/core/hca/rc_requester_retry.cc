@@ -59,7 +59,8 @@ void RcRequester::not_ready(Psn psn, std::uint8_t code, std::uint64_t now_ns) {
         }
         --rnr_retries_left_;
     }
-    // Who says that it is not ready is not silent: the other counter counts silences in a row.
+    // A receiver that answers "not ready" is not silent, so the counter of timeouts, which counts
+    // silences in a row, starts again.
     retries_left_ = core_.attr.retry_cnt;
     went_back_ = false;
     go_back();

@@ -10,7 +10,7 @@ namespace softib::hca {
 AtomicOperands operands_of(const wire::PacketHeaders& headers, wire::Operation operation) {
     const bool swap = operation == wire::Operation::kCompareSwap;
     const wire::AtomicEth& eth = headers.atomic_eth;
-    // Of FetchAdd the swap field is what to add.
+    // In a FetchAdd the swap field has the number to add.
     return {.compare_swap = swap,
             .compare_add = swap ? eth.cmp_dt : eth.swap_dt,
             .swap = swap ? eth.swap_dt : 0};
@@ -203,8 +203,8 @@ void RcResponder::accept_atomic_write(const wire::PacketHeaders& headers, const 
     say({.kind = Response::Kind::kRead, .psn = headers.bth.psn, .psns = 1});
 }
 
-/// Not ready is no error; all else is, and ends the connection (IBA vol. 1, 9.9.3). Of a key that
-/// cannot be invalidated the requester is not told (9.9.6.3, class J): it gets no answer.
+/// Not ready is no error; all else is, and ends the connection (IBA vol. 1, 9.9.3). A
+/// requester that asked to invalidate a wrong key gets no answer at all (9.9.6.3, class J).
 void RcResponder::refuse(Fault fault, Psn psn) {
     Response no{.kind = Response::Kind::kNak, .last_words = true, .psn = psn};
     AsyncKind event = AsyncKind::kQpReqErr;

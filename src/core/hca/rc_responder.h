@@ -2,9 +2,9 @@
 #pragma once
 
 // The responder of a reliable connection (IBA vol. 1, 9.7.4 and 9.7.5), also of an extended one.
-// Requests are executed as they arrive; what is to be answered waits in a ring until the port has
-// room. Adjacent acknowledgements melt into one, since each covers all before it. READ responses
-// are read when they are sent, not when they are asked for.
+// Requests are executed as they arrive; their answers wait in a ring until the port has room.
+// Adjacent acknowledgements are merged, since each covers all before it. READ responses are read
+// when they are sent, not when they are asked for.
 
 #include <cstdint>
 #include <vector>
@@ -25,7 +25,7 @@ class RcResponder {
     void reserve();
     void handle_request(const wire::PacketHeaders& headers, wire::Operation operation,
                         const Payload& payload);
-    /// False: nothing to answer.
+    /// Makes the next response. Returns false if there is none.
     bool poll_transmit(Transmit& out);
     bool has_responses() const { return count_ != 0; }
 
@@ -53,7 +53,7 @@ class RcResponder {
     };
     struct Response {
         enum class Kind : std::uint8_t { kAck, kNak, kRead, kAtomic } kind{};
-        bool repeated = false;  ///< Of a duplicate request.
+        bool repeated = false;  ///< It answers a duplicate request.
         bool last_words = false;
         Syndrome syndrome{};  ///< kNak
         Psn psn{};

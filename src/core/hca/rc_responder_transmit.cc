@@ -17,8 +17,8 @@ bool carries_data(const auto& response) {
 
 }  // namespace
 
-/// Of everything so far: each acknowledgement covers all before it (IBA vol. 1, 9.7.5).
-/// So does a NAK that still waits to be sent.
+/// Acknowledges everything so far: each acknowledgement covers all before it (IBA vol. 1, 9.7.5),
+/// and so does a NAK that still waits to be sent.
 void RcResponder::acknowledge() {
     if (count_ != 0) {
         const Response& newest = response_at(count_ - 1);
@@ -99,7 +99,8 @@ void RcResponder::transmit_short(Transmit& out) {
     pop();
 }
 
-/// One packet of it. False: the key has gone since, and a NAK took its place.
+/// Makes one packet of the READ response. Returns false if the key has become invalid since the
+/// request came: a NAK takes the response's place.
 bool RcResponder::transmit_read(Transmit& out) {
     Response& response = front();
     const std::uint32_t offset = response.sent * core_.mtu;

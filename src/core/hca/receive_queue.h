@@ -78,7 +78,7 @@ class ReceiveQueue {
                     out.sges.begin());
         return true;
     }
-    /// Of a queue that is not empty.
+    /// Drops the oldest request; the queue must not be empty.
     void drop() {
         head_ = (head_ + 1) % requests_.size();
         --count_;
@@ -102,7 +102,7 @@ struct SharedReceiveQueue {
     ReceiveQueue queue;
     Pd pd{};
     std::uint32_t limit = 0;  ///< Below it an event is raised, once; 0: disarmed.
-    std::uint32_t xrcd = 0;   ///< 0: not of extended reliable connections.
+    std::uint32_t xrcd = 0;   ///< XRC domain; 0: not for XRC.
     CqId cq{};                ///< XRC only.
 };
 

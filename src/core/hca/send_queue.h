@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The send requests of one queue pair, from posting to completion. Whatever is sent is gathered
-// from here each time, so that a packet can be sent again without having been kept.
+// The send requests of one queue pair, from posting to completion. Every packet is gathered from
+// its request, so that it can be sent again without having been kept.
 
 #include <cstdint>
 #include <optional>
@@ -29,7 +29,7 @@ struct SendWqe {
     std::uint64_t compare_add;
     std::uint64_t swap;
     Psn first_psn{};
-    std::uint32_t psns;  ///< 0: local operation.
+    std::uint32_t psns;  ///< PSNs that it takes; 0: a local operation.
     std::uint32_t ssn;   ///< Counts messages, as the peer's MSN does.
     bool too_long;       ///< More bytes than a message may have.
 };
@@ -69,7 +69,7 @@ class SendQueue {
 
     /// kInvalid: too many places, or inline data where none may be.
     PostError check(const WorkRequest& wr) const;
-    /// Of a checked request; the transport fills its numbers in.
+    /// Appends a request that was checked; the transport fills its PSNs in.
     SendWqe& push(const WorkRequest& wr);
 
     // Indices run on for ever, modulo 2^32; `head` is the oldest request that is not completed.
@@ -89,7 +89,8 @@ class SendQueue {
     /// All places at once, before the first packet. `access`: kLocalWrite for what is filled.
     bool places_are_valid(const Context& context, Pd pd, std::uint32_t index,
                           std::uint32_t access) const;
-    /// The part [offset, offset + length) of the request's bytes; false: a key has gone.
+    /// Gathers the part [offset, offset + length) of the request's bytes. Returns false if a key
+    /// has become invalid.
     bool gather(const Context& context, Pd pd, std::uint32_t index, std::uint32_t offset,
                 std::uint32_t length, Payload& out) const;
     /// The same part is filled.
@@ -105,7 +106,7 @@ class SendQueue {
     std::uint32_t max_wr_;
     std::uint32_t sges_max_;
     std::uint32_t inline_max_;
-    std::uint32_t inline_room_;  ///< Of each request.
+    std::uint32_t inline_room_;  ///< Bytes of inline data that each request has room for.
     std::uint32_t mask_ = 0;
     std::uint32_t head_ = 0;
     std::uint32_t tail_ = 0;

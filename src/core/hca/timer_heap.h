@@ -2,7 +2,7 @@
 #pragma once
 
 // The next deadline of many timers, one per queue pair. A timer that is put off stays where it is
-// and comes up too early, since acknowledgements put timers off all the time and few ever end.
+// and comes up too early, because acknowledgements put timers off all the time and few ever expire.
 
 #include <cstdint>
 #include <utility>
@@ -14,7 +14,7 @@ class TimerHeap {
   public:
     explicit TimerHeap(std::uint32_t timers) : position_(timers, kAbsent) { heap_.reserve(timers); }
 
-    /// Room for so many timers.
+    /// Makes room for `timers` timers.
     void grow(std::uint32_t timers) {
         position_.resize(timers, kAbsent);
         heap_.reserve(timers);

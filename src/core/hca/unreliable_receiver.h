@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The receiving ends of unreliable services (IBA vol. 1, 9.8.2 and 9.8.3). Nobody is told of a
-// loss. A connection gives up the message that a packet is missing of, and goes on with the next.
+// The receiving ends of unreliable services (IBA vol. 1, 9.8.2 and 9.8.3). A loss is not reported.
+// A connection drops a message of which a packet is missing, and goes on with the next.
 
 #include "core/hca/inbound_message.h"
 #include "core/hca/psn.h"

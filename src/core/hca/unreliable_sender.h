@@ -19,7 +19,8 @@ class UnreliableSender {
     void start() { psn_ = Psn{core_.attr.sq_psn & kPsnMask}; }
     PostError post(const WorkRequest& wr);
     bool poll_transmit(Transmit& out);
-    /// Of the next datagram; nothing: there is none, or its queue pair has but one level.
+    /// Returns the service level of the next datagram; std::nullopt if there is none, or if the
+    /// queue pair has one service level for all.
     std::optional<std::uint8_t> next_level() const;
     bool has_unsent() const { return core_.state == QpState::kRts && !queue_.empty(); }
     void drain();
@@ -37,7 +38,7 @@ class UnreliableSender {
     QpCore& core_;
     SendQueue queue_;
     Psn psn_;
-    std::uint32_t packet_ = 0;  ///< Of the oldest request.
+    std::uint32_t packet_ = 0;  ///< Packets of the oldest request that were sent.
 };
 
 }  // namespace softib::hca

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which lane of a port sends next (IBA vol. 1, 7.6.9). VL15 goes before all others. Two lists of
-// (lane, weight) share the rest: the high list until it has sent high_limit times 4,096 bytes while
-// low priority waited, then one packet of the low list. Within a list lanes take turns; each may
-// send its weight in units of 64 bytes before the next has its turn, and the last packet of a turn
-// may run over.
+// Chooses the lane of a port that sends next (IBA vol. 1, 7.6.9). VL15 goes before all others. Two
+// lists of (lane, weight) share the rest: the high list until it has sent high_limit times 4,096
+// bytes while low priority waited, then one packet of the low list. Within a list lanes take turns;
+// each may send its weight in units of 64 bytes before the next has its turn, and the last packet
+// of a turn may run over.
 
 #include <array>
 #include <bit>

@@ -24,7 +24,8 @@ ArbitrationTable table_of(std::vector<ArbitrationTable::Entry> high,
     return table;
 }
 
-/// Bytes by lane after so many packets of a size, all lanes of the mask always ready.
+/// Returns the bytes sent by each lane after `packets` packets of one size, with all lanes of the
+/// mask always ready.
 std::map<int, std::uint32_t> send(const ArbitrationTable& table, std::uint16_t ready, int packets,
                                   std::uint32_t bytes) {
     Arbiter arbiter;

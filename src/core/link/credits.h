@@ -2,9 +2,9 @@
 #pragma once
 
 // Credit arithmetic of the link layer (IBA vol. 1, 7.9.4). A receiver grants room per virtual lane
-// in blocks of 64 bytes. Nobody says "here are 5 more": the sender counts what it has sent since
-// the link came up (FCTBS) and the receiver says up to where it may go (FCCL), both modulo 4096. So
-// a lost flow control packet costs nothing, and a lost data packet only until the next FCTBS.
+// in blocks of 64 bytes. Credits are not increments: the sender counts what it has sent since the
+// link came up (FCTBS) and the receiver says up to which count it may go (FCCL), both modulo 4096.
+// So a lost flow control packet costs nothing, and a lost data packet only until the next FCTBS.
 
 #include <cstdint>
 
@@ -24,8 +24,8 @@ constexpr std::uint16_t count_after(std::uint16_t count, std::uint32_t blocks) {
     return static_cast<std::uint16_t>((count + blocks) & kCountMask);
 }
 
-/// Blocks that may still be sent: none where the limit stands behind what was sent, as it does
-/// when a receiver has taken room away.
+/// Returns the blocks that may still be sent: none if the limit is behind what was sent, as when a
+/// receiver has taken room away.
 constexpr std::uint16_t credits(std::uint16_t fctbs, std::uint16_t fccl) {
     const std::uint16_t ahead = static_cast<std::uint16_t>((fccl - fctbs) & kCountMask);
     return ahead <= kGrantMax ? ahead : std::uint16_t{0};
@@ -36,13 +36,14 @@ constexpr bool may_send(std::uint16_t fctbs, std::uint16_t fccl, std::uint16_t b
     return credits(fctbs, fccl) >= blocks;
 }
 
-/// The receiver's side, for whoever exchanges flow control packets one by one.
+/// The receiver's side, for callers that exchange flow control packets one by one.
 class Receiver {
   public:
     /// More than kGrantMax is of no use on one lane, and is not granted.
     explicit constexpr Receiver(std::uint32_t blocks) : free_(blocks) {}
 
-    /// A packet is in the buffer; false: it did not fit, the sender has broken the rules.
+    /// Puts a packet into the buffer. Returns false if it did not fit: the sender has broken the
+    /// rules.
     constexpr bool take(std::uint16_t blocks) {
         abr_ = count_after(abr_, blocks);
         if (blocks > free_) {

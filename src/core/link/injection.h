@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How an adapter slows down a flow of which it is told that it makes congestion (IBA vol. 1, annex
-// A10). A flow (a queue pair, or all of a service level) has an index into the table of delays that
-// the manager wrote. A BECN moves it up by CCTI_Increase, up to CCTI_Limit; every CCTI_Timer it
-// moves down by one, down to CCTI_Min. The entry says how long to wait after a packet, in parts of
-// the time that this packet took: its multiplier divided by two to its shift.
+// How an HCA slows down a flow that causes congestion (IBA vol. 1, annex A10). A flow (a queue
+// pair, or all of a service level) has an index into the table of delays that the manager wrote. A
+// BECN moves it up by CCTI_Increase, up to CCTI_Limit; every CCTI_Timer it moves down by one, down
+// to CCTI_Min. The entry says how long to wait after a packet, in parts of the time that this
+// packet took: its multiplier divided by two to its shift.
 
 #include <array>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct DelayTable {
     std::array<Entry, kEntries> entry{};
     std::uint16_t limit = 0;  ///< CCTI_Limit: the last that is used.
 
-    /// After a packet that took so long.
+    /// Returns the pause after a packet that took `packet_ps` on the link.
     constexpr TimePs delay(std::uint16_t index, TimePs packet_ps) const {
         return (packet_ps * entry[index].multiplier) >> entry[index].shift;
     }
@@ -36,7 +36,7 @@ struct DelayTable {
                                           std::uint16_t last) {
         DelayTable table;
         table.limit = last < kEntries ? last : kEntries - 1;
-        std::uint64_t rate = std::uint64_t{1} << 40;  // Of a flow without delay.
+        std::uint64_t rate = std::uint64_t{1} << 40;  // The rate of a flow without delay.
         for (std::uint16_t i = 1; i <= table.limit; ++i) {
             rate = rate * numerator / denominator;
             const std::uint64_t eighths = rate == 0 ? 0x3FFF : (std::uint64_t{8} << 40) / rate - 8;
@@ -52,10 +52,10 @@ struct InjectionRule {
     std::uint16_t timer = 0;  ///< CCTI_Timer, in units of 1.024 us; 0: never moves down.
     std::uint8_t increase = 1;
     std::uint8_t minimum = 0;
-    std::uint8_t trigger = 0;  ///< Trigger_Threshold: from here on the adapter logs; 0: never.
+    std::uint8_t trigger = 0;  ///< Trigger_Threshold: from here on the HCA logs; 0: never.
 };
 
-/// All that a manager wrote into an adapter's port.
+/// All that a manager wrote into an HCA's port.
 struct InjectionControl {
     std::array<InjectionRule, 16> rules{};  ///< By service level.
     DelayTable table;
@@ -63,7 +63,8 @@ struct InjectionControl {
 
 inline constexpr TimePs kCctiTimerUnit = 1'024'000;
 
-/// Of one flow. Steps down are counted when somebody looks, so that a timer costs nothing.
+/// The injection state of one flow (its CCTI). The steps down that its timer would have made are
+/// counted when the state is next read, so that the timer costs nothing.
 class Injection {
   public:
     /// True if the index has just reached the trigger.

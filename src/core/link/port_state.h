@@ -7,8 +7,7 @@
 // Initialize to Armed to Active; an armed port also becomes active when data comes in, as the other
 // end is.
 //
-// It is driven from outside: what the cable does, what the manager says, and what time it is only
-// come in as calls.
+// Its caller drives it: what the cable does, what the manager says, and the time come in as calls.
 
 #include <cstdint>
 

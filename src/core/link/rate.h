@@ -19,13 +19,13 @@ inline constexpr TimePs kPsPerMetre = 5000;
 
 struct LaneRate {
     std::uint64_t signalling_kbps;  ///< On the wire.
-    std::uint32_t code_payload;     ///< Of code_total bits, these carry data.
+    std::uint32_t code_payload;     ///< Bits that carry data, out of each code_total.
     std::uint32_t code_total;
     std::uint32_t fec_payload;  ///< 1 of 1: none.
     std::uint32_t fec_total;
 };
 
-/// Of one lane (1X) of a generation.
+/// Returns the rate of one lane (1X) of a generation.
 LaneRate lane_rate(topo::Generation generation);
 
 /// Picoseconds for 64 bytes of data, rounded to the nearest.

@@ -84,7 +84,7 @@ class RmppReceiver {
     static wire::RmppStatus check(const wire::RmppHeader& header);
 
     std::uint64_t deadline_ns() const { return deadline_ns_; }
-    /// Of memory that this segment would make it hold.
+    /// Returns the bytes of memory that it would hold with this segment.
     std::size_t bytes_with(const wire::RmppHeader& header) const;
     std::size_t bytes() const { return message_.size(); }
 

@@ -22,7 +22,8 @@ class AcyclicDependencies {
 
     std::uint32_t channel(std::uint32_t link, std::uint8_t vl) const { return link * vls_ + vl; }
 
-    /// `to` leaves the switch that `from` leads to. False, and no change, if it closes a cycle.
+    /// Adds the dependency of `from` on `to`, which leaves the switch that `from` leads to. Returns
+    /// false, with nothing changed, if it would close a cycle.
     bool add(std::uint32_t from, std::uint32_t to);
     bool has(std::uint32_t from, std::uint32_t to) const;
     void remove(std::uint32_t from, std::uint32_t to);

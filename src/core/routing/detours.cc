@@ -350,7 +350,7 @@ class Detours {
     Guard guard_;
     Tables& tables_;
     std::uint32_t to_ = 0;
-    std::vector<Lid> lids_;  ///< Of to_.
+    std::vector<Lid> lids_;  ///< LIDs of to_.
     std::vector<std::uint32_t> hops_;
     std::vector<Filled> filled_;  ///< From the destination outwards.
     std::uint8_t highest_vl_ = 0;

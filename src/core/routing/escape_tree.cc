@@ -33,7 +33,7 @@ void grow_tree(const Graph& graph, std::uint32_t root, std::vector<bool>& seen, 
     }
 }
 
-/// Of some switches the one with the shortest ways to all hosts.
+/// Returns the switch with the shortest paths to all hosts, out of a sample of switches.
 std::uint32_t find_root(const Graph& graph, std::span<const std::uint32_t> destinations) {
     constexpr std::uint32_t kTried = 64;
     std::uint32_t best = destinations[0];

@@ -6,8 +6,8 @@
 // a GraphBuilder makes it, then it is only read.
 //
 // Switches are numbered 0 to switch_count() - 1 in the order of add_switch. A cable between two
-// switches is two links, one per direction; a link's index is also the name of the channel that
-// its buffers form, so that whoever speaks of channel dependencies needs no other numbering.
+// switches is two links, one per direction; a link's index is also the name of the channel that its
+// buffers form, so that channel dependencies need no other numbering.
 //
 // Parallel cables, islands, switches without hosts and hosts on any switch are all legal.
 
@@ -148,7 +148,7 @@ class Neighbours {
         std::uint32_t count;
     };
 
-    /// Of one switch, in the order of their lowest port.
+    /// Returns the neighbours of one switch, in the order of their lowest port.
     std::span<const Neighbour> of(std::uint32_t sw) const {
         return std::span(neighbours_).subspan(first_[sw], first_[sw + 1] - first_[sw]);
     }

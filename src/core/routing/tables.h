@@ -78,7 +78,7 @@ class SlToVl {
   public:
     using Row = std::array<std::uint8_t, kSlCount>;
 
-    /// The tables of one switch as it holds them, whoever wrote them: numbers of rows.
+    /// The tables that one switch holds, whichever manager wrote them: numbers of rows.
     struct PortTables {
         std::uint32_t ports = 0;            ///< Port 0 included.
         std::vector<std::uint16_t> row_of;  ///< In port by out port.

@@ -112,7 +112,7 @@ void UpDownSearch::run(std::uint32_t first, HopSets& sets) {
     for (std::uint32_t i = 0; i < count; ++i) {
         costs(first + i)[0] = seen_[first + i] = std::uint64_t{1} << i;
     }
-    // Down first, from the bottom; then whoever cannot go down asks those above it.
+    // Down first, from the bottom; then switches that cannot go down ask those above them.
     for (auto sw = by_place_.rbegin(); sw != by_place_.rend(); ++sw) {
         relax(*sw, first_down_[*sw], first_side_[*sw + 1]);
     }

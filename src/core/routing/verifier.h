@@ -20,9 +20,9 @@ struct VerifyOptions {
     bool switches_send = true;         ///< Port 0 of a switch is a source too.
     bool switches_receive = true;      ///< And its LID a destination: for dependencies.
     std::uint32_t shifts_max = 2048;   ///< Up to this many shifts are all tried …
-    std::uint32_t shift_samples = 32;  ///< … of more, so many.
+    std::uint32_t shift_samples = 32;  ///< … for larger fabrics, this many of them.
     std::uint32_t random_samples = 8;  ///< Random permutations tried.
-    std::span<const Lid> ranks = {};   ///< Who takes part in them and in which order; empty: all
+    std::span<const Lid> ranks = {};   ///< The LIDs that take part, in order; empty: all
                                        ///< hosts in the order of the graph.
     std::uint32_t examples_max = 8;    ///< Faults listed one by one.
     std::uint64_t seed = 1;
@@ -46,8 +46,8 @@ struct Fault {
 
 struct Reachability {
     std::uint64_t pairs = 0;    ///< (End port, LID) with a host among them, joined by cables.
-    std::uint64_t lost = 0;     ///< Of these, without a working route.
-    std::uint64_t looping = 0;  ///< Of the lost ones, those that run in circles.
+    std::uint64_t lost = 0;     ///< Those of them without a working route.
+    std::uint64_t looping = 0;  ///< Those of the lost ones that run in circles.
     std::uint64_t apart = 0;    ///< Pairs in different islands: no fault of the routing.
     /// Switch to switch, joined by cables and without a route. Trees leave such holes: a route from
     /// one root to another would go up a second time.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Alias GUIDs, which the administration gives to ports: they are written into the ports, again when
+// Alias GUIDs, which the SA gives to ports: they are written into the ports, again when
 // one comes back without them.
 #include <algorithm>
 
@@ -31,7 +31,7 @@ void Manager::setup_aliases(EndPort end) {
     SubnetPort& port = subnet_.port(end);
     const auto found = aliases_.find(port.guid);
     if (port.info.port_state == wire::PortState::kInit) {
-        port.guids.clear();  // Its link is new, and perhaps the adapter too.
+        port.guids.clear();  // Its link is new, and perhaps the HCA too.
     }
     if (found == aliases_.end() && port.guids.empty()) {
         return;

@@ -113,7 +113,7 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
         const auto found = others_.find(theirs.guid.value);
         if (found != others_.end()) {
             if (found->second.info.sm_state == SmState::kMaster) {
-                // Whatever was written by us, he may have written something else since.
+                // The other master may have overwritten what we wrote.
                 topology_changed_ = true;
                 for (NodeIndex i = 0; i < subnet_.size(); ++i) {
                     subnet_.node(i).tables_known = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// P_Key tables: of end ports as the partitions say, and the same on the switch port that an adapter
+// P_Key tables: of end ports as the partitions say, and the same on the switch port that an HCA
 // is cabled to, where the switch can enforce them. Without partitions nothing is touched.
 #include <algorithm>
 #include <iterator>
@@ -47,12 +47,12 @@ void Manager::setup_keys(EndPort end) {
     }
 }
 
-/// `table`: of the adapter behind the port.
+/// `table`: of the HCA behind the port.
 void Manager::enforce_keys(EndPort end, const std::vector<PKey>& table) {
     const SubnetNode& node = subnet_.node(end.node);
     std::vector<PKey> keys;
     std::ranges::copy_if(table, std::back_inserter(keys), [](PKey key) { return key != PKey{0}; });
-    // A table that does not hold them all would cut the adapter off. It checks for itself, too.
+    // A table that does not hold them all would cut the HCA off. It checks for itself, too.
     const std::size_t capacity = node.switch_info.partition_enforcement_cap;
     const bool able =
         node.switch_info.inbound_enforcement_cap || node.switch_info.outbound_enforcement_cap;

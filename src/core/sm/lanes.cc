@@ -56,7 +56,8 @@ void Manager::forget_lanes(SubnetNode& node) {
     }
 }
 
-/// One packet for the whole switch, where one table fits all. False: none does.
+/// Writes the SL2VL tables of a whole switch by one packet, if one table fits all ports. Returns
+/// false if none does.
 bool Manager::queue_uniform_sl_to_vl(NodeIndex index) {
     SubnetNode& node = subnet_.node(index);
     const SlToVlMappingTable table = lanes_of(node.ports[0]);

@@ -23,7 +23,7 @@ std::optional<std::uint64_t> hex_number(std::string_view text) {
     return error == std::errc{} && rest == end ? std::optional(value) : std::nullopt;
 }
 
-/// The words of a line; nothing if there are not three.
+/// Returns the three words of a line; std::nullopt if it has another number of words.
 std::optional<std::array<std::string_view, 3>> words_of(std::string_view line) {
     std::array<std::string_view, 3> words;
     for (std::string_view& word : words) {

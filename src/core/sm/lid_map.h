@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which port had which LIDs, as a text that outlives the manager. A line has a port's GUID and its
-// first and last LID, as OpenSM writes it; '#' begins a comment.
+// The LIDs that each port had, as a text that outlives the manager. A line has a port's GUID and
+// its first and last LID, as OpenSM writes it; '#' begins a comment.
 //
 //   0x0250f71b10000000 0x0001 0x0001
 
@@ -17,7 +17,7 @@
 namespace softib::sm {
 
 struct LidRange {
-    Guid guid;  ///< Of the port.
+    Guid guid;  ///< GUID of the port.
     Lid first;
     Lid last;
     friend bool operator==(const LidRange&, const LidRange&) = default;

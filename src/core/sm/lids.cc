@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which port gets which LIDs. Ports keep the LID they ever had, in this run or an earlier one; a
 // port that brings one from another manager keeps that if it is free. New ones take the lowest,
-// adapters before switches, by GUID.
+// HCAs before switches, by GUID.
 #include <algorithm>
 
 #include "core/sm/manager.h"
@@ -30,7 +30,7 @@ class LidSpace {
         }
         return true;
     }
-    /// The lowest from `from` on; nothing: no room.
+    /// Returns the lowest free range from `from` on; std::nullopt if there is no room.
     std::optional<std::size_t> find(std::size_t from, std::uint8_t lmc) const {
         const std::size_t step = std::size_t{1} << lmc;
         for (from = (from + step - 1) / step * step; from + step <= used_.size(); from += step) {
@@ -86,7 +86,7 @@ void Manager::assign_lids() {
         config_.lids.erase(remembered);
         return try_lid(end, lid);
     });
-    // Those of ports that are not here wait for them. An adapter may have had all 2^LMC, a switch
+    // Those of ports that are not here wait for them. An HCA may have had all 2^LMC, a switch
     // had one; only when the port comes do we know which it is.
     std::vector<std::pair<std::uint64_t, Lid>> absent;
     for (const auto& [guid, lid] : config_.lids) {

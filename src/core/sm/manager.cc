@@ -180,8 +180,8 @@ void Manager::advance(std::uint64_t now_ns) {
     }
 }
 
-/// Gives the request the way that leads to its node now, which may be another than when it was
-/// queued. False: none does; should one be found in this sweep, the node is read as if new.
+/// Gives the request the path that leads to its node now, which may be another than when it was
+/// queued. Returns false if no path does; if this sweep finds one, the node is read as if new.
 bool Manager::aim(SmpRequest& request) {
     const Purpose& purpose = request.purpose;
     if (purpose.node == kNoNode) {
@@ -248,7 +248,8 @@ std::optional<Manager::Transmit> Manager::poll_transmit(std::uint64_t now_ns) {
             continue;
         }
         ++stats_.smps_sent;
-        // Who claims to be a manager is a program, and need not be one of ours: no key for it.
+        // A program on the port claims to be a subnet manager, and may be a stranger's: it does not
+        // get our key.
         const std::uint64_t mkey =
             request->attribute == wire::SmAttribute::kSmInfo ? 0 : config_.mkey;
         return Transmit{client_.start(*request, mkey, now_ns), kLidPermissive};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Our subnet manager. It knows the fabric only by what MADs tell: it sends SMPs and takes what
-// comes back, and somebody else carries them and tells it the time. A sweep goes through phases:
-// discover, give LIDs and arm, route and write what changed, activate. Then it waits for traps:
-// a trap is a sweep of the switch that sent it and of what hangs on its ports.
+// Our subnet manager. It knows the fabric only by MADs: it makes SMPs and takes their answers,
+// while its caller moves them and tells it the time. A sweep goes through phases: discover, assign
+// LIDs and arm, route and write what changed, activate. Then it waits for traps: a trap causes a
+// sweep of the switch that sent it and of the nodes on its ports.
 //
 // Files: manager.cc drives the phases, sweep.cc discovers, setup.cc writes ports and forwarding
 // tables, lids.cc gives LIDs, keys.cc writes P_Keys, lanes.cc what concerns virtual lanes,
@@ -32,7 +32,7 @@
 namespace softib::sm {
 
 struct ManagerConfig {
-    Guid port_guid;             ///< Of the port it runs on.
+    Guid port_guid;             ///< GUID of the port it runs on.
     std::uint8_t port = 0;      ///< Its number: 0 on a switch.
     std::uint8_t priority = 0;  ///< 0 to 15; the higher, then the lower GUID, is master.
     std::uint64_t sm_key = 1;   ///< What OpenSM has by default.
@@ -49,7 +49,7 @@ struct ManagerConfig {
     std::uint64_t poll_period_ns = 250'000'000;      ///< A standby looks for its master this often.
     /// Base LIDs of an earlier run, by port GUID. What does not fit this run is not kept.
     std::unordered_map<std::uint64_t, Lid> lids;
-    /// Nothing: P_Key tables stay as they are, which is all ports in the default partition.
+    /// std::nullopt: P_Key tables stay as they are, with all ports in the default partition.
     std::optional<std::vector<Partition>> partitions;
     QosConfig qos;
 };
@@ -60,7 +60,7 @@ struct McastTree {
     std::vector<EndPort> members;
 };
 
-/// What somebody who watches the manager may want to know.
+/// An event of the manager, for its log and for the SA.
 struct ManagerEvent {
     enum Kind : std::uint8_t {
         kSubnetUp,       ///< A sweep is over: tables are written, ports active.
@@ -261,12 +261,12 @@ class Manager {
     std::map<Guid, std::vector<Guid>> aliases_;
     bool aliases_changed_ = false;  ///< Since they were written.
     std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< By node.
-    std::uint32_t lft_rank_ = 0;  ///< Cursor over what is to be written.
+    std::uint32_t lft_rank_ = 0;  ///< Cursor over the LFT blocks that must be written.
     std::uint32_t lft_block_ = 0;
 
     std::unordered_map<std::uint64_t, Other> others_;  ///< Managers by port GUID.
-    std::uint64_t master_guid_ = 0;                    ///< Whom a standby follows.
-    std::optional<Guid> heir_;                         ///< To whom a master hands over.
+    std::uint64_t master_guid_ = 0;                    ///< The master that a standby follows.
+    std::optional<Guid> heir_;                         ///< The manager that a master hands over to.
     std::uint64_t heir_due_ns_ = 0;
     std::uint32_t silences_ = 0;
     std::uint32_t act_count_ = 0;

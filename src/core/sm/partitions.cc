@@ -112,10 +112,10 @@ class PieceReader {
         }
     }
 
-    /// What stands before the next one of `ends`, which is taken too. Nothing: there is none.
+    /// The text before the next one of `ends`, which is taken too; std::nullopt if there is none.
     struct Piece {
         std::string_view text;
-        std::size_t line;  ///< Of its first word.
+        std::size_t line;  ///< Line of its first word.
         char end;
     };
     std::optional<Piece> until(std::string_view ends) {
@@ -130,7 +130,7 @@ class PieceReader {
         return piece;
     }
     bool at_end() const { return text_.find_first_not_of(kBlank, at_) == std::string::npos; }
-    /// Of what comes next.
+    /// Returns the line of the text that comes next.
     std::size_t line() const {
         const std::string_view rest = std::string_view(text_).substr(at_);
         return line_ + lines_in(rest.substr(0, rest.find_first_not_of(kBlank)));
@@ -273,7 +273,7 @@ class Parser {
         }
     }
 
-    /// False: it is none.
+    /// Reads a trait of a multicast group. Returns false if the item is none.
     bool trait(const Item& item, GroupTraits& traits) {
         if (item.name == "rate") {
             store(item, kRateMax, traits.rate);
@@ -440,7 +440,7 @@ std::expected<std::vector<Partition>, PartitionError> parse_partitions(std::stri
 
 std::vector<PKey> keys_of(const std::vector<Partition>& partitions, const PartitionPort& port) {
     std::vector<PKey> keys;
-    std::size_t first = SIZE_MAX;  // Whose key goes to index 0.
+    std::size_t first = SIZE_MAX;  // The partition whose P_Key goes to index 0.
     const auto add = [&](PKey base, Membership membership, bool at_index0) {
         if (at_index0 || (base == kPKeyDefaultLimited && first == SIZE_MAX)) {
             first = keys.size();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Who may talk to whom: partitions in the syntax of OpenSM's partitions.conf, and the P_Key tables
-// that follow from them. A definition ends with ';' and may take several lines; '#' begins a
-// comment.
+// Partitions say which ports may talk to each other. This reads them in the syntax of OpenSM's
+// partitions.conf, and makes P_Key tables of them. A definition ends with ';' and may take several
+// lines; '#' begins a comment.
 //
 //   Default=0x7fff, ipoib : ALL=limited, SELF=full ;
 //   blue=0x10, indx0, defmember=full : 0x0250f71b10000000, 0x0250f71b10000100=limited ;
 //
-// Definitions of one key are one partition. Of several rules for a port the last counts. The
+// Definitions of one key are one partition. Among several rules for a port the last counts. The
 // manager's own port is a full member of the default partition whatever the text says; where the
 // text does not define that partition, all others are limited members of it.
 
@@ -33,11 +33,11 @@ enum class Membership : std::uint8_t { kLimited, kFull, kBoth };
 struct PartitionMember {
     enum Who : std::uint8_t { kPort, kAll, kAllAdapters, kAllSwitches, kAllRouters, kSelf };
     Who who = kPort;
-    Guid guid{};  ///< Of a port.
+    Guid guid{};  ///< GUID of a port.
     Membership membership = Membership::kLimited;
 };
 
-/// Of a multicast group; codes as in MCMemberRecord. What is not given is for the SA to choose.
+/// Traits of a multicast group; codes as in MCMemberRecord. The SA chooses those not given.
 struct GroupTraits {
     std::optional<std::uint8_t> rate;
     std::optional<std::uint8_t> mtu;

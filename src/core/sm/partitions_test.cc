@@ -155,7 +155,7 @@ TEST(Partitions, DefaultPartitionIsThereWhereTheTextIsSilent) {
     EXPECT_EQ(keys_of(some, {Guid{7}, wire::NodeType::kSwitch, true}), (Keys{PKey{0xFFFF}}));
 }
 
-TEST(Partitions, Index0IsForTheDefaultOrForWhoAsks) {
+TEST(Partitions, Index0IsTheDefaultUnlessAPartitionAsksForIt) {
     const auto all = parsed("a=1 : ALL=full; b=2,indx0 : 0x5; c=3,indx0 : ALL;");
     EXPECT_EQ(keys_of(all, adapter(5)), (Keys{PKey{2}, PKey{0x8001}, PKey{3}, PKey{0x7FFF}}));
     EXPECT_EQ(keys_of(all, adapter(6)), (Keys{PKey{3}, PKey{0x8001}, PKey{0x7FFF}}));

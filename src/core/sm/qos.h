@@ -34,7 +34,7 @@ struct QosConfig {
     std::uint8_t high_limit = 0;
     ArbitrationList vlarb_high = default_vlarb_high();
     ArbitrationList vlarb_low = default_vlarb_low();
-    /// Nothing: SL modulo lanes.
+    /// std::nullopt: SL modulo the number of lanes.
     std::optional<wire::SlToVlMappingTable> sl2vl;
     friend bool operator==(const QosConfig&, const QosConfig&) = default;
 };

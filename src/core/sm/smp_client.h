@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Requests of the manager to agents: sent along directed routes, a window of them at a time,
-// repeated when no answer comes, and given up at last. What a request was for comes back with
-// its answer, as the manager named it.
+// Sends the manager's requests to agents along directed routes, a window of them at a time, repeats
+// them when no answer comes, and gives up in the end. An answer comes back with the tag that the
+// manager gave its request.
 
 #include <cstdint>
 #include <deque>
@@ -48,7 +48,7 @@ struct SmpRequest {
     wire::SmAttribute attribute{};
     std::uint32_t modifier = 0;
     std::array<std::uint8_t, wire::kSmpDataBytes> data{};
-    std::uint8_t retries = UINT8_MAX;  ///< At most so many, if less than the client's.
+    std::uint8_t retries = UINT8_MAX;  ///< The most retries, if fewer than the client's.
 };
 
 struct SmpAnswer {
@@ -76,7 +76,7 @@ class SmpClient {
 
     /// Only when there is room. Returns the MAD to send.
     wire::MadBytes start(const SmpRequest& request, std::uint64_t mkey, std::uint64_t now_ns);
-    /// Nothing: it answers no request of ours.
+    /// Returns the answer that a MAD holds; std::nullopt if it answers no request of ours.
     std::optional<SmpAnswer> handle(const wire::MadBytes& mad);
     /// What to send again, and what is given up, at this time.
     void handle_timeout(std::uint64_t now_ns);

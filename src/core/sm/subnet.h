@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The subnet as its manager has found it: nodes, ports and cables, by what SMPs said, together
-// with what the manager has written into them. Sweeps fill it, routing and the administration
-// read it.
+// The subnet as its manager has found it by SMPs: nodes, ports and cables, together with what the
+// manager has written into them. Sweeps fill it, routing and the SA read it.
 
 #include <array>
 #include <cstdint>
@@ -96,7 +95,7 @@ class Subnet {
     void clear_lid_owner(Lid base, std::uint8_t lmc);
     Lid lid_max() const;  ///< Highest that is owned.
 
-    /// Calls fn(EndPort) for every present port that has or wants a LID: adapters' cabled ports
+    /// Calls fn(EndPort) for every present port that has or wants a LID: HCAs' cabled ports
     /// and switches' port 0.
     template <typename Fn>
     void for_each_end_port(Fn&& fn) const {
@@ -122,8 +121,8 @@ class Subnet {
         const std::vector<std::uint8_t>& lft = nodes_[sw].lft;
         return dlid.value < lft.size() ? lft[dlid.value] : kLftNoPath;
     }
-    /// Every hop of the way from an end port to a LID, as written: (node, out port) pairs, the
-    /// source's own port first. Empty: there is no way.
+    /// Returns every hop from an end port to a LID by the tables as written: (node, out port)
+    /// pairs, the source's own port first; empty if there is no path.
     std::vector<EndPort> trace(EndPort from, Lid dlid) const;
 
   private:

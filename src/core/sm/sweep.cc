@@ -234,7 +234,7 @@ void Manager::unreachable(const SmpAnswer& answer) {
     const Purpose& purpose = answer.purpose;
     switch (purpose.kind) {
         case Purpose::kNodeInfo:
-            // Somebody is behind this port and says nothing: as good as no cable.
+            // A node behind this port does not answer: it counts as no cable.
             if (purpose.node != kNoNode) {
                 subnet_.disconnect({purpose.node, purpose.port});
                 topology_changed_ = true;

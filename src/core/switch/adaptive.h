@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Adaptive routing: of the ports that lead to a destination equally well, the one with the least to
-// do.
+// Adaptive routing: chooses, among ports that lead to a destination equally well, the one with the
+// least to send.
 
 #include <cstdint>
 #include <span>
@@ -11,9 +11,9 @@ namespace softib::sw {
 
 inline constexpr std::uint64_t kNotEligible = UINT64_MAX;
 
-/// load(port) says how long a packet would wait there, or kNotEligible. Of equal ones the first
-/// from place `start` on, going round, so that ties spread if the caller moves `start`. `otherwise`
-/// if none is eligible.
+/// Returns the port where a packet would wait least, `otherwise` if none is eligible. load(port)
+/// says how long a packet would wait there, or kNotEligible. Among equal ports it takes the first
+/// from place `start` on, going round, so that ties spread if the caller moves `start`.
 template <typename Load>
 std::uint8_t least_loaded(std::span<const std::uint8_t> ports, std::uint32_t start,
                           std::uint8_t otherwise, Load load) {

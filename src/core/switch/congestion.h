@@ -2,10 +2,10 @@
 #pragma once
 
 // When a switch marks a packet with FECN (IBA vol. 1, annex A10). A port's lane is congested when
-// more waits for it than its threshold allows. It is the root if it has credits, so that its own
-// cable is what everybody waits for; without credits it is a victim of one further on, and marks
-// only if its Victim_Mask bit is set. Of the packets through a congested lane one in
-// (Marking_Rate + 1) is marked, and none that is shorter than Packet_Size.
+// more waits for it than its threshold allows. It is the root of congestion if it has credits,
+// because then packets wait for its own cable; without credits it is a victim of a lane further on,
+// and marks only if its Victim_Mask bit is set. One in (Marking_Rate + 1) packets through a
+// congested lane is marked, and none that is shorter than Packet_Size.
 
 #include <cstdint>
 
@@ -27,7 +27,7 @@ constexpr std::uint32_t congested_from(const MarkingRule& rule, std::uint32_t bu
 
 class Marker {
   public:
-    /// A packet lines up behind `queued_blocks`. True: set its FECN.
+    /// Counts a packet that lines up behind `queued_blocks`. Returns true if it must carry FECN.
     constexpr bool marks(const MarkingRule& rule, std::uint32_t queued_blocks,
                          std::uint32_t buffer_blocks, std::uint32_t packet_blocks,
                          bool has_credits) {

@@ -20,7 +20,7 @@ constexpr std::uint64_t lifetime_ps(std::uint8_t code) {
     return code > kLifetimeCodeMax ? UINT64_MAX : std::uint64_t{4'096'000} << code;
 }
 
-/// Of one out port, as its manager wrote them.
+/// The limits of waiting at one out port, as its manager wrote them.
 struct WaitingLimits {
     std::uint8_t lifetime = kLifetimeForever;  ///< SwitchInfo.LifeTimeValue.
     std::uint8_t hoq_life = kLifetimeForever;  ///< PortInfo.HOQLife.
@@ -31,7 +31,7 @@ struct WaitingLimits {
     friend bool operator==(const WaitingLimits&, const WaitingLimits&) = default;
 };
 
-/// Of one lane of one out port.
+/// Counts HOQ discards in a row on one lane of one out port.
 class StallCounter {
   public:
     /// A packet was dropped because it stood at the head too long. `count`: VLStallCount, 0 never

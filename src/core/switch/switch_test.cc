@@ -40,10 +40,10 @@ TEST(Lifetime, CountZeroNeverStalls) {
 TEST(Adaptive, TakesTheLeastLoadedAndGoesRoundAmongEquals) {
     const std::array<std::uint8_t, 4> ports{1, 2, 3, 4};
     const std::array<std::uint64_t, 5> load{0, 7, 5, 5, 9};
-    const auto of = [&](std::uint8_t port) { return load[port]; };
-    EXPECT_EQ(least_loaded(ports, 0, 99, of), 2);
-    EXPECT_EQ(least_loaded(ports, 2, 99, of), 3);
-    EXPECT_EQ(least_loaded(ports, 3, 99, of), 2);
+    const auto load_of = [&](std::uint8_t port) { return load[port]; };
+    EXPECT_EQ(least_loaded(ports, 0, 99, load_of), 2);
+    EXPECT_EQ(least_loaded(ports, 2, 99, load_of), 3);
+    EXPECT_EQ(least_loaded(ports, 3, 99, load_of), 2);
 }
 
 TEST(Adaptive, FollowsTheTableWhereNoPortIsEligible) {

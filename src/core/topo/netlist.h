@@ -4,7 +4,7 @@
 // Fabrics as text that other tools know: what `ibnetdiscover` prints, and the netlists of ibsim.
 // The two are one language. ibsim reads dumps of ibnetdiscover and adds to them: ids of free choice
 // instead of "S-0002c90300001234", GUIDs that count up where none is said, and link widths and
-// speeds as options. So there is one reader; what a file does not use it need not say.
+// speeds as options. So there is one reader for both.
 //
 //   switchguid=0x2c90300001234(2c90300001234)
 //   Switch  36 "S-0002c90300001234"         # "leaf0" enhanced port 0 lid 4 lmc 0

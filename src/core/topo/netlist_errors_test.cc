@@ -151,11 +151,12 @@ INSTANTIATE_TEST_SUITE_P(
               "[2] \"b\"[1]\n",
               ":2: the cable leads to \"b\"[1], but in line 4 that leads to \"c\"[2]; let both "
               "lines say the same"},
-        Wrong{"UnknownSpeed",
-              "Switch 8 \"a\"\n[1] \"b\"[1] # \"b\" lid 1 4x???\nSwitch 8 \"b\"\n"
-              "[1] \"a\"[1] # \"a\" lid 2 4x???\n",
-              ":2: nobody knows how fast the link is, nor does line 4; replace the question marks, "
-              "as in 4xHDR"},
+        Wrong{
+            "UnknownSpeed",
+            "Switch 8 \"a\"\n[1] \"b\"[1] # \"b\" lid 1 4x???\nSwitch 8 \"b\"\n"
+            "[1] \"a\"[1] # \"a\" lid 2 4x???\n",
+            ":2: the speed of the link is unknown, here and in line 4; replace the question marks, "
+            "as in 4xHDR"},
         Wrong{"NoCommonSpeed",
               "Switch 8 \"a\"\n[1] \"b\"[1] s=1\nSwitch 8 \"b\"\n[1] \"a\"[1] s=4\n",
               ":2: this end and the one in line 4 have no speed in common; let both lines say the "

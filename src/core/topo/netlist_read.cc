@@ -192,10 +192,11 @@ class GraphMaker {
         const unsigned speeds = end.mask.speeds & back.mask.speeds;
         const unsigned widths = end.mask.widths & back.mask.widths;
         if ((speeds & kSpeedUnknown) != 0 || (widths & kWidthUnknown) != 0) {
-            return wrong(file_, end.line,
-                         fmt::format("nobody knows how fast the link is, nor does line {}; replace "
-                                     "the question marks, as in 4xHDR",
-                                     back.line));
+            return wrong(
+                file_, end.line,
+                fmt::format("the speed of the link is unknown, here and in line {}; replace "
+                            "the question marks, as in 4xHDR",
+                            back.line));
         }
         bool speed_found = false;
         for (std::size_t rank = 0; rank < kGenerations.size(); ++rank) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A netlist as records, one for each switch, adapter and router in it: what stands in the text, not
-// yet looked at as a whole. Internal to this folder.
+// A netlist as records, one for each switch, adapter and router in it: what the text says, not yet
+// checked as a whole. Internal to this folder.
 
 #include <cstddef>
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace softib::topo {
 namespace {
 
 constexpr std::size_t kDescriptionBytesMax = 64;  // IBA vol. 1, 14.2.5.2.
-constexpr std::size_t kIdBytesMax = 64;           // Of ibsim.
+constexpr std::size_t kIdBytesMax = 64;           // A limit of ibsim.
 
 enum class Dialect : std::uint8_t { kIbnetdiscover, kIbsim };
 

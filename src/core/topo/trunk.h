@@ -3,8 +3,8 @@
 
 // Fabrics that are parts of a larger one, each with a daemon of its own. A trunk ends at a node
 // that stands for whatever is at its far end: it looks like a router, has one port and a cable to
-// the switch where the trunk begins, and nobody ever sees it, for what comes to it leaves for the
-// other fabric.
+// the switch where the trunk begins, and no manager ever sees it, because whatever comes to it
+// leaves for the other fabric.
 
 #include <cstdint>
 #include <expected>

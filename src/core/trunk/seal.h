@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The seal of a trunk's datagram: 64 bits that only who has the key can make, over all its bytes.
-// A packet has kilobytes and a processor better things to do, so they are first hashed block by
-// block with secret words (nh.h), and SipHash is of the header and these hashes.
+// The seal of a trunk's datagram: 64 bits over all its bytes that only an end with the key can
+// make. SipHash of kilobytes would be slow, so the bytes are first hashed block by block with
+// secret words (nh.h), and SipHash covers the header and these hashes.
 
 #include <array>
 #include <cstdint>

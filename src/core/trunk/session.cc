@@ -28,7 +28,7 @@ Session::Session(const SipKey& key, std::uint64_t number, std::uint64_t window_b
     SOFTIB_CHECK(number != 0 && window_bytes != 0);
 }
 
-/// Whether he is our peer, or becomes it now.
+/// Returns whether the sender is our peer, or becomes it now.
 bool Session::knows(std::uint64_t from) {
     if (from == peer_) {
         return true;

@@ -2,9 +2,9 @@
 #pragma once
 
 // One end of a trunk: a link between two fabrics that runs over datagrams. It finds out whether the
-// other end is there and has the same key, seals what leaves, refuses what nobody with the key has
-// sealed or what was heard before, and says how much may be under way, so that no socket buffer on
-// the way overflows. What is lost stays lost: whoever speaks over it knows how to repeat (ADR 11).
+// other end is there and has the same key, seals what leaves, refuses datagrams that carry no valid
+// seal or that it has taken before, and says how much may be under way, so that no socket buffer on
+// the way overflows. It never repeats a lost datagram: RC and MAD senders do (ADR 11).
 //
 // A datagram, numbers with their first byte uppermost:
 //
@@ -17,8 +17,9 @@
 //   40  seal                see seal.h
 //   48  body                may be empty: such a one only tells the rest
 //
-// Nobody is believed before he repeats our number: an old datagram, sent again, does not have it.
-// Of one session no offset is taken twice; one that was overtaken counts as lost.
+// An end believes its peer only after the peer has repeated its number, which an old datagram that
+// somebody sends again does not have. Within a session no offset is taken twice; a datagram that
+// was overtaken counts as lost.
 
 #include <cstdint>
 #include <optional>
@@ -56,7 +57,7 @@ class Session {
 
     /// A datagram whose body stands behind kHeaderBytes: writes the rest. Only when may_send().
     void seal(std::span<std::uint8_t> datagram);
-    /// What there is to tell without a body; false: nothing.
+    /// Makes a datagram without a body. Returns false if there is nothing to tell.
     bool poll_hello(std::span<std::uint8_t, kHeaderBytes> out, std::uint64_t now_ns);
 
   private:

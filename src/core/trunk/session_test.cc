@@ -126,7 +126,7 @@ TEST(TrunkSession, AnOldSessionCannotBePlayedAgain) {
     EXPECT_EQ(pair.b.sessions(), 2U);
 }
 
-TEST(TrunkSession, ItsOwnWordsMakeNoPeer) {
+TEST(TrunkSession, ItsOwnDatagramMakesNoPeer) {
     Pair pair;
     const Bytes own = Pair::hello(pair.a, pair.now);
     ASSERT_FALSE(own.empty());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a port looks at in every packet that comes in, before anybody asks where it goes (IBA vol.
-// 1, 7.3: packet receiver and data packet check).
+// What a port checks in every packet that comes in, before it is forwarded (IBA vol. 1, 7.3: packet
+// receiver and data packet check).
 
 #include <cstdint>
 #include <span>

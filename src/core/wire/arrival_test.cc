@@ -58,7 +58,7 @@ TEST(Arrival, AFlippedBitIsAPhysicalError) {
     }
 }
 
-/// Of the ICRC only the last port asks.
+/// Only the last port checks the ICRC.
 TEST(Arrival, TheIcrcIsNotTheLinksBusiness) {
     const auto packet = packet_on(0, 8);
     EXPECT_EQ(with(packet, packet.size() - 3, packet[packet.size() - 3] ^ 1), Arrival::kGood);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Numbers in network byte order, at any alignment. Who calls has checked the length; these check
-// nothing.
+// Numbers in network byte order, at any alignment. The caller has checked the length; these
+// functions check nothing.
 
 #include <bit>
 #include <concepts>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// DREQ: the connection shall end (IBA vol. 1, 12.6.10).
+// DREQ: asks to end the connection (IBA vol. 1, 12.6.10).
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// REJ: no connection, and why (IBA vol. 1, 12.6.7).
+// REJ: refuses a connection, and says why (IBA vol. 1, 12.6.7).
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// REP: yes, on this queue pair (IBA vol. 1, 12.6.8).
+// REP: accepts a connection and names its queue pair (IBA vol. 1, 12.6.8).
 
 #include <array>
 #include <cstddef>

@@ -53,7 +53,7 @@ struct CmReq {
     static constexpr std::size_t kBytes = 232;
 
     CommunicationId local_communication_id = 0;
-    std::uint32_t vendor_id = 0;  ///< Whose options the AttributeModifier has; 0: none.
+    std::uint32_t vendor_id = 0;  ///< Vendor of the options in the AttributeModifier; 0: none.
     std::uint64_t service_id = 0;
     Guid local_ca_guid{};
     QKey local_qkey{};

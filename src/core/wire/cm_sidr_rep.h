@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SIDR_REP: this one (IBA vol. 1, 12.11.2).
+// SIDR_REP: names the queue pair of the service, or refuses (IBA vol. 1, 12.11.2).
 
 #include <array>
 #include <cstddef>

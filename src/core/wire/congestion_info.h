@@ -17,7 +17,7 @@ struct CongestionInfo {
     static constexpr std::size_t kBytes = 4;
 
     std::uint16_t congestion_info = 0;
-    std::uint8_t control_table_cap = 0;  ///< Of a channel adapter: blocks of 64 entries.
+    std::uint8_t control_table_cap = 0;  ///< In an HCA: blocks of 64 entries.
 
     static constexpr auto fields() {
         using T = CongestionInfo;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// CongestionLog: who met congestion, in a switch's form and a channel adapter's (IBA vol. 1, annex
-// A10).
+// CongestionLog: the flows that met congestion, in a switch's form and a channel adapter's (IBA
+// vol. 1, annex A10).
 
 #include <array>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What differs in a packet when its ICRC differs. The sum is linear: two packets that differ in
-// some bytes only have sums that differ by those bytes, shifted over all that follow them. Shifting
+// Finds what differs in a packet when its ICRC differs. A CRC is linear: two packets that differ in
+// some bytes only have CRCs that differ by those bytes, shifted over all that follow them. Shifting
 // back is multiplying by a power of 1/x modulo the polynomial.
 
 #include <array>

@@ -17,7 +17,7 @@ inline constexpr std::uint16_t kInformAll = 0xFFFF;
 struct InformInfo {
     static constexpr std::size_t kBytes = 36;
 
-    Gid gid{};  ///< Of one port; zero: see the LIDs.
+    Gid gid{};  ///< GID of one port; zero: see the LIDs.
     Lid lid_range_begin{};
     Lid lid_range_end{};
     std::uint8_t is_generic = 0;

@@ -57,7 +57,7 @@ struct UdpHeader {
 
     std::uint16_t source_port = 0;
     std::uint16_t destination_port = 0;
-    std::uint16_t bytes = 0;     ///< Of this header and what follows.
+    std::uint16_t bytes = 0;     ///< Length of this header and what follows.
     std::uint16_t checksum = 0;  ///< 0: none.
 
     static constexpr auto fields() {

@@ -28,7 +28,7 @@ void Printer::gid(const Gid& value) {
     line_ += softib::to_string(value);
 }
 
-/// Somebody else's bytes: what a terminal might obey is shown as a dot.
+/// Prints bytes that may come from strangers: all but printable ASCII as dots.
 void Printer::text(std::string_view value) {
     line_ += '"';
     for (const char c : value) {

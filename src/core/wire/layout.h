@@ -196,7 +196,7 @@ struct Element<std::array<T, N>> {
     static constexpr std::size_t kCount = N;
 };
 
-/// Of an unsigned number, whatever it is called.
+/// Returns the value of an integer, enumeration or strong id as a number.
 template <typename M>
 constexpr std::uint64_t to_number(const M& value) {
     if constexpr (kIsId<M>) {
@@ -524,7 +524,7 @@ consteval std::array<std::uint8_t, T::kBytes> layout_mask() {
     return mask;
 }
 
-/// Of bytes that are certainly enough.
+/// Parses a span whose type says that it is long enough.
 template <Attribute T, typename Byte, std::size_t N>
     requires(N != std::dynamic_extent && N >= T::kBytes)
 constexpr T parse(std::span<Byte, N> bytes) {
@@ -598,7 +598,8 @@ constexpr std::uint64_t component(M T::* member) {
     return bit;
 }
 
-/// Of a member of a nested attribute: component(&NodeRecord::node_info, &NodeInfo::num_ports).
+/// Returns the ComponentMask bit of a member of a nested attribute:
+/// component(&NodeRecord::node_info, &NodeInfo::num_ports).
 template <Attribute T, Attribute Nested, typename M>
 constexpr std::uint64_t component(Nested T::* nested, M Nested::* member) {
     return component(nested) * component(member);

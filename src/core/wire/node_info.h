@@ -20,7 +20,7 @@ struct NodeInfo {
     std::uint8_t base_version = 1;
     std::uint8_t class_version = 1;
     NodeType node_type{};
-    std::uint8_t num_ports = 0;  ///< Of a switch: without port 0.
+    std::uint8_t num_ports = 0;  ///< In a switch: without port 0.
     Guid system_image_guid{};
     Guid node_guid{};
     Guid port_guid{};

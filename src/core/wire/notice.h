@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Notice: something happened (IBA vol. 1, 13.4.8.2, and 14.2.5.1 for what each trap tells). Of 64
-// bytes, as an SMP carries it; GmpNotice has the issuer's GID too.
+// Notice: something happened (IBA vol. 1, 13.4.8.2, and 14.2.5.1 for what each trap tells). This
+// is the form of 64 bytes that an SMP carries; GmpNotice has the issuer's GID too.
 
 #include <array>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 // BTH.OpCode: three bits of transport, five of operation, and the extended headers that the two
 // together bring (IBA vol. 1, 9.2.1 and table 38; XRC: annex A14; CNP: annexes A10 and A17; ATOMIC
-// WRITE: annex A19). Of reliable datagrams there are formats only.
+// WRITE: annex A19). Reliable datagrams have formats only.
 
 #include <cstddef>
 #include <cstdint>

@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::size_t kBytesMin = Lrh::kBytes + Bth::kBytes + kIcrcBytes;  ///< Without VCRC.
 
-/// What every port looks at first (IBA vol. 1, 7.3).
-/// Of the bytes before the VCRC.
+/// Checks what every port checks first (IBA vol. 1, 7.3). `bytes` counts those before the VCRC.
 std::expected<void, PacketError> check_link(const Lrh& lrh, std::size_t bytes) {
     if (lrh.lver != 0) {
         return std::unexpected(PacketError::kLinkVersion);

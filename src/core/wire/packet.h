@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A whole packet as it stands on a wire: LRH, perhaps GRH, BTH, what the opcode adds, payload,
-// padding, ICRC, VCRC (IBA vol. 1, chapters 5 to 9). Parsing gives a view into the bytes it was
-// given and copies no payload. Reserved bits are not kept: who forwards a packet forwards its
-// bytes.
+// A whole packet as it is on a wire: LRH, perhaps GRH, BTH, what the opcode adds, payload, padding,
+// ICRC, VCRC (IBA vol. 1, chapters 5 to 9). Parsing gives a view into the bytes it was given and
+// copies no payload. Reserved bits are not kept, so a forwarder must forward the bytes themselves.
 
 #include <cstddef>
 #include <cstdint>
@@ -73,7 +72,7 @@ struct Packet {
     std::span<const std::uint8_t> payload;  ///< Without padding.
 };
 
-/// Of exactly one packet's bytes, VCRC included; both check sums must be right.
+/// Parses exactly one packet, VCRC included; both CRCs must be right.
 std::expected<Packet, PacketError> parse_packet(std::span<const std::uint8_t> bytes);
 
 /// Writes the packet and says how many bytes it took; its payload may be in its place already.

@@ -36,7 +36,7 @@ void for_each_extended(Headers& headers, std::uint16_t bits, F do_one) {
     look(extended::kIeth, "IETH", headers.ieth);
 }
 
-/// Takes a header off the front. Who calls has seen that there are enough bytes.
+/// Takes a header off the front. The caller has checked that there are enough bytes.
 template <Attribute T>
 T take(std::span<const std::uint8_t>& left) {
     const T value = parse<T>(left.first<T::kBytes>());
@@ -50,14 +50,14 @@ void put(const T& value, std::span<std::uint8_t>& left) {
     left = left.subspan(T::kBytes);
 }
 
-/// Of at least a BTH, which ends before the ICRC.
+/// Parses transport headers and payload: `left` has at least a BTH and ends before the ICRC.
 std::expected<void, PacketError> parse_body(std::span<const std::uint8_t> left, Packet& packet);
 
 /// How many bytes emit_body writes; the error says why there is no such packet.
 std::expected<std::size_t, PacketError> body_bytes(const PacketHeaders& headers,
                                                    std::size_t payload_bytes);
 
-/// Of a packet that body_bytes accepts. Its payload may be in its place already.
+/// Emits a packet that body_bytes accepts. Its payload may be in its place already.
 void emit_body(const PacketHeaders& headers, std::span<const std::uint8_t> payload,
                std::span<std::uint8_t> out);
 

@@ -25,7 +25,7 @@ struct PathRecord {
     std::uint8_t hop_limit = 0;
     std::uint8_t tclass = 0;
     bool reversible = false;
-    std::uint8_t numb_path = 0;  ///< Of a query: how many records are wanted.
+    std::uint8_t numb_path = 0;  ///< In a query: how many records are wanted.
     PKey pkey{};
     std::uint16_t qos_class = 0;
     std::uint8_t sl = 0;

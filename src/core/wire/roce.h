@@ -66,8 +66,8 @@ std::array<std::uint8_t, Grh::kBytes> roce_network_header(const Grh& route);
 /// UDP.
 std::uint8_t roce_packet_kind(const Grh& route);
 
-/// Of exactly a UDP datagram's payload. `route` has the addresses, and what else the ICRC covers
-/// is in `fields`.
+/// Parses exactly the payload of a UDP datagram. `route` has the addresses, `fields` whatever else
+/// the ICRC covers.
 std::expected<Packet, PacketError> parse_roce_payload(std::span<const std::uint8_t> bytes,
                                                       const Grh& route, const RoceFields& fields,
                                                       CheckIcrc check = CheckIcrc::kYes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a subnet administration MAD has after the common header: the RMPP header, the SA header, 200
+// What an SA MAD has after the common header: the RMPP header, the SA header, 200
 // bytes of records (IBA vol. 1, 15.2.1).
 
 #include <cstddef>

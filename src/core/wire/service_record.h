@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// ServiceRecord: who offers a service, until when (IBA vol. 1, 15.2.5.14).
+// ServiceRecord: the port that offers a service, and until when (IBA vol. 1, 15.2.5.14).
 
 #include <array>
 #include <cstddef>

@@ -35,7 +35,7 @@ struct SwitchPortCongestionEntry {
 };
 static_assert(layout_is_sound<SwitchPortCongestionEntry>());
 
-/// Of a block of ports.
+/// The settings of a block of ports.
 struct SwitchPortCongestionSetting {
     static constexpr std::size_t kBytes = 192;
 

@@ -107,7 +107,7 @@ struct AtomicEth {
 
     std::uint64_t va = 0;
     std::uint32_t r_key = 0;
-    std::uint64_t swap_dt = 0;  ///< Of FetchAdd: what to add.
+    std::uint64_t swap_dt = 0;  ///< In a FetchAdd: the number to add.
     std::uint64_t cmp_dt = 0;
 
     static constexpr auto fields() {

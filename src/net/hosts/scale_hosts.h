@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Adapters without a transport, for measuring the fabric itself: a host sends messages as packets
+// HCAs without a transport, for measuring the fabric itself: a host sends messages as packets
 // as fast as its port takes them, and the receiver acknowledges every packet. Nothing is sent
-// again: they belong on a fabric that loses nothing.
+// again, so they need a fabric that loses nothing.
 
 #include <cstdint>
 #include <vector>
@@ -16,7 +16,7 @@ namespace softib::net {
 struct ScaleConfig {
     std::uint16_t packet_bytes = 4096;
     std::uint16_t ack_bytes = 64;  ///< 0: nothing is acknowledged.
-    std::uint8_t flags = 0;        ///< Of packet_flag, for every packet: kAdaptive, or none.
+    std::uint8_t flags = 0;        ///< Bits of packet_flag for every packet: kAdaptive, or none.
 };
 
 class ScaleHosts {
@@ -24,7 +24,7 @@ class ScaleHosts {
     using Net = Network<ScaleHosts>;
 
     struct Flow {
-        std::uint32_t port = 0;  ///< Of the sender.
+        std::uint32_t port = 0;  ///< Port of the sender.
         Lid source;
         Lid destination;
         std::uint8_t sl = 0;

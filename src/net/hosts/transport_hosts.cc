@@ -187,7 +187,7 @@ void TransportHosts::send_packet(Engine& net, std::uint32_t port, const wire::Pa
                 .tag = kTag});
 }
 
-/// Of a packet that has just begun its way.
+/// Returns a body for a packet that has just begun its way.
 std::uint32_t TransportHosts::new_body(std::uint32_t port) {
     if (free_.empty()) {
         free_.push_back(static_cast<std::uint32_t>(bodies_.size()));

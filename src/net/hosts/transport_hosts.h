@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Adapters with the transport of core/hca at the ends of a network. An HCA hands over one packet of
+// HCAs with the transport of core/hca at the ends of a network. An HCA hands over one packet of
 // a lane at a time, when the one before has begun to leave: what waits, waits in its queue pairs.
 // Payload is copied when it leaves the sender's memory and placed when it arrives; memory without
 // bytes travels as a length.
@@ -23,14 +23,14 @@ class TransportHosts {
   public:
     virtual ~TransportHosts() = default;
 
-    /// The HCA must outlive the network. One per port of an adapter.
+    /// The HCA must outlive the network. One per port of an HCA.
     void attach(std::uint32_t port, hca::Hca& hca);
 
     /// After something was posted to the HCA of a port, or changed in it.
     void pump(Engine& net, std::uint32_t port);
 
-    /// A packet that no HCA has made, whatever its bytes are: a port that keeps to no rule sends
-    /// it. At a port with an HCA, which sends on beside it. Returns the number of its body.
+    /// Sends arbitrary bytes as a packet, as a port that keeps no rule would; the HCA of the port
+    /// goes on sending. Returns the number of the packet's body.
     std::uint32_t send_bytes(Engine& net, std::uint32_t port, std::span<const std::uint8_t> bytes);
 
     /// A whole packet that comes in from elsewhere, at a port without an HCA.
@@ -82,9 +82,9 @@ class TransportHosts {
   protected:
     static constexpr std::uint32_t kBodyBytes = 4096;
 
-    /// The time by which transports go: that of the network, unless somebody has another.
+    /// Returns the time of the transports: the network's, unless a subclass has another.
     virtual std::uint64_t now_ns(const Engine& net) const { return net.now() / link::kPsPerNs; }
-    /// Time is to be told to the HCA of this port at its next_timeout_ns().
+    /// Sets a timer at which the HCA of this port is told the time: its next_timeout_ns().
     virtual void arm(Engine& net, std::uint32_t port);
     /// Before the HCA of a port is given a packet.
     virtual void before_packet(std::uint32_t, const wire::PacketHeaders&) {}

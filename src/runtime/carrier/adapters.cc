@@ -15,7 +15,7 @@ namespace {
 
 using live::QpState;
 
-/// Unacknowledged packets of one queue pair: enough for the adapter's own pace, and few enough that
+/// Unacknowledged packets of one queue pair: enough for the HCA's own pace, and few enough that
 /// none waits in the network for longer than a timeout.
 constexpr std::uint32_t kWindow = 128;
 /// A link that is down sends nothing, and a peer that is dead makes no room; then they go unsaid.
@@ -64,23 +64,24 @@ void Adapters::forget_dead() {
     }
 }
 
-/// Whether a queue pair that is to stop has something to send first: a peer may wait for an
-/// acknowledgement, and an adapter's send queue has let go what its program posted long before the
-/// adapter executes such a command. The acknowledgement of that is waited for a moment, so that
-/// what has arrived does not complete as flushed.
-bool Adapters::has_last_words(Pair& of) {
-    const hca::Hca& hca = *hcas_[of.hca];
-    if (of.ending_since_ns == 0) {
-        of.ending_since_ns = now_ns_;
-        fetch_sends(of);
-        send_from(of.hca);
+/// Returns whether a queue pair that must stop has something to send first. A peer may wait for an
+/// acknowledgement, and an HCA in hardware would have sent what its program posted before it
+/// executes such a command. The acknowledgement of that is waited for a moment, so that a request
+/// that has arrived does not complete as flushed.
+bool Adapters::has_last_words(Pair& queue_pair) {
+    const hca::Hca& hca = *hcas_[queue_pair.hca];
+    if (queue_pair.ending_since_ns == 0) {
+        queue_pair.ending_since_ns = now_ns_;
+        fetch_sends(queue_pair);
+        send_from(queue_pair.hca);
     }
-    const std::uint64_t waited = now_ns_ - of.ending_since_ns;
-    if ((waited < kLastWordsNs && (hca.has_responses(of.qpn) || hca.has_unsent(of.qpn))) ||
-        (waited < kLastAnswerNs && hca.has_unacknowledged(of.qpn))) {
+    const std::uint64_t waited = now_ns_ - queue_pair.ending_since_ns;
+    if ((waited < kLastWordsNs &&
+         (hca.has_responses(queue_pair.qpn) || hca.has_unsent(queue_pair.qpn))) ||
+        (waited < kLastAnswerNs && hca.has_unacknowledged(queue_pair.qpn))) {
         return true;
     }
-    of.ending_since_ns = 0;
+    queue_pair.ending_since_ns = 0;
     return false;
 }
 
@@ -92,21 +93,22 @@ std::optional<int> Adapters::call(live::Owner owner, const live::CarrierCall& ca
     if (call.op == Call::kCreateSrq) {
         return create_srq(owner, call.index);
     }
-    Pair* const of = pair(call.index);
+    Pair* const queue_pair = pair(call.index);
     Shared* const queue = shared(call.index);
     const bool is_pair = call.op == Call::kModifyQp || call.op == Call::kDestroyQp;
-    if (is_pair ? of == nullptr || of->owner != owner : queue == nullptr || queue->owner != owner) {
+    if (is_pair ? queue_pair == nullptr || queue_pair->owner != owner
+                : queue == nullptr || queue->owner != owner) {
         return ENOENT;
     }
     const bool ends = call.op == Call::kDestroyQp ||
                       (call.op == Call::kModifyQp && (call.mask & hca::qp_attr::kState) != 0 &&
                        (call.attr.state == QpState::kReset || call.attr.state == QpState::kErr));
-    if (ends && has_last_words(*of)) {
+    if (ends && has_last_words(*queue_pair)) {
         return std::nullopt;
     }
     switch (call.op) {
         case Call::kModifyQp:
-            return modify_qp(*of, call.attr, call.mask);
+            return modify_qp(*queue_pair, call.attr, call.mask);
         case Call::kDestroyQp:
             destroy_qp(call.index);
             return 0;
@@ -166,21 +168,21 @@ int Adapters::create_qp(live::Owner owner, std::uint32_t index) {
     return 0;
 }
 
-int Adapters::modify_qp(Pair& of, const hca::QpAttr& attr, std::uint32_t mask) {
-    hca::Hca& hca = *hcas_[of.hca];
+int Adapters::modify_qp(Pair& queue_pair, const hca::QpAttr& attr, std::uint32_t mask) {
+    hca::Hca& hca = *hcas_[queue_pair.hca];
     const bool to_reset = (mask & hca::qp_attr::kState) != 0 && attr.state == QpState::kReset;
     if (!to_reset) {
-        fetch_receives(of);
+        fetch_receives(queue_pair);
     }
-    if (!hca.modify_qp(of.qpn, attr, mask)) {
+    if (!hca.modify_qp(queue_pair.qpn, attr, mask)) {
         return EINVAL;
     }
     if (to_reset) {
-        of.sends = 0;
-        of.receives.reset();
+        queue_pair.sends = 0;
+        queue_pair.receives.reset();
     }
-    show_state(of);
-    send_from(of.hca);
+    show_state(queue_pair);
+    send_from(queue_pair.hca);
     return 0;
 }
 
@@ -263,10 +265,10 @@ void Adapters::read_ports() {
 }
 
 void Adapters::read_groups() {
-    for (const auto& of : pairs_) {
-        if (of != nullptr && of->listens) {
-            hcas_[of->hca]->detach_all(of->qpn);
-            of->listens = false;
+    for (const auto& queue_pair : pairs_) {
+        if (queue_pair != nullptr && queue_pair->listens) {
+            hcas_[queue_pair->hca]->detach_all(queue_pair->qpn);
+            queue_pair->listens = false;
         }
     }
     // A group that is being written now will be read again: its generation moves afterwards.
@@ -282,8 +284,9 @@ void Adapters::read_groups() {
             mgid.bytes[i] = load(group.mgid[i]);
         }
         for (std::uint32_t m = 0; m < members; ++m) {
-            if (Pair* const of = pair(Qpn{load(group.qpns[m])})) {
-                of->listens |= hcas_[of->hca]->attach(of->qpn, mgid, Lid{load(group.mlid)});
+            if (Pair* const queue_pair = pair(Qpn{load(group.qpns[m])})) {
+                queue_pair->listens |=
+                    hcas_[queue_pair->hca]->attach(queue_pair->qpn, mgid, Lid{load(group.mlid)});
             }
         }
     }

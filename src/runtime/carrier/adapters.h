@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The adapters of all programs: an Hca of core/hca for each HCA of the fabric, with the programs'
-// queue pairs and shared queues in it, at the ends of a network. Requests are fetched from rings of
-// the arena; completions and events go to the arena's queues and channels. Transports go by the
-// wall clock, the network by its own.
+// The HCAs of all programs: an hca::Hca for each HCA of the fabric, with the programs' queue pairs
+// and shared queues in it, at the ends of a network. Requests are fetched from rings of the arena;
+// completions and events go to the arena's queues and channels. Transports go by the wall clock,
+// the network by its own.
 
 #include <cstdint>
 #include <memory>
@@ -35,13 +35,13 @@ class Adapters final : public net::TransportHosts,
     std::uint32_t port(std::uint32_t hca) const { return ports_[hca]; }
     std::size_t size() const { return hcas_.size(); }
 
-    /// A program's call; 0 or an errno value. Nothing: to be tried again, since what a queue pair
-    /// has yet to answer, and what was posted to it before, goes first.
+    /// Executes a program's call. Returns 0 or an errno value; std::nullopt if it must be tried
+    /// again, since the queue pair first sends the answers and requests it still has.
     std::optional<int> call(live::Owner owner, const live::CarrierCall& call);
     /// The bell of a queue pair has rung.
     void serve(std::uint32_t qp);
-    /// Packets do not go by the network: who has other means takes them here, and hands over those
-    /// that arrive (RoCEv2).
+    /// Keeps packets off the network: RoceWire takes them from here, and hands over those that
+    /// arrive.
     void leave_network() { has_network_ = false; }
     /// HCAs that may have something to send, in any order and more than once. To be emptied.
     std::vector<std::uint32_t>& wanting() { return wanting_; }
@@ -50,7 +50,7 @@ class Adapters final : public net::TransportHosts,
                        const hca::Payload& payload);
     /// LIDs, P_Keys and GIDs of all ports as the arena has them now.
     void read_ports();
-    /// Who is attached to which multicast group, as the arena has it now.
+    /// Reads which queue pairs are attached to which multicast groups from the arena.
     void read_groups();
     /// Lets go of what belonged to processes that have ended.
     void forget_dead();
@@ -78,12 +78,12 @@ class Adapters final : public net::TransportHosts,
         std::uint32_t hca;
         Qpn qpn;
         live::Owner owner;
-        std::uint64_t instance;   ///< Of its owner's slot.
+        std::uint64_t instance;   ///< Instance of its owner's slot.
         std::uint32_t sends = 0;  ///< Fetched.
         ReceiveSource receives;
         std::uint32_t srq;                  ///< + 1
         bool listens = false;               ///< Attached to a multicast group.
-        std::uint64_t ending_since_ns = 0;  ///< It is to stop, and has yet to send; 0: no.
+        std::uint64_t ending_since_ns = 0;  ///< It must stop after what it sends; 0: no.
     };
     struct Shared {
         std::uint32_t index;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What comes out of the network: packets for the adapters, and completions and events for programs.
+// What comes out of the network: packets for the HCAs, and completions and events for programs.
 #include <algorithm>
 
 #include "runtime/carrier/adapters.h"
@@ -19,19 +19,19 @@ using live::QpType;
 void Adapters::before_packet(std::uint32_t port, const wire::PacketHeaders& headers) {
     if (is_multicast(headers.lrh.dlid)) {
         const std::uint32_t hca = hca_of_port_[port];
-        for (const auto& of : pairs_) {
-            if (of != nullptr && of->listens && of->hca == hca) {
-                fetch_receives(*of);
+        for (const auto& queue_pair : pairs_) {
+            if (queue_pair != nullptr && queue_pair->listens && queue_pair->hca == hca) {
+                fetch_receives(*queue_pair);
             }
         }
         return;
     }
-    Pair* const of = pair(headers.bth.dest_qp);
-    if (of == nullptr) {
+    Pair* const queue_pair = pair(headers.bth.dest_qp);
+    if (queue_pair == nullptr) {
         return;
     }
-    fetch_receives(*of);
-    if (record(*of).type == QpType::kXrcRecv) {
+    fetch_receives(*queue_pair);
+    if (record(*queue_pair).type == QpType::kXrcRecv) {
         if (Shared* queue = shared(headers.xrc_eth.xrcsrq)) {
             fetch_receives(*queue);
         }
@@ -73,16 +73,16 @@ void Adapters::after_packet(std::uint32_t port, const wire::PacketHeaders& heade
     watchers_.look_for_violations(hca_of_port_[port], *hca_at(port), headers);
     if (is_multicast(headers.lrh.dlid)) {
         const std::uint32_t hca = hca_of_port_[port];
-        for (const auto& of : pairs_) {
-            if (of != nullptr && of->listens && of->hca == hca) {
-                release_receives(*of);
+        for (const auto& queue_pair : pairs_) {
+            if (queue_pair != nullptr && queue_pair->listens && queue_pair->hca == hca) {
+                release_receives(*queue_pair);
             }
         }
         return;
     }
-    if (Pair* const of = pair(headers.bth.dest_qp)) {
-        release_receives(*of);
-        if (record(*of).type == QpType::kXrcRecv) {
+    if (Pair* const queue_pair = pair(headers.bth.dest_qp)) {
+        release_receives(*queue_pair);
+        if (record(*queue_pair).type == QpType::kXrcRecv) {
             if (Shared* queue = shared(headers.xrc_eth.xrcsrq)) {
                 queue->receives.release(
                     hcas_[queue->hca]->receives_waiting(hca::SrqId{queue->index}));
@@ -92,8 +92,8 @@ void Adapters::after_packet(std::uint32_t port, const wire::PacketHeaders& heade
 }
 
 void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicited) {
-    Pair* const of = pair(done.qpn);
-    if (of == nullptr || cq.value >= live::kCqsMax) {
+    Pair* const queue_pair = pair(done.qpn);
+    if (queue_pair == nullptr || cq.value >= live::kCqsMax) {
         return;
     }
     live::Cqe e{};
@@ -107,11 +107,12 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
         if (srq != 0 && queue == nullptr) {
             return;
         }
-        ReceiveSource& source = queue != nullptr ? queue->receives : of->receives;
-        // Who sees the completion may post another one at once: its place is free before.
+        ReceiveSource& source = queue != nullptr ? queue->receives : queue_pair->receives;
+        // A program that sees the completion may post another request at once, so its place must be
+        // free before.
         source.release(queue != nullptr
                            ? hcas_[queue->hca]->receives_waiting(hca::SrqId{queue->index})
-                           : hcas_[of->hca]->receives_waiting(of->qpn));
+                           : hcas_[queue_pair->hca]->receives_waiting(queue_pair->qpn));
         const ReceiveSource::Token token = source.take(static_cast<std::uint32_t>(done.wr_id));
         e.wr_id = token.wr_id;
         e.wqe_index = token.wqe_index;
@@ -126,16 +127,17 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
         e.pkey_index = done.pkey_index;
     } else {
         const auto at = static_cast<std::uint32_t>(done.wr_id);
-        e.wr_id = live::send_slot(process_.arena, record(*of).sq, at)->wr_id;
+        e.wr_id = live::send_slot(process_.arena, record(*queue_pair).sq, at)->wr_id;
         e.wqe_index = at + 1;
     }
-    const QpType type = record(*of).type;
+    const QpType type = record(*queue_pair).type;
     if (done.is_receive ? hca::stops_receiving(type, done.status)
                         : done.status != hca::WcStatus::kSuccess) {
-        // Who sees the completion shall see the state that comes with it.
-        const bool only_sends = !done.is_receive && (type == QpType::kUd || type == QpType::kUc) &&
-                                record(*of).state.load(std::memory_order_relaxed) != QpState::kErr;
-        record(*of).state.store(only_sends ? QpState::kSqe : QpState::kErr);
+        // A program that sees the completion must see the state that comes with it.
+        const bool only_sends =
+            !done.is_receive && (type == QpType::kUd || type == QpType::kUc) &&
+            record(*queue_pair).state.load(std::memory_order_relaxed) != QpState::kErr;
+        record(*queue_pair).state.store(only_sends ? QpState::kSqe : QpState::kErr);
         failed_.push_back(done.qpn);
     }
     live::CqShared& queue = process_.arena.cqs[cq.value];
@@ -146,36 +148,37 @@ void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicite
 }
 
 /// What it says to its program. An error also ends what the program has posted meanwhile.
-void Adapters::show_state(Pair& of) {
-    const auto attr = hcas_[of.hca]->query_qp(of.qpn);
+void Adapters::show_state(Pair& queue_pair) {
+    const auto attr = hcas_[queue_pair.hca]->query_qp(queue_pair.qpn);
     if (!attr) {
         return;
     }
-    record(of).state.store(attr->state);
+    record(queue_pair).state.store(attr->state);
     if (attr->state == QpState::kErr) {
-        fetch_sends(of);
-        fetch_receives(of);
-        release_receives(of);
+        fetch_sends(queue_pair);
+        fetch_receives(queue_pair);
+        release_receives(queue_pair);
     }
 }
 
 /// A queue that has lost completions takes its queue pairs with it (IBA vol. 1, 11.6.3).
 void Adapters::stop_with_cq(std::uint32_t cq) {
-    for (const auto& of : pairs_) {
-        if (of == nullptr || (record(*of).sq.cq != cq && record(*of).recv_cq != cq)) {
+    for (const auto& queue_pair : pairs_) {
+        if (queue_pair == nullptr ||
+            (record(*queue_pair).sq.cq != cq && record(*queue_pair).recv_cq != cq)) {
             continue;
         }
-        const auto attr = hcas_[of->hca]->query_qp(of->qpn);
+        const auto attr = hcas_[queue_pair->hca]->query_qp(queue_pair->qpn);
         if (!attr || attr->state == QpState::kReset || attr->state == QpState::kErr) {
             continue;
         }
         hca::QpAttr to_error;
         to_error.state = QpState::kErr;
-        hcas_[of->hca]->modify_qp(of->qpn, to_error, hca::qp_attr::kState);
-        tell(of->hca, {.kind = hca::Event::Kind::kAsync,
-                       .async = hca::AsyncKind::kQpFatal,
-                       .id = of->qpn.value});
-        failed_.push_back(of->qpn);
+        hcas_[queue_pair->hca]->modify_qp(queue_pair->qpn, to_error, hca::qp_attr::kState);
+        tell(queue_pair->hca, {.kind = hca::Event::Kind::kAsync,
+                               .async = hca::AsyncKind::kQpFatal,
+                               .id = queue_pair->qpn.value});
+        failed_.push_back(queue_pair->qpn);
     }
 }
 
@@ -192,11 +195,11 @@ void Adapters::tell(std::uint32_t, const hca::Event& event) {
         }
         return;
     }
-    if (Pair* const of = pair(Qpn{event.id})) {
-        live::QpShared& qp = record(*of);
-        failed_.push_back(of->qpn);
-        if (const auto attr = hcas_[of->hca]->query_qp(of->qpn)) {
-            qp.state.store(attr->state);  // Who hears of it finds the state changed.
+    if (Pair* const queue_pair = pair(Qpn{event.id})) {
+        live::QpShared& qp = record(*queue_pair);
+        failed_.push_back(queue_pair->qpn);
+        if (const auto attr = hcas_[queue_pair->hca]->query_qp(queue_pair->qpn)) {
+            qp.state.store(attr->state);  // Before the event, so that the program finds it changed.
         }
         process_.channels.signal(qp.owner, qp.async_channel, {qp.event_id, kind, 1});
     }
@@ -212,8 +215,8 @@ void Adapters::tell() {
         while (!failed_.empty()) {
             const Qpn qpn = failed_.back();
             failed_.pop_back();
-            if (Pair* const of = pair(qpn)) {
-                show_state(*of);
+            if (Pair* const queue_pair = pair(qpn)) {
+                show_state(*queue_pair);
             }
         }
         for (std::uint32_t i = 0; i < hcas_.size(); ++i) {

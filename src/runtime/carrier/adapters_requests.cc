@@ -12,7 +12,7 @@ namespace {
 using live::QpState;
 using live::QpType;
 
-/// A receive request's name in the adapter: its token below, above it whose it is.
+/// A receive request's name in the HCA: its token below, above it whose it is.
 constexpr std::uint64_t name_of(std::uint32_t srq_plus_1, std::uint32_t token) {
     return std::uint64_t{srq_plus_1} << 32 | token;
 }
@@ -20,15 +20,15 @@ constexpr std::uint64_t name_of(std::uint32_t srq_plus_1, std::uint32_t token) {
 }  // namespace
 
 void Adapters::serve(std::uint32_t index) {
-    Pair* const of = pair(index);
-    if (of == nullptr) {
+    Pair* const queue_pair = pair(index);
+    if (queue_pair == nullptr) {
         return;
     }
-    fetch_sends(*of);
-    if (record(*of).state.load(std::memory_order_acquire) == QpState::kErr) {
-        fetch_receives(*of);
+    fetch_sends(*queue_pair);
+    if (record(*queue_pair).state.load(std::memory_order_acquire) == QpState::kErr) {
+        fetch_receives(*queue_pair);
     }
-    send_from(of->hca);
+    send_from(queue_pair->hca);
 }
 
 void Adapters::send_from(std::uint32_t hca) {
@@ -54,21 +54,21 @@ void Adapters::handle_packet(std::uint32_t hca, const wire::PacketHeaders& heade
     after_packet(ports_[hca], headers);
 }
 
-void Adapters::fetch_sends(Pair& of) {
-    const live::SendRing& ring = record(of).sq;
+void Adapters::fetch_sends(Pair& queue_pair) {
+    const live::SendRing& ring = record(queue_pair).sq;
     // A program that resets its queue pair begins its ring anew a little later than we.
-    if (ring.ring_off == 0 || record(of).state.load() < QpState::kRts) {
+    if (ring.ring_off == 0 || record(queue_pair).state.load() < QpState::kRts) {
         return;
     }
     const std::uint32_t tail = ring.tail.load(std::memory_order_acquire);
-    while (of.sends != tail && post(of, of.sends)) {
-        ++of.sends;
+    while (queue_pair.sends != tail && post(queue_pair, queue_pair.sends)) {
+        ++queue_pair.sends;
     }
 }
 
-bool Adapters::post(Pair& of, std::uint32_t at) {
+bool Adapters::post(Pair& queue_pair, std::uint32_t at) {
     const live::Arena& arena = process_.arena;
-    const live::SendRing& ring = record(of).sq;
+    const live::SendRing& ring = record(queue_pair).sq;
     const live::PostedSend& posted = *live::send_slot(arena, ring, at);
     hca::WorkRequest wr{.wr_id = at,
                         .opcode = posted.opcode,
@@ -99,12 +99,12 @@ bool Adapters::post(Pair& of, std::uint32_t at) {
                    .addr = posted.bind.address,
                    .length = posted.bind.length};
     }
-    if (record(of).type == QpType::kUd && is_multicast(posted.to.dlid)) {
+    if (record(queue_pair).type == QpType::kUd && is_multicast(posted.to.dlid)) {
         wire::PacketHeaders headers;
         headers.lrh.dlid = posted.to.dlid;
-        before_packet(ports_[of.hca], headers);  // Its own listeners hear it at once.
+        before_packet(ports_[queue_pair.hca], headers);  // Its own listeners hear it at once.
     }
-    switch (hcas_[of.hca]->post_send(of.qpn, wr)) {
+    switch (hcas_[queue_pair.hca]->post_send(queue_pair.qpn, wr)) {
         case hca::PostError::kOk:
             return true;
         case hca::PostError::kFull:
@@ -112,31 +112,32 @@ bool Adapters::post(Pair& of, std::uint32_t at) {
         case hca::PostError::kInvalid:
             break;
     }
-    // The program's library let it pass, and the adapter does not know it.
+    // The program's library let it pass, and the HCA does not know it.
     complete(hca::CqId{ring.cq},
              {.wr_id = at,
-              .qpn = of.qpn,
+              .qpn = queue_pair.qpn,
               .status = hca::WcStatus::kLocQpOpErr,
               .opcode = hca::completion_opcode(posted.opcode)},
              true);
     hca::QpAttr to_error;
     to_error.state = QpState::kErr;
-    hcas_[of.hca]->modify_qp(of.qpn, to_error, hca::qp_attr::kState);
+    hcas_[queue_pair.hca]->modify_qp(queue_pair.qpn, to_error, hca::qp_attr::kState);
     return true;
 }
 
-void Adapters::fetch_receives(Pair& of) {
-    if (of.srq != 0) {
-        if (Shared* queue = shared(of.srq - 1)) {
+void Adapters::fetch_receives(Pair& queue_pair) {
+    if (queue_pair.srq != 0) {
+        if (Shared* queue = shared(queue_pair.srq - 1)) {
             fetch_receives(*queue);
         }
         return;
     }
-    if (of.receives.exists() && record(of).state.load() != QpState::kReset) {
-        of.receives.fetch(process_.arena, [&](std::uint32_t token, std::span<const hca::Sge> sges) {
-            return hcas_[of.hca]->post_receive(of.qpn, name_of(0, token), sges) ==
-                   hca::PostError::kOk;
-        });
+    if (queue_pair.receives.exists() && record(queue_pair).state.load() != QpState::kReset) {
+        queue_pair.receives.fetch(
+            process_.arena, [&](std::uint32_t token, std::span<const hca::Sge> sges) {
+                return hcas_[queue_pair.hca]->post_receive(queue_pair.qpn, name_of(0, token),
+                                                           sges) == hca::PostError::kOk;
+            });
     }
 }
 
@@ -157,13 +158,13 @@ void Adapters::fetch_receives(Shared& queue) {
     live::shm_unlock(ring.lock);
 }
 
-void Adapters::release_receives(Pair& of) {
-    if (of.srq != 0) {
-        if (Shared* queue = shared(of.srq - 1)) {
+void Adapters::release_receives(Pair& queue_pair) {
+    if (queue_pair.srq != 0) {
+        if (Shared* queue = shared(queue_pair.srq - 1)) {
             queue->receives.release(hcas_[queue->hca]->receives_waiting(hca::SrqId{queue->index}));
         }
-    } else if (of.receives.exists() && record(of).state.load() != QpState::kReset) {
-        of.receives.release(hcas_[of.hca]->receives_waiting(of.qpn));
+    } else if (queue_pair.receives.exists() && record(queue_pair).state.load() != QpState::kReset) {
+        queue_pair.receives.release(hcas_[queue_pair.hca]->receives_waiting(queue_pair.qpn));
     }
 }
 

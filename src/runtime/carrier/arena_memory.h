@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The memory of all programs, as their adapters reach it: keys in the arena's table, bytes in the
-// arena, in another process, or behind its helper (remote.h). Who calls holds a hazard.
+// The memory of all programs, as their HCAs reach it: keys in the arena's table, bytes in the
+// arena, in another process, or behind its helper (remote.h). The caller holds a hazard.
 
 #include <cstdint>
 #include <vector>

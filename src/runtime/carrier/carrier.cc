@@ -31,9 +31,9 @@ constexpr std::uint32_t kEventsAtOnce = 512;
 constexpr std::uint64_t kSettleNs = 500'000'000;  ///< See Engine::settle_credits.
 constexpr std::uint64_t kCountsNs = 20'000'000;
 constexpr std::uint64_t kSpinNs = 50'000;
-/// After so long without work, memory that the work took is the machine's again.
+/// After this long without work, memory that the work took goes back to the machine.
 constexpr std::uint64_t kKeepMemoryNs = 1'000'000'000;
-/// Who is at the other end has a processor of his own, and each sleep costs him and us.
+/// The other end of a trunk has cores of its own, and each sleep costs both ends time.
 constexpr std::uint64_t kSpinTrunkNs = 200'000;
 
 net::PlantConfig plant_config() {
@@ -105,7 +105,7 @@ class Carrier {
     }
 
   private:
-    /// One round; false: there was nothing to do.
+    /// Does one round of work. Returns false if there was nothing to do.
     bool work() {
         // Each round's hazard is another, so that who waits for the end of one sees it.
         stripe_.hazard.store(live::kHazardBusy | live::kHazardAnyOwner | ++round_ << 33,
@@ -202,7 +202,8 @@ class Carrier {
         counted_ns_ = now;
         const std::uint32_t bell = arena_.header->carrier_doorbell.load();
         if (roce_ != nullptr && !roce_->watch()) {
-            live::carrier_sleep(arena_, kShort);  // The kernel has no room for what is to leave.
+            live::carrier_sleep(arena_,
+                                kShort);  // The kernel has no room for the datagrams that wait.
             return;
         }
         if (trunks_ != nullptr && !trunks_->watch()) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The process that carries a fabric's packets: all adapters, cables and switches, in one thread. It
-// is a member of the fabric like any program, so that whatever it touches of others is safe by the
-// same rules. The network's time follows the wall clock and never runs ahead of it: links are as
-// fast as they say, or as fast as this thread can work.
+// The process that moves a fabric's packets: all HCAs, cables and switches, in one thread. It is a
+// member of the fabric like any program, so that whatever it touches of others is safe by the same
+// rules. The network's time follows the wall clock and never runs ahead of it: links are as fast as
+// they say, or as fast as this thread can work.
 
 #include <expected>
 #include <string>
@@ -16,7 +16,7 @@ namespace softib::carrier {
 
 struct CarrierOptions {
     std::string dir;     ///< The fabric's directory, with its daemon serving.
-    double speed = 1.0;  ///< Of all links, as a part of what their generations say.
+    double speed = 1.0;  ///< Speed of all links, as a part of what their generations say.
     spec::Trunks trunks{};
 };
 

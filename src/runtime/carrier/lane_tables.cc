@@ -21,9 +21,9 @@ LaneTables::LaneTables(const live::Arena& arena)
     SOFTIB_CHECK(agent::NodeSpec{}.data_vls == kDataVls);
 }
 
-bool LaneTables::is_new(const live::PortLanes& of) {
-    std::uint32_t& known = read_[static_cast<std::size_t>(&of - arena_.lanes)];
-    const std::uint32_t now = of.generation.load(std::memory_order_acquire);
+bool LaneTables::is_new(const live::PortLanes& lanes) {
+    std::uint32_t& known = read_[static_cast<std::size_t>(&lanes - arena_.lanes)];
+    const std::uint32_t now = lanes.generation.load(std::memory_order_acquire);
     const bool moved = now != known;
     known = now;
     return moved;
@@ -31,62 +31,64 @@ bool LaneTables::is_new(const live::PortLanes& of) {
 
 /// A lane that is not in operation takes nothing (IBA vol. 1, 7.6.6). Where no manager has said
 /// anything yet, levels are spread over those that are.
-LaneTables::Row LaneTables::row_of(const live::PortLanes& of, const live::SlRow& row) {
-    const std::uint8_t lanes =
-        operational_lanes(of.operational_vls.load(std::memory_order_relaxed));
-    const bool written = of.has_rows.load(std::memory_order_relaxed) != 0;
+LaneTables::Row LaneTables::row_of(const live::PortLanes& lanes, const live::SlRow& row) {
+    const std::uint8_t operational =
+        operational_lanes(lanes.operational_vls.load(std::memory_order_relaxed));
+    const bool written = lanes.has_rows.load(std::memory_order_relaxed) != 0;
     const std::uint64_t packed = row.load(std::memory_order_relaxed);
     Row all{};
     for (std::uint8_t sl = 0; sl < all.size(); ++sl) {
         const auto wanted = static_cast<std::uint8_t>(packed >> 4 * sl & 0xF);
-        all[sl] = !written         ? static_cast<std::uint8_t>(sl % lanes)
-                  : wanted < lanes ? wanted
-                                   : link::kVl15;
+        all[sl] = !written               ? static_cast<std::uint8_t>(sl % operational)
+                  : wanted < operational ? wanted
+                                         : link::kVl15;
     }
     return all;
 }
 
-void LaneTables::set_arbitration(net::Engine& net, std::uint32_t port, const live::PortLanes& of) {
-    if (of.has_arbitration.load(std::memory_order_relaxed) == 0) {
+void LaneTables::set_arbitration(net::Engine& net, std::uint32_t port,
+                                 const live::PortLanes& lanes) {
+    if (lanes.has_arbitration.load(std::memory_order_relaxed) == 0) {
         net.set_arbitration(port, link::ArbitrationTable::equal(kDataVls));
         return;
     }
     std::array<std::uint8_t, live::kArbitrationBytes> blocks{};
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-        blocks[i] = of.arbitration[i].load(std::memory_order_relaxed);
+        blocks[i] = lanes.arbitration[i].load(std::memory_order_relaxed);
     }
     net.set_arbitration(
-        port, net::parse_arbitration(blocks, of.high_limit.load(std::memory_order_relaxed)));
+        port, net::parse_arbitration(blocks, lanes.high_limit.load(std::memory_order_relaxed)));
 }
 
 void LaneTables::read_hca(net::Engine& net, std::uint32_t node, std::uint32_t hca) {
-    const live::PortLanes& of = arena_.hca_lanes(hca);
+    const live::PortLanes& lanes = arena_.hca_lanes(hca);
     const std::uint32_t port = net.port_of(node, 1);
-    if (is_new(of) && net.connected(port)) {
-        net.set_lanes(node, 0, 1, row_of(of, arena_.hca_sl_row(hca)));
-        set_arbitration(net, port, of);
-        net.set_error_limit(port, of.physical_errors_max.load(std::memory_order_relaxed));
+    if (is_new(lanes) && net.connected(port)) {
+        net.set_lanes(node, 0, 1, row_of(lanes, arena_.hca_sl_row(hca)));
+        set_arbitration(net, port, lanes);
+        net.set_error_limit(port, lanes.physical_errors_max.load(std::memory_order_relaxed));
     }
 }
 
 void LaneTables::read_switch_port(net::Engine& net, std::uint32_t node, std::uint8_t port,
                                   std::uint32_t port_index) {
-    const live::PortLanes& of = arena_.switch_lanes(port_index);
+    const live::PortLanes& lanes = arena_.switch_lanes(port_index);
     const std::uint32_t at = net.port_of(node, port);
-    if (!is_new(of) || !net.connected(at)) {
+    if (!is_new(lanes) || !net.connected(at)) {
         return;
     }
     for (std::uint8_t in = 0; in < net.ports_of(node); ++in) {
-        net.set_lanes(node, in, port, row_of(of, arena_.switch_sl_row(port_index, in)));
+        net.set_lanes(node, in, port, row_of(lanes, arena_.switch_sl_row(port_index, in)));
     }
-    set_arbitration(net, at, of);
-    net.set_error_limit(at, of.physical_errors_max.load(std::memory_order_relaxed));
-    if (of.has_limits.load(std::memory_order_relaxed) != 0) {
-        net.set_limits(at, {.lifetime = of.lifetime.load(std::memory_order_relaxed),
-                            .hoq_life = of.hoq_life.load(std::memory_order_relaxed),
-                            .vl_stall_count = of.vl_stall_count.load(std::memory_order_relaxed)});
+    set_arbitration(net, at, lanes);
+    net.set_error_limit(at, lanes.physical_errors_max.load(std::memory_order_relaxed));
+    if (lanes.has_limits.load(std::memory_order_relaxed) != 0) {
+        net.set_limits(at,
+                       {.lifetime = lanes.lifetime.load(std::memory_order_relaxed),
+                        .hoq_life = lanes.hoq_life.load(std::memory_order_relaxed),
+                        .vl_stall_count = lanes.vl_stall_count.load(std::memory_order_relaxed)});
     }
-    const live::Marking& marking = of.marking;
+    const live::Marking& marking = lanes.marking;
     net.set_port_marking(
         at, {.threshold = marking.threshold.load(std::memory_order_relaxed),
              .packet_blocks = marking.packet_blocks.load(std::memory_order_relaxed),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What managers wrote of a port, on the way from the arena to the network: which service level
-// takes which lane, how lanes take turns, how many errors a cable may make, how long packets wait,
-// when they are marked, and how HCAs slow down.
+// Copies what managers wrote of a port from the arena to the network: which service level takes
+// which lane, how lanes take turns, how many errors a cable may make, how long packets wait, when
+// they are marked, and how HCAs slow down.
 
 #include <array>
 #include <cstdint>
@@ -34,16 +34,16 @@ class LaneTables {
 
   private:
     using Row = std::array<std::uint8_t, 16>;
-    bool is_new(const live::PortLanes& of);
-    static Row row_of(const live::PortLanes& of, const live::SlRow& row);
-    static void set_arbitration(net::Engine& net, std::uint32_t port, const live::PortLanes& of);
+    bool is_new(const live::PortLanes& lanes);
+    static Row row_of(const live::PortLanes& lanes, const live::SlRow& row);
+    static void set_arbitration(net::Engine& net, std::uint32_t port, const live::PortLanes& lanes);
 
     const live::Arena& arena_;
     std::vector<std::uint32_t> read_;             ///< Generations, in the order of Arena::lanes.
     std::vector<std::uint32_t> injections_read_;  ///< The same, by HCA.
 };
 
-/// Of a code as in PortInfo.OperationalVLs; 0: all.
+/// Returns the number of data lanes for a code as in PortInfo.OperationalVLs; 0: all.
 std::uint8_t operational_lanes(std::uint8_t code);
 
 }  // namespace softib::carrier

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Ports whose cables make too many errors: the daemon is told, for the traps of the port that sees
-// them (IBA vol. 1, 14.2.5.1: 129 link integrity, 131 flow control watchdog). That of a buffer that
-// overruns, 130, is never raised: senders here keep to their credits.
+// Finds ports whose cables make too many errors and tells the daemon, which sends the traps of
+// these ports (IBA vol. 1, 14.2.5.1: 129 link integrity, 131 flow control watchdog). Trap 130,
+// buffer overrun, is never raised: senders here keep to their credits.
 
 #include <cstdint>
 #include <vector>

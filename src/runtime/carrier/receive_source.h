@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Receive requests on their way from a program's ring to its adapter, and what is to be known of
-// them when they complete: the program's own name for them.
+// Receive requests on their way from a program's ring to its HCA, with the program's wr_id for the
+// time when they complete.
 
 #include <cstdint>
 #include <span>
@@ -26,7 +26,7 @@ class ReceiveSource {
     /// Hands what was posted to `post(token, sges)`, as long as that takes it.
     template <typename Post>
     void fetch(const live::Arena& arena, Post&& post);
-    /// `waiting`: requests that the adapter has not begun to fill; the others' slots are free.
+    /// `waiting`: requests that the HCA has not begun to fill; the others' slots are free.
     void release(std::uint32_t waiting) {
         const std::uint32_t head = fetched_ - waiting;
         if (ring_->head.load(std::memory_order_relaxed) != head) {

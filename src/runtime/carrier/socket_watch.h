@@ -2,8 +2,8 @@
 #pragma once
 
 // Wakes the carrier when a datagram arrives while it sleeps. The carrier sleeps on a word in the
-// arena, which a socket cannot write: a thread looks at the sockets meanwhile. It looks only after
-// it was told to, once, so that a carrier at work is left alone.
+// arena, which a socket cannot write: a thread looks at the sockets meanwhile. It looks once each
+// time it is told to, so that it does not disturb a carrier at work.
 
 #include <atomic>
 #include <cstdint>

@@ -157,33 +157,34 @@ void Tables::read(net::Engine& net, net::TransportHosts& hosts) {
     for (std::uint32_t sw = 0; sw < switch_nodes_.size(); ++sw) {
         const live::SwitchRecord& record = arena_.switches[sw];
         for (std::uint8_t port = 1; port < record.port_count; ++port) {
-            const live::SwitchPortRecord& of = arena_.switch_ports[record.port_first + port];
+            const live::SwitchPortRecord& switch_port =
+                arena_.switch_ports[record.port_first + port];
             const std::uint32_t at = net.port_of(switch_nodes_[sw], port);
-            set_state(net, at, of.state.load(std::memory_order_relaxed));
-            set_link(net, at, of.faults);
-            set_guard(net, at, of);
+            set_state(net, at, switch_port.state.load(std::memory_order_relaxed));
+            set_link(net, at, switch_port.faults);
+            set_guard(net, at, switch_port);
             lanes_.read_switch_port(net, switch_nodes_[sw], port, record.port_first + port);
             if (net.connected(at)) {
                 if (is_trunk_[net.peer(at)] != 0) {
-                    set_state(net, net.peer(at), of.state.load(std::memory_order_relaxed));
-                    set_link(net, net.peer(at), of.faults);
+                    set_state(net, net.peer(at), switch_port.state.load(std::memory_order_relaxed));
+                    set_link(net, net.peer(at), switch_port.faults);
                 }
-                net.set_tap(at, of.taps.load(std::memory_order_relaxed) != 0);
+                net.set_tap(at, switch_port.taps.load(std::memory_order_relaxed) != 0);
             }
         }
         read_routes(net, sw);
         read_groups(net, sw);
     }
     for (std::uint32_t hca = 0; hca < hca_nodes_.size(); ++hca) {
-        const live::HcaRecord& of = arena_.hcas[hca];
+        const live::HcaRecord& record = arena_.hcas[hca];
         const std::uint32_t at = net.port_of(hca_nodes_[hca], 1);
-        set_state(net, at, of.state.load(std::memory_order_relaxed));
-        set_link(net, at, of.faults);
+        set_state(net, at, record.state.load(std::memory_order_relaxed));
+        set_link(net, at, record.faults);
         lanes_.read_hca(net, hca_nodes_[hca], hca);
         if (const auto control = lanes_.read_injection(hca)) {
             hosts.control_congestion(at, *control);
         }
-        net.set_tap(at, of.taps.load(std::memory_order_relaxed) != 0);
+        net.set_tap(at, record.taps.load(std::memory_order_relaxed) != 0);
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Routes, groups, port states and lanes on their way from the arena, where the managers' writes
-// arrive, to the network that packets run over.
+// Copies routes, groups, port states and lanes from the arena, where the managers' writes arrive,
+// to the network that packets run over.
 
 #include <cstdint>
 #include <vector>
@@ -20,7 +20,7 @@ class Tables {
   public:
     Tables(const live::Arena& arena, const topo::Fabric& fabric, double speed);
 
-    /// Of each HCA in the arena's order, its port in the network.
+    /// Returns the network's port of each HCA, in the arena's order.
     std::vector<std::uint32_t> hca_ports(const net::Plant& plant) const;
     /// The same of trunks, in the fabric's order: their far ends.
     std::vector<std::uint32_t> trunk_ports(const net::Plant& plant) const;
@@ -28,7 +28,7 @@ class Tables {
     std::uint32_t switch_node(std::uint32_t sw) const { return switch_nodes_[sw]; }
     std::uint32_t hca_node(std::uint32_t hca) const { return hca_nodes_[hca]; }
 
-    /// Brings the network and the adapters at its ends up to date with the arena.
+    /// Brings the network and the HCAs at its ends up to date with the arena.
     void read(net::Engine& net, net::TransportHosts& hosts);
 
   private:
@@ -45,9 +45,9 @@ class Tables {
     std::vector<topo::NodeIndex> trunk_nodes_;
     std::vector<std::uint8_t> is_trunk_;  ///< By port of the network; empty: not looked at yet.
     std::vector<std::vector<std::uint8_t>> routes_;  ///< As last read, by switch and LID.
-    double speed_;                                   ///< Of all links, as a part of their own.
-    std::vector<std::uint32_t> block_ps_;            ///< By port of the network: as it was built,
-    std::vector<std::uint8_t> guarded_;              ///< and whether it looks at partitions.
+    double speed_;                         ///< Speed of all links, as a part of their own.
+    std::vector<std::uint32_t> block_ps_;  ///< By port of the network: as it was built,
+    std::vector<std::uint8_t> guarded_;    ///< and whether it looks at partitions.
 };
 
 }  // namespace softib::carrier

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Who hears of packets that are not theirs: captures get copies, and the daemon is told of packets
-// that were refused for their keys and of bad cables, for the traps of the ports that saw them.
+// Watchers of packets: captures get copies of them, and the daemon is told of packets that were
+// refused for their keys and of bad cables, for the traps of the ports that saw them.
 
 #include <cstdint>
 #include <span>
@@ -32,7 +32,7 @@ class Watchers {
     void tell_refused(std::uint32_t port, bool inbound, const wire::PacketHeaders& headers);
     /// The cable at a port is as bad as this trap says.
     void tell_link(std::uint32_t port, std::uint16_t trap);
-    /// An adapter has handled a packet, and may have counted it as one with a bad key.
+    /// An HCA has handled a packet, and may have counted it as one with a bad key.
     void look_for_violations(std::uint32_t index, const hca::Hca& hca,
                              const wire::PacketHeaders& headers);
     /// Ends the captures of processes that are gone.
@@ -49,7 +49,7 @@ class Watchers {
         std::uint64_t qkeys = 0;
     };
     std::vector<Violations> seen_;     ///< By HCA.
-    std::vector<std::uint8_t> bytes_;  ///< Of the packet that is shown.
+    std::vector<std::uint8_t> bytes_;  ///< The packet that is being shown.
 };
 
 }  // namespace softib::carrier

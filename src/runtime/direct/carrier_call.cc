@@ -21,8 +21,8 @@ constexpr std::uint64_t kSuccessorNs = 100'000'000;
 constexpr std::uint64_t kCarrierStartNs = 10'000'000'000;
 constexpr int kCallSpins = 2000;
 
-/// The carrier starts with the fabric, and again when it has ended; a program may be a little
-/// faster. 0: none has come.
+/// Returns the carrier's lock word; 0 if none has come in time. The carrier starts with the fabric,
+/// and again when it has ended; a program may be a little faster.
 LockWord wait_for_carrier(const Arena& arena) {
     const std::uint64_t start = monotonic_ns();
     LockWord carrier = living_carrier(arena);
@@ -33,7 +33,8 @@ LockWord wait_for_carrier(const Arena& arena) {
     return carrier;
 }
 
-/// The carrier that was asked has ended. True: its successor has the call, and answers.
+/// Handles the end of the carrier that has the call. Returns true if its successor has taken the
+/// call over and answers.
 bool wait_for_successor(CarrierCall& call, std::atomic<std::uint64_t>& bells, std::uint64_t bit) {
     if ((bells.fetch_and(~bit) & bit) != 0) {
         return false;  // Nobody has taken it.
@@ -42,7 +43,7 @@ bool wait_for_successor(CarrierCall& call, std::atomic<std::uint64_t>& bells, st
     return call.state.load(std::memory_order_acquire) == CarrierCall::kDone;
 }
 
-/// One call to one carrier; nothing: it has ended.
+/// Makes one call to one carrier. Returns std::nullopt if that carrier has ended.
 std::optional<int> ask_carrier(Process& process, LockWord carrier, CarrierCall::Op op,
                                std::uint32_t index, const hca::QpAttr& attr, std::uint32_t mask) {
     const Arena& arena = process.arena;

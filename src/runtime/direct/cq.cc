@@ -24,7 +24,7 @@ void lock_producer(Process& process, CqShared& cq) {
     cq_lock(process.arena, cq, process.lock_word, 0);
 }
 
-// Who arms a queue looks at entries that another thread may be polling.
+// Atomic, because a thread that arms the queue reads entries that another thread may be polling.
 bool is_solicited(const Cqe& e) {
     return __atomic_load_n(&e.solicited, __ATOMIC_RELAXED) != 0;
 }
@@ -69,8 +69,8 @@ void overflow(Process& process, CqShared& cq, std::uint32_t qpn) {
     process.ring(cq.owner);
 }
 
-/// False: somebody else raises the event of this arming, or the channel has no room for it; then
-/// the queue stays armed.
+/// Raises the event of an armed queue. Returns false if another thread raises the event of this
+/// arming, or if the channel has no room for it; the queue then stays armed.
 bool notify(Process& process, CqShared& cq, std::uint32_t armed, std::uint32_t behind = 0,
             std::uint32_t consumed = 0) {
     // Disarmed only when the event is out: what a producer that dies here leaves, the owner sees.

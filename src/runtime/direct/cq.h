@@ -21,13 +21,13 @@ inline constexpr std::uint32_t kCqEntriesMax = 1U << 22;
 
 /// A receive completion and the request it ends, so that both happen or neither.
 struct Completing {
-    DeliveryRecord* record = nullptr;  ///< Of a ring with several takers.
-    RecvRing* ring = nullptr;          ///< Of a connected queue pair: its head must be at `index`,
+    DeliveryRecord* record = nullptr;  ///< For a ring that several processes take from.
+    RecvRing* ring = nullptr;          ///< For a connected queue pair: its head must be at `index`,
     std::uint32_t index = 0;           ///< and moves on with the completion.
 };
 
 /// Adds a completion to any process's queue. `solicited`: counts for solicited-only arming.
-/// False: the request was flushed meanwhile, and nothing was added.
+/// Returns false, with nothing added, if the request was flushed meanwhile.
 bool cq_push(Process& process, CqShared& cq, const Cqe& entry, bool solicited,
              const Completing& completing = {});
 
@@ -78,7 +78,7 @@ class Cq {
     int resize(std::uint32_t entries);  ///< 0 or errno.
     /// Removes the completions of a queue pair (or of a shared receive queue) that is going away.
     void purge(std::uint32_t qpn);
-    /// Of a queue pair's completions that wait to be polled, the newest one's wqe_index.
+    /// Returns the wqe_index of a queue pair's newest completion that waits to be polled.
     std::optional<std::uint32_t> newest(std::uint32_t qpn, bool receive);
     /// Takes all requests off the ring of a queue pair that stops, so that no deliverer completes
     /// one of them any more; returns the index of the first. `polled`: index after the newest
@@ -112,9 +112,10 @@ class Cq {
     void retire(const Cqe& e);
 
     SpinLock lock_;
-    SpinLock ring_lock_;  ///< Who moves entries, and who looks for some without polling them.
+    SpinLock ring_lock_;  ///< Held to move entries, and to search them without polling.
     std::atomic<bool> announced_{false};  ///< The event that arm() raised was not taken yet.
-    std::atomic<std::uint64_t> told_{0};  ///< Of the event taken last: consumed, and behind it.
+    /// At the last event: `consumed` (upper half) and the first entry not told of.
+    std::atomic<std::uint64_t> told_{0};
     std::uint32_t consumed_ = 0;
     std::uint32_t mask_ = 0;
     Cqe* ring_ = nullptr;

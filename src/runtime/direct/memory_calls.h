@@ -31,8 +31,8 @@ using SetMemoryCalls = void(const MemoryCalls* calls);
 inline constexpr char kSetMemoryCalls[] = "softib_fs_set_memory_calls";
 
 /// Keeps system calls of the program that move data (read, send, ...) from starting on memory in
-/// [begin, end) until the gate opens. False: one is under way there that does not end soon; nothing
-/// is closed then.
+/// [begin, end) until the gate opens. Returns false, with nothing closed, if a call is under way
+/// there that does not end soon.
 using CloseIoGate = bool(std::uint64_t begin, std::uint64_t end);
 inline constexpr char kCloseIoGate[] = "softib_fs_close_io_gate";
 using OpenIoGate = void();

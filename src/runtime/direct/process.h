@@ -57,7 +57,7 @@ class Process {
     CopyTeam copy_team;
     gpu::Memory gpu{*this};
     SharedMapper shared_mapper{arena};
-    std::optional<Mappings> shared_mappings;  ///< Of peers (shared_memory.h).
+    std::optional<Mappings> shared_mappings;  ///< Mappings of peers' memory (shared_memory.h).
 
     Stripe& next_stripe();
     /// The number of a protection or XRC domain that no other process has; 0: none is left.

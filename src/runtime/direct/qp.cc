@@ -599,7 +599,7 @@ Qp::Verdict Qp::deliver_shared(const WorkRequest& wr, const Gather& gather, bool
 }
 
 /// The message is where it belongs. To its sender it is done before the receiver hears of it, as an
-/// adapter is acknowledged before its peer can answer: no answer overtakes the completion. A
+/// HCA is acknowledged before its peer can answer: no answer overtakes the completion. A
 /// receiver that stops in between has stopped after its acknowledgement.
 Qp::Verdict Qp::hand_over(const WorkRequest& wr, std::uint64_t bytes, CqShared& cq,
                           const Cqe& entry, const Completing& completing) {

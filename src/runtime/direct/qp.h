@@ -157,6 +157,7 @@ class Qp {
     std::optional<Path> walk_there(Lid slid);
     bool walk_back(const Path& path, Lid slid);
     bool partitions_match(std::uint32_t peer_hca);
+    // qp.cc: the operations
     Verdict do_write(const WorkRequest& wr);
     Verdict do_read(const WorkRequest& wr);
     Verdict do_atomic(const WorkRequest& wr);
@@ -206,8 +207,8 @@ class Qp {
     bool datagram_accepted(const WorkRequest& wr, const QpShared& target, std::uint32_t hca);
     void count_datagram(const WorkRequest& wr, std::uint64_t payload);
 
-    /// Who hears what this port sends to a multicast address: worked out once per change of the
-    /// fabric or of any group.
+    /// The queue pairs that receive what this port sends to a multicast address. Computed once per
+    /// change of the fabric or of any group.
     struct Audience {
         std::uint64_t route_generation;
         std::uint64_t mcast_generation;
@@ -221,10 +222,10 @@ class Qp {
     };
     static constexpr std::size_t kAudiencesMax = 64;
     const Audience& audience(const AddressVector& to);
-    /// False: a group was being written all the time, and is not in it.
+    /// Finds them. Returns false if a group was being written all the time: `found` lacks it.
     bool find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found);
 
-    // qp_state.cc: waiting, errors, flushing, attributes
+    // qp_state.cc: waiting, errors, flushing
     void run_or_wait(const WorkRequest& wr);
     void complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
     /// The request that is being executed, if it asked for a completion.
@@ -236,10 +237,11 @@ class Qp {
     void flush_receives();
     void start_wait(const Verdict& verdict);
     bool peer_is_silent();
+    void raise(AsyncKind kind);
+    // qp_modify.cc: attributes and transitions
     void apply(const QpAttr& attr, std::uint32_t mask);
     int enter_state(QpState to, std::uint32_t mask);
     void reset_locked();
-    void raise(AsyncKind kind);
 
     // The hot part: what a small write reads, side by side.
     Process* process_ = nullptr;
@@ -272,7 +274,7 @@ class Qp {
     std::atomic<std::uint64_t> deadline_ns_{0};
     std::uint64_t resend_ns_ = 0;        ///< Before this, a refused packet is not sent again.
     std::uint32_t refused_sends_ = 0;    ///< How often it was.
-    std::uint64_t told_generation_ = 0;  ///< Of the routes, when the daemon last heard of one.
+    std::uint64_t told_generation_ = 0;  ///< Route generation at the last report of a refusal.
     std::uint64_t liveness_checked_ns_ = 0;
     bool peer_silent_ = false;
     std::atomic<bool> flushed_{

@@ -117,7 +117,7 @@ int Qp::modify_packet(const QpAttr& attr, std::uint32_t mask) {
     return 0;
 }
 
-/// The carrier was this queue pair's adapter, and its end is that adapter's: what was posted and
+/// The carrier was this queue pair's HCA, and its end is that HCA's: what was posted and
 /// has no completion is flushed, as after a local work queue catastrophic error (IBA vol.
 /// 1, 11.6.3). Nobody else completes anything here any more.
 void Qp::stop_with_carrier() {
@@ -132,7 +132,7 @@ void Qp::stop_with_carrier() {
         shared_->state.store(QpState::kErr, std::memory_order_release);
         state_ = QpState::kErr;
         if (before != QpState::kErr) {
-            raise(AsyncKind::kQpFatal);  // Who hears of it finds the state changed.
+            raise(AsyncKind::kQpFatal);  // After the state changed, so that the program sees it so.
         }
         flush_lost_sends();
         receive_lock_.lock();

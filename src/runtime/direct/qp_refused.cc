@@ -55,7 +55,7 @@ void Qp::tell_refused(const Refusal& refusal, RefusedPacket packet) {
     tell_refused(packet);
 }
 
-/// An adapter did not take the packet.
+/// An HCA did not take the packet.
 void Qp::bad_key(std::uint32_t hca, RefusedPacket packet) {
     PortTotals& totals = process_->arena.hcas[hca].totals;
     (packet.where == RefusedPacket::kAdapterPKey ? totals.pkey_violations : totals.qkey_violations)

@@ -255,7 +255,7 @@ void Qp::stop_with_cq() {
         stopped_with_cq_ = true;
         shared_->rx.store(0, std::memory_order_release);
         shared_->state.store(QpState::kErr, std::memory_order_release);
-        raise(AsyncKind::kQpFatal);  // Who hears of it finds the state changed.
+        raise(AsyncKind::kQpFatal);  // After the state changed, so that the program sees it so.
         flush_locked();
     }
     unlock();

@@ -46,8 +46,8 @@ bool is_group_of(const McastGroup& group, const AddressVector& to) {
 /// A group is written in less. Longer: the daemon died while it wrote, and traffic goes on.
 constexpr int kGroupReadsMax = 10'000;
 
-/// Copies a group's members between two looks at its sequence number; none if it is another, and
-/// nothing if no whole one is seen.
+/// Copies a group's members between two reads of its sequence number. Returns their number, 0 if it
+/// is another group; std::nullopt if no consistent state was seen.
 std::optional<std::uint32_t> read_members(const McastGroup& group, const AddressVector& to,
                                           std::uint32_t (&qpns)[kMcastMembersMax]) {
     for (int reads = 0; reads < kGroupReadsMax; ++reads) {
@@ -177,8 +177,9 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
     return true;
 }
 
-/// The oldest receive request of a queue pair that has its own, with the lock of its ring. Nothing:
-/// there is none, or it is too small and waits for another datagram (IBA vol. 1, 9.9.6.3, class D).
+/// Takes the oldest receive request of a queue pair that has its own, with the lock of its ring.
+/// Returns false if there is none, or if it is too small: it then waits for another datagram (IBA
+/// vol. 1, 9.9.6.3, class D).
 bool Qp::take_for_datagram(QpShared& target, std::uint64_t bytes, DeliveryRecord& record) {
     const Arena& arena = process_->arena;
     RecvRing& ring = target.rq;

@@ -24,7 +24,7 @@ bool ring_init(Process& process, RecvRing& ring, std::uint32_t entries, std::uin
 void ring_free(Process& process, RecvRing& ring);
 
 /// Posts one request; the caller holds the owner's lock. `freed`: index up to which slots are free
-/// again. 0, ENOMEM (full) or EINVAL.
+/// again. Returns 0, ENOMEM (full) or EINVAL.
 int ring_post_locked(const Arena& arena, RecvRing& ring, std::uint32_t freed, std::uint64_t wr_id,
                      const Sge* sges, std::uint32_t num_sge);
 
@@ -46,7 +46,7 @@ class Srq {
         std::uint32_t limit = 0;
         std::uint32_t pd = 0;
         std::uint32_t hca = 0;
-        std::uint32_t xrcd = 0;  ///< 0: basic.
+        std::uint32_t xrcd = 0;  ///< XRC domain; 0: a basic shared receive queue.
         Cq* cq = nullptr;        ///< XRC only.
         std::uint32_t async_channel = 0;
         std::uint64_t cookie = 0;

@@ -35,7 +35,7 @@ struct Gather {
     void add_zeros(std::uint64_t n);
 };
 
-/// Whether a receive request holds a message of so many bytes.
+/// Returns whether a receive request has room for a message of `bytes` bytes.
 inline bool holds(const TakenRecv& request, std::uint64_t bytes) {
     return hca::room_in({request.sges, request.num_sge}) >= bytes;
 }

@@ -20,7 +20,7 @@ namespace softib::live {
 
 namespace {
 
-/// A helper that does not answer for so long counts as dead (it may be stopped).
+/// A helper that does not answer for this long counts as dead (it may be stopped).
 constexpr std::uint64_t kAnswerLimitNs = 2'000'000'000;
 
 constexpr std::uint64_t word_of(ServiceCall::State state, LockWord caller) {

@@ -19,7 +19,8 @@ class Share {
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    /// False: the HCA has no room for as much; nothing is taken.
+    /// Takes a share of the HCA's objects. Returns false, with nothing taken, if it has too few
+    /// left.
     bool take(Process& process, std::uint32_t hca, ObjectKind kind, std::uint32_t amount = 1);
 
   private:
@@ -38,7 +39,7 @@ class PinnedPages {
     PinnedPages(const PinnedPages&) = delete;
     PinnedPages& operator=(const PinnedPages&) = delete;
 
-    /// In place of what it had. False: the limit forbids it, and all stays as it was.
+    /// Replaces the share it had. Returns false, with nothing changed, if the limit forbids it.
     bool take(Process& process, std::uint64_t address, std::uint64_t length);
 
   private:

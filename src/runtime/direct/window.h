@@ -30,13 +30,13 @@ inline const MrShared* find_remote_key(const Arena& arena, std::uint32_t rkey, s
 /// Whether a queue pair of a domain may bind a window.
 bool may_bind(const Arena& arena, const BindInfo& bind, std::uint32_t pd);
 
-/// Binds a window that nobody uses at the moment to a queue pair. False: it may not be, and nothing
-/// has changed.
+/// Binds a window that nobody uses at the moment to a queue pair. Returns false, with nothing
+/// changed, if it must not be bound.
 bool bind_window(const Arena& arena, const BindInfo& bind, std::uint32_t pd, std::uint32_t qpn);
 
 /// Ends the binding of a type 2 window, for a request from the wire or posted here. Such a window
 /// belongs to a queue pair and its domain (type 2B), so only at the one that it is, or was last,
-/// bound to (IBA vol. 1, 9.4.1.1.3 and 10.6.7.2). False: it is none.
+/// bound to (IBA vol. 1, 9.4.1.1.3 and 10.6.7.2). Returns false if the key is no such window's.
 bool invalidate_window(const Arena& arena, std::uint32_t rkey, std::uint32_t pd, std::uint32_t qpn);
 
 }  // namespace softib::live

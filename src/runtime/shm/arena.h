@@ -13,8 +13,9 @@
 // table entries and memory is a word per batch or chunk that holds the owner's slot, so that the
 // daemon finds and frees what a dead process left.
 //
-// Reader rule: whoever uses another process's objects publishes a hazard in its stripe first; who
-// destroys an object waits until no hazard of an operation on its process is left (grace.h).
+// Reader rule: a thread that uses another process's objects publishes a hazard in its stripe first;
+// a thread that destroys an object waits until no hazard of an operation on its process is left
+// (grace.h).
 
 #include <atomic>
 #include <cstddef>
@@ -61,10 +62,10 @@ inline constexpr std::size_t kObjectKinds = 8;
 /// Somebody who watches packets: a ring of records (capture.h) in its memory.
 struct CaptureSlot {
     std::atomic<std::uint32_t> owner;  ///< 0: not in use.
-    std::uint32_t snap_bytes;          ///< Of each packet, at most.
+    std::uint32_t snap_bytes;          ///< The most bytes captured of each packet.
     std::uint64_t ring_off;
     std::uint64_t ring_bytes;         ///< A power of two.
-    std::atomic<std::uint32_t> lock;  ///< Of who writes: the carrier, or the daemon.
+    std::atomic<std::uint32_t> lock;  ///< Held by the writer: the carrier, or the daemon.
     alignas(64) std::atomic<std::uint64_t> written;
     std::atomic<std::uint64_t> missed;  ///< Packets that found no room.
     alignas(64) std::atomic<std::uint64_t> read;
@@ -84,10 +85,10 @@ struct alignas(64) ArenaHeader {
     std::uint32_t switch_ports;
     std::uint32_t chunks;
     std::uint32_t daemon_pid;
-    std::uint32_t mft_words;             ///< Of 64 ports each, for the switch with the most ports.
+    std::uint32_t mft_words;  ///< Words of 64 ports each, for the switch with the most ports.
     std::uint32_t ports_per_switch_max;  ///< Port 0 included.
     DataPath data_path;
-    LinkLayer link_layer;  ///< Of all ports.
+    LinkLayer link_layer;  ///< The link layer of all ports.
 
     // Offsets of the tables below.
     std::uint64_t procs_off;
@@ -131,7 +132,7 @@ struct alignas(64) ArenaHeader {
     std::atomic<std::uint64_t> pieces_generation;
     /// Process slots from this one on were never used.
     std::atomic<std::uint32_t> procs_top;
-    /// Of each ObjectKind, what one HCA has at most.
+    /// The most objects of each ObjectKind that one HCA has.
     std::atomic<std::uint32_t> object_limits[kObjectKinds];
 
     // The packet path (packet_queue.h).
@@ -207,7 +208,7 @@ struct alignas(64) HcaRecord {
     std::atomic<std::uint16_t> lid;
     std::uint16_t sm_lid;
     std::uint8_t sm_sl;
-    std::uint8_t mtu_code;  ///< Of the port, as in ibv_mtu.
+    std::uint8_t mtu_code;  ///< The port's MTU, as in ibv_mtu.
     std::atomic<std::uint16_t> pkeys[kPKeysPerPort];
     std::uint64_t gid_prefix;
     std::atomic<std::uint64_t> alias_guids[kGidsPerPort];  ///< 0: none. The first is not used.
@@ -218,7 +219,7 @@ struct alignas(64) HcaRecord {
     std::atomic<std::uint32_t> taps;  ///< Captures that see what comes in.
     LinkFaults faults;
     PortTotals totals;
-    /// Of each ObjectKind, what all processes have together.
+    /// Objects of each ObjectKind that all processes have together.
     alignas(64) std::atomic<std::int64_t> objects[kObjectKinds];
 };
 
@@ -313,7 +314,7 @@ struct CarrierCall {
     };
     std::atomic<std::uint32_t> state;  ///< Futex word.
     Op op;
-    std::uint32_t index;  ///< Of the queue pair or shared queue.
+    std::uint32_t index;  ///< Index of the queue pair or shared receive queue.
     std::uint32_t mask;   ///< kModifyQp
     std::int32_t status;  ///< 0 or an errno value.
     hca::QpAttr attr;
@@ -346,7 +347,7 @@ struct alignas(4096) ProcSlot {
     std::atomic<std::uint32_t> helper_ready;  ///< The helper thread serves calls.
     /// Odd while pages are being swapped for shared ones: a copy by address may not find them.
     std::atomic<std::uint32_t> page_swaps;
-    std::atomic<std::uint32_t> peer_mappings;  ///< Of peers' memory, in this process (mappings.h).
+    std::atomic<std::uint32_t> peer_mappings;  ///< Mappings of peers' memory (mappings.h).
 
     /// Futex word: peers add 1 and wake when the owner has something to look at.
     alignas(64) std::atomic<std::uint32_t> doorbell;
@@ -491,7 +492,7 @@ struct Flow {
     std::uint32_t reserved;
     std::atomic<std::uint64_t> packets;
     std::atomic<std::uint64_t> words;
-    std::atomic<std::uint64_t> settled[2];  ///< Of both, what the ports already have.
+    std::atomic<std::uint64_t> settled[2];  ///< The part of both that the ports already have.
 };
 
 struct FlowTable {
@@ -522,7 +523,7 @@ struct SendRing {
 };
 
 struct alignas(64) QpShared {
-    /// Who may deliver here, in one word: see rx_word(). 0: nobody.
+    /// The sender that may deliver here, in one word: see rx_word(). 0: nobody.
     std::atomic<std::uint64_t> rx;
     std::atomic<QpState> state;
     QpType type;
@@ -556,9 +557,10 @@ struct alignas(64) QpShared {
     std::uint64_t cookie;                  ///< Owner's object.
     std::uint64_t event_id;  ///< Names it in asynchronous events, also after it is gone.
     std::uint32_t async_channel;
-    /// Who moves counts to the ports: the owner when it ends, the daemon before a route changes.
+    /// Held by the process that settles counts to the ports: the owner when it ends, the daemon
+    /// before a route changes.
     std::atomic<std::uint32_t> count_lock;
-    /// Of the four counts above, what the ports already have; under count_lock.
+    /// The part of the four counts above that the ports already have; under count_lock.
     std::uint64_t settled[4];
     std::atomic<std::uint64_t> flows_off;  ///< UD: its FlowTable; 0: none.
     alignas(64) Flow first_flow;           ///< UD: most have one destination, and need no table.
@@ -620,7 +622,7 @@ struct PeerPiece {
     std::uint64_t end;
     std::uint64_t base;        ///< Where the allocation or mapping begins,
     std::uint64_t bytes;       ///< and its length.
-    std::uint64_t number;      ///< Of that: no two of a process and kind are the same.
+    std::uint64_t number;      ///< Its number: no two of a process and kind are the same.
     std::uint32_t region;      ///< Index of the region's key,
     std::uint32_t generation;  ///< and its generation.
     Kind kind;
@@ -666,8 +668,8 @@ struct McastGroup {
     std::uint32_t qpns[kMcastMembersMax];
 };
 
-/// Who has something for the carrier: a bit per process, and a bit per queue pair with two levels
-/// of summary above it.
+/// The doorbells of the carrier: a bit per process, and a bit per queue pair with two levels of
+/// summary above it.
 struct Bells {
     static constexpr std::uint32_t kWords = kQpsMax / 64;
     alignas(64) std::atomic<std::uint64_t> calls[kProcsMax / 64];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Packets on their way to somebody who watches (softib capture): the carrier, and the daemon where
-// it carries them, write them into a ring in the watcher's memory. What finds no room is counted:
-// nobody waits for the watcher.
+// Packets on their way to a capture (softib capture): the carrier, and for MADs the daemon, write
+// them into a ring in the arena. A packet that finds no room is counted and dropped: no writer
+// waits for the capture.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,10 +21,10 @@ struct CapturedPacket {
     std::vector<std::uint8_t> bytes;
 };
 
-/// `me`: the writer's name in locks. It is a packet of now.
+/// Writes a packet with the present time. `me`: the writer's name in locks.
 void capture_put(const Arena& arena, CaptureSlot& slot, LockWord me,
                  std::span<const std::uint8_t> bytes);
-/// By the watcher; false: nothing new.
+/// Reads the next packet; for the process that captures. Returns false if there is none.
 bool capture_get(const Arena& arena, CaptureSlot& slot, CapturedPacket& out);
 
 }  // namespace softib::live

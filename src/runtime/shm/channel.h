@@ -37,7 +37,7 @@ class ChannelWriter {
     ChannelWriter(const ChannelWriter&) = delete;
     ChannelWriter& operator=(const ChannelWriter&) = delete;
 
-    /// False: a channel that is gone or full takes no event.
+    /// Puts an event into a channel. Returns false if the channel is gone or full.
     bool signal(Owner owner, std::uint32_t id, const ChannelEvent& event);
     /// Tells every open context of this HCA, in every process.
     void signal_port(std::uint32_t hca, const ChannelEvent& event);

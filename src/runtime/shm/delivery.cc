@@ -28,8 +28,9 @@ bool completion_written(const Arena& arena, DeliveryRecord& record, LockWord me,
 
 }  // namespace
 
-/// The dead producer's entry may be valid while the count does not show it yet. If the entry is not
-/// valid, the record of the receive request that it would have completed learns so.
+/// Finishes what a dead producer began. Its entry may be valid while `produced` does not count it
+/// yet. If the entry is not valid, this notes in the delivery record that its receive request was
+/// not completed.
 void mend_completions(const Arena& arena, CqShared& cq, Owner dead) {
     const Cqe& e = arena.at<Cqe>(cq.ring_off)[cq.produced & cq.mask];
     if (e.load_seq() == cq.produced + 1) {
@@ -48,8 +49,8 @@ void mend_completions(const Arena& arena, CqShared& cq, Owner dead) {
     });
 }
 
-/// The dead taker's record learns whether the request was taken: nobody else has moved the head
-/// since.
+/// Notes in a dead taker's record whether it took the request, which the head shows: nobody else
+/// has moved it since.
 void mend_shared_receives(const Arena& arena, SrqShared& srq, std::uint32_t srq_index, Owner dead) {
     const std::uint32_t head = srq.ring.head.load(std::memory_order_relaxed);
     for_each_delivery(arena, dead, [&](DeliveryRecord& record) {
@@ -79,7 +80,8 @@ void mend_datagram_receives(const Arena& arena, QpShared& qp, LockWord me, Owner
 bool give_back(const Arena& arena, Owner dead, DeliveryRecord& record) {
     const std::uint32_t state = record.state.load(std::memory_order_acquire);
     if (state == DeliveryRecord::kDatagram && record.source < kQpsMax) {
-        // Whoever takes over the lock of a UD ring sees to the record: us, if nobody has yet.
+        // The process that takes over the lock of a UD ring repairs the record: this one, if none
+        // has yet.
         QpShared& qp = arena.qps[record.source];
         if (!datagram_ring_lock(arena, qp, kDaemonOwner, kDaemonPatienceNs)) {
             return false;

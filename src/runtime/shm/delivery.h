@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Locks of the rings that several processes take from or write to, and what is mended in them after
-// one of these processes died inside. A process writes down which receive request it is about to
-// take (DeliveryRecord); whoever takes over its lock finishes or undoes what the record says.
+// Locks of the rings that several processes take from or write to, and the repair of these rings
+// after such a process died inside. A process writes down which receive request it is about to take
+// (DeliveryRecord); the process that takes over its lock finishes or undoes what the record says.
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What our HCAs say they are, wherever a program may ask: verbs, sysfs, MADs.
+// The identity of our HCAs (PCI ids, versions, names), the same in verbs, sysfs and MADs.
 
 #include <cstdint>
 

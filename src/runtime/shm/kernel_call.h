@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Calls the kernel past everything that stands before the C library: our own preloaded library,
-// which would hand the call back to us, and sanitizers, to which our swapping of pages is no
-// change.
+// Calls the kernel without the libraries before it: our own preloaded library, which would hand the
+// call back to us, and sanitizers, which need not see our swapping of pages.
 
 #include <cerrno>
 #include <cstdint>
@@ -41,7 +40,7 @@ long kernel_call(long number, Args... args) {
     }
     return result;
 #else
-    return syscall(number, args...);  // Which we do not stand before there.
+    return syscall(number, args...);  // The preloaded library does not replace it there.
 #endif
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Limits of an HCA: how many objects of each kind all processes have of it together. What
-// ibv_query_device says is in the arena's header, and whoever makes an object takes its share
-// first.
+// Limits of an HCA: how many objects of each kind all processes have of it together. The limits
+// that ibv_query_device reports are in the arena's header, and a process that makes an object takes
+// its share first.
 
 #include <array>
 #include <cstdint>
@@ -36,7 +36,7 @@ inline std::atomic<std::int64_t>& objects_in_use(const Arena& arena, std::uint32
 
 std::uint32_t object_limit(const Arena& arena, ObjectKind kind);
 
-/// For the daemon: HCAs get back what a process had that has ended.
+/// For the daemon: gives the shares of a process that has ended back to the HCAs.
 void give_back_shares(const Arena& arena, ProcSlot& slot);
 
 }  // namespace softib::live

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Which devices a program sees, and under what names. The verbs library, sysfs and the umad
-// library all take the answer from here, so that they agree.
+// The devices that a program sees, and their names. The verbs library, sysfs and the umad library
+// all take the answer from here, so that they agree.
 //
 // A program runs on one host, or (tests do that) on several at once: "h0,h1". On one host the
 // devices have the names of the description. On several, the hosts' devices follow each other in

@@ -17,7 +17,7 @@
 
 namespace softib::live {
 
-/// Where the next attribute or message begins behind one of so many bytes.
+/// Returns where the next attribute or message begins behind one of `bytes` bytes.
 constexpr std::size_t netlink_aligned(std::size_t bytes) {
     return (bytes + 3) & ~std::size_t{3};
 }

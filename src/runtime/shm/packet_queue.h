@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The packet path, seen from both ends: what programs and the carrier have between them. The
-// carrier is one process per fabric that is the adapter of every program, every cable and every
-// switch. A program posts into rings of the arena and rings a bell; the carrier takes the requests,
-// sends packets, and writes completions as a peer does on the direct path. What changes an object
-// (creating, modifying, destroying) is a call, one at a time per process.
+// The interface between programs and the carrier. The carrier is one process per fabric that is the
+// HCA of every program, every cable and every switch. A program posts into rings of the arena and
+// rings a bell; the carrier takes the requests, sends packets, and writes completions as a peer
+// does on the direct path. Creating, modifying and destroying an object is a call, one at a time
+// per process.
 
 #include <cstdint>
 #include <iterator>
@@ -57,8 +57,8 @@ void ring_qp_bell(const Arena& arena, std::uint32_t qp);
 void wake_carrier(const Arena& arena);
 /// The same for what the carrier cannot see in the arena.
 void ring_carrier(const Arena& arena);
-/// The carrier sleeps until a bell rings, for at most so long. `bell`: carrier_doorbell when it
-/// last had nothing to do; without one, now.
+/// The carrier sleeps until a bell rings, for at most `timeout_ns`. `bell`: carrier_doorbell when
+/// it last had nothing to do; without one, now.
 void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns,
                    std::optional<std::uint32_t> bell = std::nullopt);
 
@@ -90,7 +90,7 @@ LockWord living_carrier(const Arena& arena);
 void answer_call(CarrierCall& call, int status);
 
 /// For the carrier: calls fn(owner, call) for every call that waits, and answers it with the status
-/// that it returns; nothing: it is to be asked again.
+/// that fn returns; if that is std::nullopt the call waits for the next time.
 template <typename Fn>
 void for_each_call(const Arena& arena, Fn&& fn) {
     for (std::uint32_t w = 0; w * 64 < procs_used(arena); ++w) {

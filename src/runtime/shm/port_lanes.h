@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The lanes of a port: what managers wrote of them, and of its cable, and what they carried. On the
-// packet path only; elsewhere nobody looks, and the pages are never made.
+// The lanes of a port: the tables and limits that managers wrote, and what the lanes carried. Only
+// the packet path uses it; elsewhere its pages are never touched.
 
 #include <atomic>
 #include <cstdint>
@@ -44,7 +44,7 @@ struct PortLanes {
     std::atomic<std::uint8_t> has_rows;             ///< 0: SLtoVL is as at power-up.
     std::atomic<std::uint8_t> has_arbitration;      ///< 0: the same.
     std::atomic<std::uint8_t> physical_errors_max;  ///< PortInfo.LocalPhyErrors
-    // Of a switch's port.
+    // Only in a switch's port:
     std::atomic<std::uint8_t> lifetime;        ///< SwitchInfo.LifeTimeValue
     std::atomic<std::uint8_t> hoq_life;        ///< PortInfo.HOQLife
     std::atomic<std::uint8_t> vl_stall_count;  ///< PortInfo.VLStallCount

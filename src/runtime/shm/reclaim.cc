@@ -83,7 +83,7 @@ void alert_targets(const Arena& arena, Owner dead) {
     }
 }
 
-/// Whoever has mapped memory of peers may have mapped some of the dead one's.
+/// Wakes the processes that have mapped memory of peers: it may be the dead one's.
 void alert_mappers(const Arena& arena) {
     for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
         if (arena.procs[p].state.load(std::memory_order_acquire) == ProcState::kLive &&
@@ -108,8 +108,9 @@ void reclaim(const Arena& arena, Owner owner) {
     slot.state.store(ProcState::kDead, std::memory_order_release);
     arena.header->death_generation.fetch_add(1, std::memory_order_release);
     wake_carrier(arena);
-    // First nothing of it answers any more, then whoever is at work on it finishes, then it goes.
-    // Keys go after the queue pairs: whoever saw one answer must not find the other refuse.
+    // First its queue pairs stop answering, then senders at work on it finish, then its objects go.
+    // Keys go after the queue pairs: a sender that saw a queue pair answer must not find its key
+    // refused.
     for_each_entry(arena.qp_batches, kQpsMax, owner, [&](std::uint32_t i) {
         arena.qps[i].rx.store(0, std::memory_order_release);
         arena.qps[i].state.store(QpState::kReset, std::memory_order_release);

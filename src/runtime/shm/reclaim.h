@@ -10,7 +10,8 @@ namespace softib::live {
 /// freed, and its slot becomes usable again. The daemon calls it; it runs against living peers.
 void reclaim(const Arena& arena, Owner owner);
 
-/// Lets every attached process look at its objects: somebody who worked on all of them has died.
+/// Makes every attached process check its objects, after a process that worked on all of them has
+/// died.
 void alert_all(const Arena& arena);
 
 }  // namespace softib::live

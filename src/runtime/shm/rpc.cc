@@ -171,7 +171,7 @@ bool rpc_call(int fd, Message& message, int* received_fd) {
     if (received_fd != nullptr) {
         *received_fd = -1;
     }
-    // Who closes at once may have said why.
+    // A daemon that closes the connection at once may have said why.
     return (rpc_send(fd, message, -1) || errno == EPIPE || errno == ECONNRESET) &&
            rpc_receive(fd, message, received_fd);
 }

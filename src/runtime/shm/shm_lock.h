@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A lock in the arena that outlives its holder: the word names the holder, and a waiter that
-// finds the holder dead takes the lock over. What the lock guards must be valid at every
-// instruction of the critical section, or be mended by the one who took over. The name includes
-// which use of its slot the holder was: a slot is soon somebody else's.
+// A lock in the arena that outlives its holder: the word names the holder, and a waiter that finds
+// the holder dead takes the lock over. What the lock guards must be valid at every instruction of
+// the critical section, or the process that takes over must repair it. The name includes the
+// instance of the holder's slot, because a slot is soon used by another process.
 
 #include <atomic>
 #include <cstdint>

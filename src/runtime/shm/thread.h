@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Threads that softib runs inside somebody else's program, and how they sleep.
+// Threads that softib runs inside a program, and how they sleep.
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +17,7 @@ std::uint32_t own_threads();
 /// In a forked child, which has none of them.
 void forget_own_threads();
 
-/// Sleeps while the word has this value, at most so long; 0: for good.
+/// Sleeps while the word has this value, for at most `timeout_ns`; 0: without limit.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t timeout_ns);
 /// Wakes all that sleep on it, in other processes too.
 void futex_wake(std::atomic<std::uint32_t>& word);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// MTUs, rates and selectors as records of subnet administration write them (IBA vol. 1,
-// 15.2.5.16). Codes of rates are not in the order of what they mean.
+// MTUs, rates and selectors as SA records write them (IBA vol. 1, 15.2.5.16). Codes of rates are
+// not in the order of the rates.
 
 #include <cstdint>
 #include <optional>

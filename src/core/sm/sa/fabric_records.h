@@ -2,8 +2,8 @@
 #pragma once
 
 // Records that only repeat what the subnet manager has found and written: one function for each
-// kind, in a file of its family. Each adds to the table what the query matches, as far as the
-// requester may see it, and says how it went.
+// kind, in a file of its family. Each adds the records that match the query, and that the requester
+// may see, to the table, and returns a status.
 
 #include "core/sm/sa/query.h"
 

@@ -91,7 +91,7 @@ TEST_F(NodeRecords, StrangersAreNotShown) {
     EXPECT_EQ(own[0].lid, lid(1));
 }
 
-TEST_F(NodeRecords, WhoIsGoneIsNotShown) {
+TEST_F(NodeRecords, APortThatIsGoneIsNotShown) {
     tree.subnet.disconnect(tree.host(5));
     tree.subnet.recompute_paths(0);
     EXPECT_EQ(client.table<wire::NodeRecord>(SaAttribute::kNodeRecord, 0, {}).size(), 9U);
@@ -297,7 +297,7 @@ TEST_F(PKeyRecords, AreForTheTrusted) {
     tree.subnet.port(tree.host(2)).pkeys = keys;
     EXPECT_EQ(client.ask(Method::kGetTable, SaAttribute::kPKeyTableRecord, 0, Record{}).status,
               sa_status::kRequestInvalid);
-    // An adapter's port needs no number.
+    // An HCA's port needs no number.
     const auto found = trusted.table<Record>(SaAttribute::kPKeyTableRecord,
                                              component(&Record::lid) | component(&Record::port_num),
                                              {.lid = lid(2), .port_num = PortNum{0}});

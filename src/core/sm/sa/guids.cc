@@ -101,8 +101,8 @@ Guid SaGuids::assign() {
     return guid;
 }
 
-/// An entry of zero asks for a GUID of the SA's choice. One that somebody has is not given: the
-/// answer shows what the port has now.
+/// An entry of zero asks for a GUID of the SA's choice. A GUID that another port has is not given:
+/// the answer shows what the port has now.
 SaStatus SaGuids::handle_set(const SaQuery& query, SaTable& table) {
     const auto target = target_of(query);
     if (!target) {

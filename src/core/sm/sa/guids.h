@@ -2,8 +2,8 @@
 #pragma once
 
 // Alias GUIDs: further GUIDs of a port, as GUIDInfoRecord gives and takes them (IBA vol. 1,
-// 15.2.5.18). The first GUID of a port is its own and cannot be changed. What changes here the
-// manager writes into the port: see poll_change().
+// 15.2.5.18). The first GUID of a port is its own and cannot be changed. The manager writes changes
+// into the port: see poll_change().
 
 #include <cstdint>
 #include <deque>
@@ -19,7 +19,7 @@ namespace softib::sm {
 
 class SaGuids {
   public:
-    /// Of the port with this GUID: entry 0 is unused.
+    /// The alias GUIDs of one port; entry 0 is unused.
     using Aliases = std::vector<Guid>;
 
     /// The base GUID of the port that has this alias.
@@ -44,7 +44,7 @@ class SaGuids {
     struct Target {
         EndPort end;
         std::uint8_t block = 0;
-        std::size_t entries = 0;  ///< Of the port's whole table.
+        std::size_t entries = 0;  ///< Size of the port's whole table.
         std::uint8_t mask = 0;    ///< Entries of the block that the request names.
     };
     std::expected<Target, SaStatus> target_of(const SaQuery& query) const;

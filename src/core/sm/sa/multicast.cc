@@ -151,8 +151,8 @@ SaMulticast::Answer SaMulticast::handle_join(const Record& asked, std::uint64_t 
         (!agrees(group->second.common, asked, components) || !fits(*port, group->second.common))) {
         return std::unexpected(status::kRequestInvalid);
     }
-    // Who joins for another needs a place in the group's partition himself, and what a port has
-    // joined of its own will is not for others to change (IBA vol. 1, o15-0.2.1).
+    // A port that joins for another must be in the group's partition itself, and must not change
+    // what the other has joined by itself (IBA vol. 1, o15-0.2.1).
     if (proxy && !requester.trusted) {
         const bool knows = in_partition(requester.pkeys, pkey);
         const auto member = is_new ? decltype(group->second.members.end()){}

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The multicast groups of a subnet as subnet administration keeps them: who joined what, and the
-// MLID of each group (IBA vol. 1, 15.2.5.17). A group begins with its first full member and ends
-// with its last one; only those that the manager made itself stay. Nobody leaves for another: a
-// port whose program died stays a member until somebody deletes the membership or the port goes,
-// because the SA cannot know.
+// The multicast groups of a subnet as the SA keeps them: their members and MLIDs (IBA vol. 1,
+// 15.2.5.17). A group begins with its first full member and ends with its last one; only groups
+// that the manager made itself stay. A port whose program died stays a member until a request
+// deletes the membership or the port goes, because the SA cannot know.
 //
 // Sans-I/O: decoded records in, decoded records or a status out. No clock, no packet.
 
@@ -54,7 +53,7 @@ class SaMulticast {
 
     struct Member {
         std::uint8_t join_state = 0;
-        bool proxy = false;  ///< Somebody else made the port join.
+        bool proxy = false;  ///< Another port made it join.
     };
     struct Group {
         Record common;  ///< PortGID and JoinState are zero.
@@ -70,7 +69,7 @@ class SaMulticast {
         PKey pkey;
     };
 
-    /// Of the subnet's ports; must outlive this.
+    /// `ports` finds the subnet's ports, and must outlive this.
     explicit SaMulticast(SaPortLookup ports, const SaMulticastLimits& limits = {})
         : ports_(std::move(ports)), limits_(limits), mlid_uses_(limits.mlids) {}
 

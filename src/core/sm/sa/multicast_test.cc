@@ -182,7 +182,7 @@ TEST_F(SaMulticastTest, LeavingTakesOnlyTheStatesNamed) {
     EXPECT_EQ(sa.handle_leave(record(1, 1), kJoin, port(1)).error(), sa_status::kRequestInvalid);
 }
 
-TEST_F(SaMulticastTest, NobodyLeavesWhatHeIsNotIn) {
+TEST_F(SaMulticastTest, OnlyAMemberCanLeave) {
     EXPECT_EQ(sa.handle_leave(record(1, 1), kJoin, port(1)).error(), sa_status::kRequestInvalid);
     ASSERT_TRUE(sa.handle_join(record(1, 1), kCreate, port(1)));
     EXPECT_EQ(sa.handle_leave(record(1, 2), kJoin, port(2)).error(), sa_status::kRequestInvalid);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What OpenSM's osmtest asks of an administration, and what it must hear: the requests of its
+// What OpenSM's osmtest asks of an SA, and what it must hear: the requests of its
 // multicast and InformInfo flows in their order.
 #include <gtest/gtest.h>
 

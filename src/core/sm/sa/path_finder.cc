@@ -7,9 +7,9 @@ namespace softib::sm {
 
 namespace {
 
-constexpr std::uint8_t kRateUnknown = 2;  // Of a port without a link: the least there is.
+constexpr std::uint8_t kRateUnknown = 2;  // The least rate, for a port without a link.
 
-/// Whether the switch or adapter drops the service level on this way through.
+/// Whether the switch or HCA drops the service level on this way through.
 bool drops(const SubnetNode& node, std::uint8_t in, std::uint8_t out, std::uint8_t sl) {
     return out < node.sl2vl.size() && in < node.sl2vl[out].size() &&
            node.sl2vl[out][in].vl[sl] == wire::kVlDrop;

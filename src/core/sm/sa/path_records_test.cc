@@ -109,7 +109,7 @@ TEST_F(PathRecordsTest, NobodyThereIsNoPath) {
     EXPECT_EQ(get(pr::kSlid | pr::kDlid, asked).status, sa_status::kNoRecords);
     asked.dgid = Gid::from(kSubnetPrefixDefault, Guid{0x999});
     EXPECT_EQ(get(pr::kSgid | pr::kDgid, asked).status, sa_status::kNoRecords);
-    asked.dgid = Gid::from(0x1234, tree.subnet.port(tree.host(4)).guid);  // Of another subnet.
+    asked.dgid = Gid::from(0x1234, tree.subnet.port(tree.host(4)).guid);  // In another subnet.
     EXPECT_EQ(get(pr::kSgid | pr::kDgid, asked).status, sa_status::kNoRecords);
     asked.sgid.bytes[0] = 0xFF;
     EXPECT_EQ(get(pr::kSgid | pr::kDlid, asked).status, sa_status::kInvalidGid);
@@ -224,7 +224,7 @@ TEST_F(PathRecordsTest, BothEndsShareThePartition) {
     EXPECT_EQ(path(ends, asked)->pkey, kPKeyDefaultFull);
     tree.subnet.port(tree.host(5)).pkeys = {PKey{0x8777}};
     EXPECT_FALSE(path(ends, between(0, 5)));
-    // Who has nothing to do with either hears nothing of them, unless trusted.
+    // A requester that shares a partition with neither port gets no record, unless it is trusted.
     tree.subnet.port(tree.host(0)).pkeys = {PKey{0x8777}};
     EXPECT_FALSE(path(ends, between(1, 4)));
     client.sm_key = 77;
@@ -356,7 +356,7 @@ TEST_F(PathRecordsTest, ToAMulticastGroup) {
     EXPECT_FALSE(found->reversible);
     asked.dlid = Lid{0xC000};
     EXPECT_EQ(path(pr::kSlid | pr::kDlid, asked)->dgid, group.mgid);
-    // Of others there is nothing to say.
+    // Paths between other ports give no record.
     asked.sgid = tree.gid_of_host(1);
     EXPECT_EQ(get(pr::kSgid | pr::kDgid, asked).status, sa_status::kNoRecords);
     asked.dgid.bytes[15] = 0;

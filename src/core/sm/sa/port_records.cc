@@ -25,7 +25,7 @@ constexpr std::uint64_t kCapabilityMask2 =
 /// Options: the whole truth about extended speeds.
 constexpr std::uint8_t kFullPortInfo = 0x80;
 
-/// Who does not know extended speeds sees QDR.
+/// Makes an extended speed look like QDR, for a requester that does not know extended speeds.
 void hide_extended_speeds(PortInfo& info) {
     info.link_speed_active |= wire::link_speed::kQdr;
     info.link_speed_enabled |= wire::link_speed::kQdr;
@@ -95,7 +95,7 @@ SaStatus query_pkey_table_records(const SaQuery& query, SaTable& table) {
     constexpr std::size_t kBlockKeys = 32;
     const auto look_at = [&](EndPort end, std::uint8_t port) {
         const bool is_switch = query.subnet.node(end.node).is_switch();
-        // An adapter's LID says the port.
+        // An HCA's LID says the port.
         if (is_switch && query.has(kPort) && asked.port_num.value != port) {
             return;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What every kind of record works with: the request taken apart, who asked and what he may see, and
+// What every kind of record works with: the parsed request, the requester and what it may see, and
 // the table that the answer's records go into.
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace softib::sm {
 /// A MADHeader.Status.
 using SaStatus = std::uint16_t;
 
-/// Who asks, and of what right.
+/// The port that asks, and its rights.
 struct SaRequester {
     Lid lid{};
     Qpn qp{1};
@@ -48,7 +48,7 @@ struct SaQuery {
     }
 };
 
-/// Records one after the other, as they stand in the answer: space for the header first.
+/// The records of an answer, one after the other, behind space for the header.
 class SaTable {
   public:
     SaTable(std::size_t records_max, std::size_t bytes_max)
@@ -99,7 +99,7 @@ class SaTable {
 std::span<const PKey> pkeys_of(const Subnet& subnet, EndPort end);
 /// Some key of one matches some key of the other.
 bool share_partition(std::span<const PKey> a, std::span<const PKey> b);
-/// Some key of these is of the same partition, whatever kind of member.
+/// Returns whether one of the keys is of the same partition, as a full or limited member.
 bool in_partition(std::span<const PKey> keys, PKey pkey);
 /// Records about a port go to those who share a partition with it, and to the trusted
 /// (IBA vol. 1, 15.4.1).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Reports: notices on their way to subscribers, each sent again until it is answered or nobody
-// seems to be there (IBA vol. 1, 13.4.11).
+// Reports: notices on their way to subscribers, each sent again until it is answered or given up
+// (IBA vol. 1, 13.4.11).
 
 #include <cstdint>
 #include <deque>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Requests that wait for their turn: one of each port after the other, so that one who floods waits
-// for himself and for nobody else.
+// Requests that wait for their turn: one of each port after the other, so that a port that floods
+// delays only itself.
 
 #include <cstdint>
 #include <deque>
@@ -37,7 +37,7 @@ class SaRequestQueue {
     explicit SaRequestQueue(const SaQueueLimits& limits) : limits_(limits) {}
 
     std::size_t size() const { return size_; }
-    /// False: there is no room for it.
+    /// Queues a request. Returns false if there is no room for it.
     bool push(Request request);
     std::optional<Request> pop();
 

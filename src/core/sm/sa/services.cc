@@ -65,7 +65,7 @@ SaStatus SaServices::handle_set(const SaQuery& query, SaTable& table) {
     }
     auto asked = query.record<ServiceRecord>();
     if (!query.has(kPKey)) {
-        asked.service_pkey = PKey{0};  // Of no partition in particular.
+        asked.service_pkey = PKey{0};  // In no particular partition.
     }
     if (!query.has(kKey)) {
         asked.service_key = {};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// ServiceRecord: who offers what, until when (IBA vol. 1, 15.2.5.14). A service belongs to the port
-// that registered it: that port, whoever knows its ServiceKey, and the trusted may change it.
+// ServiceRecord: which port offers which service, until when (IBA vol. 1, 15.2.5.14). A service
+// belongs to the port that registered it: that port, requesters that know its ServiceKey, and
+// trusted requesters may change it.
 
 #include <compare>
 #include <cstdint>

@@ -160,7 +160,7 @@ TEST_F(ServicesTest, PartitionsKeepServicesApart) {
     EXPECT_EQ(status_of_get(trusted, kId, record), status::kOk);
     record.service_pkey = PKey{0x8555};
     EXPECT_EQ(set(client, kAll, record).status, sa_status::kRequestInvalid);
-    // Of no partition: for those who can reach the port.
+    // A service without a partition is visible to every port that can reach its own.
     ASSERT_EQ(set(client, kAll & ~kPKey, service(2, "open")).status, status::kOk);
     EXPECT_EQ(status_of_get(other, kId, service(2, "")), status::kOk);
     tree.subnet.port(tree.host(1)).pkeys = {PKey{0x8777}};

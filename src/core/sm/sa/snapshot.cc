@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The snapshot of a subnet administration: what only it knows, for another one to go on with.
+// The snapshot of an SA: what only it knows, so that another SA can take over.
 //
-//     "softibSA", version (4 bytes), then four lists: a count (4 bytes) and so many entries.
+//     "softibSA", version (4 bytes), then four lists: a count (4 bytes) and that many entries.
 //     group:        MCMemberRecord, creator GID, permanent (1), members (4) times
 //                   GID, JoinState (1), proxy (1)
 //     service:      ServiceRecord, owner GUID, nanoseconds left (8; all ones: forever)
@@ -71,7 +71,8 @@ class Reader {
             return a == static_cast<unsigned char>(b);
         });
     }
-    /// Of entries that have so many bytes at least: more than there can be is an error.
+    /// Reads the count of a list whose entries have at least `entry_bytes` bytes. A count that the
+    /// bytes left cannot hold is an error.
     std::uint32_t count(std::size_t entry_bytes) {
         const auto count = number<std::uint32_t>();
         ok_ = ok_ && count <= rest_.size() / entry_bytes;

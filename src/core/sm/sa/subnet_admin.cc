@@ -135,7 +135,7 @@ std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std
     if (mad.base_version != wire::kMadBaseVersion || mad.class_version != wire::kSaClassVersion) {
         return refuse(request, mad, mad_status::kUnsupportedClass, components);
     }
-    // Who has a key has the right one, or is not heard (IBA vol. 1, C15-0.1.5).
+    // A request with an SM_Key is dropped unless the key is right (IBA vol. 1, C15-0.1.5).
     if (header.sm_key != 0 && header.sm_key != config_.sm_key) {
         return std::nullopt;
     }
@@ -310,7 +310,7 @@ SaStatus SubnetAdmin::handle_mc_member(const SaQuery& query, SaTable& table) {
     return mad_status::kOk;
 }
 
-/// Without the SM_Keys, whoever asks.
+/// Answers SMInfoRecord queries, and never shows SM_Keys.
 SaStatus SubnetAdmin::handle_managers(const SaQuery& query, SaTable& table) const {
     using wire::SmInfoRecord;
     constexpr std::uint64_t kLid = wire::component(&SmInfoRecord::lid);

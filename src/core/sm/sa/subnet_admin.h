@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Subnet administration (IBA vol. 1, chapter 15): what the subnet's database answers to a request
-// of class SubnAdm. Knows the versions, keys, methods and attributes; each kind of record has a
-// file of its own.
+// Subnet administration, the SA (IBA vol. 1, chapter 15): answers requests of class SubnAdm from
+// the subnet's database. It checks versions, keys, methods and attributes; each kind of record has
+// a file of its own.
 //
-// Files: subnet_admin.cc takes requests, subnet_admin_events.cc does what nobody asked for,
-// snapshot.cc writes down what must survive.
+// Files: subnet_admin.cc takes requests, subnet_admin_events.cc sends reports, ends leases and
+// follows groups, snapshot.cc writes down what must survive.
 //
 // Sans-I/O. A request is a whole message: MAD header, RMPP header, SA header, and as much data as
 // came. So is the answer; where its RMPP header has the flag Active it goes by RMPP, however
@@ -33,8 +33,8 @@
 namespace softib::sm {
 
 struct SaConfig {
-    std::uint64_t sm_key = 1;  ///< Who gives it is trusted.
-    Guid port_guid{};          ///< Of the port that the administration runs on.
+    std::uint64_t sm_key = 1;  ///< A requester that gives it is trusted.
+    Guid port_guid{};          ///< GUID of the port that the SA runs on.
     PathSettings paths{};
     SaMulticastLimits multicast{};
     SaServiceLimits services{};
@@ -55,8 +55,8 @@ class SubnetAdmin {
     std::optional<std::vector<std::uint8_t>> handle(std::span<const std::uint8_t> request, Lid slid,
                                                     Qpn qp, std::uint64_t now_ns);
 
-    /// The same in turn: a request waits, and the answers come out one of each port after the
-    /// other. Who has too many waiting is told at once that we are busy.
+    /// Queues a request. Answers come out port by port, one of each in turn. A port that has too
+    /// many requests waiting is answered "busy" at once.
     void submit(std::vector<std::uint8_t> request, const SaPeer& from);
     std::optional<SaOutgoing> poll_answer(std::uint64_t now_ns);
     std::size_t waiting() const { return queue_.size(); }
@@ -87,8 +87,7 @@ class SubnetAdmin {
     };
     std::vector<GroupMember> members_of(Lid mlid) const;
 
-    /// What another administration needs to go on in our place: groups, services, subscriptions,
-    /// alias GUIDs.
+    /// Returns what another SA needs to take over: groups, services, subscriptions, alias GUIDs.
     std::vector<std::uint8_t> snapshot(std::uint64_t now_ns) const;
     /// Takes over a snapshot; what was here before is gone. The error says what is wrong with it,
     /// and then nothing has changed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the administration does unasked: reports to subscribers, leases, and what its manager needs
+// What the SA does unasked: reports to subscribers, leases, and what its manager needs
 // to know of groups.
 #include <algorithm>
 

@@ -66,7 +66,7 @@ SaStatus SaSubscriptions::handle_set(const SaQuery& query, SaTable& table) {
 }
 
 SaStatus SaSubscriptions::subscribe(const SaQuery& query, const InformInfo& asked) {
-    // Who tries keys is nobody's business but the manager's (IBA vol. 1, C15-0.2-1.16).
+    // Only the manager may hear of ports that try keys (IBA vol. 1, C15-0.2-1.16).
     if (!query.requester.trusted && asked.is_generic != 0 && is_security(asked.trap_number)) {
         return status::kRequestInvalid;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// InformInfo and InformInfoRecord: who wants to hear of which notices (IBA vol. 1, 13.4.11 and
-// 15.2.5.12).
+// InformInfo and InformInfoRecord: which ports subscribed to which notices (IBA vol. 1, 13.4.11
+// and 15.2.5.12).
 
 #include <cstdint>
 #include <map>
@@ -19,10 +19,10 @@ struct SaSubscriptionLimits {
     std::size_t subscriptions_per_client_max = 64;
 };
 
-/// Something to tell, and who may hear it.
+/// A notice, and the partitions whose members may get it.
 struct SaNotice {
     wire::GmpNotice notice;
-    /// Partitions of what it is about; empty: everybody may know.
+    /// Empty: all subscribers may get it.
     std::vector<PKey> partitions;
 };
 

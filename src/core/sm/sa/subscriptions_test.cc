@@ -308,7 +308,7 @@ TEST_F(SubscriptionsTest, GroupsThatComeAndGoAreReported) {
     EXPECT_EQ(trap_told(), -1);
 }
 
-TEST_F(SubscriptionsTest, WhoFloodsIsBusyAndOthersAreServed) {
+TEST_F(SubscriptionsTest, APortThatFloodsIsToldBusyAndOthersAreServed) {
     SubnetAdmin queued(tree.subnet, {.queue = {.per_port_max = 4}});
     std::vector<std::uint8_t> request(wire::kMadBytes);
     request[0] = 1;

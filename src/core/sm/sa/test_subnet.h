@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// For tests: a subnet as a manager leaves it, and a client that asks its administration.
+// For tests: a subnet as a manager leaves it, and a client that asks its SA.
 
 #include <cstdint>
 #include <optional>
@@ -174,7 +174,7 @@ class TreeSubnet {
 
 /// An answer taken apart.
 struct Answer {
-    std::uint16_t status = 0xFFFF;  ///< Of no answer at all.
+    std::uint16_t status = 0xFFFF;  ///< The initial value stands for no answer at all.
     wire::MadRepr mad;
     wire::RmppHeader rmpp;
     wire::SaHeader header;
@@ -208,7 +208,7 @@ inline Answer take_apart(const std::vector<std::uint8_t>& message) {
     return answer;
 }
 
-/// One port's view of the administration.
+/// One port's view of the SA.
 struct Client {
     SubnetAdmin& sa;
     Lid lid;

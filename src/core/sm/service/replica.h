@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A copy of the master's data at a manager that stands by. The data goes in pieces, each a Set of
-// a vendor class that is answered by GetResp, so that any path that carries requests and answers
-// carries them:
+// A copy of the master's data at a standby manager. The data goes in pieces, each a Set of a vendor
+// class that is answered by GetResp, so that any path that carries requests and answers carries
+// them:
 //
 //     40  SM_Key (8)       56  bytes in all (4)
 //     48  revision (8)     60  the piece, up to 196 bytes
@@ -20,7 +20,7 @@
 
 namespace softib::sm {
 
-/// Of the messages between managers of our kind, in the range of classes that has an OUI.
+/// The class of messages between managers of our kind, in the range of vendor classes with an OUI.
 inline constexpr auto kReplicaClass = static_cast<wire::MgmtClass>(0x4D);
 inline constexpr std::uint32_t kReplicaOui = 0x0250F7;
 inline constexpr std::size_t kReplicaBytesMax = std::size_t{64} << 20;

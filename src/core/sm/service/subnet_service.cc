@@ -161,7 +161,7 @@ void SubnetService::follow(const ManagerEvent& event, std::uint64_t now_ns) {
         case ManagerEvent::kStateChanged:
             copies_.clear();
             if (manager_.state() == SmState::kStandby && was_master_) {
-                // Of what happens under another master we know what it tells us, or nothing.
+                // Under another master we know what that master tells us, or nothing.
                 replica_ = fresh_;
             } else if (manager_.state() == SmState::kMaster && !replica_.empty()) {
                 // What is malformed changes nothing: the ports register again in any case.
@@ -181,13 +181,13 @@ void SubnetService::send(const SaPeer& to, std::vector<std::uint8_t> message,
     std::vector<std::uint8_t> busy = SubnetAdmin::busy_instead(message);
     const mad::RmppPeer peer{to.lid, to.qp, to.pkey, to.sl};
     const auto sent = rmpp_.send(peer, std::move(message), 0, now_ns);
-    // Who has too many answers on their way to him may ask again later.
+    // A requester that has too many answers under way may ask again later.
     if (!sent && sent.error() == mad::RmppRefusal::kBusy) {
         static_cast<void>(rmpp_.send(peer, std::move(busy), 0, now_ns));
     }
 }
 
-/// Requests to the administration, put together, and what it has to say.
+/// Requests to the SA, put together, and what it has to say.
 void SubnetService::answer(std::uint64_t now_ns) {
     while (auto event = rmpp_.poll_event()) {
         const mad::RmppPeer& peer = event->peer;
@@ -203,7 +203,7 @@ void SubnetService::answer(std::uint64_t now_ns) {
     }
 }
 
-/// Who joins or leaves a group changes its tree.
+/// Routes a group again when a port has joined or left it.
 void SubnetService::follow_groups(std::uint64_t now_ns) {
     bool any = false;
     while (const std::optional<Lid> mlid = admin_.poll_changed_mlid()) {
@@ -237,8 +237,8 @@ bool SubnetService::may_replicate() const {
     return manager_.state() == SmState::kMaster && manager_.settled();
 }
 
-/// Whether it has all there is to have, or has shown that it does not want it. One that is a master
-/// too, because two subnets have become one, has its own.
+/// Returns whether the heir has our whole snapshot, or has shown that it takes none. An heir that
+/// is a master too, because two subnets have become one, has data of its own.
 bool SubnetService::heir_is_ready() const {
     const auto other =
         manager_.heir() ? manager_.others().find(manager_.heir()->value) : manager_.others().end();

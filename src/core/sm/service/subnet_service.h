@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// All that runs on the port of a subnet manager: the manager itself, the subnet administration
-// with its RMPP, and a copy of the administration's data at every manager that stands by. Somebody
-// else carries its packets and tells it the time.
+// All that runs on the port of a subnet manager: the manager itself, the SA with its RMPP, and
+// copies of the SA's data at standby managers. Its caller moves its packets and tells it the time.
 //
-// A master sends the others of its kind what they need to go on in its place: a snapshot after
-// every change, but not more often than every 20 ms. A manager that stands by keeps the last one,
-// and begins with it when it becomes master.
+// A master sends standby managers of its kind what they need to take over: a snapshot after every
+// change, at most every 20 ms. A standby keeps the last one, and begins with it when it becomes
+// master.
 
 #include <cstdint>
 #include <deque>
@@ -38,13 +37,13 @@ class SubnetService {
     std::uint64_t next_timeout_ns() const;
     /// What to send from this port; its source LID is the port's own.
     std::optional<mad::Packet> poll_transmit(std::uint64_t now_ns);
-    /// What the manager did, once the administration knows it too.
+    /// Returns the manager's next event, after the SA has taken it in.
     std::optional<ManagerEvent> poll_event();
 
     Manager& manager() { return manager_; }
     const Manager& manager() const { return manager_; }
     SubnetAdmin& admin() { return admin_; }
-    /// Of several packets each, that are not over.
+    /// Returns the number of RMPP transfers under way.
     std::size_t transfers() const { return rmpp_.transfers(); }
 
   private:
@@ -67,7 +66,7 @@ class SubnetService {
     std::vector<McastTree> trees_;
     std::deque<ManagerEvent> events_;
 
-    std::vector<std::uint8_t> fresh_;  ///< The administration's data before anybody came.
+    std::vector<std::uint8_t> fresh_;  ///< The SA's data before the first registration.
     /// At a standby: what it begins with when it becomes master; empty: with what it has.
     std::vector<std::uint8_t> replica_;
     ReplicaReceiver receiver_;

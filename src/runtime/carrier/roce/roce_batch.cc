@@ -20,7 +20,7 @@ constexpr std::uint32_t kBatches = 16;
 constexpr std::uint32_t kBatchBytes = 65'000;  ///< UDP's limit, less its headers.
 constexpr std::uint32_t kPacketsMax = 60;      ///< The kernel's limit is 64.
 
-/// Says of how many bytes each datagram is to be.
+/// The control message that tells the kernel how many bytes each datagram has.
 struct alignas(cmsghdr) SegmentControl {
     std::array<std::uint8_t, CMSG_SPACE(sizeof(std::uint16_t))> bytes{};
 

@@ -30,7 +30,7 @@ class RoceBatches {
         int fd = -1;
         Gid to{};
         SocketAddress address;
-        std::uint32_t packet_bytes = 0;  ///< Of each but the last.
+        std::uint32_t packet_bytes = 0;  ///< Bytes of each packet but the last.
         std::uint32_t count = 0;
         std::uint32_t bytes = 0;
         bool closed = false;  ///< Its last one is there.

@@ -26,9 +26,10 @@ std::uint32_t value(const std::atomic<std::uint32_t>& word) {
 
 /// Where captures and faults of what an HCA sends and gets are asked for.
 live::SwitchPortRecord* RoceCable::far_end(std::uint32_t hca) const {
-    const live::HcaRecord& of = arena_.hcas[hca];
-    return of.peer_switch < arena_.header->switches
-               ? &arena_.switch_ports[arena_.switches[of.peer_switch].port_first + of.peer_port]
+    const live::HcaRecord& record = arena_.hcas[hca];
+    return record.peer_switch < arena_.header->switches
+               ? &arena_.switch_ports[arena_.switches[record.peer_switch].port_first +
+                                      record.peer_port]
                : nullptr;
 }
 

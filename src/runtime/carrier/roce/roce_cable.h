@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The cables of HCAs on Ethernet, for captures and faults. There are none, but what sockets send
-// and get is shown as the frames it would be there, and may be lost or broken as there.
+// The cables of HCAs on Ethernet, for captures and faults. No cables exist, but captures show what
+// sockets send and receive as the frames it would be, and faults lose and break it.
 
 #include <cstdint>
 #include <span>
@@ -20,8 +20,8 @@ class RoceCable {
     RoceCable(const live::Arena& arena, Watchers& watchers)
         : arena_(arena), watchers_(watchers), prng_(arena.header->instance) {}
 
-    /// What an HCA sends goes into its cable, and what comes to it comes out of it. False: it does
-    /// not get to the other end, or broken.
+    /// Passes what an HCA sends, or what comes to it, through its cable. Returns false if the cable
+    /// loses or breaks the packet.
     bool leaves(std::uint32_t hca, const hca::Transmit& transmit);
     bool arrives(std::uint32_t hca, const wire::PacketHeaders& headers,
                  std::span<const std::uint8_t> payload);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The UDP sockets of HCAs on Ethernet, one for each, bound to its address and RoCEv2's port. What
-// the check sum of a packet covers must be known before it is sent, and a socket does not show its
-// IP headers: it is not connected and forbids fragments, so that Linux sends Identification 0, and
-// counts up from there when it cuts a batch into datagrams.
+// The UDP sockets of HCAs on Ethernet, one for each, bound to its address and RoCEv2's port. The
+// sender must know what the ICRC of a packet covers, and a socket does not show its IP headers. So
+// a socket is not connected and forbids fragments: Linux then sends Identification 0, and counts up
+// from there when it cuts a batch into datagrams.
 
 #include <sys/socket.h>
 

@@ -19,14 +19,14 @@ namespace softib::carrier {
 
 namespace {
 
-/// Packets that leave before somebody looks at what has come: they must find room in the sockets
-/// of this very process.
+/// Packets that leave before arrivals are read: they must find room in the sockets of this very
+/// process.
 constexpr std::uint32_t kPacketsAtOnce = 64;
 constexpr std::uint32_t kWordBytes = 4;
 constexpr std::size_t kMessages = 8;
 constexpr std::size_t kMessageBytes = 64 * 1024;
 
-/// Of how many bytes the datagrams are that the kernel has put together; 0: it is one.
+/// Returns the size of the datagrams that the kernel has put together; 0 if it is one.
 std::size_t segment_bytes(msghdr& message) {
     for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr;
          control = CMSG_NXTHDR(&message, control)) {
@@ -164,7 +164,8 @@ bool RoceWire::transmit() {
     return true;
 }
 
-/// True: it has nothing more to send. Else the budget is spent or there is no room.
+/// Sends packets of an HCA. Returns true if it has nothing more to send, false if the budget is
+/// spent or the socket has no room.
 bool RoceWire::transmit_from(std::uint32_t hca, std::uint32_t& budget) {
     Port& port = ports_[hca];
     for (; budget != 0 && (batches_.has_room() || batches_.flush()); --budget) {
@@ -224,7 +225,7 @@ void RoceWire::take(std::uint32_t hca, std::span<const std::uint8_t> datagram,
     }
     // A socket does not show TOS and TTL, and the ICRC does not cover them.
     const wire::Grh route{.hop_lmt = 64, .sgid = from.gid, .dgid = arena_.hcas[hca].ip_gid};
-    // Who has the other end is not known, nor what it wrote into a field that we cannot see.
+    // We do not know whose the other end is, nor what it wrote into fields that a socket hides.
     const auto packet = wire::parse_roce_payload(
         datagram, route, {.source_port = from.port, .ipv4_id = place}, wire::CheckIcrc::kAnyIpv4Id);
     if (!packet || !cable_.arrives(hca, packet->headers, packet->payload)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The way of packets between HCAs on Ethernet: no network of ours, but UDP datagrams of the
-// machine's own, by a socket for each HCA. Whoever else speaks RoCEv2 there is a peer: another
-// fabric, or Linux's Soft-RoCE. What the kernel loses, the transport sends again (ADR 10).
+// Sends and receives the packets of HCAs on Ethernet: UDP datagrams of the machine's own network,
+// by a socket for each HCA. Any RoCEv2 device there is a peer: another fabric, or Linux's
+// Soft-RoCE. The transport sends again what the kernel loses (ADR 10).
 
 #include <cstdint>
 #include <expected>
@@ -30,7 +30,7 @@ class RoceWire {
 
     /// Sends and receives what is there; false: there was nothing.
     bool run();
-    /// What arrives from now on wakes the carrier. False: something has yet to leave.
+    /// Makes arrivals wake the carrier from now on. Returns false if something has yet to leave.
     bool watch();
     void publish_counts();
 

@@ -41,7 +41,7 @@ class TrunkWire {
     /// Sends what there is, and does what is due; false: there was nothing to send.
     bool send(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const { return next_timeout_ns_; }
-    /// What arrives from now on wakes the carrier. False: something has yet to leave.
+    /// Makes arrivals wake the carrier from now on. Returns false if something has yet to leave.
     bool watch();
 
   private:

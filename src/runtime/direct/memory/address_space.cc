@@ -209,7 +209,7 @@ bool AddressSpace::walk_text(std::uint64_t begin, std::uint64_t end, Take&& take
         held -= static_cast<std::size_t>(line - buffer);
         std::memmove(buffer, line, held);
         if (held == sizeof buffer - 1) {
-            held = 0;  // No line is so long.
+            held = 0;  // No line is that long.
         }
     }
     close(file);

@@ -31,7 +31,7 @@ struct Vma {
     std::uint64_t begin;
     std::uint64_t end;
     std::uint64_t offset;  ///< What `begin` maps: of the arena, or of the file behind it.
-    std::uint64_t device;  ///< Of that file's file system,
+    std::uint64_t device;  ///< Device number of that file's file system,
     std::uint64_t inode;   ///< and its number there.
     int protection;        ///< PROT_*
     Kind kind;

@@ -2,24 +2,24 @@
 #pragma once
 
 // Copies between this program's memory and a mapping of a peer's file that the peer may cut short
-// meanwhile. The kernel then says SIGBUS, which would end the program for what another one did; a
-// handler of ours makes it the failure of the copy. Every other SIGBUS goes to whoever was there
-// before. A handler that the program installs after ours replaces it.
+// meanwhile. The kernel then raises SIGBUS, which would end the program for what another one did; a
+// handler of ours turns it into a failure of the copy. Every other SIGBUS goes to the handler that
+// was there before. A handler that the program installs after ours replaces it.
 
 #include <cstddef>
 #include <type_traits>
 
 namespace softib::live {
 
-/// Before the first such copy. False: there can be no guard.
+/// Installs the guard; call it before the first copy_guarded(). Returns false if there can be none.
 bool bus_guard_install();
 
-/// Copies in order (copy.h). [guarded, guarded + length): the mapping. False: it has been cut
-/// short; some bytes may have been copied.
+/// Copies in order (copy.h). [guarded, guarded + length) is the mapping. Returns false if its file
+/// has been cut short; some bytes may have been copied.
 bool copy_guarded(void* to, const void* from, std::size_t bytes, const void* guarded,
                   std::size_t length);
 
-/// Runs an atomic operation on a word of the mapping. False: as above.
+/// Runs an atomic operation on a word of the mapping. Returns false as above.
 template <typename Operation>
 bool run_guarded(Operation&& operation, const void* guarded, std::size_t length);
 

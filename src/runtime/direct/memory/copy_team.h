@@ -3,9 +3,9 @@
 
 // Large copies in pieces, by the thread that asks and by helpers of this process. One core moves
 // about 10 GB/s, and a program's only sending thread is often all that moves (NCCL's proxy). The
-// asking thread never waits for a helper to wake up: whoever is awake takes the next piece. A
-// helper looks out for another copy for a moment, then sleeps. One copy at a time: a second thread
-// that asks meanwhile copies alone.
+// asking thread never waits for a helper to wake up: any thread that is awake takes the next piece.
+// A helper looks out for another copy for a moment, then sleeps. One copy at a time: a second
+// thread that asks meanwhile copies alone.
 
 #include <atomic>
 #include <cstdint>

@@ -28,7 +28,7 @@ struct Mapping {
     std::uint64_t base = 0;  ///< Here; 0: could not be mapped, and is not tried again.
     std::uint64_t bytes = 0;
     std::uint32_t uses = 0;
-    // Of a GPU:
+    // Only for GPU memory:
     void* context = nullptr;
     std::uint64_t allocation = 0;
 };
@@ -48,7 +48,7 @@ class Mappings {
     Mappings(Mapper& mapper, const Arena& arena, std::atomic<std::uint32_t>& mapped)
         : mapper_(mapper), arena_(arena), mapped_(mapped) {}
 
-    /// A mapping in use: it stays while this lives. False: only the owner reaches the memory.
+    /// Keeps a mapping while it lives. Converts to false if only the owner reaches the memory.
     class Use {
       public:
         Use() = default;
@@ -87,7 +87,8 @@ class Mappings {
     std::atomic<std::uint32_t>& mapped_;
     std::mutex mutex_;
     std::map<Name, Mapping> mappings_;
-    std::atomic<std::uint64_t> seen_{0};  ///< Of what changes when a mapping can go out of date.
+    /// Sum of the arena's generations of pieces and deaths at the last look.
+    std::atomic<std::uint64_t> seen_{0};
 };
 
 }  // namespace softib::live

@@ -118,10 +118,10 @@ bool MemoryMap::maybe_gpu(const RegionRequest& request, const std::vector<Vma>& 
            });
 }
 
-/// 0, EFAULT (it is no memory of a GPU) or another errno value.
+/// Returns 0, EFAULT (it is no GPU memory) or another errno value.
 int MemoryMap::build_gpu(const RegionRequest& request, std::uint32_t index) {
     if (is_packet_path(process_.arena)) {
-        // The carrier's adapters reach memory of the host only.
+        // The carrier's HCAs reach memory of the host only.
         return process_.gpu.is_gpu(request.va) ? EOPNOTSUPP : EFAULT;
     }
     std::vector<PeerPiece> pieces;
@@ -261,7 +261,7 @@ void MemoryMap::account(const MrShared& mr, std::int64_t sign) {
     for (std::uint32_t i = 0; i < mr.pieces; ++i) {
         mapped += piece[i].end - piece[i].begin;
     }
-    // Of a GPU's region all, also what is in no piece.
+    // All of a GPU's region, also the bytes that are in no piece.
     const bool on_gpu = mr.rest_tier == Tier::kGpu;
     const std::uint64_t rest = mr.length - shared - (on_gpu ? 0 : mapped);
     const auto add = [&](Tier tier, std::uint64_t bytes) {

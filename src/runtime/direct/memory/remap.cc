@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t kPagemapPresent = std::uint64_t{1} << 63;
 constexpr std::uint64_t kPagemapSwapped = std::uint64_t{1} << 62;
 
-/// Of <linux/userfaultfd.h>, absent from older headers.
+/// From <linux/userfaultfd.h>; older headers lack it.
 constexpr int kUffdUserModeOnly = 1;
 constexpr std::uint64_t kUffdFeatureShmemWp = std::uint64_t{1} << 12;
 

@@ -22,7 +22,7 @@ class PageMover {
   public:
     explicit PageMover(const Arena& arena) : arena_(arena) {}
 
-    /// Who waits when it touches pages on their way.
+    /// The accesses that wait when they touch pages that are being moved.
     enum class Hold : std::uint8_t {
         kAll,       ///< Everybody: threads of the program, and their system calls.
         kUserOnly,  ///< Threads. A system call that touches such a page fails with EFAULT.
@@ -34,14 +34,15 @@ class PageMover {
 
     struct Range {
         std::uint64_t va;      ///< Whole pages of the program, inside one mapping,
-        std::uint64_t bytes;   ///< so many bytes.
+        std::uint64_t bytes;   ///< this many bytes.
         std::uint64_t off;     ///< Their place in the arena.
         std::uint64_t parked;  ///< Their private mapping. 0 before share(): the kernel chooses it.
     };
 
-    /// Private pages become those of the arena, which are fresh there. False: nothing was changed.
+    /// Replaces private pages by fresh pages of the arena with the same bytes. Returns false if
+    /// nothing was changed.
     bool share(Range& range, int protection);
-    /// And private again. False: nothing was changed.
+    /// Makes them private again. Returns false if nothing was changed.
     bool give_back(const Range& range, int protection);
 
     /// Copies the arena's pages to the parked mapping; those that do not exist read as zero.

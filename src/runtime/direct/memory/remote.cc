@@ -69,7 +69,7 @@ bool by_helper(Process& process, Owner owner, bool write, std::uint64_t va, char
     return true;
 }
 
-/// A piece of another process's region, mapped here. False: it cannot be.
+/// Copies by way of a mapping of the other process's memory. Returns false if there can be none.
 bool by_mapping(Process& process, Owner owner, const PeerPiece& piece, bool write, std::uint64_t va,
                 char* data, std::uint64_t length) {
     const Mappings::Use mapping = process.shared_mappings->use(owner, piece);
@@ -94,7 +94,7 @@ bool by_kernel(Process& process, const MrShared& mr, bool write, std::uint64_t v
                std::uint64_t length) {
     const ProcSlot& slot = process.arena.proc(mr.owner);
     if (mr.rest_tier != Tier::kHelper && slot.pid_namespace == process.slot->pid_namespace) {
-        // The pid could by now be somebody else's.
+        // The pid could by now be another process's.
         if (!owner_alive(process.arena, mr.owner)) {
             return false;
         }

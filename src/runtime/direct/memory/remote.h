@@ -49,8 +49,8 @@ inline std::byte* shared_address(const Arena& arena, const MrShared& mr, std::ui
 }
 
 // `from_gpu`, `to_gpu`: this process's memory is a GPU's.
-// False: the owner's memory could not be reached: the process is gone or unmapped it, or (errno
-// is ETIMEDOUT) its helper does not answer.
+// Return false if the owner's memory could not be reached: the process is gone or unmapped it, or
+// (errno is ETIMEDOUT) its helper thread does not answer.
 bool remote_write_slow(Process& process, const MrShared& mr, std::uint64_t addr, const void* from,
                        std::uint64_t length, bool from_gpu);
 bool remote_read_slow(Process& process, const MrShared& mr, std::uint64_t addr, void* to,

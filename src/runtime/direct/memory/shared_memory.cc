@@ -120,7 +120,8 @@ void SharedMapper::make(Owner owner, const PeerPiece& piece, Mapping& mapping) {
         return;
     }
     struct stat st{};
-    // A mapping may be longer than its file. Who touches the rest is killed: that must not be us.
+    // A mapping may be longer than its file, and a thread that touches the rest gets SIGBUS: we
+    // must not.
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
         piece.file_offset + piece.bytes <= static_cast<std::uint64_t>(st.st_size)) {
         void* const at = mmap(nullptr, piece.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,

@@ -31,7 +31,7 @@ class SharedExports {
 
   private:
     struct Export {
-        PeerPiece piece;  ///< Of the whole mapping.
+        PeerPiece piece;  ///< How to map the whole mapping.
         std::uint32_t uses;
     };
     /// Where the mapping lies, its file and the place in that.

@@ -26,7 +26,8 @@ namespace {
 constexpr std::uint32_t kStretchesMax = 8192;
 constexpr std::uint32_t kStretchesMaxByText = 512;
 
-/// Moved at a time: threads that touch it wait so long, and it is in memory twice.
+/// Bytes moved at a time: threads that touch them wait until they are moved, and they are in memory
+/// twice meanwhile.
 constexpr std::uint64_t kStepBytes = std::uint64_t{4} << 20;
 /// A few pages come with the first fault.
 constexpr std::uint64_t kPopulateBytesMin = 16 * kPageBytes;
@@ -34,7 +35,7 @@ constexpr std::uint64_t kPopulateBytesMax = std::uint64_t{16} << 20;
 
 constexpr std::uint64_t kOrphanBytesMax = std::uint64_t{64} << 20;
 
-// Of newer <sys/mman.h>.
+// From newer <sys/mman.h>.
 constexpr int kCollapse = 25;
 
 /// By number: what the program put before madvise() is not for us.
@@ -49,8 +50,8 @@ struct Gate {
 
 }  // namespace
 
-/// The right to move pages under the program's feet: whoever could touch them waits, or there is
-/// nobody else, or (for system calls) the preloaded library keeps them out.
+/// The right to move pages while the program runs: threads that touch them wait, or there is no
+/// other thread, or (for system calls) the preloaded library holds them back.
 class SwappedPages::Passage {
   public:
     Passage(PageMover& mover, std::uint64_t begin, std::uint64_t end, bool back) {
@@ -133,8 +134,8 @@ void SwappedPages::erase(Stretch& stretch) {
     --count_;
 }
 
-/// What the list has at [begin, end), where the program now has private memory, is history. False:
-/// not all of it is, and the range cannot be had.
+/// Removes stretches from the list that the program has since replaced by private memory in
+/// [begin, end). Returns false if arena pages are still mapped there: the range cannot be swapped.
 bool SwappedPages::forget_stale(std::uint64_t begin, std::uint64_t end) {
     for (const Name& name : meeting(begin, end)) {
         Stretch* const stretch = at(name);
@@ -202,7 +203,8 @@ std::optional<SwappedPages::Part> SwappedPages::find(std::uint64_t va, std::uint
     return lost != lost_.end() ? std::optional(part(*lost)) : std::nullopt;
 }
 
-/// And into the list: who asks for the lock finds pages and list in agreement.
+/// Moves a stretch to the arena and enters it into the list under one lock, so that a thread that
+/// gets the lock finds pages and list in agreement.
 bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
     const std::lock_guard guard(lock_);
     ++moves_;
@@ -226,7 +228,7 @@ bool SwappedPages::move_to_arena(Stretch& stretch, int protection) {
         const bool moved = mover_.share(step, protection);
         process_.slot->page_swaps.fetch_add(1, std::memory_order_seq_cst);
         if (!moved) {
-            // What was reserved for this step is perhaps somebody else's by now.
+            // Another thread may have taken what was reserved for this step.
             if (wanted > kStepBytes) {
                 const std::uint64_t rest = range.bytes + step.bytes;
                 kernel_call(SYS_munmap, range.parked + rest, wanted - rest);
@@ -319,7 +321,7 @@ void SwappedPages::give_back_waiting() {
     }
 }
 
-/// True: the stretch is no more.
+/// Gives a stretch back to the program. Returns true if it is gone from the list.
 bool SwappedPages::give_back(Stretch& stretch) {
     const PageMover::Range range = stretch.range;
     {
@@ -486,7 +488,7 @@ int SwappedPages::advise_parts(std::uint64_t begin, std::uint64_t end, int advic
             return result;
         case MADV_FREE:
         case kCollapse:
-            // Of our pages nothing needs to be freed, and none can be collapsed.
+            // Arena pages need not be freed, and cannot be collapsed.
             return for_each_part(begin, end, [&](auto first, auto last, const Range* range) {
                 return range != nullptr ? 0 : advise_really(first, last, advice);
             });
@@ -563,7 +565,8 @@ void SwappedPages::after_fork_in_child() {
             Vma vma{};
             Vma parked{};
             const std::uint64_t delta = at - range.va;
-            // Who cannot tell (no descriptor is left) takes it for ours: better than shared memory.
+            // If we cannot tell (no descriptor is left) we take it for ours: better than shared
+            // memory.
             const bool told = space_.first(at, end, vma) || errno == 0;
             if (told && vma.end == 0) {
                 break;

@@ -32,7 +32,7 @@ class SwappedPages {
     };
     struct Part {
         Name name;
-        std::uint64_t off;    ///< Of the address that was asked for, in the arena.
+        std::uint64_t off;    ///< Offset in the arena of the address that was asked for.
         std::uint64_t bytes;  ///< From there on.
     };
 
@@ -51,7 +51,8 @@ class SwappedPages {
     /// The last one to drop a stretch gives the program its private pages back, now or (if others
     /// are at work on them) as soon as possible. `quiet`: no peer can still reach the arena's.
     void drop(const Name& name, bool quiet);
-    /// Gives a stretch back at once, whoever holds it: nobody does afterwards. False: it could not.
+    /// Gives a stretch back at once, even if regions hold it: none does afterwards. Returns false
+    /// if that failed.
     bool take_away(const Name& name);
     /// The stretches that meet [begin, end).
     std::vector<Name> meeting(std::uint64_t begin, std::uint64_t end) const;
@@ -60,8 +61,8 @@ class SwappedPages {
     int advise(std::uint64_t begin, std::uint64_t length, int advice, Madvise* really);
 
     // Around a fork; MemoryMap's mutex is held all the while. The child gets its own copy of every
-    // page as it is now. Not locked across the fork: who is in advise() may hold an allocator's
-    // lock that the fork waits for.
+    // page as it is now. Not locked across the fork: a thread in advise() may hold an
+    // allocator's lock that the fork waits for.
     void before_fork();
     void after_fork_in_parent();
     void after_fork_in_child();

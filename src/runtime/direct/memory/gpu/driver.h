@@ -26,7 +26,7 @@ struct IpcHandle {
     char bytes[64];
 };
 
-/// Who may use a mapping.
+/// A device that may use a mapping, and how.
 struct Access {
     int location_type = 1;  ///< A device.
     int device = 0;

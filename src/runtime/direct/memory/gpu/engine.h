@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Copies by the GPU. Each is over when the call returns: bytes are in place before anybody hears
-// of them, which is also all that a read after a write (NCCL's flush) asks for.
+// Copies by the GPU. Each is over when the call returns: bytes are in place before any completion
+// is written, which is also all that a read after a write (NCCL's flush) asks for.
 //
 // They go on streams in a context of our own. A kernel may be running that waits for the very bytes
 // we copy, and in the program's context a copy can wait for that kernel: streams share the GPU's
@@ -30,7 +30,7 @@ class Engine {
     /// Ours, to copy in: it reaches all memory of the device. nullptr: no room for another one.
     Context copier_of(int device);
 
-    /// Between GPU and GPU or GPU and host. False: the driver refused.
+    /// Copies between GPU and GPU or GPU and host. Returns false if the driver refused.
     bool copy(Context context, Address to, Address from, std::uint64_t bytes);
 
     /// Makes a context that of the calling thread, which may have another or none. A program may

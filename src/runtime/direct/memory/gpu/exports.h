@@ -24,9 +24,9 @@ class Exports {
     /// Whether an address is memory of a GPU that the host cannot address.
     bool is_gpu(Address at) const;
 
-    /// Makes [at, at + length) reachable and says how, allocation by allocation. 0, EFAULT (some of
-    /// it is no memory of a GPU) or EIO (the driver refused). Programs register whole pages: what
-    /// lies in the first or last of them outside every allocation is left out.
+    /// Makes [at, at + length) reachable and says how, allocation by allocation. Returns 0, EFAULT
+    /// (some of it is no GPU memory) or EIO (the driver refused). Programs register whole pages:
+    /// what lies in the first or last of them outside every allocation is left out.
     int add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces);
     void remove(std::span<const PeerPiece> pieces);
 
@@ -35,7 +35,7 @@ class Exports {
 
   private:
     struct Export {
-        PeerPiece piece;  ///< Of the whole allocation.
+        PeerPiece piece;  ///< How to map the whole allocation.
         Context copier;
         std::uint32_t uses;
     };

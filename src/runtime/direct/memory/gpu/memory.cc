@@ -188,7 +188,7 @@ bool Memory::atomic(const MrShared& mr, std::uint64_t addr, bool compare_swap,
         const int error = serve_atomic(at, compare_swap, compare_add, swap, original);
         return error == 0 || failed(error);
     }
-    // Always by the owner, whoever asks: it has the lock.
+    // The owner executes every atomic, because it has the lock.
     const std::uint64_t operand[2] = {compare_add, swap};
     return service_call(process_, mr.owner,
                         compare_swap ? ServiceCall::kCompareSwap : ServiceCall::kFetchAdd, at,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// GPU memory on the direct path (ADR 12). Who posts a request moves the bytes, as for memory of the
-// host: it maps the peer's memory and has the GPU copy. Where it cannot (it has no driver, cannot
-// see the device or may not map the memory) the owner's helper thread copies to or from the arena.
+// GPU memory on the direct path (ADR 12). The process that posts a request moves the bytes, as for
+// host memory: it maps the peer's memory and has the GPU copy. Where it cannot (it has no driver,
+// cannot see the device or may not map the memory) the owner's helper thread copies to or from the
+// arena.
 
 #include <atomic>
 #include <cstdint>
@@ -32,8 +33,8 @@ class Memory {
     int add(Address at, std::uint64_t length, std::vector<PeerPiece>& pieces);
     void remove(std::span<const PeerPiece> pieces);
 
-    /// Between a region and memory of this process, of which at least one is a GPU's. False: could
-    /// not be reached; errno as for memory of the host.
+    /// Copies between a region and memory of this process, at least one of them on a GPU. Returns
+    /// false if the region could not be reached; errno as for host memory.
     bool transfer(const MrShared& mr, bool write, std::uint64_t addr, void* data, bool data_on_gpu,
                   std::uint64_t length);
     /// Atomic among requests; a kernel on the GPU may see it happen in two steps.

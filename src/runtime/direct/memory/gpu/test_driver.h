@@ -2,9 +2,10 @@
 #pragma once
 
 // A GPU's driver for tests, on a machine that has none. Its memory is shared memory of the host
-// under addresses that the host cannot use, so that whoever forgets to copy by the driver dies; a
-// copy happens when its stream is waited for, not before; and what needs a current context fails
-// without one. Memory goes to other processes as with the real driver: by handle, or by descriptor.
+// under addresses that the host cannot use, so that code that forgets to copy by the driver
+// crashes; a copy happens when its stream is waited for, not before; and what needs a current
+// context fails without one. Memory goes to other processes as with the real driver: by handle, or
+// by descriptor.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,7 @@ void get(void* to, Address from, std::size_t bytes);
 struct Counts {
     std::uint64_t copies = 0;
     std::uint64_t streams = 0;
-    std::int64_t mappings = 0;  ///< Of other processes' memory, here and now.
+    std::int64_t mappings = 0;  ///< Mappings of other processes' memory that exist now.
 };
 Counts counts();
 
