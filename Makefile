@@ -18,8 +18,12 @@ build: deps  ## build into build/, runnable from there: build/bin/softib
 	@cmake --preset release $(CMAKE_FLAGS) >/dev/null
 	cmake --build build -j $(JOBS)
 
+# Installs and builds only what it runs.
 .PHONY: demo
-demo: build  ## bring a fabric up and run unmodified InfiniBand programs on it
+demo:  ## bring a fabric up and run unmodified InfiniBand programs on it
+	@tools/install_deps.sh demo
+	@cmake --preset demo >/dev/null
+	cmake --build build -j $(JOBS) --target demo
 	@tools/demo.sh build/bin/softib
 
 # Warnings are errors here; three builds, that of AddressSanitizer by clang.
