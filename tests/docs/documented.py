@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The commands of a document: what stands in its fenced blocks, as the statements of a shell.
 
-A block of the kind `sh` is a script. In one of the kind `console`, or of none, commands stand
-behind `$ `, and what stands behind `# ` needs root and is not run. Two comments, which a reader
-does not see, may stand above a block:
+A block of the kind `sh` is a script. In one of the kind `console` or `text`, or of none, commands
+stand behind `$ `; other lines are their output, or begin with `# ` and need root. Two comments,
+which a reader does not see, may stand above a block:
 
     <!-- not run: WHY -->       the block is exempt
     <!-- first: COMMAND -->     something to run before it, such as making the files that it names
@@ -15,6 +15,7 @@ from typing import NamedTuple
 _FENCE = re.compile(r"^\s*```(\w*)\s*$")
 _COMMENT = re.compile(r"^\s*<!-- (not run|first): (.*?) -->\s*$")
 _PROMPT = "$ "
+_SESSIONS = ("", "console", "text")
 
 
 class Block(NamedTuple):
@@ -67,7 +68,7 @@ def blocks(text):
         if body is None and fence:
             kind, body, begin = fence[1], [], number + 1
         elif fence:
-            commands = body if kind == "sh" else typed(body) if kind in ("", "console") else []
+            commands = body if kind == "sh" else typed(body) if kind in _SESSIONS else []
             if commands:
                 first = [what for which, what in comments if which == "first"]
                 why = [what for which, what in comments if which == "not run"]

@@ -4,6 +4,7 @@
 
     test_commands.py DOCUMENT        documented.py says what a command is
 """
+import json
 import os
 import pathlib
 import re
@@ -70,13 +71,22 @@ def run_blocks(name, blocks, build):
                               stdin=subprocess.DEVNULL).returncode
 
 
-def tests_of(call, build):
-    """Returns how many tests a call of ctest names."""
+def all_tests(build):
+    """Returns the name and the labels of every test of a build."""
+    listed = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"],
+                            capture_output=True, text=True, check=True).stdout
+    for test in json.loads(listed[listed.index("{"):])["tests"]:
+        labels = [each["value"] for each in test.get("properties", []) if each["name"] == "LABELS"]
+        yield test["name"], labels[0] if labels else []
+
+
+def is_idle(call, tests):
+    """Whether a call of ctest, by names (-R) or labels (-L), means no test."""
     argv = shlex.split(call)
-    argv[argv.index("--test-dir") + 1] = str(build)
-    output = subprocess.run([*argv, "-N"], capture_output=True, text=True).stdout
-    found = re.search(r"Total Tests: (\d+)", output)
-    return int(found[1]) if found else 0
+    by_label = "-L" in argv
+    pattern = re.compile(argv[argv.index("-L" if by_label else "-R") + 1])
+    return not any(pattern.search(text) for name, labels in tests
+                   for text in (labels if by_label else [name]))
 
 
 def main():
@@ -88,7 +98,9 @@ def main():
     for block in blocks:
         if block.reason:
             print(f"{name}:{block.line}: not run: {block.reason}")
-    idle = [call for call in documented.ctest_calls(text) if tests_of(call, build) == 0]
+    calls = documented.ctest_calls(text)
+    tests = list(all_tests(build)) if calls else []
+    idle = [call for call in calls if is_idle(call, tests)]
     for call in idle:
         print(f"{name}: no test is named by: {call}")
     return run_blocks(name, blocks, build) or (1 if idle else 0)
