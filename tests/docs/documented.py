@@ -29,7 +29,7 @@ def is_complete(text):
     if text.rstrip().endswith("\\"):
         return False
     check = subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True)
-    return check.returncode == 0
+    return check.returncode == 0 and not check.stderr  # It only warns of an open here-document.
 
 
 def split(lines):
