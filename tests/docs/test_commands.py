@@ -24,7 +24,7 @@ DRIVER = r"""
 servers=0
 clean() {
     local job
-    for job in $(jobs -p); do kill -- "$job" 2>/dev/null; done
+    for job in $(jobs -p); do kill -KILL "$job" 2>/dev/null; done
     wait 2>/dev/null
     servers=0
     softib list --json | python3 -c 'import json, sys
