@@ -43,6 +43,8 @@ test-asan test-tsan: test-%: deps
 .PHONY: test-long
 test-long: build  ## the tests that take long
 	$(CTEST) --test-dir build -L long
+	@cmake --preset dev >/dev/null
+	cmake --build build-dev -j $(JOBS)  # Each file alone: it includes what it uses.
 	$(MAKE) test-asan test-tsan SANITIZED='-L long'
 
 .PHONY: compat
