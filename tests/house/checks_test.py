@@ -92,8 +92,8 @@ class Ratchet(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     def test_scripts_and_consoles(self):
-        text = ("```sh\na \\\n  b\nfor i in 1; do\n  c\ndone\nd <<E\nx\nE\n```\n\n<!-- first: d -->\n"
-                "```console\n$ e\noutput\n# root\n```\n\n```toml\n$ f\n```\n")
+        text = ("```sh\na \\\n  b\nfor i in 1; do\n  c\ndone\nd <<E\nx\nE\n```\n\n"
+                "<!-- first: d -->\n```console\n$ e\noutput\n# root\n```\n\n```toml\n$ f\n```\n")
         self.assertEqual([block.statements for block in documented.blocks(text)],
                          [["a \\\n  b", "for i in 1; do\n  c\ndone", "d <<E\nx\nE"], ["d", "e"]])
 
