@@ -14,8 +14,10 @@ target_compile_options(softib_options INTERFACE
 target_compile_options(softib_options INTERFACE
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 # GCC 13 suspects every reference that a function with a temporary among its arguments returns.
-target_compile_options(softib_options INTERFACE
-    $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    target_compile_options(softib_options INTERFACE
+        $<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>)
+endif()
 if(SOFTIB_WERROR)
     target_compile_options(softib_options INTERFACE -Werror)
 endif()
@@ -57,6 +59,11 @@ endif()
 target_compile_options(softib_test_options INTERFACE
     $<$<CONFIG:RelWithDebInfo>:${test_optimization}>
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # For ccache's sake.
+if(CMAKE_UNITY_BUILD)
+    # GCC takes the sources of a unity build for headers, in which a test's fixture were visible.
+    target_compile_options(softib_test_options INTERFACE
+        $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endif()
 
 add_library(softib_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_once.cc)
 target_include_directories(softib_fmt SYSTEM PUBLIC
@@ -84,8 +91,8 @@ if(SOFTIB_TESTS)
     target_precompile_headers(softib_test_headers PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_headers.h)
 endif()
 
-# softib_unit_test(name SOURCES... DEPENDS...): a GoogleTest binary; one ctest entry per case, or with
-# a sanitizer one in all.
+# softib_unit_test(name SOURCES... DEPENDS...): a GoogleTest binary; one ctest entry per case, or
+# with a sanitizer one in all.
 # They have one thread each, so that ThreadSanitizer has nothing to say about them.
 function(softib_unit_test name)
     if(NOT SOFTIB_TESTS OR SOFTIB_SANITIZE MATCHES "thread")
@@ -97,7 +104,8 @@ function(softib_unit_test name)
     add_dependencies(sanitized ${name})
     target_precompile_headers(${name} REUSE_FROM softib_test_headers)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    target_link_libraries(${name} PRIVATE softib_test_options ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
+    target_link_libraries(${name} PRIVATE
+        softib_test_options ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
     if(SOFTIB_SANITIZE)
         # A sanitizer's run-time takes longer to start than most cases to run.
         add_test(NAME ${name} COMMAND ${name})

@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs what packaging/packages.txt lists and the system lacks. Without anything missing it
-# needs neither root nor the network.
+# Installs what packaging/packages.txt lists and the system lacks; with the argument "demo", what it
+# lists for the demo. Without anything missing it needs neither root nor the network.
 set -euo pipefail
 list=$(dirname "$0")/../packaging/packages.txt
+last='$'
+[[ ${1:-} == demo ]] && last='/^# So much for the demo/'
 
 missing=()
 while read -r package; do
     status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
     [[ $status == installed ]] || missing+=("$package")
-done < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$list")
+done < <(sed -n "1,${last}p" "$list" | sed 's/#.*//; s/[[:space:]]*$//; /^$/d')
 ((${#missing[@]})) || exit 0
 
 echo "missing packages: ${missing[*]}"

@@ -21,7 +21,8 @@ MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 TREE = ("--hosts", "4", "--topology", "fat-tree", "--radix", "4")
 HOSTS = [f"h{i}" for i in range(4)]
 COUNTERS = "/sys/class/infiniband/mlx5_0/ports/1/counters/"
-JOBS = 20
+JOBS = 5
+JOBS_ALL = 20  # With --all.
 DEPARTURE_S = 20
 ARENA_SLACK_BLOCKS = 4096  # Tables of slots that were used for the first time stay.
 TIMEOUT_S = 300  # MPICH's ranks never give way, and cores may be fewer than ranks.
@@ -112,12 +113,12 @@ def daemon_state(fabric):
     return len(list(folder.iterdir())), os.stat(arena).st_blocks
 
 
-def job_after_job(fabric, mpi):
+def job_after_job(fabric, mpi, jobs):
     all_right(fabric, mpi, 2, ["brief"])
     nobody_left(fabric)
     descriptors, blocks = daemon_state(fabric)
     shared = set(os.listdir("/dev/shm"))
-    for _ in range(JOBS):
+    for _ in range(jobs):
         all_right(fabric, mpi, 2, ["brief"])
     nobody_left(fabric)
     now_descriptors, now_blocks = daemon_state(fabric)
@@ -131,7 +132,8 @@ def job_after_job(fabric, mpi):
 
 
 def main():
-    report = Report("mpi")
+    report = Report("mpi", all="more jobs one after the other")
+    jobs = JOBS_ALL if report.args.all else JOBS
     found = [mpi for mpi in MPIS if check_program(mpi).exists()]
     if not found:
         skip("no MPI was found when softib was built; run 'make deps', then build again")
@@ -140,7 +142,8 @@ def main():
             report.case(MPIS[mpi], "all checks, a rank a host, over the fabric", lambda: over_the_fabric(fabric, mpi))
             report.case(MPIS[mpi], "the names of ranks' hosts", lambda: names(fabric, mpi))
             report.case(MPIS[mpi], "a killed rank ends the job, not the fabric", lambda: killed_rank(fabric, mpi))
-            report.case(MPIS[mpi], f"{JOBS} jobs leave nothing behind", lambda: job_after_job(fabric, mpi))
+            report.case(MPIS[mpi], f"{jobs} jobs leave nothing behind",
+                        lambda: job_after_job(fabric, mpi, jobs))
         with Fabric("--hosts", "2", "--hcas", "2") as fabric:
             report.case(MPIS[mpi], "two ranks a host, two adapters", lambda: all_right(fabric, mpi, 4))
     return report.finish()

@@ -2,6 +2,7 @@
 // Cables and switches fail and come back at random while the manager sweeps. When it is quiet
 // again, every two HCAs that cables connect reach each other, and all LIDs are as they were.
 #include <cstdlib>
+#include <map>
 #include <string>
 
 #include "core/base/prng.h"
@@ -105,7 +106,7 @@ void check_tables(const Rig& rig, const Manager& manager, std::uint32_t adapter)
 }
 
 void check(const Rig& rig, const Manager& manager, std::uint32_t root,
-           const std::unordered_map<std::uint64_t, Lid>& lids) {
+           const std::map<std::uint64_t, Lid>& lids) {
     const std::vector<bool> connected = connected_to(rig.mesh, root);
     for (const auto& [guid, lid] : lids) {
         ASSERT_EQ(manager.lids().at(guid), lid) << "a LID has changed";

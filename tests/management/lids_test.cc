@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // LIDs outlive the manager, whatever the map says and whoever is there.
+#include <map>
 #include <set>
 
 #include "rig.h"
@@ -9,8 +10,8 @@ namespace {
 
 /// Brings a fabric of `hosts` hosts up with the LIDs of another run; all that are there have LIDs
 /// of their own, and reach each other.
-std::unordered_map<std::uint64_t, Lid> bring_up(std::uint32_t hosts, std::uint8_t lmc,
-                                                std::unordered_map<std::uint64_t, Lid> lids) {
+std::map<std::uint64_t, Lid> bring_up(std::uint32_t hosts, std::uint8_t lmc,
+                                      std::map<std::uint64_t, Lid> lids) {
     Rig rig(fat_tree(hosts, 8));
     ManagerConfig config;
     config.lmc = lmc;

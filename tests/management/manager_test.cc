@@ -253,28 +253,36 @@ TEST(Election, MasterHandsOverToAHigherPriority) {
     rig.expect_all_pairs();
 }
 
+/// The ends of the cables that join the first two switches of the circle to its others: without
+/// them what lies on either side is a subnet of its own.
+std::vector<agent::End> ends_that_halve(const Rig& rig) {
+    std::vector<agent::End> cut;
+    for (std::uint32_t i = rig.first_switch(); i < rig.first_switch() + 2; ++i) {
+        for (std::uint8_t p = 1; p <= rig.mesh.node(i).port_count(); ++p) {
+            const agent::End peer = rig.mesh.peer({i, p});
+            if (peer.node != agent::kNoNode && rig.mesh.node(peer.node).is_switch() &&
+                peer.node >= rig.first_switch() + 2) {
+                cut.push_back({i, p});
+            }
+        }
+    }
+    return cut;
+}
+
+void set_plugged(Rig& rig, const std::vector<agent::End>& ends, bool plugged) {
+    for (const agent::End& end : ends) {
+        rig.mesh.set_plugged(end, plugged);
+    }
+}
+
 /// Two masters that had each a subnet of their own, until a cable joined them.
 TEST(Election, MastersThatMeetAgreeAndTheSubnetIsOne) {
     for (const std::uint8_t priority : std::array<std::uint8_t, 2>{0, 5}) {
         SCOPED_TRACE(static_cast<int>(priority));
         Rig rig(ring());
-        // In the circle of switches, what lies between the cut cables is a subnet of its own.
-        std::vector<agent::End> cut;
-        for (std::uint32_t i = 0; i < rig.mesh.size(); ++i) {
-            for (std::uint8_t p = 1; i >= rig.first_switch() && p <= rig.mesh.node(i).port_count();
-                 ++p) {
-                const agent::End peer = rig.mesh.peer({i, p});
-                const bool ours = i < rig.first_switch() + 2;
-                if (peer.node != agent::kNoNode && rig.mesh.node(peer.node).is_switch() && ours &&
-                    peer.node >= rig.first_switch() + 2) {
-                    cut.push_back({i, p});
-                }
-            }
-        }
+        const std::vector<agent::End> cut = ends_that_halve(rig);
         ASSERT_EQ(cut.size(), 2U);
-        for (const agent::End& end : cut) {
-            rig.mesh.set_plugged(end, false);
-        }
+        set_plugged(rig, cut, false);
         ManagerConfig config;
         Manager& a = rig.add_manager(rig.first_switch(), config);
         config.priority = priority;
@@ -285,9 +293,7 @@ TEST(Election, MastersThatMeetAgreeAndTheSubnetIsOne) {
         ASSERT_EQ(a.state(), wire::SmState::kMaster);
         ASSERT_EQ(b.state(), wire::SmState::kMaster);
         ASSERT_EQ(a.subnet().size() + b.subnet().size(), rig.mesh.size());
-        for (const agent::End& end : cut) {
-            rig.mesh.set_plugged(end, true);
-        }
+        set_plugged(rig, cut, true);
         rig.wait(5'000'000'000);
         Manager& master = priority == 0 ? a : b;  // With equal priority the lower GUID is better.
         Manager& standby = priority == 0 ? b : a;
@@ -300,6 +306,63 @@ TEST(Election, MastersThatMeetAgreeAndTheSubnetIsOne) {
             lids.insert(node.port(node.is_switch() ? 0 : 1).lid.value);
         }
         EXPECT_EQ(lids.size(), rig.mesh.size()) << "each has a LID of its own";
+    }
+}
+
+TEST(Election, ANewcomerFollowsTheBetterOfTwoMasters) {
+    for (const bool first_is_better : {false, true}) {
+        SCOPED_TRACE(first_is_better);
+        Rig rig(ring());
+        const std::vector<agent::End> cut = ends_that_halve(rig);
+        set_plugged(rig, cut, false);
+        Manager& newcomer = rig.add_manager(0);
+        ManagerConfig config;
+        config.priority = first_is_better ? 7 : 5;
+        Manager& first = rig.add_manager(rig.first_switch(), config);
+        config.priority = 6;
+        Manager& second = rig.add_manager(rig.first_switch() + 3, config);
+        first.start(rig.now_ns);
+        second.start(rig.now_ns);
+        rig.wait(2'000'000'000);
+        ASSERT_EQ(first.state(), wire::SmState::kMaster);
+        ASSERT_EQ(second.state(), wire::SmState::kMaster);
+        set_plugged(rig, cut, true);
+        newcomer.start(rig.now_ns);
+        for (int i = 0; i < 10 && newcomer.state() == wire::SmState::kDiscovering; ++i) {
+            rig.run_only(0);
+            rig.run_some(1);  // What each master says first is that it is one.
+        }
+        ASSERT_EQ(newcomer.others().size(), 2U);
+        for (const auto& [guid, other] : newcomer.others()) {
+            ASSERT_EQ(other.info.sm_state, wire::SmState::kMaster) << "they have not met yet";
+        }
+        EXPECT_EQ(newcomer.state(), wire::SmState::kStandby);
+        EXPECT_EQ(newcomer.master(), (first_is_better ? first : second).config().port_guid);
+    }
+}
+
+TEST(Election, HandingOverChoosesTheBestOfTheOthers) {
+    for (const bool nearest_is_better : {false, true}) {
+        SCOPED_TRACE(nearest_is_better);
+        Rig rig(fat_tree(16, 8));
+        ManagerConfig config;
+        config.priority = 5;
+        Manager& master = rig.add_manager(0, config);
+        master.start(rig.now_ns);
+        rig.run();
+        config.priority = nearest_is_better ? 2 : 1;
+        Manager& nearest = rig.add_manager(1, config);
+        config.priority = nearest_is_better ? 1 : 2;
+        Manager& farthest = rig.add_manager(15, config);
+        nearest.start(rig.now_ns);
+        farthest.start(rig.now_ns);
+        rig.wait(1'000'000'000);
+        ASSERT_EQ(master.others().size(), 2U);
+        ASSERT_TRUE(master.hand_over());
+        EXPECT_EQ(master.heir(), (nearest_is_better ? nearest : farthest).config().port_guid);
+        rig.wait(5'000'000'000);
+        EXPECT_EQ((nearest_is_better ? nearest : farthest).state(), wire::SmState::kMaster);
+        EXPECT_EQ(master.state(), wire::SmState::kStandby);
     }
 }
 

@@ -105,6 +105,14 @@ class Rig {
             }
         }
     }
+    /// Until this manager has nothing to say any more; the others hear it and do not answer yet.
+    void run_only(std::size_t index) {
+        Entry& entry = managers_[index];
+        while (const auto out = entry.service->poll_transmit(now_ns)) {
+            mesh.send(entry.at, *out, now_ns);
+            deliver();
+        }
+    }
     /// Until nobody has anything to say any more.
     void run() {
         for (bool busy = true; busy;) {

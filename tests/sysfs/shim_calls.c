@@ -132,7 +132,7 @@ static void test_stat(void) {
     const char* volatile null = NULL;
     errno = 0;
     CHECK(stat(null, &st) == -1 && errno == EFAULT);
-    CHECK(stat("/sys/class/net", &st) == 0);  /* Not ours: the machine's own. */
+    CHECK(stat("/sys/class/net", &st) == 0); /* Not ours: the machine's own. */
     CHECK(stat("/dev/null", &st) == 0 && S_ISCHR(st.st_mode));
 }
 

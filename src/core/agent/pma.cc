@@ -299,7 +299,7 @@ std::uint16_t PerfAgent::samples_control(const Request& r) {
 
 std::uint16_t PerfAgent::samples_result(const Request& r) {
     wire::PortSamplesResult answer;
-    // A result names no port: the one whose control was written last with this tag.
+    // A result names no port: the lowest port whose control was written with this tag answers.
     const auto asked = wire::parse<wire::PortSamplesResult>(r.data);
     for (const auto& [key, sampling] : samplings_) {
         if (key >> 8 != r.id || sampling.control.tag != asked.tag) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_map>
 
@@ -98,7 +99,7 @@ class PerfAgent {
     Bases narrow_;
     Bases wide_;
     std::unordered_map<std::uint64_t, LaneCounts> lane_bases_;
-    std::unordered_map<std::uint64_t, Sampling> samplings_;
+    std::map<std::uint64_t, Sampling> samplings_;
 };
 
 }  // namespace softib::agent

@@ -69,7 +69,7 @@ TEST(FatTreeRouting, ContentionOfDamagedTreesStaysSmall) {
 TEST(FatTreeRouting, DamagedTreesAreReachedOnOneLane) {
     const topo::Fabric flat = make_fabric({.shape = Shape::kFatTree, .hosts = 32, .radix = 8});
     const topo::Fabric deep = make_fabric({.shape = Shape::kFatTree, .hosts = 128, .radix = 8});
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= last_seed(40); ++seed) {
         for (const topo::Fabric& whole : {flat, deep}) {
             const Graph graph = graph_from(damage(whole, seed % 10, seed % 3, seed));
             EXPECT_TRUE(holds(graph, route("ftree", graph, {.data_vls = 1}))) << seed;

@@ -31,14 +31,14 @@ TEST_P(Nue, RoutesDamagedShapes) {
          {torus({5, 5}), torus({4, 4, 3}), dragonfly(9, 4, 1),
           topo::Spec{.shape = topo::Shape::kFatTree, .hosts = 128, .radix = 8}}) {
         const topo::Fabric whole = make_fabric(spec);
-        for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        for (std::uint64_t seed = 1; seed <= last_seed(10); ++seed) {
             expect_good(graph_from(damage(whole, seed * 2, seed % 3, seed)), seed);
         }
     }
 }
 
 TEST_P(Nue, RoutesRandomGraphs) {
-    for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    for (std::uint64_t seed = 1; seed <= last_seed(25); ++seed) {
         expect_good(random_graph(40, 40 + 4 * static_cast<std::uint32_t>(seed), 50, seed), seed);
     }
 }

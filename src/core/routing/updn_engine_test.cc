@@ -53,7 +53,7 @@ TEST(UpDown, APacketTurnsOnce) {
 TEST(UpDown, AlsoOnADamagedTree) {
     const topo::Fabric whole =
         make_fabric({.shape = topo::Shape::kFatTree, .hosts = 128, .radix = 8});
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= last_seed(40); ++seed) {
         const Graph graph = graph_from(damage(whole, seed % 12, seed % 3, seed));
         const Tables tables = route("updn", graph);
         EXPECT_TRUE(holds(graph, tables)) << seed;
@@ -64,7 +64,7 @@ TEST(UpDown, AlsoOnADamagedTree) {
 TEST(UpDown, OneLaneIsEnoughForDamagedTrees) {
     for (const topo::Spec& spec : {two_levels(), three_levels()}) {
         const topo::Fabric whole = make_fabric(spec);
-        for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+        for (std::uint64_t seed = 1; seed <= last_seed(15); ++seed) {
             const Graph graph = graph_from(damage(whole, 10 + seed, 1, seed));
             EXPECT_TRUE(holds(graph, route("updn", graph, {.data_vls = 1}))) << seed;
         }

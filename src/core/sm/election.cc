@@ -16,6 +16,18 @@ using wire::SmState;
 
 constexpr std::uint64_t kOfferPeriodNs = 500'000'000;
 
+/// Whether `a` has a better claim to the subnet than `b`: the higher priority, then the lower GUID.
+bool has_better_claim(const SmInfo& a, const SmInfo& b) {
+    return a.priority != b.priority ? a.priority > b.priority : a.guid < b.guid;
+}
+
+/// Replaces `best` by `other` where that one has the better claim.
+void prefer(const Manager::Other*& best, const Manager::Other& other) {
+    if (best == nullptr || has_better_claim(other.info, best->info)) {
+        best = &other;
+    }
+}
+
 SmpRequest control(const SmInfo& own, SmInfoControl what, const DirectedPath& path, EndPort to) {
     SmpRequest request;
     request.purpose = {Purpose::kSmInfo, to.port, to.node, static_cast<std::uint32_t>(what)};
@@ -41,8 +53,7 @@ SmInfo Manager::own_info() const {
 
 /// Whether the other one has the better claim.
 bool Manager::outranks(const SmInfo& other) const {
-    return other.priority != config_.priority ? other.priority > config_.priority
-                                              : other.guid < config_.port_guid;
+    return has_better_claim(other, own_info());
 }
 
 /// A manager that does not answer soon is as good as none: others wait for what we find.
@@ -56,78 +67,82 @@ SmpRequest Manager::ask_manager(EndPort at) const {
 void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns) {
     const wire::Mad<const std::uint8_t> request(mad);
     const bool directed = request.mgmt_class() == wire::MgmtClass::kSubnDirectedRoute;
-    const wire::Smp<const std::uint8_t> smp(mad);
-    const auto theirs = wire::parse<SmInfo>(smp.data());
-    Transmit reply{mad, directed ? kLidPermissive : slid};
-    const wire::Mad<std::uint8_t> header(reply.mad);
-    const wire::Smp<std::uint8_t> out(reply.mad);
-    std::uint16_t status = wire::mad_status::kOk;
+    const auto theirs = wire::parse<SmInfo>(wire::Smp<const std::uint8_t>(mad).data());
     const bool is_set = request.method() == wire::Method::kSet;
     const auto what = static_cast<SmInfoControl>(request.attribute_modifier());
-    const bool trusted = theirs.sm_key == config_.sm_key;
-    bool take_over = false;
-    if (is_set && !trusted) {
+    if (is_set && theirs.sm_key != config_.sm_key) {
         return;  // Not one of ours: it learns nothing and moves nothing.
     }
-    if (is_set) {
-        switch (what) {
-            case SmInfoControl::kHandover:
-                take_over = state_ != SmState::kNotActive;
-                break;
-            case SmInfoControl::kAcknowledge:
-                if (const auto found = others_.find(theirs.guid.value);
-                    state_ == SmState::kMaster && found != others_.end() && found->second.offered) {
-                    found->second.info = theirs;
-                    follow(found->second, now_ns);
-                }
-                break;
-            case SmInfoControl::kDisable:
-                if (state_ == SmState::kStandby) {
-                    set_state(SmState::kNotActive);
-                }
-                break;
-            case SmInfoControl::kStandby:
-                if (state_ == SmState::kNotActive || state_ == SmState::kDiscovering) {
-                    set_state(SmState::kStandby);
-                    next_sweep_ns_ = now_ns + config_.poll_period_ns;
-                }
-                break;
-            case SmInfoControl::kDiscover:
-                if (state_ == SmState::kStandby) {
-                    set_state(SmState::kDiscovering);
-                    full_wanted_ = true;
-                }
-                break;
-            default:
-                status = wire::mad_status::kInvalidField;
-        }
-    }
-    header.set_method(wire::Method::kGetResp);
+    const std::uint16_t status = is_set ? obey(what, theirs, now_ns) : wire::mad_status::kOk;
+    Transmit reply{mad, directed ? kLidPermissive : slid};
+    const wire::Smp<std::uint8_t> out(reply.mad);
+    wire::Mad<std::uint8_t>(reply.mad).set_method(wire::Method::kGetResp);
     out.set_status(status);
     out.set_direction(directed);
     std::ranges::fill(out.data(), std::uint8_t{0});
     // A Get carries no key that could show trust; managers in the field answer with theirs.
     wire::emit(own_info(), out.data());
     replies_.push_back(std::move(reply));
-    if (take_over) {
-        const auto found = others_.find(theirs.guid.value);
-        if (found != others_.end()) {
-            if (found->second.info.sm_state == SmState::kMaster) {
-                // The other master may have overwritten what we wrote.
-                topology_changed_ = true;
-                for (NodeIndex i = 0; i < subnet_.size(); ++i) {
-                    subnet_.node(i).tables_known = false;
-                }
-            }
-            found->second.info.sm_state = SmState::kStandby;
-            const EndPort at = found->second.at;
-            queue(control(own_info(), SmInfoControl::kAcknowledge, subnet_.node(at.node).path, at));
-        }
-        set_state(SmState::kMaster);
-        full_wanted_ = true;
-        registered_.clear();
+    if (is_set && what == SmInfoControl::kHandover && state_ != SmState::kNotActive) {
+        take_over_from(theirs.guid);
     }
     advance(now_ns);
+}
+
+/// Does what another manager's Set(SMInfo) says, but for a handover: this one is answered first.
+/// Returns the status of the answer.
+std::uint16_t Manager::obey(SmInfoControl what, const SmInfo& theirs, std::uint64_t now_ns) {
+    switch (what) {
+        case SmInfoControl::kHandover:
+            break;
+        case SmInfoControl::kAcknowledge:
+            if (const auto found = others_.find(theirs.guid.value);
+                state_ == SmState::kMaster && found != others_.end() && found->second.offered) {
+                found->second.info = theirs;
+                follow(found->second, now_ns);
+            }
+            break;
+        case SmInfoControl::kDisable:
+            if (state_ == SmState::kStandby) {
+                set_state(SmState::kNotActive);
+            }
+            break;
+        case SmInfoControl::kStandby:
+            if (state_ == SmState::kNotActive || state_ == SmState::kDiscovering) {
+                set_state(SmState::kStandby);
+                next_sweep_ns_ = now_ns + config_.poll_period_ns;
+            }
+            break;
+        case SmInfoControl::kDiscover:
+            if (state_ == SmState::kStandby) {
+                set_state(SmState::kDiscovering);
+                full_wanted_ = true;
+            }
+            break;
+        default:
+            return wire::mad_status::kInvalidField;
+    }
+    return wire::mad_status::kOk;
+}
+
+/// Becomes master in the place of the manager that hands the subnet over.
+void Manager::take_over_from(Guid guid) {
+    if (const auto found = others_.find(guid.value); found != others_.end()) {
+        Other& other = found->second;
+        if (other.info.sm_state == SmState::kMaster) {
+            // Whatever was written by us, that one may have written something else since.
+            topology_changed_ = true;
+            for (NodeIndex i = 0; i < subnet_.size(); ++i) {
+                subnet_.node(i).tables_known = false;
+            }
+        }
+        other.info.sm_state = SmState::kStandby;
+        queue(control(own_info(), SmInfoControl::kAcknowledge, subnet_.node(other.at.node).path,
+                      other.at));
+    }
+    set_state(SmState::kMaster);
+    full_wanted_ = true;
+    registered_.clear();
 }
 
 void Manager::got_sm_info(const SmpAnswer& answer, std::uint64_t now_ns) {
@@ -156,7 +171,9 @@ void Manager::got_sm_info(const SmpAnswer& answer, std::uint64_t now_ns) {
     }
 }
 
-/// After discovery: master, or in whose shadow.
+/// Decides after discovery: this manager becomes master, or stands by for the best of the others. A
+/// master goes before a manager that only could be one; of two masters the one with the better
+/// claim.
 void Manager::elect(std::uint64_t now_ns) {
     const Other* best = nullptr;
     const Other* master = nullptr;
@@ -165,12 +182,10 @@ void Manager::elect(std::uint64_t now_ns) {
             continue;
         }
         if (other.info.sm_state == SmState::kMaster) {
-            master = &other;
+            prefer(master, other);
         }
-        if (outranks(other.info) &&
-            (best == nullptr || other.info.priority > best->info.priority ||
-             (other.info.priority == best->info.priority && other.info.guid < best->info.guid))) {
-            best = &other;
+        if (outranks(other.info)) {
+            prefer(best, other);
         }
     }
     if (state_ == SmState::kMaster) {
@@ -212,17 +227,21 @@ bool Manager::hand_over() {
     if (state_ != SmState::kMaster) {
         return false;
     }
+    const Other* best = nullptr;
     for (const auto& [guid, other] : others_) {
         // One with a lesser claim would hand the subnet back at once.
         const bool keeps = other.info.priority > 0 || other.info.guid < config_.port_guid;
         if (keeps && other.info.sm_state != SmState::kNotActive &&
             subnet_.node(other.at.node).present) {
-            config_.priority = 0;
-            heir_ = Guid{guid};
-            return true;
+            prefer(best, other);
         }
     }
-    return false;
+    if (best == nullptr) {
+        return false;
+    }
+    config_.priority = 0;
+    heir_ = best->info.guid;
+    return true;
 }
 
 void Manager::hand_over_now(std::uint64_t now_ns) {

@@ -45,6 +45,31 @@ class LidSpace {
     std::vector<bool> used_ = std::vector<bool>(kLidMulticastMin.value);
 };
 
+/// Keeps the LIDs of ports that are not in `present`; those that somebody has by now are forgotten.
+/// An adapter may have had all 2^LMC, a switch had one; only when the port comes do we know which
+/// it is.
+void keep_for_absent(std::map<std::uint64_t, Lid>& lids,
+                     const std::map<std::uint64_t, std::uint8_t>& present, std::uint8_t lmc,
+                     LidSpace& space) {
+    std::vector<Lid> absent;
+    std::erase_if(lids, [&](const auto& entry) {
+        const auto& [guid, lid] = entry;
+        if (present.contains(guid)) {
+            return false;
+        }
+        if (!space.is_free(lid.value, 0)) {
+            return true;
+        }
+        space.take(lid.value, 0);
+        absent.push_back(lid);
+        return false;
+    });
+    for (const Lid lid : absent) {
+        const bool aligned = lid.value % (1U << lmc) == 0;
+        space.take(lid.value, aligned ? lmc : std::uint8_t{0});
+    }
+}
+
 }  // namespace
 
 /// Ports whose LIDs were checked before are left alone. The map of an earlier run may have been
@@ -86,27 +111,7 @@ void Manager::assign_lids() {
         config_.lids.erase(remembered);
         return try_lid(end, lid);
     });
-    // Those of ports that are not here wait for them. An HCA may have had all 2^LMC, a switch
-    // had one; only when the port comes do we know which it is.
-    std::vector<std::pair<std::uint64_t, Lid>> absent;
-    for (const auto& [guid, lid] : config_.lids) {
-        if (!lid_lmcs_.contains(guid)) {
-            absent.emplace_back(guid, lid);
-        }
-    }
-    std::ranges::sort(absent);
-    std::erase_if(absent, [&](const auto& entry) {
-        if (space.is_free(entry.second.value, 0)) {
-            space.take(entry.second.value, 0);
-            return false;
-        }
-        config_.lids.erase(entry.first);
-        return true;
-    });
-    for (const auto& [guid, lid] : absent) {
-        const bool aligned = lid.value % (1U << config_.lmc) == 0;
-        space.take(lid.value, aligned ? config_.lmc : std::uint8_t{0});
-    }
+    keep_for_absent(config_.lids, lid_lmcs_, config_.lmc, space);
     std::erase_if(fresh, [&](EndPort end) { return try_lid(end, subnet_.port(end).info.lid); });
     std::size_t next = 1;
     for (const EndPort end : fresh) {
@@ -130,7 +135,6 @@ std::vector<LidRange> Manager::lid_ranges() const {
         ranges.push_back(
             {Guid{guid}, first, Lid{static_cast<std::uint16_t>(first.value + count - 1)}});
     }
-    std::ranges::sort(ranges, {}, &LidRange::guid);
     return ranges;
 }
 

@@ -48,7 +48,7 @@ struct ManagerConfig {
     std::uint64_t sweep_period_ns = 10'000'000'000;  ///< Between light sweeps; 0: none.
     std::uint64_t poll_period_ns = 250'000'000;      ///< A standby looks for its master this often.
     /// Base LIDs of an earlier run, by port GUID. What does not fit this run is not kept.
-    std::unordered_map<std::uint64_t, Lid> lids;
+    std::map<std::uint64_t, Lid> lids;
     /// std::nullopt: P_Key tables stay as they are, with all ports in the default partition.
     std::optional<std::vector<Partition>> partitions;
     QosConfig qos;
@@ -113,8 +113,9 @@ class Manager {
     /// Alias GUIDs by the ports' own, entry 0 unused; ports that are not named have none.
     void set_aliases(std::map<Guid, std::vector<Guid>> aliases, std::uint64_t now_ns);
     /// Gives up its own priority and hands the subnet to another manager, if one is there that has
-    /// the better claim then. It becomes the heir; once it has all it needs, hand_over_now() is
-    /// due, again and again, since one that is still discovering may not take it.
+    /// the better claim then. The best of those becomes the heir; once it has all it needs,
+    /// hand_over_now() is due, again and again, since one that is still discovering may not take
+    /// it.
     bool hand_over();
     std::optional<Guid> heir() const { return heir_; }
     std::uint64_t heir_due_ns() const { return heir_due_ns_; }  ///< Not before this.
@@ -136,14 +137,15 @@ class Manager {
     const routing::Report* report() const { return report_ && !verify_due_ ? &*report_ : nullptr; }
     std::uint8_t sl(Lid source, Lid destination) const;
     /// Base LIDs by port GUID, for the next run.
-    const std::unordered_map<std::uint64_t, Lid>& lids() const { return config_.lids; }
+    const std::map<std::uint64_t, Lid>& lids() const { return config_.lids; }
     std::vector<LidRange> lid_ranges() const;  ///< The same by GUID.
     struct Other {
         wire::SmInfo info;
         EndPort at;
         bool offered = false;  ///< The subnet, to take it over.
     };
-    const std::unordered_map<std::uint64_t, Other>& others() const { return others_; }
+    const std::map<std::uint64_t, Other>& others() const { return others_; }
+    Guid master() const { return Guid{master_guid_}; }  ///< The manager that a standby watches.
 
   private:
     enum class Phase : std::uint8_t { kIdle, kDiscover, kSetup, kTables, kActivate };
@@ -220,6 +222,8 @@ class Manager {
 
     // election.cc
     void handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns);
+    std::uint16_t obey(wire::SmInfoControl what, const wire::SmInfo& theirs, std::uint64_t now_ns);
+    void take_over_from(Guid guid);
     void got_sm_info(const SmpAnswer& answer, std::uint64_t now_ns);
     void elect(std::uint64_t now_ns);
     void follow(Other& master, std::uint64_t now_ns);
@@ -248,7 +252,7 @@ class Manager {
     std::deque<ManagerEvent> events_;
     std::uint64_t next_sweep_ns_ = UINT64_MAX;
     /// By port GUID: its LIDs in config_.lids are its own, 2^value of them.
-    std::unordered_map<std::uint64_t, std::uint8_t> lid_lmcs_;
+    std::map<std::uint64_t, std::uint8_t> lid_lmcs_;
     std::unordered_map<std::uint64_t, bool> registered_;  ///< Port GUIDs told to register again.
 
     std::optional<routing::Graph> graph_;
@@ -264,9 +268,9 @@ class Manager {
     std::uint32_t lft_rank_ = 0;  ///< Cursor over the LFT blocks that must be written.
     std::uint32_t lft_block_ = 0;
 
-    std::unordered_map<std::uint64_t, Other> others_;  ///< Managers by port GUID.
-    std::uint64_t master_guid_ = 0;                    ///< The master that a standby follows.
-    std::optional<Guid> heir_;                         ///< The manager that a master hands over to.
+    std::map<std::uint64_t, Other> others_;  ///< Managers by port GUID.
+    std::uint64_t master_guid_ = 0;          ///< The master that a standby follows.
+    std::optional<Guid> heir_;               ///< The manager that a master hands over to.
     std::uint64_t heir_due_ns_ = 0;
     std::uint32_t silences_ = 0;
     std::uint32_t act_count_ = 0;

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The checks of this folder see what they are there to see."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "docs"))
+import check_commits
+import check_functions
+import check_map
+import check_order
+import documented
+import tree
+
+
+class Functions(unittest.TestCase):
+    def lengths(self, text):
+        return dict(check_functions.cpp_functions(text))
+
+    def test_counts_from_the_name_to_the_brace(self):
+        self.assertEqual(self.lengths("namespace a {\nint f(int x,\n      int y) {\n"
+                                      "    if (x) {\n    }\n    return y;\n}\n}\n"), {"f": 6})
+
+    def test_members_constructors_and_tests_are_functions(self):
+        text = ("struct alignas(64) S : B {\n    S() : a{1}, b(2) {\n    }\n    int a;\n"
+                "    void g() const {}\n};\nTEST(Suite, Name) {\n\n}\n")
+        self.assertEqual(self.lengths(text)["g"], 1)
+        self.assertEqual(self.lengths(text)["Suite.Name"], 3)
+
+    def test_tables_lambdas_and_comments_are_not(self):
+        text = ("constexpr auto kTable = make({\n    1,\n});\n// void f() {\n"
+                'const char* kText = "void g() {";\nint h() {\n    return [] { return 1; }();\n}\n')
+        self.assertEqual(self.lengths(text), {"h": 3})
+
+    def test_python(self):
+        self.assertEqual(dict(check_functions.python_functions("def f():\n    pass\n")), {"f": 2})
+
+
+class Order(unittest.TestCase):
+    TABLES = {"table", "all"}
+
+    def walks(self, text):
+        return [name for _, name in check_order.walks(text, self.TABLES)]
+
+    def test_declarations(self):
+        code = ("std::unordered_map<int, std::vector<int>> table_;\n"
+                "const std::unordered_set<int>& all() const;\nvoid f(const Bases& bases);\n")
+        self.assertEqual(check_order.declared(code, {"Bases"}), {"table_", "all", "bases"})
+
+    def test_walks(self):
+        self.assertEqual(self.walks("for (const auto& [a, b] : x.table) {"), ["table"])
+        self.assertEqual(self.walks("for (int a : x->all()) f();"), ["all"])
+        self.assertEqual(self.walks("std::vector<int> v(table.begin(), table.end());"), ["table"])
+        self.assertEqual(self.walks("std::ranges::any_of(table, f)"), ["table"])
+
+    def test_what_is_no_walk(self):
+        self.assertEqual(self.walks("for (int i = 0; i < n; ++i) { table.find(i); }"), [])
+        self.assertEqual(self.walks("for (const auto& x : table[key].list) {"), [])
+        self.assertEqual(self.walks("std::erase_if(table, f);"), [])
+
+
+class Map(unittest.TestCase):
+    TEXT = ("## Map\n\n```\nsrc/a/     pure\n  b/       does; c/: more,\n"
+            "           d/: too; /sys/x/y\nsrc/e/f/   g\n```\n")
+
+    def test_entries_and_what_their_text_names(self):
+        self.assertEqual(check_map.mapped(self.TEXT),
+                         {"src/a/", "src/a/b/", "src/a/b/c/", "src/a/b/d/", "src/e/f/"})
+
+    def test_complains_of_both_sides(self):
+        names = ["src/a/x.cc", "src/a/b/x.cc", "src/a/b/c/x.h", "src/e/f/x.cc", "src/new/x.cc"]
+        self.assertEqual(len(list(check_map.check_map(self.TEXT, names))), 2)
+
+    def test_paths(self):
+        paths = check_map.Paths(["src/core/sm/manager.h", "src/core/sm/manager.cc"])
+        for path in ("core/sm/manager.h", "src/core/sm", "sm/manager", "sm/man*.cc", "manager.cc"):
+            self.assertTrue(paths.exists(path), path)
+        self.assertFalse(paths.exists("core/sm/gone.cc"))
+        self.assertFalse(paths.is_ours("/sys/class/net"))
+        self.assertEqual(check_map.alternatives("a.{b,c}"), ["a.b", "a.c"])
+
+
+class Ratchet(unittest.TestCase):
+    def test_the_list_only_shrinks(self):
+        known = sorted(tree.exceptions("long_functions.txt"))
+        self.assertEqual(tree.ratchet("long_functions.txt", dict.fromkeys(known, "")), [])
+        self.assertEqual(len(tree.ratchet("long_functions.txt", dict.fromkeys(known[1:], ""))), 1)
+        more = dict.fromkeys(known + ["new.cc f"], "")
+        self.assertEqual(len(tree.ratchet("long_functions.txt", more)), 1)
+
+
+class Documents(unittest.TestCase):
+    def test_scripts_and_consoles(self):
+        text = ("```sh\na \\\n  b\nfor i in 1; do\n  c\ndone\nd <<E\nx\nE\n```\n\n"
+                "<!-- first: d -->\n```console\n$ e\noutput\n# root\n```\n\n```toml\n$ f\n```\n")
+        self.assertEqual([block.statements for block in documented.blocks(text)],
+                         [["a \\\n  b", "for i in 1; do\n  c\ndone", "d <<E\nx\nE"], ["d", "e"]])
+
+    def test_reasons(self):
+        text = ("<!-- not run: root -->\n```sh\na\n```\n"
+                "<!-- not run: far -->\nText.\n```sh\nb\n```\n")
+        self.assertEqual([block.reason for block in documented.blocks(text)], ["root", ""])
+
+
+class Commits(unittest.TestCase):
+    def test_subjects(self):
+        self.assertTrue(check_commits.is_good("core/sm, tests: Choose the best heir"))
+        for subject in ("sm: choose", "sm: The heir", "Choose an heir", "sm: Choose an heir."):
+            self.assertFalse(check_commits.is_good(subject), subject)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
