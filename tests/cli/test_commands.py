@@ -301,7 +301,7 @@ class Usage(CliCase):
                 (("link", "sideways", "sw0"), "sideways"), (("link", "up", "sw0:x"), "no port number"),
                 (("link", "up", "sw0", "300"), "no node and port"),
                 (("route", "set", "sw0", "one", "2"), "one"), (("fault", "--drop", "1"), "which cable?"),
-                (("fault", "sw0:1", "--drop", "all"), "'all' is no part"), (("fault", "sw0:1"), "what is"),
+                (("fault", "sw0:1", "--drop", "all"), "'all' is no part"), (("fault", "sw0:1"), "what should"),
                 (("capture",), "--write"), (("up", "--hosts"), "--hosts"), ((), "command")):
             self.assertIn(said, self.refused(*words, status=2), words)
 
