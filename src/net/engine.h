@@ -43,8 +43,8 @@ class Engine : public Plant {
 
     TimePs now() const { return queue_.now(); }
     const EngineStats& stats() const { return stats_; }
-    agent::PortCounts counts(std::uint32_t port) const { return counts_at(port, now()); }
-    agent::LaneCounts lane_counts(std::uint32_t port) const { return lanes_at(port, now()); }
+    counters::PortCounts counts(std::uint32_t port) const { return counts_at(port, now()); }
+    counters::LaneCounts lane_counts(std::uint32_t port) const { return lanes_at(port, now()); }
     std::uint64_t packets_inside() const { return packets_.live(); }
     /// Nothing will happen any more by itself.
     bool idle() const {

@@ -237,11 +237,11 @@ TEST(Faults, WhatASwitchBreaksOnlyTheAdapterSees) {
     net.set_errors(out, 0, 0, 7, 100'000);
     send(*fabric, 0, 1, 4'096'000);
     net.run();
-    const agent::PortCounts at_host = net.counts(fabric->port(1));
+    const counters::PortCounts at_host = net.counts(fabric->port(1));
     EXPECT_GT(at_host.rcv_errors, 50U);
     EXPECT_EQ(at_host.rcv_remote_physical_errors, 0U);
     EXPECT_EQ(at_host.symbol_errors, 0U);
-    EXPECT_EQ(net.odd_counts(fabric->port(1)).local_physical, at_host.rcv_errors);
+    EXPECT_EQ(net.odd_counts(fabric->port(1)).local_physical_errors, at_host.rcv_errors);
     EXPECT_EQ(fabric->ends().flows()[0].received, 1000 - at_host.rcv_errors);
     expect_sound(*fabric);
 }

@@ -70,8 +70,8 @@ Lid Management::lid(std::uint32_t node) const {
     return of.port(of.is_switch() ? 0 : 1).lid;
 }
 
-agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
-    agent::PortCounts counts;
+counters::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
+    counters::PortCounts counts;
     if (counted_ != nullptr && (port != 0 || nodes_.node(node).is_switch())) {
         counts = counted_->counts(counted_->port_of(node, port));
         counts.link_downed = nodes_.node(node).link_downed(port);
@@ -79,10 +79,10 @@ agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     return counts;
 }
 
-agent::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
+counters::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
     return counted_ != nullptr && (port != 0 || nodes_.node(node).is_switch())
                ? counted_->lane_counts(counted_->port_of(node, port))
-               : agent::LaneCounts{};
+               : counters::LaneCounts{};
 }
 
 void Management::start(Engine& engine) {

@@ -202,10 +202,10 @@ TEST(Management, ThePerformanceAgentTellsLanesApart) {
         tree.ends.data.start(tree.net, tree.port(i), tree.lid(i), tree.lid(0), 1'000'000, 3);
     }
     ASSERT_TRUE(tree.settle());
-    const agent::LaneCounts counted = tree.net.lane_counts(out);
-    const auto vl =
-        static_cast<std::size_t>(std::ranges::max_element(counted[agent::PerLane::kTimeCongested]) -
-                                 counted[agent::PerLane::kTimeCongested].begin());
+    const counters::LaneCounts counted = tree.net.lane_counts(out);
+    const auto vl = static_cast<std::size_t>(
+        std::ranges::max_element(counted[counters::PerLane::kTimeCongested]) -
+        counted[counters::PerLane::kTimeCongested].begin());
 
     const auto sent = ask_counters<wire::PortXmitDataSl>(tree, switch_lid, A::kPortXmitDataSl,
                                                          {.port_select = number});

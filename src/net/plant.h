@@ -17,7 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "core/agent/pma.h"
+#include "core/counters/lane_counts.h"
+#include "core/counters/port_counters.h"
 #include "core/link/arbiter.h"
 #include "core/link/port_state.h"
 #include "core/link/rate.h"
@@ -110,34 +111,22 @@ struct alignas(64) Rx {
 };
 static_assert(sizeof(Rx) == 64);
 
-/// Rare counts of a port.
-struct Odd {
-    std::uint64_t multicast_xmit = 0;
-    std::uint64_t multicast_rcv = 0;
-    std::uint64_t local_physical = 0;  ///< Wrong check sums: VCRC, and at an adapter ICRC.
-    std::uint64_t malformed = 0;
-    std::uint64_t rcv_remote_physical = 0;
-    std::uint64_t dlid_mapping = 0;  ///< No way to its destination.
-    std::uint64_t vl_mapping = 0;    ///< No lane for its service level.
-    std::uint64_t looping = 0;       ///< It would go back where it came from.
-    std::uint64_t refused_in = 0;    ///< Came in, and its partition may not.
-    std::uint64_t refused_out = 0;   ///< Was to go out, and its partition may not.
-    std::uint64_t inactive_discards = 0;
-    std::uint64_t lifetime_discards = 0;
-    std::uint64_t hoq_discards = 0;
-    std::uint64_t symbol_errors = 0;
-    std::uint64_t integrity_errors = 0;  ///< Its cable broke more packets than the port bears.
-    std::uint64_t buffer_overruns = 0;
-    std::uint64_t vl15_dropped = 0;
-    std::uint64_t not_ready = 0;  ///< Data that came to a port in Initialize; no counter has it.
+/// Rare counts of a port: all of its counters but those that every packet moves, by cause. Of the
+/// sums rcv_errors, rcv_switch_relay_errors and xmit_discards only the parts are counted here.
+struct Odd : counters::PortCounts {
+    // No counter of a real port has these.
+    std::uint64_t not_ready = 0;  ///< Data that came to a port in Initialize.
     std::uint64_t marked = 0;     ///< With FECN.
-    std::uint64_t rcv_fecn = 0;
-    std::uint64_t rcv_becn = 0;
-    std::uint64_t lost = 0;  ///< On the cable behind this port: for checkers, no counter has it.
+    std::uint64_t lost = 0;       ///< On the cable behind this port: for checkers.
     std::uint64_t lost_words = 0;
 
-    std::uint64_t rcv_errors() const { return local_physical + malformed; }
-    std::uint64_t rcv_relay() const { return dlid_mapping + vl_mapping + looping; }
+    std::uint64_t all_rcv_errors() const { return local_physical_errors + malformed_packet_errors; }
+    std::uint64_t all_relay_errors() const {
+        return dlid_mapping_errors + vl_mapping_errors + looping_errors;
+    }
+    std::uint64_t all_discards() const {
+        return inactive_discards + lifetime_discards + hoq_lifetime_discards;
+    }
 };
 
 /// Of a port, for each service level.
@@ -238,8 +227,8 @@ class Plant {
     /// What is rare, by cause.
     Odd odd_counts(std::uint32_t port) const { return odd_.empty() ? Odd{} : odd_[port]; }
     /// As the node's performance agent reads it at some time.
-    agent::PortCounts counts_at(std::uint32_t port, TimePs now) const;
-    agent::LaneCounts lanes_at(std::uint32_t port, TimePs now) const;
+    counters::PortCounts counts_at(std::uint32_t port, TimePs now) const;
+    counters::LaneCounts lanes_at(std::uint32_t port, TimePs now) const;
 
     std::size_t bytes() const;
 

@@ -144,8 +144,8 @@ struct Live : agent::CounterSource {
         const auto* const control = hosts.injection(net.port_of(0, 1));
         return control != nullptr ? std::optional(*control) : std::nullopt;
     }
-    agent::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
-    agent::LaneCounts read_lanes(std::uint32_t, std::uint8_t) override { return {}; }
+    counters::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
+    counters::LaneCounts read_lanes(std::uint32_t, std::uint8_t) override { return {}; }
 
     topo::Fabric fabric = three_hosts();
     std::uint32_t sw;

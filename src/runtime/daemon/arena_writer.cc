@@ -153,6 +153,7 @@ void ArenaWriter::write_lft(const agent::Node& node, std::uint32_t index, std::u
 void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     HcaRecord& record = arena_.hcas[index];
     const wire::PortInfo& info = node.port(1);
+    record.totals.link_downed.store(node.link_downed(1), std::memory_order_relaxed);
     if (arena_.header->link_layer == LinkLayer::kEthernet) {
         write_ethernet_port(index, shown(info));
         return;
@@ -254,6 +255,7 @@ void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index
     if (port < record.port_count) {
         SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
         at.state.store(state_of(info), std::memory_order_relaxed);
+        at.totals.link_downed.store(node.link_downed(port), std::memory_order_relaxed);
     }
 }
 

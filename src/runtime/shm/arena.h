@@ -22,6 +22,7 @@
 
 #include "core/base/data_path.h"
 #include "core/base/ids.h"
+#include "core/counters/port_counters.h"
 #include "core/hca/qp_attr.h"
 #include "core/hca/qp_state.h"
 #include "core/hca/vocabulary.h"
@@ -30,7 +31,7 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 9;
+inline constexpr std::uint32_t kArenaVersion = 10;
 
 inline constexpr std::uint32_t kProcsMax = 10240;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -161,28 +162,7 @@ enum class PortState : std::uint8_t { kNop = 0, kDown = 1, kInit = 2, kArmed = 3
 
 /// What a port counted, as far as it was settled. What living QPs did since stands in the QPs
 /// themselves, so that the data path never touches a shared counter (counters.h).
-struct PortTotals {
-    std::atomic<std::uint64_t> xmit_packets;
-    std::atomic<std::uint64_t> xmit_words;
-    std::atomic<std::uint64_t> rcv_packets;
-    std::atomic<std::uint64_t> rcv_words;
-    std::atomic<std::uint64_t> multicast_xmit_packets;
-    std::atomic<std::uint64_t> multicast_rcv_packets;
-    std::atomic<std::uint64_t> pkey_violations;
-    std::atomic<std::uint64_t> qkey_violations;
-    std::atomic<std::uint64_t> access_violations;  ///< Remote key, bounds or right refused here.
-    std::atomic<std::uint64_t> xmit_discards;
-    std::atomic<std::uint64_t> relay_errors;  ///< Arrived at a switch that had no entry for them.
-    std::atomic<std::uint64_t> rcv_constraint_errors;   ///< Came in at a switch port, and their
-    std::atomic<std::uint64_t> xmit_constraint_errors;  ///< partition was not to; were to go out.
-    // From here on: on the packet path only.
-    std::atomic<std::uint64_t> xmit_wait;
-    std::atomic<std::uint64_t> symbol_errors;
-    std::atomic<std::uint64_t> rcv_errors;
-    std::atomic<std::uint64_t> rcv_remote_physical_errors;
-    std::atomic<std::uint64_t> buffer_overruns;
-    std::atomic<std::uint64_t> link_integrity_errors;
-};
+using PortTotals = counters::PortCounterSet<std::atomic<std::uint64_t>>;
 
 /// What a cable does to the packets that a port sends into it. Packet path only.
 struct LinkFaults {

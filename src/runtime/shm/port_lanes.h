@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/agent/lane_counts.h"
+#include "core/counters/lane_counts.h"
 
 namespace softib::live {
 
@@ -51,8 +51,8 @@ struct PortLanes {
     std::atomic<std::uint8_t> has_limits;      ///< 0: they were not brought here yet.
     Marking marking;
     std::atomic<std::uint8_t> arbitration[kArbitrationBytes];
-    /// As agent::LaneCounts.
-    std::atomic<std::uint64_t> counts[agent::kPerLaneKinds][16];
+    /// As counters::LaneCounts.
+    std::atomic<std::uint64_t> counts[counters::kPerLaneKinds][16];
 };
 
 /// Sixteen lanes of four bits each, that of service level 0 lowest.
