@@ -172,10 +172,10 @@ void print_hosts(const live::Arena& arena, bool all) {
         const live::HostRecord& host = arena.hosts[h];
         for (std::uint32_t i = 0; i < host.hca_count; ++i) {
             const live::HcaRecord& hca = arena.hcas[host.hca_first + i];
-            const live::PortState state = hca.state.load();
+            const PortState state = hca.state.load();
             table.row({i == 0 ? host.name : "", hca.name, std::to_string(hca.lid.load()),
                        painted(to_string(state),
-                               state == live::PortState::kActive ? Colour::kGreen : Colour::kRed),
+                               state == PortState::kActive ? Colour::kGreen : Colour::kRed),
                        fmt::format("{} Gb/s (4X {})", speed_of(hca).gbps, speed_of(hca).name),
                        softib::to_string(Guid{hca.port_guid}), cable_of(arena, hca)});
         }

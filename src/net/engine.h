@@ -88,8 +88,10 @@ class Engine : public Plant {
     /// One of them, which comes up again unless it is in training.
     void initialize_port(std::uint32_t port);
     /// As a manager says; false where the port's state does not allow it.
-    bool set_logical(std::uint32_t port, link::Logical wanted);
-    link::PortState& state(std::uint32_t port);
+    bool set_logical(std::uint32_t port, PortState wanted);
+    /// Brings a port to the state that its agent shows.
+    void follow_state(std::uint32_t port, PortState shown);
+    link::PortStateMachine& state(std::uint32_t port);
     /// Of a million packets sent by this port so many are lost, so many arrive broken, and so many
     /// were broken before: in the sender's memory, so that only their ICRC tells.
     void set_errors(std::uint32_t port, std::uint32_t lost_ppm, std::uint32_t broken_ppm,
@@ -99,7 +101,7 @@ class Engine : public Plant {
     /// Of what this port sends nothing arrives.
     bool loses_all(std::uint32_t port) const;
     bool link_up(std::uint32_t port) const {
-        return states_.empty() || states_[port].physical() == link::Physical::kLinkUp;
+        return states_.empty() || states_[port].physical() == PortPhysicalState::kLinkUp;
     }
     /// Takes credits from a sender for good; returns how many blocks it had to give.
     std::uint16_t steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks);

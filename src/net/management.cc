@@ -317,26 +317,6 @@ void Management::follow(Engine& engine, NodeId id) {
     }
 }
 
-/// The plant's port goes where the node's went.
-void Management::follow_state(Engine& engine, std::uint32_t port, wire::PortState to) {
-    switch (to) {
-        case wire::PortState::kInit:
-            engine.initialize_port(port);
-            break;
-        case wire::PortState::kDown:
-            engine.set_logical(port, link::Logical::kDown);
-            break;
-        case wire::PortState::kActive:
-            // One write may arm and activate it; the first then changes nothing here.
-            engine.set_logical(port, link::Logical::kArmed);
-            engine.set_logical(port, link::Logical::kActive);
-            break;
-        default:
-            engine.set_logical(port, static_cast<link::Logical>(to));
-            break;
-    }
-}
-
 /// Follows one node's writes, a function for each kind.
 struct Management::Follower {
     Management& self;
@@ -352,7 +332,7 @@ struct Management::Follower {
         if (!is_connected(update.port)) {
             return;
         }
-        follow_state(engine, engine.port_of(id, update.port), node().port(update.port).port_state);
+        engine.follow_state(engine.port_of(id, update.port), node().port(update.port).port_state);
         if (node().port(update.port).port_physical_state != wire::PortPhysicalState::kLinkUp &&
             self.nodes_.plugged({id, update.port})) {
             self.nodes_.set_plugged({id, update.port}, true);  // Both ends train anew.

@@ -76,7 +76,6 @@ class Management : public agent::CounterSource {
     void follow(Engine& engine, agent::NodeId node);
     struct Follower;
     void follow(Engine& engine, agent::NodeId node, const agent::PlaneUpdate& update);
-    static void follow_state(Engine& engine, std::uint32_t port, wire::PortState to);
     void pump(Engine& engine);
     void send_traps(Engine& engine);
     static std::uint64_t now_ns(const Engine& engine);

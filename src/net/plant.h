@@ -278,19 +278,19 @@ class Plant {
     std::vector<link::ArbitrationTable> tables_;
     std::vector<std::uint16_t> sl_rows_;
     std::vector<std::array<std::uint8_t, 16>> rows_;
-    std::vector<link::PortState> states_;  ///< By port; empty: all have always been active.
-    std::vector<Odd> odd_;                 ///< By port; empty until something odd happens.
-    std::vector<std::uint32_t> deferred_;  ///< By lane; empty until needed.
+    std::vector<link::PortStateMachine> states_;  ///< By port; empty: all have always been active.
+    std::vector<Odd> odd_;                        ///< By port; empty until something odd happens.
+    std::vector<std::uint32_t> deferred_;         ///< By lane; empty until needed.
     PacketPool packets_;
     std::uint32_t lft_stride_ = 0;
     std::vector<std::array<std::uint64_t, 4>> mfts_;  ///< By switch, then by group.
     std::vector<std::uint32_t> home_of_;              ///< By LID: the switch, as routing counts.
     routing::PortGroups groups_;
     std::vector<std::uint32_t> group_row_;   ///< By switch of ours: as routing counts.
-    std::vector<std::uint32_t> turns_;       ///< By switch: where to begin among equals.
-    std::vector<sw::MarkingRule> marking_;   ///< By port; empty: nobody marks.
-    std::vector<sw::WaitingLimits> limits_;  ///< The different ones that there are,
-    std::vector<std::uint16_t> limits_of_;   ///< and which one a port has.
+    std::vector<std::uint32_t> turns_;                ///< By switch: where to begin among equals.
+    std::vector<sw::MarkingRule> marking_;            ///< By port; empty: nobody marks.
+    std::vector<sw::WaitingLimits> limits_;           ///< The different ones that there are,
+    std::vector<std::uint16_t> limits_of_;            ///< and which one a port has.
     std::vector<sw::Marker> markers_;
     std::vector<LevelCounts> levels_;             ///< By port, 16 each; empty: not counted.
     std::vector<LaneWaits> waits_;                ///< By lane; the same.

@@ -4,6 +4,7 @@
 /sys/class/infiniband has a file for each, and softib status --json lists them. On both data paths."""
 
 import json
+import os
 import pathlib
 import re
 import sys
@@ -101,7 +102,8 @@ def main():
     need_programs("perfquery", "ibv_rc_pingpong")
     report = Report("counters")
     for path in ("direct", "packet"):
-        with Fabric("--hosts", "2", "--data-path", path) as fabric:
+        os.environ["SOFTIB_TEST_DATA_PATH"] = path
+        with Fabric("--hosts", "2") as fabric:
             report.case(path, "sysfs, perfquery and status agree on traffic", lambda: traffic(fabric))
             report.case(path, "they agree on how often a link went down", lambda: link_went_down(fabric))
             if path == "packet":

@@ -105,8 +105,7 @@ wire::PortInfo power_up(const NodeSpec& spec, std::uint8_t number) {
 
 }  // namespace
 
-Node::Node(NodeSpec spec)
-    : spec_(std::move(spec)), ports_(spec_.ports.size()), downed_(spec_.ports.size()) {
+Node::Node(NodeSpec spec) : spec_(std::move(spec)), ports_(spec_.ports.size()) {
     SOFTIB_CHECK(spec_.ports.size() >= 2 && spec_.ports.size() <= 255);
     for (std::size_t i = is_switch() ? 0 : 1; i < ports_.size(); ++i) {
         Port& port = ports_[i];

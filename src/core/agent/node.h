@@ -20,6 +20,7 @@
 #include "core/agent/cc_agent.h"
 #include "core/agent/plane_update.h"
 #include "core/base/ids.h"
+#include "core/link/port_state.h"
 #include "core/mad/packet.h"
 #include "core/switch/lifetime.h"
 #include "core/wire/node_info.h"
@@ -97,7 +98,8 @@ class Node {
     sw::WaitingLimits waiting_limits(std::uint8_t port) const;
     /// Port masks by MLID from 0xC000 on; what is beyond the end goes nowhere.
     std::span<const std::array<std::uint16_t, 16>> mft() const { return mft_; }
-    std::uint32_t link_downed(std::uint8_t port) const { return downed_[port]; }
+    /// LinkDownedCounter.
+    std::uint32_t link_downed(std::uint8_t port) const { return ports_[port].state.downed(); }
     /// The congestion control agent that a packet to this port is for.
     const CongestionAgent& congestion(std::uint8_t port) const {
         return congestion_[is_switch() ? 0 : port - 1U];
@@ -160,6 +162,7 @@ class Node {
   private:
     struct Port {
         wire::PortInfo info;
+        link::PortStateMachine state;  ///< Not of a switch's port 0, which is always active.
         std::vector<PKey> pkeys;
         std::vector<Guid> guids;
         std::vector<std::array<std::uint8_t, 16>> sl2vl;  ///< By in port; empty: as at power-up.
@@ -202,7 +205,8 @@ class Node {
     std::uint16_t port_info(bool set, std::uint32_t modifier, std::uint8_t in_port, Data data);
     std::uint16_t check_port_info(const wire::PortInfo& wanted, std::uint8_t port) const;
     void write_port_info(const wire::PortInfo& wanted, std::uint8_t port);
-    void set_state(std::uint8_t port, wire::PortState state);
+    /// Shows in PortInfo what the port's state machine did, and tells of it.
+    void show_state(std::uint8_t port);
     void link_down(std::uint8_t port, wire::PortPhysicalState physical);
 
     NodeSpec spec_;
@@ -210,7 +214,6 @@ class Node {
     wire::SwitchInfo switch_;
     std::vector<std::uint8_t> lft_;
     std::vector<std::array<std::uint16_t, 16>> mft_;  ///< By MLID from 0xC000 on; port mask.
-    std::vector<std::uint32_t> downed_;               ///< By port: how often its link went down.
     std::vector<CongestionAgent> congestion_;  ///< A switch's, or one per port of an adapter.
     bool led_ = false;
     bool switch_written_ = false;  ///< By a manager: SwitchInfo.

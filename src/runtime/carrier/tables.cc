@@ -64,19 +64,13 @@ std::vector<Watchers::Place> Tables::places(const net::Plant& plant) const {
     return places;
 }
 
-void Tables::set_state(net::Engine& net, std::uint32_t port, live::PortState state) {
+void Tables::set_state(net::Engine& net, std::uint32_t port, PortState state) {
     if (!net.connected(port)) {
         return;
     }
-    net.set_link(port, state != live::PortState::kDown);
-    if (state == live::PortState::kInit) {
-        net.initialize_port(port);
-    } else if (state >= live::PortState::kArmed) {
-        // One that is there already stays there.
-        net.set_logical(port, link::Logical::kArmed);
-        if (state == live::PortState::kActive) {
-            net.set_logical(port, link::Logical::kActive);
-        }
+    net.set_link(port, state != PortState::kDown);
+    if (state != PortState::kDown) {
+        net.follow_state(port, state);
     }
 }
 

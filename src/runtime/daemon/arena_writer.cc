@@ -10,14 +10,6 @@
 
 namespace softib::live {
 
-namespace {
-
-PortState state_of(const wire::PortInfo& info) {
-    return static_cast<PortState>(info.port_state);
-}
-
-}  // namespace
-
 bool ArenaWriter::apply(agent::Mesh& mesh) {
     std::optional<agent::NodeUpdate> update = mesh.poll_update();
     if (!update) {
@@ -34,7 +26,7 @@ bool ArenaWriter::apply(agent::Mesh& mesh) {
 }
 
 PortState ArenaWriter::shown(const wire::PortInfo& info) const {
-    return adapters_run_ ? state_of(info) : PortState::kDown;
+    return adapters_run_ ? info.port_state : PortState::kDown;
 }
 
 void ArenaWriter::set_adapters_run(const agent::Mesh& mesh, bool run) {
@@ -254,7 +246,7 @@ void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index
     }
     if (port < record.port_count) {
         SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
-        at.state.store(state_of(info), std::memory_order_relaxed);
+        at.state.store(info.port_state, std::memory_order_relaxed);
         at.totals.link_downed.store(node.link_downed(port), std::memory_order_relaxed);
     }
 }

@@ -22,6 +22,7 @@
 
 #include "core/base/data_path.h"
 #include "core/base/ids.h"
+#include "core/base/port_state.h"
 #include "core/counters/port_counters.h"
 #include "core/hca/qp_attr.h"
 #include "core/hca/qp_state.h"
@@ -156,9 +157,6 @@ struct NodeRef {
     std::uint32_t kind;
     std::uint32_t index;  ///< Into the HCA or the switch table.
 };
-
-/// IBA PortInfo values, the same numbers as ibv_port_state and the sysfs files.
-enum class PortState : std::uint8_t { kNop = 0, kDown = 1, kInit = 2, kArmed = 3, kActive = 4 };
 
 /// What a port counted, as far as it was settled. What living QPs did since stands in the QPs
 /// themselves, so that the data path never touches a shared counter (counters.h).
@@ -673,7 +671,7 @@ struct Arena {
     std::atomic<std::uint8_t>* lfts = nullptr;
     std::atomic<std::uint64_t>* mfts = nullptr;
     PortLanes* lanes = nullptr;
-    Injection* injections = nullptr;  ///< By HCA; on the packet path only, as lanes are.
+    Injection* injections = nullptr;     ///< By HCA; on the packet path only, as lanes are.
     SlRow* sl_rows = nullptr;
     NodeRef* lid_owner = nullptr;
     McastGroup* mcast = nullptr;

@@ -133,7 +133,7 @@ constexpr FileSpec kDeviceFiles[] = {
 
 std::string port_state(const Device& d, unsigned) {
     switch (d.record().state.load(std::memory_order_relaxed)) {
-        case PortState::kNop:
+        case PortState::kNoChange:
             return "0: NOP\n";
         case PortState::kDown:
             return "1: DOWN\n";
@@ -143,6 +143,8 @@ std::string port_state(const Device& d, unsigned) {
             return "3: ARMED\n";
         case PortState::kActive:
             return "4: ACTIVE\n";
+        case PortState::kActiveDefer:
+            return "5: ACTIVE_DEFER\n";
     }
     return "0: NOP\n";
 }
