@@ -261,12 +261,7 @@ void Engine::discard(std::uint32_t index) {
 
 std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table) {
     const auto self = static_cast<std::uint32_t>(rx.lft / lft_stride_);
-    const std::uint32_t home = home_of_[packet.dlid];
-    if (home == kNone || group_row_[self] == kNone) {
-        return by_table;
-    }
-    const std::span<const std::uint8_t> ports =
-        groups_.ports(group_row_[self], groups_.of(group_row_[self], home));
+    const std::span<const std::uint8_t> ports = adaptive_[self].ports(packet.dlid);
     if (ports.size() < 2) {
         return by_table;
     }

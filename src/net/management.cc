@@ -419,6 +419,9 @@ struct Management::Follower {
         self.written_.push_back({engine.port_of(id, update.port),
                                  agent::injection_control(node().congestion(update.port))});
     }
+    void operator()(const agent::AdaptiveUpdate&) const {
+        engine.set_adaptive(id, node().adaptive_table());
+    }
     void operator()(const agent::ReregisterUpdate&) const {}  // No program is here to be asked.
 };
 

@@ -22,8 +22,7 @@
 #include "core/link/arbiter.h"
 #include "core/link/port_state.h"
 #include "core/link/rate.h"
-#include "core/routing/graph.h"
-#include "core/routing/tables.h"
+#include "core/switch/adaptive_table.h"
 #include "core/switch/congestion.h"
 #include "core/switch/lifetime.h"
 #include "core/topo/fabric.h"
@@ -207,10 +206,11 @@ class Plant {
     /// Ports of a switch (bit n: port n) to which it sends copies of packets to a multicast LID.
     void set_multicast(std::uint32_t node, Lid mlid, const std::array<std::uint64_t, 4>& ports);
     std::array<std::uint64_t, 4> multicast(std::uint32_t node, Lid mlid) const;
-    /// A switch may send packets that allow it (packet_flag::kAdaptive) by any of a group's ports.
-    /// `home` is the switch that a LID hangs on; groups are by switch and home.
-    void set_adaptive(const routing::Graph& graph, const routing::PortGroups& groups,
-                      std::span<const std::uint32_t> switch_nodes);
+    /// A switch may send packets that allow it (packet_flag::kAdaptive) by any port of a group.
+    void set_adaptive(std::uint32_t node, sw::AdaptiveTable table);
+    sw::AdaptiveTable adaptive(std::uint32_t node) const {
+        return adaptive_.empty() ? sw::AdaptiveTable{} : adaptive_[lft_of_[node]];
+    }
     /// When the ports of a switch mark packets; threshold 0: never.
     void set_marking(std::uint32_t node, const sw::MarkingRule& rule);
     void set_port_marking(std::uint32_t port, const sw::MarkingRule& rule);
@@ -284,9 +284,7 @@ class Plant {
     PacketPool packets_;
     std::uint32_t lft_stride_ = 0;
     std::vector<std::array<std::uint64_t, 4>> mfts_;  ///< By switch, then by group.
-    std::vector<std::uint32_t> home_of_;              ///< By LID: the switch, as routing counts.
-    routing::PortGroups groups_;
-    std::vector<std::uint32_t> group_row_;   ///< By switch of ours: as routing counts.
+    std::vector<sw::AdaptiveTable> adaptive_;         ///< By switch; empty: none chooses.
     std::vector<std::uint32_t> turns_;                ///< By switch: where to begin among equals.
     std::vector<sw::MarkingRule> marking_;            ///< By port; empty: nobody marks.
     std::vector<sw::WaitingLimits> limits_;           ///< The different ones that there are,

@@ -65,4 +65,23 @@ void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph
     }
 }
 
+void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
+                           const routing::Tables& tables) {
+    std::uint32_t rank = 0;
+    for (std::uint32_t node = 0; node < plant.node_count(); ++node) {
+        if (!plant.is_switch(node)) {
+            continue;
+        }
+        sw::AdaptiveTable table;
+        for (std::uint16_t group = 1; group < tables.groups.count(rank); ++group) {
+            table.add_group(tables.groups.ports(rank, group));
+        }
+        graph.for_each_lid([&](const routing::Target& target, Lid lid) {
+            table.set(lid, tables.groups.of(rank, target.at));
+        });
+        plant.set_adaptive(node, std::move(table));
+        ++rank;
+    }
+}
+
 }  // namespace softib::net

@@ -20,4 +20,8 @@ std::vector<Lid> lids_of(const topo::Fabric& fabric);
 void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph& graph,
                   const routing::Tables& tables);
 
+/// Every switch may choose among the ports that the engine found equally good.
+void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
+                           const routing::Tables& tables);
+
 }  // namespace softib::net

@@ -8,7 +8,7 @@
 //
 // Files: manager.cc drives the phases, sweep.cc discovers, setup.cc writes ports and forwarding
 // tables, lids.cc gives LIDs, keys.cc writes P_Keys, lanes.cc what concerns virtual lanes,
-// election.cc deals with other managers.
+// adaptive.cc lets switches choose, election.cc deals with other managers.
 
 #include <cstdint>
 #include <deque>
@@ -52,6 +52,8 @@ struct ManagerConfig {
     /// Nothing: P_Key tables stay as they are, which is all ports in the default partition.
     std::optional<std::vector<Partition>> partitions;
     QosConfig qos;
+    /// Lets switches that can choose among the ports that the engine found equally good.
+    bool adaptive_routing = false;
 };
 
 /// What a multicast group needs of the fabric: its LID and the ports that have joined.
@@ -146,7 +148,7 @@ class Manager {
     const std::unordered_map<std::uint64_t, Other>& others() const { return others_; }
 
   private:
-    enum class Phase : std::uint8_t { kIdle, kDiscover, kSetup, kTables, kActivate };
+    enum class Phase : std::uint8_t { kIdle, kDiscover, kSetup, kTables, kAdaptive, kActivate };
 
     // manager.cc
     void enter(Phase phase, std::uint64_t now_ns);
@@ -218,6 +220,14 @@ class Manager {
     void queue_host_sl_to_vl(EndPort end);
     void queue_arbitration(EndPort end);
 
+    // adaptive.cc
+    void got_adaptive_info(const SmpAnswer& answer);
+    void begin_adaptive();
+    bool queue_adaptive();
+    void queue_adaptive(std::uint32_t rank);
+    void queue_adaptive_groups(std::uint32_t rank, std::uint16_t groups);
+    void queue_adaptive_routes(std::uint32_t rank, std::uint16_t groups);
+
     // election.cc
     void handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns);
     void got_sm_info(const SmpAnswer& answer, std::uint64_t now_ns);
@@ -263,6 +273,7 @@ class Manager {
     std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< By node.
     std::uint32_t lft_rank_ = 0;  ///< Cursor over what is to be written.
     std::uint32_t lft_block_ = 0;
+    std::uint32_t adaptive_rank_ = 0;  ///< The same for adaptive routing.
 
     std::unordered_map<std::uint64_t, Other> others_;  ///< Managers by port GUID.
     std::uint64_t master_guid_ = 0;                    ///< Whom a standby follows.

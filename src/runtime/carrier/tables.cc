@@ -167,6 +167,7 @@ void Tables::read(net::Engine& net, net::TransportHosts& hosts) {
         }
         read_routes(net, sw);
         read_groups(net, sw);
+        lanes_.read_adaptive(net, switch_nodes_[sw], sw);
     }
     for (std::uint32_t hca = 0; hca < hca_nodes_.size(); ++hca) {
         const live::HcaRecord& of = arena_.hcas[hca];

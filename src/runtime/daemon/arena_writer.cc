@@ -118,6 +118,11 @@ struct ArenaWriter::Follower {
             write_injection(self.arena_, place.index, node);
         }
     }
+    void operator()(const agent::AdaptiveUpdate&) const {
+        if (at_switch()) {
+            write_adaptive(self.arena_, place.index, node);
+        }
+    }
     void operator()(const agent::ReregisterUpdate&) const {
         if (at_hca()) {
             self.raise(place.index, AsyncKind::kClientReregister);

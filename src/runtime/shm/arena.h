@@ -101,6 +101,7 @@ struct alignas(64) ArenaHeader {
     std::uint64_t mfts_off;  ///< kMftEntries x switches x mft_words.
     std::uint64_t lanes_off;
     std::uint64_t injections_off;  ///< A PortLanes per HCA, and then per switch port.
+    std::uint64_t adaptive_off;    ///< One per switch.
     std::uint64_t sl_rows_off;     ///< One per HCA; then per switch port ports_per_switch_max.
     std::uint64_t lid_owner_off;   ///< kLftEntries x NodeRef.
     std::uint64_t mcast_off;
@@ -672,6 +673,7 @@ struct Arena {
     std::atomic<std::uint64_t>* mfts = nullptr;
     PortLanes* lanes = nullptr;
     Injection* injections = nullptr;     ///< By HCA; on the packet path only, as lanes are.
+    AdaptiveRecord* adaptive = nullptr;  ///< By switch; on the packet path only.
     SlRow* sl_rows = nullptr;
     NodeRef* lid_owner = nullptr;
     McastGroup* mcast = nullptr;
