@@ -34,7 +34,7 @@ double seconds_of(clockid_t clock) {
 
 class NoCounters : public agent::CounterSource {
   public:
-    agent::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
+    counters::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
 };
 
 topo::Fabric tree(std::uint32_t hosts) {

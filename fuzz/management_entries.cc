@@ -91,7 +91,7 @@ agent::Mesh two_hosts_and_a_switch(agent::CounterSource& counters) {
 
 class NoCounters : public agent::CounterSource {
   public:
-    agent::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
+    counters::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
 };
 
 /// As a manager would: LIDs 1 to 3, a key, routes, links that carry data.

@@ -3,13 +3,16 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <cstring>
 
 #include "app/commands.h"
 #include "app/health.h"
 #include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
+#include "core/counters/port_counters.h"
 #include "core/topo/fabric.h"
+#include "runtime/shm/counters.h"
 
 namespace softib::app {
 
@@ -37,6 +40,15 @@ std::string cable_of(const live::Arena& arena, const live::HcaRecord& hca) {
     return fmt::format("{}:{}", arena.switches[hca.peer_switch].name, hca.peer_port);
 }
 
+Json counters_json(const live::PortTotals& totals) {
+    const counters::PortCounts counts = live::read_totals(totals);
+    Json out = Json::object();
+    for (const auto& row : counters::kPortCounters) {
+        out[std::string(row.name)] = value_of(row, counts);
+    }
+    return out;
+}
+
 Json hca_json(const live::Arena& arena, const live::HcaRecord& hca) {
     return {{"name", hca.name},
             {"lid", hca.lid.load()},
@@ -45,7 +57,8 @@ Json hca_json(const live::Arena& arena, const live::HcaRecord& hca) {
             {"generation", speed_of(hca).name},
             {"node_guid", softib::to_string(Guid{hca.node_guid})},
             {"port_guid", softib::to_string(Guid{hca.port_guid})},
-            {"cable", cable_of(arena, hca)}};
+            {"cable", cable_of(arena, hca)},
+            {"counters", counters_json(hca.totals)}};
 }
 
 Json hosts_json(const live::Arena& arena) {
@@ -61,7 +74,19 @@ Json hosts_json(const live::Arena& arena) {
     return hosts;
 }
 
-Json switches_json(const live::Arena& arena) {
+/// By port number, of the ports that have a cable.
+Json port_counters_json(const live::Arena& arena, const live::SwitchRecord& sw) {
+    Json ports = Json::object();
+    for (std::uint16_t port = 1; port < sw.port_count; ++port) {
+        const live::SwitchPortRecord& record = arena.switch_ports[sw.port_first + port];
+        if (record.peer_port != 0) {
+            ports[std::to_string(port)] = counters_json(record.totals);
+        }
+    }
+    return ports;
+}
+
+Json switches_json(const live::Arena& arena, bool verbose) {
     Json switches = Json::array();
     for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
         const live::SwitchRecord& sw = arena.switches[i];
@@ -69,6 +94,9 @@ Json switches_json(const live::Arena& arena) {
                             {"lid", sw.lid.load()},
                             {"ports", sw.port_count - 1},
                             {"node_guid", softib::to_string(Guid{sw.node_guid})}});
+        if (verbose) {
+            switches.back()["port_counters"] = port_counters_json(arena, sw);
+        }
     }
     return switches;
 }
@@ -112,16 +140,26 @@ void print_health(const Observer& observer) {
                painted(health_text(helpers), all_run(helpers) ? Colour::kGreen : Colour::kRed));
 }
 
-int print_json(const Observer& observer) {
+int print_json(const Observer& observer, bool verbose) {
     const live::Arena& arena = observer.arena();
+    live::Message settle;
+    settle.request = live::Request::kSettle;
+    if (const int error = observer.ask(settle); error != 0) {
+        return fail(fmt::format("softibd does not bring the counters up to date: {}",
+                                std::strerror(error)));
+    }
     Json attached = Json::array();
     for (const Program& program : programs(arena)) {
         attached.push_back(program_json(arena, program));
     }
-    const Json out{{"name", observer.fabric().name},   {"dir", observer.fabric().dir},
-                   {"pid", arena.header->daemon_pid},  {"health", health_json(observer)},
-                   {"lid_max", arena.header->lid_max}, {"hosts", hosts_json(arena)},
-                   {"switches", switches_json(arena)}, {"programs", std::move(attached)}};
+    const Json out{{"name", observer.fabric().name},
+                   {"dir", observer.fabric().dir},
+                   {"pid", arena.header->daemon_pid},
+                   {"health", health_json(observer)},
+                   {"lid_max", arena.header->lid_max},
+                   {"hosts", hosts_json(arena)},
+                   {"switches", switches_json(arena, verbose)},
+                   {"programs", std::move(attached)}};
     fmt::print("{}", json_text(out));
     return 0;
 }
@@ -134,10 +172,10 @@ void print_hosts(const live::Arena& arena, bool all) {
         const live::HostRecord& host = arena.hosts[h];
         for (std::uint32_t i = 0; i < host.hca_count; ++i) {
             const live::HcaRecord& hca = arena.hcas[host.hca_first + i];
-            const live::PortState state = hca.state.load();
+            const PortState state = hca.state.load();
             table.row({i == 0 ? host.name : "", hca.name, std::to_string(hca.lid.load()),
                        painted(to_string(state),
-                               state == live::PortState::kActive ? Colour::kGreen : Colour::kRed),
+                               state == PortState::kActive ? Colour::kGreen : Colour::kRed),
                        fmt::format("{} Gb/s (4X {})", speed_of(hca).gbps, speed_of(hca).name),
                        softib::to_string(Guid{hca.port_guid}), cable_of(arena, hca)});
         }
@@ -194,7 +232,7 @@ int cmd_status(const StatusOptions& options) {
         return fail(observer.error());
     }
     if (options.json) {
-        return print_json(*observer);
+        return print_json(*observer, options.verbose);
     }
     const live::Arena& arena = observer->arena();
     const live::ArenaHeader& header = *arena.header;

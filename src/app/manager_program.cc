@@ -92,9 +92,9 @@ std::string last_lines(const FabricRef& fabric) {
     return "";
 }
 
-bool is_waiting(const std::atomic<live::PortState>& state) {
-    const live::PortState now = state.load(std::memory_order_relaxed);
-    return now == live::PortState::kInit || now == live::PortState::kArmed;
+bool is_waiting(const std::atomic<PortState>& state) {
+    const PortState now = state.load(std::memory_order_relaxed);
+    return now == PortState::kInit || now == PortState::kArmed;
 }
 
 /// Ports with a cable that are not active.

@@ -226,17 +226,19 @@ std::expected<void, std::string> check_hosts(const Observer& observer, const std
                                        some_names(arena.hosts, arena.header->hosts)));
 }
 
-const char* to_string(live::PortState state) {
+const char* to_string(PortState state) {
     switch (state) {
-        case live::PortState::kDown:
+        case PortState::kDown:
             return "Down";
-        case live::PortState::kInit:
+        case PortState::kInit:
             return "Init";
-        case live::PortState::kArmed:
+        case PortState::kArmed:
             return "Armed";
-        case live::PortState::kActive:
+        case PortState::kActive:
             return "Active";
-        case live::PortState::kNop:
+        case PortState::kActiveDefer:
+            return "ActiveDefer";
+        case PortState::kNoChange:
             break;
     }
     return "Nop";

@@ -83,6 +83,6 @@ std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,
 /// Checks a host or a list of hosts; the error lists the hosts.
 std::expected<void, std::string> check_hosts(const Observer& observer, const std::string& hosts);
 
-const char* to_string(live::PortState state);
+const char* to_string(PortState state);
 
 }  // namespace softib::app

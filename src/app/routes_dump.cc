@@ -152,7 +152,7 @@ class Dumper {
         return arena_.switch_ports[arena_.switches[sw].port_first + port];
     }
 
-    live::PortState state(const End& end) const {
+    PortState state(const End& end) const {
         return end.node.kind == NodeRef::kHca ? arena_.hcas[end.node.index].state.load()
                                               : port_of(end.node.index, end.port).state.load();
     }
@@ -192,13 +192,13 @@ class Dumper {
                    gbps / kLanesPerLink);
     }
 
-    static const char* log_state(live::PortState state) {
+    static const char* log_state(PortState state) {
         switch (state) {
-            case live::PortState::kInit:
+            case PortState::kInit:
                 return "INI";
-            case live::PortState::kArmed:
+            case PortState::kArmed:
                 return "ARM";
-            case live::PortState::kActive:
+            case PortState::kActive:
                 return "ACT";
             default:
                 return nullptr;  // No cable.

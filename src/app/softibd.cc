@@ -187,6 +187,7 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     sm::ManagerConfig& manager = built.management.manager;
     manager.engine = description.engine;
     manager.lmc = description.lmc;
+    manager.adaptive_routing = description.adaptive_routing;
     manager.partitions = std::move(description.partition_rules);
     manager.qos = description.qos;
     built.management.lid_file = live::LidFile(description.lid_file);

@@ -63,7 +63,7 @@ void Engine::inject(std::uint32_t port, Packet packet) {
         }
     }
     if (packet.dlid >= kLidMulticastMin.value && packet.dlid != kLidPermissive.value) [[unlikely]] {
-        ++odd(port).multicast_xmit;
+        ++odd(port).multicast_xmit_packets;
     }
     const std::uint32_t index = packets_.make(packet);
     offer(port, packet.vl, index, packets_[index]);
@@ -139,7 +139,7 @@ void Engine::take(std::uint32_t in, std::uint32_t index) {
     taken_packet_ = packets_[index];
     if (taken_packet_.dlid >= kLidMulticastMin.value && taken_packet_.dlid != kLidPermissive.value)
         [[unlikely]] {
-        ++odd(taken_port_).multicast_rcv;
+        ++odd(taken_port_).multicast_rcv_packets;
     }
     release(in, taken_packet_.in_vl, link::blocks_of(taken_packet_.bytes), now());
     packets_.free(index);
@@ -162,7 +162,7 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
         number = choose_port(rx, packet, number);
     }
     if ((number == kNoPath) | ((number == rx.port) & (number != 0))) [[unlikely]] {
-        ++(number == kNoPath ? odd(rx.self).dlid_mapping : odd(rx.self).looping);
+        ++(number == kNoPath ? odd(rx.self).dlid_mapping_errors : odd(rx.self).looping_errors);
         discard(index);
         return;
     }
@@ -184,7 +184,7 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
         vl = rx.sl_rows == kNone ? lane_of(packet.sl)
                                  : rows_[sl_rows_[rx.sl_rows + number]][packet.sl];
         if (vl >= config_.data_vls) [[unlikely]] {
-            ++odd(rx.self).vl_mapping;
+            ++odd(rx.self).vl_mapping_errors;
             discard(index);
             return;
         }

@@ -79,8 +79,8 @@ class Engine : public Plant {
 
     TimePs now() const { return queue_.now(); }
     const EngineStats& stats() const { return stats_; }
-    agent::PortCounts counts(std::uint32_t port) const { return counts_at(port, now()); }
-    agent::LaneCounts lane_counts(std::uint32_t port) const { return lanes_at(port, now()); }
+    counters::PortCounts counts(std::uint32_t port) const { return counts_at(port, now()); }
+    counters::LaneCounts lane_counts(std::uint32_t port) const { return lanes_at(port, now()); }
     std::uint64_t packets_inside() const { return packets_.live(); }
     /// Nothing will happen any more by itself.
     bool idle() const {
@@ -124,8 +124,10 @@ class Engine : public Plant {
     /// One of them, which comes up again unless it is in training.
     void initialize_port(std::uint32_t port);
     /// As a manager says; false where the port's state does not allow it.
-    bool set_logical(std::uint32_t port, link::Logical wanted);
-    link::PortState& state(std::uint32_t port);
+    bool set_logical(std::uint32_t port, PortState wanted);
+    /// Brings a port to the state that its agent shows.
+    void follow_state(std::uint32_t port, PortState shown);
+    link::PortStateMachine& state(std::uint32_t port);
     /// Sets, in parts per million of the packets that this port sends, how many are lost, how many
     /// arrive broken, and how many were broken in the sender's memory, so that only their ICRC
     /// tells.
@@ -136,7 +138,7 @@ class Engine : public Plant {
     /// Returns whether nothing that this port sends arrives.
     bool loses_all(std::uint32_t port) const;
     bool link_up(std::uint32_t port) const {
-        return states_.empty() || states_[port].physical() == link::Physical::kLinkUp;
+        return states_.empty() || states_[port].physical() == PortPhysicalState::kLinkUp;
     }
     /// Takes credits from a sender for good; returns how many blocks it had to give.
     std::uint16_t steal_credits(std::uint32_t port, std::uint8_t vl, std::uint16_t blocks);

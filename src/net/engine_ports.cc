@@ -12,27 +12,24 @@ namespace softib::net {
 
 namespace {
 
-using link::Logical;
-using link::Physical;
-
-link::PortState initialized() {
-    link::PortState state;
+link::PortStateMachine initialized() {
+    link::PortStateMachine state;
     state.handle_other_end_found();
     state.handle_trained();
     return state;
 }
 
-void activate(link::PortState& state) {
-    state.set_logical(Logical::kArmed);
-    state.set_logical(Logical::kActive);
+void activate(link::PortStateMachine& state) {
+    state.set_logical(PortState::kArmed);
+    state.set_logical(PortState::kActive);
 }
 
 }  // namespace
 
 /// Ports begin active; a manager that wants it otherwise says so.
-link::PortState& Engine::state(std::uint32_t port) {
+link::PortStateMachine& Engine::state(std::uint32_t port) {
     if (states_.empty()) {
-        link::PortState active = initialized();
+        link::PortStateMachine active = initialized();
         activate(active);
         states_.resize(port_count(), active);
         trainings_.resize(port_count());
@@ -43,7 +40,7 @@ link::PortState& Engine::state(std::uint32_t port) {
 
 /// What its state means for the packets that go out of a port and come in.
 void Engine::apply_state(std::uint32_t port) {
-    const link::PortState& now_in = state(port);
+    const link::PortStateMachine& now_in = state(port);
     std::uint8_t& out = tx_[port].special;
     std::uint8_t& in = rx_[peer(port)].special;
     const auto set = [](std::uint8_t& flags, std::uint8_t flag, bool on) {
@@ -51,13 +48,13 @@ void Engine::apply_state(std::uint32_t port) {
     };
     set(out, tx_special::kDown, !now_in.may_send(link::kVl15));
     set(out, tx_special::kClosed, !now_in.may_send(0));
-    set(in, rx_special::kGuarded, now_in.logical() != Logical::kActive);
+    set(in, rx_special::kGuarded, now_in.logical() != PortState::kActive);
 }
 
 /// Data makes an armed port active (IBA vol. 1, 7.2.7).
 bool Engine::may_come_in(const Rx& rx, const Packet& packet) {
-    link::PortState& at = state(rx.self);
-    if (packet.in_vl != link::kVl15 && at.logical() == Logical::kArmed) {
+    link::PortStateMachine& at = state(rx.self);
+    if (packet.in_vl != link::kVl15 && at.logical() == PortState::kArmed) {
         at.handle_data();
         apply_state(rx.self);
     }
@@ -75,21 +72,30 @@ void Engine::manage_ports() {
 }
 
 void Engine::initialize_port(std::uint32_t port) {
-    link::PortState& port_state = state(port);
-    if (port_state.physical() == Physical::kTraining ||
-        port_state.logical() == Logical::kInitialize) {
+    link::PortStateMachine& port_state = state(port);
+    if (port_state.physical() == PortPhysicalState::kTraining ||
+        port_state.logical() == PortState::kInit) {
         return;
     }
-    port_state.set_physical(Physical::kPolling);
+    port_state.set_physical(PortPhysicalState::kPolling);
     port_state.handle_other_end_found();
     port_state.handle_trained();
     apply_state(port);
 }
 
-bool Engine::set_logical(std::uint32_t port, Logical wanted) {
+bool Engine::set_logical(std::uint32_t port, PortState wanted) {
     const bool allowed = state(port).set_logical(wanted);
     apply_state(port);
     return allowed;
+}
+
+void Engine::follow_state(std::uint32_t port, PortState shown) {
+    if (shown == PortState::kInit) {
+        initialize_port(port);
+        return;
+    }
+    state(port).follow(shown);
+    apply_state(port);
 }
 
 void Engine::set_arbitration(std::uint32_t port, const link::ArbitrationTable& table) {
@@ -111,7 +117,7 @@ void Engine::flush(std::uint32_t port) {
 
 void Engine::set_link(std::uint32_t port, bool up) {
     SOFTIB_CHECK(connected(port) && peer(port) != port);
-    if (up == (state(port).physical() != Physical::kPolling)) {
+    if (up == (state(port).physical() != PortPhysicalState::kPolling)) {
         return;
     }
     for (const std::uint32_t end : {port, peer(port)}) {
@@ -132,7 +138,7 @@ void Engine::set_link(std::uint32_t port, bool up) {
 void Engine::retrain(std::uint32_t port, TimePs takes) {
     SOFTIB_CHECK(connected(port) && peer(port) != port);
     for (const std::uint32_t end : {port, peer(port)}) {
-        if (state(end).physical() != Physical::kLinkUp) {
+        if (state(end).physical() != PortPhysicalState::kLinkUp) {
             continue;
         }
         state(end).handle_many_errors();
@@ -158,8 +164,8 @@ void Engine::end_training(std::uint32_t port, std::uint32_t training) {
     if (training != trainings_[port]) {
         return;
     }
-    link::PortState& port_state = state(port);
-    if (port_state.physical() == Physical::kRecovery) {
+    link::PortStateMachine& port_state = state(port);
+    if (port_state.physical() == PortPhysicalState::kLinkErrorRecovery) {
         port_state.handle_recovered();
     } else {
         port_state.handle_trained();

@@ -101,16 +101,16 @@ bool Engine::refuses(const Rx& rx, Packet& packet) {
     if ((packet.flags & packet_flag::kBad) != 0) {
         // The port behind the cable that broke it sees a wrong checksum. Its switch has begun to
         // send it on by then, and ends it so that all further ports know (EBP).
-        ++(here ? odd(rx.self).local_physical : odd(rx.self).rcv_remote_physical);
+        ++(here ? odd(rx.self).local_physical_errors : odd(rx.self).rcv_remote_physical_errors);
         if (here) {
             ++odd(rx.self).symbol_errors;
             count_broken(rx);
         }
     } else if (here) {
-        ++odd(rx.self).malformed;
+        ++odd(rx.self).malformed_packet_errors;
         return true;
     } else if (rx.to_adapter != 0) {
-        ++odd(rx.self).local_physical;
+        ++odd(rx.self).local_physical_errors;
     }
     return rx.to_adapter != 0;
 }
@@ -129,7 +129,7 @@ void Engine::count_broken(const Rx& rx) {
     integrity.packets_then = rx.packets + 1;
     if (integrity.broken > integrity.limit) {
         integrity.broken = 0;
-        ++odd(rx.self).integrity_errors;
+        ++odd(rx.self).link_integrity_errors;
     }
 }
 
@@ -198,7 +198,7 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
         packets_[index].in_port = rx.port;
     } else if (is_multicast(Lid{original.dlid}) &&
                original.dlid - kLidMulticastMin.value < config_.multicast_lids) {
-        ++odd(rx.self).multicast_rcv;
+        ++odd(rx.self).multicast_rcv_packets;
         const auto& mask = mfts_[rx.lft / lft_stride_ * config_.multicast_lids + original.dlid -
                                  kLidMulticastMin.value];
         for (std::uint32_t word = 0; word < mask.size(); ++word) {
@@ -215,12 +215,12 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
                     continue;
                 }
                 numbers[count++] = number;
-                ++odd(rx.first_out + number).multicast_xmit;
+                ++odd(rx.first_out + number).multicast_xmit_packets;
             }
         }
     }
     if (count == 0) {
-        ++(no_lane ? odd(rx.self).vl_mapping : odd(rx.self).dlid_mapping);
+        ++(no_lane ? odd(rx.self).vl_mapping_errors : odd(rx.self).dlid_mapping_errors);
         discard(index);
         return;
     }
@@ -266,12 +266,7 @@ void Engine::discard(std::uint32_t index) {
 
 std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table) {
     const auto self = static_cast<std::uint32_t>(rx.lft / lft_stride_);
-    const std::uint32_t home = home_of_[packet.dlid];
-    if (home == kNone || group_row_[self] == kNone) {
-        return by_table;
-    }
-    const std::span<const std::uint8_t> ports =
-        groups_.ports(group_row_[self], groups_.of(group_row_[self], home));
+    const std::span<const std::uint8_t> ports = adaptive_[self].ports(packet.dlid);
     if (ports.size() < 2) {
         return by_table;
     }
@@ -308,7 +303,7 @@ bool Engine::offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
         return false;
     }
     if (may_stall(tx) && stall(port, vl).stalled(now())) {
-        ++odd(port).hoq_discards;
+        ++odd(port).hoq_lifetime_discards;
         count_late(port, vl);
         discard(index);
         return true;
@@ -388,7 +383,7 @@ void Engine::enforce_limits(std::uint32_t port) {
         bool of_head = false;
         while (from.head != kNone && deadline(from, waiting, of_head) <= now()) {
             if (of_head) {
-                ++odd(port).hoq_discards;
+                ++odd(port).hoq_lifetime_discards;
                 stall(port, vl).dropped(waiting.vl_stall_count, now(),
                                         sw::lifetime_ps(waiting.hoq_life));
             } else {

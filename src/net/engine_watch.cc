@@ -47,7 +47,7 @@ bool Engine::refuse_in(const Rx& rx, const Packet& packet) {
         lets_pass(guard, key_reader_->pkey_of(packet))) {
         return false;
     }
-    ++odd(rx.self).refused_in;
+    ++odd(rx.self).rcv_constraint_errors;
     refused_.push_back({rx.self, true, packet});
     return true;
 }
@@ -59,7 +59,7 @@ bool Engine::refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet)
         lets_pass(guard, key_reader_->pkey_of(packet))) {
         return false;
     }
-    ++odd(port).refused_out;
+    ++odd(port).xmit_constraint_errors;
     refused_.push_back({port, false, packet});
     return true;
 }

@@ -58,16 +58,10 @@ class Fabric {
     /// Lets switches choose among the ports that the engine found equally good; false if it found
     /// none.
     bool use_adaptive_routing() {
-        std::vector<std::uint32_t> switches;
-        for (std::uint32_t i = 0; i < net_.node_count(); ++i) {
-            if (net_.is_switch(i)) {
-                switches.push_back(i);
-            }
-        }
         if (routed_.tables.groups.empty()) {
             return false;
         }
-        net_.set_adaptive(routed_.graph, routed_.tables.groups, switches);
+        write_adaptive_routes(net_, routed_.graph, routed_.tables);
         return true;
     }
 

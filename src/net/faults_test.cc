@@ -159,10 +159,10 @@ TEST(Faults, TrainingTakesItsTime) {
     auto& net = fabric->net();
     const std::uint32_t port = fabric->port(0);
     net.set_link(port, false);
-    EXPECT_EQ(net.state(port).physical(), link::Physical::kPolling);
-    EXPECT_EQ(net.state(port).logical(), link::Logical::kDown);
+    EXPECT_EQ(net.state(port).physical(), PortPhysicalState::kPolling);
+    EXPECT_EQ(net.state(port).logical(), PortState::kDown);
     net.set_link(port, true);
-    EXPECT_EQ(net.state(port).physical(), link::Physical::kTraining);
+    EXPECT_EQ(net.state(port).physical(), PortPhysicalState::kTraining);
     net.run(9'000'000);
     send(*fabric, 0, 1, 4096);
     EXPECT_EQ(net.counts(port).xmit_discards, 1U);
@@ -170,9 +170,9 @@ TEST(Faults, TrainingTakesItsTime) {
     net.set_link(port, false);
     net.set_link(port, true);
     net.run(18'000'000);
-    EXPECT_EQ(net.state(port).physical(), link::Physical::kTraining);
+    EXPECT_EQ(net.state(port).physical(), PortPhysicalState::kTraining);
     net.run(20'000'000);
-    EXPECT_EQ(net.state(port).logical(), link::Logical::kActive);
+    EXPECT_EQ(net.state(port).logical(), PortState::kActive);
     send(*fabric, 0, 1, 4096);
     net.run();
     EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
@@ -188,12 +188,12 @@ TEST(Faults, RetrainingLosesWhatIsOnTheCableOnly) {
     send(*fabric, 0, 1, 100 * 4096);
     net.run(2'000'000);
     net.retrain(port, 5'000'000);
-    EXPECT_EQ(net.state(port).logical(), link::Logical::kActiveDefer);
+    EXPECT_EQ(net.state(port).logical(), PortState::kActiveDefer);
     net.run(6'000'000);
     const std::uint64_t meanwhile = net.counts(port).xmit_packets;
     EXPECT_LT(meanwhile, 30U);
     net.run();
-    EXPECT_EQ(net.state(port).logical(), link::Logical::kActive);
+    EXPECT_EQ(net.state(port).logical(), PortState::kActive);
     EXPECT_EQ(net.counts(port).link_recoveries, 1U);
     EXPECT_EQ(net.counts(port).link_downed, 0U);
     EXPECT_EQ(net.counts(port).xmit_discards, 0U);
@@ -211,17 +211,17 @@ TEST(Faults, DataActivatesAnArmedPort) {
     const std::uint32_t here = fabric->port(0);
     const std::uint32_t there = net.peer(here);
     for (const std::uint32_t port : {here, there, fabric->port(1), net.peer(fabric->port(1))}) {
-        EXPECT_FALSE(net.set_logical(port, link::Logical::kActive));
-        EXPECT_TRUE(net.set_logical(port, link::Logical::kArmed));
+        EXPECT_FALSE(net.set_logical(port, PortState::kActive));
+        EXPECT_TRUE(net.set_logical(port, PortState::kArmed));
     }
-    net.set_logical(net.peer(fabric->port(1)), link::Logical::kActive);
+    net.set_logical(net.peer(fabric->port(1)), PortState::kActive);
     send(*fabric, 0, 1, 4096);
     EXPECT_EQ(net.odd_counts(here).inactive_discards, 1U);  // Armed is not enough to send.
-    net.set_logical(here, link::Logical::kActive);
+    net.set_logical(here, PortState::kActive);
     send(*fabric, 0, 1, 4096);
     net.run();
-    EXPECT_EQ(net.state(there).logical(), link::Logical::kActive);
-    EXPECT_EQ(net.state(fabric->port(1)).logical(), link::Logical::kActive);
+    EXPECT_EQ(net.state(there).logical(), PortState::kActive);
+    EXPECT_EQ(net.state(fabric->port(1)).logical(), PortState::kActive);
     EXPECT_EQ(net.counts(fabric->port(1)).rcv_packets, 1U);
     // In Initialize it hears no data.
     net.initialize_port(fabric->port(1));
@@ -238,11 +238,11 @@ TEST(Faults, WhatASwitchBreaksOnlyTheAdapterSees) {
     net.set_errors(out, 0, 0, 7, 100'000);
     send(*fabric, 0, 1, 4'096'000);
     net.run();
-    const agent::PortCounts at_host = net.counts(fabric->port(1));
+    const counters::PortCounts at_host = net.counts(fabric->port(1));
     EXPECT_GT(at_host.rcv_errors, 50U);
     EXPECT_EQ(at_host.rcv_remote_physical_errors, 0U);
     EXPECT_EQ(at_host.symbol_errors, 0U);
-    EXPECT_EQ(net.odd_counts(fabric->port(1)).local_physical, at_host.rcv_errors);
+    EXPECT_EQ(net.odd_counts(fabric->port(1)).local_physical_errors, at_host.rcv_errors);
     EXPECT_EQ(fabric->ends().flows()[0].received, 1000 - at_host.rcv_errors);
     expect_sound(*fabric);
 }

@@ -126,10 +126,10 @@ TEST(Limits, ThePacketAtTheHeadIsDroppedAfterHoqLife) {
     auto& net = fabric->net();
     const std::uint32_t out = net.peer(fabric->port(1));
     net.run(60'000'000);
-    EXPECT_EQ(net.odd_counts(out).hoq_discards, 0U);
+    EXPECT_EQ(net.odd_counts(out).hoq_lifetime_discards, 0U);
     net.run(600'000'000);
     // One after the other, each at its own time.
-    EXPECT_EQ(net.odd_counts(out).hoq_discards, 9U);
+    EXPECT_EQ(net.odd_counts(out).hoq_lifetime_discards, 9U);
     EXPECT_EQ(net.counts(out).xmit_discards, 9U);
     EXPECT_EQ(net.odd_counts(out).lifetime_discards, 0U);
     expect_sound(*fabric);
@@ -158,7 +158,7 @@ TEST(Limits, LifetimeCountsFromTheArrivalInTheSwitch) {
     net.run(67'000'000);
     // The two that fit into the switch came at about the same time, and go at the same time.
     EXPECT_EQ(net.odd_counts(out).lifetime_discards, 2U);
-    EXPECT_EQ(net.odd_counts(out).hoq_discards, 0U);
+    EXPECT_EQ(net.odd_counts(out).hoq_lifetime_discards, 0U);
     net.run();
     EXPECT_EQ(fabric->ends().flows()[0].received + net.stats().discarded, 50U);
     expect_sound(*fabric);
@@ -170,7 +170,7 @@ TEST(Limits, AStalledLaneDropsAtOnce) {
     auto& net = fabric->net();
     const std::uint32_t out = net.peer(fabric->port(1));
     // Without the stall 30 drops would fit into two milliseconds.
-    EXPECT_GT(net.odd_counts(out).hoq_discards, 40U);
+    EXPECT_GT(net.odd_counts(out).hoq_lifetime_discards, 40U);
     EXPECT_EQ(fabric->ends().flows()[0].received + net.stats().discarded, 50U);
     expect_sound(*fabric);
 }

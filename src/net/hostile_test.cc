@@ -25,12 +25,13 @@ void expect_counted(const Engine& net) {
     std::uint64_t counted = 0;
     for (std::uint32_t port = 0; port < net.port_count(); ++port) {
         const Odd odd = net.odd_counts(port);
-        counted += odd.malformed + odd.rcv_relay() + odd.inactive_discards + odd.lifetime_discards +
-                   odd.hoq_discards + odd.vl15_dropped + odd.not_ready;
+        counted += odd.malformed_packet_errors + odd.all_relay_errors() + odd.inactive_discards +
+                   odd.lifetime_discards + odd.hoq_lifetime_discards + odd.vl15_dropped +
+                   odd.not_ready;
         const bool takes_whole =
             net.connected(port) && (!net.is_switch(net.node_of(port)) || net.peer(port) == port);
         if (takes_whole) {
-            counted += odd.local_physical + odd.rcv_remote_physical;
+            counted += odd.local_physical_errors + odd.rcv_remote_physical_errors;
         }
     }
     EXPECT_EQ(counted, net.stats().discarded);
@@ -72,11 +73,11 @@ TEST(HostileFabric, NothingForgedIsAcceptedAndEverythingIsCounted) {
         unknown += ends.unknown();
         for (std::uint32_t port = 0; port < net.port_count(); ++port) {
             const Odd odd = net.odd_counts(port);
-            sums.malformed += odd.malformed;
-            sums.local_physical += odd.local_physical;
-            sums.rcv_remote_physical += odd.rcv_remote_physical;
-            sums.dlid_mapping += odd.dlid_mapping;
-            sums.looping += odd.looping;
+            sums.malformed_packet_errors += odd.malformed_packet_errors;
+            sums.local_physical_errors += odd.local_physical_errors;
+            sums.rcv_remote_physical_errors += odd.rcv_remote_physical_errors;
+            sums.dlid_mapping_errors += odd.dlid_mapping_errors;
+            sums.looping_errors += odd.looping_errors;
             sums.inactive_discards += odd.inactive_discards;
             sums.vl15_dropped += odd.vl15_dropped;
         }
@@ -85,11 +86,11 @@ TEST(HostileFabric, NothingForgedIsAcceptedAndEverythingIsCounted) {
         }
     }
     // All of it came up.
-    EXPECT_GT(sums.malformed, 0U);
-    EXPECT_GT(sums.local_physical, 0U);
-    EXPECT_GT(sums.rcv_remote_physical, 0U);
-    EXPECT_GT(sums.dlid_mapping, 0U);
-    EXPECT_GT(sums.looping, 0U);
+    EXPECT_GT(sums.malformed_packet_errors, 0U);
+    EXPECT_GT(sums.local_physical_errors, 0U);
+    EXPECT_GT(sums.rcv_remote_physical_errors, 0U);
+    EXPECT_GT(sums.dlid_mapping_errors, 0U);
+    EXPECT_GT(sums.looping_errors, 0U);
     EXPECT_GT(sums.inactive_discards, 0U);
     EXPECT_GT(sums.vl15_dropped, 0U);
     EXPECT_GT(unknown, 0U);

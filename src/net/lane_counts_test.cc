@@ -9,7 +9,7 @@
 namespace softib::net {
 namespace {
 
-using enum agent::PerLane;
+using enum counters::PerLane;
 
 std::uint64_t sum(const std::array<std::uint64_t, 16>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
@@ -33,12 +33,12 @@ TEST(LaneCounts, LevelsAddUpToThePort) {
     net.run();
     expect_sound(*fabric);
     for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-        const agent::LaneCounts lanes = net.lane_counts(port);
-        const agent::PortCounts all = net.counts(port);
+        const counters::LaneCounts lanes = net.lane_counts(port);
+        const counters::PortCounts all = net.counts(port);
         EXPECT_EQ(sum(lanes[kXmitWords]), all.xmit_words);
         EXPECT_EQ(sum(lanes[kRcvWords]), all.rcv_words);
     }
-    const agent::LaneCounts sent = net.lane_counts(fabric->port(0));
+    const counters::LaneCounts sent = net.lane_counts(fabric->port(0));
     EXPECT_GT(sent[kXmitWords][7], 6 * sent[kXmitWords][0]);
     EXPECT_EQ(sent[kXmitWords][8], 0U);
 }
@@ -66,7 +66,7 @@ TEST(LaneCounts, ALaneWaitsForTheOthers) {
     send_on(*fabric, 1, 2, kBytes, 1);
     net.run();
     const std::uint32_t out = net.peer(fabric->port(2));
-    const agent::LaneCounts lanes = net.lane_counts(out);
+    const counters::LaneCounts lanes = net.lane_counts(out);
     const std::uint64_t words = net.counts(out).xmit_words / 2;  // A tick is a word.
     for (const std::size_t vl : {0U, 1U}) {
         EXPECT_GT(lanes[kXmitWait][vl], words / 2) << vl;
@@ -99,7 +99,7 @@ TEST(LaneCounts, ALaneIsCongestedAsLongAsMuchWaits) {
         send_on(*fabric, i, 0, 1'000'000, 1);
     }
     net.run();
-    const agent::LaneCounts lanes = net.lane_counts(out);
+    const counters::LaneCounts lanes = net.lane_counts(out);
     const std::uint64_t words = net.counts(out).xmit_words;
     EXPECT_GT(lanes[kTimeCongested][1], words / 2);
     EXPECT_LT(lanes[kTimeCongested][1], words * 11 / 10);
@@ -118,7 +118,7 @@ TEST(LaneCounts, WhatWaitsTooLongIsCountedAtItsLane) {
     send_on(*fabric, 0, 2, 1'000'000, 1);
     net.run(300'000'000);
     const std::uint32_t out = net.peer(fabric->port(2));
-    const agent::LaneCounts lanes = net.lane_counts(out);
+    const counters::LaneCounts lanes = net.lane_counts(out);
     EXPECT_GT(lanes[kCongestionDiscards][1], 0U);
     EXPECT_EQ(lanes[kCongestionDiscards][0], 0U);
     EXPECT_EQ(lanes[kCongestionDiscards][1], net.counts(out).xmit_discards);
@@ -131,7 +131,7 @@ TEST(LaneCounts, APacketThatWouldGoBackIsALoop) {
     net.set_route(net.node_of(in), fabric->lid(1), net.number_of(in));
     send(*fabric, 0, 1, 4096);
     net.run();
-    EXPECT_EQ(net.odd_counts(in).looping, 1U);
+    EXPECT_EQ(net.odd_counts(in).looping_errors, 1U);
     EXPECT_EQ(net.counts(in).rcv_switch_relay_errors, 1U);
     EXPECT_EQ(net.counts(in).looping_errors, 1U);
     expect_sound(*fabric);

@@ -70,8 +70,8 @@ Lid Management::lid(std::uint32_t node) const {
     return of.port(of.is_switch() ? 0 : 1).lid;
 }
 
-agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
-    agent::PortCounts counts;
+counters::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
+    counters::PortCounts counts;
     if (counted_ != nullptr && (port != 0 || nodes_.node(node).is_switch())) {
         counts = counted_->counts(counted_->port_of(node, port));
         counts.link_downed = nodes_.node(node).link_downed(port);
@@ -79,10 +79,10 @@ agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     return counts;
 }
 
-agent::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
+counters::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
     return counted_ != nullptr && (port != 0 || nodes_.node(node).is_switch())
                ? counted_->lane_counts(counted_->port_of(node, port))
-               : agent::LaneCounts{};
+               : counters::LaneCounts{};
 }
 
 void Management::start(Engine& engine) {
@@ -317,26 +317,6 @@ void Management::follow(Engine& engine, NodeId id) {
     }
 }
 
-/// The plant's port goes where the node's went.
-void Management::follow_state(Engine& engine, std::uint32_t port, wire::PortState to) {
-    switch (to) {
-        case wire::PortState::kInit:
-            engine.initialize_port(port);
-            break;
-        case wire::PortState::kDown:
-            engine.set_logical(port, link::Logical::kDown);
-            break;
-        case wire::PortState::kActive:
-            // One write may arm and activate it; the first then changes nothing here.
-            engine.set_logical(port, link::Logical::kArmed);
-            engine.set_logical(port, link::Logical::kActive);
-            break;
-        default:
-            engine.set_logical(port, static_cast<link::Logical>(to));
-            break;
-    }
-}
-
 /// Follows one node's writes, a function for each kind.
 struct Management::Follower {
     Management& self;
@@ -352,7 +332,7 @@ struct Management::Follower {
         if (!is_connected(update.port)) {
             return;
         }
-        follow_state(engine, engine.port_of(id, update.port), node().port(update.port).port_state);
+        engine.follow_state(engine.port_of(id, update.port), node().port(update.port).port_state);
         if (node().port(update.port).port_physical_state != wire::PortPhysicalState::kLinkUp &&
             self.nodes_.plugged({id, update.port})) {
             self.nodes_.set_plugged({id, update.port}, true);  // Both ends train anew.
@@ -438,6 +418,9 @@ struct Management::Follower {
     void operator()(const agent::InjectionUpdate& update) const {
         self.written_.push_back({engine.port_of(id, update.port),
                                  agent::injection_control(node().congestion(update.port))});
+    }
+    void operator()(const agent::AdaptiveUpdate&) const {
+        engine.set_adaptive(id, node().adaptive_table());
     }
     void operator()(const agent::ReregisterUpdate&) const {}  // No program is here to be asked.
 };

@@ -58,8 +58,8 @@ class Management : public agent::CounterSource {
     /// MADs that are on their way.
     std::size_t travelling() const { return bodies_.size() - free_bodies_.size(); }
 
-    agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
-    agent::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
+    counters::PortCounts read(std::uint32_t node, std::uint8_t port) override;
+    counters::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
 
   private:
     struct At {
@@ -76,7 +76,6 @@ class Management : public agent::CounterSource {
     void follow(Engine& engine, agent::NodeId node);
     struct Follower;
     void follow(Engine& engine, agent::NodeId node, const agent::PlaneUpdate& update);
-    static void follow_state(Engine& engine, std::uint32_t port, wire::PortState to);
     void pump(Engine& engine);
     void send_traps(Engine& engine);
     static std::uint64_t now_ns(const Engine& engine);

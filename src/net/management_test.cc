@@ -27,10 +27,11 @@ namespace {
 /// A tree that our manager brings up by packets on its own links.
 class ManagedTree {
   public:
-    explicit ManagedTree(std::uint32_t hosts = 16, std::uint32_t radix = 8)
+    explicit ManagedTree(std::uint32_t hosts = 16, std::uint32_t radix = 8, bool adaptive = false)
         : topology_(*topo::generate(
               {.shape = topo::Shape::kFatTree, .hosts = hosts, .radix = radix, .levels = 2})),
-          ends(topology_, config(), ScaleConfig{}),
+          ends(topology_, config(adaptive),
+               ScaleConfig{.flags = adaptive ? packet_flag::kAdaptive : std::uint8_t{0}}),
           net(topology_, {.data_vls = 8, .multicast_lids = 32}, ends) {
         for (const topo::Host& host : topology_.hosts) {
             hosts_.push_back(host.hcas[0].value);
@@ -73,9 +74,10 @@ class ManagedTree {
     }
 
   private:
-    static sm::ManagerConfig config() {
+    static sm::ManagerConfig config(bool adaptive) {
         sm::ManagerConfig config;
         config.engine = "ftree";
+        config.adaptive_routing = adaptive;
         return config;
     }
 
@@ -133,6 +135,55 @@ TEST(Management, ATrapOfALostCableLeadsToNewRoutes) {
     ASSERT_TRUE(tree.settle());
     const auto& node = tree.ends.management.nodes().node(tree.net.node_of(tree.uplink(0)));
     EXPECT_EQ(node.port(tree.net.number_of(tree.uplink(0))).port_state, wire::PortState::kActive);
+}
+
+/// Packets that left the first leaf by each of its uplinks.
+std::vector<std::uint64_t> uplink_packets(ManagedTree& tree) {
+    std::vector<std::uint64_t> packets;
+    const std::uint32_t leaf = tree.net.node_of(tree.net.peer(tree.port(0)));
+    for (std::uint8_t number = 1; number < tree.net.ports_of(leaf); ++number) {
+        const std::uint32_t out = tree.net.port_of(leaf, number);
+        if (tree.net.connected(out) && tree.net.is_switch(tree.net.node_of(tree.net.peer(out)))) {
+            packets.push_back(tree.net.counts(out).xmit_packets);
+        }
+    }
+    return packets;
+}
+
+/// One flow over the spines: by how many uplinks of its leaf it went.
+std::size_t uplinks_used(bool adaptive) {
+    ManagedTree tree(16, 8, adaptive);
+    EXPECT_TRUE(tree.bring_up());
+    const std::vector<std::uint64_t> before = uplink_packets(tree);
+    tree.send(0, 15, 400'000);
+    EXPECT_TRUE(tree.settle());
+    EXPECT_EQ(tree.ends.data.unfinished(), 0U);
+    const std::vector<std::uint64_t> after = uplink_packets(tree);
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        used += after[i] > before[i] + 10 ? 1U : 0U;  // Less is the manager's.
+    }
+    return used;
+}
+
+TEST(Management, TheManagerLetsSwitchesChooseByMads) {
+    EXPECT_EQ(uplinks_used(false), 1U);
+    EXPECT_GT(uplinks_used(true), 1U);
+}
+
+TEST(Management, PlainRoutesTurnAdaptiveRoutingOffUntilTheManagerTurnsItOn) {
+    ManagedTree tree(16, 8, true);
+    ASSERT_TRUE(tree.bring_up());
+    const std::uint32_t leaf = tree.net.node_of(tree.net.peer(tree.port(0)));
+    EXPECT_FALSE(tree.net.adaptive(leaf).empty());
+    // Routes over this cable change, and come back.
+    tree.ends.management.set_link(tree.net, tree.uplink(0), false);
+    tree.net.run(tree.net.now() + 1'000'000'000);
+    ASSERT_TRUE(tree.settle());
+    const sw::AdaptiveTable table = tree.net.adaptive(leaf);
+    const auto ports = table.ports(tree.lid(15).value);
+    EXPECT_GT(ports.size(), 1U);
+    EXPECT_EQ(std::ranges::find(ports, tree.net.number_of(tree.uplink(0))), ports.end());
 }
 
 /// Sends from the first host's QP1 and takes what comes back.
@@ -202,10 +253,10 @@ TEST(Management, ThePerformanceAgentTellsLanesApart) {
         tree.ends.data.start(tree.net, tree.port(i), tree.lid(i), tree.lid(0), 1'000'000, 3);
     }
     ASSERT_TRUE(tree.settle());
-    const agent::LaneCounts counted = tree.net.lane_counts(out);
-    const auto vl =
-        static_cast<std::size_t>(std::ranges::max_element(counted[agent::PerLane::kTimeCongested]) -
-                                 counted[agent::PerLane::kTimeCongested].begin());
+    const counters::LaneCounts counted = tree.net.lane_counts(out);
+    const auto vl = static_cast<std::size_t>(
+        std::ranges::max_element(counted[counters::PerLane::kTimeCongested]) -
+        counted[counters::PerLane::kTimeCongested].begin());
 
     const auto sent = ask_counters<wire::PortXmitDataSl>(tree, switch_lid, A::kPortXmitDataSl,
                                                          {.port_select = number});

@@ -82,7 +82,7 @@ TEST(Network, IncastLosesNothingAndSendersWait) {
     TimePs first = kNever;
     TimePs last = 0;
     for (std::uint32_t i = 1; i <= 32; ++i) {
-        const agent::PortCounts counts = fabric->net().counts(fabric->port(i));
+        const counters::PortCounts counts = fabric->net().counts(fabric->port(i));
         EXPECT_EQ(counts.xmit_discards, 0U);
         EXPECT_GT(counts.xmit_wait, 0U) << "host " << i;
         EXPECT_EQ(counts.xmit_packets, 40U);

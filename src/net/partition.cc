@@ -167,9 +167,13 @@ void Part::write_routes(Plant& plant, const routing::Graph& graph,
     }
 }
 
-void Part::set_adaptive(Plant& plant, const routing::Graph& graph,
-                        const routing::PortGroups& groups) const {
-    plant.set_adaptive(graph, groups, switches_);
+void Part::write_adaptive_routes(Plant& plant, const routing::Graph& graph,
+                                 const routing::Tables& tables) const {
+    for (std::uint32_t sw = 0; sw < switches_.size(); ++sw) {
+        if (switches_[sw] != kNone) {
+            write_adaptive_switch(plant, switches_[sw], graph, tables, sw);
+        }
+    }
 }
 
 }  // namespace softib::net

@@ -45,8 +45,8 @@ class Part {
     void write_routes(Plant& plant, const routing::Graph& graph,
                       const routing::Tables& tables) const;
     /// The same of its adaptive routing groups.
-    void set_adaptive(Plant& plant, const routing::Graph& graph,
-                      const routing::PortGroups& groups) const;
+    void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
+                               const routing::Tables& tables) const;
 
     /// The number here of a node of the whole fabric; kNone: it is elsewhere, or a ghost.
     std::uint32_t local(std::uint32_t node) const { return is_ghost(node) ? kNone : here_[node]; }

@@ -211,30 +211,22 @@ std::array<std::uint64_t, 4> Plant::multicast(std::uint32_t node, Lid mlid) cons
                  kLidMulticastMin.value];
 }
 
-void Plant::set_adaptive(const routing::Graph& graph, const routing::PortGroups& groups,
-                         std::span<const std::uint32_t> switch_nodes) {
-    groups_ = groups;
-    home_of_.assign(lft_stride_, kNone);
-    graph.for_each_lid(
-        [this](const routing::Target& target, Lid lid) { home_of_[lid.value] = target.at; });
-    std::size_t switches = 0;
-    for (const std::uint32_t lft : lft_of_) {
-        switches += lft != kNone ? 1 : 0;
+void Plant::set_adaptive(std::uint32_t node, sw::AdaptiveTable table) {
+    SOFTIB_CHECK(is_switch(node));
+    if (adaptive_.empty()) {
+        const auto switches = static_cast<std::size_t>(
+            std::ranges::count_if(lft_of_, [](std::uint32_t lft) { return lft != kNone; }));
+        adaptive_.resize(switches);
+        turns_.resize(switches);
     }
-    group_row_.assign(switches, kNone);
-    turns_.assign(switches, 0);
-    for (std::uint32_t i = 0; i < switch_nodes.size(); ++i) {
-        const std::uint32_t node = switch_nodes[i];
-        if (node == kNone) {
-            continue;
-        }
-        group_row_[lft_of_[node]] = i;
-        for (std::uint8_t port = 0; port < ports_of_[node]; ++port) {
-            if (const std::uint32_t self = port_of(node, port); peer_[self] != kNone) {
-                rx_[peer_[self]].special |= rx_special::kAdaptive;
-            }
+    for (std::uint8_t port = 0; port < ports_of_[node]; ++port) {
+        if (const std::uint32_t self = port_of(node, port); peer_[self] != kNone) {
+            std::uint8_t& special = rx_[peer_[self]].special;
+            special = static_cast<std::uint8_t>(table.empty() ? special & ~rx_special::kAdaptive
+                                                              : special | rx_special::kAdaptive);
         }
     }
+    adaptive_[lft_of_[node]] = std::move(table);
 }
 
 void Plant::set_marking(std::uint32_t node, const sw::MarkingRule& rule) {

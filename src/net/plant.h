@@ -17,12 +17,12 @@
 #include <string>
 #include <vector>
 
-#include "core/agent/pma.h"
+#include "core/counters/lane_counts.h"
+#include "core/counters/port_counters.h"
 #include "core/link/arbiter.h"
 #include "core/link/port_state.h"
 #include "core/link/rate.h"
-#include "core/routing/graph.h"
-#include "core/routing/tables.h"
+#include "core/switch/adaptive_table.h"
 #include "core/switch/congestion.h"
 #include "core/switch/lifetime.h"
 #include "core/topo/fabric.h"
@@ -112,36 +112,24 @@ struct alignas(64) Rx {
 };
 static_assert(sizeof(Rx) == 64);
 
-/// Rare counts of a port.
-struct Odd {
-    std::uint64_t multicast_xmit = 0;
-    std::uint64_t multicast_rcv = 0;
-    std::uint64_t local_physical = 0;  ///< Wrong check sums: VCRC, and at an HCA ICRC.
-    std::uint64_t malformed = 0;
-    std::uint64_t rcv_remote_physical = 0;
-    std::uint64_t dlid_mapping = 0;  ///< No way to its destination.
-    std::uint64_t vl_mapping = 0;    ///< No lane for its service level.
-    std::uint64_t looping = 0;       ///< It would go back where it came from.
-    std::uint64_t refused_in = 0;    ///< Came in, and its partition may not.
-    std::uint64_t refused_out = 0;   ///< Was to go out, and its partition may not.
-    std::uint64_t inactive_discards = 0;
-    std::uint64_t lifetime_discards = 0;
-    std::uint64_t hoq_discards = 0;
-    std::uint64_t symbol_errors = 0;
-    std::uint64_t integrity_errors = 0;  ///< Its cable broke more packets than the port bears.
-    std::uint64_t buffer_overruns = 0;
-    std::uint64_t vl15_dropped = 0;
-    std::uint64_t not_ready = 0;  ///< Data that came to a port in Initialize; no counter has it.
+/// Rare counts of a port: all of its counters but those that every packet moves, by cause. Of the
+/// sums rcv_errors, rcv_switch_relay_errors and xmit_discards only the parts are counted here.
+struct Odd : counters::PortCounts {
+    // No counter of a real port has these.
+    std::uint64_t not_ready = 0;  ///< Data that came to a port in Initialize.
     std::uint64_t marked = 0;     ///< With FECN.
-    std::uint64_t rcv_fecn = 0;
-    std::uint64_t rcv_becn = 0;
-    std::uint64_t lost = 0;  ///< On the cable behind this port: for checkers, no counter has it.
+    std::uint64_t lost = 0;       ///< On the cable behind this port: for checkers.
     std::uint64_t overflows = 0;  ///< On Ethernet: packets for which there was no room.
     std::uint64_t pauses = 0;     ///< On Ethernet: pause frames sent.
     std::uint64_t lost_words = 0;
 
-    std::uint64_t rcv_errors() const { return local_physical + malformed; }
-    std::uint64_t rcv_relay() const { return dlid_mapping + vl_mapping + looping; }
+    std::uint64_t all_rcv_errors() const { return local_physical_errors + malformed_packet_errors; }
+    std::uint64_t all_relay_errors() const {
+        return dlid_mapping_errors + vl_mapping_errors + looping_errors;
+    }
+    std::uint64_t all_discards() const {
+        return inactive_discards + lifetime_discards + hoq_lifetime_discards;
+    }
 };
 
 /// Counts of a port for one service level.
@@ -229,11 +217,11 @@ class Plant {
     /// Ports of a switch (bit n: port n) to which it sends copies of packets to a multicast LID.
     void set_multicast(std::uint32_t node, Lid mlid, const std::array<std::uint64_t, 4>& ports);
     std::array<std::uint64_t, 4> multicast(std::uint32_t node, Lid mlid) const;
-    /// A switch may send packets that allow it (packet_flag::kAdaptive) by any of a group's ports.
-    /// `home` is the switch that a LID hangs on; groups are by switch and home. `switch_nodes` are
-    /// our nodes in the order of the graph's switches; kNone: that one is not in this plant.
-    void set_adaptive(const routing::Graph& graph, const routing::PortGroups& groups,
-                      std::span<const std::uint32_t> switch_nodes);
+    /// A switch may send packets that allow it (packet_flag::kAdaptive) by any port of a group.
+    void set_adaptive(std::uint32_t node, sw::AdaptiveTable table);
+    sw::AdaptiveTable adaptive(std::uint32_t node) const {
+        return adaptive_.empty() ? sw::AdaptiveTable{} : adaptive_[lft_of_[node]];
+    }
     /// When the ports of a switch mark packets; threshold 0: never.
     void set_marking(std::uint32_t node, const sw::MarkingRule& rule);
     void set_port_marking(std::uint32_t port, const sw::MarkingRule& rule);
@@ -250,8 +238,8 @@ class Plant {
     /// What is rare, by cause.
     Odd odd_counts(std::uint32_t port) const { return odd_.empty() ? Odd{} : odd_[port]; }
     /// As the node's performance agent reads it at some time.
-    agent::PortCounts counts_at(std::uint32_t port, TimePs now) const;
-    agent::LaneCounts lanes_at(std::uint32_t port, TimePs now) const;
+    counters::PortCounts counts_at(std::uint32_t port, TimePs now) const;
+    counters::LaneCounts lanes_at(std::uint32_t port, TimePs now) const;
 
     std::size_t bytes() const;
 
@@ -301,19 +289,17 @@ class Plant {
     std::vector<link::ArbitrationTable> tables_;
     std::vector<std::uint16_t> sl_rows_;
     std::vector<std::array<std::uint8_t, 16>> rows_;
-    std::vector<link::PortState> states_;  ///< By port; empty: all have always been active.
-    std::vector<Odd> odd_;                 ///< By port; empty until something odd happens.
-    std::vector<std::uint32_t> deferred_;  ///< By lane; empty until needed.
+    std::vector<link::PortStateMachine> states_;  ///< By port; empty: all have always been active.
+    std::vector<Odd> odd_;                        ///< By port; empty until something odd happens.
+    std::vector<std::uint32_t> deferred_;         ///< By lane; empty until needed.
     PacketPool packets_;
     std::uint32_t lft_stride_ = 0;
     std::vector<std::array<std::uint64_t, 4>> mfts_;  ///< By switch, then by group.
-    std::vector<std::uint32_t> home_of_;              ///< By LID: the switch, as routing counts.
-    routing::PortGroups groups_;
-    std::vector<std::uint32_t> group_row_;   ///< By switch of ours: as routing counts.
-    std::vector<std::uint32_t> turns_;       ///< By switch: where to begin among equals.
-    std::vector<sw::MarkingRule> marking_;   ///< By port; empty: nobody marks.
-    std::vector<sw::WaitingLimits> limits_;  ///< The different ones that there are,
-    std::vector<std::uint16_t> limits_of_;   ///< and which one a port has.
+    std::vector<sw::AdaptiveTable> adaptive_;         ///< By switch; empty: none chooses.
+    std::vector<std::uint32_t> turns_;                ///< By switch: where to begin among equals.
+    std::vector<sw::MarkingRule> marking_;            ///< By port; empty: nobody marks.
+    std::vector<sw::WaitingLimits> limits_;           ///< The different ones that there are,
+    std::vector<std::uint16_t> limits_of_;            ///< and which one a port has.
     std::vector<sw::Marker> markers_;
     std::vector<LevelCounts> levels_;             ///< By port, 16 each; empty: not counted.
     std::vector<LaneWaits> waits_;                ///< By lane; the same.

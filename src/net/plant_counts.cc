@@ -22,37 +22,20 @@ TimePs Plant::tick_ps(std::uint32_t port) const {
     return std::max<TimePs>(tx_[port].block_ps / 16, 1);
 }
 
-agent::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
-    agent::PortCounts counts;
+counters::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
+    counters::PortCounts counts;
+    if (!odd_.empty()) {
+        const Odd& odd = odd_[port];
+        counts = odd;
+        counts.rcv_errors = odd.all_rcv_errors();
+        counts.rcv_switch_relay_errors = odd.all_relay_errors();
+        counts.xmit_discards = odd.all_discards();
+    }
     counts.xmit_words = tx_[port].words;
     counts.xmit_packets = tx_[port].packets;
     if (peer_[port] != kNone) {
         counts.rcv_words = rx_[peer_[port]].words;
         counts.rcv_packets = rx_[peer_[port]].packets;
-    }
-    if (!odd_.empty()) {
-        const Odd& odd = odd_[port];
-        counts.multicast_xmit_packets = odd.multicast_xmit;
-        counts.multicast_rcv_packets = odd.multicast_rcv;
-        counts.rcv_errors = odd.rcv_errors();
-        counts.rcv_remote_physical_errors = odd.rcv_remote_physical;
-        counts.local_physical_errors = odd.local_physical;
-        counts.malformed_packet_errors = odd.malformed;
-        counts.rcv_switch_relay_errors = odd.rcv_relay();
-        counts.dlid_mapping_errors = odd.dlid_mapping;
-        counts.vl_mapping_errors = odd.vl_mapping;
-        counts.looping_errors = odd.looping;
-        counts.xmit_discards = odd.inactive_discards + odd.lifetime_discards + odd.hoq_discards;
-        counts.lifetime_discards = odd.lifetime_discards;
-        counts.hoq_lifetime_discards = odd.hoq_discards;
-        counts.rcv_constraint_errors = odd.refused_in;
-        counts.xmit_constraint_errors = odd.refused_out;
-        counts.rcv_fecn = odd.rcv_fecn;
-        counts.rcv_becn = odd.rcv_becn;
-        counts.symbol_errors = odd.symbol_errors;
-        counts.link_integrity_errors = odd.integrity_errors;
-        counts.buffer_overruns = odd.buffer_overruns;
-        counts.vl15_dropped = odd.vl15_dropped;
     }
     if (!states_.empty()) {
         counts.link_downed = states_[port].downed();
@@ -66,12 +49,12 @@ agent::PortCounts Plant::counts_at(std::uint32_t port, TimePs now) const {
     return counts;
 }
 
-agent::LaneCounts Plant::lanes_at(std::uint32_t port, TimePs now) const {
-    agent::LaneCounts counts;
+counters::LaneCounts Plant::lanes_at(std::uint32_t port, TimePs now) const {
+    counters::LaneCounts counts;
     if (levels_.empty()) {
         return counts;
     }
-    using enum agent::PerLane;
+    using enum counters::PerLane;
     for (std::size_t sl = 0; sl < 16; ++sl) {
         const LevelCounts& level = levels_[std::size_t{port} * 16 + sl];
         counts[kXmitWords][sl] = level.xmit_words;

@@ -68,4 +68,26 @@ void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph
     }
 }
 
+void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
+                           const routing::Tables& tables, std::uint32_t sw) {
+    sw::AdaptiveTable table;
+    for (std::uint16_t group = 1; group < tables.groups.count(sw); ++group) {
+        table.add_group(tables.groups.ports(sw, group));
+    }
+    graph.for_each_lid([&](const routing::Target& target, Lid lid) {
+        table.set(lid, tables.groups.of(sw, target.at));
+    });
+    plant.set_adaptive(node, std::move(table));
+}
+
+void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
+                           const routing::Tables& tables) {
+    std::uint32_t sw = 0;
+    for (std::uint32_t node = 0; node < plant.node_count(); ++node) {
+        if (plant.is_switch(node)) {
+            write_adaptive_switch(plant, node, graph, tables, sw++);
+        }
+    }
+}
+
 }  // namespace softib::net

@@ -24,4 +24,12 @@ void write_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
 void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph& graph,
                   const routing::Tables& tables);
 
+/// Lets one switch choose among the ports that the engine found equally good.
+void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
+                           const routing::Tables& tables, std::uint32_t sw);
+
+/// Every switch may choose among the ports that the engine found equally good.
+void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
+                           const routing::Tables& tables);
+
 }  // namespace softib::net

@@ -66,7 +66,7 @@ struct Piece {
         part.prepare(engine);
         part.write_routes(engine, routed.graph, routed.tables);
         if (what.adaptive) {
-            part.set_adaptive(engine, routed.graph, routed.tables.groups);
+            part.write_adaptive_routes(engine, routed.graph, routed.tables);
         }
         for (std::uint32_t node = 0; node < engine.node_count(); ++node) {
             if (what.marking && engine.is_switch(node)) {

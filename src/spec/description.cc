@@ -284,6 +284,16 @@ std::expected<void, std::string> set_lmc(Description& description, const Value& 
     return {};
 }
 
+std::expected<void, std::string> set_adaptive_routing(Description& description,
+                                                      const Value& value) {
+    const auto* on = std::get_if<bool>(&value);
+    if (on == nullptr) {
+        return refuse("true or false", value);
+    }
+    description.adaptive_routing = *on;
+    return {};
+}
+
 std::expected<void, std::string> set_qos(Description& description, const Value& value) {
     const auto* on = std::get_if<bool>(&value);
     if (on == nullptr) {
@@ -437,6 +447,10 @@ const std::vector<KeyRule>& rules() {
         {{"lmc", "N", "2^N LIDs for each port of an adapter, 0 to 7", "0"},
          Form::kNumber,
          set_lmc,
+         About::kManager},
+        {{"adaptive_routing", "", "switches choose among ports that are equally good"},
+         Form::kSwitch,
+         set_adaptive_routing,
          About::kManager},
         {{"qos", "", "map service levels to lanes and arbitrate between them"},
          Form::kSwitch,

@@ -53,8 +53,9 @@ struct Description {
     std::string partitions;          ///< The file with its partitions; empty: none.
     std::string partitions_text;     ///< The text of that file,
     std::optional<std::vector<sm::Partition>> partition_rules;  ///< and what it says.
-    std::uint8_t lmc = 0;  ///< 2^LMC LIDs for each port of an adapter.
-    std::string lid_file;  ///< Where its LIDs outlive it; empty: nowhere.
+    bool adaptive_routing = false;  ///< Our manager lets switches choose among ports.
+    std::uint8_t lmc = 0;           ///< 2^LMC LIDs for each port of an adapter.
+    std::string lid_file;           ///< Where its LIDs outlive it; empty: nowhere.
     sm::QosConfig qos;
     /// Where each key was given: "lab.toml:3:1" or "--hosts". For errors that show up only when
     /// the whole is looked at.

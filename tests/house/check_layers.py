@@ -6,40 +6,41 @@ import sys
 from pathlib import Path
 
 # Folder -> folders it may include from (besides itself). The longest matching prefix counts.
-CORE = ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca", "core/mad", "core/agent",
-        "core/cm", "core/routing", "core/sm", "core/trunk"]
+CORE = ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca", "core/mad",
+        "core/agent", "core/cm", "core/routing", "core/sm", "core/trunk"]
 ALLOWED = {
     "core/base": [],
     "core/wire": ["core/base"],
+    "core/counters": ["core/base", "core/wire"],
     "core/topo": ["core/base"],
     "core/link": ["core/base", "core/topo"],
     "core/switch": ["core/base"],
     "core/hca": ["core/base", "core/wire"],
     "core/mad": ["core/base", "core/wire"],
-    "core/agent": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/mad"],
+    "core/agent": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/mad"],
     "core/cm": ["core/base", "core/wire", "core/mad"],
     "core/trunk": ["core/base", "core/wire"],
     "core/routing": ["core/base", "core/topo"],
     "core/sm": ["core/base", "core/wire", "core/topo", "core/mad", "core/routing"],
     # A whole fabric that moves packets; as pure as the core.
-    "net": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca", "core/mad", "core/agent",
-            "core/routing", "core/sm"],
+    "net": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca",
+            "core/mad", "core/agent", "core/routing", "core/sm"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
     # What processes share; what runs in programs; what runs in the daemon. Neither of the last two
     # knows the other.
-    "runtime/shm": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca", "core/agent",
+    "runtime/shm": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca",
                     "core/cm"],
     "runtime/direct": ["core/base", "core/wire", "core/hca", "runtime/shm"],
     "runtime/daemon": CORE + ["spec", "runtime/shm"],
-    "runtime/carrier": ["core/base", "core/wire", "core/topo", "core/link", "core/hca", "core/agent", "core/trunk",
-                        "net", "spec", "runtime/shm", "runtime/direct", "runtime/daemon"],
+    "runtime/carrier": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/hca", "core/agent",
+                        "core/trunk", "net", "spec", "runtime/shm", "runtime/direct", "runtime/daemon"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
     "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
     "app/sm": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
-    "app": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "spec", "runtime/shm",
+    "app": ["core/base", "core/counters", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "spec", "runtime/shm",
             "runtime/direct", "runtime/daemon", "runtime/carrier"],
 }
 

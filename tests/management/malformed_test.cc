@@ -154,6 +154,9 @@ class Generator {
                                                SmAttribute::kSmInfo,
                                                SmAttribute::kLedInfo,
                                                SmAttribute::kPortInfoExtended,
+                                               SmAttribute::kAdaptiveRoutingInfo,
+                                               SmAttribute::kArGroupTable,
+                                               SmAttribute::kArLinearForwardingTable,
                                                SmAttribute::kMlnxExtendedPortInfo};
         const auto attribute =
             static_cast<std::uint16_t>(kAttributes[below(std::size(kAttributes))]);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/agent/from_fabric.h"
+#include "core/wire/adaptive_routing.h"
 #include "core/wire/cc.h"
 #include "core/wire/linear_forwarding_table.h"
 #include "core/wire/multicast_forwarding_table.h"
@@ -144,8 +145,8 @@ struct Live : agent::CounterSource {
         const auto* const control = hosts.injection(net.port_of(0, 1));
         return control != nullptr ? std::optional(*control) : std::nullopt;
     }
-    agent::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
-    agent::LaneCounts read_lanes(std::uint32_t, std::uint8_t) override { return {}; }
+    counters::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
+    counters::LaneCounts read_lanes(std::uint32_t, std::uint8_t) override { return {}; }
 
     topo::Fabric fabric = three_hosts();
     std::uint32_t sw;
@@ -192,6 +193,34 @@ Packet changed_port(const agent::Node& node, Change&& change) {
 std::string limits(net::Engine& net, std::uint32_t port) {
     const sw::WaitingLimits& limits = net.limits(port);
     return text({limits.lifetime, limits.hoq_life, limits.vl_stall_count});
+}
+
+/// Group 1 of the first block of ARGroupTable.
+wire::ArGroupTable group_of_ports(std::initializer_list<std::uint8_t> ports) {
+    wire::ArGroupTable table;
+    for (const std::uint8_t port : ports) {
+        table.add(1, port);
+    }
+    return table;
+}
+
+/// Of ARLinearForwardingTable the block in which packets to LID 40 may choose among group 1.
+wire::ArLinearForwardingTable free_choice() {
+    wire::ArLinearForwardingTable table;
+    for (wire::ArForwardingEntry& entry : table.entry) {
+        entry.group_number = agent::kLftNoPath;
+    }
+    table.entry[8] = {.lid_state = wire::ArLidState::kFree, .default_port = 1, .group_number = 1};
+    return table;
+}
+
+std::string adaptive_ports(net::Engine& net, std::uint32_t port) {
+    const sw::AdaptiveTable table = net.adaptive(net.node_of(port));
+    std::string all;
+    for (const std::uint8_t number : table.ports(40)) {
+        all += text({number});
+    }
+    return all;
 }
 
 std::vector<Row> rows() {
@@ -292,7 +321,42 @@ std::vector<Row> rows() {
              return text(
                  {rule.threshold, rule.packet_blocks, rule.marking_rate, rule.victims_mark});
          }},
+        {"AdaptiveRoutingInfo",
+         [](const agent::Node&) {
+             wire::AdaptiveRoutingInfo info;
+             info.enabled = true;
+             info.group_top = 1;
+             return set(SmAttribute::kAdaptiveRoutingInfo, 0, info);
+         },
+         adaptive_ports},
+        {"ARGroupTable",
+         [](const agent::Node&) {
+             return set(SmAttribute::kArGroupTable, 0, group_of_ports({1, kPort}));
+         },
+         adaptive_ports},
+        {"ARLinearForwardingTable",
+         [](const agent::Node&) {
+             return set(SmAttribute::kArLinearForwardingTable, 2, free_choice());
+         },
+         adaptive_ports},
     };
+}
+
+/// Everything of adaptive routing but what the row writes.
+template <typename Plane>
+void prepare_adaptive(Plane& plane, const std::string& attribute) {
+    if (attribute != "AdaptiveRoutingInfo") {
+        wire::AdaptiveRoutingInfo info;
+        info.enabled = true;
+        info.group_top = 1;
+        plane.send(plane.sw, set(SmAttribute::kAdaptiveRoutingInfo, 0, info));
+    }
+    if (attribute != "ARGroupTable") {
+        plane.send(plane.sw, set(SmAttribute::kArGroupTable, 0, group_of_ports({1, 2, 3})));
+    }
+    if (attribute != "ARLinearForwardingTable") {
+        plane.send(plane.sw, set(SmAttribute::kArLinearForwardingTable, 2, free_choice()));
+    }
 }
 
 /// P_Keys count only where they are enforced, and routes only below the switch's tops.
@@ -305,6 +369,7 @@ void prepare(Plane& plane, const Row& row) {
     info.linear_fdb_top = 48;
     info.multicast_fdb_top = 0xC03F;
     plane.send(plane.sw, set(SmAttribute::kSwitchInfo, 0, info));
+    prepare_adaptive(plane, row.attribute);
 }
 
 TEST(Planes, WhatAManagerWritesIntoASwitchActsInVirtualTimeAndLive) {

@@ -28,7 +28,7 @@ inline topo::Spec fat_tree(std::uint32_t hosts, std::uint32_t radix) {
 
 class NoCounters : public agent::CounterSource {
   public:
-    agent::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
+    counters::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
 };
 
 class Rig {

@@ -41,7 +41,7 @@ std::span<const live::DeviceEntry> devices() {
 
 int fill_port(const Fabric& fabric, const live::DeviceEntry& device, umad_port_t& port) {
     const live::HcaRecord& hca = fabric.hca(device);
-    const live::PortState state = hca.state.load(std::memory_order_relaxed);
+    const PortState state = hca.state.load(std::memory_order_relaxed);
     std::memset(&port, 0, sizeof port);
     copy_text(port.ca_name, device.name);
     port.portnum = kPort;
@@ -50,7 +50,7 @@ int fill_port(const Fabric& fabric, const live::DeviceEntry& device, umad_port_t
     port.sm_lid = hca.sm_lid;
     port.sm_sl = hca.sm_sl;
     port.state = static_cast<unsigned>(state);
-    const bool up = state >= live::PortState::kInit;
+    const bool up = state >= PortState::kInit;
     port.phys_state = up ? 5 : 2;  // LinkUp, Polling
     port.rate = topo::link_speed(up ? static_cast<topo::Generation>(hca.generation)
                                     : topo::Generation::kSdr)

@@ -53,7 +53,7 @@ const live::DeviceEntry* Fabric::find(const char* name) const {
     const auto found = std::ranges::find_if(all, [&](const live::DeviceEntry& device) {
         return name != nullptr
                    ? std::string_view(device.name) == name
-                   : hca(device).state.load(std::memory_order_relaxed) == live::PortState::kActive;
+                   : hca(device).state.load(std::memory_order_relaxed) == PortState::kActive;
     });
     if (found != all.end()) {
         return &*found;

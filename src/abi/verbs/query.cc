@@ -107,7 +107,7 @@ int fill_port(ibv_context* context, std::uint8_t port, PortAttrSpace& space) {
     const live::HcaRecord& hca = hca_of(context);
     const topo::LinkSpeed best = topo::link_speed(static_cast<topo::Generation>(hca.generation));
     // A link that does not run would train at the slowest speed first.
-    const bool down = hca.state.load() == live::PortState::kDown;
+    const bool down = hca.state.load() == PortState::kDown;
     const topo::LinkSpeed speed = down ? topo::link_speed(topo::Generation::kSdr) : best;
     std::memset(&space, 0, sizeof space);
     ibv_port_attr& a = space.attr;

@@ -40,6 +40,8 @@ constexpr char kUsage[] =
     "  -m, --m-key KEY      protects the ports of the subnet (0: does not)\n"
     "  -l, --lmc N          2^N LIDs for each HCA port (0)\n"
     "  -R, --engine NAME    how to route (minhop)\n"
+    "  -a, --adaptive-routing\n"
+    "                       switches choose among ports that are equally good\n"
     "  -o, --once           ends when the subnet is up\n"
     "SIGHUP: sweeps again. SIGUSR1: hands over to another manager.\n";
 
@@ -83,6 +85,7 @@ bool parse(int argc, char** argv, Options& options) {
                                 {"m-key", required_argument, nullptr, 'm'},
                                 {"lmc", required_argument, nullptr, 'l'},
                                 {"engine", required_argument, nullptr, 'R'},
+                                {"adaptive-routing", no_argument, nullptr, 'a'},
                                 {"once", no_argument, nullptr, 'o'},
                                 {"version", no_argument, nullptr, 'V'},
                                 {"help", no_argument, nullptr, 'h'},
@@ -90,7 +93,7 @@ bool parse(int argc, char** argv, Options& options) {
     sm::ManagerConfig& manager = options.manager;
     int c = 0;
     bool good = true;
-    while (good && (c = getopt_long(argc, argv, "C:P:p:k:m:l:R:oVh", kLong, nullptr)) != -1) {
+    while (good && (c = getopt_long(argc, argv, "C:P:p:k:m:l:R:aoVh", kLong, nullptr)) != -1) {
         switch (c) {
             case 'C':
                 options.device = optarg;
@@ -116,6 +119,9 @@ bool parse(int argc, char** argv, Options& options) {
                     fmt::print(stderr, "softib-sm: no routing engine '{}'\n", optarg);
                     return false;
                 }
+                break;
+            case 'a':
+                manager.adaptive_routing = true;
                 break;
             case 'o':
                 options.once = true;

@@ -105,8 +105,7 @@ wire::PortInfo power_up(const NodeSpec& spec, std::uint8_t number) {
 
 }  // namespace
 
-Node::Node(NodeSpec spec)
-    : spec_(std::move(spec)), ports_(spec_.ports.size()), downed_(spec_.ports.size()) {
+Node::Node(NodeSpec spec) : spec_(std::move(spec)), ports_(spec_.ports.size()) {
     SOFTIB_CHECK(spec_.ports.size() >= 2 && spec_.ports.size() <= 255);
     for (std::size_t i = is_switch() ? 0 : 1; i < ports_.size(); ++i) {
         Port& port = ports_[i];
@@ -190,6 +189,7 @@ void Node::announce_all() {
         return;
     }
     announce(MarkingUpdate{});
+    announce(AdaptiveUpdate{});
     for (std::size_t block = 0; block * kLftBlock < kLftCapacity; ++block) {
         announce(RouteUpdate{static_cast<std::uint16_t>(block)});
     }
@@ -352,6 +352,15 @@ std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request, s
                 break;
             case id::kPortInfoExtended:
                 status = port_info_extended(is_set, in_port, modifier, data);
+                break;
+            case id::kAdaptiveRoutingInfo:
+                status = adaptive_routing_info(is_set, data);
+                break;
+            case id::kArGroupTable:
+                status = adaptive_group_table(is_set, modifier, data);
+                break;
+            case id::kArLinearForwardingTable:
+                status = adaptive_forwarding_table(is_set, modifier, data);
                 break;
             case id::kMlnxExtendedPortInfo:
                 status = mlnx_port_info(is_set, modifier, data);

@@ -20,8 +20,11 @@
 #include "core/agent/cc_agent.h"
 #include "core/agent/plane_update.h"
 #include "core/base/ids.h"
+#include "core/link/port_state.h"
 #include "core/mad/packet.h"
+#include "core/switch/adaptive_table.h"
 #include "core/switch/lifetime.h"
+#include "core/wire/adaptive_routing.h"
 #include "core/wire/node_info.h"
 #include "core/wire/notice.h"
 #include "core/wire/p_key_table.h"
@@ -97,7 +100,10 @@ class Node {
     sw::WaitingLimits waiting_limits(std::uint8_t port) const;
     /// Port masks by MLID from 0xC000 on; what is beyond the end goes nowhere.
     std::span<const std::array<std::uint16_t, 16>> mft() const { return mft_; }
-    std::uint32_t link_downed(std::uint8_t port) const { return downed_[port]; }
+    /// Among which ports a switch may choose; empty: adaptive routing is off.
+    sw::AdaptiveTable adaptive_table() const;
+    /// LinkDownedCounter.
+    std::uint32_t link_downed(std::uint8_t port) const { return ports_[port].state.downed(); }
     /// The congestion control agent that a packet to this port is for.
     const CongestionAgent& congestion(std::uint8_t port) const {
         return congestion_[is_switch() ? 0 : port - 1U];
@@ -160,6 +166,7 @@ class Node {
   private:
     struct Port {
         wire::PortInfo info;
+        link::PortStateMachine state;  ///< Not of a switch's port 0, which is always active.
         std::vector<PKey> pkeys;
         std::vector<Guid> guids;
         std::vector<std::array<std::uint8_t, 16>> sl2vl;  ///< By in port; empty: as at power-up.
@@ -174,6 +181,13 @@ class Node {
         std::uint64_t due_ns;
         std::uint64_t transaction;
         std::uint32_t sent;
+    };
+    /// As written.
+    struct Adaptive {
+        bool enabled = false;
+        std::uint16_t group_top = 0;
+        std::vector<wire::ArGroupTable> groups;
+        std::vector<wire::ArLinearForwardingTable> forwarding;
     };
     using Data = std::span<std::uint8_t, wire::kSmpDataBytes>;
 
@@ -198,11 +212,19 @@ class Node {
     std::uint16_t port_info_extended(bool set, std::uint8_t in_port, std::uint32_t modifier,
                                      Data data);
     std::uint16_t mlnx_port_info(bool set, std::uint32_t modifier, Data data);
+    // sma_adaptive.cc
+    std::uint16_t adaptive_routing_info(bool set, Data data);
+    std::uint16_t adaptive_group_table(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t adaptive_forwarding_table(bool set, std::uint32_t modifier, Data data);
+    void announce_adaptive();
+    /// A manager that writes plain routes does not know of it: it is off until one turns it on.
+    void fall_back();
     // sma_port.cc
     std::uint16_t port_info(bool set, std::uint32_t modifier, std::uint8_t in_port, Data data);
     std::uint16_t check_port_info(const wire::PortInfo& wanted, std::uint8_t port) const;
     void write_port_info(const wire::PortInfo& wanted, std::uint8_t port);
-    void set_state(std::uint8_t port, wire::PortState state);
+    /// Shows in PortInfo what the port's state machine did, and tells of it.
+    void show_state(std::uint8_t port);
     void link_down(std::uint8_t port, wire::PortPhysicalState physical);
 
     NodeSpec spec_;
@@ -210,8 +232,8 @@ class Node {
     wire::SwitchInfo switch_;
     std::vector<std::uint8_t> lft_;
     std::vector<std::array<std::uint16_t, 16>> mft_;  ///< By MLID from 0xC000 on; port mask.
-    std::vector<std::uint32_t> downed_;               ///< By port: how often its link went down.
     std::vector<CongestionAgent> congestion_;  ///< A switch's, or one per port of an adapter.
+    Adaptive adaptive_;
     bool led_ = false;
     bool switch_written_ = false;  ///< By a manager: SwitchInfo.
     std::deque<PlaneUpdate> updates_;

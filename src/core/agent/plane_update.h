@@ -2,7 +2,7 @@
 #pragma once
 
 // The writes that a node has accepted and that those who move data by its tables must follow: the
-// arena of a live fabric (live/arena_writer.cc) and the network of packets (sim/management.cc).
+// arena of a live fabric (daemon/arena_writer.cc) and the network of packets (net/management.cc).
 // The set is closed. Each plane visits it with a function per kind and none for the rest, so that
 // an attribute which a plane does not handle does not compile.
 //
@@ -55,6 +55,8 @@ struct MarkingUpdate {};
 struct InjectionUpdate {
     std::uint8_t port;
 };
+/// AdaptiveRoutingInfo, and while it is enabled ARGroupTable and ARLinearForwardingTable.
+struct AdaptiveUpdate {};
 /// PortInfo's ClientReregister: nothing is written, but clients of the port are asked.
 struct ReregisterUpdate {
     std::uint8_t port;
@@ -62,6 +64,6 @@ struct ReregisterUpdate {
 
 using PlaneUpdate = std::variant<PortUpdate, PartitionUpdate, AliasUpdate, RouteUpdate, GroupUpdate,
                                  LaneUpdate, ArbitrationUpdate, ErrorLimitUpdate, LifetimeUpdate,
-                                 MarkingUpdate, InjectionUpdate, ReregisterUpdate>;
+                                 MarkingUpdate, InjectionUpdate, AdaptiveUpdate, ReregisterUpdate>;
 
 }  // namespace softib::agent

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/agent/pma.h"
 
+#include <concepts>
+#include <type_traits>
+
 #include "core/agent/pma_request.h"
 #include "core/mad/response_time.h"
 #include "core/wire/class_port_info.h"
@@ -29,251 +32,102 @@ constexpr std::uint16_t kCapability =
     wire::pm_capability::kPortCountersXmitWaitSupported |
     wire::pm_capability::kIsRSFECModeSupported | wire::pm_capability::kIsQP1DroppedSupported;
 
-constexpr Counter kNarrow[] = {
-    {&PortCounts::symbol_errors, 0},
-    {&PortCounts::link_recoveries, 1},
-    {&PortCounts::link_downed, 2},
-    {&PortCounts::rcv_errors, 3},
-    {&PortCounts::rcv_remote_physical_errors, 4},
-    {&PortCounts::rcv_switch_relay_errors, 5},
-    {&PortCounts::xmit_discards, 6},
-    {&PortCounts::lifetime_discards, 6},
-    {&PortCounts::hoq_lifetime_discards, 6},
-    {&PortCounts::xmit_constraint_errors, 7},
-    {&PortCounts::rcv_constraint_errors, 8},
-    {&PortCounts::link_integrity_errors, 9},
-    {&PortCounts::buffer_overruns, 10},
-    {&PortCounts::vl15_dropped, 11},
-    {&PortCounts::xmit_words, 12},
-    {&PortCounts::rcv_words, 13},
-    {&PortCounts::xmit_packets, 14},
-    {&PortCounts::rcv_packets, 15},
-    {&PortCounts::xmit_wait, 16},
-    {&PortCounts::qp1_dropped, 17},
+/// A counter of the list as one field shows it.
+struct ShownCounter {
+    const counters::PortCounter<std::uint64_t>* row = nullptr;  ///< Null: the field is no counter.
+    std::size_t base = 0;                                       ///< Its place among the bases.
+    unsigned select = 0;
 };
 
-constexpr Counter kWide[] = {
-    {&PortCounts::xmit_words, 0},
-    {&PortCounts::rcv_words, 1},
-    {&PortCounts::xmit_packets, 2},
-    {&PortCounts::rcv_packets, 3},
-    {&PortCounts::multicast_xmit_packets, 6},
-    {&PortCounts::multicast_rcv_packets, 7},
-    {&PortCounts::symbol_errors, 16},
-    {&PortCounts::link_recoveries, 17},
-    {&PortCounts::link_downed, 18},
-    {&PortCounts::rcv_errors, 19},
-    {&PortCounts::rcv_remote_physical_errors, 20},
-    {&PortCounts::rcv_switch_relay_errors, 21},
-    {&PortCounts::xmit_discards, 22},
-    {&PortCounts::lifetime_discards, 22},
-    {&PortCounts::hoq_lifetime_discards, 22},
-    {&PortCounts::xmit_constraint_errors, 23},
-    {&PortCounts::rcv_constraint_errors, 24},
-    {&PortCounts::link_integrity_errors, 25},
-    {&PortCounts::buffer_overruns, 26},
-    {&PortCounts::vl15_dropped, 27},
-    {&PortCounts::xmit_wait, 28},
-    {&PortCounts::qp1_dropped, 29},
-};
+constexpr ShownCounter find_shown(wire::PmAttribute attribute, std::string_view field) {
+    for (std::size_t i = 0; i < counters::kPortCounters.size(); ++i) {
+        const auto& row = counters::kPortCounters[i];
+        for (std::size_t j = 0; j < row.fields.size(); ++j) {
+            if (row.fields[j].attribute == attribute && row.fields[j].name == field) {
+                return {&row, i * counters::kFieldsPerCounter + j, row.fields[j].select};
+            }
+        }
+    }
+    return {};
+}
 
-/// Of PortRcvConCtrl.
-constexpr Counter kCongestion[] = {
-    {&PortCounts::rcv_fecn, 0},
-    {&PortCounts::rcv_becn, 1},
-};
+/// For each field of an attribute the counter that it shows.
+template <wire::Attribute T, wire::PmAttribute kAttribute>
+constexpr auto kShown = [] {
+    std::array<ShownCounter, decltype(T::fields())::kCount> all{};
+    wire::kFields<T>.apply([&all](const auto&... field) {
+        std::size_t i = 0;
+        ((all[i++] = find_shown(kAttribute, field.name)), ...);
+    });
+    return all;
+}();
 
-constexpr Counter kTimeCongested[] = {
-    {&PortCounts::time_congested, 0},
-};
+/// Calls fn(member, width, i) for each field that is a number, the i-th of all.
+template <wire::Attribute T, typename Fn>
+void for_each_number(T& value, Fn&& fn) {
+    std::size_t i = 0;
+    const auto visit = [&](const auto& field) {
+        auto& member = value.*field.member;
+        if constexpr (std::unsigned_integral<std::remove_reference_t<decltype(member)>>) {
+            fn(member, field.width, i);
+        }
+        ++i;
+    };
+    wire::kFields<T>.apply([&](const auto&... field) { (visit(field), ...); });
+}
 
-/// Of PortRcvErrorDetails.
-constexpr Counter kErrorDetails[] = {
-    {&PortCounts::local_physical_errors, 0}, {&PortCounts::malformed_packet_errors, 1},
-    {&PortCounts::dlid_mapping_errors, 3},   {&PortCounts::vl_mapping_errors, 4},
-    {&PortCounts::looping_errors, 5},
-};
+/// Both halves of what a Set selects.
+template <wire::Attribute T>
+std::uint32_t selected(const T& asked) {
+    std::uint32_t select = asked.counter_select;
+    if constexpr (requires { asked.counter_select2; }) {
+        select |= std::uint32_t{asked.counter_select2} << 16;
+    }
+    return select;
+}
 
 }  // namespace
 
-PortCounts& PortCounts::operator+=(const PortCounts& other) {
-    for (const auto counter : kAllCounters) {
-        this->*counter += other.*counter;
-    }
-    return *this;
-}
-
+template <wire::Attribute T, wire::PmAttribute kAttribute>
 std::uint16_t PerfAgent::port_counters(const Request& r) {
-    const auto asked = wire::parse<wire::PortCounters>(r.data);
+    constexpr const auto& shown = kShown<T, kAttribute>;
+    auto asked = wire::parse<T>(r.data);
     std::uint8_t first = 0;
     std::uint8_t last = 0;
     if (!r.ports(asked.port_select, first, last)) {
         return status::kInvalidField;
     }
-    if (r.set) {
-        PortCounts wanted;
-        wanted.xmit_words = asked.port_xmit_data;
-        wanted.rcv_words = asked.port_rcv_data;
-        wanted.xmit_packets = asked.port_xmit_pkts;
-        wanted.rcv_packets = asked.port_rcv_pkts;
-        r.reset(narrow_, first, last,
-                asked.counter_select | std::uint32_t{asked.counter_select2} << 16, kNarrow, wanted);
+    std::array<std::uint64_t, shown.size()> sum{};
+    for (unsigned number = first; number <= last; ++number) {
+        const auto port = static_cast<std::uint8_t>(number);
+        const counters::PortCounts now = r.count(port);
+        if (r.set) {
+            Bases& bases = bases_[key_of(r.id, port)];
+            for_each_number(asked, [&](auto wanted, std::size_t, std::size_t i) {
+                if (shown[i].row != nullptr && (selected(asked) >> shown[i].select & 1) != 0) {
+                    bases[shown[i].base] = value_of(*shown[i].row, now) - wanted;
+                }
+            });
+        }
+        const auto bases = bases_.find(key_of(r.id, port));
+        for (std::size_t i = 0; i < shown.size(); ++i) {
+            if (shown[i].row != nullptr) {
+                sum[i] += value_of(*shown[i].row, now) -
+                          (bases == bases_.end() ? 0 : bases->second[shown[i].base]);
+            }
+        }
     }
-    const PortCounts sum = r.since(narrow_, first, last);
-    wire::PortCounters answer;
+    T answer;
     answer.port_select = asked.port_select;
     answer.counter_select = asked.counter_select;
-    answer.counter_select2 = asked.counter_select2;
-    answer.symbol_error_counter = saturated<std::uint16_t>(sum.symbol_errors);
-    answer.link_error_recovery_counter = saturated<std::uint8_t>(sum.link_recoveries);
-    answer.link_downed_counter = saturated<std::uint8_t>(sum.link_downed);
-    answer.port_rcv_errors = saturated<std::uint16_t>(sum.rcv_errors);
-    answer.port_rcv_remote_physical_errors =
-        saturated<std::uint16_t>(sum.rcv_remote_physical_errors);
-    answer.port_rcv_switch_relay_errors = saturated<std::uint16_t>(sum.rcv_switch_relay_errors);
-    answer.port_xmit_discards = saturated<std::uint16_t>(sum.xmit_discards);
-    answer.port_xmit_constraint_errors = saturated<std::uint8_t>(sum.xmit_constraint_errors);
-    answer.port_rcv_constraint_errors = saturated<std::uint8_t>(sum.rcv_constraint_errors);
-    answer.local_link_integrity_errors = saturated<std::uint8_t>(sum.link_integrity_errors, 4);
-    answer.excessive_buffer_overrun_errors = saturated<std::uint8_t>(sum.buffer_overruns, 4);
-    answer.qp1_dropped = saturated<std::uint16_t>(sum.qp1_dropped);
-    answer.vl15_dropped = saturated<std::uint16_t>(sum.vl15_dropped);
-    answer.port_xmit_data = saturated<std::uint32_t>(sum.xmit_words);
-    answer.port_rcv_data = saturated<std::uint32_t>(sum.rcv_words);
-    answer.port_xmit_pkts = saturated<std::uint32_t>(sum.xmit_packets);
-    answer.port_rcv_pkts = saturated<std::uint32_t>(sum.rcv_packets);
-    answer.port_xmit_wait = saturated<std::uint32_t>(sum.xmit_wait);
-    return r.put(answer);
-}
-
-std::uint16_t PerfAgent::port_counters_extended(const Request& r) {
-    const auto asked = wire::parse<wire::PortCountersExtended>(r.data);
-    std::uint8_t first = 0;
-    std::uint8_t last = 0;
-    if (!r.ports(asked.port_select, first, last)) {
-        return status::kInvalidField;
+    if constexpr (requires { answer.counter_select2; }) {
+        answer.counter_select2 = asked.counter_select2;
     }
-    if (r.set) {
-        r.reset(wide_, first, last, asked.counter_select | asked.counter_select2 << 16, kWide, {});
-    }
-    const PortCounts sum = r.since(wide_, first, last);
-    wire::PortCountersExtended answer;
-    answer.port_select = asked.port_select;
-    answer.counter_select = asked.counter_select;
-    answer.counter_select2 = asked.counter_select2;
-    answer.port_xmit_data = sum.xmit_words;
-    answer.port_rcv_data = sum.rcv_words;
-    answer.port_xmit_pkts = sum.xmit_packets;
-    answer.port_rcv_pkts = sum.rcv_packets;
-    answer.port_unicast_xmit_pkts = sum.xmit_packets - sum.multicast_xmit_packets;
-    answer.port_unicast_rcv_pkts = sum.rcv_packets - sum.multicast_rcv_packets;
-    answer.port_multicast_xmit_pkts = sum.multicast_xmit_packets;
-    answer.port_multicast_rcv_pkts = sum.multicast_rcv_packets;
-    answer.symbol_error_counter = sum.symbol_errors;
-    answer.link_error_recovery_counter = sum.link_recoveries;
-    answer.link_downed_counter = sum.link_downed;
-    answer.port_rcv_errors = sum.rcv_errors;
-    answer.port_rcv_remote_physical_errors = sum.rcv_remote_physical_errors;
-    answer.port_rcv_switch_relay_errors = sum.rcv_switch_relay_errors;
-    answer.port_xmit_discards = sum.xmit_discards;
-    answer.port_xmit_constraint_errors = sum.xmit_constraint_errors;
-    answer.port_rcv_constraint_errors = sum.rcv_constraint_errors;
-    answer.local_link_integrity_errors = sum.link_integrity_errors;
-    answer.excessive_buffer_overrun_errors = sum.buffer_overruns;
-    answer.vl15_dropped = sum.vl15_dropped;
-    answer.port_xmit_wait = sum.xmit_wait;
-    answer.qp1_dropped = sum.qp1_dropped;
-    return r.put(answer);
-}
-
-/// A packet is only ever discarded here because its out port is not active.
-std::uint16_t PerfAgent::discard_details(const Request& r) {
-    const auto asked = wire::parse<wire::PortXmitDiscardDetails>(r.data);
-    std::uint8_t first = 0;
-    std::uint8_t last = 0;
-    if (!r.ports(asked.port_select, first, last)) {
-        return status::kInvalidField;
-    }
-    wire::PortXmitDiscardDetails answer;
-    answer.port_select = asked.port_select;
-    answer.counter_select = asked.counter_select;
-    const PortCounts sum = r.since(narrow_, first, last);
-    answer.port_sw_lifetime_limit_discards = saturated<std::uint16_t>(sum.lifetime_discards);
-    answer.port_sw_hoq_lifetime_limit_discards =
-        saturated<std::uint16_t>(sum.hoq_lifetime_discards);
-    answer.port_inactive_discards = saturated<std::uint16_t>(
-        sum.xmit_discards - sum.lifetime_discards - sum.hoq_lifetime_discards);
-    return r.put(answer);
-}
-
-std::uint16_t PerfAgent::congestion_received(const Request& r) {
-    const auto asked = wire::parse<wire::PortRcvConCtrl>(r.data);
-    std::uint8_t first = 0;
-    std::uint8_t last = 0;
-    if (!r.ports(asked.port_select, first, last)) {
-        return status::kInvalidField;
-    }
-    if (r.set) {
-        PortCounts wanted;
-        wanted.rcv_fecn = asked.port_pkt_rcv_fecn;
-        wanted.rcv_becn = asked.port_pkt_rcv_becn;
-        r.reset(narrow_, first, last, asked.counter_select, kCongestion, wanted);
-    }
-    const PortCounts sum = r.since(narrow_, first, last);
-    wire::PortRcvConCtrl answer;
-    answer.port_select = asked.port_select;
-    answer.counter_select = asked.counter_select;
-    answer.port_pkt_rcv_fecn = saturated<std::uint32_t>(sum.rcv_fecn);
-    answer.port_pkt_rcv_becn = saturated<std::uint32_t>(sum.rcv_becn);
-    return r.put(answer);
-}
-
-std::uint16_t PerfAgent::congestion_sent(const Request& r) {
-    const auto asked = wire::parse<wire::PortXmitConCtrl>(r.data);
-    std::uint8_t first = 0;
-    std::uint8_t last = 0;
-    if (!r.ports(asked.port_select, first, last)) {
-        return status::kInvalidField;
-    }
-    if (r.set) {
-        PortCounts wanted;
-        wanted.time_congested = asked.port_xmit_time_cong;
-        r.reset(narrow_, first, last, asked.counter_select, kTimeCongested, wanted);
-    }
-    wire::PortXmitConCtrl answer;
-    answer.port_select = asked.port_select;
-    answer.counter_select = asked.counter_select;
-    answer.port_xmit_time_cong =
-        saturated<std::uint32_t>(r.since(narrow_, first, last).time_congested);
-    return r.put(answer);
-}
-
-std::uint16_t PerfAgent::error_details(const Request& r) {
-    const auto asked = wire::parse<wire::PortRcvErrorDetails>(r.data);
-    std::uint8_t first = 0;
-    std::uint8_t last = 0;
-    if (!r.ports(asked.port_select, first, last)) {
-        return status::kInvalidField;
-    }
-    if (r.set) {
-        PortCounts wanted;
-        wanted.local_physical_errors = asked.port_local_physical_errors;
-        wanted.malformed_packet_errors = asked.port_malformed_packet_errors;
-        wanted.dlid_mapping_errors = asked.port_dlid_mapping_errors;
-        wanted.vl_mapping_errors = asked.port_vl_mapping_errors;
-        wanted.looping_errors = asked.port_looping_errors;
-        r.reset(narrow_, first, last, asked.counter_select, kErrorDetails, wanted);
-    }
-    const PortCounts sum = r.since(narrow_, first, last);
-    wire::PortRcvErrorDetails answer;
-    answer.port_select = asked.port_select;
-    answer.counter_select = asked.counter_select;
-    answer.port_local_physical_errors = saturated<std::uint16_t>(sum.local_physical_errors);
-    answer.port_malformed_packet_errors = saturated<std::uint16_t>(sum.malformed_packet_errors);
-    answer.port_buffer_overrun_errors = saturated<std::uint16_t>(sum.buffer_overruns);
-    answer.port_dlid_mapping_errors = saturated<std::uint16_t>(sum.dlid_mapping_errors);
-    answer.port_vl_mapping_errors = saturated<std::uint16_t>(sum.vl_mapping_errors);
-    answer.port_looping_errors = saturated<std::uint16_t>(sum.looping_errors);
+    for_each_number(answer, [&]<typename M>(M& member, std::size_t width, std::size_t i) {
+        if (shown[i].row != nullptr) {
+            member = saturated<M>(sum[i], static_cast<unsigned>(width));
+        }
+    });
     return r.put(answer);
 }
 
@@ -287,7 +141,7 @@ std::uint16_t PerfAgent::samples_control(const Request& r) {
     Sampling& sampling = samplings_[key_of(r.id, asked.port_select.value)];
     if (r.set) {
         sampling.control = asked;
-        sampling.start = r.since({}, first, last);
+        sampling.start = r.count(first, last);
     }
     wire::PortSamplesControl answer = sampling.control;
     answer.port_select = asked.port_select;
@@ -310,14 +164,14 @@ std::uint16_t PerfAgent::samples_result(const Request& r) {
         if (!r.ports(sampling.control.port_select, first, last)) {
             continue;
         }
-        const PortCounts now = r.since({}, first, last);
-        constexpr std::uint64_t PortCounts::* kSampled[] = {
+        const counters::PortCounts now = r.count(first, last);
+        constexpr std::uint64_t counters::PortCounts::* kSampled[] = {
             nullptr,
-            &PortCounts::xmit_words,
-            &PortCounts::rcv_words,
-            &PortCounts::xmit_packets,
-            &PortCounts::rcv_packets,
-            &PortCounts::xmit_wait,
+            &counters::PortCounts::xmit_words,
+            &counters::PortCounts::rcv_words,
+            &counters::PortCounts::xmit_packets,
+            &counters::PortCounts::rcv_packets,
+            &counters::PortCounts::xmit_wait,
         };
         for (std::size_t i = 0; i < answer.counter.size(); ++i) {
             const std::uint16_t select = sampling.control.counter_select[i];
@@ -359,13 +213,15 @@ std::optional<wire::MadBytes> PerfAgent::answer(const Node& node, std::uint32_t 
                 break;
             }
             case wire::PmAttribute::kPortCounters:
-                result = port_counters(r);
+                result = port_counters<wire::PortCounters, wire::PmAttribute::kPortCounters>(r);
                 break;
             case wire::PmAttribute::kPortCountersExtended:
-                result = port_counters_extended(r);
+                result = port_counters<wire::PortCountersExtended,
+                                       wire::PmAttribute::kPortCountersExtended>(r);
                 break;
             case wire::PmAttribute::kPortXmitDiscardDetails:
-                result = discard_details(r);
+                result = port_counters<wire::PortXmitDiscardDetails,
+                                       wire::PmAttribute::kPortXmitDiscardDetails>(r);
                 break;
             case wire::PmAttribute::kPortSamplesControl:
                 result = samples_control(r);
@@ -374,7 +230,8 @@ std::optional<wire::MadBytes> PerfAgent::answer(const Node& node, std::uint32_t 
                 result = samples_result(r);
                 break;
             case wire::PmAttribute::kPortRcvErrorDetails:
-                result = error_details(r);
+                result = port_counters<wire::PortRcvErrorDetails,
+                                       wire::PmAttribute::kPortRcvErrorDetails>(r);
                 break;
             case wire::PmAttribute::kPortOpRcvCounters:
                 result = r.zeros<wire::PortOpRcvCounters>();
@@ -395,10 +252,11 @@ std::optional<wire::MadBytes> PerfAgent::answer(const Node& node, std::uint32_t 
                 result = r.zeros<wire::PortExtendedSpeedsCounters>();
                 break;
             case wire::PmAttribute::kPortRcvConCtrl:
-                result = congestion_received(r);
+                result = port_counters<wire::PortRcvConCtrl, wire::PmAttribute::kPortRcvConCtrl>(r);
                 break;
             case wire::PmAttribute::kPortXmitConCtrl:
-                result = congestion_sent(r);
+                result =
+                    port_counters<wire::PortXmitConCtrl, wire::PmAttribute::kPortXmitConCtrl>(r);
                 break;
             default:
                 result = lane_counters(r, static_cast<wire::PmAttribute>(header.attribute_id()))

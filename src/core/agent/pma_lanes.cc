@@ -11,6 +11,8 @@
 
 namespace softib::agent {
 
+using counters::PerLane;
+
 template <typename T, typename Element, std::size_t N>
 std::uint16_t PerfAgent::by_lane(const Request& r, std::array<Element, N> T::* field,
                                  PerLane kind) {
@@ -23,7 +25,7 @@ std::uint16_t PerfAgent::by_lane(const Request& r, std::array<Element, N> T::* f
     std::array<std::uint64_t, N> sum{};
     for (unsigned number = first; number <= last; ++number) {
         const auto port = static_cast<std::uint8_t>(number);
-        const LaneCounts now = r.source.read_lanes(r.id, port);
+        const counters::LaneCounts now = r.source.read_lanes(r.id, port);
         if (r.set) {
             auto& base = lane_bases_[key_of(r.id, port)][kind];
             for (std::size_t i = 0; i < N; ++i) {

@@ -232,6 +232,7 @@ std::uint16_t Node::linear_table(bool set, std::uint32_t modifier, Data data) {
         }
         std::ranges::copy(data, lft_.begin() + static_cast<std::ptrdiff_t>(first));
         announce(RouteUpdate{static_cast<std::uint16_t>(modifier)});
+        fall_back();
         return status::kOk;
     }
     if (first + kLftBlock > lft_.size()) {

@@ -23,36 +23,25 @@ std::uint8_t enabled(std::uint8_t wanted, std::uint8_t all, std::uint8_t support
     return wanted == all ? supported : static_cast<std::uint8_t>(wanted & supported);
 }
 
-bool may_enter(PortState from, PortState to) {
-    switch (to) {
-        case PortState::kNoChange:
-        case PortState::kDown:
-            return true;
-        case PortState::kArmed:
-            return from == PortState::kInit || from == PortState::kArmed;
-        case PortState::kActive:
-            return from == PortState::kArmed || from == PortState::kActive;
-        default:
-            return false;
-    }
-}
-
 }  // namespace
 
 bool Node::link_enabled(std::uint8_t port) const {
     return ports_[port].info.port_physical_state != PortPhysicalState::kDisabled;
 }
 
-void Node::set_state(std::uint8_t port, PortState state) {
+void Node::show_state(std::uint8_t port) {
     PortInfo& info = ports_[port].info;
-    if (info.port_state == state) {
+    const link::PortStateMachine& machine = ports_[port].state;
+    const bool moved = info.port_state != machine.logical();
+    if (!moved && info.port_physical_state == machine.physical()) {
         return;
     }
-    // A manager that arms and activates knows what it does; what the link does by itself is news.
-    const bool by_link = state == PortState::kDown || state == PortState::kInit;
-    info.port_state = state;
+    info.port_state = machine.logical();
+    info.port_physical_state = machine.physical();
     announce(PortUpdate{port});
-    if (is_switch() && by_link) {
+    // A manager that arms and activates knows what it does; what the link does by itself is news.
+    const bool by_link = info.port_state == PortState::kDown || info.port_state == PortState::kInit;
+    if (is_switch() && moved && by_link) {
         switch_.port_state_change = true;
         wire::Notice notice;
         notice.type = wire::NoticeType::kUrgent;
@@ -63,34 +52,26 @@ void Node::set_state(std::uint8_t port, PortState state) {
 
 void Node::link_down(std::uint8_t port, PortPhysicalState physical) {
     PortInfo& info = ports_[port].info;
-    const bool was_up = info.port_physical_state == PortPhysicalState::kLinkUp;
-    if (info.port_physical_state != physical) {
-        info.port_physical_state = physical;
-        announce(PortUpdate{port});
-    }
-    if (was_up) {
-        ++downed_[port];
+    if (ports_[port].state.physical() == PortPhysicalState::kLinkUp) {
         // A link that does not run would train at the slowest speed first.
         info.link_speed_active = wire::link_speed::kSdr;
         info.link_speed_ext_active = 0;
         info.link_speed_ext_active2 = 0;
     }
-    set_state(port, PortState::kDown);
+    ports_[port].state.set_physical(physical);
+    show_state(port);
 }
 
 void Node::set_link(std::uint8_t port, bool up) {
-    PortInfo& info = ports_[port].info;
-    if (!up) {
-        const bool disabled = info.port_physical_state == PortPhysicalState::kDisabled;
-        link_down(port, disabled ? PortPhysicalState::kDisabled
-                        : info.link_down_default_state == wire::LinkDownDefaultState::kSleep
+    const PortInfo& info = ports_[port].info;
+    if (up) {
+        ports_[port].state.handle_other_end_found();
+        ports_[port].state.handle_trained();
+        show_state(port);
+    } else if (link_enabled(port)) {
+        link_down(port, info.link_down_default_state == wire::LinkDownDefaultState::kSleep
                             ? PortPhysicalState::kSleep
                             : PortPhysicalState::kPolling);
-        return;
-    }
-    if (info.port_physical_state != PortPhysicalState::kLinkUp) {
-        info.port_physical_state = PortPhysicalState::kLinkUp;
-        set_state(port, PortState::kInit);
     }
 }
 
@@ -148,7 +129,8 @@ std::uint16_t Node::check_port_info(const PortInfo& wanted, std::uint8_t port) c
                          (wanted.lid > kLidUnicastMax || wanted.lmc > 7 ||
                           (wanted.lid.value & ((1U << wanted.lmc) - 1)) != 0);
     const bool management_port = is_switch() && port == 0;
-    const bool bad_state = !management_port && !may_enter(now.port_state, wanted.port_state);
+    const bool bad_state = !management_port && wanted.port_state != PortState::kNoChange &&
+                           !link::may_enter(now.port_state, wanted.port_state);
     const bool bad_physical = wanted.port_physical_state > PortPhysicalState::kDisabled;
     const bool bad_mtu = wanted.neighbor_mtu > now.mtu_cap;
     const bool bad_vls = wanted.operational_vls > now.vl_cap;
@@ -252,7 +234,8 @@ void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
         link_down(port, PortPhysicalState::kDisabled);
     }
     if (wanted.port_state == PortState::kArmed || wanted.port_state == PortState::kActive) {
-        set_state(port, wanted.port_state);
+        ports_[port].state.set_logical(wanted.port_state);
+        show_state(port);
     }
 }
 

@@ -3,110 +3,106 @@
 
 namespace softib::link {
 
-void PortState::go_down(Physical physical) {
-    const bool was_up = logical_ != Logical::kDown;
+void PortStateMachine::go_down(PortPhysicalState physical) {
+    const bool was_up = logical_ != PortState::kDown;
     physical_ = physical;
-    logical_ = Logical::kDown;
+    logical_ = PortState::kDown;
     downed_ += was_up ? 1 : 0;
 }
 
-void PortState::handle_other_end_found() {
-    if (physical_ == Physical::kPolling) {
-        physical_ = Physical::kTraining;
+void PortStateMachine::handle_other_end_found() {
+    if (physical_ == PortPhysicalState::kPolling || physical_ == PortPhysicalState::kSleep) {
+        physical_ = PortPhysicalState::kTraining;
     }
 }
 
-void PortState::handle_trained() {
-    if (physical_ == Physical::kTraining) {
-        physical_ = Physical::kLinkUp;
-        logical_ = Logical::kInitialize;
+void PortStateMachine::handle_trained() {
+    if (physical_ == PortPhysicalState::kTraining) {
+        physical_ = PortPhysicalState::kLinkUp;
+        logical_ = PortState::kInit;
     }
 }
 
-void PortState::handle_lost() {
-    if (physical_ == Physical::kTraining || physical_ == Physical::kLinkUp ||
-        physical_ == Physical::kRecovery) {
-        go_down(Physical::kPolling);
+void PortStateMachine::handle_lost() {
+    if (physical_ == PortPhysicalState::kTraining || physical_ == PortPhysicalState::kLinkUp ||
+        physical_ == PortPhysicalState::kLinkErrorRecovery) {
+        go_down(PortPhysicalState::kPolling);
     }
 }
 
-void PortState::handle_many_errors() {
-    if (physical_ == Physical::kLinkUp) {
-        physical_ = Physical::kRecovery;
-        if (logical_ == Logical::kActive) {
-            logical_ = Logical::kActiveDefer;
+void PortStateMachine::handle_many_errors() {
+    if (physical_ == PortPhysicalState::kLinkUp) {
+        physical_ = PortPhysicalState::kLinkErrorRecovery;
+        if (logical_ == PortState::kActive) {
+            logical_ = PortState::kActiveDefer;
         }
     }
 }
 
-void PortState::handle_recovered() {
-    if (physical_ == Physical::kRecovery) {
-        physical_ = Physical::kLinkUp;
+void PortStateMachine::handle_recovered() {
+    if (physical_ == PortPhysicalState::kLinkErrorRecovery) {
+        physical_ = PortPhysicalState::kLinkUp;
         ++recovered_;
-        if (logical_ == Logical::kActiveDefer) {
-            logical_ = Logical::kActive;
+        if (logical_ == PortState::kActiveDefer) {
+            logical_ = PortState::kActive;
         }
     }
 }
 
-void PortState::handle_recovery_failed() {
-    if (physical_ == Physical::kRecovery) {
-        go_down(Physical::kPolling);
+void PortStateMachine::handle_recovery_failed() {
+    if (physical_ == PortPhysicalState::kLinkErrorRecovery) {
+        go_down(PortPhysicalState::kPolling);
     }
 }
 
-void PortState::handle_data() {
-    if (logical_ == Logical::kArmed) {
-        logical_ = Logical::kActive;
+void PortStateMachine::handle_data() {
+    if (logical_ == PortState::kArmed) {
+        logical_ = PortState::kActive;
     }
 }
 
-bool PortState::set_logical(Logical wanted) {
-    switch (wanted) {
-        case Logical::kDown:
-            go_down(Physical::kPolling);
-            return true;
-        case Logical::kArmed:
-            if (logical_ != Logical::kInitialize && logical_ != Logical::kArmed) {
-                return false;
-            }
-            logical_ = wanted;
-            return true;
-        case Logical::kActive:
-            if (logical_ != Logical::kArmed && logical_ != Logical::kActive) {
-                return false;
-            }
-            logical_ = wanted;
-            return true;
-        case Logical::kInitialize:
-        case Logical::kActiveDefer:
-            break;
+bool PortStateMachine::set_logical(PortState wanted) {
+    if (!may_enter(logical_, wanted)) {
+        return false;
     }
-    return false;  // These come about by themselves.
+    if (wanted == PortState::kDown) {
+        go_down(PortPhysicalState::kPolling);
+    } else {
+        logical_ = wanted;
+    }
+    return true;
 }
 
-bool PortState::set_physical(Physical wanted) {
-    if (wanted != Physical::kSleep && wanted != Physical::kPolling &&
-        wanted != Physical::kDisabled) {
+void PortStateMachine::follow(PortState shown) {
+    if (shown == PortState::kDown) {
+        go_down(PortPhysicalState::kPolling);
+    } else if (physical_ == PortPhysicalState::kLinkUp && shown > logical_) {
+        logical_ = shown;
+    }
+}
+
+bool PortStateMachine::set_physical(PortPhysicalState wanted) {
+    if (wanted != PortPhysicalState::kSleep && wanted != PortPhysicalState::kPolling &&
+        wanted != PortPhysicalState::kDisabled) {
         return false;
     }
     go_down(wanted);
     return true;
 }
 
-bool PortState::may_send(std::uint8_t vl) const {
-    if (physical_ != Physical::kLinkUp) {
+bool PortStateMachine::may_send(std::uint8_t vl) const {
+    if (physical_ != PortPhysicalState::kLinkUp) {
         return false;
     }
-    return vl == kVl15 ? logical_ != Logical::kDown : logical_ == Logical::kActive;
+    return vl == kVl15 ? logical_ != PortState::kDown : logical_ == PortState::kActive;
 }
 
-bool PortState::may_receive(std::uint8_t vl) const {
-    if (physical_ != Physical::kLinkUp) {
+bool PortStateMachine::may_receive(std::uint8_t vl) const {
+    if (physical_ != PortPhysicalState::kLinkUp) {
         return false;
     }
-    return vl == kVl15 ? logical_ != Logical::kDown
-                       : logical_ == Logical::kArmed || logical_ == Logical::kActive;
+    return vl == kVl15 ? logical_ != PortState::kDown
+                       : logical_ == PortState::kArmed || logical_ == PortState::kActive;
 }
 
 }  // namespace softib::link

@@ -8,36 +8,37 @@
 // end is.
 //
 // Its caller drives it: what the cable does, what the manager says, and the time come in as calls.
+// A node's agent drives the one that PortInfo shows (core/agent/sma_port.cc). A network of packets
+// has its own, since it also knows of errors and of data, and follows that one.
 
 #include <cstdint>
 
+#include "core/base/port_state.h"
 #include "core/link/arbiter.h"
 
 namespace softib::link {
 
-/// Values of PortInfo.PortPhysicalState.
-enum class Physical : std::uint8_t {
-    kSleep = 1,
-    kPolling = 2,
-    kDisabled = 3,
-    kTraining = 4,
-    kLinkUp = 5,
-    kRecovery = 6,
-};
+/// Whether a manager may move a port from one state to another; the rest come about by themselves.
+constexpr bool may_enter(PortState from, PortState to) {
+    switch (to) {
+        case PortState::kDown:
+            return true;
+        case PortState::kArmed:
+            return from == PortState::kInit || from == PortState::kArmed;
+        case PortState::kActive:
+            return from == PortState::kArmed || from == PortState::kActive;
+        case PortState::kNoChange:
+        case PortState::kInit:
+        case PortState::kActiveDefer:
+            break;
+    }
+    return false;
+}
 
-/// Values of PortInfo.PortState.
-enum class Logical : std::uint8_t {
-    kDown = 1,
-    kInitialize = 2,
-    kArmed = 3,
-    kActive = 4,
-    kActiveDefer = 5,  ///< Active, while the cable recovers from an error.
-};
-
-class PortState {
+class PortStateMachine {
   public:
-    Physical physical() const { return physical_; }
-    Logical logical() const { return logical_; }
+    PortPhysicalState physical() const { return physical_; }
+    PortState logical() const { return logical_; }
     std::uint32_t downed() const { return downed_; }        ///< LinkDownedCounter.
     std::uint32_t recovered() const { return recovered_; }  ///< LinkErrorRecoveryCounter.
 
@@ -51,17 +52,21 @@ class PortState {
     void handle_data();  ///< A data packet has come in.
 
     // What the manager says: false where the state does not allow it (14.2.5.6).
-    bool set_logical(Logical wanted);
-    bool set_physical(Physical wanted);  ///< kSleep, kPolling or kDisabled.
+    bool set_logical(PortState wanted);
+    bool set_physical(PortPhysicalState wanted);  ///< kSleep, kPolling or kDisabled.
+
+    /// Takes over the state of the machine that the port's agent drives, which has checked it. A
+    /// port that data made active does not go back to Armed.
+    void follow(PortState shown);
 
     bool may_send(std::uint8_t vl) const;
     bool may_receive(std::uint8_t vl) const;
 
   private:
-    void go_down(Physical physical);
+    void go_down(PortPhysicalState physical);
 
-    Physical physical_ = Physical::kPolling;
-    Logical logical_ = Logical::kDown;
+    PortPhysicalState physical_ = PortPhysicalState::kPolling;
+    PortState logical_ = PortState::kDown;
     std::uint32_t downed_ = 0;
     std::uint32_t recovered_ = 0;
 };

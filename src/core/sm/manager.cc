@@ -104,6 +104,9 @@ void Manager::enter(Phase phase, std::uint64_t now_ns) {
         case Phase::kTables:
             begin_tables();
             break;
+        case Phase::kAdaptive:
+            begin_adaptive();
+            break;
         case Phase::kActivate:
             begin_activate();
             break;
@@ -170,7 +173,12 @@ void Manager::advance(std::uint64_t now_ns) {
                 if (lft_rank_ < switch_of_rank_.size()) {
                     return;  // poll_transmit() makes the next block.
                 }
-                enter(Phase::kActivate, now_ns);
+                enter(config_.adaptive_routing ? Phase::kAdaptive : Phase::kActivate, now_ns);
+                break;
+            case Phase::kAdaptive:
+                if (!queue_adaptive()) {
+                    enter(Phase::kActivate, now_ns);
+                }
                 break;
             case Phase::kActivate:
                 enter(Phase::kIdle, now_ns);
@@ -293,6 +301,10 @@ void Manager::handle(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns) 
 }
 
 void Manager::answered(const SmpAnswer& answer, std::uint64_t now_ns) {
+    if (answer.purpose.kind == Purpose::kAdaptiveInfo && !answer.lost) {
+        got_adaptive_info(answer);
+        return;
+    }
     if (answer.lost || answer.status != wire::mad_status::kOk) {
         unreachable(answer);
         return;

@@ -8,7 +8,7 @@
 //
 // Files: manager.cc drives the phases, sweep.cc discovers, setup.cc writes ports and forwarding
 // tables, lids.cc gives LIDs, keys.cc writes P_Keys, lanes.cc what concerns virtual lanes,
-// election.cc deals with other managers.
+// adaptive.cc lets switches choose, election.cc deals with other managers.
 
 #include <cstdint>
 #include <deque>
@@ -52,6 +52,8 @@ struct ManagerConfig {
     /// std::nullopt: P_Key tables stay as they are, with all ports in the default partition.
     std::optional<std::vector<Partition>> partitions;
     QosConfig qos;
+    /// Lets switches that can choose among the ports that the engine found equally good.
+    bool adaptive_routing = false;
 };
 
 /// What a multicast group needs of the fabric: its LID and the ports that have joined.
@@ -148,7 +150,7 @@ class Manager {
     Guid master() const { return Guid{master_guid_}; }  ///< The manager that a standby watches.
 
   private:
-    enum class Phase : std::uint8_t { kIdle, kDiscover, kSetup, kTables, kActivate };
+    enum class Phase : std::uint8_t { kIdle, kDiscover, kSetup, kTables, kAdaptive, kActivate };
 
     // manager.cc
     void enter(Phase phase, std::uint64_t now_ns);
@@ -220,6 +222,14 @@ class Manager {
     void queue_host_sl_to_vl(EndPort end);
     void queue_arbitration(EndPort end);
 
+    // adaptive.cc
+    void got_adaptive_info(const SmpAnswer& answer);
+    void begin_adaptive();
+    bool queue_adaptive();
+    void queue_adaptive(std::uint32_t rank);
+    void queue_adaptive_groups(std::uint32_t rank, std::uint16_t groups);
+    void queue_adaptive_routes(std::uint32_t rank, std::uint16_t groups);
+
     // election.cc
     void handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns);
     std::uint16_t obey(wire::SmInfoControl what, const wire::SmInfo& theirs, std::uint64_t now_ns);
@@ -267,6 +277,7 @@ class Manager {
     std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< By node.
     std::uint32_t lft_rank_ = 0;  ///< Cursor over the LFT blocks that must be written.
     std::uint32_t lft_block_ = 0;
+    std::uint32_t adaptive_rank_ = 0;  ///< The same for adaptive routing.
 
     std::map<std::uint64_t, Other> others_;  ///< Managers by port GUID.
     std::uint64_t master_guid_ = 0;          ///< The master that a standby follows.

@@ -179,6 +179,7 @@ void Manager::begin_tables() {
         }
         if (!node.tables_known) {
             forget_lanes(node);
+            node.adaptive.forget();
         }
         queue_sl_to_vl(index, rank);
         queue_mft(index);
@@ -209,6 +210,7 @@ std::optional<SmpRequest> Manager::next_lft_block() {
             std::ranges::copy(block, request.data.begin());
             ++lft_block_;
             ++stats_.lft_blocks;
+            node.adaptive.on = false;
             return request;
         }
         node.tables_known = true;

@@ -34,6 +34,8 @@ struct Purpose {
         kSetGuids,
         kSetSlToVl,
         kSetVlArb,
+        kAdaptiveInfo,
+        kSetAdaptive,
     };
     Kind kind{};
     std::uint8_t port = 0;

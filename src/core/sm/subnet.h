@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/wire/adaptive_routing.h"
 #include "core/wire/node_info.h"
 #include "core/wire/port_info.h"
 #include "core/wire/sl_to_vl_mapping_table.h"
@@ -61,6 +62,23 @@ struct SubnetNode {
     std::vector<std::array<std::uint16_t, 16>> mft;  ///< By MLID - 0xC000, port masks; as written.
     /// As written, by [out port][in port]; empty: as at power-up.
     std::vector<std::vector<wire::SlToVlMappingTable>> sl2vl;
+
+    /// Adaptive routing, as written.
+    struct Adaptive {
+        std::uint16_t groups_max = 0;  ///< 0: the switch cannot, or was not asked.
+        bool on = false;
+        std::uint16_t group_top = 0;
+        std::vector<wire::ArGroupTable> groups;
+        std::vector<wire::ArLinearForwardingTable> forwarding;
+
+        /// What the switch holds is not known any more, only what it can do.
+        void forget() {
+            const std::uint16_t can = groups_max;
+            *this = {};
+            groups_max = can;
+        }
+    };
+    Adaptive adaptive;
 
     bool is_switch() const { return info.node_type == wire::NodeType::kSwitch; }
     Guid guid() const { return info.node_guid; }

@@ -57,6 +57,10 @@ void Manager::read_node(NodeIndex index) {
     queue(get(Purpose::kNodeDescription, SmAttribute::kNodeDescription, node.path, index, 0, 0));
     if (node.is_switch()) {
         read_switch_ports(index);
+        if (config_.adaptive_routing) {
+            queue(get(Purpose::kAdaptiveInfo, SmAttribute::kAdaptiveRoutingInfo, node.path, index,
+                      0, 0));
+        }
     } else {
         queue(get(Purpose::kPortInfo, SmAttribute::kPortInfo, node.path, index, node.entry_port,
                   node.entry_port));
@@ -254,6 +258,9 @@ void Manager::unreachable(const SmpAnswer& answer) {
         case Purpose::kSetSlToVl:
         case Purpose::kSetVlArb:
             forget_lanes(subnet_.node(purpose.node));
+            break;
+        case Purpose::kSetAdaptive:
+            subnet_.node(purpose.node).adaptive.forget();
             break;
         case Purpose::kSetPKeys:
             // An end port's are read in every full sweep; a switch's other ports are only written.

@@ -4,6 +4,7 @@
 // All formats at once, for what goes through every one of them. Code that needs one includes that
 // one.
 
+#include "core/wire/adaptive_routing.h"
 #include "core/wire/ca_congestion_setting.h"
 #include "core/wire/class_port_info.h"
 #include "core/wire/cm_apr.h"

@@ -8,28 +8,13 @@
 #include <cstdint>
 
 #include "core/base/ids.h"
+#include "core/base/port_state.h"
 #include "core/wire/layout.h"
 
 namespace softib::wire {
 
-enum class PortState : std::uint8_t {
-    kNoChange = 0,
-    kDown = 1,
-    kInit = 2,
-    kArmed = 3,
-    kActive = 4
-};
-
-enum class PortPhysicalState : std::uint8_t {
-    kNoChange = 0,
-    kSleep = 1,
-    kPolling = 2,
-    kDisabled = 3,
-    kTraining = 4,
-    kLinkUp = 5,
-    kLinkErrorRecovery = 6,
-    kPhyTest = 7,
-};
+using softib::PortPhysicalState;
+using softib::PortState;
 
 enum class LinkDownDefaultState : std::uint8_t { kNoChange = 0, kSleep = 1, kPolling = 2 };
 

@@ -22,6 +22,13 @@ bool has_bytes(const hca::Payload& payload) {
                                 [](const hca::PayloadPart& part) { return part.bytes == nullptr; });
 }
 
+/// Only datagrams may overtake each other, so only they let switches choose their way.
+std::uint8_t flags_of(const wire::Bth& bth) {
+    const bool is_datagram = bth.opcode >> 5 == static_cast<unsigned>(wire::Transport::kUd);
+    return static_cast<std::uint8_t>((bth.becn ? packet_flag::kBecn : 0U) |
+                                     (is_datagram ? packet_flag::kAdaptive : 0U));
+}
+
 }  // namespace
 
 hca::Payload TransportHosts::Body::payload() const {
@@ -79,7 +86,7 @@ void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
                 .slid = headers.lrh.slid.value,
                 .bytes = static_cast<std::uint16_t>(headers.lrh.pkt_len * 4 + wire::kVcrcBytes),
                 .sl = headers.lrh.sl,
-                .flags = headers.bth.becn ? packet_flag::kBecn : std::uint8_t{0},
+                .flags = flags_of(headers.bth),
                 .tag = kTag});
 }
 

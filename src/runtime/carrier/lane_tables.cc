@@ -17,7 +17,8 @@ std::uint8_t operational_lanes(std::uint8_t code) {
 LaneTables::LaneTables(const live::Arena& arena)
     : arena_(arena),
       read_(std::size_t{arena.header->hcas} + arena.header->switch_ports),
-      injections_read_(arena.header->hcas) {
+      injections_read_(arena.header->hcas),
+      adaptive_read_(arena.header->switches) {
     SOFTIB_CHECK(agent::NodeSpec{}.data_vls == kDataVls);
 }
 
@@ -117,6 +118,38 @@ std::optional<link::InjectionControl> LaneTables::read_injection(std::uint32_t h
                                   static_cast<std::uint16_t>(packed & 0x3FFF)};
     }
     return control;
+}
+
+void LaneTables::read_adaptive(net::Engine& net, std::uint32_t node, std::uint32_t sw) {
+    const live::AdaptiveRecord& from = arena_.adaptive[sw];
+    const std::uint32_t now = from.generation.load(std::memory_order_acquire);
+    if (now == adaptive_read_[sw]) {
+        return;
+    }
+    adaptive_read_[sw] = now;
+    sw::AdaptiveTable table;
+    std::vector<std::uint16_t> number(live::AdaptiveRecord::kGroups);
+    const std::uint32_t lids = std::min<std::uint32_t>(from.lids.load(std::memory_order_relaxed),
+                                                       live::AdaptiveRecord::kLids);
+    for (std::uint32_t lid = 0; lid < lids; ++lid) {
+        const std::uint16_t group = from.group_of[lid].load(std::memory_order_relaxed);
+        if (group == 0 || group >= number.size()) {
+            continue;
+        }
+        if (number[group] == 0) {
+            std::vector<std::uint8_t> ports;
+            for (std::uint8_t port = 1; port < net.ports_of(node); ++port) {
+                const std::uint64_t word =
+                    from.ports[group][port / 64].load(std::memory_order_relaxed);
+                if ((word >> port % 64 & 1) != 0 && net.connected(net.port_of(node, port))) {
+                    ports.push_back(port);
+                }
+            }
+            number[group] = table.add_group(ports);
+        }
+        table.set(Lid{static_cast<std::uint16_t>(lid)}, number[group]);
+    }
+    net.set_adaptive(node, std::move(table));
 }
 
 }  // namespace softib::carrier

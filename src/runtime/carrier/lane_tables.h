@@ -3,7 +3,7 @@
 
 // Copies what managers wrote of a port from the arena to the network: which service level takes
 // which lane, how lanes take turns, how many errors a cable may make, how long packets wait, when
-// they are marked, and how HCAs slow down.
+// they are marked, how HCAs slow down, and among which ports switches choose.
 
 #include <array>
 #include <cstdint>
@@ -29,6 +29,8 @@ class LaneTables {
     void read_switch_port(net::Engine& net, std::uint32_t node, std::uint8_t port,
                           std::uint32_t port_index);
 
+    /// Among which ports a switch may choose.
+    void read_adaptive(net::Engine& net, std::uint32_t node, std::uint32_t sw);
     /// How an HCA slows down, if that was written since the last time.
     std::optional<link::InjectionControl> read_injection(std::uint32_t hca);
 
@@ -41,6 +43,7 @@ class LaneTables {
     const live::Arena& arena_;
     std::vector<std::uint32_t> read_;             ///< Generations, in the order of Arena::lanes.
     std::vector<std::uint32_t> injections_read_;  ///< The same, by HCA.
+    std::vector<std::uint32_t> adaptive_read_;    ///< The same, by switch.
 };
 
 /// Returns the number of data lanes for a code as in PortInfo.OperationalVLs; 0: all.

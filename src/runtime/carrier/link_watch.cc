@@ -23,8 +23,8 @@ void LinkWatch::look(const net::Engine& net, std::uint64_t now_ns) {
         }
         Seen& seen = seen_[port];
         const net::Odd counts = net.odd_counts(port);
-        if (counts.integrity_errors != seen.integrity_errors) {
-            seen.integrity_errors = counts.integrity_errors;
+        if (counts.link_integrity_errors != seen.integrity_errors) {
+            seen.integrity_errors = counts.link_integrity_errors;
             watchers_.tell_link(port, wire::trap::kLocalLinkIntegrity);
         }
         look_for_silence(net, port, seen, now_ns);

@@ -8,32 +8,9 @@ namespace softib::carrier {
 namespace {
 
 using Totals = live::PortTotals;
-using Counts = agent::PortCounts;
+using Counts = counters::PortCounts;
 
-struct Field {
-    std::atomic<std::uint64_t> Totals::* total;
-    std::uint64_t Counts::* count;
-};
-constexpr Field kFields[] = {
-    {&Totals::xmit_packets, &Counts::xmit_packets},
-    {&Totals::xmit_words, &Counts::xmit_words},
-    {&Totals::rcv_packets, &Counts::rcv_packets},
-    {&Totals::rcv_words, &Counts::rcv_words},
-    {&Totals::multicast_xmit_packets, &Counts::multicast_xmit_packets},
-    {&Totals::multicast_rcv_packets, &Counts::multicast_rcv_packets},
-    {&Totals::xmit_discards, &Counts::xmit_discards},
-    {&Totals::relay_errors, &Counts::rcv_switch_relay_errors},
-    {&Totals::rcv_constraint_errors, &Counts::rcv_constraint_errors},
-    {&Totals::xmit_constraint_errors, &Counts::xmit_constraint_errors},
-    {&Totals::xmit_wait, &Counts::xmit_wait},
-    {&Totals::symbol_errors, &Counts::symbol_errors},
-    {&Totals::rcv_errors, &Counts::rcv_errors},
-    {&Totals::rcv_remote_physical_errors, &Counts::rcv_remote_physical_errors},
-    {&Totals::buffer_overruns, &Counts::buffer_overruns},
-    {&Totals::link_integrity_errors, &Counts::link_integrity_errors},
-};
-
-/// What came since the last time.
+/// Adds what came since the last time, and returns it.
 std::uint64_t add(std::atomic<std::uint64_t>& total, std::uint64_t value, std::uint64_t& written) {
     const std::uint64_t more = value - std::exchange(written, value);
     if (more != 0) {
@@ -43,12 +20,15 @@ std::uint64_t add(std::atomic<std::uint64_t>& total, std::uint64_t value, std::u
 }
 
 void add(Totals& to, const Counts& from, Counts& written) {
-    for (const Field& field : kFields) {
-        add(to.*field.total, from.*field.count, written.*field.count);
-    }
+    counters::for_each_stored<std::uint64_t, std::atomic<std::uint64_t>>(
+        [&](const auto& row, const auto& total) {
+            if (row.origin == counters::Origin::kDataPath) {
+                add(to.*total.value, from.*row.value, written.*row.value);
+            }
+        });
 }
 
-void add(live::PortLanes& to, const agent::LaneCounts& from, agent::LaneCounts& written) {
+void add(live::PortLanes& to, const counters::LaneCounts& from, counters::LaneCounts& written) {
     for (std::size_t kind = 0; kind < from.of.size(); ++kind) {
         for (std::size_t i = 0; i < from.of[kind].size(); ++i) {
             add(to.counts[kind][i], from.of[kind][i], written.of[kind][i]);

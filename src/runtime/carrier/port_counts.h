@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/agent/pma.h"
+#include "core/counters/lane_counts.h"
+#include "core/counters/port_counters.h"
 #include "net/engine.h"
 #include "runtime/carrier/adapters.h"
 #include "runtime/carrier/tables.h"
@@ -31,8 +32,8 @@ class PortCountWriter {
     const live::Arena& arena_;
     const Tables& tables_;
     // What was brought there so far. Ports in the order of the arena, those of HCAs first.
-    std::vector<agent::PortCounts> written_;
-    std::vector<agent::LaneCounts> lanes_written_;
+    std::vector<counters::PortCounts> written_;
+    std::vector<counters::LaneCounts> lanes_written_;
     std::vector<std::array<std::uint64_t, 3>> violations_written_;
 };
 

@@ -64,19 +64,13 @@ std::vector<Watchers::Place> Tables::places(const net::Plant& plant) const {
     return places;
 }
 
-void Tables::set_state(net::Engine& net, std::uint32_t port, live::PortState state) {
+void Tables::set_state(net::Engine& net, std::uint32_t port, PortState state) {
     if (!net.connected(port)) {
         return;
     }
-    net.set_link(port, state != live::PortState::kDown);
-    if (state == live::PortState::kInit) {
-        net.initialize_port(port);
-    } else if (state >= live::PortState::kArmed) {
-        // One that is there already stays there.
-        net.set_logical(port, link::Logical::kArmed);
-        if (state == live::PortState::kActive) {
-            net.set_logical(port, link::Logical::kActive);
-        }
+    net.set_link(port, state != PortState::kDown);
+    if (state != PortState::kDown) {
+        net.follow_state(port, state);
     }
 }
 
@@ -174,6 +168,7 @@ void Tables::read(net::Engine& net, net::TransportHosts& hosts) {
         }
         read_routes(net, sw);
         read_groups(net, sw);
+        lanes_.read_adaptive(net, switch_nodes_[sw], sw);
     }
     for (std::uint32_t hca = 0; hca < hca_nodes_.size(); ++hca) {
         const live::HcaRecord& record = arena_.hcas[hca];

@@ -34,7 +34,7 @@ class Tables {
   private:
     void read_routes(net::Engine& net, std::uint32_t sw);
     void read_groups(net::Engine& net, std::uint32_t sw);
-    static void set_state(net::Engine& net, std::uint32_t port, live::PortState state);
+    static void set_state(net::Engine& net, std::uint32_t port, PortState state);
     void set_link(net::Engine& net, std::uint32_t port, const live::LinkFaults& faults);
     void set_guard(net::Engine& net, std::uint32_t port, const live::SwitchPortRecord& record);
 

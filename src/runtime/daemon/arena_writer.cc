@@ -10,14 +10,6 @@
 
 namespace softib::live {
 
-namespace {
-
-PortState state_of(const wire::PortInfo& info) {
-    return static_cast<PortState>(info.port_state);
-}
-
-}  // namespace
-
 bool ArenaWriter::apply(agent::Mesh& mesh) {
     std::optional<agent::NodeUpdate> update = mesh.poll_update();
     if (!update) {
@@ -34,7 +26,7 @@ bool ArenaWriter::apply(agent::Mesh& mesh) {
 }
 
 PortState ArenaWriter::shown(const wire::PortInfo& info) const {
-    return adapters_run_ ? state_of(info) : PortState::kDown;
+    return adapters_run_ ? info.port_state : PortState::kDown;
 }
 
 void ArenaWriter::set_adapters_run(const agent::Mesh& mesh, bool run) {
@@ -126,6 +118,11 @@ struct ArenaWriter::Follower {
             write_injection(self.arena_, place.index, node);
         }
     }
+    void operator()(const agent::AdaptiveUpdate&) const {
+        if (at_switch()) {
+            write_adaptive(self.arena_, place.index, node);
+        }
+    }
     void operator()(const agent::ReregisterUpdate&) const {
         if (at_hca()) {
             self.raise(place.index, AsyncKind::kClientReregister);
@@ -153,6 +150,7 @@ void ArenaWriter::write_lft(const agent::Node& node, std::uint32_t index, std::u
 void ArenaWriter::write_hca(const agent::Node& node, std::uint32_t index) {
     HcaRecord& record = arena_.hcas[index];
     const wire::PortInfo& info = node.port(1);
+    record.totals.link_downed.store(node.link_downed(1), std::memory_order_relaxed);
     if (arena_.header->link_layer == LinkLayer::kEthernet) {
         write_ethernet_port(index, shown(info));
         return;
@@ -253,7 +251,8 @@ void ArenaWriter::write_switch_port(const agent::Node& node, std::uint32_t index
     }
     if (port < record.port_count) {
         SwitchPortRecord& at = arena_.switch_ports[record.port_first + port];
-        at.state.store(state_of(info), std::memory_order_relaxed);
+        at.state.store(info.port_state, std::memory_order_relaxed);
+        at.totals.link_downed.store(node.link_downed(port), std::memory_order_relaxed);
     }
 }
 

@@ -103,14 +103,14 @@ class Counting : public testing::Test {
         return ends;
     }
 
-    std::vector<PortCounters> all_switch_ports() const {
-        std::vector<PortCounters> all;
+    std::vector<PortCounts> all_switch_ports() const {
+        std::vector<PortCounts> all;
         for (std::uint32_t i = 0; i < arena.header->switch_ports; ++i) {
             all.push_back(read_totals(arena.switch_ports[i].totals));
         }
         return all;
     }
-    PortCounters hca(std::uint32_t index) const { return read_totals(arena.hcas[index].totals); }
+    PortCounts hca(std::uint32_t index) const { return read_totals(arena.hcas[index].totals); }
     const SwitchPortRecord& switch_port(std::uint32_t sw, std::uint8_t port) const {
         return arena.switch_ports[arena.switches[sw].port_first + port];
     }
@@ -141,7 +141,7 @@ TEST_F(Counting, DatagramsCountAtEveryPortOfTheirPathAndNowhereElse) {
         }));
         EXPECT_EQ(ins.size(), 3U);
         for (std::uint32_t i = 0; i < arena.header->switch_ports; ++i) {
-            const PortCounters seen = read_totals(arena.switch_ports[i].totals);
+            const PortCounts seen = read_totals(arena.switch_ports[i].totals);
             EXPECT_EQ(seen.rcv_packets, ins.contains(&arena.switch_ports[i]) ? kPackets : 0);
             EXPECT_EQ(seen.xmit_words, outs.contains(&arena.switch_ports[i]) ? kWords : 0);
             EXPECT_EQ(seen.multicast_rcv_packets, 0U);
@@ -161,9 +161,9 @@ TEST_F(Counting, LostDatagramsCountUpToWhereTheyAreLost) {
     EXPECT_EQ(hca(0).xmit_packets, kPackets);
     EXPECT_EQ(hca(3).rcv_packets, 0U);
     const auto ports = all_switch_ports();
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::rcv_packets), 3);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::xmit_packets), 2);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::relay_errors), 1);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_packets), 3);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::xmit_packets), 2);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_switch_relay_errors), 1);
 }
 
 TEST_F(Counting, WhatADeadPortDoesNotSendIsDiscarded) {
@@ -192,9 +192,9 @@ TEST_F(Counting, MulticastCountsOncePerPortOfTheTree) {
     EXPECT_EQ(hca(2).rcv_packets, 0U);
     EXPECT_EQ(hca(3).rcv_words, kWords);
     const auto ports = all_switch_ports();
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::multicast_rcv_packets), 3);
-    EXPECT_EQ(std::ranges::count(ports, kWords, &PortCounters::xmit_words), 4);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::relay_errors), 0);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::multicast_rcv_packets), 3);
+    EXPECT_EQ(std::ranges::count(ports, kWords, &PortCounts::xmit_words), 4);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_switch_relay_errors), 0);
 }
 
 TEST_F(Counting, WithoutAnEntryTheFirstSwitchDropsIt) {
@@ -202,8 +202,8 @@ TEST_F(Counting, WithoutAnEntryTheFirstSwitchDropsIt) {
     settle_all(arena, kDaemonOwner);
     EXPECT_EQ(hca(2).multicast_xmit_packets, kPackets);
     const auto ports = all_switch_ports();
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::relay_errors), 1);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::xmit_packets), 0);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_switch_relay_errors), 1);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::xmit_packets), 0);
 }
 
 TEST_F(Counting, ADeadLinkCutsTheTreeUntilTheManagerHasAnotherWay) {
@@ -262,12 +262,12 @@ TEST_F(Counting, WhatASwitchPortKeepsOutIsCountedThereAndGoesNoFurther) {
     EXPECT_EQ(hca(3).rcv_packets, kPackets) << "only what goes out there is looked at";
 
     entry.enforcement = kEnforceInbound;
-    const std::vector<PortCounters> before = all_switch_ports();
+    const std::vector<PortCounts> before = all_switch_ports();
     send(0, lid_of(3));
     settle_all(arena, kDaemonOwner);
     EXPECT_EQ(hca(3).rcv_packets, kPackets);
     EXPECT_EQ(entry.totals.rcv_constraint_errors, kPackets);
-    std::vector<PortCounters> after = all_switch_ports();
+    std::vector<PortCounts> after = all_switch_ports();
     std::uint32_t touched = 0;
     for (std::size_t i = 0; i < after.size(); ++i) {
         touched += after[i].rcv_packets != before[i].rcv_packets;

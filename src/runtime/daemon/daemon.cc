@@ -467,6 +467,10 @@ int Daemon::handle(Connection& connection, Message& message) {
         case Request::kHealth:
             handle_health(message);
             return -1;
+        case Request::kSettle:
+            management_.refresh();
+            message.status = 0;
+            return -1;
         case Request::kCarrying:
             handle_carrying(connection, message);
             break;

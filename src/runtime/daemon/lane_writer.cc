@@ -94,4 +94,27 @@ void write_injection(const Arena& arena, std::uint32_t hca, const agent::Node& n
     }
 }
 
+void write_adaptive(const Arena& arena, std::uint32_t sw, const agent::Node& node) {
+    const sw::AdaptiveTable table = node.adaptive_table();
+    AdaptiveRecord& to = arena.adaptive[sw];
+    const bool was_never_on = to.generation.load(std::memory_order_relaxed) == 0;
+    if (!is_packet_path(arena) || (table.empty() && was_never_on)) {
+        return;  // Its pages are not made by looking.
+    }
+    for (std::uint16_t group = 1; group < table.groups(); ++group) {
+        std::array<std::uint64_t, 4> ports{};
+        for (const std::uint8_t port : table.group_ports(group)) {
+            ports[port / 64] |= std::uint64_t{1} << port % 64;
+        }
+        for (std::size_t word = 0; word < ports.size(); ++word) {
+            to.ports[group][word].store(ports[word], std::memory_order_relaxed);
+        }
+    }
+    for (std::uint16_t lid = 0; lid < table.lids(); ++lid) {
+        to.group_of[lid].store(table.group(lid), std::memory_order_relaxed);
+    }
+    to.lids.store(table.lids(), std::memory_order_relaxed);
+    to.generation.fetch_add(1, std::memory_order_release);
+}
+
 }  // namespace softib::live

@@ -2,7 +2,8 @@
 #pragma once
 
 // Brings what managers wrote of a port's lanes (SLtoVL, arbitration, OperationalVLs), of how long
-// packets wait there and of congestion from its node to the arena, for the packet path.
+// packets wait there, of congestion and of adaptive routing from its node to the arena, for the
+// packet path.
 
 #include <cstdint>
 
@@ -17,5 +18,8 @@ void write_lanes(const Arena& arena, const NodeRef& place, const agent::Node& no
 
 /// How an HCA slows its queue pairs down.
 void write_injection(const Arena& arena, std::uint32_t hca, const agent::Node& node);
+
+/// Among which ports a switch may choose.
+void write_adaptive(const Arena& arena, std::uint32_t sw, const agent::Node& node);
 
 }  // namespace softib::live

@@ -343,37 +343,20 @@ void Management::refresh() {
     settle_all(arena_, kDaemonOwner);
 }
 
-agent::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
+counters::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
     const NodeRef& place = writer_.place(node);
-    PortCounters seen;
     if (place.kind == NodeRef::kHca) {
-        seen = read_totals(arena_.hcas[place.index].totals);
-    } else if (place.kind == NodeRef::kSwitch && port < arena_.switches[place.index].port_count) {
-        seen =
-            read_totals(arena_.switch_ports[arena_.switches[place.index].port_first + port].totals);
+        return read_totals(arena_.hcas[place.index].totals);
     }
-    agent::PortCounts counts;
-    counts.xmit_packets = seen.xmit_packets;
-    counts.xmit_words = seen.xmit_words;
-    counts.rcv_packets = seen.rcv_packets;
-    counts.rcv_words = seen.rcv_words;
-    counts.multicast_xmit_packets = seen.multicast_xmit_packets;
-    counts.multicast_rcv_packets = seen.multicast_rcv_packets;
-    counts.xmit_discards = seen.xmit_discards;
-    counts.rcv_switch_relay_errors = seen.relay_errors;
-    counts.rcv_constraint_errors = seen.pkey_violations + seen.rcv_constraint_errors;
-    counts.xmit_constraint_errors = seen.xmit_constraint_errors;
-    counts.xmit_wait = seen.xmit_wait;
-    counts.symbol_errors = seen.symbol_errors;
-    counts.rcv_errors = seen.rcv_errors;
-    counts.rcv_remote_physical_errors = seen.rcv_remote_physical_errors;
-    counts.buffer_overruns = seen.buffer_overruns;
-    counts.link_integrity_errors = seen.link_integrity_errors;
-    return counts;
+    if (place.kind == NodeRef::kSwitch && port < arena_.switches[place.index].port_count) {
+        return read_totals(
+            arena_.switch_ports[arena_.switches[place.index].port_first + port].totals);
+    }
+    return {};
 }
 
-agent::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
-    agent::LaneCounts counts;
+counters::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {
+    counters::LaneCounts counts;
     const NodeRef& place = writer_.place(node);
     const PortLanes* from = nullptr;
     if (!is_packet_path(arena_)) {
@@ -384,7 +367,7 @@ agent::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) 
     } else if (place.kind == NodeRef::kSwitch && port < arena_.switches[place.index].port_count) {
         from = &arena_.switch_lanes(arena_.switches[place.index].port_first + port);
     }
-    for (std::size_t kind = 0; kind < agent::kPerLaneKinds && from != nullptr; ++kind) {
+    for (std::size_t kind = 0; kind < counters::kPerLaneKinds && from != nullptr; ++kind) {
         for (std::size_t i = 0; i < counts.of[kind].size(); ++i) {
             counts.of[kind][i] = from->counts[kind][i].load(std::memory_order_relaxed);
         }

@@ -85,8 +85,8 @@ class Management final : public agent::CounterSource {
     const sm::Manager* manager() const { return service_ ? &service_->manager() : nullptr; }
 
     void refresh() override;
-    agent::PortCounts read(std::uint32_t node, std::uint8_t port) override;
-    agent::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
+    counters::PortCounts read(std::uint32_t node, std::uint8_t port) override;
+    counters::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
 
   private:
     agent::NodeId node_of(const NodeRef& place) const;

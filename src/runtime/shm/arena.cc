@@ -40,6 +40,7 @@ void lay_out(ArenaHeader& h) {
     h.sl_rows_off =
         place(sizeof(SlRow) * (h.hcas + std::uint64_t{h.switch_ports} * h.ports_per_switch_max));
     h.injections_off = place(sizeof(Injection) * h.hcas);
+    h.adaptive_off = place(sizeof(AdaptiveRecord) * h.switches);
     h.lid_owner_off = place(sizeof(NodeRef) * kLftEntries);
     h.mcast_off = place(sizeof(McastGroup) * kMcastGroupsMax);
     h.qps_off = place(sizeof(QpShared) * kQpsMax);
@@ -72,6 +73,7 @@ void bind(Arena& a) {
     a.mfts = a.at<std::atomic<std::uint64_t>>(h.mfts_off);
     a.lanes = a.at<PortLanes>(h.lanes_off);
     a.injections = a.at<Injection>(h.injections_off);
+    a.adaptive = a.at<AdaptiveRecord>(h.adaptive_off);
     a.sl_rows = a.at<SlRow>(h.sl_rows_off);
     a.lid_owner = a.at<NodeRef>(h.lid_owner_off);
     a.mcast = a.at<McastGroup>(h.mcast_off);

@@ -23,6 +23,8 @@
 
 #include "core/base/data_path.h"
 #include "core/base/ids.h"
+#include "core/base/port_state.h"
+#include "core/counters/port_counters.h"
 #include "core/hca/qp_attr.h"
 #include "core/hca/qp_state.h"
 #include "core/hca/vocabulary.h"
@@ -31,7 +33,7 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 9;
+inline constexpr std::uint32_t kArenaVersion = 10;
 
 inline constexpr std::uint32_t kProcsMax = 10240;
 inline constexpr std::uint32_t kStripesPerProc = 1024;
@@ -100,6 +102,7 @@ struct alignas(64) ArenaHeader {
     std::uint64_t mfts_off;  ///< kMftEntries x switches x mft_words.
     std::uint64_t lanes_off;
     std::uint64_t injections_off;  ///< A PortLanes per HCA, and then per switch port.
+    std::uint64_t adaptive_off;    ///< One per switch.
     std::uint64_t sl_rows_off;     ///< One per HCA; then per switch port ports_per_switch_max.
     std::uint64_t lid_owner_off;   ///< kLftEntries x NodeRef.
     std::uint64_t mcast_off;
@@ -157,33 +160,9 @@ struct NodeRef {
     std::uint32_t index;  ///< Into the HCA or the switch table.
 };
 
-/// IBA PortInfo values, the same numbers as ibv_port_state and the sysfs files.
-enum class PortState : std::uint8_t { kNop = 0, kDown = 1, kInit = 2, kArmed = 3, kActive = 4 };
-
 /// What a port counted, as far as it was settled. What living QPs did since stands in the QPs
 /// themselves, so that the data path never touches a shared counter (counters.h).
-struct PortTotals {
-    std::atomic<std::uint64_t> xmit_packets;
-    std::atomic<std::uint64_t> xmit_words;
-    std::atomic<std::uint64_t> rcv_packets;
-    std::atomic<std::uint64_t> rcv_words;
-    std::atomic<std::uint64_t> multicast_xmit_packets;
-    std::atomic<std::uint64_t> multicast_rcv_packets;
-    std::atomic<std::uint64_t> pkey_violations;
-    std::atomic<std::uint64_t> qkey_violations;
-    std::atomic<std::uint64_t> access_violations;  ///< Remote key, bounds or right refused here.
-    std::atomic<std::uint64_t> xmit_discards;
-    std::atomic<std::uint64_t> relay_errors;  ///< Arrived at a switch that had no entry for them.
-    std::atomic<std::uint64_t> rcv_constraint_errors;   ///< Came in at a switch port, and their
-    std::atomic<std::uint64_t> xmit_constraint_errors;  ///< partition was not to; were to go out.
-    // From here on: on the packet path only.
-    std::atomic<std::uint64_t> xmit_wait;
-    std::atomic<std::uint64_t> symbol_errors;
-    std::atomic<std::uint64_t> rcv_errors;
-    std::atomic<std::uint64_t> rcv_remote_physical_errors;
-    std::atomic<std::uint64_t> buffer_overruns;
-    std::atomic<std::uint64_t> link_integrity_errors;
-};
+using PortTotals = counters::PortCounterSet<std::atomic<std::uint64_t>>;
 
 /// What a cable does to the packets that a port sends into it. Packet path only.
 struct LinkFaults {
@@ -695,7 +674,8 @@ struct Arena {
     std::atomic<std::uint8_t>* lfts = nullptr;
     std::atomic<std::uint64_t>* mfts = nullptr;
     PortLanes* lanes = nullptr;
-    Injection* injections = nullptr;  ///< By HCA; on the packet path only, as lanes are.
+    Injection* injections = nullptr;     ///< By HCA; on the packet path only, as lanes are.
+    AdaptiveRecord* adaptive = nullptr;  ///< By switch; on the packet path only.
     SlRow* sl_rows = nullptr;
     NodeRef* lid_owner = nullptr;
     McastGroup* mcast = nullptr;

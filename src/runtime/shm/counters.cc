@@ -46,6 +46,12 @@ void received(PortTotals& totals, std::uint64_t packets, std::uint64_t words) {
     totals.rcv_words.fetch_add(words, std::memory_order_relaxed);
 }
 
+/// Out ports that are not active are the only reason here.
+void discarded(PortTotals& totals, std::uint64_t packets) {
+    totals.xmit_discards.fetch_add(packets, std::memory_order_relaxed);
+    totals.inactive_discards.fetch_add(packets, std::memory_order_relaxed);
+}
+
 void pass(const Arena& arena, std::uint32_t from, Lid to, std::uint64_t packets,
           std::uint64_t words) {
     if (packets == 0) {
@@ -142,7 +148,7 @@ void attribute_flow(const Arena& arena, const QpShared& qp, const Flow& flow,
     };
     PortTotals& near = arena.hcas[qp.hca].totals;
     if (!ports.leaves()) {
-        near.xmit_discards.fetch_add(counts.packets, std::memory_order_relaxed);
+        discarded(near, counts.packets);
         return;
     }
     out(near);
@@ -156,10 +162,13 @@ void attribute_flow(const Arena& arena, const QpShared& qp, const Flow& flow,
                     out(port.totals);
                     break;
                 case Step::kUnknown:
-                    port.totals.relay_errors.fetch_add(counts.packets, std::memory_order_relaxed);
+                    port.totals.rcv_switch_relay_errors.fetch_add(counts.packets,
+                                                                  std::memory_order_relaxed);
+                    port.totals.dlid_mapping_errors.fetch_add(counts.packets,
+                                                              std::memory_order_relaxed);
                     break;
                 case Step::kDiscarded:
-                    port.totals.xmit_discards.fetch_add(counts.packets, std::memory_order_relaxed);
+                    discarded(port.totals, counts.packets);
                     break;
                 case Step::kRefusedIn:
                     port.totals.rcv_constraint_errors.fetch_add(counts.packets,
@@ -176,7 +185,7 @@ void attribute_flow(const Arena& arena, const QpShared& qp, const Flow& flow,
 
 /// Adds to `sum` what this flow adds to the port of `hca`.
 void add_flow(const Arena& arena, const QpShared& qp, const Flow& flow, std::uint32_t hca,
-              PortCounters& sum) {
+              PortCounts& sum) {
     const FlowCounts counts = not_settled(flow);
     if (counts.none()) {
         return;
@@ -184,6 +193,7 @@ void add_flow(const Arena& arena, const QpShared& qp, const Flow& flow, std::uin
     const FlowPorts ports(arena, qp, flow);
     if (qp.hca == hca) {
         (ports.leaves() ? sum.xmit_packets : sum.xmit_discards) += counts.packets;
+        sum.inactive_discards += ports.leaves() ? 0 : counts.packets;
         sum.xmit_words += ports.leaves() ? counts.words : 0;
         sum.multicast_xmit_packets += ports.multicast() && ports.leaves() ? counts.packets : 0;
     }
@@ -211,40 +221,24 @@ void for_each_qp(const Arena& arena, Fn&& fn) {
 
 }  // namespace
 
-PortCounters read_totals(const PortTotals& totals) {
-    return {
-        .xmit_packets = load(totals.xmit_packets),
-        .xmit_words = load(totals.xmit_words),
-        .rcv_packets = load(totals.rcv_packets),
-        .rcv_words = load(totals.rcv_words),
-        .multicast_xmit_packets = load(totals.multicast_xmit_packets),
-        .multicast_rcv_packets = load(totals.multicast_rcv_packets),
-        .pkey_violations = load(totals.pkey_violations),
-        .qkey_violations = load(totals.qkey_violations),
-        .access_violations = load(totals.access_violations),
-        .xmit_discards = load(totals.xmit_discards),
-        .relay_errors = load(totals.relay_errors),
-        .rcv_constraint_errors = load(totals.rcv_constraint_errors),
-        .xmit_constraint_errors = load(totals.xmit_constraint_errors),
-        .xmit_wait = load(totals.xmit_wait),
-        .symbol_errors = load(totals.symbol_errors),
-        .rcv_errors = load(totals.rcv_errors),
-        .rcv_remote_physical_errors = load(totals.rcv_remote_physical_errors),
-        .buffer_overruns = load(totals.buffer_overruns),
-        .link_integrity_errors = load(totals.link_integrity_errors),
-    };
+PortCounts read_totals(const PortTotals& totals) {
+    PortCounts seen;
+    counters::for_each_stored<std::uint64_t, std::atomic<std::uint64_t>>(
+        [&](const auto& row, const auto& total) { seen.*row.value = load(totals.*total.value); });
+    seen.rcv_constraint_errors += seen.pkey_violations;
+    return seen;
 }
 
-PortCounters read_port_counters(const Arena& arena, std::uint32_t hca) {
+PortCounts read_port_counters(const Arena& arena, std::uint32_t hca) {
     if (is_packet_path(arena)) {
         ask_for_counts(arena);
         return read_totals(arena.hcas[hca].totals);
     }
-    PortCounters sum = read_totals(arena.hcas[hca].totals);
+    PortCounts sum = read_totals(arena.hcas[hca].totals);
     for_each_qp(arena, [&](const QpShared& qp) {
         if (qp.has_flows.load(std::memory_order_acquire) != 0) {
             const std::uint64_t off = qp.flows_off.load(std::memory_order_acquire);
-            PortCounters with = sum;
+            PortCounts with = sum;
             for_each_flow(arena, qp,
                           [&](const Flow& flow) { add_flow(arena, qp, flow, hca, with); });
             std::atomic_thread_fence(std::memory_order_acquire);

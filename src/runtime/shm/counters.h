@@ -19,40 +19,20 @@
 
 #include <cstdint>
 
+#include "core/counters/port_counters.h"
 #include "runtime/shm/arena.h"
 #include "runtime/shm/shm_lock.h"
 
 namespace softib::live {
 
-/// Words are units of four bytes, as in the counters PortXmitData and PortRcvData
-/// (IBA vol. 1, 16.1.3.5).
-struct PortCounters {
-    std::uint64_t xmit_packets = 0;
-    std::uint64_t xmit_words = 0;
-    std::uint64_t rcv_packets = 0;
-    std::uint64_t rcv_words = 0;
-    std::uint64_t multicast_xmit_packets = 0;
-    std::uint64_t multicast_rcv_packets = 0;
-    std::uint64_t pkey_violations = 0;
-    std::uint64_t qkey_violations = 0;
-    std::uint64_t access_violations = 0;
-    std::uint64_t xmit_discards = 0;
-    std::uint64_t relay_errors = 0;
-    std::uint64_t rcv_constraint_errors = 0;
-    std::uint64_t xmit_constraint_errors = 0;
-    std::uint64_t xmit_wait = 0;
-    std::uint64_t symbol_errors = 0;
-    std::uint64_t rcv_errors = 0;
-    std::uint64_t rcv_remote_physical_errors = 0;
-    std::uint64_t buffer_overruns = 0;
-    std::uint64_t link_integrity_errors = 0;
-};
+using counters::PortCounts;
 
-PortCounters read_totals(const PortTotals& totals);
+/// A port's own P_Key violations are also constraint errors of what it received.
+PortCounts read_totals(const PortTotals& totals);
 
 /// Counters of the one port of an HCA (index into the HCA table), with what is not settled yet. A
 /// queue pair that is settled meanwhile may be counted twice or not at all in that one reading.
-PortCounters read_port_counters(const Arena& arena, std::uint32_t hca);
+PortCounts read_port_counters(const Arena& arena, std::uint32_t hca);
 
 /// A queue pair of this table index counts from now on, or no more.
 void start_counting(const Arena& arena, std::uint32_t qp);

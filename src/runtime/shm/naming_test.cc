@@ -65,7 +65,7 @@ TEST(Counters, SumOfTotalsAndLivingQueuePairsOfThatHca) {
     put(5 * kBatchEntries + 2, 0);  // another HCA
     put(5 * kBatchEntries + 3, 1);
     stop_counting(arena, 5 * kBatchEntries + 3);
-    const PortCounters c = read_port_counters(arena, 1);
+    const PortCounts c = read_port_counters(arena, 1);
     EXPECT_EQ(c.xmit_words, 120U);
     EXPECT_EQ(c.rcv_packets, 2U);
     EXPECT_EQ(c.pkey_violations, 3U);

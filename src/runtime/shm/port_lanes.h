@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/agent/lane_counts.h"
+#include "core/counters/lane_counts.h"
 
 namespace softib::live {
 
@@ -36,6 +36,16 @@ struct Injection {
     std::atomic<std::uint16_t> delays[kEntries];
 };
 
+/// Adaptive routing of a switch (sw::AdaptiveTable).
+struct AdaptiveRecord {
+    static constexpr std::uint32_t kGroups = 1025;
+    static constexpr std::uint32_t kLids = 0xC000;
+    std::atomic<std::uint32_t> generation;         ///< Moves after each change; 0: it was never on.
+    std::atomic<std::uint32_t> lids;               ///< Below this one; 0: it is off.
+    std::atomic<std::uint64_t> ports[kGroups][4];  ///< Bit n of all: port n. Group 0 has none.
+    std::atomic<std::uint16_t> group_of[kLids];
+};
+
 struct PortLanes {
     /// Moves after each change of what follows, up to the counts, and of the port's SLtoVL rows.
     std::atomic<std::uint32_t> generation;
@@ -51,8 +61,8 @@ struct PortLanes {
     std::atomic<std::uint8_t> has_limits;      ///< 0: they were not brought here yet.
     Marking marking;
     std::atomic<std::uint8_t> arbitration[kArbitrationBytes];
-    /// As agent::LaneCounts.
-    std::atomic<std::uint64_t> counts[agent::kPerLaneKinds][16];
+    /// As counters::LaneCounts.
+    std::atomic<std::uint64_t> counts[counters::kPerLaneKinds][16];
 };
 
 /// Sixteen lanes of four bits each, that of service level 0 lowest.

@@ -48,6 +48,7 @@ enum class Request : std::uint32_t {
     kFindHost = 27,     ///< text: a host's name. Reply: text: the IP address of its first port.
     kHealth = 28,    ///< Reply: text: a line per helper: name, pid, restarts, time, reason; tabs.
     kCarrying = 29,  ///< From the carrier: it takes calls.
+    kSettle = 30,    ///< Brings the port totals in the arena up to date. Reply when that is done.
 };
 
 enum class ManagerCommand : std::uint32_t { kStatus = 0, kResweep = 1, kHandOver = 2 };

@@ -115,7 +115,7 @@ std::expected<std::unique_ptr<RoceWire>, std::string> RoceWire::open(const live:
 }
 
 bool RoceWire::is_up(std::uint32_t hca) const {
-    return arena_.hcas[hca].state.load(std::memory_order_relaxed) == live::PortState::kActive;
+    return arena_.hcas[hca].state.load(std::memory_order_relaxed) == PortState::kActive;
 }
 
 bool RoceWire::run() {

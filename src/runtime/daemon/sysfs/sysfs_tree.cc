@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/base/ids.h"
+#include "core/counters/port_counters.h"
 #include "core/topo/fabric.h"
 #include "runtime/shm/counters.h"
 #include "runtime/shm/identity.h"
@@ -132,7 +133,7 @@ constexpr FileSpec kDeviceFiles[] = {
 
 std::string port_state(const Device& d, unsigned) {
     switch (d.record().state.load(std::memory_order_relaxed)) {
-        case PortState::kNop:
+        case PortState::kNoChange:
             return "0: NOP\n";
         case PortState::kDown:
             return "1: DOWN\n";
@@ -142,6 +143,8 @@ std::string port_state(const Device& d, unsigned) {
             return "3: ARMED\n";
         case PortState::kActive:
             return "4: ACTIVE\n";
+        case PortState::kActiveDefer:
+            return "5: ACTIVE_DEFER\n";
     }
     return "0: NOP\n";
 }
@@ -202,19 +205,10 @@ constexpr FileSpec kPortFiles[] = {
 
 // ---- Counters ----
 
-template <std::uint64_t PortCounters::* Field>
-std::string counter(const Device& d, unsigned) {
-    return fmt::format("{}\n", read_port_counters(*d.arena, d.hca).*Field);
-}
-
-std::string unicast_xmit(const Device& d, unsigned) {
-    const PortCounters c = read_port_counters(*d.arena, d.hca);
-    return fmt::format("{}\n", c.xmit_packets - std::min(c.xmit_packets, c.multicast_xmit_packets));
-}
-
-std::string unicast_rcv(const Device& d, unsigned) {
-    const PortCounters c = read_port_counters(*d.arena, d.hca);
-    return fmt::format("{}\n", c.rcv_packets - std::min(c.rcv_packets, c.multicast_rcv_packets));
+/// The counter in this row of the list.
+std::string counter(const Device& d, unsigned row) {
+    return fmt::format("{}\n", counters::value_of(counters::kPortCounters[row],
+                                                  read_port_counters(*d.arena, d.hca)));
 }
 
 /// What cannot go wrong here, or is not counted.
@@ -222,34 +216,7 @@ std::string never(const Device&, unsigned) {
     return "0\n";
 }
 
-constexpr FileSpec kCounterFiles[] = {
-    {"port_xmit_data", counter<&PortCounters::xmit_words>},
-    {"port_rcv_data", counter<&PortCounters::rcv_words>},
-    {"port_xmit_packets", counter<&PortCounters::xmit_packets>},
-    {"port_rcv_packets", counter<&PortCounters::rcv_packets>},
-    {"unicast_xmit_packets", unicast_xmit},
-    {"unicast_rcv_packets", unicast_rcv},
-    {"multicast_xmit_packets", counter<&PortCounters::multicast_xmit_packets>},
-    {"multicast_rcv_packets", counter<&PortCounters::multicast_rcv_packets>},
-    {"port_xmit_discards", counter<&PortCounters::xmit_discards>},
-    {"port_xmit_wait", counter<&PortCounters::xmit_wait>},
-    {"symbol_error", counter<&PortCounters::symbol_errors>},
-    {"link_error_recovery", never},
-    {"link_downed", never},
-    {"port_rcv_errors", counter<&PortCounters::rcv_errors>},
-    {"port_rcv_remote_physical_errors", counter<&PortCounters::rcv_remote_physical_errors>},
-    {"port_rcv_switch_relay_errors", never},
-    {"port_xmit_constraint_errors", never},
-    {"port_rcv_constraint_errors", never},
-    {"local_link_integrity_errors", counter<&PortCounters::link_integrity_errors>},
-    {"excessive_buffer_overrun_errors", never},
-    {"VL15_dropped", never},
-};
-
-constexpr FileSpec kHwCounterFiles[] = {
-    {"resp_remote_access_errors", counter<&PortCounters::access_violations>},
-    {"pkey_violations", counter<&PortCounters::pkey_violations>},
-    {"qkey_violations", counter<&PortCounters::qkey_violations>},
+constexpr FileSpec kHwCountersNeverCounted[] = {
     {"out_of_sequence", never},
     {"duplicate_request", never},
     {"packet_seq_err", never},
@@ -262,6 +229,19 @@ void add_files(std::vector<Entry>& out, std::string_view dir, std::span<const Fi
     for (const FileSpec& file : files) {
         out.push_back(
             {.kind = Kind::kFile, .path = fmt::format("{}{}", dir, file.name), .make = file.make});
+    }
+}
+
+void add_counters(std::vector<Entry>& out, std::string_view dir,
+                  counters::SysfsDirectory directory) {
+    for (unsigned row = 0; row < counters::kPortCounters.size(); ++row) {
+        if (counters::kPortCounters[row].sysfs_directory == directory) {
+            out.push_back(
+                {.kind = Kind::kFile,
+                 .path = fmt::format("{}{}", dir, counters::kPortCounters[row].sysfs_file),
+                 .make = counter,
+                 .arg = row});
+        }
     }
 }
 
@@ -311,9 +291,10 @@ void add_port(std::vector<Entry>& out, const std::string& ports_dir) {
     add_numbered(out, port + "/gid_attrs/ndevs", kGidsPerPort, gid_net_device);
     add_numbered(out, port + "/gid_attrs/types", kGidsPerPort, gid_type);
     out.push_back({.kind = Kind::kDirectory, .path = port + "/counters"});
-    add_files(out, port + "/counters/", kCounterFiles);
+    add_counters(out, port + "/counters/", counters::SysfsDirectory::kCounters);
     out.push_back({.kind = Kind::kDirectory, .path = port + "/hw_counters"});
-    add_files(out, port + "/hw_counters/", kHwCounterFiles);
+    add_counters(out, port + "/hw_counters/", counters::SysfsDirectory::kHwCounters);
+    add_files(out, port + "/hw_counters/", kHwCountersNeverCounted);
 }
 
 constexpr FileSpec kGlobalFiles[] = {

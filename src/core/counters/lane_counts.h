@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace softib::agent {
+namespace softib::counters {
 
 enum class PerLane : std::uint8_t {
     // By service level.
@@ -33,4 +33,4 @@ struct LaneCounts {
     }
 };
 
-}  // namespace softib::agent
+}  // namespace softib::counters
