@@ -272,7 +272,7 @@ std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, const mad::Packe
         if (out == 0) {
             return node.owns_lid(0, dlid) ? std::optional(End{at.node, 0}) : std::nullopt;
         }
-        if (out == kLftNoPath || !can_send({at.node, out}, on_vl15)) {
+        if (out == sw::kNoPath || !can_send({at.node, out}, on_vl15)) {
             return std::nullopt;
         }
         if (guarded && !node.lets_pass(out, false, packet->pkey)) {

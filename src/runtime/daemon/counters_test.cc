@@ -155,7 +155,7 @@ TEST_F(Counting, DatagramsCountAtEveryPortOfTheirPathAndNowhereElse) {
 
 TEST_F(Counting, LostDatagramsCountUpToWhereTheyAreLost) {
     const std::uint32_t leaf = arena.hcas[3].peer_switch;
-    ASSERT_TRUE(management.set_route(leaf, lid_of(3), kNoRoute, now_ns));
+    ASSERT_TRUE(management.set_route(leaf, lid_of(3), sw::kNoPath, now_ns));
     send(0, lid_of(3));
     settle_all(arena, kDaemonOwner);
     EXPECT_EQ(hca(0).xmit_packets, kPackets);
@@ -163,6 +163,17 @@ TEST_F(Counting, LostDatagramsCountUpToWhereTheyAreLost) {
     const auto ports = all_switch_ports();
     EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::rcv_packets), 3);
     EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::xmit_packets), 2);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::relay_errors), 1);
+}
+
+TEST_F(Counting, ADatagramThatATableSendsBackIsLostThere) {
+    const std::uint32_t leaf = arena.hcas[0].peer_switch;
+    ASSERT_TRUE(management.set_route(leaf, lid_of(3), arena.hcas[0].peer_port, now_ns));
+    send(0, lid_of(3));
+    settle_all(arena, kDaemonOwner);
+    const auto ports = all_switch_ports();
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::rcv_packets), 1);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::xmit_packets), 0);
     EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::relay_errors), 1);
 }
 

@@ -113,8 +113,11 @@ class FlowPorts {
         if (!leaves()) {
             return;
         }
-        multicast() ? follow_multicast(arena_, from_, dlid_, pkey_, fn, end)
-                    : follow_datagram(arena_, from_, dlid_, pkey_, fn, end);
+        if (multicast()) {
+            follow_multicast(arena_, from_, dlid_, pkey_, fn, end);
+        } else if (const auto hca = follow_datagram(arena_, from_, dlid_, pkey_, fn)) {
+            end(*hca);
+        }
     }
 
   private:
@@ -156,6 +159,7 @@ void attribute_flow(const Arena& arena, const QpShared& qp, const Flow& flow,
                     out(port.totals);
                     break;
                 case Step::kUnknown:
+                case Step::kLooping:
                     port.totals.relay_errors.fetch_add(counts.packets, std::memory_order_relaxed);
                     break;
                 case Step::kDiscarded:
