@@ -43,8 +43,8 @@ class Host {
 
     Reply execute(const Command& command, std::uint64_t now_ns);
 
-    /// A MAD that came to a port of this host. False: it is not for us.
-    bool handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
+    /// A MAD that came to a port of this host; one that is not for us is dropped.
+    void handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
     std::optional<Outgoing> poll_transmit();

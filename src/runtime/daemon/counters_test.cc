@@ -88,7 +88,7 @@ class Counting : public testing::Test {
         packet.source = packet.destination = mad::kQpnServices;
         packet.qkey = mad::kQKeyServices;
         management.send(hca, packet, now_ns);
-        const auto answer = management.poll_delivery();
+        const auto answer = management.poll_delivery(programs);
         EXPECT_TRUE(answer);
         const wire::Sa<const std::uint8_t> got(answer->packet.mad);
         return wire::parse<wire::McMemberRecord>(got.data().first<wire::McMemberRecord::kBytes>())
@@ -120,6 +120,7 @@ class Counting : public testing::Test {
     Arena arena;
     ChannelWriter events;
     Management management;
+    agent::MadToken programs = management.add_host_service({});
     std::uint32_t made = 0;
     std::uint64_t transactions = 0;
 };
