@@ -176,11 +176,11 @@ wire::MadBytes get_port_counters() {
     return get;
 }
 
-/// Lets time pass by microseconds until it is so; false: not within ten milliseconds.
+/// Lets time pass by steps of 10 ns until it is so; false: not within a millisecond.
 template <typename Condition>
 bool wait_for(ManagedTree& tree, Condition&& condition) {
-    for (int i = 0; i < 10'000 && !condition(); ++i) {
-        tree.net.run(tree.net.now() + 1'000'000);
+    for (int i = 0; i < 100'000 && !condition(); ++i) {
+        tree.net.run(tree.net.now() + 10'000);
     }
     return condition();
 }
@@ -191,6 +191,8 @@ template <typename Violations>
 void expect_trap(ManagedTree& tree, std::uint32_t host, const mad::Packet& packet,
                  Violations&& violations) {
     const agent::Node& node = tree.ends.management.nodes().node(tree.node(host));
+    ASSERT_EQ(violations(node.port(1)), 0);
+    ASSERT_EQ(node.next_trap_ns(), UINT64_MAX);
     tree.ends.management.send(tree.net, {tree.node(0), 1}, packet);
     EXPECT_TRUE(wait_for(tree, [&] { return violations(node.port(1)) == 1; }));
     EXPECT_NE(node.next_trap_ns(), UINT64_MAX) << "a trap is on its way";
