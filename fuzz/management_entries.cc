@@ -132,7 +132,7 @@ void set_up(agent::Mesh& mesh) {
             info.linear_fdb_top = 3;
             set(wire::SmAttribute::kSwitchInfo, 0, info);
             std::array<std::uint8_t, wire::kSmpDataBytes> table{};
-            table.fill(agent::kLftNoPath);
+            table.fill(sw::kNoPath);
             table[1] = 1;
             table[2] = 2;
             table[3] = 0;

@@ -161,8 +161,10 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
         ((packet.flags & packet_flag::kAdaptive) != 0)) {
         number = choose_port(rx, packet, number);
     }
-    if ((number == kNoPath) | ((number == rx.port) & (number != 0))) [[unlikely]] {
-        ++(number == kNoPath ? odd(rx.self).dlid_mapping_errors : odd(rx.self).looping_errors);
+    if (const sw::Relay relayed = sw::relay(number, rx.port); relayed != sw::Relay::kOn)
+        [[unlikely]] {
+        ++(relayed == sw::Relay::kUnknown ? odd(rx.self).dlid_mapping_errors
+                                          : odd(rx.self).looping_errors);
         discard(index);
         return;
     }

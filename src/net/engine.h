@@ -240,6 +240,8 @@ class Engine : public Plant {
     void take(std::uint32_t in, std::uint32_t index);
     void forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fresh);
     // engine_watch.cc
+    /// Whether a guard lets a packet pass. `enforced`: it looks at those of this direction.
+    bool lets_pass(bool enforced, const Guard& guard, const Packet& packet) const;
     bool refuse_in(const Rx& rx, const Packet& packet);
     bool refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet);
     void offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);

@@ -201,23 +201,22 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
         ++odd(rx.self).multicast_rcv_packets;
         const auto& mask = mfts_[rx.lft / lft_stride_ * config_.multicast_lids + original.dlid -
                                  kLidMulticastMin.value];
-        for (std::uint32_t word = 0; word < mask.size(); ++word) {
-            for (std::uint64_t bits = mask[word]; bits != 0; bits &= bits - 1) {
-                const auto number = static_cast<std::uint8_t>(
-                    word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
-                if (number == rx.port || !connected(rx.first_out + number) ||
+        sw::for_each_copy(
+            static_cast<std::uint32_t>(mask.size()), [&](std::uint32_t word) { return mask[word]; },
+            rx.port,
+            [&](std::uint8_t number) {
+                if (!connected(rx.first_out + number) ||
                     ((rx.special & rx_special::kPartitioned) != 0 &&
                      refuse_out(rx, number, original))) {
-                    continue;
+                    return;
                 }
                 if (!has_lane(number)) {
                     no_lane = true;
-                    continue;
+                    return;
                 }
                 numbers[count++] = number;
                 ++odd(rx.first_out + number).multicast_xmit_packets;
-            }
-        }
+            });
     }
     if (count == 0) {
         ++(no_lane ? odd(rx.self).vl_mapping_errors : odd(rx.self).dlid_mapping_errors);

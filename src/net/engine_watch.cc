@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Who looks at packets on their way: taps, and the partitions that a switch's ports let pass (IBA
 // vol. 1, 18.2.4.2.1).
-#include <algorithm>
-
 #include "net/engine.h"
 
 namespace softib::net {
@@ -32,19 +30,15 @@ void Engine::set_guard(std::uint32_t port, const Guard& guard) {
     }
 }
 
-namespace {
-
-bool lets_pass(const Engine::Guard& guard, PKey pkey) {
-    return std::ranges::any_of(guard.pkeys, [&](PKey own) { return same_partition(own, pkey); });
+bool Engine::lets_pass(bool enforced, const Guard& guard, const Packet& packet) const {
+    return !enforced || packet.in_vl == link::kVl15 || key_reader_ == nullptr ||
+           sw::lets_pass(true, guard.pkeys, key_reader_->pkey_of(packet));
 }
-
-}  // namespace
 
 bool Engine::refuse_in(const Rx& rx, const Packet& packet) {
     const Guard& guard = guards_[rx.self];
     // What one has let in waits for others to be sent: it is looked at once.
-    if (!guard.in || packet.in_vl == link::kVl15 || key_reader_ == nullptr ||
-        lets_pass(guard, key_reader_->pkey_of(packet))) {
+    if (lets_pass(guard.in, guard, packet)) {
         return false;
     }
     ++odd(rx.self).rcv_constraint_errors;
@@ -54,9 +48,7 @@ bool Engine::refuse_in(const Rx& rx, const Packet& packet) {
 
 bool Engine::refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet) {
     const std::uint32_t port = rx.first_out + number;
-    const Guard& guard = guards_[port];
-    if (!guard.out || packet.in_vl == link::kVl15 || key_reader_ == nullptr ||
-        lets_pass(guard, key_reader_->pkey_of(packet))) {
+    if (lets_pass(guards_[port].out, guards_[port], packet)) {
         return false;
     }
     ++odd(port).xmit_constraint_errors;

@@ -7,8 +7,6 @@
 #include "core/agent/congestion_rules.h"
 #include "core/agent/from_fabric.h"
 #include "core/base/check.h"
-#include "core/mad/directed_route.h"
-#include "core/wire/smp.h"
 #include "net/arbitration.h"
 
 namespace softib::net {
@@ -17,21 +15,6 @@ namespace {
 
 using agent::End;
 using agent::NodeId;
-using wire::MgmtClass;
-
-MgmtClass class_of(const mad::Packet& packet) {
-    return wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
-}
-
-bool is_subnet(const mad::Packet& packet) {
-    const MgmtClass c = class_of(packet);
-    return c == MgmtClass::kSubnLidRouted || c == MgmtClass::kSubnDirectedRoute;
-}
-
-void turn_round(mad::Packet& packet) {
-    std::swap(packet.slid, packet.dlid);
-    std::swap(packet.source, packet.destination);
-}
 
 NodeId first_switch(const agent::Mesh& nodes) {
     for (NodeId id = 0; id < nodes.size(); ++id) {
@@ -48,12 +31,26 @@ sm::ManagerConfig on_port(sm::ManagerConfig config, const agent::Node& node) {
     return config;
 }
 
+std::vector<NodeId> adapters(const agent::Mesh& nodes) {
+    std::vector<NodeId> found;
+    for (NodeId id = 0; id < nodes.size(); ++id) {
+        if (!nodes.node(id).is_switch()) {
+            found.push_back(id);
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
 Management::Management(const topo::Fabric& fabric, sm::ManagerConfig config)
     : nodes_(agent::make_mesh(fabric, *this)),
+      arrival_(*this),
       root_(first_switch(nodes_)),
-      service_(on_port(std::move(config), nodes_.node(root_))) {
+      service_(on_port(std::move(config), nodes_.node(root_))),
+      manager_(dispatcher_.add(
+          {.interests = agent::interests_in(sm::SubnetService::kClasses), .nodes = {root_}})),
+      programs_(dispatcher_.add({.interests = {}, .nodes = adapters(nodes_)})) {
     nodes_.set_capability({root_, service_.manager().config().port}, wire::port_capability::kIsSM,
                           true);
     while (nodes_.poll_update()) {
@@ -104,15 +101,15 @@ void Management::timer(Engine& engine) {
 /// Lets the manager and the nodes say what they have to, and sets the next timer.
 void Management::pump(Engine& engine) {
     while (auto out = service_.poll_transmit(now_ns(engine))) {
+        dispatcher_.stamp(manager_, out->mad);
         send(engine, {root_, service_.manager().config().port}, *std::move(out));
     }
     while (service_.poll_event()) {
     }
-    send_traps(engine);
-    std::uint64_t next = service_.next_timeout_ns();
-    for (const NodeId id : trapping_) {
-        next = std::min(next, nodes_.node(id).next_trap_ns());
+    for (const agent::Departure& trap : nodes_.take_traps(now_ns(engine))) {
+        send(engine, trap.from, trap.packet);
     }
+    std::uint64_t next = std::min(service_.next_timeout_ns(), nodes_.next_trap_ns());
     next = std::max(next, now_ns(engine) + 1);
     if (next < due_ns_) {
         due_ns_ = next;
@@ -121,51 +118,14 @@ void Management::pump(Engine& engine) {
     }
 }
 
-void Management::send_traps(Engine& engine) {
-    const std::vector<NodeId> pending(trapping_.begin(), trapping_.end());
-    for (const NodeId id : pending) {
-        agent::Node& node = nodes_.node(id);
-        const std::uint8_t port = node.is_switch() ? 0 : 1;
-        while (auto trap = node.poll_trap(now_ns(engine))) {
-            send(engine, {id, port}, *std::move(trap));
-        }
-        if (node.next_trap_ns() == UINT64_MAX) {
-            trapping_.erase(id);
-        }
-    }
-}
-
 std::optional<agent::Delivery> Management::poll_delivery() {
-    if (deliveries_.empty()) {
-        return std::nullopt;
-    }
-    agent::Delivery first = deliveries_.front();
-    deliveries_.erase(deliveries_.begin());
-    return first;
+    return dispatcher_.poll(programs_);
 }
 
 void Management::send(Engine& engine, End from, mad::Packet packet) {
-    const agent::Node& node = nodes_.node(from.node);
-    if (packet.slid == kLidUnassigned) {
-        packet.slid = node.port(node.base_port(from.port)).lid;
-    }
-    if (class_of(packet) == MgmtClass::kSubnDirectedRoute) {
-        const wire::Smp<const std::uint8_t> smp(packet.mad);
-        const bool by_lid = packet.dlid != kLidPermissive &&
-                            !node.owns_lid(from.port, packet.dlid) &&
-                            smp.dr_slid() != kLidPermissive && !smp.direction();
-        if (!by_lid) {
-            const std::uint8_t port = smp.direction() ? from.port : std::uint8_t{0};
-            pass_directed(engine, {from.node, port}, std::move(packet));
-            return;
-        }
-    }
-    if (node.owns_lid(from.port, packet.dlid)) {
-        arrive(engine, {from.node, from.port}, std::move(packet));
-        return;
-    }
-    put(engine, engine.port_of(from.node, node.is_switch() ? std::uint8_t{0} : std::uint8_t{1}),
-        packet, packet.dlid);
+    const agent::Onward onward =
+        arrival_.depart(nodes_.node(from.node), from, packet, now_ns(engine));
+    go_on(engine, from.node, onward, packet);
 }
 
 /// On the cable behind a port; from port 0 of a switch by its tables.
@@ -187,133 +147,60 @@ void Management::put(Engine& engine, std::uint32_t port, const mad::Packet& pack
                          .slid = packet.slid.value,
                          .bytes = kPacketBytes,
                          .sl = packet.sl,
-                         .vl = is_subnet(packet) ? link::kVl15 : std::uint8_t{0},
+                         .vl = agent::is_subnet(packet) ? link::kVl15 : std::uint8_t{0},
                          .tag = kTag});
 }
 
 void Management::deliver(Engine& engine, std::uint32_t port, const Packet& carried) {
-    const mad::Packet packet = bodies_[carried.body];
+    mad::Packet packet = bodies_[carried.body];
     free_bodies_.push_back(carried.body);
-    const std::uint32_t id = engine.node_of(port);
-    const bool at_switch = nodes_.node(id).is_switch();
-    const std::uint8_t in_port = at_switch ? carried.in_port : std::uint8_t{1};
+    const NodeId id = engine.node_of(port);
+    agent::Node& node = nodes_.node(id);
+    const std::uint8_t in_port = node.is_switch() ? carried.in_port : std::uint8_t{1};
     const bool directed = Lid{carried.dlid} == kLidPermissive;
-    if (!directed && !nodes_.node(id).owns_lid(in_port, packet.dlid)) {
+    if (!directed && !node.owns_lid(in_port, packet.dlid)) {
         return;  // Not for this port.
     }
-    arrive(engine, {id, directed || !at_switch ? in_port : std::uint8_t{0}}, packet);
+    const End at{id, directed ? in_port : node.base_port(in_port)};
+    const agent::Onward onward = arrival_.arrive(node, at, packet, now_ns(engine));
+    go_on(engine, id, onward, packet);
     pump(engine);
 }
 
-void Management::arrive(Engine& engine, At at, mad::Packet packet) {
-    switch (class_of(packet)) {
-        case MgmtClass::kSubnDirectedRoute:
-            pass_directed(engine, at, std::move(packet));
+void Management::go_on(Engine& engine, NodeId id, agent::Onward onward, const mad::Packet& packet) {
+    switch (onward.kind) {
+        case agent::Onward::kOutOfPort:
+            put(engine, engine.port_of(id, onward.port), packet, kLidPermissive);
             break;
-        case MgmtClass::kSubnLidRouted:
-            arrive_smp(engine, at, std::move(packet));
+        case agent::Onward::kByLid:
+            put(engine, engine.port_of(id, onward.port), packet, packet.dlid);
             break;
-        default:
-            arrive_service(engine, at, std::move(packet));
+        case agent::Onward::kToService:
+            serve(engine, {{id, onward.port}, packet});
+            break;
+        case agent::Onward::kNowhere:
             break;
     }
+    follow(engine, id);
 }
 
-void Management::pass_directed(Engine& engine, At at, mad::Packet packet) {
-    const agent::Node& node = nodes_.node(at.node);
-    const mad::RouteStep step =
-        mad::step_directed_route(packet.mad, at.port, node.is_switch(), node.port_count());
-    switch (step.kind) {
-        case mad::RouteStep::kForward:
-            put(engine, engine.port_of(at.node, step.port), packet, kLidPermissive);
-            break;
-        case mad::RouteStep::kByLid: {
-            const wire::Smp<const std::uint8_t> smp(packet.mad);
-            packet.dlid = smp.direction() ? smp.dr_slid() : smp.dr_dlid();
-            put(engine, engine.port_of(at.node, 0), packet, packet.dlid);
-            break;
-        }
-        case mad::RouteStep::kToAgent:
-            arrive_smp(engine, at, std::move(packet));
-            break;
-        case mad::RouteStep::kToManager:
-            to_manager(engine, at, packet);
-            break;
-        case mad::RouteStep::kDiscard:
-            break;
-    }
-}
-
-void Management::to_manager(Engine& engine, At at, const mad::Packet& packet) {
-    if (at.node == root_) {
-        service_.handle(packet, now_ns(engine));
-        return;
-    }
-    const bool is_switch = nodes_.node(at.node).is_switch();
-    deliveries_.push_back({{at.node, is_switch ? std::uint8_t{0} : std::uint8_t{1}}, packet});
-}
-
-/// A request at its destination: the agent answers, or a manager on this node gets it.
-void Management::arrive_smp(Engine& engine, At at, mad::Packet packet) {
-    agent::Node& node = nodes_.node(at.node);
-    const auto method = wire::Mad<const std::uint8_t>(packet.mad).method();
-    const bool is_response = (static_cast<unsigned>(method) & wire::kMethodResponseBit) != 0;
-    if (is_response || agent::Node::is_for_manager(packet.mad)) {
-        to_manager(engine, at, packet);
-        return;
-    }
-    const std::uint8_t in_port = node.is_switch() ? at.port : std::max<std::uint8_t>(at.port, 1);
-    const auto answer = node.receive_smp(packet.mad, in_port, now_ns(engine), packet.slid);
-    if (answer) {
-        const bool directed = class_of(packet) == MgmtClass::kSubnDirectedRoute;
-        packet.mad = *answer;
-        turn_round(packet);
-        if (directed) {
-            wire::Smp<std::uint8_t>(packet.mad).set_direction(true);
-            pass_directed(engine, at, std::move(packet));
-        } else {
-            send(engine, {at.node, in_port}, std::move(packet));
+void Management::serve(Engine& engine, const agent::Delivery& delivery) {
+    if (!dispatcher_.deliver(delivery)) {
+        if (const auto answer = agent::decline(delivery.packet)) {
+            send(engine, delivery.at, *answer);
         }
     }
-    follow(engine, at.node);
-}
-
-void Management::arrive_service(Engine& engine, At at, mad::Packet packet) {
-    agent::Node& node = nodes_.node(at.node);
-    const std::uint8_t port = node.base_port(at.port);
-    bool member = false;
-    for (std::uint16_t i = 0; i < node.spec().pkeys && !member; ++i) {
-        member = matches(node.pkey(port, i), packet.pkey);
+    while (const auto arrived = dispatcher_.poll(manager_)) {
+        service_.handle(arrived->packet, now_ns(engine));
     }
-    if (packet.destination != mad::kQpnServices || packet.qkey != mad::kQKeyServices || !member) {
-        return;
-    }
-    auto answer = perf_.answer(node, at.node, packet.mad, *this);
-    if (!answer) {
-        answer = node.receive_congestion(packet.mad, port, now_ns(engine));
-        follow(engine, at.node);
-    }
-    if (answer) {
-        packet.mad = *answer;
-        turn_round(packet);
-        send(engine, {at.node, port}, std::move(packet));
-        return;
-    }
-    to_manager(engine, at, packet);
 }
 
 // What was written into a node, in the plant.
 
 void Management::follow(Engine& engine, NodeId id) {
-    agent::Node& node = nodes_.node(id);
-    while (const auto update = node.poll_update()) {
-        follow(engine, id, *update);
-    }
-    while (const auto other = nodes_.poll_update()) {
-        follow(engine, other->node, other->update);
-    }
-    if (node.next_trap_ns() != UINT64_MAX) {
-        trapping_.insert(id);
+    nodes_.settle(id);
+    while (const auto update = nodes_.poll_update()) {
+        follow(engine, update->node, update->update);
     }
 }
 

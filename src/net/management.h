@@ -8,9 +8,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <vector>
 
+#include "core/agent/arrival.h"
+#include "core/agent/mad_dispatcher.h"
 #include "core/agent/mesh.h"
 #include "core/agent/pma.h"
 #include "core/link/injection.h"
@@ -45,7 +46,7 @@ class Management : public agent::CounterSource {
         link::InjectionControl control;
     };
     std::optional<Written> poll_injection();
-    /// What came for a node and no agent took; that of the manager's node is not among it.
+    /// What came to an adapter and neither an agent nor our manager takes.
     std::optional<agent::Delivery> poll_delivery();
 
     sm::SubnetService& service() { return service_; }
@@ -62,33 +63,26 @@ class Management : public agent::CounterSource {
     counters::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
 
   private:
-    struct At {
-        agent::NodeId node;
-        std::uint8_t port;
-    };
-
-    void arrive(Engine& engine, At at, mad::Packet packet);
-    void pass_directed(Engine& engine, At at, mad::Packet packet);
-    void arrive_smp(Engine& engine, At at, mad::Packet packet);
-    void arrive_service(Engine& engine, At at, mad::Packet packet);
-    void to_manager(Engine& engine, At at, const mad::Packet& packet);
+    /// A node has looked at a MAD: sends on what goes on from there, then follows what changed.
+    void go_on(Engine& engine, agent::NodeId id, agent::Onward onward, const mad::Packet& packet);
+    void serve(Engine& engine, const agent::Delivery& delivery);
     void put(Engine& engine, std::uint32_t port, const mad::Packet& packet, Lid dlid);
     void follow(Engine& engine, agent::NodeId node);
     struct Follower;
     void follow(Engine& engine, agent::NodeId node, const agent::PlaneUpdate& update);
     void pump(Engine& engine);
-    void send_traps(Engine& engine);
     static std::uint64_t now_ns(const Engine& engine);
 
     agent::Mesh nodes_;
-    agent::PerfAgent perf_;
+    agent::Arrival arrival_;
     agent::NodeId root_ = 0;
     sm::SubnetService service_;
+    agent::MadDispatcher dispatcher_;
+    agent::MadToken manager_;   ///< Our manager, to the dispatcher.
+    agent::MadToken programs_;  ///< Who else asks from adapters.
     const Engine* counted_ = nullptr;
     std::vector<mad::Packet> bodies_;
     std::vector<std::uint32_t> free_bodies_;
-    std::set<agent::NodeId> trapping_;
-    std::vector<agent::Delivery> deliveries_;
     std::vector<Written> written_;
     std::uint64_t due_ns_ = UINT64_MAX;  ///< Of the timer that is set.
     std::uint64_t mads_ = 0;

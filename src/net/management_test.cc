@@ -27,10 +27,11 @@ namespace {
 /// A tree that our manager brings up by packets on its own links.
 class ManagedTree {
   public:
-    explicit ManagedTree(std::uint32_t hosts = 16, std::uint32_t radix = 8, bool adaptive = false)
+    explicit ManagedTree(std::uint32_t hosts = 16, std::uint32_t radix = 8, bool adaptive = false,
+                         std::uint64_t mkey = 0)
         : topology_(*topo::generate(
               {.shape = topo::Shape::kFatTree, .hosts = hosts, .radix = radix, .levels = 2})),
-          ends(topology_, config(adaptive),
+          ends(topology_, config(adaptive, mkey),
                ScaleConfig{.flags = adaptive ? packet_flag::kAdaptive : std::uint8_t{0}}),
           net(topology_, {.data_vls = 8, .multicast_lids = 32}, ends) {
         for (const topo::Host& host : topology_.hosts) {
@@ -74,10 +75,11 @@ class ManagedTree {
     }
 
   private:
-    static sm::ManagerConfig config(bool adaptive) {
+    static sm::ManagerConfig config(bool adaptive, std::uint64_t mkey) {
         sm::ManagerConfig config;
         config.engine = "ftree";
         config.adaptive_routing = adaptive;
+        config.mkey = mkey;
         return config;
     }
 
@@ -186,17 +188,25 @@ TEST(Management, PlainRoutesTurnAdaptiveRoutingOffUntilTheManagerTurnsItOn) {
     EXPECT_EQ(std::ranges::find(ports, tree.net.number_of(tree.uplink(0))), ports.end());
 }
 
-/// Sends from the first host's QP1 and takes what comes back.
-std::optional<mad::Packet> ask(ManagedTree& tree, Lid to, const wire::MadBytes& request) {
+mad::Packet to_qp1(Lid to, const wire::MadBytes& request) {
     mad::Packet packet;
     packet.mad = request;
     packet.dlid = to;
     packet.source = packet.destination = mad::kQpnServices;
     packet.qkey = mad::kQKeyServices;
+    return packet;
+}
+
+/// Sends from the first host and takes what comes back.
+std::optional<mad::Packet> ask(ManagedTree& tree, const mad::Packet& packet) {
     tree.ends.management.send(tree.net, {tree.node(0), 1}, packet);
     tree.net.run(tree.net.now() + 100'000'000);
     const auto answer = tree.ends.management.poll_delivery();
     return answer ? std::optional(answer->packet) : std::nullopt;
+}
+
+std::optional<mad::Packet> ask(ManagedTree& tree, Lid to, const wire::MadBytes& request) {
+    return ask(tree, to_qp1(to, request));
 }
 
 wire::MadBytes request(wire::MgmtClass mgmt_class, std::uint8_t version, wire::Method method,
@@ -211,15 +221,89 @@ wire::MadBytes request(wire::MgmtClass mgmt_class, std::uint8_t version, wire::M
     return bytes;
 }
 
+wire::MadBytes get_port_counters() {
+    wire::MadBytes get = request(wire::MgmtClass::kPerf, wire::kPmClassVersion, wire::Method::kGet,
+                                 static_cast<std::uint16_t>(wire::PmAttribute::kPortCounters));
+    wire::emit(wire::PortCounters{.port_select = PortNum{1}}, wire::pm_data(get));
+    return get;
+}
+
+/// Lets time pass by steps of 10 ns until it is so; false: not within a millisecond.
+template <typename Condition>
+bool wait_for(ManagedTree& tree, Condition&& condition) {
+    for (int i = 0; i < 100'000 && !condition(); ++i) {
+        tree.net.run(tree.net.now() + 10'000);
+    }
+    return condition();
+}
+
+/// Sends from the first host to another and sees that it is told of as a violation: the node says
+/// so until its manager has heard it.
+template <typename Violations>
+void expect_trap(ManagedTree& tree, std::uint32_t host, const mad::Packet& packet,
+                 Violations&& violations) {
+    const agent::Node& node = tree.ends.management.nodes().node(tree.node(host));
+    ASSERT_EQ(violations(node.port(1)), 0);
+    ASSERT_EQ(node.next_trap_ns(), UINT64_MAX);
+    tree.ends.management.send(tree.net, {tree.node(0), 1}, packet);
+    EXPECT_TRUE(wait_for(tree, [&] { return violations(node.port(1)) == 1; }));
+    EXPECT_NE(node.next_trap_ns(), UINT64_MAX) << "a trap is on its way";
+    EXPECT_TRUE(wait_for(tree, [&] { return node.next_trap_ns() == UINT64_MAX; }));
+}
+
+TEST(Management, TheManagerIsToldOfKeysThatAreNotThePorts) {
+    ManagedTree tree;
+    ASSERT_TRUE(tree.bring_up());
+    mad::Packet packet = to_qp1(tree.lid(3), get_port_counters());
+    packet.qkey = QKey{1};
+    expect_trap(tree, 3, packet, [](const wire::PortInfo& info) { return info.qkey_violations; });
+    packet = to_qp1(tree.lid(4), get_port_counters());
+    packet.pkey = PKey{0x8123};
+    expect_trap(tree, 4, packet, [](const wire::PortInfo& info) { return info.pkey_violations; });
+}
+
+TEST(Management, TheManagerIsToldOfAWrongMKey) {
+    ManagedTree tree(16, 8, false, 0x1234);
+    ASSERT_TRUE(tree.bring_up());
+    mad::Packet packet;
+    packet.mad = request(wire::MgmtClass::kSubnLidRouted, 1, wire::Method::kSet,
+                         static_cast<std::uint16_t>(wire::SmAttribute::kPortInfo));
+    wire::Smp<std::uint8_t>(packet.mad).set_mkey(0x4321);
+    packet.dlid = tree.lid(3);
+    expect_trap(tree, 3, packet, [](const wire::PortInfo& info) { return info.mkey_violations; });
+}
+
+TEST(Management, AFullMemberAnswersALimitedOneWithItsOwnKey) {
+    ManagedTree tree;
+    ASSERT_TRUE(tree.bring_up());
+    agent::Mesh& nodes = tree.ends.management.nodes();
+    nodes.set_pkey({tree.node(0), 1}, 1, PKey{0x0005});
+    nodes.set_pkey({tree.node(3), 1}, 1, PKey{0x8005});
+    nodes.set_pkey({tree.node(4), 1}, 1, PKey{0x0005});
+    mad::Packet packet = to_qp1(tree.lid(3), get_port_counters());
+    packet.pkey = PKey{0x0005};
+    EXPECT_TRUE(ask(tree, packet));
+    packet.dlid = tree.lid(4);
+    EXPECT_FALSE(ask(tree, packet)) << "two limited members do not talk";
+}
+
+TEST(Management, ASwitchDeclinesARequestThatNobodyThereServes) {
+    ManagedTree tree;
+    ASSERT_TRUE(tree.bring_up());
+    const std::uint32_t leaf = tree.net.node_of(tree.uplink(0));
+    const auto answer = ask(tree, tree.ends.management.lid(leaf),
+                            request(wire::MgmtClass::kDeviceMgmt, 1, wire::Method::kGet, 1));
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(wire::Mad<const std::uint8_t>(answer->mad).status(),
+              wire::mad_status::kUnsupportedClass);
+}
+
 TEST(Management, ThePerformanceAgentSaysWhatTheLinksCounted) {
     ManagedTree tree;
     ASSERT_TRUE(tree.bring_up());
     tree.send(3, 9, 1'000'000);
     ASSERT_TRUE(tree.settle());
-    wire::MadBytes get = request(wire::MgmtClass::kPerf, wire::kPmClassVersion, wire::Method::kGet,
-                                 static_cast<std::uint16_t>(wire::PmAttribute::kPortCounters));
-    wire::emit(wire::PortCounters{.port_select = PortNum{1}}, wire::pm_data(get));
-    const auto answer = ask(tree, tree.lid(9), get);
+    const auto answer = ask(tree, tree.lid(9), get_port_counters());
     ASSERT_TRUE(answer);
     const auto counters = wire::parse<wire::PortCounters>(wire::pm_data(answer->mad));
     // 245 packets of data, and what the manager and this question needed.

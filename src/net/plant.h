@@ -24,6 +24,7 @@
 #include "core/link/rate.h"
 #include "core/switch/adaptive_table.h"
 #include "core/switch/congestion.h"
+#include "core/switch/forward.h"
 #include "core/switch/lifetime.h"
 #include "core/topo/fabric.h"
 #include "net/event_queue.h"
@@ -33,7 +34,7 @@
 
 namespace softib::net {
 
-inline constexpr std::uint8_t kNoPath = 0xFF;
+using sw::kNoPath;
 
 /// What all links and nodes have in common. Defaults are NDR with short cables; latency.h has
 /// figures.

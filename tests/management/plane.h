@@ -4,6 +4,7 @@
 // A whole management plane: agents of all nodes, our manager with its SA on the first
 // switch, and a program's end of the multi-packet protocol on the first host.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -77,12 +78,17 @@ class Plane {
         config.port_guid = mesh.node(root).spec().ports[0].guid;
         return config;
     }
+    static bool is_for_manager(const mad::Packet& packet) {
+        const auto mgmt_class = wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
+        return std::ranges::find(SubnetService::kClasses, mgmt_class) !=
+               SubnetService::kClasses.end();
+    }
     bool take_deliveries() {
         bool any = false;
         while (const auto delivery = mesh.poll_delivery()) {
             any = true;
             const mad::Packet& packet = delivery->packet;
-            if (delivery->at.node == root && SubnetService::wants(packet.mad)) {
+            if (delivery->at.node == root && is_for_manager(packet)) {
                 service.handle(packet, now_ns);
             } else if (delivery->at.node == 0) {
                 program.handle_mad({packet.slid, packet.source, packet.pkey, packet.sl}, packet.mad,

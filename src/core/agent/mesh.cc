@@ -5,44 +5,18 @@
 #include <bit>
 
 #include "core/base/check.h"
-#include "core/mad/directed_route.h"
+#include "core/switch/forward.h"
 #include "core/wire/link.h"
 
 namespace softib::agent {
 
 namespace {
 
-using wire::MgmtClass;
 using wire::PortState;
-
-/// No path in a sound subnet is longer; a loop in the tables ends here.
-constexpr std::uint32_t kHopsMax = 64;
-
-MgmtClass class_of(const mad::Packet& packet) {
-    return wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
-}
-
-bool is_subnet(const mad::Packet& packet) {
-    const MgmtClass c = class_of(packet);
-    return c == MgmtClass::kSubnLidRouted || c == MgmtClass::kSubnDirectedRoute;
-}
 
 bool link_up(const Node& node, std::uint8_t port, bool on_vl15) {
     const PortState state = node.port(port).port_state;
     return on_vl15 ? state >= PortState::kInit : state == PortState::kActive;
-}
-
-/// What our agents of general services answer or drop, and nobody else ever sees.
-bool is_for_agent(const mad::Packet& packet) {
-    const wire::Method method = wire::Mad<const std::uint8_t>(packet.mad).method();
-    const MgmtClass c = class_of(packet);
-    return (c == MgmtClass::kPerf || c == MgmtClass::kCongestion) &&
-           (method == wire::Method::kGet || method == wire::Method::kSet);
-}
-
-void turn_round(mad::Packet& packet) {
-    std::swap(packet.slid, packet.dlid);
-    std::swap(packet.source, packet.destination);
 }
 
 std::uint8_t best(std::uint8_t a, std::uint8_t b) {
@@ -87,12 +61,19 @@ void Mesh::arrive(const Outbound& inbound, std::uint64_t now_ns) {
         return;
     }
     const End at = peer({inbound.node, 1});
-    const bool directed = class_of(inbound.packet) == MgmtClass::kSubnDirectedRoute;
-    if (at.node != kNoNode && nodes_[at.node].powered && (directed || inbound.by_lid) &&
-        link_up(nodes_[at.node].node, at.port, is_subnet(inbound.packet)) &&
-        pass_cable({inbound.node, 1}, 0, &inbound.packet, is_subnet(inbound.packet),
-                   !inbound.by_lid)) {
-        carry({at, inbound.packet, inbound.by_lid}, now_ns);
+    const bool on_vl15 = is_subnet(inbound.packet);
+    const bool directed = wire::Mad<const std::uint8_t>(inbound.packet.mad).mgmt_class() ==
+                          wire::MgmtClass::kSubnDirectedRoute;
+    if (at.node == kNoNode || !nodes_[at.node].powered || (!directed && !inbound.by_lid) ||
+        !link_up(nodes_[at.node].node, at.port, on_vl15) ||
+        !pass_cable({inbound.node, 1}, 0, &inbound.packet, on_vl15, !inbound.by_lid)) {
+        return;
+    }
+    mad::Packet packet = inbound.packet;
+    const std::optional<End> end = inbound.by_lid ? go_by_lid(at, packet) : std::optional(at);
+    if (end) {
+        const Onward onward = arrival_.arrive(nodes_[end->node].node, *end, packet, now_ns);
+        carry(end->node, onward, packet, now_ns);
     }
 }
 
@@ -194,12 +175,21 @@ void Mesh::train(End end) {
     settle(other.node);
 }
 
-/// After anything was done to a node: hands its changes on and notes whether it has traps to send.
-void Mesh::settle(NodeId id) {
-    Entry& entry = nodes_[id];
-    while (const std::optional<PlaneUpdate> update = entry.node.poll_update()) {
+std::vector<std::uint8_t> Mesh::hand_on_updates(NodeId id) {
+    std::vector<std::uint8_t> moved;
+    while (const std::optional<PlaneUpdate> update = nodes_[id].node.poll_update()) {
         updates_.push_back({id, *update});
+        if (const auto* const port = std::get_if<PortUpdate>(&*update);
+            port != nullptr && port->port != 0) {
+            moved.push_back(port->port);
+        }
     }
+    return moved;
+}
+
+void Mesh::settle(NodeId id) {
+    hand_on_updates(id);
+    const Entry& entry = nodes_[id];
     if (entry.powered && !entry.outside && entry.node.next_trap_ns() != UINT64_MAX) {
         trapping_.insert(id);
     } else {
@@ -231,290 +221,182 @@ std::optional<End> Mesh::pass_cable(End from, std::uint8_t in, const mad::Packet
     return to;
 }
 
+/// The mesh as one packet sees it that goes by LID.
+class Mesh::Way {
+  public:
+    using Place = End;
+
+    /// No packet: it is only a question where one would go.
+    Way(const Mesh& mesh, bool on_vl15, const mad::Packet* packet)
+        : mesh_(mesh), packet_(packet), on_vl15_(on_vl15) {}
+
+    class Switch {
+      public:
+        Switch(const Way& way, NodeId id)
+            : way_(&way), node_(&way.mesh_.nodes_[id].node), id_(id) {}
+
+        NodeId id() const { return id_; }
+        bool is_active(std::uint8_t port) const {
+            return port == 0 ? link_up(*node_, 0, way_->on_vl15_)
+                             : way_->mesh_.can_send({id_, port}, way_->on_vl15_);
+        }
+        bool lets_in(std::uint8_t port, PKey pkey) const {
+            return node_->lets_pass(port, true, pkey);
+        }
+        bool lets_out(std::uint8_t port, PKey pkey) const {
+            return node_->lets_pass(port, false, pkey);
+        }
+        std::uint8_t out_port(Lid dlid) const { return node_->forward(dlid); }
+        std::optional<End> cross(std::uint8_t in, std::uint8_t out) const {
+            return way_->mesh_.pass_cable({id_, out}, in, way_->packet_, way_->on_vl15_, false);
+        }
+
+      private:
+        const Way* way_;
+        const Node* node_;
+        NodeId id_;
+    };
+
+    std::optional<Switch> switch_at(End at) const {
+        const Entry& entry = mesh_.nodes_[at.node];
+        return entry.outside || !entry.node.is_switch() ? std::nullopt
+                                                        : std::optional(Switch(*this, at.node));
+    }
+    /// Whether a packet that has come to an end of the mesh is for it.
+    bool ends_at(End at, Lid dlid) const {
+        const Entry& entry = mesh_.nodes_[at.node];
+        return entry.outside ||
+               (link_up(entry.node, at.port, on_vl15_) && entry.node.owns_lid(at.port, dlid));
+    }
+
+  private:
+    const Mesh& mesh_;
+    const mad::Packet* packet_;
+    bool on_vl15_;
+};
+
 /// Where there is a packet, not only the question, it is seen on its way, and switches that enforce
 /// partitions look at the P_Key of one that is not on VL15.
 std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, const mad::Packet* packet,
                               std::optional<Refusal>& refused) const {
-    const bool guarded = packet != nullptr && !on_vl15;
     if (dlid == kLidUnassigned || dlid > kLidUnicastMax || !nodes_[from.node].powered) {
         return std::nullopt;
     }
-    End at = from;
-    if (nodes_[at.node].node.owns_lid(at.port, dlid)) {
-        return at;
+    if (nodes_[from.node].node.owns_lid(from.port, dlid)) {
+        return from;
     }
-    if (!nodes_[at.node].node.is_switch()) {
-        if (!can_send(at, on_vl15)) {
-            return std::nullopt;
-        }
-        const auto next = pass_cable(at, 0, packet, on_vl15, false);
-        if (!next) {
-            return std::nullopt;
-        }
-        at = *next;
+    std::optional<End> at = from;
+    if (!nodes_[from.node].node.is_switch()) {
+        at = can_send(from, on_vl15) ? pass_cable(from, 0, packet, on_vl15, false) : std::nullopt;
     }
-    for (std::uint32_t hops = 0; hops < kHopsMax; ++hops) {
-        if (nodes_[at.node].outside) {
-            return at;
-        }
-        const Node& node = nodes_[at.node].node;
-        if (!link_up(node, at.port, on_vl15)) {
-            return std::nullopt;
-        }
-        if (!node.is_switch()) {
-            return node.owns_lid(at.port, dlid) ? std::optional(at) : std::nullopt;
-        }
-        if (guarded && !node.lets_pass(at.port, true, packet->pkey)) {
-            refused = {at, true};
-            return std::nullopt;
-        }
-        const std::uint8_t out = node.forward(dlid);
-        if (out == 0) {
-            return node.owns_lid(0, dlid) ? std::optional(End{at.node, 0}) : std::nullopt;
-        }
-        if (out == kLftNoPath || !can_send({at.node, out}, on_vl15)) {
-            return std::nullopt;
-        }
-        if (guarded && !node.lets_pass(out, false, packet->pkey)) {
-            refused = {{at.node, out}, false};
-            return std::nullopt;
-        }
-        const auto next = pass_cable({at.node, out}, at.port, packet, on_vl15, false);
-        if (!next) {
-            return std::nullopt;
-        }
-        at = *next;
+    if (!at) {
+        return std::nullopt;
     }
-    return std::nullopt;
+    const Way way(*this, on_vl15, packet);
+    const std::optional<PKey> pkey =
+        packet != nullptr && !on_vl15 ? std::optional(packet->pkey) : std::nullopt;
+    const std::optional<End> end = sw::follow_unicast(
+        way, *at, dlid, pkey, [&](const Way::Switch& sw, std::uint8_t port, sw::Step step) {
+            if (step == sw::Step::kRefusedIn || step == sw::Step::kRefusedOut) {
+                refused = {{sw.id(), port}, step == sw::Step::kRefusedIn};
+            }
+        });
+    return end && way.ends_at(*end, dlid) ? end : std::nullopt;
 }
 
 void Mesh::send(End from, const mad::Packet& packet, std::uint64_t now_ns) {
     if (!nodes_[from.node].powered) {
         return;
     }
-    const Lid own = nodes_[from.node].node.port(nodes_[from.node].node.base_port(from.port)).lid;
-    Travelling t{from, packet, false};
-    if (t.packet.slid == kLidUnassigned) {
-        t.packet.slid = own;
-    }
-    if (class_of(packet) == MgmtClass::kSubnDirectedRoute) {
-        const wire::Smp<const std::uint8_t> smp(packet.mad);
-        t.by_lid = packet.dlid != kLidPermissive &&
-                   !nodes_[from.node].node.owns_lid(from.port, packet.dlid) &&
-                   smp.dr_slid() != kLidPermissive && !smp.direction();
-        if (!t.by_lid) {
-            t.at.port = smp.direction() ? from.port : 0;
-        }
-    } else {
-        t.by_lid = true;
-    }
-    carry(t, now_ns);
+    mad::Packet sent = packet;
+    const Onward onward = arrival_.depart(nodes_[from.node].node, from, sent, now_ns);
+    carry(from.node, onward, sent, now_ns);
 }
 
-void Mesh::carry(Travelling first, std::uint64_t now_ns) {
-    std::optional<Travelling> t = std::move(first);
-    while (t) {
-        if (t->by_lid) {
-            t = carry_by_lid(std::move(*t));
-            if (!t) {
-                return;
-            }
-        }
-        if (class_of(t->packet) == MgmtClass::kSubnDirectedRoute) {
-            t = pass_directed(std::move(*t), now_ns);
-        } else if (is_subnet(t->packet)) {
-            t = arrive_smp(std::move(*t), now_ns);
-        } else {
-            t = arrive_service(std::move(*t), now_ns);
-        }
+/// It goes no deeper than a directed route has hops, there and back.
+void Mesh::carry(NodeId id, Onward onward, mad::Packet& packet, std::uint64_t now_ns) {
+    const std::vector<std::uint8_t> moved = hand_on_updates(id);
+    if (const std::optional<End> at = go_on(id, onward, packet)) {
+        const Onward next = arrival_.arrive(nodes_[at->node].node, *at, packet, now_ns);
+        carry(at->node, next, packet, now_ns);
     }
+    // Its answer is home by now: a port that its manager disables still says that it did.
+    for (const std::uint8_t port : moved) {
+        train({id, port});
+    }
+    settle(id);
 }
 
-std::optional<Mesh::Travelling> Mesh::carry_by_lid(Travelling t) {
-    const bool subnet = is_subnet(t.packet);
-    std::optional<Refusal> refused;
-    const std::optional<End> end = walk(t.at, t.packet.dlid, subnet, &t.packet, refused);
-    if (refused) {
-        wire::BadSwitchPKeyTrap seen;
-        seen.lid1 = t.packet.slid;
-        seen.lid2 = t.packet.dlid;
-        seen.pkey = t.packet.pkey;
-        seen.sl = t.packet.sl;
-        seen.qp1 = t.packet.source;
-        seen.qp2 = t.packet.destination;
-        refuse_passage(refused->at, refused->inbound, seen, 1);
-    }
-    if (!end) {
-        return std::nullopt;
-    }
-    if (nodes_[end->node].outside) {
-        outbound_.push_back({end->node, true, t.packet});
-        return std::nullopt;
-    }
-    t.at = *end;
-    t.by_lid = false;
-    return t;
-}
-
-std::optional<Mesh::Travelling> Mesh::pass_directed(Travelling t, std::uint64_t now_ns) {
-    const Node& node = nodes_[t.at.node].node;
-    const mad::RouteStep step =
-        mad::step_directed_route(t.packet.mad, t.at.port, node.is_switch(), node.port_count());
-    switch (step.kind) {
-        case mad::RouteStep::kForward: {
-            if (!can_send({t.at.node, step.port}, true)) {
-                return std::nullopt;
-            }
-            const auto next = pass_cable({t.at.node, step.port}, 0, &t.packet, true, true);
-            if (!next) {
-                return std::nullopt;
-            }
-            t.at = *next;
-            if (nodes_[t.at.node].outside) {
-                outbound_.push_back({t.at.node, false, t.packet});
-                return std::nullopt;
-            }
-            return t;
-        }
-        case mad::RouteStep::kByLid: {
-            const wire::Smp<const std::uint8_t> smp(t.packet.mad);
-            t.packet.dlid = smp.direction() ? smp.dr_slid() : smp.dr_dlid();
-            t.by_lid = true;
-            return t;
-        }
-        case mad::RouteStep::kToAgent:
-            return arrive_smp(std::move(t), now_ns);
-        case mad::RouteStep::kToManager:
-            deliveries_.push_back(
-                {{t.at.node,
-                  node.is_switch() ? std::uint8_t{0} : std::max<std::uint8_t>(t.at.port, 1)},
-                 t.packet});
-            return std::nullopt;
-        case mad::RouteStep::kDiscard:
+std::optional<End> Mesh::go_on(NodeId id, Onward onward, const mad::Packet& packet) {
+    const End at{id, onward.port};
+    switch (onward.kind) {
+        case Onward::kOutOfPort:
+            return go_out(at, packet);
+        case Onward::kByLid:
+            return go_by_lid(at, packet);
+        case Onward::kToService:
+            deliveries_.push_back({at, packet});
+            break;
+        case Onward::kNowhere:
             break;
     }
     return std::nullopt;
 }
 
-/// A request at its destination: the agent answers, or a manager on this node gets it.
-std::optional<Mesh::Travelling> Mesh::arrive_smp(Travelling t, std::uint64_t now_ns) {
-    Entry& entry = nodes_[t.at.node];
-    const auto method = wire::Mad<const std::uint8_t>(t.packet.mad).method();
-    const bool is_response = (static_cast<unsigned>(method) & wire::kMethodResponseBit) != 0;
-    if (is_response || Node::is_for_manager(t.packet.mad)) {
-        const std::uint8_t port =
-            entry.node.is_switch() ? std::uint8_t{0} : std::max<std::uint8_t>(t.at.port, 1);
-        deliveries_.push_back({{t.at.node, port}, t.packet});
+std::optional<End> Mesh::go_out(End from, const mad::Packet& packet) {
+    if (!can_send(from, true)) {
         return std::nullopt;
     }
-    const std::uint8_t in_port =
-        entry.node.is_switch() ? t.at.port : std::max<std::uint8_t>(t.at.port, 1);
-    std::optional<wire::MadBytes> answer =
-        entry.node.receive_smp(t.packet.mad, in_port, now_ns, t.packet.slid);
-    // The answer leaves before the port it changed does.
-    const bool directed = class_of(t.packet) == MgmtClass::kSubnDirectedRoute;
-    std::optional<Travelling> back;
-    if (answer) {
-        t.packet.mad = *answer;
-        turn_round(t.packet);
-        if (directed) {
-            wire::Smp<std::uint8_t>(t.packet.mad).set_direction(true);
-        }
-        t.by_lid = !directed;
-        back = std::move(t);
-    }
-    const NodeId id = static_cast<NodeId>(&entry - nodes_.data());
-    std::vector<std::uint8_t> moved;
-    while (const std::optional<PlaneUpdate> update = entry.node.poll_update()) {
-        updates_.push_back({id, *update});
-        if (const auto* const port = std::get_if<PortUpdate>(&*update);
-            port != nullptr && port->port != 0) {
-            moved.push_back(port->port);
-        }
-    }
-    if (back && !moved.empty()) {
-        // Carried home first: a port that its manager disables still says that it did.
-        carry(std::move(*back), now_ns);
-        back.reset();
-    }
-    for (const std::uint8_t port : moved) {
-        train({id, port});
-    }
-    settle(id);
-    return back;
-}
-
-/// What the port takes it takes by an entry of its own table, and answers with that: two limited
-/// members' keys would not match.
-bool Mesh::accepts(End at, mad::Packet& packet) {
-    Node& node = nodes_[at.node].node;
-    const std::uint8_t port = node.base_port(at.port);
-    wire::BadKeyTrap seen;
-    seen.lid1 = packet.slid;
-    seen.lid2 = packet.dlid;
-    seen.sl = packet.sl;
-    seen.qp1 = packet.source;
-    seen.qp2 = packet.destination;
-    seen.gid1 = Gid::from(node.port(port).gid_prefix, Guid{0});
-    seen.gid2 = Gid::from(node.port(port).gid_prefix, node.spec().ports[port].guid);
-    if (packet.qkey != mad::kQKeyServices) {
-        seen.key = packet.qkey.value;
-        bad_key({at.node, port}, seen, true, 1);
-        return false;
-    }
-    for (std::uint16_t i = 0; i < node.spec().pkeys; ++i) {
-        if (matches(node.pkey(port, i), packet.pkey)) {
-            packet.pkey = node.pkey(port, i);
-            return true;
-        }
-    }
-    seen.key = packet.pkey.value;
-    bad_key({at.node, port}, seen, false, 1);
-    return false;
-}
-
-std::optional<wire::MadBytes> Mesh::ask_agents(End at, const wire::MadBytes& request,
-                                               std::uint64_t now_ns) {
-    Node& node = nodes_[at.node].node;
-    if (const auto answer = perf_.answer(node, at.node, request, counters_)) {
-        return answer;
-    }
-    auto answer = node.receive_congestion(request, node.base_port(at.port), now_ns);
-    settle(at.node);
-    return answer;
-}
-
-std::optional<Mesh::Travelling> Mesh::arrive_service(Travelling t, std::uint64_t now_ns) {
-    if (t.packet.destination != mad::kQpnServices || !accepts(t.at, t.packet)) {
+    const std::optional<End> next = pass_cable(from, 0, &packet, true, true);
+    if (next && nodes_[next->node].outside) {
+        outbound_.push_back({next->node, false, packet});
         return std::nullopt;
     }
-    const Node& node = nodes_[t.at.node].node;
-    if (const auto answer = ask_agents(t.at, t.packet.mad, now_ns)) {
-        Travelling back = t;
-        back.packet.mad = *answer;
-        turn_round(back.packet);
-        back.by_lid = true;
-        return back;
+    return next;
+}
+
+std::optional<End> Mesh::go_by_lid(End from, const mad::Packet& packet) {
+    std::optional<Refusal> refused;
+    const std::optional<End> end = walk(from, packet.dlid, is_subnet(packet), &packet, refused);
+    if (refused) {
+        wire::BadSwitchPKeyTrap seen;
+        seen.lid1 = packet.slid;
+        seen.lid2 = packet.dlid;
+        seen.pkey = packet.pkey;
+        seen.sl = packet.sl;
+        seen.qp1 = packet.source;
+        seen.qp2 = packet.destination;
+        refuse_passage(refused->at, refused->inbound, seen, 1);
     }
-    if (!is_for_agent(t.packet)) {
-        deliveries_.push_back({{t.at.node, node.base_port(t.at.port)}, t.packet});
+    if (end && nodes_[end->node].outside) {
+        outbound_.push_back({end->node, true, packet});
+        return std::nullopt;
     }
-    return std::nullopt;
+    return end;
 }
 
 std::uint64_t Mesh::advance(std::uint64_t now_ns) {
+    for (const Departure& trap : take_traps(now_ns)) {
+        send(trap.from, trap.packet, now_ns);
+    }
+    return next_trap_ns();
+}
+
+std::vector<Departure> Mesh::take_traps(std::uint64_t now_ns) {
+    std::vector<Departure> due;
     const std::vector<NodeId> pending(trapping_.begin(), trapping_.end());
     for (const NodeId id : pending) {
         Entry& entry = nodes_[id];
-        while (entry.powered) {
-            const std::optional<mad::Packet> trap = entry.node.poll_trap(now_ns);
-            if (!trap) {
-                break;
-            }
-            send({id, entry.node.is_switch() ? std::uint8_t{0} : std::uint8_t{1}}, *trap, now_ns);
+        const std::uint8_t port = entry.node.is_switch() ? 0 : 1;
+        while (const std::optional<mad::Packet> trap = entry.node.poll_trap(now_ns)) {
+            due.push_back({{id, port}, *trap});
         }
         settle(id);
     }
+    return due;
+}
+
+std::uint64_t Mesh::next_trap_ns() const {
     std::uint64_t next = UINT64_MAX;
     for (const NodeId id : trapping_) {
         next = std::min(next, nodes_[id].node.next_trap_ns());

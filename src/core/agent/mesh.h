@@ -12,23 +12,17 @@
 #include <set>
 #include <vector>
 
+#include "core/agent/arrival.h"
+#include "core/agent/end.h"
 #include "core/agent/node.h"
 #include "core/agent/pma.h"
 #include "core/mad/packet.h"
 
 namespace softib::agent {
 
-using NodeId = std::uint32_t;
-inline constexpr NodeId kNoNode = UINT32_MAX;
-
-struct End {
-    NodeId node = kNoNode;
-    std::uint8_t port = 0;
-};
-
-/// For whom nobody in the mesh answers: a manager, or a program.
-struct Delivery {
-    End at;
+/// A MAD that a port sends.
+struct Departure {
+    End from;
     mad::Packet packet;
 };
 
@@ -64,7 +58,7 @@ class Cables {
 class Mesh {
   public:
     /// `counters` outlives the mesh.
-    explicit Mesh(CounterSource& counters) : counters_(counters) {}
+    explicit Mesh(CounterSource& counters) : arrival_(counters) {}
 
     /// They outlive the mesh.
     void set_cables(Cables* cables) { cables_ = cables; }
@@ -108,6 +102,15 @@ class Mesh {
     /// Sends the traps that are due; returns when it wants to be called again.
     std::uint64_t advance(std::uint64_t now_ns);
 
+    // For those who carry the nodes' MADs themselves, by packets that take time.
+    /// After anything was done to a node: poll_update() has what was written into it, and
+    /// take_traps() its traps.
+    void settle(NodeId id);
+    /// The traps that are due, each to be sent from its node.
+    std::vector<Departure> take_traps(std::uint64_t now_ns);
+    /// When take_traps() next has something; UINT64_MAX: never, as things are.
+    std::uint64_t next_trap_ns() const;
+
     std::optional<Delivery> poll_delivery();
     std::optional<NodeUpdate> poll_update();
 
@@ -122,38 +125,32 @@ class Mesh {
         bool powered = true;
         bool outside = false;
     };
-    struct Travelling {
-        End at;  ///< Port 0 of an adapter: starts here.
-        mad::Packet packet;
-        bool by_lid;  ///< On its way by LID; a directed route may follow.
-    };
-
-    bool can_send(End from, bool on_vl15) const;
-    void carry(Travelling first, std::uint64_t now_ns);
-    std::optional<Travelling> pass_directed(Travelling t, std::uint64_t now_ns);
-    std::optional<Travelling> arrive_smp(Travelling t, std::uint64_t now_ns);
-    std::optional<Travelling> arrive_service(Travelling t, std::uint64_t now_ns);
-    std::optional<Travelling> carry_by_lid(Travelling t);
     /// The switch port that let a packet not pass.
     struct Refusal {
         End at;
         bool inbound = false;
     };
+    class Way;
+
+    bool can_send(End from, bool on_vl15) const;
+    /// A node has looked at a MAD: carries what goes on from there to its end.
+    void carry(NodeId id, Onward onward, mad::Packet& packet, std::uint64_t now_ns);
+    /// Returns where the MAD next comes to a node that looks at it; nothing: nowhere.
+    std::optional<End> go_on(NodeId id, Onward onward, const mad::Packet& packet);
+    std::optional<End> go_out(End from, const mad::Packet& packet);
+    std::optional<End> go_by_lid(End from, const mad::Packet& packet);
     std::optional<End> walk(End from, Lid dlid, bool on_vl15, const mad::Packet* packet,
                             std::optional<Refusal>& refused) const;
     /// From a port of the node that it came into by `in`, over the cable there, unless it is lost.
     std::optional<End> pass_cable(End from, std::uint8_t in, const mad::Packet* packet,
                                   bool on_vl15, bool directed) const;
-    std::optional<wire::MadBytes> ask_agents(End at, const wire::MadBytes& request,
-                                             std::uint64_t now_ns);
-    bool accepts(End at, mad::Packet& packet);
-    void settle(NodeId id);
+    /// Returns the ports whose PortInfo was written.
+    std::vector<std::uint8_t> hand_on_updates(NodeId id);
     void train(End end);
 
-    CounterSource& counters_;
+    Arrival arrival_;
     Cables* cables_ = nullptr;
     std::vector<Entry> nodes_;
-    PerfAgent perf_;
     std::deque<Delivery> deliveries_;
     std::deque<NodeUpdate> updates_;
     std::deque<Outbound> outbound_;

@@ -141,7 +141,7 @@ bool Node::owns_lid(std::uint8_t port, Lid lid) const {
 
 std::uint8_t Node::forward(Lid dlid) const {
     if (dlid.value > switch_.linear_fdb_top || dlid.value >= lft_.size()) {
-        return kLftNoPath;
+        return sw::kNoPath;
     }
     return lft_[dlid.value];
 }
@@ -466,8 +466,7 @@ bool Node::lets_pass(std::uint8_t port, bool inbound, PKey pkey) const {
     const Port& at = ports_[port];
     const bool enforced =
         inbound ? at.info.partition_enforcement_inbound : at.info.partition_enforcement_outbound;
-    return !enforced || port == 0 ||
-           std::ranges::any_of(at.pkeys, [&](PKey own) { return same_partition(own, pkey); });
+    return sw::lets_pass(enforced && port != 0, at.pkeys, pkey);
 }
 
 void Node::refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTrap seen,

@@ -23,6 +23,7 @@
 #include "core/link/port_state.h"
 #include "core/mad/packet.h"
 #include "core/switch/adaptive_table.h"
+#include "core/switch/forward.h"
 #include "core/switch/lifetime.h"
 #include "core/wire/adaptive_routing.h"
 #include "core/wire/node_info.h"
@@ -34,7 +35,6 @@
 
 namespace softib::agent {
 
-inline constexpr std::uint8_t kLftNoPath = 0xFF;
 inline constexpr std::size_t kLftBlock = 64;
 inline constexpr std::size_t kMftBlock = 32;
 inline constexpr std::size_t kMftPortsPerPosition = 16;
@@ -83,7 +83,7 @@ class Node {
     std::uint8_t base_port(std::uint8_t port) const { return is_switch() ? 0 : port; }
     bool owns_lid(std::uint8_t port, Lid lid) const;
     const wire::SwitchInfo& switch_info() const { return switch_; }
-    std::uint8_t forward(Lid dlid) const;  ///< Out port, kLftNoPath where there is none.
+    std::uint8_t forward(Lid dlid) const;  ///< Out port, sw::kNoPath where there is none.
     bool forwards_multicast(Lid mlid, std::uint8_t port) const;
     PKey pkey(std::uint8_t port, std::uint16_t index) const;
     Guid guid(std::uint8_t port, std::uint16_t index) const;  ///< The first is the port's own.

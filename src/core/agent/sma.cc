@@ -228,7 +228,7 @@ std::uint16_t Node::linear_table(bool set, std::uint32_t modifier, Data data) {
     }
     if (set) {
         if (lft_.size() < first + kLftBlock) {
-            lft_.resize(first + kLftBlock, kLftNoPath);
+            lft_.resize(first + kLftBlock, sw::kNoPath);
         }
         std::ranges::copy(data, lft_.begin() + static_cast<std::ptrdiff_t>(first));
         announce(RouteUpdate{static_cast<std::uint16_t>(modifier)});
@@ -236,7 +236,7 @@ std::uint16_t Node::linear_table(bool set, std::uint32_t modifier, Data data) {
         return status::kOk;
     }
     if (first + kLftBlock > lft_.size()) {
-        std::ranges::fill(data, kLftNoPath);
+        std::ranges::fill(data, sw::kNoPath);
     } else {
         std::copy_n(lft_.begin() + static_cast<std::ptrdiff_t>(first), kLftBlock, data.begin());
     }

@@ -302,20 +302,19 @@ void Host::pump(std::uint64_t now_ns) {
     }
 }
 
-bool Host::handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns) {
+void Host::handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns) {
     const wire::Mad<const std::uint8_t> header(packet.mad);
     if (header.mgmt_class() == wire::MgmtClass::kCommMgmt) {
         if (header.method() != wire::Method::kSend ||
             header.class_version() != wire::kCmClassVersion) {
-            return false;
+            return;
         }
         connections_.handle_mad(port, packet, now_ns);
         sidr_.handle_mad(port, packet, now_ns);
-    } else if (!sa_.handle_mad(packet)) {
-        return false;
+    } else {
+        sa_.handle_mad(packet);
     }
     pump(now_ns);
-    return true;
 }
 
 void Host::handle_timeout(std::uint64_t now_ns) {

@@ -43,8 +43,8 @@ class Host {
 
     Reply execute(const Command& command, std::uint64_t now_ns);
 
-    /// Takes a MAD that came to a port of this host. Returns false if it is not for this manager.
-    bool handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
+    /// Takes a MAD that came to a port of this host; drops one that is not for this manager.
+    void handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
     std::optional<Outgoing> poll_transmit();

@@ -32,7 +32,7 @@ QueryId SaClient::ask(std::uint32_t port, wire::Method method, wire::SaAttribute
     header.mgmt_class = wire::MgmtClass::kSubnAdm;
     header.class_version = wire::kSaClassVersion;
     header.method = method;
-    header.transaction_id = std::uint64_t{kQueryToken} << 32 | last_;
+    header.transaction_id = last_;
     header.attribute_id = static_cast<std::uint16_t>(attribute);
     header.emit(wire::Mad<std::uint8_t>(query.mad));
     const wire::Sa<std::uint8_t> sa(query.mad);
@@ -79,18 +79,17 @@ void SaClient::forget(QueryId query) {
     std::erase_if(answers_, [&](const SaAnswer& answer) { return answer.query == query; });
 }
 
-bool SaClient::handle_mad(const mad::Packet& packet) {
+void SaClient::handle_mad(const mad::Packet& packet) {
     const wire::Mad<const std::uint8_t> header(packet.mad);
     if (header.mgmt_class() != wire::MgmtClass::kSubnAdm ||
-        (static_cast<unsigned>(header.method()) & wire::kMethodResponseBit) == 0 ||
-        header.transaction_id() >> 32 != kQueryToken) {
-        return false;
+        (static_cast<unsigned>(header.method()) & wire::kMethodResponseBit) == 0) {
+        return;
     }
     const auto id = static_cast<QueryId>(header.transaction_id());
     const auto found = queries_.find(id);
     if (found == queries_.end() ||
         header.attribute_id() != static_cast<std::uint16_t>(found->second.attribute)) {
-        return true;  // Too late, or not what was asked for.
+        return;  // Too late, or not what was asked for.
     }
     SaAnswer answer{.query = id, .status = header.status()};
     const wire::Sa<const std::uint8_t> sa(packet.mad);
@@ -102,7 +101,6 @@ bool SaClient::handle_mad(const mad::Packet& packet) {
     queries_.erase(found);
     deadlines_.clear(id);
     answers_.push_back(answer);
-    return true;
 }
 
 void SaClient::handle_timeout(std::uint64_t now_ns) {

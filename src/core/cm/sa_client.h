@@ -22,9 +22,6 @@ namespace softib::cm {
 
 using QueryId = std::uint32_t;
 
-/// Upper half of our transaction ids, by which the dispatcher of MADs knows an answer to us.
-inline constexpr std::uint32_t kQueryToken = 0xC3A00000;
-
 struct SaAnswer {
     QueryId query = 0;
     bool timed_out = false;
@@ -43,8 +40,8 @@ class SaClient {
     QueryId leave(std::uint32_t port, const wire::McMemberRecord& member, std::uint64_t now_ns);
     void forget(QueryId query);
 
-    /// Whether it was an answer to us.
-    bool handle_mad(const mad::Packet& packet);
+    /// Takes the answer to a question; any other MAD is dropped.
+    void handle_mad(const mad::Packet& packet);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const { return deadlines_.next_ns(); }
     std::optional<Outgoing> poll_transmit();

@@ -140,7 +140,7 @@ void ArenaWriter::write_lft(const agent::Node& node, std::uint32_t index, std::u
         const Lid dlid{static_cast<std::uint16_t>(lid)};
         const std::uint8_t port = node.forward(dlid);
         arena_.lft(index, dlid).store(port, std::memory_order_relaxed);
-        if (port != agent::kLftNoPath) {
+        if (port != sw::kNoPath) {
             // Perhaps that of a node behind a trunk.
             arena_.header->lid_max = std::max(arena_.header->lid_max, lid);
         }

@@ -88,7 +88,7 @@ class Counting : public testing::Test {
         packet.source = packet.destination = mad::kQpnServices;
         packet.qkey = mad::kQKeyServices;
         management.send(hca, packet, now_ns);
-        const auto answer = management.poll_delivery();
+        const auto answer = management.poll_delivery(programs);
         EXPECT_TRUE(answer);
         const wire::Sa<const std::uint8_t> got(answer->packet.mad);
         return wire::parse<wire::McMemberRecord>(got.data().first<wire::McMemberRecord::kBytes>())
@@ -120,6 +120,7 @@ class Counting : public testing::Test {
     Arena arena;
     ChannelWriter events;
     Management management;
+    agent::MadToken programs = management.add_host_service({});
     std::uint32_t made = 0;
     std::uint64_t transactions = 0;
 };
@@ -155,7 +156,7 @@ TEST_F(Counting, DatagramsCountAtEveryPortOfTheirPathAndNowhereElse) {
 
 TEST_F(Counting, LostDatagramsCountUpToWhereTheyAreLost) {
     const std::uint32_t leaf = arena.hcas[3].peer_switch;
-    ASSERT_TRUE(management.set_route(leaf, lid_of(3), kNoRoute, now_ns));
+    ASSERT_TRUE(management.set_route(leaf, lid_of(3), sw::kNoPath, now_ns));
     send(0, lid_of(3));
     settle_all(arena, kDaemonOwner);
     EXPECT_EQ(hca(0).xmit_packets, kPackets);
@@ -164,6 +165,17 @@ TEST_F(Counting, LostDatagramsCountUpToWhereTheyAreLost) {
     EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_packets), 3);
     EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::xmit_packets), 2);
     EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_switch_relay_errors), 1);
+}
+
+TEST_F(Counting, ADatagramThatATableSendsBackIsLostThere) {
+    const std::uint32_t leaf = arena.hcas[0].peer_switch;
+    ASSERT_TRUE(management.set_route(leaf, lid_of(3), arena.hcas[0].peer_port, now_ns));
+    send(0, lid_of(3));
+    settle_all(arena, kDaemonOwner);
+    const auto ports = all_switch_ports();
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::rcv_packets), 1);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::xmit_packets), 0);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::relay_errors), 1);
 }
 
 TEST_F(Counting, WhatADeadPortDoesNotSendIsDiscarded) {

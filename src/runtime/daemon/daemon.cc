@@ -95,9 +95,6 @@ Daemon::Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions opt
       clients_(arena, management_),
       cm_(arena, management_, options_.addresses) {
     events_.init(options_.dir, &arena_);
-    clients_.set_taker([this](std::uint32_t hca, const mad::Packet& packet, std::uint64_t now_ns) {
-        return cm_.handle_mad(hca, packet, now_ns);
-    });
 }
 
 Daemon::~Daemon() {

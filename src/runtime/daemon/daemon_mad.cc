@@ -132,10 +132,12 @@ void Daemon::send_mad(const Connection& connection, const Message& message, int 
 }
 
 void Daemon::hand_out_mads() {
-    // The connection managers first: what they send is carried and answered in the same round. What
-    // arrives for them in it has deadlines too.
-    cm_.run(monotonic_ns());
-    next_management_ns_ = std::min(management_.run(monotonic_ns()), clients_.run(monotonic_ns()));
+    do {
+        cm_.run(monotonic_ns());
+        next_management_ns_ =
+            std::min(management_.run(monotonic_ns()), clients_.run(monotonic_ns()));
+        // What was sent in this round may have brought somebody an answer.
+    } while (management_.dispatcher().waiting());
     next_management_ns_ = std::min(next_management_ns_, cm_.next_timeout_ns());
     while (auto out = clients_.poll()) {
         const auto found = connections_.find(out->fd);

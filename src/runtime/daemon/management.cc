@@ -2,6 +2,7 @@
 #include "runtime/daemon/management.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/agent/from_fabric.h"
 #include "core/topo/trunk.h"
@@ -52,6 +53,9 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
             }
         }
         service_.emplace(std::move(config));
+        service_token_ =
+            dispatcher_.add({.interests = agent::interests_in(sm::SubnetService::kClasses),
+                             .nodes = {service_at_.node}});
     }
 }
 
@@ -79,17 +83,15 @@ void Management::drive(std::uint64_t now_ns) {
         busy = false;
         while (const auto arrived = mesh_.poll_delivery()) {
             busy = true;
-            deliver(*arrived, now_ns);
+            if (!dispatcher_.deliver(*arrived)) {
+                if (const auto answer = agent::decline(arrived->packet)) {
+                    mesh_.send(arrived->at, *answer, now_ns);
+                }
+            }
         }
-        if (service_) {
-            if (const auto packet = service_->poll_transmit(now_ns)) {
-                mesh_.send(service_at_, *packet, now_ns);
-                busy = true;
-                continue;
-            }
-            while (const auto event = service_->poll_event()) {
-                tell(*event);
-            }
+        if (service_ && drive_service(now_ns)) {
+            busy = true;
+            continue;
         }
         if (!busy) {
             mesh_.advance(now_ns);  // A sweep may have raised traps.
@@ -98,33 +100,20 @@ void Management::drive(std::uint64_t now_ns) {
     }
 }
 
-void Management::deliver(const agent::Delivery& delivery, std::uint64_t now_ns) {
-    const wire::Mad<const std::uint8_t> header(delivery.packet.mad);
-    // A program's transactions have a number in the upper half, the manager's have none.
-    const bool is_response =
-        (static_cast<unsigned>(header.method()) & wire::kMethodResponseBit) != 0;
-    if (service_ && delivery.at.node == service_at_.node &&
-        sm::SubnetService::wants(delivery.packet.mad) &&
-        (!is_response || header.transaction_id() >> 32 == 0)) {
-        service_->handle(delivery.packet, now_ns);
-        return;
+/// Lets our manager take what came for it and say one thing; false: it has nothing to say.
+bool Management::drive_service(std::uint64_t now_ns) {
+    while (const auto arrived = dispatcher_.poll(service_token_)) {
+        service_->handle(arrived->packet, now_ns);
     }
-    const NodeRef& place = writer_.place(delivery.at.node);
-    if (place.kind == NodeRef::kHca) {
-        deliveries_.push_back({place.index, delivery.packet});
-        return;
+    if (auto packet = service_->poll_transmit(now_ns)) {
+        dispatcher_.stamp(service_token_, packet->mad);
+        mesh_.send(service_at_, *packet, now_ns);
+        return true;
     }
-    // A switch has no programs: a request that its agents do not know gets a polite no.
-    const bool is_subnet = header.mgmt_class() == wire::MgmtClass::kSubnLidRouted ||
-                           header.mgmt_class() == wire::MgmtClass::kSubnDirectedRoute;
-    if (!is_subnet &&
-        (header.method() == wire::Method::kGet || header.method() == wire::Method::kSet)) {
-        mad::Packet answer = delivery.packet;
-        answer.mad = wire::respond_with_status(answer.mad, wire::mad_status::kUnsupportedClass);
-        std::swap(answer.slid, answer.dlid);
-        std::swap(answer.source, answer.destination);
-        mesh_.send(delivery.at, answer, now_ns);
+    while (const auto event = service_->poll_event()) {
+        tell(*event);
     }
+    return false;
 }
 
 void Management::tell(const sm::ManagerEvent& event) {
@@ -144,13 +133,16 @@ void Management::send(std::uint32_t hca, const mad::Packet& packet, std::uint64_
     drive(now_ns);
 }
 
-std::optional<Management::Delivery> Management::poll_delivery() {
-    if (deliveries_.empty()) {
+agent::MadToken Management::add_host_service(std::vector<agent::MadInterest> interests) {
+    return dispatcher_.add({.interests = std::move(interests), .nodes = hca_nodes_});
+}
+
+std::optional<Management::Delivery> Management::poll_delivery(agent::MadToken service) {
+    auto delivery = dispatcher_.poll(service);
+    if (!delivery) {
         return std::nullopt;
     }
-    Delivery delivery = std::move(deliveries_.front());
-    deliveries_.pop_front();
-    return delivery;
+    return Delivery{writer_.place(delivery->at.node).index, delivery->packet};
 }
 
 void Management::set_trunk(std::size_t trunk, bool up, std::uint64_t now_ns) {

@@ -2,18 +2,19 @@
 #pragma once
 
 // The management side of a running fabric: the nodes with their agents, our subnet manager with
-// its administration on one of them, and the arena kept in step with what managers write. Programs
-// (libibumad) send from the QP0 and QP1 of their host's ports and get what no agent answers.
+// its administration on one of them, and the arena kept in step with what managers write. Services
+// of the hosts and programs (libibumad) send from the QP0 and QP1 of their host's ports and get
+// what no agent answers, each what it has registered for (core/agent/mad_dispatcher.h).
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/agent/mad_dispatcher.h"
 #include "core/agent/mesh.h"
 #include "core/agent/outbound.h"
 #include "core/sm/service/subnet_service.h"
@@ -50,8 +51,11 @@ class Management final : public agent::CounterSource {
         std::uint32_t hca;
         mad::Packet packet;
     };
-    /// What arrived at an HCA for a program.
-    std::optional<Delivery> poll_delivery();
+    /// Registers a service on every HCA; without interests the one that programs are behind.
+    agent::MadToken add_host_service(std::vector<agent::MadInterest> interests);
+    agent::MadDispatcher& dispatcher() { return dispatcher_; }
+    /// What arrived at an HCA for a service.
+    std::optional<Delivery> poll_delivery(agent::MadToken service);
 
     /// Trunks are numbered as in the fabric. Whether the other end is there;
     void set_trunk(std::size_t trunk, bool up, std::uint64_t now_ns);
@@ -93,7 +97,7 @@ class Management final : public agent::CounterSource {
     /// By index into the arena's table.
     std::optional<agent::End> switch_port(std::uint32_t index) const;
     void drive(std::uint64_t now_ns);
-    void deliver(const agent::Delivery& delivery, std::uint64_t now_ns);
+    bool drive_service(std::uint64_t now_ns);
     void tell(const sm::ManagerEvent& event);
     void refuse_passage(const RefusedPacket& packet);
     void refuse_at_end(const RefusedPacket& packet);
@@ -116,7 +120,8 @@ class Management final : public agent::CounterSource {
     std::vector<agent::NodeId> trunk_nodes_;
     std::optional<sm::SubnetService> service_;
     agent::End service_at_;
-    std::deque<Delivery> deliveries_;
+    agent::MadDispatcher dispatcher_;
+    agent::MadToken service_token_ = 0;  ///< Of our manager, where there is one.
 };
 
 }  // namespace softib::live

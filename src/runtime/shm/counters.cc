@@ -119,8 +119,11 @@ class FlowPorts {
         if (!leaves()) {
             return;
         }
-        multicast() ? follow_multicast(arena_, from_, dlid_, pkey_, fn, end)
-                    : follow_datagram(arena_, from_, dlid_, pkey_, fn, end);
+        if (multicast()) {
+            follow_multicast(arena_, from_, dlid_, pkey_, fn, end);
+        } else if (const auto hca = follow_datagram(arena_, from_, dlid_, pkey_, fn)) {
+            end(*hca);
+        }
     }
 
   private:
@@ -166,6 +169,11 @@ void attribute_flow(const Arena& arena, const QpShared& qp, const Flow& flow,
                                                                   std::memory_order_relaxed);
                     port.totals.dlid_mapping_errors.fetch_add(counts.packets,
                                                               std::memory_order_relaxed);
+                    break;
+                case Step::kLooping:
+                    port.totals.rcv_switch_relay_errors.fetch_add(counts.packets,
+                                                                  std::memory_order_relaxed);
+                    port.totals.looping_errors.fetch_add(counts.packets, std::memory_order_relaxed);
                     break;
                 case Step::kDiscarded:
                     discarded(port.totals, counts.packets);

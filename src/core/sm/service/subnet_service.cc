@@ -43,19 +43,13 @@ void SubnetService::start(std::uint64_t now_ns) {
     manager_.start(now_ns);
 }
 
-bool SubnetService::wants(const wire::MadBytes& mad) {
-    const MgmtClass mgmt_class = wire::Mad<const std::uint8_t>(mad).mgmt_class();
-    return is_subnet(mgmt_class) || mgmt_class == MgmtClass::kSubnAdm ||
-           mgmt_class == kReplicaClass;
-}
-
 void SubnetService::handle(const mad::Packet& packet, std::uint64_t now_ns) {
     const MgmtClass mgmt_class = wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
     if (is_subnet(mgmt_class)) {
         manager_.handle(packet.mad, packet.slid, now_ns);
     } else if (mgmt_class == kReplicaClass) {
         handle_replica(packet);
-    } else {
+    } else if (mgmt_class == MgmtClass::kSubnAdm) {
         rmpp_.handle_mad({packet.slid, packet.source, packet.pkey, packet.sl}, packet.mad, now_ns);
     }
 }

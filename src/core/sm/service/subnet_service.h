@@ -8,6 +8,7 @@
 // change, at most every 20 ms. A standby keeps the last one, and begins with it when it becomes
 // master.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -29,9 +30,11 @@ class SubnetService {
     SubnetService(const SubnetService&) = delete;
 
     void start(std::uint64_t now_ns);
-    /// Whether a MAD that came to this port is for us rather than for some other program on it;
-    /// of answers nobody can say but by the number of the request.
-    static bool wants(const wire::MadBytes& mad);
+    /// The management classes whose MADs at this port are for us, of answers those to our requests.
+    /// What else comes to handle() is dropped.
+    static constexpr std::array kClasses{wire::MgmtClass::kSubnLidRouted,
+                                         wire::MgmtClass::kSubnDirectedRoute,
+                                         wire::MgmtClass::kSubnAdm, kReplicaClass};
     void handle(const mad::Packet& packet, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;

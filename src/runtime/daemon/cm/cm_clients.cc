@@ -12,6 +12,14 @@
 
 namespace softib::live {
 
+CmClients::CmClients(const Arena& arena, Management& management, AddressMap addresses)
+    : arena_(arena),
+      management_(management),
+      service_(management.add_host_service({{.mgmt_class = wire::MgmtClass::kCommMgmt,
+                                             .method = wire::Method::kSend,
+                                             .class_version = wire::kCmClassVersion}})),
+      addresses_(std::move(addresses)) {}
+
 void CmClients::open(int fd, std::uint32_t host) {
     programs_[fd] = host;
 }
@@ -212,7 +220,8 @@ int CmClients::put_back(int fd, std::uint32_t name) {
 
 void CmClients::pump(std::uint32_t host, std::uint64_t now_ns) {
     Manager& of = manager(host);
-    while (const auto out = of.host.poll_transmit()) {
+    while (auto out = of.host.poll_transmit()) {
+        management_.dispatcher().stamp(service_, out->packet.mad);
         management_.send(of.surroundings.hca_of(out->port), out->packet, now_ns);
     }
     while (const auto event = of.host.poll_event()) {
@@ -259,20 +268,16 @@ void CmClients::taken(int fd) {
     }
 }
 
-bool CmClients::handle_mad(std::uint32_t hca, const mad::Packet& packet, std::uint64_t now_ns) {
-    const wire::Mad<const std::uint8_t> header(packet.mad);
-    if (header.mgmt_class() != wire::MgmtClass::kCommMgmt &&
-        header.transaction_id() >> 32 != cm::kQueryToken) {
-        return false;
-    }
+void CmClients::handle_mad(std::uint32_t hca, const mad::Packet& packet, std::uint64_t now_ns) {
     const std::uint32_t host = arena_.hcas[hca].host;
-    const bool taken =
-        manager(host).host.handle_mad(hca - arena_.hosts[host].hca_first, packet, now_ns);
+    manager(host).host.handle_mad(hca - arena_.hosts[host].hca_first, packet, now_ns);
     pump(host, now_ns);
-    return taken;
 }
 
 void CmClients::run(std::uint64_t now_ns) {
+    while (const auto arrived = management_.poll_delivery(service_)) {
+        handle_mad(arrived->hca, arrived->packet, now_ns);
+    }
     for (const auto& [host, of] : managers_) {
         if (of->host.next_timeout_ns() <= now_ns) {
             of->host.handle_timeout(now_ns);

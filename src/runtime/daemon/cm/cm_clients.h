@@ -26,8 +26,7 @@ namespace softib::live {
 
 class CmClients {
   public:
-    CmClients(const Arena& arena, Management& management, AddressMap addresses)
-        : arena_(arena), management_(management), addresses_(std::move(addresses)) {}
+    CmClients(const Arena& arena, Management& management, AddressMap addresses);
 
     /// A connection for the commands of a program on this host.
     void open(int fd, std::uint32_t host);
@@ -40,9 +39,7 @@ class CmClients {
     /// The program has taken the event that was sent on this channel.
     void taken(int fd);
 
-    /// A MAD that came to an HCA. False: it is not for a connection manager.
-    bool handle_mad(std::uint32_t hca, const mad::Packet& packet, std::uint64_t now_ns);
-    /// Repeats and gives up what is due.
+    /// Takes what arrived, repeats and gives up what is due.
     void run(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
 
@@ -90,6 +87,7 @@ class CmClients {
     };
 
     Manager& manager(std::uint32_t host);
+    void handle_mad(std::uint32_t hca, const mad::Packet& packet, std::uint64_t now_ns);
     void pump(std::uint32_t host, std::uint64_t now_ns);
     void queue(std::uint32_t host, const cm::Event& event, std::uint64_t now_ns);
     void append(std::uint32_t name, const Queued& queued);
@@ -108,6 +106,7 @@ class CmClients {
 
     const Arena& arena_;
     Management& management_;
+    agent::MadToken service_;
     AddressMap addresses_;
     std::map<std::uint32_t, std::unique_ptr<Manager>> managers_;  ///< By host, made when wanted.
     std::map<int, std::uint32_t> programs_;                       ///< Their hosts, by connection.

@@ -30,11 +30,11 @@ bool is_response(const std::vector<std::uint8_t>& message) {
            header.method() == wire::Method::kTrapRepress;
 }
 
-std::uint32_t token_of(const std::vector<std::uint8_t>& message) {
+agent::MadToken token_of(const std::vector<std::uint8_t>& message) {
     return wire::load_be<std::uint32_t>(message.data() + 8);
 }
 
-void set_token(std::vector<std::uint8_t>& message, std::uint32_t token) {
+void set_token(std::vector<std::uint8_t>& message, agent::MadToken token) {
     wire::store_be(message.data() + 8, token);
 }
 
@@ -108,7 +108,7 @@ void MadClients::send(int fd, const MadFrame& frame, std::vector<std::uint8_t> m
         transmit(client.hca, frame, message, by_rmpp, now_ns);
         return;
     }
-    const std::uint32_t token = ++last_token_ == 0 ? ++last_token_ : last_token_;
+    const agent::MadToken token = management_.dispatcher().make_token();
     std::vector<std::uint8_t> named = message;
     if (!answers) {
         set_token(named, token);
@@ -133,7 +133,7 @@ void MadClients::send(int fd, const MadFrame& frame, std::vector<std::uint8_t> m
 
 bool MadClients::take_deliveries(std::uint64_t now_ns) {
     bool any = false;
-    while (auto delivery = management_.poll_delivery()) {
+    while (auto delivery = management_.poll_delivery(service_)) {
         any = true;
         arrived(delivery->hca, delivery->packet, now_ns);
     }
@@ -171,7 +171,7 @@ std::uint64_t MadClients::run(std::uint64_t now_ns) {
         busy = take_deliveries(now_ns);
         while (!deadlines_.empty() && deadlines_.begin()->first <= now_ns) {
             busy = true;
-            const std::uint32_t token = deadlines_.begin()->second;
+            const agent::MadToken token = deadlines_.begin()->second;
             deadlines_.erase(deadlines_.begin());
             const auto found = waiting_.find(token);
             if (found == waiting_.end()) {
@@ -204,7 +204,7 @@ std::uint64_t MadClients::run(std::uint64_t now_ns) {
     return next;
 }
 
-void MadClients::give_up(std::uint32_t token, int status) {
+void MadClients::give_up(agent::MadToken token, int status) {
     auto node = waiting_.extract(token);
     Waiting& waiting = node.mapped();
     --clients_.at(waiting.fd).waiting;
@@ -229,7 +229,7 @@ bool MadClients::pump_rmpp(std::uint64_t now_ns) {
                 from.sl = event->peer.sl;
                 dispatch(hca, from, std::move(event->message), now_ns);
             } else if (event->kind != mad::RmppEvent::kSent && event->message.size() >= 16) {
-                const std::uint32_t token = token_of(event->message);
+                const agent::MadToken token = token_of(event->message);
                 if (waiting_.contains(token)) {
                     give_up(token, ETIMEDOUT);
                 }
@@ -240,9 +240,6 @@ bool MadClients::pump_rmpp(std::uint64_t now_ns) {
 }
 
 void MadClients::arrived(std::uint32_t hca, const mad::Packet& packet, std::uint64_t now_ns) {
-    if (taker_ && taker_(hca, packet, now_ns)) {
-        return;
-    }
     if (uses_rmpp(hca, packet.mad[1])) {
         rmpp_[hca].handle_mad({packet.slid, packet.source, packet.pkey, packet.sl}, packet.mad,
                               now_ns);

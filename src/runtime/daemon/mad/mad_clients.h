@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -26,12 +25,9 @@ inline constexpr std::size_t kMadAgentsMax = 64;      ///< Of one connection.
 
 class MadClients {
   public:
+    /// Programs get what no service of the hosts takes.
     MadClients(const Arena& arena, Management& management)
-        : arena_(arena), management_(management) {}
-
-    /// Sees what arrives first; true: it was for it. For the host's own services.
-    using Taker = std::function<bool(std::uint32_t hca, const mad::Packet&, std::uint64_t now_ns)>;
-    void set_taker(Taker taker) { taker_ = std::move(taker); }
+        : arena_(arena), management_(management), service_(management.add_host_service({})) {}
 
     void open(int fd, std::uint32_t hca);
     void close(int fd, std::uint64_t now_ns);
@@ -79,19 +75,18 @@ class MadClients {
                   std::uint64_t now_ns);
     bool take_deliveries(std::uint64_t now_ns);
     bool pump_rmpp(std::uint64_t now_ns);
-    void give_up(std::uint32_t token, int status);
+    void give_up(agent::MadToken token, int status);
     std::uint16_t pkey_index(std::uint32_t hca, PKey pkey) const;
 
     const Arena& arena_;
     Management& management_;
+    agent::MadToken service_;
     std::unordered_map<int, Client> clients_;
-    std::unordered_map<std::uint32_t, Waiting> waiting_;  ///< By transaction token.
-    std::multimap<std::uint64_t, std::uint32_t> deadlines_;
+    std::unordered_map<agent::MadToken, Waiting> waiting_;
+    std::multimap<std::uint64_t, agent::MadToken> deadlines_;
     std::map<std::uint32_t, mad::RmppEndpoint> rmpp_;  ///< By HCA.
     std::vector<Outgoing> out_;
     std::size_t out_taken_ = 0;
-    std::uint32_t last_token_ = 0;
-    Taker taker_;
 };
 
 }  // namespace softib::live
