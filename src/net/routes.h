@@ -20,4 +20,7 @@ std::vector<Lid> lids_of(const topo::Fabric& fabric);
 void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph& graph,
                   const routing::Tables& tables);
 
+/// No switch knows a way to any LID any more.
+void clear_routes(Plant& plant);
+
 }  // namespace softib::net
