@@ -87,6 +87,9 @@ class Model {
     /// Nothing will happen any more by itself.
     virtual bool idle() const = 0;
     virtual ModelStats stats() const = 0;
+    // Of them, what is worth asking often.
+    virtual std::uint64_t events() const = 0;
+    virtual std::uint64_t packets_delivered() const = 0;
     /// All directions of all cables, by node and port.
     virtual std::vector<LinkLoad> links() const = 0;
     /// The ports by which packets leave on their way, that of the sending end first. Where switches

@@ -318,6 +318,14 @@ ModelStats Simulation::stats() const {
     return stats;
 }
 
+std::uint64_t Simulation::events() const {
+    return state_->net().stats().events;
+}
+
+std::uint64_t Simulation::packets_delivered() const {
+    return state_->net().stats().delivered;
+}
+
 std::vector<LinkLoad> Simulation::links() const {
     const Engine& net = state_->net();
     std::vector<LinkLoad> links;

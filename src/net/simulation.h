@@ -60,6 +60,8 @@ class Simulation : public Model {
     bool run_some(TimePs until, std::uint32_t events_max) override;
     bool idle() const override;
     ModelStats stats() const override;
+    std::uint64_t events() const override;
+    std::uint64_t packets_delivered() const override;
     std::vector<LinkLoad> links() const override;
     std::vector<Hop> path(std::uint32_t from, std::uint32_t to) const override;
 
