@@ -135,7 +135,7 @@ std::vector<CongestionTree> find_trees(const topo::Fabric& fabric, const Ends& e
     std::vector<std::uint32_t> roots;
     for (std::uint32_t i = 0; i < links.size(); ++i) {
         const bool at_switch = fabric.nodes[links[i].at.node].kind == topo::NodeKind::kSwitch;
-        if (at_switch && paths.flows_on()[i] > 1 && links[i].full_ps > links[i].blocked_ps &&
+        if (at_switch && paths.flows_on()[i] > 1 && links[i].full_ps > 2 * links[i].blocked_ps &&
             part(links[i].full_ps, duration) >= kFull) {
             roots.push_back(i);
         }

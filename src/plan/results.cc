@@ -94,7 +94,7 @@ std::vector<std::uint32_t> rank_links(const std::vector<LinkResult>& links, std:
         }
     }
     std::ranges::stable_sort(order, std::greater<>(), [&](std::uint32_t i) {
-        return std::pair(links[i].full + links[i].wait, links[i].use);
+        return std::pair(std::max(links[i].full, links[i].wait), links[i].use);
     });
     order.resize(std::min<std::size_t>(order.size(), most));
     return order;
