@@ -18,6 +18,7 @@
 #include "app/complete.h"
 #include "app/fabric_dir.h"
 #include "app/term.h"
+#include "spec/scenario/scenario.h"
 
 namespace softib::app {
 namespace {
@@ -55,6 +56,7 @@ struct Parsed {
     FaultOptions fault;
     CaptureOptions capture;
     SwitchOptions power;
+    SimOptions sim;
     SmOptions sm;
     std::string help_about;
     std::vector<std::string> command;  ///< What stands behind "--".
@@ -346,6 +348,73 @@ Command add_switch(CLI::App& app, Parsed& parsed) {
     return {sub, [&power] { return cmd_switch(power); }};
 }
 
+/// The keys of a scenario, each where its section keeps it.
+void add_scenario_flags(CLI::App& app, SimOptions& sim) {
+    using Section = spec::ScenarioKey::Section;
+    for (const spec::ScenarioKey& key : spec::scenario_keys()) {
+        KeyTexts& keys = key.section == Section::kFail      ? sim.failures
+                         : key.section == Section::kTraffic ? sim.traffic_keys
+                                                            : sim.keys;
+        const char* const group = key.section == Section::kFail      ? "Failures"
+                                  : key.section == Section::kTraffic ? "Traffic"
+                                  : key.section == Section::kHosts   ? "Adapters"
+                                                                     : "Simulation";
+        if (key.name == "pattern") {
+            app.add_option("--traffic", sim.traffics,
+                           "who sends to whom, and its keys: PATTERN,KEY=VALUE,... (repeatable)")
+                ->type_name("PATTERN")
+                ->group(group);
+            continue;
+        }
+        const std::string flag = spec::flag_name(key.name);
+        const std::string help = key.initial.empty()
+                                     ? std::string(key.help)
+                                     : fmt::format("{} (default: {})", key.help, key.initial);
+        if (key.operand.empty()) {
+            app.add_flag_callback(
+                   flag, [&keys, name = std::string(key.name)] { keys.emplace_back(name, "true"); },
+                   help)
+                ->group(group);
+            continue;
+        }
+        const auto keep = [&keys,
+                           name = std::string(key.name)](const std::vector<std::string>& values) {
+            for (const std::string& value : values) {
+                keys.emplace_back(name, value);
+            }
+        };
+        CLI::Option* const option =
+            app.add_option_function<std::vector<std::string>>(flag, keep, help);
+        option->type_name(std::string(key.operand))->group(group);
+        if (key.section != Section::kFail) {
+            option->expected(1);
+        }
+    }
+}
+
+Command add_sim(CLI::App& app, Parsed& parsed) {
+    SimOptions& sim = parsed.sim;
+    CLI::App* const sub =
+        app.add_subcommand("sim", "Simulate traffic on a fabric at packet level, in virtual time");
+    sub->add_option("scenario", sim.scenario, "a scenario (TOML); flags win over it")
+        ->type_name("FILE");
+    add_json(*sub, sim.json);
+    sub->add_option("--csv", sim.csv, "write all messages ('-': standard output)")
+        ->type_name("FILE");
+    sub->add_option("--csv-links", sim.csv_links, "write all links")->type_name("FILE");
+    sub->add_option("--html", sim.html, "write a report with plots")->type_name("FILE");
+    add_scenario_flags(*sub, sim);
+    add_fabric_flags(*sub, sim.flags);
+    CLI::App* const whatif = sub->add_subcommand(
+        "whatif", "compare with the fabric that has lost something, and rank what hurts most");
+    whatif->fallthrough();
+    whatif->parse_complete_callback([&sim] { sim.whatif = true; });
+    whatif->add_option("--seeds", sim.seeds, "draws of --fail-random (default: 1)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000).description(""));
+    return {sub, [&sim] { return cmd_sim(sim); }};
+}
+
 Command add_sm(CLI::App& app, Parsed& parsed) {
     SmOptions& sm = parsed.sm;
     CLI::App* const sub = app.add_subcommand("sm", "Ask the subnet manager, or tell it what to do");
@@ -465,7 +534,7 @@ int run(int argc, char** argv) {
         add_route(app, parsed),  add_routes(app, parsed), add_link(app, parsed),
         add_switch(app, parsed), add_sm(app, parsed),     add_mpi_rank(app, parsed),
         add_addr(app, parsed),   add_fault(app, parsed),  add_capture(app, parsed),
-        add_log(app, parsed),    add_help(app, parsed)};
+        add_log(app, parsed),    add_sim(app, parsed),    add_help(app, parsed)};
     app.footer(kFooter);  // After the subcommands, which would inherit it.
     if (argc > 1 && std::string_view(argv[1]) == "__complete") {
         const std::vector<std::string> words(argv + 2, argv + argc);

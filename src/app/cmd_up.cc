@@ -95,8 +95,8 @@ std::expected<void, std::string> bring_up(const FabricRef& fabric,
 
 }  // namespace
 
-std::expected<spec::Description, std::string> describe(const FabricFlags& flags) {
-    spec::Description description;
+std::expected<spec::Description, std::string> describe(const FabricFlags& flags,
+                                                       spec::Description description) {
     if (!flags.config.empty()) {
         if (auto loaded = spec::load_description(flags.config, description); !loaded) {
             return std::unexpected(loaded.error());

@@ -21,8 +21,9 @@ struct FabricFlags {
     bool empty() const { return config.empty() && keys.empty(); }
 };
 
-/// File and flags together; flags win.
-std::expected<spec::Description, std::string> describe(const FabricFlags& flags);
+/// File and flags together, on top of what is described already; flags win.
+std::expected<spec::Description, std::string> describe(const FabricFlags& flags,
+                                                       spec::Description description = {});
 
 /// Says why a description is refused. Returns 2 where the message begins with a flag, which is then
 /// to blame, else 1.
@@ -168,6 +169,25 @@ struct LogOptions {
     bool follow = false;
 };
 int cmd_log(const LogOptions& options);
+
+/// Keys and values as the command line gives them, in its order.
+using KeyTexts = std::vector<std::pair<std::string, std::string>>;
+
+struct SimOptions {
+    bool whatif = false;
+    std::string scenario;  ///< The file; empty: flags say all.
+    FabricFlags flags;
+    KeyTexts keys;                      ///< Of the scenario.
+    std::vector<std::string> traffics;  ///< "incast,size=1MB"
+    KeyTexts traffic_keys;              ///< For all of them.
+    KeyTexts failures;
+    std::uint32_t seeds = 1;  ///< What if: how many draws of random failures.
+    bool json = false;
+    std::string csv;
+    std::string csv_links;
+    std::string html;
+};
+int cmd_sim(const SimOptions& options);
 
 struct SwitchOptions {
     std::optional<std::string> fabric;

@@ -14,6 +14,7 @@
 #include "core/base/check.h"
 #include "core/routing/engine.h"
 #include "core/topo/fabric.h"
+#include "net/failures.h"
 #include "net/network.h"
 #include "net/routes.h"
 
@@ -53,7 +54,9 @@ class Fabric {
     const routing::Graph& graph() const { return routed_.graph; }
     const routing::Tables& tables() const { return routed_.tables; }
     Network<Ends>& net() { return net_; }
+    const Network<Ends>& net() const { return net_; }
     Ends& ends() { return ends_; }
+    const Ends& ends() const { return ends_; }
 
     /// Lets switches choose among the ports that the engine found equally good; false if it found
     /// none.
@@ -64,6 +67,23 @@ class Fabric {
         write_adaptive_routes(net_, routed_.graph, routed_.tables);
         return true;
     }
+
+    /// Removes a cable, or all cables of a node, from the description; the network keeps them.
+    void take_out(const Hop& what) { net::take_out(routed_.topology, what); }
+    /// New routes by an engine, for the description as it is now; returns whose they are.
+    std::expected<std::string, topo::Error> reroute(const std::string& engine,
+                                                    std::uint8_t data_vls) {
+        auto routed = Routed::make(routed_.topology, engine, data_vls);
+        if (!routed) {
+            return std::unexpected(routed.error());
+        }
+        routed_ = *std::move(routed);
+        clear_routes(net_);
+        write_routes(net_, routed_.topology, routed_.graph, routed_.tables);
+        return routed_.tables.engine;
+    }
+    /// Drops the forwarding tables of the routes, which are large: the switches have them.
+    void forget_forwarding() { routed_.tables.lfts = {}; }
 
     // Adapters by number, in the order of hosts.
     std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }

@@ -47,7 +47,9 @@ class Network : public Engine {
         tell_ends();
         for (; events_max != 0; --events_max) {
             if (!queue_.due(until)) {
-                queue_.set_now(until);
+                if (until != kNever) {
+                    queue_.set_now(until);
+                }
                 return true;
             }
             const Event event = queue_.pop();

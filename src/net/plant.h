@@ -233,6 +233,21 @@ class Plant {
     void set_limits(std::uint32_t port, const sw::WaitingLimits& limits);
     const sw::WaitingLimits& limits(std::uint32_t port) const { return limits_[limits_of_[port]]; }
 
+    // How busy a port is, for those who look at all of them now and then.
+    bool has_waiting(std::uint32_t port) const { return tx_[port].waiting != 0; }
+    bool lacks_credits(std::uint32_t port, TimePs now) const { return tx_[port].blocked_at <= now; }
+    /// What a port has sent, and how long it had no credits for what it had to send.
+    struct Traffic {
+        std::uint64_t bytes = 0;
+        std::uint64_t packets = 0;
+        TimePs wait_ps = 0;
+    };
+    Traffic traffic(std::uint32_t port, TimePs now) const {
+        const Tx& tx = tx_[port];
+        return {tx.words * 4, tx.packets,
+                tx.wait_ps + (tx.blocked_at < now ? now - tx.blocked_at : 0)};
+    }
+
     /// From now on counts_at() and lanes_at() know more; it costs every hop some time.
     void count_lanes();
 

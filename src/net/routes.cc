@@ -90,4 +90,12 @@ void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
     }
 }
 
+void clear_routes(Plant& plant) {
+    for (std::uint32_t node = 0; node < plant.node_count(); ++node) {
+        for (std::uint32_t lid = 1; plant.is_switch(node) && lid < plant.lid_count(); ++lid) {
+            plant.set_route(node, Lid{static_cast<std::uint16_t>(lid)}, kNoPath);
+        }
+    }
+}
+
 }  // namespace softib::net

@@ -32,4 +32,7 @@ void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Grap
 void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
                            const routing::Tables& tables);
 
+/// No switch knows a way to any LID any more.
+void clear_routes(Plant& plant);
+
 }  // namespace softib::net

@@ -25,6 +25,10 @@ ALLOWED = {
     # A whole fabric that moves packets; as pure as the core.
     "net": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca",
             "core/mad", "core/agent", "core/routing", "core/sm"],
+    "parallel": ["core/base", "core/topo", "net"],
+    # Traffic, results and what follows from them; as pure as the core.
+    "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing", "net"],
+    "spec/scenario": ["core/base", "core/topo", "core/link", "net", "plan", "spec"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
     # What processes share; what runs in programs; what runs in the daemon. Neither of the last two
     # knows the other.
@@ -40,17 +44,18 @@ ALLOWED = {
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
     "app/sm": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
-    "app": ["core/base", "core/counters", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "spec", "runtime/shm",
+    "app": ["core/base", "core/counters", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net",
+            "parallel", "plan", "spec", "spec/scenario", "runtime/shm",
             "runtime/direct", "runtime/daemon", "runtime/carrier"],
 }
 
 RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["spec", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload", "app", "app/sm"]
+SYSTEM = RUNTIME + ["spec", "spec/scenario", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload", "app", "app/sm"]
 
 # Where third-party headers may appear.
 RESTRICTED = {
     r"^nlohmann/": ["app"],
-    r"^toml\+\+|^toml\.hpp": ["spec"],
+    r"^toml\+\+|^toml\.hpp": ["spec", "spec/scenario"],
     r"^CLI/": ["app"],
     r"^spdlog/": ["app", "runtime/daemon"],
     r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/sm"],

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Cables and switches that are lost for good, before a simulation or at a time in it.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/topo/fabric.h"
+#include "net/model.h"
+
+namespace softib::net {
+
+struct Failure {
+    Hop what = {};       ///< Port 0: the whole node. Else the cable at the port, both directions.
+    TimePs at = 0;  ///< 0: it was never there.
+    friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+/// Takes the cable, or all cables of the node, out of a fabric.
+void take_out(topo::Fabric& fabric, const Hop& what);
+
+/// The cables between switches, each by its end that the fabric lists first.
+std::vector<Hop> cables_between_switches(const topo::Fabric& fabric);
+
+/// `count` different cables between switches at random, or all if there are no more.
+std::vector<Hop> draw_cables(const topo::Fabric& fabric, std::uint32_t count, std::uint64_t seed);
+
+}  // namespace softib::net

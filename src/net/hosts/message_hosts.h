@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Adapters that carry messages reliably: any number of them at a port, each on a connection as RC
+// has one, without the bytes. A message is cut into packets of an MTU, the receiver acknowledges
+// every so many of them and the last one, and the sender hears of losses by a timeout and sends
+// what was lost again.
+//
+// The messages of a port and lane take turns. One of them has a packet lined up at the port at any
+// time; the next is lined up when that begins to leave, so a lane without credits holds up no other
+// lane. A message does not take its turn while its window is full, while congestion control holds
+// it back, or while the adapter fetches the state of its connection (its context) from memory.
+//
+// Sender and receiver share one record of 64 bytes a message. It is free again when the message is
+// acknowledged and none of its packets is under way.
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/prng.h"
+#include "core/link/injection.h"
+#include "net/model.h"
+#include "net/network.h"
+
+namespace softib::net {
+
+struct MessageConfig {
+    std::uint16_t mtu = 4096;
+    std::uint16_t header_bytes = 26;        ///< Of each packet: LRH, BTH, ICRC, VCRC.
+    std::uint16_t first_header_bytes = 16;  ///< Of the first one besides: RETH.
+    std::uint16_t ack_bytes = 30;      ///< 0: nothing is acknowledged, delivery ends a message.
+    std::uint32_t ack_every = 256;     ///< Packets; the last one is acknowledged always.
+    std::uint32_t window_packets = 0;  ///< Sent and not acknowledged; 0: any number.
+    std::uint32_t burst_packets = 8;   ///< Of one message before it is another's turn.
+    bool adaptive = false;             ///< Switches may choose the way of packets.
+    /// Picoseconds for 64 bytes that a port sends at most; 0: as fast as its link.
+    std::uint32_t inject_block_ps = 0;
+    /// The same for its bus, in both directions.
+    std::uint32_t pcie_block_ps = 0;
+    TimePs pcie_round_trip_ps = 700'000;
+    std::uint32_t context_entries = 0;   ///< Connections that an adapter holds; 0: any number.
+    std::uint32_t context_fetches = 16;  ///< At once, by the sending side of an adapter.
+    TimePs timeout_ps = 524'288'000;     ///< Local ACK timeout: 4.096 us * 2^7.
+    std::uint8_t retries = 7;            ///< Timeouts in a row without progress that it bears.
+    std::uint64_t seed = 1;              ///< Of what an adapter throws out of its context cache.
+};
+
+/// How all adapters slow down; see link/injection.h.
+struct CongestionReaction {
+    link::InjectionRule rule;
+    link::DelayTable table;
+};
+
+class MessageHosts {
+  public:
+    using Net = Network<MessageHosts>;
+
+    struct Send {
+        std::uint32_t port = 0;  ///< Of the sender.
+        std::uint32_t to_port = 0;
+        Lid source;
+        Lid destination;
+        std::uint64_t bytes = 0;
+        std::uint64_t tag = 0;
+        std::uint32_t connection = 0;
+        std::uint8_t sl = 0;
+    };
+    struct Stats {
+        std::uint64_t context_misses = 0;
+        std::uint64_t becns = 0;
+        std::uint64_t timeouts = 0;
+    };
+
+    explicit MessageHosts(const MessageConfig& config) : config_(config), prng_(config.seed) {}
+
+    void set_listener(MessageListener* listener) { listener_ = listener; }
+    /// From now on, at every port.
+    void control_congestion(const CongestionReaction& reaction) {
+        reaction_ = reaction;
+        controls_ = true;
+    }
+    /// Begins at `at`, which is not over. What a host sends to itself does not leave it.
+    void post(Engine& net, const Send& send, TimePs at);
+    /// Messages that have not ended.
+    std::uint64_t unfinished() const { return unfinished_; }
+    const Stats& stats() const { return stats_; }
+    std::size_t bytes() const;
+
+    void deliver(Engine& net, std::uint32_t port, const Packet& packet);
+    void sent(Engine& net, std::uint32_t port, const Packet& packet);
+    void dropped(Engine& net, const Packet& packet);
+    void timer(Engine& net, std::uint32_t port, std::uint32_t what);
+
+  private:
+    // A packet's body and a timer's word are the number of a message below three bits.
+    static constexpr std::uint32_t kIndexBits = 29;
+    static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
+    enum class Body : std::uint32_t { kData, kAck, kLastAck, kNotification };
+    enum class Timer : std::uint32_t { kStart, kSlowed, kFetched, kRetry, kPaced, kArrived };
+
+    struct Record {
+        std::uint64_t tag = 0;
+        link::Injection injection;
+        std::uint32_t port = 0;
+        std::uint32_t to_port = 0;
+        std::uint32_t packets = 0;
+        std::uint32_t unsent = 0;
+        std::uint32_t unacked = 0;
+        std::uint32_t received = 0;
+        std::uint32_t next = kNone;    ///< In a queue, or among the free ones.
+        std::uint32_t references = 0;  ///< Packets under way, and timers.
+        std::uint32_t connection : 24 = 0;
+        std::uint32_t sl : 4 = 0;
+        std::uint32_t vl : 4 = 0;
+        std::uint16_t last_bytes = 0;  ///< Payload of the last packet.
+        std::uint8_t state = 0;
+        std::uint8_t burst = 0;
+    };
+    static_assert(sizeof(Record) == 64);
+    // Bits of Record::state.
+    static constexpr std::uint8_t kQueued = 1U << 0;   ///< Waits for its turn.
+    static constexpr std::uint8_t kHeld = 1U << 1;     ///< By congestion control or a fetch.
+    static constexpr std::uint8_t kContext = 1U << 2;  ///< Its context has just been fetched.
+    static constexpr std::uint8_t kEnded = 1U << 3;
+    static constexpr std::uint8_t kTroubled = 1U << 4;  ///< It has an entry in troubles_.
+
+    /// The messages of a port and lane that could send.
+    struct Turns {
+        std::uint32_t head = kNone;
+        std::uint32_t tail = kNone;
+        bool lined_up = false;  ///< A packet stands at the port.
+        bool paced = false;     ///< A timer will look again.
+    };
+    /// The connections whose state is in an adapter.
+    struct Contexts {
+        std::vector<std::uint64_t> keys;
+        std::unordered_map<std::uint64_t, std::uint32_t> place;  ///< Only looked up.
+        std::uint32_t fetching = 0;
+        std::uint32_t parked_head = kNone;  ///< Messages that wait until they may fetch.
+        std::uint32_t parked_tail = kNone;
+    };
+    /// What was lost of a message since it last got something through.
+    struct Trouble {
+        std::uint32_t packets = 0;
+        std::uint32_t acks = 0;  ///< But for the last one.
+        std::uint32_t rounds = 0;
+        std::uint32_t received_then = 0;
+        bool last_ack = false;
+        bool waits = false;  ///< For its timeout.
+    };
+
+    void attach(const Engine& net);
+    std::uint32_t make_record();
+    void start(Engine& net, std::uint32_t index);
+    enum class Place { kFirst, kLast };
+    void enqueue(std::uint32_t index, Place place);
+    void pop(Turns& queue);
+    void take_turns(Engine& net, std::uint32_t port, std::uint8_t vl);
+    void send_packet(Engine& net, Turns& queue, std::uint32_t index);
+    bool may_send(const Record& record) const {
+        return record.unsent != 0 && (config_.window_packets == 0 ||
+                                      record.unacked - record.unsent < config_.window_packets);
+    }
+    void wake(std::uint32_t index, Place place);
+    bool wait_for_pace(Engine& net, std::uint32_t port, std::uint8_t vl, Turns& queue);
+    void slow_down(Engine& net, std::uint32_t index, std::uint32_t packet_bytes);
+    std::uint16_t wire_bytes(const Record& record) const;
+
+    void receive_data(Engine& net, std::uint32_t index, bool marked);
+    void inject_answer(Engine& net, std::uint32_t index, Body body, bool becn);
+    void receive_answer(Engine& net, const Packet& packet, std::uint32_t index);
+    void end(std::uint32_t index, MessageEvent event, TimePs at);
+    void release(std::uint32_t index);
+    void tell(std::uint32_t index, MessageEvent event, TimePs at);
+
+    // message_contexts.cc
+    Contexts& contexts(std::uint32_t port) { return contexts_[adapter_of_[port]]; }
+    std::uint64_t sender_key(const Record& record) const;
+    bool holds(Contexts& at, std::uint64_t key);
+    void replace(Contexts& at, std::uint64_t key);
+    bool fetch_context(Engine& net, std::uint32_t index);
+    void start_fetch(Engine& net, Contexts& at, std::uint32_t index);
+    void end_fetch(Engine& net, std::uint32_t index);
+    bool receiver_misses(const Record& record);
+
+    // message_losses.cc
+    void note_loss(Engine& net, std::uint32_t index, Body body);
+    void retry(Engine& net, std::uint32_t index);
+
+    Turns& turns(std::uint32_t port, std::uint8_t vl) {
+        return turns_[std::size_t{adapter_of_[port]} * lanes_ + vl];
+    }
+    void set_timer(Engine& net, std::uint32_t index, TimePs at, Timer timer) {
+        ++records_[index].references;
+        net.set_timer(records_[index].port, at,
+                      static_cast<std::uint32_t>(timer) << kIndexBits | index);
+    }
+
+    MessageConfig config_;
+    Prng prng_;
+    MessageListener* listener_ = nullptr;
+    bool controls_ = false;
+    CongestionReaction reaction_;
+    Table<Record> records_;
+    std::uint32_t free_ = kNone;
+    std::uint64_t unfinished_ = 0;
+    std::vector<std::uint32_t> adapter_of_;  ///< By port.
+    std::vector<Lid> lid_of_;                ///< By adapter.
+    std::uint8_t lanes_ = 0;
+    std::vector<Turns> turns_;                             ///< By adapter, then by lane.
+    std::vector<TimePs> paced_until_;                      ///< By adapter; empty: no limit.
+    std::vector<Contexts> contexts_;                       ///< By adapter; empty: no limit.
+    std::unordered_map<std::uint32_t, Trouble> troubles_;  ///< By message; only looked up.
+    Stats stats_;
+};
+
+}  // namespace softib::net

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "net/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/routing/engine.h"
+#include "net/fabric.h"
+#include "net/inspector.h"
+
+namespace softib::net {
+
+namespace {
+
+constexpr std::uint8_t kLanesOffered = 8;  ///< To routing engines, unless the user says more.
+constexpr TimePs kFirstLookPs = 1'000'000;
+
+/// What happens to the fabric at a time.
+struct Change {
+    TimePs at = 0;
+    bool repair = false;  ///< New routes; else something fails:
+    Hop what;
+};
+
+std::vector<Change> plan_changes(const std::vector<Failure>& failures, TimePs repair_ps) {
+    std::vector<Change> changes;
+    for (const Failure& failure : failures) {
+        if (failure.at == 0) {
+            continue;
+        }
+        changes.push_back({failure.at, false, failure.what});
+        if (repair_ps != kNever) {
+            changes.push_back({failure.at + repair_ps, true, {}});
+        }
+    }
+    std::ranges::stable_sort(changes, {}, &Change::at);
+    return changes;
+}
+
+std::expected<void, topo::Error> check_options(const SimulationOptions& options) {
+    const PlantConfig& plant = options.plant;
+    const std::uint32_t packet = options.hosts.mtu + options.hosts.header_bytes +
+                                 std::uint32_t{options.hosts.first_header_bytes};
+    if (plant.buffer_bytes > link::kGrantMax * link::kBlockBytes ||
+        plant.buffer_bytes < packet + link::kBlockBytes) {
+        return std::unexpected(topo::Error{
+            fmt::format("a lane's buffer must have room for a packet and at most 128 KiB: take {} "
+                        "to {} bytes",
+                        packet + link::kBlockBytes, link::kGrantMax * link::kBlockBytes)});
+    }
+    if (packet > plant.packet_bytes_max) {
+        return std::unexpected(topo::Error{"the MTU is 4096 at most"});
+    }
+    if (plant.data_vls > 15 || (plant.data_vls != 0 && options.sl_max >= plant.data_vls)) {
+        return std::unexpected(
+            topo::Error{fmt::format("traffic with service level {} needs {} data VLs, 15 at most",
+                                    options.sl_max, options.sl_max + 1)});
+    }
+    return {};
+}
+
+}  // namespace
+
+struct Simulation::State {
+    State(Routed routed, SimulationOptions wanted)
+        : options(std::move(wanted)),
+          engine(routed.tables.engine),
+          fabric(std::move(routed), options.plant, 0, options.hosts),
+          changes(plan_changes(options.failures, options.repair_ps)),
+          full_ps(fabric.net().port_count()),
+          blocked_ps(fabric.net().port_count()) {}
+
+    void configure();
+    void refuse();
+    void look();
+    void apply(const Change& change);
+    void repair();
+    bool connected(std::uint32_t end) const {
+        return net().connected(net().port_of(fabric.node(end), 1));
+    }
+    const Engine& net() const { return fabric.net(); }
+
+    SimulationOptions options;
+    std::string engine;
+    Fabric<MessageHosts> fabric;
+    MessageListener* listener = nullptr;
+    struct Refused {
+        std::uint64_t tag;
+        TimePs at;
+    };
+    std::vector<Refused> refused;  ///< From or to an end that has no cable.
+    std::vector<Change> changes;
+    std::size_t changed = 0;
+    std::vector<std::string> notes;
+    // Looks at what waits at ports, at intervals that grow with the run.
+    TimePs look_every = kFirstLookPs;
+    TimePs looked_at = 0;
+    std::uint64_t looked_events = 0;
+    std::uint32_t looks = 0;
+    std::vector<TimePs> full_ps;     ///< By port.
+    std::vector<TimePs> blocked_ps;  ///< By port.
+};
+
+void Simulation::State::configure() {
+    if (options.hosts.adaptive) {
+        SOFTIB_CHECK(fabric.use_adaptive_routing());
+    }
+    auto& net = fabric.net();
+    if (options.congestion) {
+        for (std::uint32_t node = 0; node < net.node_count(); ++node) {
+            if (net.is_switch(node)) {
+                net.set_marking(node, options.congestion->marking);
+            }
+        }
+        fabric.ends().control_congestion(options.congestion->reaction);
+    }
+    for (std::uint32_t end = 0; options.hosts.pcie_block_ps != 0 && end < fabric.host_count();
+         ++end) {
+        if (connected(end)) {
+            net.set_slow(fabric.port(end), options.hosts.pcie_block_ps);
+        }
+    }
+    fabric.forget_forwarding();  // The switches have it.
+}
+
+/// Tells of messages that could not begin; those that follow them may be of the same kind.
+void Simulation::State::refuse() {
+    for (std::size_t i = 0; i < refused.size(); ++i) {
+        if (listener != nullptr) {
+            const Refused each = refused[i];
+            listener->handle_message(each.tag, MessageEvent::kFailed,
+                                     std::max(each.at, net().now()));
+        }
+    }
+    refused.clear();
+}
+
+/// What stood at each port since the last look is taken to be what stands there now.
+void Simulation::State::look() {
+    constexpr std::uint32_t kLooksMax = 512;
+    const Engine& engine_now = net();
+    const TimePs now = engine_now.now();
+    const TimePs since = now - std::exchange(looked_at, now);
+    looked_events = engine_now.stats().events;
+    for (std::uint32_t port = 0; port < engine_now.port_count(); ++port) {
+        if (!engine_now.has_waiting(port)) {
+            continue;
+        }
+        (engine_now.lacks_credits(port, now) ? blocked_ps : full_ps)[port] += since;
+    }
+    if (++looks % kLooksMax == 0) {
+        look_every *= 2;
+    }
+}
+
+void Simulation::State::apply(const Change& change) {
+    if (change.repair) {
+        repair();
+        return;
+    }
+    auto& net = fabric.net();
+    if (change.what.port == 0) {
+        net.set_node(change.what.node, false);
+    } else if (const std::uint32_t port = net.port_of(change.what.node, change.what.port);
+               net.connected(port)) {
+        net.set_link(port, false);
+    }
+    fabric.take_out(change.what);
+}
+
+void Simulation::State::repair() {
+    // A damaged fabric may have lost the shape that its engine is for.
+    for (const std::string& name : {engine, std::string("auto")}) {
+        if (auto routed = fabric.reroute(name, options.plant.data_vls); routed) {
+            if (name != engine) {
+                notes.push_back(fmt::format(
+                    "{} refuses the damaged fabric; its new routes are by {}", engine, *routed));
+                engine = *routed;
+            }
+            if (options.hosts.adaptive && !fabric.use_adaptive_routing()) {
+                notes.push_back("the new routes leave switches no choice");
+            }
+            fabric.forget_forwarding();
+            return;
+        }
+    }
+    notes.push_back("no engine could route the damaged fabric: it keeps its routes");
+}
+
+Simulation::Simulation(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Simulation::Simulation(Simulation&&) noexcept = default;
+Simulation& Simulation::operator=(Simulation&&) noexcept = default;
+Simulation::~Simulation() = default;
+
+std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
+                                                        const SimulationOptions& options) {
+    if (auto checked = check_options(options); !checked) {
+        return std::unexpected(checked.error());
+    }
+    for (const Failure& failure : options.failures) {
+        if (failure.at == 0) {
+            take_out(fabric, failure.what);
+        }
+    }
+    SimulationOptions chosen = options;
+    const std::uint8_t levels = static_cast<std::uint8_t>(options.sl_max + 1U);
+    const std::uint8_t offered =
+        options.plant.data_vls != 0 ? options.plant.data_vls : std::max(kLanesOffered, levels);
+    auto routed = Routed::make(std::move(fabric), options.engine, offered);
+    if (!routed) {
+        return std::unexpected(routed.error());
+    }
+    if (options.plant.data_vls == 0) {
+        chosen.plant.data_vls = std::max(routed->tables.vls, levels);
+    }
+    if (options.hosts.adaptive && routed->tables.groups.empty()) {
+        return std::unexpected(topo::Error{
+            fmt::format("the routes of {} leave switches no choice, so there is nothing to adapt: "
+                        "take another engine, or leave adaptive routing out",
+                        routed->tables.engine)});
+    }
+    auto state = std::make_unique<State>(*std::move(routed), std::move(chosen));
+    state->configure();
+    return Simulation(std::move(state));
+}
+
+std::uint32_t Simulation::end_count() const {
+    return state_->fabric.host_count();
+}
+
+TimePs Simulation::now() const {
+    return state_->net().now();
+}
+
+void Simulation::send(const Message& message, TimePs at) {
+    State& state = *state_;
+    SOFTIB_CHECK(message.from < end_count() && message.to < end_count());
+    if (!state.connected(message.from) || !state.connected(message.to)) {
+        state.refused.push_back({message.tag, at});
+        return;
+    }
+    const Fabric<MessageHosts>& fabric = state.fabric;
+    const bool routes_decide = !fabric.tables().sls.uniform() || !fabric.tables().sl_to_vl.empty();
+    state.fabric.ends().post(
+        state.fabric.net(),
+        {.port = state.net().port_of(fabric.node(message.from), 1),
+         .to_port = state.net().port_of(fabric.node(message.to), 1),
+         .source = fabric.lid(message.from),
+         .destination = fabric.lid(message.to),
+         .bytes = message.bytes,
+         .tag = message.tag,
+         .connection = message.connection,
+         .sl = routes_decide ? fabric.sl(message.from, message.to) : message.sl},
+        at);
+}
+
+void Simulation::set_listener(MessageListener* listener) {
+    state_->listener = listener;
+    state_->fabric.ends().set_listener(listener);
+}
+
+bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
+    State& state = *state_;
+    auto& net = state.fabric.net();
+    while (events_max != 0) {
+        state.refuse();
+        const bool change_due =
+            state.changed < state.changes.size() && state.changes[state.changed].at <= until;
+        if (net.idle() && !(change_due && unfinished() != 0)) {
+            return true;
+        }
+        const TimePs look_at = state.looked_at + state.look_every;
+        const TimePs change_at = change_due ? state.changes[state.changed].at : kNever;
+        const TimePs target = std::min({until, look_at, change_at});
+        const std::uint64_t before = net.stats().events;
+        const bool reached = net.run_some(target, events_max);
+        const std::uint64_t done = net.stats().events - before;
+        events_max -= static_cast<std::uint32_t>(std::min<std::uint64_t>(done, events_max));
+        if (!reached) {
+            return false;
+        }
+        if (target == look_at && net.stats().events - state.looked_events >= net.port_count()) {
+            state.look();
+        } else if (target == look_at) {
+            state.look_every += kFirstLookPs;  // So little happens that it is not worth a look.
+        }
+        if (target == change_at) {
+            state.apply(state.changes[state.changed++]);
+        }
+        if (target == until) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Simulation::idle() const {
+    return state_->net().idle();
+}
+
+ModelStats Simulation::stats() const {
+    const Engine& net = state_->net();
+    const EngineStats& engine = net.stats();
+    ModelStats stats{.events = engine.events,
+                     .hops = engine.hops,
+                     .delivered = engine.delivered,
+                     .discarded = engine.discarded,
+                     .lost = engine.lost,
+                     .marked = 0,
+                     .context_misses = state_->fabric.ends().stats().context_misses,
+                     .log_hash = engine.log_hash};
+    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
+        stats.marked += net.odd_counts(port).marked;
+    }
+    return stats;
+}
+
+std::uint64_t Simulation::events() const {
+    return state_->net().stats().events;
+}
+
+std::uint64_t Simulation::packets_delivered() const {
+    return state_->net().stats().delivered;
+}
+
+std::vector<LinkLoad> Simulation::links() const {
+    const Engine& net = state_->net();
+    std::vector<LinkLoad> links;
+    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
+        if (!net.connected(port) || net.peer(port) == port) {
+            continue;
+        }
+        const std::uint32_t peer = net.peer(port);
+        const Plant::Traffic sent = net.traffic(port, net.now());
+        links.push_back(
+            {.at = {net.node_of(port), net.number_of(port)},
+             .peer = {net.node_of(peer), net.number_of(peer)},
+             .bytes = sent.bytes,
+             .packets = sent.packets,
+             .busy_ps = net.transmit_time(port, link::kBlockBytes) * sent.bytes / link::kBlockBytes,
+             .wait_ps = sent.wait_ps,
+             .full_ps = state_->full_ps[port],
+             .blocked_ps = state_->blocked_ps[port],
+             .gbps = 8.0 * link::kBlockBytes * 1000 /
+                     static_cast<double>(net.transmit_time(port, link::kBlockBytes))});
+    }
+    return links;
+}
+
+std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
+    const Engine& net = state_->net();
+    const Fabric<MessageHosts>& fabric = state_->fabric;
+    const std::uint32_t target = fabric.node(to);
+    std::uint32_t node = fabric.node(from);
+    std::uint8_t port = 1;
+    std::vector<Hop> hops;
+    while (node != target) {
+        // Tables may lead in a circle.
+        if (port == kNoPath || port == 0 || hops.size() > net.node_count() ||
+            !net.connected(net.port_of(node, port))) {
+            return {};
+        }
+        hops.push_back({node, port});
+        node = net.node_of(net.peer(net.port_of(node, port)));
+        port = net.is_switch(node) ? net.route(node, fabric.lid(to)) : kNoPath;
+    }
+    return hops;
+}
+
+const topo::Fabric& Simulation::fabric() const {
+    return state_->fabric.topology();
+}
+
+const std::string& Simulation::engine() const {
+    return state_->engine;
+}
+
+std::uint8_t Simulation::data_vls() const {
+    return state_->options.plant.data_vls;
+}
+
+std::uint64_t Simulation::unfinished() const {
+    return state_->fabric.ends().unfinished();
+}
+
+const std::vector<std::string>& Simulation::notes() const {
+    return state_->notes;
+}
+
+std::vector<std::string> Simulation::check() const {
+    const Inspector inspector(state_->net());
+    std::vector<std::string> found = inspector.check_credits();
+    std::ranges::move(inspector.check_counters(), std::back_inserter(found));
+    if (const Deadlock stuck = inspector.find_deadlock(); stuck.any()) {
+        found.push_back(stuck.text);
+    }
+    return found;
+}
+
+std::size_t Simulation::bytes() const {
+    return state_->net().bytes() + state_->fabric.ends().bytes();
+}
+
+}  // namespace softib::net

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "net/simulation.h"
+
+#include "net/test_simulation.h"
+
+namespace softib::net {
+namespace {
+
+void send_shift(TestSimulation& simulation, std::uint32_t by, std::uint64_t bytes) {
+    const std::uint32_t ends = simulation.simulation().end_count();
+    for (std::uint32_t from = 0; from < ends; ++from) {
+        simulation.send({.from = from, .to = (from + by) % ends, .bytes = bytes});
+    }
+}
+
+TEST(Simulation, TwoInOneProcessDoNotDisturbEachOther) {
+    const auto make = [] {
+        auto made = std::make_unique<TestSimulation>(fat_tree(32, 8, 2), SimulationOptions{});
+        send_shift(*made, 5, 100'000);
+        return made;
+    };
+    const auto alone = make();
+    alone->run();
+    const auto one = make();
+    const auto other = make();
+    send_shift(*other, 9, 50'000);
+    // In turns of a few events.
+    for (bool done = false; !done;) {
+        done = one->simulation().run_some(kNever, 7);
+        done &= other->simulation().run_some(kNever, 11);
+    }
+    EXPECT_EQ(one->simulation().stats().log_hash, alone->simulation().stats().log_hash);
+    EXPECT_NE(other->simulation().stats().log_hash, alone->simulation().stats().log_hash);
+    EXPECT_EQ(other->simulation().unfinished(), 0U);
+    one->expect_sound();
+}
+
+TEST(Simulation, NewRoutesLeadAroundACableThatFailed) {
+    SimulationOptions options;
+    options.engine = "ftree";
+    options.repair_ps = 50'000'000;
+    const auto fabric = topo::generate(fat_tree(32, 8, 2));
+    const std::vector<Hop> cables = cables_between_switches(*fabric);
+    options.failures = {{.what = cables[3], .at = 2'000'000}};
+    TestSimulation tree(fat_tree(32, 8, 2), options);
+    send_shift(tree, 16, 400'000);
+    tree.run();
+    for (const TestSimulation::Outcome& each : tree.outcomes()) {
+        EXPECT_NE(each.acknowledged_at, kNever);
+    }
+    EXPECT_GT(tree.simulation().stats().lost + tree.simulation().stats().discarded, 0U);
+    // Some waited for a timeout, nobody for long.
+    EXPECT_GT(tree.last_delivered(), options.hosts.timeout_ps);
+    EXPECT_LT(tree.last_delivered(), 2 * options.hosts.timeout_ps);
+}
+
+TEST(Simulation, WhatFailedBeforehandIsNotThere) {
+    SimulationOptions options;
+    const auto fabric = topo::generate(fat_tree(32, 8, 2));
+    for (const Hop& cable : draw_cables(*fabric, 3, 7)) {
+        options.failures.push_back({.what = cable, .at = 0});
+    }
+    TestSimulation tree(fat_tree(32, 8, 2), options);
+    send_shift(tree, 16, 100'000);
+    tree.run();
+    EXPECT_EQ(tree.simulation().unfinished(), 0U);
+    EXPECT_EQ(tree.simulation().links().size(), (32U + 32U - 3U) * 2U);
+    tree.expect_sound();
+}
+
+TEST(Simulation, APathIsThatOfThePackets) {
+    TestSimulation tree(fat_tree(32, 8, 2), {});
+    tree.send({.from = 0, .to = 31, .bytes = 4096});
+    tree.run();
+    const std::vector<Hop> hops = tree.simulation().path(0, 31);
+    ASSERT_EQ(hops.size(), 4U);
+    for (const LinkLoad& link : tree.simulation().links()) {
+        const bool on_path = std::ranges::find(hops, link.at) != hops.end();
+        EXPECT_EQ(link.bytes > 1000, on_path);
+    }
+}
+
+TEST(Simulation, AnEngineWithoutChoiceRefusesToAdapt) {
+    SimulationOptions options;
+    options.engine = "dor";
+    options.hosts.adaptive = true;
+    auto torus = topo::generate({.shape = topo::Shape::kTorus, .hosts = 9, .dimensions = {3, 3}});
+    const auto made = Simulation::make(*std::move(torus), options);
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().message.find("leave switches no choice"), std::string::npos);
+}
+
+TEST(Simulation, ManyMessagesFit) {
+    TestSimulation star(single_switch(64), {});
+    const std::size_t before = star.simulation().bytes();
+    for (std::uint32_t from = 0; from < 64; ++from) {
+        for (std::uint32_t k = 1; k <= 64 * 16; ++k) {
+            star.send({.from = from, .to = (from + k) % 64, .bytes = 64});
+        }
+    }
+    EXPECT_LT((star.simulation().bytes() - before) / star.outcomes().size(), 130U);
+    star.run();
+    EXPECT_EQ(star.simulation().unfinished(), 0U);
+    star.expect_sound();
+}
+
+}  // namespace
+}  // namespace softib::net

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/player.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace softib::plan {
+
+Player::Player(net::Model& model, std::vector<Schedule> schedules)
+    : model_(model), schedules_(std::move(schedules)) {
+    messages_.reserve(messages_planned());
+    model_.set_listener(this);
+    for (std::uint32_t traffic = 0; traffic < schedules_.size(); ++traffic) {
+        begin(traffic);
+    }
+}
+
+Player::~Player() {
+    model_.set_listener(nullptr);
+}
+
+/// Closed loop: as many as may be under way at once. Open loop: all, each at its time.
+void Player::begin(std::uint32_t traffic) {
+    Schedule& schedule = schedules_[traffic];
+    const bool open = schedule.traffic().rate != 0;
+    const std::uint64_t first =
+        open ? schedule.messages_each()
+             : std::min<std::uint64_t>(schedule.outstanding(), schedule.messages_each());
+    for (std::uint64_t i = 0; i < first; ++i) {
+        for (std::uint32_t sender = 0; sender < schedule.sender_count(); ++sender) {
+            send_next(traffic, sender, schedule.next_at(sender));
+        }
+    }
+}
+
+void Player::send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at) {
+    Schedule& schedule = schedules_[traffic];
+    const Planned planned = schedule.next(sender);
+    const std::uint64_t tag = messages_.size();
+    messages_.push_back({.traffic = traffic,
+                         .from = schedule.end_of(sender),
+                         .to = planned.to,
+                         .sender = sender,
+                         .bytes = planned.bytes,
+                         .started_at = at});
+    model_.send({.from = schedule.end_of(sender),
+                 .to = planned.to,
+                 .bytes = planned.bytes,
+                 .tag = tag,
+                 .connection = planned.connection,
+                 .sl = schedule.traffic().sl},
+                at);
+}
+
+void Player::handle_message(std::uint64_t tag, net::MessageEvent event, TimePs at) {
+    MessageRecord& message = messages_[tag];
+    if (event == net::MessageEvent::kDelivered) {
+        message.delivered_at = at;
+        return;
+    }
+    message.ended_at = at;
+    message.failed = event == net::MessageEvent::kFailed;
+    ++ended_;
+    const std::uint32_t traffic = message.traffic;
+    const std::uint32_t sender = message.sender;
+    const Schedule& schedule = schedules_[traffic];
+    if (schedule.traffic().rate == 0 && schedule.left(sender) != 0) {
+        send_next(traffic, sender, at);
+    }
+}
+
+std::uint64_t Player::messages_planned() const {
+    std::uint64_t sum = 0;
+    for (const Schedule& schedule : schedules_) {
+        sum += schedule.messages();
+    }
+    return sum;
+}
+
+std::uint64_t Player::bytes_planned() const {
+    std::uint64_t sum = 0;
+    for (const Schedule& schedule : schedules_) {
+        sum += schedule.bytes();
+    }
+    return sum;
+}
+
+}  // namespace softib::plan

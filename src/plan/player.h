@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Plays traffic on a model and keeps what became of every message. The model is run from outside in
+// steps, so that whoever runs it can show progress or stop early.
+
+#include <cstdint>
+#include <vector>
+
+#include "net/model.h"
+#include "plan/traffic.h"
+
+namespace softib::plan {
+
+struct MessageRecord {
+    std::uint32_t traffic = 0;  ///< Which of those that are played.
+    std::uint32_t from = 0;     ///< End port.
+    std::uint32_t to = 0;       ///< End port.
+    std::uint32_t sender = 0;   ///< Of the schedule.
+    std::uint64_t bytes = 0;
+    TimePs started_at = 0;
+    TimePs delivered_at = kNever;
+    TimePs ended_at = kNever;  ///< Acknowledged, or given up.
+    bool failed = false;
+};
+
+class Player : public net::MessageListener {
+  public:
+    /// The model stays the caller's and outlives this.
+    Player(net::Model& model, std::vector<Schedule> schedules);
+    Player(const Player&) = delete;
+    Player& operator=(const Player&) = delete;
+    ~Player() override;
+
+    /// As Model::run_some.
+    bool run_some(TimePs until, std::uint32_t events_max) {
+        return model_.run_some(until, events_max);
+    }
+    const net::Model& model() const { return model_; }
+    const std::vector<Schedule>& schedules() const { return schedules_; }
+    /// In the order in which they were begun.
+    const std::vector<MessageRecord>& messages() const { return messages_; }
+    std::uint64_t messages_planned() const;
+    std::uint64_t bytes_planned() const;
+    std::uint64_t ended() const { return ended_; }
+
+    void handle_message(std::uint64_t tag, net::MessageEvent event, TimePs at) override;
+
+  private:
+    void begin(std::uint32_t traffic);
+    void send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at);
+
+    net::Model& model_;
+    std::vector<Schedule> schedules_ = {};
+    std::vector<MessageRecord> messages_ = {};
+    std::uint64_t ended_ = 0;
+};
+
+}  // namespace softib::plan

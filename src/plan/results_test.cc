@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/results.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "net/simulation.h"
+
+namespace softib::plan {
+namespace {
+
+Results play(const topo::Spec& spec, const std::vector<Traffic>& traffics,
+             const net::SimulationOptions& options = {}, TimePs until = kNever) {
+    auto fabric = topo::generate(spec);
+    const Ends ends(*fabric);
+    auto simulation = net::Simulation::make(*fabric, options);
+    EXPECT_TRUE(simulation) << (simulation ? "" : simulation.error().message);
+    std::vector<Schedule> schedules;
+    for (const Traffic& traffic : traffics) {
+        schedules.push_back(*Schedule::make(traffic, ends.count(), 1));
+    }
+    Player player(*simulation, std::move(schedules));
+    while (!player.run_some(until, 10'000)) {
+    }
+    return summarise(player, *fabric, ends, {.adaptive = options.hosts.adaptive});
+}
+
+topo::Spec tree() {
+    return {.shape = topo::Shape::kFatTree, .hosts = 32, .radix = 8, .levels = 2};
+}
+
+TEST(Results, AClosedLoopSendsTheNextAfterTheLast) {
+    const Results results = play(
+        tree(), {{.pattern = Pattern::kShift, .bytes = 100'000, .shift = 16, .repetitions = 4}});
+    const TrafficResult& traffic = results.traffics.front();
+    EXPECT_EQ(traffic.messages, 128U);
+    EXPECT_EQ(traffic.delivered, 128U);
+    EXPECT_EQ(traffic.unfinished, 0U);
+    EXPECT_EQ(traffic.bytes, 128U * 100'000U);
+    // Nobody is in anybody's way: four times one message and its acknowledgement.
+    EXPECT_GT(traffic.completion_us.percentile(50) * 4,
+              0.7 * static_cast<double>(traffic.duration()) / 1e6);
+    EXPECT_TRUE(results.trees.empty());
+}
+
+TEST(Results, TheRootOfAnIncastIsNamedAndItsVictimsCounted) {
+    // Eight to h0; h16 goes to h4 by the same spine as some of them.
+    std::vector<Traffic> traffics{{.pattern = Pattern::kIncast,
+                                   .bytes = 400'000,
+                                   .among = {0, 16, 17, 18, 19, 20, 21, 22, 23},
+                                   .target = 0},
+                                  {.pattern = Pattern::kPairs,
+                                   .bytes = 400'000,
+                                   .pairs = {{24, 4}, {25, 8}, {26, 12}, {16, 4}, {20, 8}}}};
+    const Results results = play(tree(), traffics, {.engine = "ftree"});
+    ASSERT_FALSE(results.trees.empty());
+    const CongestionTree& worst = results.trees.front();
+    // All eight come together at the spine that leads to h0.
+    EXPECT_EQ(worst.text,
+              "spine0:1 is full because of 8 flows to h0; 2 other flows wait behind it");
+    EXPECT_EQ(worst.flows, 8U);
+    EXPECT_EQ(worst.flows_to, 8U);
+    EXPECT_EQ(worst.victims, 2U);
+    EXPECT_FALSE(worst.behind.empty());
+    EXPECT_NE(std::ranges::find(results.busiest, worst.root), results.busiest.end());
+    EXPECT_GT(results.links[worst.root].use, 0.95);
+}
+
+TEST(Results, ARunThatWasStoppedSaysWhatIsLeft) {
+    const Results results =
+        play(tree(), {{.pattern = Pattern::kShift, .bytes = 10'000'000}}, {}, 50'000'000);
+    EXPECT_EQ(results.traffics.front().delivered, 0U);
+    EXPECT_EQ(results.traffics.front().unfinished, 32U);
+    EXPECT_EQ(results.duration, 50'000'000U);
+}
+
+TEST(Results, PercentilesAndHistogramAreThoseOfTheValues) {
+    const Distribution of({1, 2, 4, 8, 16});
+    EXPECT_EQ(of.percentile(50), 4);
+    EXPECT_EQ(of.percentile(100), 16);
+    EXPECT_EQ(of.percentile(0), 1);
+    EXPECT_EQ(of.mean(), 31.0 / 5);
+    std::uint64_t sum = 0;
+    for (const Distribution::Bin& bin : of.histogram(4)) {
+        sum += bin.count;
+    }
+    EXPECT_EQ(sum, 5U);
+    EXPECT_EQ(Distribution({3, 3}).histogram(4).size(), 1U);
+    EXPECT_TRUE(Distribution().histogram(4).empty());
+}
+
+}  // namespace
+}  // namespace softib::plan

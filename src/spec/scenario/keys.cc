@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The keys of a scenario, one table for files and flags.
+#include "spec/scenario/keys.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace softib::spec {
+
+namespace {
+
+using plan::parse_count;
+using plan::parse_part;
+using plan::parse_rate;
+using plan::parse_size;
+using plan::parse_time;
+using Section = ScenarioKey::Section;
+
+/// What `parse` makes of the text goes where `field` of the target says, if it lies within.
+template <auto kField, typename Target, typename Parsed>
+Result put(Target& target, const Parsed& parsed, std::uint64_t least, std::uint64_t most) {
+    if (!parsed) {
+        return std::unexpected(parsed.error());
+    }
+    if (*parsed < least || *parsed > most) {
+        return std::unexpected(fmt::format("must be from {} to {}", least, most));
+    }
+    kField(target) = static_cast<std::remove_reference_t<decltype(kField(target))>>(*parsed);
+    return {};
+}
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+
+template <auto kField, std::uint64_t kLeast = 0, std::uint64_t kLargest = kMost>
+Result count(Scenario& scenario, const std::string& text) {
+    return put<kField>(scenario, parse_count(text), kLeast, kLargest);
+}
+
+template <auto kField, std::uint64_t kLargest = plan::kNever>
+Result time(Scenario& scenario, const std::string& text) {
+    return put<kField>(scenario, parse_time(text), 0, kLargest);
+}
+
+template <auto kField>
+Result size(Scenario& scenario, const std::string& text) {
+    return put<kField>(scenario, parse_size(text), 1, kMost);
+}
+
+template <auto kField>
+Result pace(Scenario& scenario, const std::string& text) {
+    const auto rate = parse_rate(text);
+    if (!rate) {
+        return std::unexpected(rate.error());
+    }
+    kField(scenario) = plan::block_ps(*rate);
+    return {};
+}
+
+std::expected<bool, std::string> parse_switch(const std::string& text) {
+    if (text != "true" && text != "false") {
+        return std::unexpected(fmt::format("must be true or false, not \"{}\"", text));
+    }
+    return text == "true";
+}
+
+Result set_adaptive(Scenario& scenario, const std::string& text) {
+    const auto on = parse_switch(text);
+    if (!on) {
+        return std::unexpected(on.error());
+    }
+    scenario.options.hosts.adaptive = *on;
+    return {};
+}
+
+Result set_congestion_control(Scenario& scenario, const std::string& text) {
+    const auto on = parse_switch(text);
+    if (!on) {
+        return std::unexpected(on.error());
+    }
+    if (!*on) {
+        scenario.options.congestion.reset();
+    } else if (!scenario.options.congestion) {
+        scenario.options.congestion.emplace();
+    }
+    return {};
+}
+
+net::CongestionControl& control(Scenario& scenario) {
+    return scenario.options.congestion ? *scenario.options.congestion
+                                       : scenario.options.congestion.emplace();
+}
+
+Result set_repair(Scenario& scenario, const std::string& text) {
+    if (text == "never") {
+        scenario.options.repair_ps = plan::kNever;
+        return {};
+    }
+    return time<[](Scenario& s) -> auto& { return s.options.repair_ps; }>(scenario, text);
+}
+
+/// The MTUs of InfiniBand.
+Result set_mtu(Scenario& scenario, const std::string& text) {
+    const auto bytes = parse_size(text);
+    if (!bytes ||
+        (*bytes != 256 && *bytes != 512 && *bytes != 1024 && *bytes != 2048 && *bytes != 4096)) {
+        return std::unexpected(
+            fmt::format("must be 256, 512, 1024, 2048 or 4096, not \"{}\"", text));
+    }
+    scenario.options.hosts.mtu = static_cast<std::uint16_t>(*bytes);
+    return {};
+}
+
+// Of a traffic.
+
+template <auto kField, std::uint64_t kLeast = 0, std::uint64_t kLargest = kMost>
+Result wish_count(TrafficWish& wish, const std::string& text) {
+    return put<kField>(wish, parse_count(text), kLeast, kLargest);
+}
+
+template <std::string TrafficWish::* kField>
+Result wish_text(TrafficWish& wish, const std::string& text) {
+    if (text.empty()) {
+        return std::unexpected("must not be empty");
+    }
+    wish.*kField = text;
+    return {};
+}
+
+Result set_pattern(TrafficWish& wish, const std::string& text) {
+    const auto pattern = plan::parse_pattern(text);
+    if (!pattern) {
+        return std::unexpected(
+            fmt::format("must be one of {}, not \"{}\"", plan::pattern_names(), text));
+    }
+    wish.traffic.pattern = *pattern;
+    return {};
+}
+
+Result set_size(TrafficWish& wish, const std::string& text) {
+    return put<[](TrafficWish& w) -> auto& { return w.traffic.bytes; }>(wish, parse_size(text), 1,
+                                                                        std::uint64_t{1} << 40);
+}
+
+Result set_start(TrafficWish& wish, const std::string& text) {
+    return put<[](TrafficWish& w) -> auto& { return w.traffic.start; }>(wish, parse_time(text), 0,
+                                                                        plan::kNever - 1);
+}
+
+Result set_rate(TrafficWish& wish, const std::string& text) {
+    if (const auto part = parse_part(text); part && *part > 0) {
+        wish.rate_part = *part;
+        return {};
+    }
+    const auto rate = parse_rate(text);
+    if (!rate) {
+        return std::unexpected(fmt::format(
+            "must be a rate as 100Gb/s or a part of the link as 50%, not \"{}\"", text));
+    }
+    wish.traffic.rate = *rate;
+    wish.rate_part = 0;
+    return {};
+}
+
+Result set_hot(TrafficWish& wish, const std::string& text) {
+    const auto part = parse_part(text);
+    if (!part) {
+        return std::unexpected(part.error());
+    }
+    wish.traffic.hot = *part;
+    return {};
+}
+
+using S = Scenario;
+using W = TrafficWish;
+
+const std::vector<ScenarioRule> kRules{
+    {{Section::kTop, "seed", "N", "of everything that is drawn at random", "1"},
+     count<[](S& s) -> auto& { return s.seed; }, 0, kMost>},
+    {{Section::kTop, "until", "TIME", "stop at this time (default: when all is done)"},
+     time<[](S& s) -> auto& { return s.until; }>},
+    {{Section::kNetwork, "adaptive", "", "switches choose among equally good ports by load"},
+     set_adaptive},
+    {{Section::kNetwork, "congestion_control", "",
+      "switches mark packets (FECN), adapters slow down (BECN)"},
+     set_congestion_control},
+    {{Section::kNetwork, "cc_threshold", "N", "queue from which on switches mark, 1 (long) to 15",
+      "1"},
+     count<[](S& s) -> auto& { return control(s).marking.threshold; }, 1, 15>},
+    {{Section::kNetwork, "cc_marking_rate", "N", "packets unmarked between two marked ones", "0"},
+     count<[](S& s) -> auto& { return control(s).marking.marking_rate; }, 0, 65535>},
+    {{Section::kNetwork, "cc_timer", "N", "CCTI_Timer, in units of 1.024 us", "5"},
+     count<[](S& s) -> auto& { return control(s).reaction.rule.timer; }, 1, 65535>},
+    {{Section::kNetwork, "cc_increase", "N", "CCTI_Increase", "1"},
+     count<[](S& s) -> auto& { return control(s).reaction.rule.increase; }, 1, 127>},
+    {{Section::kNetwork, "data_vls", "N", "virtual lanes for data (default: as the routes need)"},
+     count<[](S& s) -> auto& { return s.options.plant.data_vls; }, 1, 15>},
+    {{Section::kNetwork, "buffer", "SIZE", "of each lane at a receiving port, up to 128KiB",
+      "64KiB"},
+     size<[](S& s) -> auto& { return s.options.plant.buffer_bytes; }>},
+    {{Section::kNetwork, "cable", "TIME", "how long every cable takes: 5ns a metre", "25ns"},
+     time<[](S& s) -> auto& { return s.options.plant.cable_ps; }, 100'000'000>},
+    {{Section::kNetwork, "switch_latency", "TIME",
+      "first bit in to first bit out (default: by generation)"},
+     time<[](S& s) -> auto& { return s.options.plant.switch_ps; }, 100'000'000>},
+    {{Section::kNetwork, "hca_latency", "TIME", "last bit in until an adapter acts on it", "0ns"},
+     time<[](S& s) -> auto& { return s.options.plant.hca_ps; }, 100'000'000>},
+    {{Section::kNetwork, "repair_after", "TIME",
+      "from a failure until new routes are there, or never", "100us"},
+     set_repair},
+    {{Section::kHosts, "mtu", "BYTES", "payload of a packet", "4096"}, set_mtu},
+    {{Section::kHosts, "window", "N", "packets of a message that may be unacknowledged; 0: any",
+      "0"},
+     count<[](S& s) -> auto& { return s.options.hosts.window_packets; }>},
+    {{Section::kHosts, "ack_every", "N", "packets of a message that one ACK covers", "256"},
+     count<[](S& s) -> auto& { return s.options.hosts.ack_every; }, 1>},
+    {{Section::kHosts, "burst", "N", "packets of a message before it is another's turn", "8"},
+     count<[](S& s) -> auto& { return s.options.hosts.burst_packets; }, 1, 255>},
+    {{Section::kHosts, "injection_rate", "RATE",
+      "what an adapter sends at most (default: its link)"},
+     pace<[](S& s) -> auto& { return s.options.hosts.inject_block_ps; }>},
+    {{Section::kHosts, "pcie_rate", "RATE", "what its bus carries each way (default: enough)"},
+     pace<[](S& s) -> auto& { return s.options.hosts.pcie_block_ps; }>},
+    {{Section::kHosts, "pcie_latency", "TIME", "a round trip on the bus", "700ns"},
+     time<[](S& s) -> auto& { return s.options.hosts.pcie_round_trip_ps; }>},
+    {{Section::kHosts, "contexts", "N",
+      "connections whose state an adapter holds; others cost a round trip on the bus (default: "
+      "any)"},
+     count<[](S& s) -> auto& { return s.options.hosts.context_entries; }, 1>},
+    {{Section::kHosts, "context_fetches", "N", "states that an adapter fetches at once", "16"},
+     count<[](S& s) -> auto& { return s.options.hosts.context_fetches; }, 1>},
+    {{Section::kHosts, "timeout", "TIME", "until a lost packet is sent again", "524.288us"},
+     time<[](S& s) -> auto& { return s.options.hosts.timeout_ps; }>},
+    {{Section::kHosts, "retries", "N", "timeouts in a row before a message is given up", "7"},
+     count<[](S& s) -> auto& { return s.options.hosts.retries; }, 0, 255>},
+};
+
+const std::vector<TrafficRule> kTrafficRules{
+    {{Section::kTraffic, "pattern", "PATTERN", "who sends to whom", "permutation"}, set_pattern},
+    {{Section::kTraffic, "size", "SIZE", "of a message", "1MB"}, set_size},
+    {{Section::kTraffic, "among", "HOSTS", "who takes part, as h0-h15,h31", "all"},
+     wish_text<&TrafficWish::among>},
+    {{Section::kTraffic, "shift", "N", "shift: how many places on", "1"},
+     wish_count<[](W& w) -> auto& { return w.traffic.shift; }>},
+    {{Section::kTraffic, "target", "HOST", "incast, hotspot: to whom (default: the first host)"},
+     wish_text<&TrafficWish::target>},
+    {{Section::kTraffic, "sources", "N", "incast: how many send (default: all others)"},
+     wish_count<[](W& w) -> auto& { return w.traffic.sources; }, 1>},
+    {{Section::kTraffic, "hot", "PART", "hotspot: part of the messages for the target", "20%"},
+     set_hot},
+    {{Section::kTraffic, "pairs", "FILE", "pairs: lines of FROM TO [SIZE]"},
+     wish_text<&TrafficWish::pairs_file>},
+    {{Section::kTraffic, "start", "TIME", "when it begins", "0ns"}, set_start},
+    {{Section::kTraffic, "repetitions", "N", "messages of each sender, one after the other", "1"},
+     wish_count<[](W& w) -> auto& { return w.traffic.repetitions; }, 1>},
+    {{Section::kTraffic, "outstanding", "N",
+      "messages of a sender at once (default: 1; all-to-all: all)"},
+     wish_count<[](W& w) -> auto& { return w.traffic.outstanding; }, 1>},
+    {{Section::kTraffic, "rate", "RATE",
+      "begin messages at this rate, as 100Gb/s or 50% of the link, done or not (default: the next "
+      "follows the last)"},
+     set_rate},
+    {{Section::kTraffic, "connections", "N", "queue pairs between two hosts, taken in turn", "1"},
+     wish_count<[](W& w) -> auto& { return w.traffic.connections; }, 1, 1U << 24>},
+    {{Section::kTraffic, "sl", "N", "service level, where the routes leave it open", "0"},
+     wish_count<[](W& w) -> auto& { return w.traffic.sl; }, 0, 14>},
+};
+
+}  // namespace
+
+const std::vector<ScenarioRule>& scenario_rules() {
+    return kRules;
+}
+
+const std::vector<TrafficRule>& traffic_rules() {
+    return kTrafficRules;
+}
+
+const std::vector<ScenarioKey>& scenario_keys() {
+    static const std::vector<ScenarioKey> keys = [] {
+        std::vector<ScenarioKey> all;
+        for (const ScenarioRule& rule : kRules) {
+            all.push_back(rule.key);
+        }
+        for (const TrafficRule& rule : kTrafficRules) {
+            all.push_back(rule.key);
+        }
+        for (const auto& [name, operand, help] :
+             {std::tuple{"fail_link", "SWITCH:PORT[@TIME]",
+                         "a cable that is lost, at once or then"},
+              std::tuple{"fail_switch", "SWITCH[@TIME]", "a switch that is lost"},
+              std::tuple{"fail_random", "N[@TIME]", "so many cables between switches at random"}}) {
+            all.push_back({Section::kFail, name, operand, help});
+        }
+        return all;
+    }();
+    return keys;
+}
+
+}  // namespace softib::spec

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// How each key of a scenario is set. A setter takes the value as text and refuses what it cannot
+// use with the rest of a sentence: "must be ...".
+
+#include <string>
+#include <vector>
+
+#include "spec/scenario/scenario.h"
+
+namespace softib::spec {
+
+struct ScenarioRule {
+    ScenarioKey key;
+    Result (*set)(Scenario&, const std::string&);
+};
+struct TrafficRule {
+    ScenarioKey key;
+    Result (*set)(TrafficWish&, const std::string&);
+};
+
+const std::vector<ScenarioRule>& scenario_rules();
+const std::vector<TrafficRule>& traffic_rules();
+
+}  // namespace softib::spec

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// From a scenario to what a run needs: the fabric, and the hosts, switches and cables that the
+// scenario names in it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "core/link/rate.h"
+#include "spec/scenario/scenario.h"
+
+namespace softib::spec {
+
+namespace {
+
+/// Bits per second of the first host's link.
+double end_rate(const topo::Fabric& fabric) {
+    const topo::Node& hca = fabric.node(fabric.hosts.front().hcas.front());
+    const topo::PortLink& link = hca.ports[1];
+    return 64 * 8 * 1e12 / static_cast<double>(link::ps_per_block(link.generation, link.width));
+}
+
+Result read_pairs(const TrafficWish& wish, const plan::Ends& ends, plan::Traffic& traffic) {
+    std::ifstream in(wish.pairs_file, std::ios::binary);
+    if (!in) {
+        return std::unexpected(fmt::format("cannot read {}", wish.pairs_file));
+    }
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    auto pairs = plan::parse_pairs(text, [&](std::string_view name) { return ends.find(name); });
+    if (!pairs) {
+        return std::unexpected(fmt::format("{}:{}", wish.pairs_file, pairs.error()));
+    }
+    traffic.pairs = *std::move(pairs);
+    return {};
+}
+
+std::expected<plan::Traffic, std::string> find_hosts(const TrafficWish& wish,
+                                                     const topo::Fabric& fabric,
+                                                     const plan::Ends& ends) {
+    plan::Traffic traffic = wish.traffic;
+    if (!wish.among.empty()) {
+        auto among = ends.find_list(wish.among);
+        if (!among) {
+            return std::unexpected(among.error());
+        }
+        traffic.among = *std::move(among);
+    }
+    if (!wish.target.empty()) {
+        const auto target = ends.find(wish.target);
+        if (!target) {
+            return std::unexpected(target.error());
+        }
+        traffic.target = *target;
+    }
+    if (traffic.pattern == plan::Pattern::kPairs) {
+        if (wish.pairs_file.empty()) {
+            return std::unexpected("pairs need a file: give its name as pairs");
+        }
+        if (auto read = read_pairs(wish, ends, traffic); !read) {
+            return std::unexpected(read.error());
+        }
+    }
+    if (wish.rate_part != 0) {
+        traffic.rate = wish.rate_part * end_rate(fabric);
+    }
+    return traffic;
+}
+
+Result find_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uint64_t seed,
+                   std::vector<net::Failure>& failures) {
+    if (wish.kind == FailureWish::Kind::kRandom) {
+        for (const net::Hop& cable : net::draw_cables(fabric, wish.count, seed)) {
+            failures.push_back({cable, wish.at});
+        }
+        return {};
+    }
+    const auto found = wish.kind == FailureWish::Kind::kLink ? plan::find_port(fabric, wish.name)
+                                                             : plan::find_switch(fabric, wish.name);
+    if (!found) {
+        return std::unexpected(found.error());
+    }
+    failures.push_back({*found, wish.at});
+    return {};
+}
+
+}  // namespace
+
+std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
+    auto fabric = generate(scenario.fabric);
+    if (!fabric) {
+        return std::unexpected(fabric.error());
+    }
+    if (fabric->hosts.empty()) {
+        return std::unexpected("there is no host in this fabric that could send anything");
+    }
+    Experiment experiment{*std::move(fabric), scenario.options, {}};
+    experiment.options.engine = scenario.fabric.engine;
+    experiment.options.hosts.seed = scenario.seed;
+    const plan::Ends ends(experiment.fabric);
+    const auto at = [](const std::string& origin, const std::string& message) {
+        return std::unexpected(fmt::format("{}: {}", origin, message));
+    };
+    for (std::size_t i = 0; i < scenario.traffics.size(); ++i) {
+        const TrafficWish& wish = scenario.traffics[i];
+        const auto traffic = find_hosts(wish, experiment.fabric, ends);
+        if (!traffic) {
+            return at(wish.origin, traffic.error());
+        }
+        auto schedule = plan::Schedule::make(*traffic, ends.count(), scenario.seed + i);
+        if (!schedule) {
+            return at(wish.origin, schedule.error());
+        }
+        experiment.options.sl_max = std::max(experiment.options.sl_max, traffic->sl);
+        experiment.schedules.push_back(*std::move(schedule));
+    }
+    for (const FailureWish& wish : scenario.failures) {
+        if (auto found =
+                find_failed(wish, experiment.fabric, scenario.seed, experiment.options.failures);
+            !found) {
+            return at(wish.origin, found.error());
+        }
+    }
+    return experiment;
+}
+
+}  // namespace softib::spec

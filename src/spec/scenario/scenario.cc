@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Scenarios from TOML and from flags.
+#include "spec/scenario/scenario.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "spec/scenario/keys.h"
+
+namespace softib::spec {
+
+namespace {
+
+using Section = ScenarioKey::Section;
+
+constexpr std::string_view kSections = "fabric, network, hosts, traffic and fail";
+
+std::string place(const std::string& file, const toml::source_region& region) {
+    return fmt::format("{}:{}:{}", file, region.begin.line, region.begin.column);
+}
+
+/// A value as a flag would give it; nothing if no flag could.
+std::optional<std::string> text_of(const toml::node& node) {
+    if (const auto* text = node.as_string()) {
+        return text->get();
+    }
+    if (const auto* number = node.as_integer()) {
+        return std::to_string(number->get());
+    }
+    if (const auto* number = node.as_floating_point()) {
+        return fmt::format("{}", number->get());
+    }
+    if (const auto* on = node.as_boolean()) {
+        return on->get() ? "true" : "false";
+    }
+    if (const auto* list = node.as_array()) {
+        std::string text;
+        for (const toml::node& each : *list) {
+            const auto item = text_of(each);
+            if (!item) {
+                return std::nullopt;
+            }
+            text += (text.empty() ? "" : ",") + *item;
+        }
+        return text;
+    }
+    return std::nullopt;
+}
+
+template <typename Rule>
+const Rule* find_in(const std::vector<Rule>& rules, std::string_view name) {
+    const auto found =
+        std::ranges::find_if(rules, [&](const Rule& rule) { return rule.key.name == name; });
+    return found == rules.end() ? nullptr : &*found;
+}
+
+template <typename Rule>
+std::string unknown_in(const std::vector<Rule>& rules, Section section, std::string_view name,
+                       std::string_view where) {
+    std::vector<std::string_view> names;
+    for (const Rule& rule : rules) {
+        if (rule.key.section == section) {
+            names.push_back(rule.key.name);
+        }
+    }
+    return fmt::format("unknown key '{}'{}; the keys are {}", name, where, fmt::join(names, ", "));
+}
+
+/// Reads one file.
+class Reader {
+  public:
+    Reader(const std::string& file, Scenario& scenario) : file_(file), scenario_(scenario) {}
+
+    Result read(const toml::table& table) {
+        for (auto&& [key, node] : table) {
+            if (auto taken = take(key, node); !taken) {
+                return taken;
+            }
+        }
+        return {};
+    }
+
+  private:
+    using Take = Result (Reader::*)(const toml::key&, const toml::node&);
+
+    Result take(const toml::key& key, const toml::node& node) {
+        if (key == "fabric") {
+            return each_of(node, "[fabric]", &Reader::take_fabric);
+        }
+        if (key == "network") {
+            return each_of(node, "[network]", &Reader::take_network);
+        }
+        if (key == "hosts") {
+            return each_of(node, "[hosts]", &Reader::take_hosts);
+        }
+        if (key == "traffic") {
+            return all_of(node, "[[traffic]]", &Reader::take_traffic);
+        }
+        if (key == "fail") {
+            return all_of(node, "[[fail]]", &Reader::take_failure);
+        }
+        return set(Section::kTop, key, node, fmt::format(" outside of the sections {}", kSections));
+    }
+    std::unexpected<std::string> refuse(const toml::source_region& where,
+                                        const std::string& message) const {
+        return std::unexpected(fmt::format("{}: {}", place(file_, where), message));
+    }
+    Result each_of(const toml::node& node, std::string_view name, Take take_one) {
+        const toml::table* const table = node.as_table();
+        if (table == nullptr) {
+            return refuse(node.source(), fmt::format("write it as a section {}", name));
+        }
+        for (auto&& [key, value] : *table) {
+            if (auto taken = (this->*take_one)(key, value); !taken) {
+                return taken;
+            }
+        }
+        return {};
+    }
+    Result all_of(const toml::node& node, std::string_view name,
+                  Result (Reader::*take_one)(const toml::table&)) {
+        const toml::array* const all = node.as_array();
+        if (const toml::table* const one = node.as_table()) {
+            return (this->*take_one)(*one);
+        }
+        if (all == nullptr || !all->is_homogeneous(toml::node_type::table)) {
+            return refuse(node.source(), fmt::format("write each as a section {}", name));
+        }
+        for (const toml::node& each : *all) {
+            if (auto taken = (this->*take_one)(*each.as_table()); !taken) {
+                return taken;
+            }
+        }
+        return {};
+    }
+    std::expected<std::string, std::string> value(const toml::key& key, const toml::node& node) {
+        auto text = text_of(node);
+        if (!text) {
+            return refuse(node.source(),
+                          fmt::format("'{}' must be a text, a number, true or false", key.str()));
+        }
+        return *std::move(text);
+    }
+    Result set(Section section, const toml::key& key, const toml::node& node,
+               const std::string& where) {
+        const ScenarioRule* const rule = find_in(scenario_rules(), key.str());
+        if (rule == nullptr || rule->key.section != section) {
+            return refuse(key.source(), unknown_in(scenario_rules(), section, key.str(), where));
+        }
+        const auto text = value(key, node);
+        if (!text) {
+            return std::unexpected(text.error());
+        }
+        if (auto done = rule->set(scenario_, *text); !done) {
+            return refuse(node.source(), fmt::format("'{}' {}", key.str(), done.error()));
+        }
+        return {};
+    }
+    Result take_network(const toml::key& key, const toml::node& node) {
+        return set(Section::kNetwork, key, node, " in [network]");
+    }
+    Result take_hosts(const toml::key& key, const toml::node& node) {
+        return set(Section::kHosts, key, node, " in [hosts]");
+    }
+    Result take_fabric(const toml::key& key, const toml::node& node) {
+        auto text = value(key, node);
+        if (!text) {
+            return std::unexpected(text.error());
+        }
+        if (key == "dimensions") {
+            std::ranges::replace(*text, ',', 'x');
+        }
+        if (auto done = apply_flag(key.str(), *text, scenario_.fabric); !done) {
+            // A flag's name stands first; here it is a key.
+            std::string message = done.error();
+            if (const std::string flag = flag_name(key.str()); message.starts_with(flag)) {
+                message = fmt::format("'{}'{}", key.str(), message.substr(flag.size()));
+            }
+            return refuse(node.source(), message);
+        }
+        scenario_.fabric.origins.insert_or_assign(std::string(key.str()),
+                                                  place(file_, node.source()));
+        return {};
+    }
+    Result take_traffic(const toml::table& table) {
+        TrafficWish wish{.origin = place(file_, table.source())};
+        for (auto&& [key, node] : table) {
+            const TrafficRule* const rule = find_in(traffic_rules(), key.str());
+            if (rule == nullptr) {
+                return refuse(key.source(), unknown_in(traffic_rules(), Section::kTraffic,
+                                                       key.str(), " in [[traffic]]"));
+            }
+            const auto text = value(key, node);
+            if (!text) {
+                return std::unexpected(text.error());
+            }
+            if (auto done = rule->set(wish, *text); !done) {
+                return refuse(node.source(), fmt::format("'{}' {}", key.str(), done.error()));
+            }
+        }
+        scenario_.traffics.push_back(std::move(wish));
+        return {};
+    }
+    Result take_failure(const toml::table& table) {
+        const auto at = table["at"].value<std::string>();
+        const char* kind = nullptr;
+        std::string what;
+        for (auto&& [key, node] : table) {
+            if (key == "at") {
+                continue;
+            }
+            kind = key == "link"     ? "fail_link"
+                   : key == "switch" ? "fail_switch"
+                   : key == "random" ? "fail_random"
+                                     : nullptr;
+            const auto text = text_of(node);
+            if (kind == nullptr || !text) {
+                return refuse(key.source(),
+                              fmt::format("unknown key '{}' in [[fail]]; the keys are link, "
+                                          "switch, random and at",
+                                          key.str()));
+            }
+            what = *text;
+        }
+        if (kind == nullptr) {
+            return refuse(table.source(), "say what fails: link, switch or random");
+        }
+        if (auto added = add_failure(kind, at ? what + "@" + *at : what, scenario_); !added) {
+            return refuse(table.source(), added.error());
+        }
+        scenario_.failures.back().origin = place(file_, table.source());
+        return {};
+    }
+
+    const std::string& file_;
+    Scenario& scenario_;
+};
+
+std::expected<std::string, std::string> read_text(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) {
+        return std::unexpected(
+            fmt::format("cannot read {}: {}", file, std::generic_category().message(errno)));
+    }
+    return std::string{std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+Result parse_scenario(std::string_view text, const std::string& file, Scenario& scenario) {
+    toml::table table;
+    try {
+        table = toml::parse(text, file);
+    } catch (const toml::parse_error& error) {
+        return std::unexpected(
+            fmt::format("{}: {}", place(file, error.source()), error.description()));
+    }
+    return Reader(file, scenario).read(table);
+}
+
+Result load_scenario(const std::string& file, Scenario& scenario) {
+    const auto text = read_text(file);
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    if (auto parsed = parse_scenario(*text, file, scenario); !parsed) {
+        return parsed;
+    }
+    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    for (TrafficWish& wish : scenario.traffics) {
+        if (!wish.pairs_file.empty()) {
+            wish.pairs_file = folder / wish.pairs_file;
+        }
+    }
+    if (scenario.fabric.from.empty()) {
+        return {};
+    }
+    scenario.fabric.from = folder / scenario.fabric.from;
+    return load_netlist(scenario.fabric);
+}
+
+Result apply_scenario_flag(std::string_view key, const std::string& value, Scenario& scenario) {
+    const ScenarioRule* const rule = find_in(scenario_rules(), key);
+    if (rule == nullptr) {
+        return std::unexpected(fmt::format("unknown key '{}'", key));
+    }
+    if (auto done = rule->set(scenario, value); !done) {
+        return std::unexpected(fmt::format("{} {}", flag_name(key), done.error()));
+    }
+    return {};
+}
+
+Result add_traffic(const std::string& text,
+                   const std::vector<std::pair<std::string, std::string>>& common,
+                   Scenario& scenario) {
+    std::vector<std::pair<std::string, std::string>> keys = common;
+    const std::string_view whole(text);
+    for (std::size_t begin = 0; begin <= whole.size();) {
+        const std::size_t end = std::min(whole.find(',', begin), whole.size());
+        const std::string_view word = whole.substr(begin, end - begin);
+        const std::size_t equals = word.find('=');
+        if (begin == 0 && equals == word.npos) {
+            keys.emplace_back("pattern", word);
+        } else if (equals == word.npos) {
+            return std::unexpected(
+                fmt::format("--traffic {}: write it as PATTERN,KEY=VALUE,...", text));
+        } else {
+            keys.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+        }
+        begin = end + 1;
+    }
+    TrafficWish wish{.origin = "--traffic"};
+    for (const auto& [key, value] : keys) {
+        const TrafficRule* const rule = find_in(traffic_rules(), key);
+        if (rule == nullptr) {
+            return std::unexpected("--traffic: " +
+                                   unknown_in(traffic_rules(), Section::kTraffic, key, ""));
+        }
+        if (auto done = rule->set(wish, value); !done) {
+            const std::string name = key == "pattern" ? "--traffic" : flag_name(key);
+            return std::unexpected(fmt::format("{} {}", name, done.error()));
+        }
+    }
+    scenario.traffics.push_back(std::move(wish));
+    return {};
+}
+
+Result add_failure(std::string_view key, const std::string& text, Scenario& scenario) {
+    FailureWish wish{.name = text, .origin = flag_name(key)};
+    if (const std::size_t at = text.rfind('@'); at != text.npos) {
+        const auto time = plan::parse_time(text.substr(at + 1));
+        if (!time) {
+            return std::unexpected(fmt::format("{}: the time {}", flag_name(key), time.error()));
+        }
+        wish.name = text.substr(0, at);
+        wish.at = *time;
+    }
+    wish.kind = key == "fail_link"     ? FailureWish::Kind::kLink
+                : key == "fail_switch" ? FailureWish::Kind::kSwitch
+                                       : FailureWish::Kind::kRandom;
+    if (wish.kind == FailureWish::Kind::kRandom) {
+        const auto count = plan::parse_count(wish.name);
+        if (!count || *count == 0 || *count > UINT32_MAX) {
+            return std::unexpected(fmt::format("{} must be a number of cables, not \"{}\"",
+                                               flag_name(key), wish.name));
+        }
+        wish.count = static_cast<std::uint32_t>(*count);
+    }
+    scenario.failures.push_back(std::move(wish));
+    return {};
+}
+
+}  // namespace softib::spec

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "spec/scenario/scenario.h"
+
+#include <gtest/gtest.h>
+
+namespace softib::spec {
+namespace {
+
+std::string error_of(std::string_view text) {
+    Scenario scenario;
+    if (auto parsed = parse_scenario(text, "a.toml", scenario); !parsed) {
+        return parsed.error();
+    }
+    const auto prepared = prepare(scenario);
+    return prepared ? "" : prepared.error();
+}
+
+TEST(Scenario, AFileHoldsAllOfIt) {
+    Scenario scenario;
+    const auto parsed = parse_scenario(R"(
+seed = 7
+until = "2ms"
+[fabric]
+topology = "fat-tree"
+hosts = 32
+radix = 8
+engine = "ftree"
+[network]
+adaptive = true
+congestion_control = true
+buffer = "32KiB"
+[hosts]
+mtu = 2048
+pcie_rate = "256Gb/s"
+[[traffic]]
+pattern = "incast"
+target = "h3"
+sources = 5
+size = "1MB"
+[[traffic]]
+pattern = "random"
+among = ["h8-h15", "h31"]
+rate = "50%"
+repetitions = 10
+start = "5us"
+[[fail]]
+link = "leaf0:5"
+at = "50us"
+[[fail]]
+random = 2
+)",
+                                       "a.toml", scenario);
+    ASSERT_TRUE(parsed) << parsed.error();
+    const auto made = prepare(scenario);
+    ASSERT_TRUE(made) << made.error();
+    EXPECT_EQ(made->fabric.hosts.size(), 32U);
+    EXPECT_EQ(made->options.engine, "ftree");
+    EXPECT_TRUE(made->options.hosts.adaptive);
+    EXPECT_TRUE(made->options.congestion);
+    EXPECT_EQ(made->options.plant.buffer_bytes, 32768U);
+    EXPECT_EQ(made->options.hosts.mtu, 2048U);
+    EXPECT_EQ(made->options.hosts.pcie_block_ps, 2000U);
+    ASSERT_EQ(made->schedules.size(), 2U);
+    EXPECT_EQ(made->schedules[0].sender_count(), 5U);
+    EXPECT_EQ(made->schedules[0].traffic().target, 3U);
+    EXPECT_EQ(made->schedules[1].sender_count(), 9U);
+    EXPECT_NEAR(made->schedules[1].traffic().rate, 200e9, 1e9);
+    ASSERT_EQ(made->options.failures.size(), 3U);
+    EXPECT_EQ(made->options.failures[0].at, 50'000'000U);
+    EXPECT_EQ(made->options.failures[1].at, 0U);
+    EXPECT_EQ(scenario.until, 2'000'000'000U);
+    EXPECT_EQ(scenario.seed, 7U);
+}
+
+TEST(Scenario, AnErrorNamesLineAndRemedy) {
+    EXPECT_EQ(error_of("sed = 7\n"),
+              "a.toml:1:1: unknown key 'sed' outside of the sections fabric, network, hosts, "
+              "traffic and fail; the keys are seed, until");
+    EXPECT_EQ(error_of("[fabric]\nhosts = 0\n"),
+              "a.toml:2:9: 'hosts' must be a whole number from 1 to 49151, not 0");
+    EXPECT_EQ(error_of("[fabric]\nhostes = 3\n"),
+              "a.toml:2:10: unknown key 'hostes'; did you mean 'hosts'?");
+    EXPECT_EQ(error_of("[[traffic]]\nsize = \"much\"\n"),
+              "a.toml:2:8: 'size' must be a size as 2MB, 64KiB or 512, not \"much\"");
+    EXPECT_EQ(error_of("[[traffic]]\npattern = \"incast\"\ntarget = \"h9\"\n"),
+              "a.toml:1:1: there is no host 'h9'; the first is h0, the last h1");
+    EXPECT_EQ(error_of("[[traffic]]\npattern = \"chaos\"\n"),
+              "a.toml:2:11: 'pattern' must be one of permutation, shift, bisection, incast, "
+              "all-to-all, random, hotspot, pairs, not \"chaos\"");
+    EXPECT_EQ(error_of("[[fail]]\nlink = \"sw0:9\"\n"),
+              "a.toml:1:1: there is no port 'sw0:9': write SWITCH:PORT or HOST; softib topo shows "
+              "them");
+    EXPECT_EQ(error_of("[[fail]]\nat = \"5us\"\n"),
+              "a.toml:1:1: say what fails: link, switch or random");
+    EXPECT_EQ(error_of("traffic = 3\n"), "a.toml:1:11: write each as a section [[traffic]]");
+    EXPECT_EQ(error_of("[network]\nadaptive = 3\n"),
+              "a.toml:2:12: 'adaptive' must be true or false, not \"3\"");
+}
+
+TEST(Scenario, FlagsSayTheSame) {
+    Scenario scenario;
+    ASSERT_TRUE(add_traffic("incast,size=2MB,target=h1", {{"size", "1MB"}}, scenario));
+    ASSERT_TRUE(add_traffic("shift", {{"size", "1MB"}}, scenario));
+    EXPECT_EQ(scenario.traffics[0].traffic.bytes, 2'000'000U);
+    EXPECT_EQ(scenario.traffics[1].traffic.bytes, 1'000'000U);
+    EXPECT_EQ(add_traffic("incast,2MB", {}, scenario).error(),
+              "--traffic incast,2MB: write it as PATTERN,KEY=VALUE,...");
+    EXPECT_EQ(apply_scenario_flag("mtu", "3000", scenario).error(),
+              "--mtu must be 256, 512, 1024, 2048 or 4096, not \"3000\"");
+    ASSERT_TRUE(add_failure("fail_random", "3@1ms", scenario));
+    EXPECT_EQ(scenario.failures[0].count, 3U);
+    EXPECT_EQ(scenario.failures[0].at, 1'000'000'000U);
+    EXPECT_EQ(add_failure("fail_link", "a:1@soon", scenario).error(),
+              "--fail-link: the time must be a time as 50us or 1.5ms, not \"soon\"");
+}
+
+}  // namespace
+}  // namespace softib::spec

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""softib sim as a user types it: traffic, reports in every form, failures, errors with a remedy."""
+
+import csv
+import html.parser
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import unittest
+
+from cli_case import SOFTIB, CliCase
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "sim"
+TREE = ("--topology", "fat-tree", "--hosts", "32", "--radix", "8", "--engine", "ftree")
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page, and what it would load."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.open, self.loads = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag not in ("meta",):
+            self.open.append(tag)
+        self.loads += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+
+class Sim(CliCase):
+    def test_a_table_for_people(self):
+        text = self.ok("sim", *TREE, "--traffic", "shift", "--shift", "4", "--size", "200kB")
+        self.assertIn("fat-tree, 32 hosts, 12 switches: routes by ftree, 1 data VL", text)
+        self.assertRegex(text, r"shift +32 +200 kB +32/32 ")
+        self.assertRegex(text, r"COMPLETION +MIN +MEDIAN")
+        self.assertNotIn("\x1b", text)
+
+    def test_json_says_all_of_it(self):
+        said = self.json("sim", *TREE, "--traffic", "incast,target=h3,sources=8", "--size", "1MB")
+        self.assertEqual(said["fabric"]["engine"], "ftree")
+        traffic = said["traffic"][0]
+        self.assertEqual(traffic["delivered"], 8)
+        self.assertEqual(traffic["bytes"], 8_000_000)
+        self.assertAlmostEqual(traffic["gbps"], 397.5, delta=3)
+        self.assertEqual(sum(b["messages"] for b in traffic["histogram"]), 8)
+        self.assertRegex(said["congestion"][0]["text"], r" is full because of \d+ flows to h3")
+        self.assertGreater(said["busiest_links"][0]["use"], 0.9)
+
+    def test_the_same_seed_gives_the_same_run(self):
+        def run(seed):
+            said = self.json("sim", *TREE, "--seed", seed)
+            return said["log_hash"], said["traffic"]
+        self.assertEqual(run("5"), run("5"))
+        self.assertNotEqual(run("5"), run("6"))
+
+    def test_adaptive_routing_is_quicker(self):
+        tree = ("--topology", "fat-tree", "--hosts", "128", "--radix", "8", "--levels", "3", "--size", "400kB")
+        fixed = self.json("sim", *tree)["traffic"][0]["finished_ps"]
+        adaptive = self.json("sim", *tree, "--adaptive")["traffic"][0]["finished_ps"]
+        self.assertLess(adaptive, 0.6 * fixed)
+
+    def test_tables_of_comma_separated_values(self):
+        rows = list(csv.DictReader(io.StringIO(self.ok("sim", *TREE, "--csv", "-"))))
+        self.assertEqual(len(rows), 32)
+        self.assertEqual({row["from"] for row in rows}, {f"h{i}" for i in range(32)})
+        self.assertTrue(all(float(row["gbps"]) > 0 for row in rows))
+        links = list(csv.DictReader(io.StringIO(self.ok("sim", *TREE, "--csv-links", "-"))))
+        self.assertEqual(len(links), 128)
+
+    def test_a_page_that_needs_nothing_else(self):
+        page = Page(self.ok("sim", *TREE, "--traffic", "incast", "--html", "-"))
+        self.assertEqual(page.loads, [])
+        self.assertEqual(page.open, [])
+        self.assertGreaterEqual(page.tags.count("svg"), 4)
+        self.assertGreater(page.tags.count("rect"), 100)
+
+    def test_examples_run(self):
+        names = sorted(EXAMPLES.glob("*.toml"))
+        self.assertGreaterEqual(len(names), 5)
+        for name in names:
+            with self.subTest(name.name):
+                said = self.json("sim", str(name))
+                self.assertGreater(said["packets"]["hops"], 0)
+
+    def test_flags_win_over_the_scenario(self):
+        said = self.json("sim", str(EXAMPLES / "permutation.toml"), "--hosts", "64", "--traffic", "shift")
+        self.assertEqual(said["fabric"]["hosts"], 64)
+        self.assertEqual([t["pattern"] for t in said["traffic"]], ["shift"])
+
+    def test_a_cable_that_fails_during_the_run(self):
+        said = self.json("sim", str(EXAMPLES / "failure.toml"))
+        self.assertEqual(said["traffic"][0]["delivered"], 64)
+        self.assertGreater(said["packets"]["lost"] + said["packets"]["discarded"], 0)
+        never = self.json("sim", str(EXAMPLES / "failure.toml"), "--repair-after", "never", "--retries", "2")
+        self.assertGreater(never["traffic"][0]["failed"], 0)
+
+    def test_a_dump_of_ibnetdiscover(self):
+        path = os.path.join(self.dir, "net.dump")
+        pathlib.Path(path).write_text(self.ok("topo", *TREE, "--ibnetdiscover", "-"))
+        said = self.json("sim", "--from", path, "--size", "10kB")
+        os.unlink(path)
+        self.assertEqual(said["fabric"]["hosts"], 32)
+        self.assertEqual(said["traffic"][0]["delivered"], 32)
+
+    def test_whatif_ranks_losses(self):
+        said = self.json("sim", "whatif", *TREE, "--size", "100kB", "--fail-random", "2", "--seeds", "3")
+        self.assertEqual(said["cases"][0]["lost"], "nothing")
+        self.assertEqual(len(said["cases"]), 4)
+        for case in said["cases"]:
+            self.assertEqual(case["delivered"], 32)
+        shares = [loss["mean_share"] for loss in said["worst_cables"]]
+        self.assertEqual(shares, sorted(shares))
+        self.assertLessEqual(shares[0], said["mean_share_before"])
+        # Whoever loses a leaf loses its hosts.
+        self.assertTrue(said["worst_switches"][0]["lost"].startswith("leaf"))
+        self.assertGreater(said["worst_switches"][0]["unreachable_flows"], 0)
+        text = self.ok("sim", "whatif", *TREE, "--size", "100kB", "--fail-link", "leaf0:5")
+        self.assertRegex(text, r"leaf0:5 +ftree|leaf0:5 +updn|leaf0:5 +nue")
+        self.assertIn("SWITCH", text)
+
+    def test_the_manual_has_every_flag(self):
+        manual = (EXAMPLES.parents[1] / "docs" / "man" / "softib-sim.1").read_text().replace("\\", "")
+        described = self.ok("sim", "--help").split("\nFabric:")[0]
+        for flag in re.findall(r"^ +(--[a-z-]+)", described, re.M):
+            self.assertIn(flag, manual)
+
+    def test_errors_tell_what_to_do(self):
+        self.assertEqual(self.refused("sim", "--size", "much", status=2),
+                         'softib: --size must be a size as 2MB, 64KiB or 512, not "much"')
+        self.assertIn("--traffic must be one of permutation, shift,",
+                      self.refused("sim", "--traffic", "chaos", status=2))
+        self.assertIn("--traffic: there is no host 'h7'",
+                      self.refused("sim", "--traffic", "incast", "--target", "h7", status=2))
+        self.assertIn("--fail-link: there is no port 'leaf9:1'",
+                      self.refused("sim", "--fail-link", "leaf9:1", status=2))
+        self.assertEqual(self.refused("sim", "/nonexistent.toml"),
+                         "softib: cannot read /nonexistent.toml: No such file or directory")
+        self.assertIn("leave switches no choice", self.refused(
+            "sim", "--topology", "torus", "--dimensions", "3x3", "--hosts", "9", "--engine", "dor", "--adaptive"))
+
+    def test_ctrl_c_ends_with_the_results_so_far(self):
+        # More than anybody waits for.
+        process = subprocess.Popen([SOFTIB, "sim", "--hosts", "8", "--size", "100GB", "--json"], env=self.env,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            process.wait(1)
+        except subprocess.TimeoutExpired:
+            pass
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 0, err)
+        said = json.loads(out)
+        self.assertTrue(said["stopped"])
+        self.assertEqual(said["traffic"][0]["unfinished"], 8)
+        self.assertGreater(said["packets"]["hops"], 0)
+
+    def test_a_bar_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([SOFTIB, "sim", "--hosts", "8", "--size", "100GB", "--json"], env=self.env,
+                                   stdout=subprocess.PIPE, stderr=theirs, text=True)
+        os.close(theirs)
+        drawn = b""
+        while b"events/s" not in drawn:
+            drawn += os.read(ours, 1000)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        os.close(ours)
+        self.assertRegex(drawn.decode(), r"\[[#.]{24}\] \d+ %  [\d.]+ \w+  [\d.]+ million events/s")
+
+
+if __name__ == "__main__":
+    unittest.main()
