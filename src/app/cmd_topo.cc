@@ -132,6 +132,7 @@ int cmd_topo(const TopoOptions& options) {
     if (!fabric) {
         return fail_describing(fabric.error());
     }
+    note_warnings(*fabric);
     if (options.json) {
         return write_to("-", to_json(*fabric));
     }

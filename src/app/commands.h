@@ -28,6 +28,9 @@ std::expected<spec::Description, std::string> describe(const FabricFlags& flags)
 /// to blame, else 1.
 [[nodiscard]] int fail_describing(const std::string& message);
 
+/// Tells the user what the reader of a dump left out.
+void note_warnings(const topo::Fabric& graph);
+
 /// The fabric of a description, if there is a host in it to run programs on.
 std::expected<topo::Fabric, std::string> generate_to_run(const spec::Description& description);
 

@@ -113,6 +113,8 @@ struct Fabric {
     std::optional<Shape> shape;  ///< Unset for a fabric that no generator made.
     std::vector<Node> nodes;
     std::vector<Host> hosts;
+    /// What its reader left out of the text that it was made from: sentences for the user.
+    std::vector<std::string> warnings;
 
     const Node& node(NodeIndex index) const { return nodes[index.value]; }
     std::optional<std::uint32_t> find_host(const std::string& name) const;
