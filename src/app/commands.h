@@ -74,6 +74,8 @@ struct TopoOptions {
     std::string svg;
     std::string ibnetdiscover;
     std::string ibsim;
+    bool report = false;           ///< Numbers instead of a picture.
+    std::uint32_t rack_hosts = 0;  ///< For those; 0: chosen.
     bool json = false;
 };
 int cmd_topo(const TopoOptions& options);
