@@ -36,6 +36,34 @@ std::vector<std::uint32_t> find_dividers(const Neighbours& neighbours, const Tre
     return dividers;
 }
 
+/// Hosts climb by the neighbours above in turn, as their numbers say.
+Climbs find_climbs(const Graph& graph, const Neighbours& neighbours, const TreeLevels& levels,
+                   std::span<const std::uint32_t> dividers, const Numbering& numbering) {
+    Climbs climbs(levels.top + 1, std::vector<std::uint32_t>(graph.host_count(), kNone));
+    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+        for (std::uint32_t i = 0; i < graph.host_count(sw); ++i) {
+            climbs[levels.level[sw]][numbering.first(sw) + i] = sw;
+        }
+    }
+    std::vector<std::vector<std::uint32_t>> uppers(graph.switch_count());
+    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+        for (const Neighbours::Neighbour& next : neighbours.of(sw)) {
+            if (levels.level[next.peer] == levels.level[sw] + 1) {
+                uppers[sw].push_back(next.peer);
+            }
+        }
+    }
+    for (std::uint32_t level = 0; level < levels.top; ++level) {
+        for (std::uint32_t number = 0; number < graph.host_count(); ++number) {
+            const std::uint32_t at = climbs[level][number];
+            if (at != kNone && !uppers[at].empty()) {
+                climbs[level + 1][number] = uppers[at][number / dividers[at] % uppers[at].size()];
+            }
+        }
+    }
+    return climbs;
+}
+
 struct Plan {
     Places places;
     std::vector<std::uint32_t> dividers;
@@ -52,8 +80,12 @@ std::optional<Tables> route(const Graph& graph, const Neighbours& neighbours, co
         return std::nullopt;
     }
     Tables tables{.engine = "updn", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
-    fill_in_turn(graph, neighbours, sets, Numbering(graph, order_by_hosts(graph)), plan.dividers,
-                 tables.lfts);
+    const Numbering numbering(graph, order_by_hosts(graph));
+    TreeNumbers numbers{.places = plan.places, .divider = plan.dividers, .levels = plan.levels};
+    if (plan.levels != nullptr) {
+        numbers.climbs = find_climbs(graph, neighbours, *plan.levels, plan.dividers, numbering);
+    }
+    fill_in_turn(graph, neighbours, sets, numbering, numbers, tables.lfts);
     if (plan.levels != nullptr) {
         fill_tree_holes(graph, neighbours, *plan.levels, holes, options.sls(), tables);
     } else {

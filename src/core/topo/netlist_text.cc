@@ -60,10 +60,13 @@ bool is_whole(const Parsed& parsed, std::string_view text) {
         if (!guid_in_id(node->id)) {
             return true;
         }
-        const std::size_t lmc = text.rfind(" lmc ");
-        return node->kind == NodeKind::kSwitch
-                   ? lmc != text.npos && text.find_first_of("0123456789", lmc) != text.npos
-                   : std::ranges::count(text, '"') >= 4;
+        if (node->kind == NodeKind::kSwitch) {
+            const std::size_t lmc = text.rfind(" lmc ");
+            return lmc != text.npos && text.find_first_of("0123456789", lmc) != text.npos;
+        }
+        // The id and the description, which may have quotes in it.
+        const auto quotes = std::ranges::count(text, '"');
+        return quotes >= 4 && quotes % 2 == 0;
     }
     return !std::holds_alternative<ForeignLine>(*parsed);
 }

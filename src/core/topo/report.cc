@@ -57,7 +57,7 @@ std::vector<CableReport> count_cables(const Fabric& fabric, const FloorPlan& pla
             }
             const std::uint32_t length = cable_length_cm(plan, racks[i], racks[link.peer.value]);
             const CableRule& rule = cable_for(link.generation, length);
-            const auto [low, high] = std::minmax(side_of(node), side_of(fabric.node(link.peer)));
+            const auto [low, high] = std::minmax({side_of(node), side_of(fabric.node(link.peer))});
             const std::string between = high == low ? "inside " + low : low + " and " + high;
             CableReport& report = found[Key(between, link.generation, link.width, rule.reach_cm)];
             report.between = between;
