@@ -128,7 +128,7 @@ TEST(Auto, TakesWhatSuitsTheShape) {
          {topo::Shape::kRailOptimized, topo::Shape::kRailOnly, topo::Shape::kSuperPod}) {
         EXPECT_EQ(engine({.shape = rails, .hosts = 12, .hcas_per_host = 4, .radix = 8}), "ftree");
     }
-    EXPECT_EQ(engine({.shape = topo::Shape::kDragonflyPlus, .hosts = 90}), "nue");
+    EXPECT_EQ(engine({.shape = topo::Shape::kDragonflyPlus, .hosts = 90}), "updn");
     EXPECT_EQ(engine({.shape = topo::Shape::kHyperX, .hosts = 256}), "nue");
     EXPECT_EQ(route_by_shape(random_graph(20, 45, 25, 1), {})->engine, "nue");
 }

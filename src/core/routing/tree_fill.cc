@@ -58,8 +58,9 @@ void fill_descent(const Descent& descent, std::span<const std::uint32_t> wanted,
     for (const Numbering::Entry& entry : entries) {
         const std::uint32_t climbed = number < wanted.size() ? wanted[number] : kNone;
         const auto found = std::ranges::find(descent.peers, climbed);
+        const std::uint32_t turn = wanted.empty() ? number / divider : number;
         const std::size_t start = found == descent.peers.end()
-                                      ? number
+                                      ? turn
                                       : static_cast<std::size_t>(found - descent.peers.begin());
         for (std::uint32_t i = 0; i < entry.lids; ++i) {
             const PortCycle& cycle = descent.cables[(start + i) % descent.cables.size()];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Up-down routing: a packet goes up towards the roots, turns once, and goes down. Trees have many
-// roots, the whole top level; other graphs have one, their centre, from which all others are ranked
-// by distance. Among equally good next hops the number of the destination chooses.
+// roots, the whole top level. Trees that are joined at their tops (dragonfly+) have an order of the
+// trees. Other graphs have one root, their centre, from which all others are ranked by distance.
+// Among equally good next hops the number of the destination chooses.
 #include <algorithm>
 #include <optional>
 
@@ -67,12 +68,31 @@ Climbs find_climbs(const Graph& graph, const Neighbours& neighbours, const TreeL
 struct Plan {
     Places places;
     std::vector<std::uint32_t> dividers;
-    const TreeLevels* levels;  ///< nullptr: one root.
+    const TreeLevels* levels;  ///< nullptr: no tree.
+    const TreeLevels* joined;  ///< Of trees that are joined at their tops, or nullptr.
 };
+
+/// Fills what the way up and down leaves open. False: something with a host is still open.
+bool fill_rest(const Graph& graph, const Neighbours& neighbours, const Plan& plan,
+               std::span<const Hole> holes, const Options& options, Tables& tables) {
+    if (plan.joined != nullptr) {
+        return fill_joined_holes(graph, *plan.joined, plan.places, holes, options.sls(), tables)
+            .empty();
+    }
+    if (plan.levels != nullptr) {
+        fill_tree_holes(graph, neighbours, *plan.levels, holes, options.sls(), tables);
+    } else {
+        fill_holes(graph, holes, options.sls(), tables);
+    }
+    return true;
+}
 
 std::optional<Tables> route(const Graph& graph, const Neighbours& neighbours, const Plan& plan,
                             const Options& options) {
-    const HopSets sets = up_down_hops(graph, neighbours, plan.places);
+    HopSets sets = up_down_hops(graph, neighbours, plan.places);
+    if (plan.joined != nullptr) {
+        forget_long_crossings(graph, neighbours, *plan.joined, plan.places, sets);
+    }
     const std::vector<Hole> holes = find_holes(graph, sets);
     // Hosts must reach each other with one turn. Only packets from or to a switch, which are few
     // and for management, may take detours.
@@ -86,10 +106,8 @@ std::optional<Tables> route(const Graph& graph, const Neighbours& neighbours, co
         numbers.climbs = find_climbs(graph, neighbours, *plan.levels, plan.dividers, numbering);
     }
     fill_in_turn(graph, neighbours, sets, numbering, numbers, tables.lfts);
-    if (plan.levels != nullptr) {
-        fill_tree_holes(graph, neighbours, *plan.levels, holes, options.sls(), tables);
-    } else {
-        fill_holes(graph, holes, options.sls(), tables);
+    if (!fill_rest(graph, neighbours, plan, holes, options, tables)) {
+        return std::nullopt;
     }
     tables.groups = sets.port_groups(graph, neighbours);
     return tables;
@@ -105,13 +123,18 @@ std::expected<Tables, Error> route_with_updn(const Graph& graph, const Options& 
     const Neighbours neighbours(graph);
     const std::vector<std::uint32_t> ones(graph.switch_count(), 1);
     const auto levels = find_levels(graph, neighbours, *roots);
-    const Plan plan =
-        levels ? Plan{places_by_level(*levels), find_dividers(neighbours, *levels), &*levels}
-               : Plan{places_by_distance(graph, *roots), ones, nullptr};
+    const auto joined = levels || !roots->empty() ? std::nullopt : find_joined_trees(graph);
+    const Plan plan = levels   ? Plan{places_by_level(*levels), find_dividers(neighbours, *levels),
+                                    &*levels, nullptr}
+                      : joined ? Plan{places_by_tree(neighbours, *joined),
+                                      find_dividers(neighbours, *joined), nullptr, &*joined}
+                               : Plan{places_by_distance(graph, *roots), ones, nullptr, nullptr};
     auto tables = route(graph, neighbours, plan, options);
     if (!tables) {
-        // Several roots can leave hosts without a common one; a single root cannot.
-        tables = route(graph, neighbours, {places_by_distance(graph, {}), ones, nullptr}, options);
+        // Several roots can leave hosts without a common one, and joined trees need three lanes; a
+        // single root always works.
+        tables = route(graph, neighbours, {places_by_distance(graph, {}), ones, nullptr, nullptr},
+                       options);
     }
     SOFTIB_CHECK(tables);
     return *std::move(tables);
