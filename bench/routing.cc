@@ -5,6 +5,7 @@
 //   bench_routing             everything, about half a minute
 //   bench_routing speed       the first table only
 //   bench_routing quality     the second table only
+//   bench_routing dump FILE   the engines on a fabric that ibnetdiscover printed
 //   bench_routing net HOSTS RADIX LEVELS PERCENT SEED
 //                             a fat tree that lost PERCENT of its cables, for ibsim or softib up
 //                             --from
@@ -17,6 +18,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -194,10 +197,41 @@ void quality() {
     }
 }
 
+/// How good the engines are on one fabric, with one lane.
+void on_dump(const char* file) {
+    std::ifstream in(file, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    const auto fabric = topo::read_netlist(text, file);
+    if (!fabric) {
+        stop(fabric.error().message);
+    }
+    const Graph graph = graph_or_stop(*fabric);
+    fmt::print("{:8} {:>8} {:>7} {:>7} {:>5} {:>9} {:>7} {:>7}  {}\n", "engine", "route s", "shift",
+               "random", "hops", "max load", "unused", "links", "credit loops");
+    for (const char* name : {"minhop", "updn", "ftree", "nue", "auto"}) {
+        const double start = cpu_seconds();
+        const auto tables = routing::find_engine(name)->route(graph, {.data_vls = 1});
+        const double routed = cpu_seconds() - start;
+        if (!tables) {
+            fmt::print("{:8} {}\n", name, tables.error().message);
+            continue;
+        }
+        const Report report = verify(graph, *tables, {.random_samples = 40});
+        fmt::print("{:8} {:8.3f} {:7.2f} {:7.2f} {:5} {:9} {:7} {:7}  {}{}\n", name, routed,
+                   report.shifts.mean, report.random.mean, report.reach.hops_max, report.load.max,
+                   report.load.unused, report.load.links, report.acyclic() ? "none" : "yes",
+                   report.arrives() ? "" : ", not all reached");
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const char* what = argc > 1 ? argv[1] : "all";
+    if (std::strcmp(what, "dump") == 0 && argc == 3) {
+        on_dump(argv[2]);
+        return 0;
+    }
     if (std::strcmp(what, "net") == 0 && argc == 7) {
         const auto number = [&](int i) {
             return static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10));

@@ -196,6 +196,11 @@ Command add_topo(CLI::App& app, Parsed& parsed) {
     sub->add_option("--ibnetdiscover", topo.ibnetdiscover, "write it as ibnetdiscover prints it")
         ->type_name("FILE");
     sub->add_option("--ibsim", topo.ibsim, "write a netlist for ibsim")->type_name("FILE");
+    sub->add_flag("--report", topo.report,
+                  "count switches, cables by kind and reach, bisection, diameter, LIDs");
+    sub->add_option("--rack-hosts", topo.rack_hosts, "hosts in a rack, for --report")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000));
     add_json(*sub, topo.json);
     add_fabric_flags(*sub, topo.flags);
     return {sub, [&topo] { return cmd_topo(topo); }};

@@ -10,14 +10,17 @@
 #include <cstring>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "app/commands.h"
 #include "app/fabric_dir.h"
 #include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
+#include "app/topo_report.h"
 #include "core/topo/netlist.h"
 #include "core/topo/render.h"
+#include "core/topo/report.h"
 
 namespace softib::app {
 
@@ -44,10 +47,24 @@ void take_lids(const live::Arena& arena, topo::Fabric& graph) {
     }
 }
 
-std::expected<topo::Fabric, std::string> load(const TopoOptions& options) {
+struct Drawn {
+    topo::Fabric graph;
+    std::uint8_t lmc;
+};
+
+std::expected<Drawn, std::string> with_lmc(std::expected<topo::Fabric, std::string> graph,
+                                           const spec::Description& description) {
+    if (!graph) {
+        return std::unexpected(graph.error());
+    }
+    return Drawn{std::move(*graph), description.lmc};
+}
+
+std::expected<Drawn, std::string> load(const TopoOptions& options) {
     if (!options.flags.empty()) {
         const auto description = describe(options.flags);
-        return description ? spec::generate(*description) : std::unexpected(description.error());
+        return description ? with_lmc(spec::generate(*description), *description)
+                           : std::unexpected(description.error());
     }
     const auto fabric = find_fabric(options.fabric);
     if (!fabric) {
@@ -67,7 +84,7 @@ std::expected<topo::Fabric, std::string> load(const TopoOptions& options) {
     if (graph) {
         take_lids(observer->arena(), *graph);
     }
-    return graph;
+    return with_lmc(std::move(graph), description);
 }
 
 int write_to(const std::string& path, const std::string& text) {
@@ -128,9 +145,17 @@ std::string to_json(const topo::Fabric& fabric) {
 }  // namespace
 
 int cmd_topo(const TopoOptions& options) {
-    const auto fabric = load(options);
-    if (!fabric) {
-        return fail_describing(fabric.error());
+    const auto drawn = load(options);
+    if (!drawn) {
+        return fail_describing(drawn.error());
+    }
+    const topo::Fabric* const fabric = &drawn->graph;
+    note_warnings(*fabric);
+    if (options.report) {
+        const auto report =
+            topo::make_report(*fabric, {.hosts_per_rack = options.rack_hosts}, drawn->lmc);
+        return write_to("-", options.json ? report_json(*fabric, report)
+                                          : topo::render_report(*fabric, report));
     }
     if (options.json) {
         return write_to("-", to_json(*fabric));

@@ -135,8 +135,17 @@ int fail_describing(const std::string& message) {
     return message.starts_with("--") ? misuse(message) : fail(message);
 }
 
+void note_warnings(const topo::Fabric& graph) {
+    for (const std::string& warning : graph.warnings) {
+        note(fmt::format("warning: {}", warning));
+    }
+}
+
 std::expected<topo::Fabric, std::string> generate_to_run(const spec::Description& description) {
     auto graph = spec::generate(description);
+    if (graph) {
+        note_warnings(*graph);
+    }
     if (graph && graph->hosts.empty()) {
         return std::unexpected(fmt::format(
             "{} has no HCA, so no program could run on it; draw it with: softib topo --from {}",

@@ -29,6 +29,9 @@ std::expected<spec::Description, std::string> describe(const FabricFlags& flags,
 /// to blame, else 1.
 [[nodiscard]] int fail_describing(const std::string& message);
 
+/// Tells the user what the reader of a dump left out.
+void note_warnings(const topo::Fabric& graph);
+
 /// The fabric of a description, if there is a host in it to run programs on.
 std::expected<topo::Fabric, std::string> generate_to_run(const spec::Description& description);
 
@@ -72,6 +75,8 @@ struct TopoOptions {
     std::string svg;
     std::string ibnetdiscover;
     std::string ibsim;
+    bool report = false;           ///< Numbers instead of a picture.
+    std::uint32_t rack_hosts = 0;  ///< For those; 0: chosen.
     bool json = false;
 };
 int cmd_topo(const TopoOptions& options);

@@ -142,7 +142,9 @@ bool add_of_fabric(const Wanted& wanted, Values& out) {
 
 void add_fixed(const Wanted& wanted, const Command& program, Values& out) {
     static const std::map<std::string_view, std::string_view> kChoices{
-        {"SHAPE", "single-switch|fat-tree|torus|dragonfly"},
+        {"SHAPE",
+         "single-switch|fat-tree|rail-optimized|rail-only|superpod|torus|hyperx|dragonfly|"
+         "dragonfly-plus"},
         {"GEN", "EDR|HDR|NDR|XDR"},
         {"WAY", "direct|packet"},
         {"WHAT", "infiniband|ethernet"},

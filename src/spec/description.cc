@@ -93,9 +93,26 @@ std::expected<void, std::string> set_topology(Description& description, const Va
     const auto* text = std::get_if<std::string>(&value);
     const auto shape = text == nullptr ? std::nullopt : topo::parse_shape(*text);
     if (!shape) {
-        return refuse("single-switch, fat-tree, torus or dragonfly", value);
+        std::vector<std::string_view> names;
+        std::ranges::transform(topo::kShapes, std::back_inserter(names),
+                               [](topo::Shape known) { return topo::to_string(known); });
+        return refuse(fmt::format("one of {}", fmt::join(names, ", ")), value);
     }
     description.spec.shape = *shape;
+    return {};
+}
+
+template <topo::Taper topo::Spec::* kField>
+std::expected<void, std::string> set_taper(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    const auto* number = std::get_if<std::int64_t>(&value);
+    const auto taper = text != nullptr     ? topo::parse_taper(*text)
+                       : number != nullptr ? topo::parse_taper(std::to_string(*number))
+                                           : std::nullopt;
+    if (!taper) {
+        return refuse("cables down for cables up, as \"2:1\" or \"3:2\"", value);
+    }
+    description.spec.*kField = *taper;
     return {};
 }
 
@@ -346,7 +363,11 @@ const std::vector<KeyRule>& rules() {
          Form::kText,
          set_file<&Description::from>,
          About::kOther},
-        {{"topology", "SHAPE", "single-switch, fat-tree, torus or dragonfly", "single-switch"},
+        {{"topology", "SHAPE",
+          "single-switch, fat-tree, rail-optimized, rail-only, superpod, torus, hyperx, dragonfly "
+          "or "
+          "dragonfly-plus",
+          "single-switch"},
          Form::kText,
          set_topology},
         {{"hosts", "N", "virtual hosts", "2"},
@@ -358,17 +379,26 @@ const std::vector<KeyRule>& rules() {
         {{"radix", "N", "ports per switch (default: as needed)"},
          Form::kNumber,
          set_number<&Spec::radix, 0, kSwitchPortsMax>},
-        {{"levels", "N", "fat tree: levels of switches, 2 or 3 (default: as needed)"},
+        {{"levels", "N", "trees: levels of switches, 2 or 3 (default: as needed)"},
          Form::kNumber,
          set_number<&Spec::levels, 0, 3>},
-        {{"dimensions", "AxB", "torus: switches per dimension"}, Form::kText, set_dimensions},
-        {{"hosts_per_switch", "N", "torus, dragonfly: HCAs per switch (default: as needed)"},
+        {{"oversubscription", "D:U", "trees: HCAs of a leaf for its cables up", "1:1"},
+         Form::kText,
+         set_taper<&Spec::oversubscription>},
+        {{"spine_oversubscription", "D:U", "trees of 3 levels: the same of a spine", "1:1"},
+         Form::kText,
+         set_taper<&Spec::spine_oversubscription>},
+        {{"dimensions", "AxB", "torus, hyperx: switches per dimension"},
+         Form::kText,
+         set_dimensions},
+        {{"hosts_per_switch", "N",
+          "torus, hyperx, dragonflies: HCAs per switch (default: as needed)"},
          Form::kNumber,
          set_number<&Spec::hosts_per_switch, 0, kSwitchPortsMax>},
-        {{"groups", "N", "dragonfly: groups"},
+        {{"groups", "N", "dragonflies: groups"},
          Form::kNumber,
          set_number<&Spec::groups, 0, kHostsMax>},
-        {{"switches_per_group", "N", "dragonfly: switches per group"},
+        {{"switches_per_group", "N", "dragonflies: switches per group (dragonfly-plus: leaves)"},
          Form::kNumber,
          set_number<&Spec::switches_per_group, 0, kSwitchPortsMax>},
         {{"generation", "GEN", "link speed: EDR, HDR, NDR or XDR", "NDR"},

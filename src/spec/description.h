@@ -6,7 +6,7 @@
 // they accept the same values and say the same when they refuse one. It tells how to generate the
 // fabric, or (`from`) which file of ibnetdiscover or ibsim has it.
 //
-//   topology = "fat-tree"    # single-switch, fat-tree, torus, dragonfly
+//   topology = "fat-tree"    # or another of topo::Shape
 //   hosts = 16
 //   hcas = 2                 # per host
 //   generation = "NDR"

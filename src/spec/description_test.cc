@@ -77,6 +77,8 @@ TEST(Config, WrittenDescriptionReadsBackTheSame) {
     before.spec.shape = topo::Shape::kDragonfly;
     before.spec.hosts = 12;
     before.spec.groups = 3;
+    before.spec.oversubscription = {.down = 3, .up = 2};
+    before.spec.spine_oversubscription = {.down = 7, .up = 1};
     before.spec.switches_per_group = 2;
     before.spec.hosts_per_switch = 2;
     before.spec.device_pattern = "a\"b\\{}";
@@ -96,6 +98,8 @@ TEST(Config, WrittenDescriptionReadsBackTheSame) {
     ASSERT_TRUE(parsed) << parsed.error();
     EXPECT_EQ(to_toml(after), to_toml(before));
     EXPECT_EQ(after.spec.device_pattern, before.spec.device_pattern);
+    EXPECT_EQ(after.spec.oversubscription, before.spec.oversubscription);
+    EXPECT_EQ(after.spec.spine_oversubscription, before.spec.spine_oversubscription);
     EXPECT_EQ(after.spec.dimensions, before.spec.dimensions);
     EXPECT_EQ(after.partitions, before.partitions);
     EXPECT_EQ(after.lid_file, before.lid_file);

@@ -111,6 +111,13 @@ std::string to_toml(const Description& description) {
     };
     number("radix", spec.radix);
     number("levels", spec.levels);
+    const auto taper = [&](const char* key, const topo::Taper& value) {
+        if (value != topo::Taper{}) {
+            table.insert(key, topo::to_string(value));
+        }
+    };
+    taper("oversubscription", spec.oversubscription);
+    taper("spine_oversubscription", spec.spine_oversubscription);
     number("hosts_per_switch", spec.hosts_per_switch);
     number("groups", spec.groups);
     number("switches_per_group", spec.switches_per_group);

@@ -51,16 +51,16 @@ class Descriptions(CliCase):
 
     def test_bad_value(self):
         self.assertEqual(self.message('hosts = 2\ntopology = "ring"\n'),
-                         "FILE:2:12: 'topology' must be single-switch, fat-tree, torus or "
-                         'dragonfly, not "ring"')
+                         "FILE:2:12: 'topology' must be one of single-switch, fat-tree, torus, dragonfly, "
+                         'rail-optimized, rail-only, superpod, dragonfly-plus, hyperx, not "ring"')
 
     def test_broken_syntax(self):
         self.assertRegex(self.message("hosts = 2\nhcas = = 1\n"), r"^FILE:2:8: ")
 
     def test_values_that_do_not_fit_together(self):
         self.assertEqual(self.message("hosts = 2\nlevels = 2\n"),
-                         "FILE:2:10: levels belongs to fat-tree, not to single-switch: leave it "
-                         "out or change shape")
+                         "FILE:2:10: levels belongs to fat-tree, rail-optimized, rail-only and superpod, not "
+                         "to single-switch: leave it out or change shape")
 
     def test_missing_file(self):
         self.assertEqual(self.refused("up", "--config", "/nonexistent/lab.toml"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fabrics from files and as files: --from, topo --ibnetdiscover, topo --ibsim."""
 
+import json
 import os
 import pathlib
 import signal
@@ -102,6 +103,15 @@ class From(CliCase):
                                  f"softib: {flag} is for a fabric that is generated, but "
                                  f"{self.dump} has one already: leave out one of the two")
         self.assertEqual(self.json("list"), [])
+
+    def test_log_of_a_terminal_comes_up_with_a_warning(self):
+        log = self.folder / "putty.log"
+        log.write_text("=~=~= PuTTY log =~=~=\r\n" + DUMP.replace("\t", "").replace("\n", "\r\n") + "\radmin@sw1 > ")
+        result = self.softib("topo", "--from", str(log), "--json")
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stderr, f"softib: warning: {log}: 2 lines were left out; the first, line 1 is no line of "
+                                        "ibnetdiscover or of an ibsim netlist: '=~=~= PuTTY log =~=~='\n")
+        self.assertEqual(json.loads(result.stdout), self.json("topo", "--from", self.dump))
 
     def test_error_names_file_and_line(self):
         pathlib.Path(self.dump).write_text('Switch 8 "a"\n[1] "b"[1]\n')

@@ -50,7 +50,8 @@ ALLOWED = {
 }
 
 RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["spec", "spec/scenario", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload", "app", "app/sm"]
+SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs",
+                    "abi/rspreload", "app", "app/sm"]
 
 # Where third-party headers may appear.
 RESTRICTED = {

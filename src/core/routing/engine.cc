@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 
+#include "core/routing/tree.h"
+
 namespace softib::routing {
 
 namespace {
 
 constexpr std::array kEngines{
-    Engine{"auto", "what suits the fabric's shape: ftree, dor, dragonfly or nue", route_by_shape},
+    Engine{"auto", "what suits the fabric's shape: ftree, dor, dragonfly, updn or nue",
+           route_by_shape},
     Engine{"minhop", "shortest paths, least used port; may have credit loops", route_with_minhop},
     Engine{"updn", "up then down from the roots; trees and anything near one", route_with_updn},
     Engine{"ftree", "fat trees: no contention for shift permutations", route_with_ftree},
@@ -27,10 +30,13 @@ std::expected<Tables, Error> route_by_shape(const Graph& graph, const Options& o
             return tables;
         }
     }
-    // The best for anything, but slow where there is much of it.
+    // Where trees are joined at their tops, up-down routes are the shortest. For anything else nue
+    // is the best, but slow where there is much of it.
+    constexpr std::uint8_t kJoinedVls = 3;
     constexpr std::uint32_t kSwitchesMax = 800;
-    return graph.switch_count() <= kSwitchesMax ? route_with_nue(graph, options)
-                                                : route_with_updn(graph, options);
+    const bool joined = options.usable_vls() >= kJoinedVls && find_joined_trees(graph).has_value();
+    return joined || graph.switch_count() > kSwitchesMax ? route_with_updn(graph, options)
+                                                         : route_with_nue(graph, options);
 }
 
 std::vector<std::uint8_t> Options::sls() const {

@@ -124,8 +124,38 @@ TEST(Auto, TakesWhatSuitsTheShape) {
     EXPECT_EQ(engine({.shape = topo::Shape::kFatTree, .hosts = 32, .radix = 8}), "ftree");
     EXPECT_EQ(engine(torus({5, 5})), "dor");
     EXPECT_EQ(engine({.shape = topo::Shape::kDragonfly, .hosts = 36}), "dragonfly");
+    for (const topo::Shape rails :
+         {topo::Shape::kRailOptimized, topo::Shape::kRailOnly, topo::Shape::kSuperPod}) {
+        EXPECT_EQ(engine({.shape = rails, .hosts = 12, .hcas_per_host = 4, .radix = 8}), "ftree");
+    }
+    EXPECT_EQ(engine({.shape = topo::Shape::kDragonflyPlus, .hosts = 90}), "updn");
+    EXPECT_EQ(engine({.shape = topo::Shape::kHyperX, .hosts = 256}), "nue");
     EXPECT_EQ(route_by_shape(random_graph(20, 45, 25, 1), {})->engine, "nue");
 }
+
+class EveryShape : public testing::TestWithParam<topo::Shape> {};
+
+TEST_P(EveryShape, IsRoutedWithoutCreditLoops) {
+    const bool rails = GetParam() == topo::Shape::kRailOptimized ||
+                       GetParam() == topo::Shape::kRailOnly || GetParam() == topo::Shape::kSuperPod;
+    for (const std::uint32_t hosts : {5U, 40U, 180U}) {
+        const Graph graph = make_graph({.shape = GetParam(),
+                                        .hosts = hosts,
+                                        .hcas_per_host = rails ? 4U : 1U,
+                                        .radix = rails ? 16U : 0U});
+        for (const char* const engine : {"auto", "updn", "nue"}) {
+            EXPECT_TRUE(holds(graph, route(engine, graph))) << hosts;
+            EXPECT_TRUE(holds(graph, route("nue", graph, {.data_vls = 1}))) << hosts;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, EveryShape, testing::ValuesIn(topo::kShapes),
+                         [](const auto& test) {
+                             std::string name = topo::to_string(test.param);
+                             std::erase(name, '-');
+                             return name;
+                         });
 
 TEST(Registry, FindsEnginesByName) {
     std::set<std::string_view> names;

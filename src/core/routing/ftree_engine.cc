@@ -31,6 +31,7 @@ struct ColumnPorts {
     PortCycle ports;  ///< 0: no way through this column.
     std::uint32_t width = 0;
     bool gaps = false;
+    Descent descent;  ///< Instead, where several neighbours lead down.
 
     /// The first column from this one on that has a way.
     std::uint32_t next(std::uint32_t column) const {
@@ -125,6 +126,7 @@ class TreeRouter {
                 hosts_.back()[subtree[sw]] += graph.host_count(sw);
             }
         }
+        find_climbs();
     }
 
     void fill(Lfts& lfts) {
@@ -182,6 +184,8 @@ class TreeRouter {
             const auto positions = sets_.positions(sw, static_cast<std::uint16_t>(set));
             if (leads_up(sw, positions)) {
                 sets[set] = by_column(sw, positions);
+            } else if (positions.size() > 1) {
+                sets[set].descent = find_descent(graph_, neighbours_, sw, positions);
             } else {
                 sets[set].ports = take_turns(graph_, neighbours_, sw, positions);
             }
@@ -197,6 +201,11 @@ class TreeRouter {
             }
             if (sets[set].gaps) {
                 fill_with_spares(sw, to, sets[set], row);
+            } else if (!sets[set].descent.peers.empty()) {
+                fill_descent(sets[set].descent, climbs_[level - 1], divider, numbering_.hosts(to),
+                             numbering_.first(to), row);
+                fill_descent(sets[set].descent, {}, divider, numbering_.own(to),
+                             numbering_.own_first(to), row);
             } else {
                 fill_in_turn(sets[set].ports, divider, numbering_.hosts(to), numbering_.first(to),
                              row);
@@ -234,6 +243,34 @@ class TreeRouter {
         }
     }
 
+    /// Hosts climb by the columns that their numbers say.
+    void find_climbs() {
+        climbs_.assign(levels_.top + 1, std::vector<std::uint32_t>(graph_.host_count(), kNone));
+        for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
+            for (std::uint32_t i = 0; i < graph_.host_count(sw); ++i) {
+                climbs_[levels_.level[sw]][numbering_.first(sw) + i] = sw;
+            }
+        }
+        for (std::uint32_t level = 0; level < levels_.top; ++level) {
+            for (std::uint32_t number = 0; number < graph_.host_count(); ++number) {
+                if (const std::uint32_t at = climbs_[level][number]; at != kNone) {
+                    const std::uint32_t digit = number / columns_.divider[level];
+                    climbs_[level + 1][number] = upper_in_column(at, digit % columns_.count[level]);
+                }
+            }
+        }
+    }
+
+    std::uint32_t upper_in_column(std::uint32_t sw, std::uint32_t column) const {
+        for (const Neighbours::Neighbour& next : neighbours_.of(sw)) {
+            if (levels_.level[next.peer] == levels_.level[sw] + 1 &&
+                columns_.of[next.peer] == column) {
+                return next.peer;
+            }
+        }
+        return kNone;
+    }
+
     /// Falls with the distance of two switches, so that it is the same for all of them in one shift
     /// and every other column has its turn. Never 0.
     static std::uint32_t offset_between(std::uint32_t here, std::uint32_t there,
@@ -266,6 +303,7 @@ class TreeRouter {
     HopSets sets_;
     std::vector<std::vector<std::uint32_t>> first_;  ///< By level and subtree: lowest number.
     std::vector<std::vector<std::uint32_t>> hosts_;  ///< By level and subtree.
+    Climbs climbs_;
     SpareChoice spares_{0};
 };
 

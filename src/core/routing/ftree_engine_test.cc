@@ -85,6 +85,29 @@ TEST(FatTreeRouting, BadlyDamagedTreesAreReachedOnSeveralLanes) {
     }
 }
 
+TEST(FatTreeRouting, SeveralWaysDownIntoAPodShareTheHosts) {
+    for (const char* const engine : {"ftree", "updn"}) {
+        const Graph full =
+            make_directors({.pods = 4, .leaves = 6, .directors = 2, .share = 3, .hosts = 6});
+        const Tables tables = route(engine, full, {.data_vls = 1});
+        EXPECT_TRUE(holds(full, tables));
+        const Report report = with_shifts(full, tables);
+        EXPECT_EQ(report.shifts.worst, 1U) << engine;
+        EXPECT_EQ(report.load.unused, 0U) << engine;
+        EXPECT_EQ(report.reach.hops_max, 4U) << engine;
+    }
+}
+
+TEST(FatTreeRouting, FewerHostsThanCablesUpMeetAtMostTwice) {
+    for (const char* const engine : {"ftree", "updn"}) {
+        const Graph partial =
+            make_directors({.pods = 4, .leaves = 10, .directors = 2, .share = 5, .hosts = 8});
+        const Tables tables = route(engine, partial, {.data_vls = 1});
+        EXPECT_TRUE(holds(partial, tables));
+        EXPECT_LE(with_shifts(partial, tables).shifts.worst, 2U) << engine;
+    }
+}
+
 TEST(FatTreeRouting, SeveralHcasPerHost) {
     const Graph graph =
         make_graph({.shape = Shape::kFatTree, .hosts = 48, .hcas_per_host = 4, .radix = 16});

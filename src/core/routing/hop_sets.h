@@ -32,6 +32,9 @@ class HopSets {
     std::uint16_t of(std::uint32_t sw, std::uint32_t destination) const {
         return set_of_[std::size_t{sw} * switches_ + destination];
     }
+    void clear(std::uint32_t sw, std::uint32_t destination) {
+        set_of_[std::size_t{sw} * switches_ + destination] = 0;
+    }
     std::uint32_t count(std::uint32_t sw) const {
         return static_cast<std::uint32_t>(sets_[sw].first.size() - 1);
     }

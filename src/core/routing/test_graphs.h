@@ -144,6 +144,58 @@ inline Graph random_graph(std::uint32_t switches, std::uint32_t cables, std::uin
     return graph ? *graph : Graph{};
 }
 
+/// Pods below directors, which are trees of two levels themselves: each leaf has a cable to every
+/// middle switch of its pod; `share` of these are boards of one director, and each spine of the
+/// director has a cable to all its boards. So a spine has `share` ways down into a pod.
+struct DirectorTree {
+    std::uint32_t pods, leaves, directors, share, hosts;  ///< Leaves of a pod, hosts of a leaf.
+};
+
+inline Graph make_directors(const DirectorTree& tree) {
+    GraphBuilder builder;
+    const std::uint32_t middles = tree.directors * tree.share;
+    const std::uint32_t spines = tree.leaves;  // A board has as many cables up as down.
+    std::uint64_t guid = 100;
+    const auto add = [&](std::uint32_t count) {
+        std::vector<std::uint32_t> all(count);
+        std::ranges::generate(all, [&] { return builder.add_switch(Guid{guid++}); });
+        return all;
+    };
+    const auto leaf = add(tree.pods * tree.leaves);
+    const auto middle = add(tree.pods * middles);
+    const auto spine = add(tree.directors * spines);
+    std::uint16_t lid = 1;
+    for (std::uint32_t l = 0; l < leaf.size(); ++l) {
+        for (std::uint32_t h = 0; h < tree.hosts; ++h) {
+            builder.add_target({.guid = Guid{10000U + lid},
+                                .lid = Lid{lid},
+                                .port = static_cast<std::uint8_t>(h + 1),
+                                .at = leaf[l],
+                                .order = lid});
+            ++lid;
+        }
+        for (std::uint32_t m = 0; m < middles; ++m) {
+            builder.add_cable(leaf[l], static_cast<std::uint8_t>(tree.hosts + 1 + m),
+                              middle[l / tree.leaves * middles + m],
+                              static_cast<std::uint8_t>(l % tree.leaves + 1));
+        }
+    }
+    for (std::uint32_t m = 0; m < middle.size(); ++m) {
+        const std::uint32_t director = m % middles / tree.share;
+        const std::uint32_t board = m / middles * tree.share + m % tree.share;
+        for (std::uint32_t s = 0; s < spines; ++s) {
+            builder.add_cable(middle[m], static_cast<std::uint8_t>(tree.leaves + 1 + s),
+                              spine[director * spines + s], static_cast<std::uint8_t>(board + 1));
+        }
+    }
+    for (std::uint32_t sw = 0; sw < leaf.size() + middle.size() + spine.size(); ++sw) {
+        builder.add_target({.guid = Guid{100U + sw}, .lid = Lid{lid++}, .at = sw});
+    }
+    auto graph = builder.build();
+    EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
+    return graph ? *graph : Graph{};
+}
+
 inline Tables route(const char* engine, const Graph& graph, const Options& options = {}) {
     auto tables = find_engine(engine)->route(graph, options);
     EXPECT_TRUE(tables) << engine << ": " << (tables ? "" : tables.error().message);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "core/routing/union_find.h"
 
@@ -156,6 +157,25 @@ std::optional<TreeLevels> find_levels(const Graph& graph, const Neighbours& neig
     return levels;
 }
 
+std::optional<TreeLevels> find_joined_trees(const Graph& graph) {
+    TreeLevels levels{.level = hops_from(graph, find_leaves(graph))};
+    for (std::uint32_t& level : levels.level) {
+        level = level == kNone ? 0 : level;
+        levels.top = std::max(levels.top, level);
+    }
+    bool joined = false;
+    for (std::uint32_t link = 0; link < graph.links().size(); ++link) {
+        const std::uint32_t a = levels.level[graph.source(link)];
+        const std::uint32_t b = levels.level[graph.links()[link].peer];
+        const bool at_top = a == levels.top && b == levels.top && levels.top != 0;
+        if (!at_top && a + 1 != b && b + 1 != a) {
+            return std::nullopt;
+        }
+        joined = joined || at_top;
+    }
+    return joined ? std::optional(std::move(levels)) : std::nullopt;
+}
+
 std::vector<std::vector<std::uint32_t>> find_subtrees(const Neighbours& neighbours,
                                                       const TreeLevels& levels) {
     const auto count = static_cast<std::uint32_t>(levels.level.size());
@@ -180,6 +200,13 @@ std::vector<std::vector<std::uint32_t>> find_subtrees(const Neighbours& neighbou
 Places places_by_level(const TreeLevels& levels) {
     return sorted_places(static_cast<std::uint32_t>(levels.level.size()),
                          [&](std::uint32_t sw) { return levels.top - levels.level[sw]; });
+}
+
+Places places_by_tree(const Neighbours& neighbours, const TreeLevels& levels) {
+    const std::vector<std::uint32_t> tree = find_subtrees(neighbours, levels).back();
+    return sorted_places(static_cast<std::uint32_t>(levels.level.size()), [&](std::uint32_t sw) {
+        return std::pair(levels.top - levels.level[sw], tree[sw]);
+    });
 }
 
 Places places_by_distance(const Graph& graph, std::span<const std::uint32_t> roots) {

@@ -29,6 +29,10 @@ std::expected<std::vector<std::uint32_t>, Error> find_switches(const Graph& grap
 std::optional<TreeLevels> find_levels(const Graph& graph, const Neighbours& neighbours,
                                       std::span<const std::uint32_t> roots);
 
+/// Levels of trees that are joined at their tops and nowhere else, as the groups of a dragonfly+.
+/// Nothing if some cable joins neither adjacent levels nor two switches of the top.
+std::optional<TreeLevels> find_joined_trees(const Graph& graph);
+
 /// By level and switch: the lowest switch of what is joined by cables up to that level.
 std::vector<std::vector<std::uint32_t>> find_subtrees(const Neighbours& neighbours,
                                                       const TreeLevels& levels);
@@ -38,6 +42,9 @@ std::vector<std::vector<std::uint32_t>> find_subtrees(const Neighbours& neighbou
 using Places = std::vector<std::uint32_t>;
 
 Places places_by_level(const TreeLevels& levels);
+/// The tops of one tree after those of another. Between two trees all cables then lead up one way
+/// and down the other way, so that the direct one is always the way up or the shortest way down.
+Places places_by_tree(const Neighbours& neighbours, const TreeLevels& levels);
 /// By distance from the roots; an island without one gets its most central switch.
 Places places_by_distance(const Graph& graph, std::span<const std::uint32_t> roots);
 

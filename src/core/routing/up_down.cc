@@ -2,6 +2,7 @@
 #include "core/routing/up_down.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace softib::routing {
 
@@ -244,6 +245,68 @@ std::vector<Hole> fill_tree_holes(const Graph& graph, const Neighbours& neighbou
         }
     }
     return graph.links().size() <= kLinksSearchedMax ? fill_holes(graph, open, sls, tables) : open;
+}
+
+void forget_long_crossings(const Graph& graph, const Neighbours& neighbours,
+                           const TreeLevels& levels, const Places& places, HopSets& sets) {
+    const std::uint32_t count = graph.switch_count();
+    std::vector<std::uint32_t> by_place(count);
+    for (std::uint32_t sw = 0; sw < count; ++sw) {
+        by_place[places[sw]] = sw;
+    }
+    std::vector<std::uint32_t> crossings(count);
+    for (std::uint32_t to = 0; to < count; ++to) {
+        if (graph.host_count(to) != 0) {
+            continue;
+        }
+        std::ranges::fill(crossings, 0);
+        const auto visit = [&](std::uint32_t sw, bool up) {
+            const auto positions = sets.positions(sw, sets.of(sw, to));
+            for (const std::uint8_t position : positions) {
+                const std::uint32_t peer = neighbours.of(sw)[position].peer;
+                if ((places[peer] < places[sw]) == up) {
+                    const std::uint32_t more = levels.level[peer] == levels.level[sw] ? 1 : 0;
+                    crossings[sw] = std::max(crossings[sw], crossings[peer] + more);
+                }
+            }
+        };
+        // What goes down never goes up again: first those, from the bottom.
+        for (const std::uint32_t sw : std::views::reverse(by_place)) {
+            visit(sw, false);
+        }
+        for (const std::uint32_t sw : by_place) {
+            visit(sw, true);
+            if (crossings[sw] > 1) {
+                sets.clear(sw, to);
+            }
+        }
+    }
+}
+
+std::vector<Hole> fill_joined_holes(const Graph& graph, const TreeLevels& levels,
+                                    const Places& places, std::span<const Hole> holes,
+                                    std::span<const std::uint8_t> sls, Tables& tables) {
+    constexpr std::size_t kSlsByRule = 3;
+    const auto joins_trees = [&](std::uint32_t link) {
+        return levels.level[graph.source(link)] == levels.level[graph.links()[link].peer];
+    };
+    std::vector<Hole> open(holes.begin(), holes.end());
+    for (std::size_t i = 1; i < std::min(sls.size(), kSlsByRule); ++i) {
+        const bool ahead = i == 1;
+        const auto may_follow = [&](std::uint32_t link, std::uint32_t next) {
+            for (const std::uint32_t each : {link, next}) {
+                if (joins_trees(each) && leads_up(graph, places, each) == ahead) {
+                    return false;
+                }
+            }
+            return joins_trees(link) || joins_trees(next) || !leads_up(graph, places, link) ||
+                   leads_up(graph, places, next);
+        };
+        open = fill_holes_by_rule(graph, open, sls[i], may_follow, tables);
+    }
+    return graph.links().size() <= kLinksSearchedMax && sls.size() > kSlsByRule
+               ? fill_holes(graph, open, sls.subspan(kSlsByRule), tables)
+               : open;
 }
 
 bool between_hosts(const Graph& graph, const Hole& hole) {

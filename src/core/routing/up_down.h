@@ -30,6 +30,20 @@ std::vector<Hole> fill_tree_holes(const Graph& graph, const Neighbours& neighbou
                                   const TreeLevels& levels, std::span<const Hole> holes,
                                   std::span<const std::uint8_t> sls, Tables& tables);
 
+/// For trees that are joined at their tops, with `places` by tree: forgets routes to switches
+/// without hosts that cross from tree to tree more than once, which detours could not follow.
+void forget_long_crossings(const Graph& graph, const Neighbours& neighbours,
+                           const TreeLevels& levels, const Places& places, HopSets& sets);
+
+/// Fills holes between trees that are joined at their tops. Such a route first goes
+/// down and up again to a top that has a cable on. One service level is for routes to later trees,
+/// one for those to earlier ones, and on neither a route turns from up to down within a tree: so
+/// dependencies lead from tree to tree in one direction, and close no cycle. The first service
+/// level is that of the other routes.
+std::vector<Hole> fill_joined_holes(const Graph& graph, const TreeLevels& levels,
+                                    const Places& places, std::span<const Hole> holes,
+                                    std::span<const std::uint8_t> sls, Tables& tables);
+
 bool between_hosts(const Graph& graph, const Hole& hole);
 
 }  // namespace softib::routing

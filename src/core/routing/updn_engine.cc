@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Up-down routing: a packet goes up towards the roots, turns once, and goes down. Trees have many
-// roots, the whole top level; other graphs have one, their centre, from which all others are ranked
-// by distance. Among equally good next hops the number of the destination chooses.
+// roots, the whole top level. Trees that are joined at their tops (dragonfly+) have an order of the
+// trees. Other graphs have one root, their centre, from which all others are ranked by distance.
+// Among equally good next hops the number of the destination chooses.
 #include <algorithm>
 #include <optional>
 
@@ -36,15 +37,62 @@ std::vector<std::uint32_t> find_dividers(const Neighbours& neighbours, const Tre
     return dividers;
 }
 
+/// Hosts climb by the neighbours above in turn, as their numbers say.
+Climbs find_climbs(const Graph& graph, const Neighbours& neighbours, const TreeLevels& levels,
+                   std::span<const std::uint32_t> dividers, const Numbering& numbering) {
+    Climbs climbs(levels.top + 1, std::vector<std::uint32_t>(graph.host_count(), kNone));
+    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+        for (std::uint32_t i = 0; i < graph.host_count(sw); ++i) {
+            climbs[levels.level[sw]][numbering.first(sw) + i] = sw;
+        }
+    }
+    std::vector<std::vector<std::uint32_t>> uppers(graph.switch_count());
+    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+        for (const Neighbours::Neighbour& next : neighbours.of(sw)) {
+            if (levels.level[next.peer] == levels.level[sw] + 1) {
+                uppers[sw].push_back(next.peer);
+            }
+        }
+    }
+    for (std::uint32_t level = 0; level < levels.top; ++level) {
+        for (std::uint32_t number = 0; number < graph.host_count(); ++number) {
+            const std::uint32_t at = climbs[level][number];
+            if (at != kNone && !uppers[at].empty()) {
+                climbs[level + 1][number] = uppers[at][number / dividers[at] % uppers[at].size()];
+            }
+        }
+    }
+    return climbs;
+}
+
 struct Plan {
     Places places;
     std::vector<std::uint32_t> dividers;
-    const TreeLevels* levels;  ///< nullptr: one root.
+    const TreeLevels* levels;  ///< nullptr: no tree.
+    const TreeLevels* joined;  ///< Of trees that are joined at their tops, or nullptr.
 };
+
+/// Fills what the way up and down leaves open. False: something with a host is still open.
+bool fill_rest(const Graph& graph, const Neighbours& neighbours, const Plan& plan,
+               std::span<const Hole> holes, const Options& options, Tables& tables) {
+    if (plan.joined != nullptr) {
+        return fill_joined_holes(graph, *plan.joined, plan.places, holes, options.sls(), tables)
+            .empty();
+    }
+    if (plan.levels != nullptr) {
+        fill_tree_holes(graph, neighbours, *plan.levels, holes, options.sls(), tables);
+    } else {
+        fill_holes(graph, holes, options.sls(), tables);
+    }
+    return true;
+}
 
 std::optional<Tables> route(const Graph& graph, const Neighbours& neighbours, const Plan& plan,
                             const Options& options) {
-    const HopSets sets = up_down_hops(graph, neighbours, plan.places);
+    HopSets sets = up_down_hops(graph, neighbours, plan.places);
+    if (plan.joined != nullptr) {
+        forget_long_crossings(graph, neighbours, *plan.joined, plan.places, sets);
+    }
     const std::vector<Hole> holes = find_holes(graph, sets);
     // Hosts must reach each other with one turn. Only packets from or to a switch, which are few
     // and for management, may take detours.
@@ -52,12 +100,14 @@ std::optional<Tables> route(const Graph& graph, const Neighbours& neighbours, co
         return std::nullopt;
     }
     Tables tables{.engine = "updn", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
-    fill_in_turn(graph, neighbours, sets, Numbering(graph, order_by_hosts(graph)), plan.dividers,
-                 tables.lfts);
+    const Numbering numbering(graph, order_by_hosts(graph));
+    TreeNumbers numbers{.places = plan.places, .divider = plan.dividers, .levels = plan.levels};
     if (plan.levels != nullptr) {
-        fill_tree_holes(graph, neighbours, *plan.levels, holes, options.sls(), tables);
-    } else {
-        fill_holes(graph, holes, options.sls(), tables);
+        numbers.climbs = find_climbs(graph, neighbours, *plan.levels, plan.dividers, numbering);
+    }
+    fill_in_turn(graph, neighbours, sets, numbering, numbers, tables.lfts);
+    if (!fill_rest(graph, neighbours, plan, holes, options, tables)) {
+        return std::nullopt;
     }
     tables.groups = sets.port_groups(graph, neighbours);
     return tables;
@@ -73,13 +123,18 @@ std::expected<Tables, Error> route_with_updn(const Graph& graph, const Options& 
     const Neighbours neighbours(graph);
     const std::vector<std::uint32_t> ones(graph.switch_count(), 1);
     const auto levels = find_levels(graph, neighbours, *roots);
-    const Plan plan =
-        levels ? Plan{places_by_level(*levels), find_dividers(neighbours, *levels), &*levels}
-               : Plan{places_by_distance(graph, *roots), ones, nullptr};
+    const auto joined = levels || !roots->empty() ? std::nullopt : find_joined_trees(graph);
+    const Plan plan = levels   ? Plan{places_by_level(*levels), find_dividers(neighbours, *levels),
+                                    &*levels, nullptr}
+                      : joined ? Plan{places_by_tree(neighbours, *joined),
+                                      find_dividers(neighbours, *joined), nullptr, &*joined}
+                               : Plan{places_by_distance(graph, *roots), ones, nullptr, nullptr};
     auto tables = route(graph, neighbours, plan, options);
     if (!tables) {
-        // Several roots can leave hosts without a common one; a single root cannot.
-        tables = route(graph, neighbours, {places_by_distance(graph, {}), ones, nullptr}, options);
+        // Several roots can leave hosts without a common one, and joined trees need three lanes; a
+        // single root always works.
+        tables = route(graph, neighbours, {places_by_distance(graph, {}), ones, nullptr, nullptr},
+                       options);
     }
     SOFTIB_CHECK(tables);
     return *std::move(tables);

@@ -121,6 +121,40 @@ TEST(UpDown, UnknownRootIsRefused) {
     EXPECT_FALSE(route_with_updn(graph, {.roots = {Guid{99}}}));
 }
 
+/// Hosts of a dragonfly+ go up, across and down, by all cables alike, on one lane; two more are for
+/// switches that have no cable to where they answer.
+TEST(UpDown, GroupsOfADragonflyPlusAreCrossedDirectly) {
+    for (const std::uint32_t hosts : {90U, 200U, 400U}) {
+        const Graph graph = make_graph({.shape = topo::Shape::kDragonflyPlus, .hosts = hosts});
+        const Tables tables = route("updn", graph);
+        EXPECT_TRUE(holds(graph, tables));
+        EXPECT_LE(tables.vls, 3);
+        for (std::uint32_t from = 0; from < graph.switch_count(); ++from) {
+            for (const Target& target : graph.targets()) {
+                if (graph.host_count(from) != 0 && !target.is_switch() && target.at != from) {
+                    ASSERT_LE(path_to(graph, tables, from, target.lid).size(), 4U);
+                    ASSERT_EQ(tables.sls.at(from, target.at), 0);
+                }
+            }
+        }
+        EXPECT_EQ(check(graph, tables).load.unused, 0U);
+    }
+}
+
+TEST(UpDown, ADragonflyPlusOnOneLaneHasOneRoot) {
+    const Graph graph = make_graph({.shape = topo::Shape::kDragonflyPlus, .hosts = 90});
+    EXPECT_TRUE(holds(graph, route("updn", graph, {.data_vls = 1})));
+}
+
+TEST(UpDown, DamagedDragonflyPlusIsReached) {
+    const topo::Fabric whole = make_fabric({.shape = topo::Shape::kDragonflyPlus, .hosts = 200});
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        const Graph graph = graph_from(damage(whole, seed, seed % 3, seed));
+        EXPECT_TRUE(holds(graph, route("updn", graph))) << seed;
+        EXPECT_TRUE(holds(graph, route("auto", graph))) << seed;
+    }
+}
+
 TEST(UpDown, FullTreesHaveNoContentionInShifts) {
     for (const topo::Spec& spec : {two_levels(), three_levels()}) {
         const Graph graph = make_graph(spec);

@@ -34,8 +34,12 @@ std::string fill_pattern(const std::string& pattern, std::uint32_t index) {
     return result;
 }
 
-Placement::Placement(const Spec& spec, std::uint32_t leaves, std::uint32_t per_leaf_max)
-    : hosts_(spec.hosts), hcas_per_host_(spec.hcas_per_host), leaves_(leaves) {
+Placement::Placement(const Spec& spec, std::uint32_t leaves, std::uint32_t per_leaf_max,
+                     std::uint32_t hosts_per_unit)
+    : hosts_(spec.hosts),
+      hcas_per_host_(spec.hcas_per_host),
+      leaves_(leaves),
+      hosts_per_unit_(hosts_per_unit) {
     SOFTIB_CHECK(leaves_ > 0);
     if (hcas_per_host_ > 1) {
         const std::uint64_t blocks = leaves_ / hcas_per_host_;
@@ -49,7 +53,9 @@ std::uint32_t Placement::leaf_of(std::uint32_t host, std::uint32_t hca) const {
     const std::uint64_t index = host * hcas_per_host_ + hca;
     switch (mode_) {
         case Mode::kRails: {
-            const std::uint64_t block = host * (leaves_ / hcas_per_host_) / hosts_;
+            const std::uint64_t block = hosts_per_unit_ != 0
+                                            ? host / hosts_per_unit_
+                                            : host * (leaves_ / hcas_per_host_) / hosts_;
             return static_cast<std::uint32_t>(block * hcas_per_host_ + hca);
         }
         case Mode::kRoundRobin:
@@ -61,9 +67,12 @@ std::uint32_t Placement::leaf_of(std::uint32_t host, std::uint32_t hca) const {
 }
 
 std::uint32_t Placement::per_leaf() const {
-    return static_cast<std::uint32_t>(mode_ == Mode::kRails
-                                          ? ceil_div(hosts_, leaves_ / hcas_per_host_)
-                                          : ceil_div(hosts_ * hcas_per_host_, leaves_));
+    if (mode_ == Mode::kRails) {
+        return static_cast<std::uint32_t>(hosts_per_unit_ != 0
+                                              ? std::min(hosts_, hosts_per_unit_)
+                                              : ceil_div(hosts_, leaves_ / hcas_per_host_));
+    }
+    return static_cast<std::uint32_t>(ceil_div(hosts_ * hcas_per_host_, leaves_));
 }
 
 FabricBuilder::FabricBuilder(const Spec& spec) : generation_(spec.generation) {
@@ -129,6 +138,13 @@ void FabricBuilder::cable_hcas(std::span<const NodeIndex> leaves, const Placemen
         for (std::uint32_t j = 0; j < host.hcas.size(); ++j) {
             cable(host.hcas[j], leaves[placement.leaf_of(h, j)]);
         }
+    }
+}
+
+void FabricBuilder::cable_rail(std::uint32_t rail, std::span<const NodeIndex> leaves,
+                               const Placement& placement) {
+    for (std::uint32_t h = 0; h < fabric_.hosts.size(); ++h) {
+        cable(fabric_.hosts[h].hcas[rail], leaves[placement.leaf_of(h, 0)]);
     }
 }
 

@@ -35,8 +35,10 @@ std::string fill_pattern(const std::string& pattern, std::uint32_t index);
 class Placement {
   public:
     /// Spreads all HCAs over `leaves`. Hosts with several HCAs get one rail per HCA (leaf j, then
-    /// j + hcas_per_host, …) where that needs no more than `per_leaf_max` ports of a leaf.
-    Placement(const Spec& spec, std::uint32_t leaves, std::uint32_t per_leaf_max);
+    /// j + hcas_per_host, …) where that needs no more than `per_leaf_max` ports of a leaf. Hosts
+    /// are then spread evenly, or fill sets of leaves one after the other, `hosts_per_unit` each.
+    Placement(const Spec& spec, std::uint32_t leaves, std::uint32_t per_leaf_max,
+              std::uint32_t hosts_per_unit = 0);
 
     std::uint32_t leaf_of(std::uint32_t host, std::uint32_t hca) const;
     std::uint32_t per_leaf() const;  ///< HCAs on the fullest leaf.
@@ -47,6 +49,7 @@ class Placement {
     std::uint64_t hosts_;
     std::uint64_t hcas_per_host_;
     std::uint64_t leaves_;
+    std::uint64_t hosts_per_unit_;
     Mode mode_ = Mode::kInOrder;
 };
 
@@ -61,6 +64,10 @@ class FabricBuilder {
     /// One cable between the lowest free port of each.
     void cable(NodeIndex a, NodeIndex b);
     void cable_hcas(std::span<const NodeIndex> leaves, const Placement& placement);
+    /// The same for the HCAs that have this number on their hosts; leaves are those of hosts with
+    /// one HCA.
+    void cable_rail(std::uint32_t rail, std::span<const NodeIndex> leaves,
+                    const Placement& placement);
     Fabric take();
 
   private:

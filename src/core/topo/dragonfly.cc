@@ -10,6 +10,7 @@
 
 #include "core/topo/builder.h"
 #include "core/topo/generators.h"
+#include "core/topo/groups.h"
 
 namespace softib::topo {
 
@@ -84,25 +85,6 @@ std::expected<void, Error> choose_cables(const Spec& spec, DragonflyPlan& plan) 
     return {};
 }
 
-void cable_groups(FabricBuilder& builder, const std::vector<NodeIndex>& switches,
-                  const DragonflyPlan& plan) {
-    const std::uint64_t g = plan.groups;
-    const std::uint64_t a = plan.switches_per_group;
-    // A group numbers its global cables by the distance to the other group, so that the cable to
-    // the group `o` ahead is, seen from there, the cable to the group g - o ahead.
-    const auto owner = [&](std::uint64_t group, std::uint64_t ahead, std::uint64_t copy) {
-        const std::uint64_t slot = (ahead - 1) * plan.cables_per_pair + copy;
-        return switches[group * a + slot % a];
-    };
-    for (std::uint64_t i = 0; i < g; ++i) {
-        for (std::uint64_t j = i + 1; j < g; ++j) {
-            for (std::uint64_t copy = 0; copy < plan.cables_per_pair; ++copy) {
-                builder.cable(owner(i, j - i, copy), owner(j, g - (j - i), copy));
-            }
-        }
-    }
-}
-
 Fabric build(const Spec& spec, const DragonflyPlan& plan, const Placement& placement) {
     FabricBuilder builder(spec);
     const std::uint64_t a = plan.switches_per_group;
@@ -122,7 +104,7 @@ Fabric build(const Spec& spec, const DragonflyPlan& plan, const Placement& place
             }
         }
     }
-    cable_groups(builder, switches, plan);
+    cable_groups(builder, switches, a, plan.cables_per_pair);
     return builder.take();
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -233,8 +234,10 @@ std::optional<Generation> parse_generation(const std::string& text) {
 }
 
 std::optional<Shape> parse_shape(const std::string& text) {
-    for (const Shape shape :
-         {Shape::kSingleSwitch, Shape::kFatTree, Shape::kTorus, Shape::kDragonfly}) {
+    if (lower(text) == "rail-optimised") {
+        return Shape::kRailOptimized;
+    }
+    for (const Shape shape : kShapes) {
         if (lower(text) == to_string(shape)) {
             return shape;
         }
@@ -250,10 +253,44 @@ const char* to_string(Shape shape) {
             return "torus";
         case Shape::kDragonfly:
             return "dragonfly";
+        case Shape::kRailOptimized:
+            return "rail-optimized";
+        case Shape::kRailOnly:
+            return "rail-only";
+        case Shape::kSuperPod:
+            return "superpod";
+        case Shape::kDragonflyPlus:
+            return "dragonfly-plus";
+        case Shape::kHyperX:
+            return "hyperx";
         case Shape::kSingleSwitch:
             break;
     }
     return "single-switch";
+}
+
+std::optional<Taper> parse_taper(const std::string& text) {
+    constexpr std::uint32_t kMax = 254;
+    const char* const end = text.data() + text.size();
+    Taper taper;
+    const auto down = std::from_chars(text.data(), end, taper.down);
+    if (down.ec != std::errc{}) {
+        return std::nullopt;
+    }
+    const char* stop = down.ptr;
+    if (stop != end && *stop == ':') {
+        const auto up = std::from_chars(stop + 1, end, taper.up);
+        if (up.ec != std::errc{}) {
+            return std::nullopt;
+        }
+        stop = up.ptr;
+    }
+    const bool fits = taper.up >= 1 && taper.down >= taper.up && taper.down <= kMax;
+    return stop == end && fits ? std::optional(taper) : std::nullopt;
+}
+
+std::string to_string(const Taper& taper) {
+    return fmt::format("{}:{}", taper.down, taper.up);
 }
 
 Guid port_guid(const Node& node, PortNum) {

@@ -95,7 +95,8 @@ struct Node {
     bool outside = false;          ///< Stands for what is at the far end of a trunk; see trunk.h.
     std::uint32_t host = UINT32_MAX;  ///< HCA: index into Fabric::hosts.
     std::uint32_t level = 0;          ///< Switch: 0 next to hosts, growing upwards (trees only).
-    /// Switch: its place in a torus by dimension, or {group, index in group} in a dragonfly.
+    /// Switch: its place in a torus or HyperX by dimension, or {group, index in group} in a
+    /// dragonfly, where leaves come before spines if there are both.
     std::vector<std::uint32_t> coordinates;
     std::vector<PortLink> ports;  ///< Index is the port number; entry 0 is the node itself.
 };
@@ -106,19 +107,46 @@ struct Host {
     std::vector<std::string> device_names;  ///< Parallel to hcas: "mlx5_0", "mlx5_1", …
 };
 
-enum class Shape : std::uint8_t { kSingleSwitch, kFatTree, kTorus, kDragonfly };
+enum class Shape : std::uint8_t {
+    kSingleSwitch,
+    kFatTree,
+    kTorus,
+    kDragonfly,
+    kRailOptimized,  ///< A fat tree in which each HCA of a host has a leaf of its own.
+    kRailOnly,       ///< A tree for each HCA of the hosts, and nothing that joins these trees.
+    kSuperPod,  ///< Rail-optimized, in scalable units of as many hosts as a leaf has ports down.
+    kDragonflyPlus,  ///< Groups are leaves and spines; spines have the cables to other groups.
+    kHyperX,         ///< A grid in which all switches of a line are joined to each other.
+};
+inline constexpr std::array kShapes{Shape::kSingleSwitch, Shape::kFatTree,       Shape::kTorus,
+                                    Shape::kDragonfly,    Shape::kRailOptimized, Shape::kRailOnly,
+                                    Shape::kSuperPod,     Shape::kDragonflyPlus, Shape::kHyperX};
 
 struct Fabric {
     std::string name;
     std::optional<Shape> shape;  ///< Unset for a fabric that no generator made.
     std::vector<Node> nodes;
     std::vector<Host> hosts;
+    /// What its reader left out of the text that it was made from: sentences for the user.
+    std::vector<std::string> warnings;
 
     const Node& node(NodeIndex index) const { return nodes[index.value]; }
     std::optional<std::uint32_t> find_host(const std::string& name) const;
     std::optional<NodeIndex> find_node(const std::string& name) const;
     std::size_t count(NodeKind kind) const;
 };
+
+/// How many cables lead down for how many that lead up.
+struct Taper {
+    std::uint32_t down = 1;
+    std::uint32_t up = 1;
+
+    bool operator==(const Taper&) const = default;
+};
+
+/// "2", "2:1", "3:2"; nothing if it is none, or if more cables would lead up than down.
+std::optional<Taper> parse_taper(const std::string& text);
+std::string to_string(const Taper& taper);
 
 /// What a generator is asked for. Zero means "choose": the generator picks the smallest value
 /// that fits, and says so nowhere but in its result.
@@ -127,12 +155,15 @@ struct Spec {
     Shape shape = Shape::kSingleSwitch;
     std::uint32_t hosts = 2;
     std::uint32_t hcas_per_host = 1;
-    std::uint32_t radix = 0;   ///< Ports per switch; 0: chosen (single switch: as needed).
-    std::uint32_t levels = 0;  ///< Fat tree: 2 or 3; 0: the fewest that fit.
-    std::vector<std::uint32_t> dimensions = {};  ///< Torus: switches each; empty: near-cubic 2D/3D.
-    std::uint32_t hosts_per_switch = 0;          ///< Torus, dragonfly: HCAs per switch.
-    std::uint32_t groups = 0;                    ///< Dragonfly.
-    std::uint32_t switches_per_group = 0;        ///< Dragonfly.
+    std::uint32_t radix = 0;            ///< Ports per switch; 0: chosen (single switch: as needed).
+    std::uint32_t levels = 0;           ///< Trees: 2 or 3; 0: the fewest that fit.
+    Taper oversubscription = {};        ///< Trees: at the leaves.
+    Taper spine_oversubscription = {};  ///< Trees of 3 levels: at the spines.
+    /// Torus, HyperX: switches each; empty: near-cubic 2D/3D, near-square.
+    std::vector<std::uint32_t> dimensions = {};
+    std::uint32_t hosts_per_switch = 0;    ///< Torus, HyperX, dragonflies: HCAs per switch (leaf).
+    std::uint32_t groups = 0;              ///< Dragonflies.
+    std::uint32_t switches_per_group = 0;  ///< Dragonfly; dragonfly+: leaves, and as many spines.
     Generation generation = Generation::kNdr;
     std::string device_pattern = "mlx5_{}";  ///< "{}" is replaced by the HCA's index on its host.
     std::string host_pattern = "h{}";

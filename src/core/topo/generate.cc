@@ -65,6 +65,11 @@ std::expected<void, Error> check_common(const Spec& spec) {
     return check_lids(spec, 1);
 }
 
+bool is_tree(Shape shape) {
+    return shape == Shape::kFatTree || shape == Shape::kRailOptimized ||
+           shape == Shape::kRailOnly || shape == Shape::kSuperPod;
+}
+
 /// A value that the shape would silently ignore is a misunderstanding; better said than found out.
 std::expected<void, Error> check_foreign_fields(const Spec& spec) {
     struct Field {
@@ -73,14 +78,20 @@ std::expected<void, Error> check_foreign_fields(const Spec& spec) {
         const char* name;
         const char* shapes;
     };
-    const bool torus = spec.shape == Shape::kTorus;
-    const bool dragonfly = spec.shape == Shape::kDragonfly;
+    const bool tree = is_tree(spec.shape);
+    const bool grid = spec.shape == Shape::kTorus || spec.shape == Shape::kHyperX;
+    const bool groups = spec.shape == Shape::kDragonfly || spec.shape == Shape::kDragonflyPlus;
+    constexpr const char* kTrees = "fat-tree, rail-optimized, rail-only and superpod";
+    constexpr const char* kDragonflies = "dragonfly and dragonfly-plus";
     const Field fields[] = {
-        {spec.levels != 0, spec.shape == Shape::kFatTree, "levels", "fat-tree"},
-        {!spec.dimensions.empty(), torus, "dimensions", "torus"},
-        {spec.hosts_per_switch != 0, torus || dragonfly, "hosts_per_switch", "torus and dragonfly"},
-        {spec.groups != 0, dragonfly, "groups", "dragonfly"},
-        {spec.switches_per_group != 0, dragonfly, "switches_per_group", "dragonfly"},
+        {spec.levels != 0, tree, "levels", kTrees},
+        {spec.oversubscription != Taper{}, tree, "oversubscription", kTrees},
+        {spec.spine_oversubscription != Taper{}, tree, "spine_oversubscription", kTrees},
+        {!spec.dimensions.empty(), grid, "dimensions", "torus and hyperx"},
+        {spec.hosts_per_switch != 0, grid || groups, "hosts_per_switch",
+         "torus, hyperx, dragonfly and dragonfly-plus"},
+        {spec.groups != 0, groups, "groups", kDragonflies},
+        {spec.switches_per_group != 0, groups, "switches_per_group", kDragonflies},
     };
     for (const Field& field : fields) {
         if (field.given && !field.used) {
@@ -104,6 +115,16 @@ std::expected<void, Error> check_lids(const Spec& spec, std::uint64_t switches) 
     return {};
 }
 
+std::expected<void, Error> check_rails(const Spec& spec) {
+    if (spec.hcas_per_host < 2) {
+        return refuse(
+            fmt::format("a {} fabric has a rail for each HCA of a host, and one HCA needs none: "
+                        "take hcas 2 or more, as the 8 of a DGX, or shape fat-tree",
+                        to_string(spec.shape)));
+    }
+    return {};
+}
+
 std::expected<Fabric, Error> generate(const Spec& spec) {
     if (auto result = check_common(spec); !result) {
         return std::unexpected(result.error());
@@ -113,11 +134,19 @@ std::expected<Fabric, Error> generate(const Spec& spec) {
     }
     switch (spec.shape) {
         case Shape::kFatTree:
+        case Shape::kRailOptimized:
+        case Shape::kSuperPod:
             return generate_fat_tree(spec);
+        case Shape::kRailOnly:
+            return generate_rail_only(spec);
         case Shape::kTorus:
             return generate_torus(spec);
         case Shape::kDragonfly:
             return generate_dragonfly(spec);
+        case Shape::kDragonflyPlus:
+            return generate_dragonfly_plus(spec);
+        case Shape::kHyperX:
+            return generate_hyperx(spec);
         case Shape::kSingleSwitch:
             break;
     }

@@ -24,6 +24,10 @@ namespace softib::topo {
 /// Reads a netlist. HCAs come first in the graph, then switches, then routers, each in the order of
 /// the text. Hosts and devices get their names from the node descriptions (netlist_names.h). An
 /// error begins with FILE:LINE, `file` being what the caller calls the text.
+///
+/// The text may be a log of a terminal: what is no line of a netlist is left out, and lines that
+/// were wrapped are put together; `warnings` of the fabric then says how many. A line that begins
+/// like one of a netlist and is wrong is an error.
 std::expected<Fabric, Error> read_netlist(std::string_view text, std::string_view file);
 
 /// As ibnetdiscover prints it, but for the time in its first lines. Reading it back gives the same

@@ -33,12 +33,17 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"Nothing", "\n# only a comment\n",
               ": no node in it; expected what ibnetdiscover prints, or a netlist of ibsim"},
         Wrong{"ForeignLine", "\nibwarn: [7] something\n",
-              ":2: 'ibwarn: [7] something' is no line of ibnetdiscover or of an ibsim netlist; "
-              "remove it, or put '#' in front of it"},
-        Wrong{
-            "LongAndBinaryLine", "\x01\xff\"0123456789012345678901234567890123456789",
-            ":1: '??\"0123456789012345678901234567890123456...' is no line of ibnetdiscover or of "
-            "an ibsim netlist; remove it, or put '#' in front of it"},
+              ": no node in it; expected what ibnetdiscover prints, or a netlist of ibsim; 1 line "
+              "was left out before: line 2 is no line of ibnetdiscover or of an ibsim netlist: "
+              "'ibwarn: [7] something'"},
+        Wrong{"LongAndBinaryLine", "\x01\xff\"0123456789012345678901234567890123456789",
+              ": no node in it; expected what ibnetdiscover prints, or a netlist of ibsim; 1 line "
+              "was left out before: line 1 is no line of ibnetdiscover or of an ibsim netlist: "
+              "'??\"0123456789012345678901234567890123456...'"},
+        Wrong{"MisspeltNode", "Swich 8 \"a\"\n[1] \"b\"[1]\n",
+              ":2: a port before the first node; begin with a line like: Switch 36 \"id\"; 1 line "
+              "was left out before: line 1 is no line of ibnetdiscover or of an ibsim netlist: "
+              "'Swich 8 \"a\"'"},
         Wrong{"ListOfNodes", "Ca\t : 0x0002c90300001234 ports 1 devid 0x1011 vendid 0x2c9 \"x\"\n",
               ":1: this is a list of nodes without cables; dump the fabric with 'ibnetdiscover' "
               "without -l"},

@@ -236,7 +236,8 @@ std::expected<Line, std::string> parse_node(NodeKind kind, std::string_view keyw
     auto [description, tail] = comment.quoted ? std::pair(*comment.quoted, comment.after)
                                               : split_plain_description(comment.after);
     node.description = description.substr(0, kDescriptionBytesMax);
-    node.enhanced_port_0 = tail.find("enhanced port 0") != std::string_view::npos;
+    node.enhanced_port_0 =
+        kind == NodeKind::kSwitch && tail.find("enhanced port 0") != std::string_view::npos;
     node.lid = lid_in(tail);
     node.lmc = lmc_in(tail);
     return node;
@@ -392,6 +393,16 @@ std::expected<Line, std::string> parse_port(std::string_view line) {
     return port;
 }
 
+/// Whether a line that begins with a bracket is a prompt, as "[root@mgmt ~]# ibnetdiscover": what
+/// stands in the bracket is no number, and no id of a node in quotes follows.
+bool is_prompt(std::string_view line) {
+    Cursor cursor(line);
+    cursor.take("[");
+    const auto inside = cursor.take_until(']');
+    cursor.skip_space();
+    return inside && !parse_digits(trimmed(*inside), 10) && !cursor.rest().starts_with('"');
+}
+
 // ---- Settings ----
 
 struct SettingRule {
@@ -498,24 +509,26 @@ std::expected<Line, std::string> parse_line(std::string_view raw) {
         return IgnoredLine{};
     }
     if (line.starts_with('[')) {
-        return parse_port(line);
+        return is_prompt(line) ? Line{ForeignLine{}} : parse_port(line);
     }
-    if (line.starts_with('@')) {
+    if (line.starts_with("@[")) {
         return Failure("aliases of ports ('@') are not read; name the node and its port");
     }
     Cursor cursor(line);
     const std::string_view word = cursor.take_while(is_letter);
+    cursor.skip_space();
+    const char next = cursor.rest().empty() ? '\0' : cursor.rest().front();
     for (const auto& [keyword, kind] :
          {std::pair<std::string_view, NodeKind>("Switch", NodeKind::kSwitch),
           {"Ca", NodeKind::kHca},
           {"Hca", NodeKind::kHca},
           {"Rt", NodeKind::kRouter}}) {
-        if (word == keyword) {
+        if (word == keyword && (is_digit(next) || next == '"' || next == ':')) {
             return parse_node(kind, keyword, cursor);
         }
     }
     const auto* const rule = std::ranges::find(kSettings, word, &SettingRule::name);
-    if (rule != kSettings.end()) {
+    if (rule != kSettings.end() && (is_digit(next) || next == '=' || next == '+')) {
         return parse_setting(*rule, cursor);
     }
     // Headings of `ibnetdiscover -g`, and a switch of ibsim's own parser.
@@ -523,16 +536,13 @@ std::expected<Line, std::string> parse_line(std::string_view raw) {
         word == "pdebug") {
         return IgnoredLine{};
     }
-    if (word == "include") {
+    if (word == "include" && next == '"') {
         return Failure("other files are not read; put the text of the included one here");
     }
-    if (word == "do") {
+    if (word == "do" && next >= 'A' && next <= 'Z') {
         return Failure("commands of ibsim are not obeyed; remove the line");
     }
-    return Failure(
-        fmt::format("'{}' is no line of ibnetdiscover or of an ibsim netlist; remove it, "
-                    "or put '#' in front of it",
-                    shown(line)));
+    return ForeignLine{};
 }
 
 }  // namespace softib::topo::netlist

@@ -30,6 +30,9 @@ std::uint16_t speeds_of(std::uint32_t s, std::uint32_t e);
 /// Comment, empty, or a heading of a dump by chassis.
 struct IgnoredLine {};
 
+/// No line of a netlist: what a terminal showed before, behind and between.
+struct ForeignLine {};
+
 /// `Switch 36 "id"  # "description" enhanced port 0 lid 4 lmc 0`
 struct NodeLine {
     NodeKind kind = NodeKind::kSwitch;
@@ -77,7 +80,7 @@ struct SettingLine {
     std::string_view text = {};  ///< The name of a module.
 };
 
-using Line = std::variant<IgnoredLine, NodeLine, PortLine, SettingLine>;
+using Line = std::variant<IgnoredLine, ForeignLine, NodeLine, PortLine, SettingLine>;
 
 /// The error says what is wrong and what to do, but not where.
 std::expected<Line, std::string> parse_line(std::string_view line);

@@ -18,12 +18,36 @@ namespace {
 using netlist::End;
 using netlist::kSpeedUnknown;
 using netlist::kWidthUnknown;
+using netlist::LeftOut;
 using netlist::Record;
 using netlist::Records;
 using netlist::shown;
 using netlist::wrong;
 
 using Result = std::expected<void, Error>;
+
+std::string lines_text(std::size_t lines) {
+    return fmt::format("{} {}", lines, lines == 1 ? "line was" : "lines were");
+}
+
+std::string first_text(const LeftOut& left_out) {
+    return fmt::format("line {} is no line of ibnetdiscover or of an ibsim netlist: '{}'",
+                       left_out.first_line, left_out.first_text);
+}
+
+std::vector<std::string> warnings_of(const LeftOut& left_out, std::string_view file) {
+    std::vector<std::string> warnings;
+    if (left_out.lines != 0) {
+        warnings.push_back(fmt::format("{}: {} left out; {}{}", file, lines_text(left_out.lines),
+                                       left_out.lines == 1 ? "" : "the first, ",
+                                       first_text(left_out)));
+    }
+    if (left_out.joined != 0) {
+        warnings.push_back(fmt::format("{}: {} put to the one before, which was wrapped", file,
+                                       lines_text(left_out.joined)));
+    }
+    return warnings;
+}
 
 std::string named(const std::string& id, unsigned port) {
     return fmt::format("\"{}\"[{}]", shown(id), port);
@@ -270,11 +294,16 @@ class GraphMaker {
 }  // namespace
 
 std::expected<Fabric, Error> read_netlist(std::string_view text, std::string_view file) {
-    const auto records = netlist::read_records(text, file);
-    if (!records) {
-        return std::unexpected(records.error());
+    LeftOut left_out;
+    const auto records = netlist::read_records(text, file, left_out);
+    auto fabric = records ? GraphMaker(*records, file).make() : std::unexpected(records.error());
+    if (fabric) {
+        fabric->warnings = warnings_of(left_out, file);
+    } else if (left_out.lines != 0) {
+        fabric.error().message += fmt::format("; {} left out before: {}",
+                                              lines_text(left_out.lines), first_text(left_out));
     }
-    return GraphMaker(*records, file).make();
+    return fabric;
 }
 
 }  // namespace softib::topo

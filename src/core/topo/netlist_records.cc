@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/topo/netlist_text.h"
+
 namespace softib::topo::netlist {
 
 namespace {
@@ -49,17 +51,17 @@ std::string without_controls(std::string_view text) {
 
 class RecordReader {
   public:
-    explicit RecordReader(std::string_view file) : file_(file) {}
+    RecordReader(std::string_view file, LeftOut& left_out) : file_(file), left_out_(left_out) {}
 
     std::expected<Records, Error> read(std::string_view text) {
-        while (!text.empty()) {
-            const std::string_view line = text.substr(0, text.find('\n'));
-            text.remove_prefix(std::min(line.size() + 1, text.size()));
-            ++line_;
-            if (auto result = add(line); !result) {
+        TextLines lines(text);
+        while (const auto line = lines.next()) {
+            line_ = lines.number();
+            if (auto result = add(*line, lines.shown()); !result) {
                 return std::unexpected(result.error());
             }
         }
+        left_out_.joined = lines.joined();
         if (records_.all.empty()) {
             return std::unexpected(
                 Error{fmt::format("{}: no node in it; expected what ibnetdiscover prints, or a "
@@ -77,10 +79,15 @@ class RecordReader {
         return wrong(file_, line_, message);
     }
 
-    Result add(std::string_view text) {
-        const auto line = parse_line(text);
+    Result add(const std::expected<Line, std::string>& line, std::string_view text) {
         if (!line) {
             return fail(line.error());
+        }
+        if (std::holds_alternative<ForeignLine>(*line)) {
+            if (left_out_.lines++ == 0) {
+                left_out_.first_line = line_;
+                left_out_.first_text = shown(text);
+            }
         }
         if (const auto* const node = std::get_if<NodeLine>(&*line)) {
             return add_record(*node);
@@ -246,6 +253,7 @@ class RecordReader {
     }
 
     std::string_view file_;
+    LeftOut& left_out_;
     std::size_t line_ = 0;
     Settings settings_;
     Records records_;
@@ -258,8 +266,9 @@ const End* Record::find(std::uint8_t port) const {
     return found != ends.end() && found->port == port ? &*found : nullptr;
 }
 
-std::expected<Records, Error> read_records(std::string_view text, std::string_view file) {
-    return RecordReader(file).read(text);
+std::expected<Records, Error> read_records(std::string_view text, std::string_view file,
+                                           LeftOut& left_out) {
+    return RecordReader(file, left_out).read(text);
 }
 
 std::unexpected<Error> wrong(std::string_view file, std::size_t line, std::string_view message) {

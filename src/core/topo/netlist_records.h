@@ -44,7 +44,17 @@ struct Records {
     std::map<std::string, std::uint32_t, std::less<>> by_id;
 };
 
-std::expected<Records, Error> read_records(std::string_view text, std::string_view file);
+/// What of the text is in no record.
+struct LeftOut {
+    std::size_t lines = 0;       ///< Foreign ones;
+    std::size_t first_line = 0;  ///< the first of them,
+    std::string first_text;      ///< and how it begins.
+    std::size_t joined = 0;      ///< Lines that were put to the one before, which was wrapped.
+};
+
+/// `left_out` is set as far as the text was read, also if it is refused.
+std::expected<Records, Error> read_records(std::string_view text, std::string_view file,
+                                           LeftOut& left_out);
 
 std::unexpected<Error> wrong(std::string_view file, std::size_t line, std::string_view message);
 

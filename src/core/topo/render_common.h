@@ -14,6 +14,16 @@
 
 namespace softib::topo {
 
+inline bool is_grid(const Fabric& fabric) {
+    return fabric.shape == Shape::kTorus || fabric.shape == Shape::kHyperX;
+}
+inline bool is_grouped(const Fabric& fabric) {
+    return fabric.shape == Shape::kDragonfly || fabric.shape == Shape::kDragonflyPlus;
+}
+inline bool is_flat(const Fabric& fabric) {
+    return is_grid(fabric) || is_grouped(fabric);
+}
+
 /// The cables from one switch to one other switch, seen as one.
 struct SwitchPeer {
     NodeIndex peer;

@@ -28,7 +28,7 @@ class DotWriter {
     explicit DotWriter(const Fabric& fabric) : fabric_(fabric) {}
 
     std::string write() {
-        const bool flat = fabric_.shape == Shape::kTorus || fabric_.shape == Shape::kDragonfly;
+        const bool flat = is_flat(fabric_);
         add("graph {} {{\n", quoted(fabric_.name));
         add("  graph [label={}, labelloc=t, fontname=\"sans-serif\"{}];\n",
             quoted(fabric_.name + ": " + summary(fabric_)),

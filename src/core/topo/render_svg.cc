@@ -373,7 +373,7 @@ std::string render_svg(const Fabric& fabric) {
     SvgCanvas canvas;
     if (scene.extent.empty()) {
         TreeLayout(fabric, scene, canvas).draw();
-    } else if (fabric.shape == Shape::kTorus) {
+    } else if (is_grid(fabric)) {
         TorusLayout(fabric, scene, canvas).draw();
     } else {
         DragonflyLayout(fabric, scene, canvas).draw();

@@ -131,6 +131,10 @@ TEST(RenderDot, EveryPairOfNeighboursIsOneEdge) {
     EXPECT_EQ(count_of(text, "subgraph \"cluster_"), 8U);
 }
 
+bool needs_rails(Shape shape) {
+    return shape == Shape::kRailOptimized || shape == Shape::kRailOnly || shape == Shape::kSuperPod;
+}
+
 class RenderSvg : public testing::TestWithParam<Shape> {};
 
 TEST_P(RenderSvg, ElementsAreBalancedAndTheFileStaysSmall) {
@@ -138,7 +142,10 @@ TEST_P(RenderSvg, ElementsAreBalancedAndTheFileStaysSmall) {
         if (GetParam() == Shape::kSingleSwitch && hosts > 254) {
             continue;
         }
-        const std::string text = render_svg(make({.shape = GetParam(), .hosts = hosts}));
+        const std::string text =
+            render_svg(make({.shape = GetParam(),
+                             .hosts = hosts,
+                             .hcas_per_host = needs_rails(GetParam()) ? 2U : 1U}));
         EXPECT_EQ(text.rfind("<svg xmlns=", 0), 0U);
         EXPECT_TRUE(text.ends_with("</svg>\n"));
         for (const char* element : {"g", "text", "title", "style"}) {
@@ -153,9 +160,7 @@ TEST_P(RenderSvg, ElementsAreBalancedAndTheFileStaysSmall) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, RenderSvg,
-                         testing::Values(Shape::kSingleSwitch, Shape::kFatTree, Shape::kTorus,
-                                         Shape::kDragonfly));
+INSTANTIATE_TEST_SUITE_P(Shapes, RenderSvg, testing::ValuesIn(kShapes));
 
 TEST(RenderSvg, TextIsEscaped) {
     const std::string text = render_svg(make({.name = "a<b>&\"c\""}));

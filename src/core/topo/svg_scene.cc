@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/topo/builder.h"
+#include "core/topo/render_common.h"
 
 namespace softib::topo {
 
@@ -131,9 +132,9 @@ void add_bundles(const Fabric& fabric, const std::vector<std::uint32_t>& box_of,
 Scene make_scene(const Fabric& fabric) {
     Scene scene;
     std::vector<BoxKey> keys;
-    if (fabric.shape == Shape::kTorus && has_coordinates(fabric, 1)) {
+    if (is_grid(fabric) && has_coordinates(fabric, 1)) {
         keys = torus_keys(fabric, scene);
-    } else if (fabric.shape == Shape::kDragonfly && has_coordinates(fabric, 2)) {
+    } else if (is_grouped(fabric) && has_coordinates(fabric, 2)) {
         keys = dragonfly_keys(fabric, scene);
     } else {
         keys = tree_keys(fabric, scene);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The report of `softib topo --report` for programs.
+
+#include <string>
+
+#include "core/topo/report.h"
+
+namespace softib::app {
+
+std::string report_json(const topo::Fabric& fabric, const topo::Report& report);
+
+}  // namespace softib::app

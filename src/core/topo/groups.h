@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The cables between the groups of dragonflies. Internal to this folder.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/topo/builder.h"
+#include "core/topo/fabric.h"
+
+namespace softib::topo {
+
+/// Joins every two groups by `cables_per_pair` cables, dealt round robin to the switches of both.
+/// `owners` are the switches that take such cables, group after group, `per_group` each.
+inline void cable_groups(FabricBuilder& builder, const std::vector<NodeIndex>& owners,
+                         std::uint64_t per_group, std::uint64_t cables_per_pair) {
+    const std::uint64_t groups = owners.size() / per_group;
+    // A group numbers its global cables by the distance to the other group, so that the cable to
+    // the group `o` ahead is, seen from there, the cable to the group groups - o ahead.
+    const auto owner = [&](std::uint64_t group, std::uint64_t ahead, std::uint64_t copy) {
+        const std::uint64_t slot = (ahead - 1) * cables_per_pair + copy;
+        return owners[group * per_group + slot % per_group];
+    };
+    for (std::uint64_t i = 0; i < groups; ++i) {
+        for (std::uint64_t j = i + 1; j < groups; ++j) {
+            for (std::uint64_t copy = 0; copy < cables_per_pair; ++copy) {
+                builder.cable(owner(i, j - i, copy), owner(j, groups - (j - i), copy));
+            }
+        }
+    }
+}
+
+}  // namespace softib::topo

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A fabric in numbers, for who has to pay for it: switches and how full they are, cables by kind,
+// bisection, diameter, LIDs.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/topo/cabling.h"
+#include "core/topo/fabric.h"
+#include "core/topo/measures.h"
+
+namespace softib::topo {
+
+/// Switches at the same distance from the hosts.
+struct LevelReport {
+    std::uint32_t level = 0;
+    std::uint32_t switches = 0;
+    std::uint32_t radix = 0;       ///< Of the largest.
+    std::uint64_t ports = 0;       ///< Of all.
+    std::uint64_t ports_used = 0;  ///< With a cable.
+};
+
+/// Cables that are bought together.
+struct CableReport {
+    std::string between;  ///< "hosts and level 0", "level 0 and level 1".
+    Generation generation = Generation::kNdr;
+    Width width = Width::k4x;
+    CableRule rule{};
+    std::uint32_t count = 0;
+    std::uint64_t length_cm = 0;  ///< Of all.
+    std::uint32_t longest_cm = 0;
+};
+
+struct LidBudget {
+    static constexpr std::uint32_t kLimit = kLidUnicastMax.value;
+
+    std::uint64_t hca_ports = 0;
+    std::uint64_t switches = 0;
+    std::uint64_t routers = 0;
+    std::uint8_t lmc = 0;
+
+    std::uint64_t used(std::uint8_t with_lmc) const {
+        return (hca_ports << with_lmc) + switches + routers;
+    }
+    bool fits() const { return used(lmc) <= kLimit; }
+    /// The largest LMC that fits, or 0.
+    std::uint8_t lmc_max() const;
+};
+
+struct Report {
+    std::uint64_t hosts = 0;
+    std::uint64_t hcas = 0;
+    std::vector<LevelReport> levels;  ///< From the hosts upwards.
+    std::vector<CableReport> cables;
+    Bisection bisection;
+    std::uint32_t diameter = 0;  ///< Cables between the switches of two hosts, at most.
+    LidBudget lids;
+    FloorPlan plan;
+    std::uint32_t racks = 0;
+};
+
+Report make_report(const Fabric& fabric, const FloorPlan& plan = {}, std::uint8_t lmc = 0);
+
+/// What the report assumes, as sentences.
+std::vector<std::string> assumptions(const Report& report);
+
+/// For people.
+std::string render_report(const Fabric& fabric, const Report& report);
+
+}  // namespace softib::topo
