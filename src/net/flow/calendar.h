@@ -6,6 +6,7 @@
 // more than its place in a list.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <utility>
@@ -21,27 +22,29 @@ class Calendar {
     explicit Calendar(TimePs stretch_ps) : stretch_ps_(stretch_ps) {}
 
     bool empty() const { return heap_.empty(); }
-    std::uint64_t stretch_of(TimePs at) const { return at / stretch_ps_; }
 
     void push(TimePs at, std::uint32_t event) {
-        Crowd& crowd = crowds_[place_of(stretch_of(at))];
+        Crowd& crowd = crowds_[place_of(at)];
         crowd.first = std::min(crowd.first, at);
         crowd.events.push_back(event);
     }
 
     struct Taken {
-        std::uint64_t stretch;
+        TimePs begin;  ///< Of the stretch.
+        TimePs end;
         TimePs first;  ///< The earliest of its events.
+
+        bool has(TimePs at) const { return at >= begin && at < end; }
     };
     /// Takes the next stretch; not if empty(). What is put into the same stretch later comes next.
     Taken pop(std::vector<std::uint32_t>& events) {
         std::ranges::pop_heap(heap_, later);
         const Due due = heap_.back();
         heap_.pop_back();
-        places_.erase(due.stretch);
-        last_stretch_ = kNoStretch;
+        places_.erase(due.begin);
+        recent_ = {};
         Crowd& crowd = crowds_[due.place];
-        const Taken taken{due.stretch, crowd.first};
+        const Taken taken{due.begin, due.begin + stretch_ps_, crowd.first};
         events.clear();
         std::swap(events, crowd.events);
         crowd.first = kNever;
@@ -55,26 +58,27 @@ class Calendar {
         std::vector<std::uint32_t> events;
     };
     struct Due {
-        std::uint64_t stretch;
-        std::uint32_t place;
+        TimePs begin = kNever;
+        std::uint32_t place = 0;
     };
-    static constexpr std::uint64_t kNoStretch = UINT64_MAX;
 
-    static bool later(const Due& a, const Due& b) { return a.stretch > b.stretch; }
+    static bool later(const Due& a, const Due& b) { return a.begin > b.begin; }
 
-    std::uint32_t place_of(std::uint64_t stretch) {
-        if (stretch == last_stretch_) {
-            return last_place_;
+    std::uint32_t place_of(TimePs at) {
+        for (const Due& due : recent_) {
+            if (at >= due.begin && at - due.begin < stretch_ps_) {
+                return due.place;
+            }
         }
-        const auto [found, is_new] = places_.try_emplace(stretch, 0);
+        const TimePs begin = at - at % stretch_ps_;
+        const auto [found, is_new] = places_.try_emplace(begin, 0);
         if (is_new) {
             found->second = take_place();
-            heap_.push_back({stretch, found->second});
+            heap_.push_back({begin, found->second});
             std::ranges::push_heap(heap_, later);
         }
-        last_stretch_ = stretch;
-        last_place_ = found->second;
-        return last_place_;
+        recent_[oldest_++ % recent_.size()] = {begin, found->second};
+        return found->second;
     }
     std::uint32_t take_place() {
         if (free_.empty()) {
@@ -88,11 +92,11 @@ class Calendar {
 
     TimePs stretch_ps_;
     std::vector<Due> heap_;
-    std::unordered_map<std::uint64_t, std::uint32_t> places_;  ///< By stretch, into crowds_.
+    std::unordered_map<TimePs, std::uint32_t> places_;  ///< By begin, into crowds_.
     std::vector<Crowd> crowds_;
     std::vector<std::uint32_t> free_;
-    std::uint64_t last_stretch_ = kNoStretch;
-    std::uint32_t last_place_ = 0;
+    std::array<Due, 4> recent_{};  ///< Found without a search.
+    std::size_t oldest_ = 0;
 };
 
 }  // namespace softib::net::flow

@@ -39,6 +39,7 @@ FairRates::FlowId FairRates::add(std::span<const Hop> way) {
         flows_[id] = {};
     }
     const auto count = static_cast<std::uint32_t>(way.size());
+    no_longer_alone_.clear();
     flows_[id].first = take_entries(count);
     flows_[id].count = count;
     // Shared ones from the front, its own from the back.
@@ -69,7 +70,9 @@ void FairRates::share_link(std::uint32_t link) {
     const auto entry = std::ranges::find(own, link, &Entry::link);
     SOFTIB_CHECK(entry != own.end());
     std::swap(*entry, own.front());
-    ++flow.shared;
+    if (flow.shared++ == 0) {
+        no_longer_alone_.push_back(id);
+    }
     find_limit(flow);
     if (flow.weight != 0) {
         if (flow.shared == 1) {
@@ -120,10 +123,16 @@ void FairRates::touch(FlowId id) {
     }
 }
 
-void FairRates::set_weight(FlowId id, std::uint32_t weight) {
+bool FairRates::set_weight(FlowId id, std::uint32_t weight) {
     Flow& flow = flows_[id];
+    if (flow.shared == 0) {
+        flow.weight = weight;
+        flow.bound = weight != 0 ? flow.limit_link : kNone;
+        flow.rate = weight != 0 ? lone_rate(id, weight) : 0;
+        return true;
+    }
     if (flow.weight == weight) {
-        return;
+        return false;
     }
     touch(id);
     if (flow.weight == 0) {
@@ -139,6 +148,7 @@ void FairRates::set_weight(FlowId id, std::uint32_t weight) {
             link.used += (std::uint64_t{weight} - before) * entry.share * flow.rate;
         }
     }
+    return false;
 }
 
 void FairRates::list(FlowId id) {
@@ -148,9 +158,7 @@ void FairRates::list(FlowId id) {
 
 void FairRates::begin(FlowId id) {
     const Flow& flow = flows_[id];
-    if (flow.shared != 0) {
-        list(id);
-    }
+    list(id);
     for (std::uint32_t i = 0; i < flow.shared; ++i) {
         join(id, flow.first + i);
     }
@@ -166,9 +174,6 @@ void FairRates::end(FlowId id) {
     }
     flow.rate = 0;
     flow.bound = kNone;
-    if (flow.shared == 0) {
-        return;
-    }
     flows_[active_.back()].active_place = flow.active_place;
     active_[flow.active_place] = active_.back();
     active_.pop_back();

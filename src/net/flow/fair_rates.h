@@ -40,9 +40,15 @@ class FairRates {
     FlowId add(std::span<const Hop> way);
     /// A flow without weight that has not changed since the last solve().
     void remove(FlowId flow);
-    /// Counts from the next solve() on.
-    void set_weight(FlowId flow, std::uint32_t weight);
-    /// Returns the flows with weight whose rate or weight has changed since the last time.
+    /// Other flows that had all links of their ways for themselves until the last add().
+    std::span<const FlowId> no_longer_alone() const { return no_longer_alone_; }
+    /// Whether it has. The rate of such a flow is lone_rate(), and who remembers that need not set
+    /// its weight until it is no longer alone.
+    bool alone(FlowId flow) const { return flows_[flow].shared == 0; }
+    Rate lone_rate(FlowId flow, std::uint32_t weight) const { return flows_[flow].limit / weight; }
+    /// True: the flow is alone, and has its rate at once. Else it counts from the next solve() on.
+    bool set_weight(FlowId flow, std::uint32_t weight);
+    /// Returns the other flows with weight whose rate or weight has changed since the last time.
     std::span<const FlowId> solve();
 
     Rate rate(FlowId flow) const { return flows_[flow].rate; }
@@ -67,7 +73,7 @@ class FairRates {
         std::uint32_t place;  ///< Among the link's members, while it has weight and is shared.
     };
     /// First on its way stand the links that it shares.
-    struct Flow {
+    struct alignas(64) Flow {
         Rate rate = 0;
         Rate limit = 0;                    ///< By the links that only it has; for weight 1.
         std::uint32_t limit_link = kNone;  ///< kNone: there are none.
@@ -160,6 +166,7 @@ class FairRates {
     std::vector<Link> links_;
     std::vector<FlowId> active_;  ///< With weight and a link that they share.
     std::vector<FlowId> touched_;
+    std::vector<FlowId> no_longer_alone_;
     std::vector<FlowId> changed_;
     std::uint64_t settled_ = 0;
     // While solving.

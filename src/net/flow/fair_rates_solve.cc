@@ -53,17 +53,9 @@ void FairRates::choose_bound(std::uint32_t link) {
 
 void FairRates::choose_touched() {
     for (const FlowId id : touched_) {
-        Flow& flow = flows_[id];
-        if (flow.weight == 0) {
-            continue;
-        }
-        if (flow.shared != 0) {
+        if (flows_[id].weight != 0) {
             choose(id);
-            continue;
         }
-        flow.rate = flow.limit / flow.weight;
-        flow.bound = flow.limit_link;
-        changed_.push_back(id);
     }
     for (const FlowId id : touched_) {
         if (chosen_.size() * 2 > active_.size()) {

@@ -77,41 +77,52 @@ class FlowModel {
     static constexpr std::size_t kIdleMax = 1U << 16;   ///< Flows that are kept without messages.
 
     /// All messages between two end ports. Its number is that of its flow in rates_.
-    struct Pair {
+    struct alignas(64) Pair {
+        Rate rate = 0;    ///< Of each message, while there are any.
+        Work served = 0;  ///< To each message since the beginning, at time `since`.
+        TimePs since = 0;
+        TimePs due = kNever;          ///< The first message ends.
+        Work begun = 0;               ///< Of all messages that have begun.
+        std::uint32_t first = kNone;  ///< Message that ends first.
+        std::uint32_t last = kNone;   ///< Ends last. Without messages: a record to use again.
+        std::uint32_t open = 0;       ///< Messages that have not ended.
+        std::uint32_t weight = 0;     ///< Messages that have begun and not ended.
+        std::uint32_t latency_ps = 0;
+        bool alone = true;        ///< Has all links of its way for itself.
+        bool knows_rate = false;  ///< `rate` is that of one message, if it is alone.
+        bool listed = false;      ///< In idle_.
+    };
+    static_assert(sizeof(Pair) == 64);
+    struct PairEnds {
         std::uint32_t from = 0;
         std::uint32_t to = 0;
-        std::uint32_t first = kNone;  ///< Message that ends first.
-        std::uint32_t last = kNone;
-        std::uint32_t open = 0;    ///< Messages that have not ended.
-        std::uint32_t weight = 0;  ///< Messages that have begun and not ended.
-        bool listed = false;       ///< In idle_.
-        Rate rate = 0;             ///< Of each message.
-        Work served = 0;           ///< To each message since the beginning, at time `since`.
-        TimePs since = 0;
-        TimePs due = kNever;  ///< The first message ends.
-        TimePs latency = 0;
-        Work carried = 0;  ///< By messages that have ended.
     };
     /// A message that has not ended.
     struct Open {
-        Work work = 0;
-        Work target = 0;  ///< It ends when its pair has served so much.
+        Work work = 0;  ///< Its own; once it has begun: what its pair will have served at its end.
         TimePs start = 0;
         std::uint64_t tag = 0;
         std::uint32_t pair = kNone;  ///< kNone: to itself.
         std::uint32_t next = kNone;  ///< Of its pair.
     };
+    struct LastPair {
+        std::uint32_t to = kNone;
+        std::uint32_t pair = kNone;
+    };
 
     std::uint32_t find_pair(std::uint32_t from, std::uint32_t to);
     std::uint32_t add_pair(std::uint32_t from, std::uint32_t to);
     void forget_idle();
-    std::uint32_t take_open();
+    std::uint32_t take_open(std::uint32_t pair);
     void begin(std::uint32_t message);
     void line_up(Pair& pair, std::uint32_t message);
     void end(std::uint32_t id);
-    void complete(std::uint32_t message, TimePs sent, TimePs latency);
+    void complete(const Open& open, TimePs sent, TimePs latency);
     static void serve(Pair& pair, TimePs until);
+    void weigh(std::uint32_t id);
     void schedule(std::uint32_t id);
+    TimePs time_for_work(Work work, Rate rate);
+    Work carried(const Pair& pair) const;
     static std::uint64_t key(std::uint32_t from, std::uint32_t to) {
         return std::uint64_t{from} << 32 | to;
     }
@@ -122,15 +133,20 @@ class FlowModel {
     Calendar calendar_;
     TimePs now_ = 0;
     std::vector<Pair> pairs_;
+    std::vector<PairEnds> pair_ends_;
     std::unordered_map<std::uint64_t, std::uint32_t> pair_of_;
-    std::vector<std::uint32_t> last_pair_;  ///< By sender: its latest.
-    std::deque<std::uint32_t> idle_;        ///< Pairs that had no messages when they came in.
+    std::vector<LastPair> last_pair_;  ///< By sender.
+    std::deque<std::uint32_t> idle_;   ///< Pairs that had no messages when they came in.
     std::vector<Open> open_;
     std::vector<std::uint32_t> free_open_;
     std::vector<std::uint32_t> events_;
     std::vector<Completion> completions_;
     std::vector<Work> forgotten_;  ///< By link: carried for pairs that are no more.
     std::vector<Hop> way_;
+    // Messages of one size at one rate are many: what took a division is kept.
+    Work known_work_ = 0;
+    Rate known_rate_ = 0;
+    TimePs known_time_ = 0;
     std::uint64_t unfinished_ = 0;
     std::uint64_t steps_ = 0;
     std::uint64_t ended_ = 0;
