@@ -23,6 +23,13 @@
 
 namespace softib::agent {
 
+/// A counter of the list as one field shows it.
+struct ShownCounter {
+    const counters::PortCounter<std::uint64_t>* row = nullptr;  ///< Null: the field is no counter.
+    std::size_t base = 0;                                       ///< Its place among the bases.
+    unsigned select = 0;
+};
+
 namespace {
 
 namespace status = wire::mad_status;
@@ -31,13 +38,6 @@ constexpr std::uint16_t kCapability =
     wire::pm_capability::kAllPortSelect | wire::pm_capability::kIsExtendedWidthSupported |
     wire::pm_capability::kPortCountersXmitWaitSupported |
     wire::pm_capability::kIsRSFECModeSupported | wire::pm_capability::kIsQP1DroppedSupported;
-
-/// A counter of the list as one field shows it.
-struct ShownCounter {
-    const counters::PortCounter<std::uint64_t>* row = nullptr;  ///< Null: the field is no counter.
-    std::size_t base = 0;                                       ///< Its place among the bases.
-    unsigned select = 0;
-};
 
 constexpr ShownCounter find_shown(wire::PmAttribute attribute, std::string_view field) {
     for (std::size_t i = 0; i < counters::kPortCounters.size(); ++i) {
