@@ -28,27 +28,29 @@ ALLOWED = {
     # What processes share; what runs in programs; what runs in the daemon. Neither of the last two
     # knows the other.
     "runtime/shm": ["core/base", "core/wire", "core/topo", "core/link", "core/switch", "core/hca", "core/agent",
-                    "core/cm"],
+                    "core/cm", "core/routing"],
     "runtime/direct": ["core/base", "core/wire", "core/hca", "runtime/shm"],
     "runtime/daemon": CORE + ["spec", "runtime/shm"],
     "runtime/carrier": ["core/base", "core/wire", "core/topo", "core/link", "core/hca", "core/agent", "core/trunk",
                         "net", "spec", "runtime/shm", "runtime/direct", "runtime/daemon"],
+    # Snapshots of a running fabric, for whoever shows it.
+    "view": ["core/base", "core/topo", "core/routing", "runtime/shm"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
     "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
     "app/sm": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
-    "app": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "spec", "runtime/shm",
-            "runtime/direct", "runtime/daemon", "runtime/carrier"],
+    "app": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "spec", "view",
+            "runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"],
 }
 
 RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["spec", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload", "app", "app/sm"]
+SYSTEM = RUNTIME + ["spec", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload", "app", "app/sm"]
 
 # Where third-party headers may appear.
 RESTRICTED = {
-    r"^nlohmann/": ["app"],
+    r"^nlohmann/": ["view", "app"],
     r"^toml\+\+|^toml\.hpp": ["spec"],
     r"^CLI/": ["app"],
     r"^spdlog/": ["app", "runtime/daemon"],

@@ -14,7 +14,7 @@
 
 namespace softib::abi {
 
-live::AddressVector to_core(const ibv_ah_attr& attr) {
+live::AddressVector to_live(const ibv_ah_attr& attr) {
     live::AddressVector av;
     av.dlid = Lid{attr.dlid};
     av.sl = attr.sl;
@@ -28,7 +28,7 @@ live::AddressVector to_core(const ibv_ah_attr& attr) {
     return av;
 }
 
-ibv_ah_attr from_core(const live::AddressVector& av, std::uint8_t port, std::uint8_t static_rate) {
+ibv_ah_attr from_live(const live::AddressVector& av, std::uint8_t port, std::uint8_t static_rate) {
     ibv_ah_attr attr{};
     attr.dlid = av.dlid.value;
     attr.sl = av.sl;
@@ -65,16 +65,15 @@ ibv_grh roce_route(const ibv_grh& received) {
     return route;
 }
 
-int multicast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid, live::Request request) {
+/// Attaches or detaches a queue pair, as `Request` says.
+template <typename Request>
+int multicast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) {
     if (qp->qp_type != IBV_QPT_UD || gid->raw[0] != 0xFF || !is_multicast(Lid{lid})) {
         return EINVAL;
     }
-    live::Message message;
-    message.request = request;
-    message.qpn = qp->qp_num;
-    message.lid = lid;
-    std::memcpy(message.gid, gid->raw, sizeof message.gid);
-    return of(qp->context).process->call(message, nullptr);
+    Request request{.qpn = Qpn{qp->qp_num}, .mlid = Lid{lid}};
+    std::memcpy(request.mgid.bytes.data(), gid->raw, sizeof gid->raw);
+    return of(qp->context).process->call(request);
 }
 
 }  // namespace
@@ -100,7 +99,7 @@ ibv_ah* softib_ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) noexcept {
     }
     ah->base.context = pd->context;
     ah->base.pd = pd;
-    ah->core.to = to_core(*attr);
+    ah->impl.to = to_live(*attr);
     of(pd).uses.add();
     return &ah->base;
 }
@@ -153,7 +152,7 @@ ibv_ah* softib_ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh,
 }
 
 int softib_ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
-    const int error = multicast(qp, gid, lid, live::Request::kMcastAttach);
+    const int error = multicast<live::request::McastAttach>(qp, gid, lid);
     if (error == 0) {
         ++of(qp).attached_groups;
     }
@@ -161,7 +160,7 @@ int softib_ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) n
 }
 
 int softib_ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
-    const int error = multicast(qp, gid, lid, live::Request::kMcastDetach);
+    const int error = multicast<live::request::McastDetach>(qp, gid, lid);
     if (error == 0) {
         --of(qp).attached_groups;
     }

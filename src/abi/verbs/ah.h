@@ -7,7 +7,7 @@
 
 namespace softib::abi {
 
-live::AddressVector to_core(const ibv_ah_attr& attr);
-ibv_ah_attr from_core(const live::AddressVector& av, std::uint8_t port, std::uint8_t static_rate);
+live::AddressVector to_live(const ibv_ah_attr& attr);
+ibv_ah_attr from_live(const live::AddressVector& av, std::uint8_t port, std::uint8_t static_rate);
 
 }  // namespace softib::abi

@@ -66,25 +66,25 @@ void to_wc(const live::Cqe& e, ibv_wc& wc) {
 int poll_cq(ibv_cq* base, int max, ibv_wc* wc) {
     Cq& cq = of(base);
     drive(*of(base->context).process);
-    const int taken = cq.core->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
+    const int taken = cq.impl->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
     give_way(cq, taken != 0);
     return taken;
 }
 
 int req_notify_cq(ibv_cq* base, int solicited_only) {
-    of(base).core->arm(solicited_only != 0);
+    of(base).impl->arm(solicited_only != 0);
     return 0;
 }
 
 // --- The extended polling interface --------------------------------------------------------------
 
 bool take(Cq& cq) {
-    const live::Cqe* e = cq.core->peek_locked();
+    const live::Cqe* e = cq.impl->peek_locked();
     if (e == nullptr) {
         return false;
     }
     cq.current = *e;
-    cq.core->advance_locked(*e);
+    cq.impl->advance_locked(*e);
     cq.base.wr_id = cq.current.wr_id;
     cq.base.status = static_cast<ibv_wc_status>(cq.current.status);
     return true;
@@ -96,12 +96,12 @@ int start_poll(ibv_cq_ex* base, ibv_poll_cq_attr* attr) {
     }
     Cq& cq = of(base);
     drive(*of(base->context).process);
-    cq.core->lock();
+    cq.impl->lock();
     if (take(cq)) {
         give_way(cq, true);
         return 0;
     }
-    cq.core->unlock();
+    cq.impl->unlock();
     give_way(cq, false);
     return ENOENT;
 }
@@ -110,7 +110,7 @@ int next_poll(ibv_cq_ex* base) {
     return take(of(base)) ? 0 : ENOENT;
 }
 void end_poll(ibv_cq_ex* base) {
-    of(base).core->unlock();
+    of(base).impl->unlock();
 }
 
 ibv_wc_opcode read_opcode(ibv_cq_ex* c) {
@@ -200,9 +200,9 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
         return fail<Cq>(ENOMEM);
     }
     cq->event_id = Registry::get().add(cq);
-    cq->core = live::Cq::create(*c.process, c.hca, entries, channel != nullptr ? of(channel).id : 0,
+    cq->impl = live::Cq::create(*c.process, c.hca, entries, channel != nullptr ? of(channel).id : 0,
                                 c.async_channel, cq->event_id, (wc_flags & kWcTimestamps) != 0);
-    if (cq->core == nullptr) {
+    if (cq->impl == nullptr) {
         const int saved = errno;
         Registry::get().remove(cq->event_id);
         delete cq;
@@ -212,8 +212,8 @@ Cq* make_cq(ibv_context* context, std::uint32_t entries, void* user, ibv_comp_ch
     cq->base.channel = channel;
     cq->base.cq_context = user;
     cq->by_packets = c.process->arena.header->data_path == DataPath::kPacket;
-    cq->base.handle = cq->core->index();
-    cq->base.cqe = static_cast<int>(cq->core->entries());
+    cq->base.handle = cq->impl->index();
+    cq->base.cqe = static_cast<int>(cq->impl->entries());
     pthread_mutex_init(&cq->base.mutex, nullptr);
     pthread_cond_init(&cq->base.cond, nullptr);
     if (channel != nullptr) {
@@ -304,9 +304,9 @@ int softib_ibv_resize_cq(ibv_cq* base, int cqe) noexcept {
     if (cqe <= 0) {
         return answer(EINVAL);
     }
-    const int error = of(base).core->resize(static_cast<std::uint32_t>(cqe));
+    const int error = of(base).impl->resize(static_cast<std::uint32_t>(cqe));
     if (error == 0) {
-        base->cqe = static_cast<int>(of(base).core->entries());
+        base->cqe = static_cast<int>(of(base).impl->entries());
     }
     return answer(error);
 }
@@ -326,7 +326,7 @@ int softib_ibv_destroy_cq(ibv_cq* base) noexcept {
         --base->channel->refcnt;
         pthread_mutex_unlock(&base->context->mutex);
     }
-    delete cq.core;
+    delete cq.impl;
     pthread_mutex_destroy(&base->mutex);
     pthread_cond_destroy(&base->cond);
     delete &cq;
@@ -343,7 +343,7 @@ int softib_ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** out, void** user
         if (Registry::get().with(e.cookie, [&](void* object) {
                 auto* cq = static_cast<Cq*>(object);
                 ++cq->comp_events_delivered;
-                cq->core->event_taken(e.kind, e.port);
+                cq->impl->event_taken(e.kind, e.port);
                 *out = reinterpret_cast<ibv_cq*>(&cq->base);
                 *user = cq->base.cq_context;
             })) {

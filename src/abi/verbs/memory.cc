@@ -318,9 +318,9 @@ int bind_mw(ibv_qp* qp, ibv_mw* base, ibv_mw_bind* bind) {
     wr.flags = static_cast<std::uint8_t>(bind->send_flags);
     wr.bind = &wire;
     Qp& q = of(qp);
-    q.core->lock();
-    const int error = q.core->post_locked(wr);
-    q.core->unlock();
+    q.impl->lock();
+    const int error = q.impl->post_locked(wr);
+    q.impl->unlock();
     if (error == 0) {
         base->rkey = wire.new_rkey;
     }

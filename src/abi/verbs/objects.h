@@ -108,7 +108,7 @@ struct Channel {
 
 struct Cq {
     ibv_cq_ex base;
-    live::Cq* core;
+    live::Cq* impl;
     std::uint64_t event_id;
     std::uint32_t comp_events_delivered;
     std::uint32_t async_events_delivered;
@@ -121,7 +121,7 @@ struct Cq {
 
 struct Srq {
     ibv_srq base;
-    live::Srq* core;
+    live::Srq* impl;
     std::uint64_t event_id;
     std::uint32_t events_delivered;
     Uses uses;
@@ -140,7 +140,7 @@ struct Xrcd {
 
 struct Qp {
     QpExSpace space;
-    live::Qp* core;
+    live::Qp* impl;
     std::uint64_t event_id;
     std::uint32_t events_delivered;
     ibv_qp_init_attr init;
@@ -165,7 +165,7 @@ struct Qp {
 
 struct Ah {
     ibv_ah base;
-    live::AddressHandle core;
+    live::AddressHandle impl;
     live::Share share;
 };
 

@@ -39,7 +39,7 @@ static_assert(hca::qp_attr::kDestQpn == IBV_QP_DEST_QPN && hca::qp_attr::kCap ==
               hca::qp_attr::kTimeout == IBV_QP_TIMEOUT);
 
 /// Fills what the opcode and the transport use, and nothing else: this is the hot path.
-int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live::BindInfo& bind) {
+int to_live(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live::BindInfo& bind) {
     wr.wr_id = in.wr_id;
     wr.opcode = static_cast<live::WrOpcode>(in.opcode);
     wr.flags = static_cast<std::uint8_t>(in.send_flags);
@@ -49,7 +49,7 @@ int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live
     wr.imm_or_rkey = in.imm_data;
     wr.bind = nullptr;
     if (type == IBV_QPT_UD) {
-        wr.ah = in.wr.ud.ah != nullptr ? &of(in.wr.ud.ah).core : nullptr;
+        wr.ah = in.wr.ud.ah != nullptr ? &of(in.wr.ud.ah).impl : nullptr;
         wr.remote_qpn = in.wr.ud.remote_qpn;
         wr.remote_qkey = in.wr.ud.remote_qkey;
         return 0;
@@ -104,38 +104,38 @@ int to_core(const ibv_send_wr& in, ibv_qp_type type, live::WorkRequest& wr, live
 
 int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
     Qp& qp = of(base);
-    live::Qp& core = *qp.core;
+    live::Qp& impl = *qp.impl;
     int error = 0;
-    core.lock();
+    impl.lock();
     for (; wr != nullptr; wr = wr->next) {
         live::WorkRequest request;
         live::BindInfo bind;
-        error = to_core(*wr, base->qp_type, request, bind);
+        error = to_live(*wr, base->qp_type, request, bind);
         if (error == 0) {
-            error = core.post_locked(request);
+            error = impl.post_locked(request);
         }
         if (error != 0) [[unlikely]] {
             *bad = wr;
             break;
         }
     }
-    core.unlock();
+    impl.unlock();
     return error;
 }
 
 int post_recv(ibv_qp* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-    live::Qp& core = *of(base).core;
+    live::Qp& impl = *of(base).impl;
     int error = 0;
-    core.lock_receive();
+    impl.lock_receive();
     for (; wr != nullptr; wr = wr->next) {
-        error = core.post_receive_locked(wr->wr_id, sges_of(wr->sg_list),
+        error = impl.post_receive_locked(wr->wr_id, sges_of(wr->sg_list),
                                          static_cast<std::uint32_t>(wr->num_sge));
         if (error != 0) {
             *bad = wr;
             break;
         }
     }
-    core.unlock_receive_and_wake();
+    impl.unlock_receive_and_wake();
     return error;
 }
 
@@ -188,14 +188,14 @@ int check_create(const ibv_qp_init_attr_ex& attr) {
     return 0;
 }
 
-live::QpInit core_init(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
+live::QpInit live_init(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     const Context& c = of(context);
     live::QpInit init;
     init.type = static_cast<live::QpType>(attr.qp_type);
     const bool receives = attr.qp_type != IBV_QPT_XRC_SEND && attr.qp_type != IBV_QPT_XRC_RECV;
-    init.send_cq = attr.send_cq != nullptr ? of(attr.send_cq).core : nullptr;
-    init.recv_cq = receives ? of(attr.recv_cq).core : nullptr;
-    init.srq = receives && attr.srq != nullptr ? of(attr.srq).core : nullptr;
+    init.send_cq = attr.send_cq != nullptr ? of(attr.send_cq).impl : nullptr;
+    init.recv_cq = receives ? of(attr.recv_cq).impl : nullptr;
+    init.srq = receives && attr.srq != nullptr ? of(attr.srq).impl : nullptr;
     init.max_send_wr = attr.cap.max_send_wr;
     init.max_recv_wr = init.srq == nullptr && receives ? attr.cap.max_recv_wr : 0;
     init.max_send_sge = attr.cap.max_send_sge;
@@ -240,8 +240,8 @@ void fill_public(Qp& qp, ibv_context* context, const ibv_qp_init_attr_ex& attr) 
     base.send_cq = attr.qp_type != IBV_QPT_XRC_RECV ? attr.send_cq : nullptr;
     base.recv_cq = receives ? attr.recv_cq : nullptr;
     base.srq = receives ? attr.srq : nullptr;
-    base.handle = qp.core->qpn();
-    base.qp_num = qp.core->qpn();
+    base.handle = qp.impl->qpn();
+    base.qp_num = qp.impl->qpn();
     base.state = IBV_QPS_RESET;
     base.qp_type = attr.qp_type;
     pthread_mutex_init(&base.mutex, nullptr);
@@ -273,7 +273,7 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
     if (qp == nullptr) {
         return fail<ibv_qp>(ENOMEM);
     }
-    qp->core = reinterpret_cast<live::Qp*>(shared.cookie);
+    qp->impl = reinterpret_cast<live::Qp*>(shared.cookie);
     qp->opened = true;
     ibv_qp_init_attr_ex init{};
     init.qp_type = IBV_QPT_XRC_RECV;
@@ -286,7 +286,7 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attr) {
     return &qp->space.qp_ex.qp_base;
 }
 
-live::QpAttr to_core(const ibv_qp_attr& a) {
+live::QpAttr to_live(const ibv_qp_attr& a) {
     live::QpAttr out;
     out.state = static_cast<live::QpState>(a.qp_state);
     out.path_mtu = static_cast<std::uint8_t>(a.path_mtu);
@@ -296,10 +296,10 @@ live::QpAttr to_core(const ibv_qp_attr& a) {
     out.sq_psn = a.sq_psn & 0xFFFFFF;
     out.dest_qpn = a.dest_qp_num;
     out.access = a.qp_access_flags;
-    out.av = abi::to_core(a.ah_attr);
+    out.av = abi::to_live(a.ah_attr);
     out.av_port = a.ah_attr.port_num;
     out.av_static_rate = a.ah_attr.static_rate;
-    out.alt_av = abi::to_core(a.alt_ah_attr);
+    out.alt_av = abi::to_live(a.alt_ah_attr);
     out.alt_port = a.alt_port_num;
     out.alt_pkey_index = a.alt_pkey_index;
     out.alt_timeout = a.alt_timeout;
@@ -315,7 +315,7 @@ live::QpAttr to_core(const ibv_qp_attr& a) {
     return out;
 }
 
-void from_core(const live::QpAttr& in, ibv_qp_attr& a) {
+void from_live(const live::QpAttr& in, ibv_qp_attr& a) {
     std::memset(&a, 0, sizeof a);
     a.qp_state = static_cast<ibv_qp_state>(in.state);
     a.cur_qp_state = a.qp_state;
@@ -326,8 +326,8 @@ void from_core(const live::QpAttr& in, ibv_qp_attr& a) {
     a.sq_psn = in.sq_psn;
     a.dest_qp_num = in.dest_qpn;
     a.qp_access_flags = in.access;
-    a.ah_attr = abi::from_core(in.av, in.av_port, in.av_static_rate);
-    a.alt_ah_attr = abi::from_core(in.alt_av, in.alt_port, 0);
+    a.ah_attr = abi::from_live(in.av, in.av_port, in.av_static_rate);
+    a.alt_ah_attr = abi::from_live(in.alt_av, in.alt_port, 0);
     a.pkey_index = in.pkey_index;
     a.alt_pkey_index = in.alt_pkey_index;
     a.en_sqd_async_notify = in.sq_async_notify;
@@ -357,12 +357,12 @@ Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
         delete qp;
         return fail<Qp>(ENOMEM);
     }
-    live::QpInit init = core_init(context, attr);
+    live::QpInit init = live_init(context, attr);
     qp->event_id = Registry::get().add(qp);
     init.event_id = qp->event_id;
     init.user = qp;
-    qp->core = live::Qp::create(*of(context).process, init);
-    if (qp->core == nullptr) {
+    qp->impl = live::Qp::create(*of(context).process, init);
+    if (qp->impl == nullptr) {
         const int saved = errno;
         Registry::get().remove(qp->event_id);
         delete qp;
@@ -411,7 +411,7 @@ ibv_qp_ex* softib_ibv_qp_to_qp_ex(ibv_qp* qp) noexcept {
 }
 
 int softib_ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) noexcept {
-    const int error = of(base).core->modify(to_core(*attr), static_cast<std::uint32_t>(mask));
+    const int error = of(base).impl->modify(to_live(*attr), static_cast<std::uint32_t>(mask));
     if (error == 0 && (mask & IBV_QP_STATE) != 0) {
         base->state = attr->qp_state;
     }
@@ -421,7 +421,7 @@ int softib_ibv_modify_qp(ibv_qp* base, ibv_qp_attr* attr, int mask) noexcept {
 int softib_ibv_query_qp(ibv_qp* base, ibv_qp_attr* attr, int mask,
                         ibv_qp_init_attr* init) noexcept {
     Qp& qp = of(base);
-    from_core(qp.core->attributes(), *attr);
+    from_live(qp.impl->attributes(), *attr);
     if ((mask & IBV_QP_STATE) != 0) {
         base->state = attr->qp_state;
     }
@@ -441,7 +441,7 @@ int softib_ibv_destroy_qp(ibv_qp* base) noexcept {
     if (!qp.opened) {
         Registry::get().remove(qp.event_id);
         wait_acknowledged(base->mutex, base->cond, base->events_completed, qp.events_delivered);
-        delete qp.core;
+        delete qp.impl;
     }
     use(qp, -1);
     pthread_mutex_destroy(&base->mutex);

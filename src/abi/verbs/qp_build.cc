@@ -24,7 +24,7 @@ Qp::Building& begin(ibv_qp_ex* base, live::WrOpcode opcode) {
 
 void wr_start(ibv_qp_ex* base) {
     Qp& qp = of(base);
-    qp.core->lock();
+    qp.impl->lock();
     qp.building.clear();
     qp.building_sges.clear();
     qp.building_data.clear();
@@ -51,18 +51,18 @@ int wr_complete(ibv_qp_ex* base) {
         if (b.wr.opcode == live::WrOpcode::kBindMw) {
             b.wr.bind = &b.bind;
         }
-        error = qp.core->check_post_locked(b.wr, ahead++);
+        error = qp.impl->check_post_locked(b.wr, ahead++);
     }
     // All or nothing: none runs before all have been found good.
     for (std::size_t i = 0; i < qp.building.size() && error == 0; ++i) {
-        error = qp.core->post_locked(qp.building[i].wr);
+        error = qp.impl->post_locked(qp.building[i].wr);
     }
-    qp.core->unlock();
+    qp.impl->unlock();
     return error;
 }
 
 void wr_abort(ibv_qp_ex* base) {
-    of(base).core->unlock();
+    of(base).impl->unlock();
 }
 
 void wr_rdma(ibv_qp_ex* base, live::WrOpcode opcode, std::uint32_t rkey, std::uint64_t addr) {
@@ -156,7 +156,7 @@ Qp::Building* last(ibv_qp_ex* base) {
 
 void wr_set_ud_addr(ibv_qp_ex* base, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
     if (Qp::Building* b = last(base)) {
-        b->wr.ah = &of(ah).core;
+        b->wr.ah = &of(ah).impl;
         b->wr.remote_qpn = qpn;
         b->wr.remote_qkey = qkey;
     }

@@ -31,11 +31,11 @@ Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type
     init.pd = protection(pd).id;
     init.hca = c.hca;
     init.xrcd = xrcd != nullptr ? xrcd->id : 0;
-    init.cq = cq != nullptr ? cq->core : nullptr;
+    init.cq = cq != nullptr ? cq->impl : nullptr;
     init.async_channel = c.async_channel;
     init.cookie = srq->event_id;
-    srq->core = live::Srq::create(*c.process, init);
-    if (srq->core == nullptr) {
+    srq->impl = live::Srq::create(*c.process, init);
+    if (srq->impl == nullptr) {
         const int saved = errno;
         Registry::get().remove(srq->event_id);
         delete srq;
@@ -44,7 +44,7 @@ Srq* make_srq(ibv_context* context, ibv_pd* pd, ibv_srq_attr& attr, ibv_srq_type
     srq->base.context = context;
     srq->base.srq_context = user;
     srq->base.pd = pd;
-    srq->base.handle = srq->core->index();
+    srq->base.handle = srq->impl->index();
     pthread_mutex_init(&srq->base.mutex, nullptr);
     pthread_cond_init(&srq->base.cond, nullptr);
     srq->type = type;
@@ -83,12 +83,12 @@ int get_srq_num(ibv_srq* base, std::uint32_t* number) {
     if (of(base).type != IBV_SRQT_XRC) {
         return EINVAL;
     }
-    *number = of(base).core->srqn();
+    *number = of(base).impl->srqn();
     return 0;
 }
 
 int post_srq_recv(ibv_srq* base, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-    live::Srq& srq = *of(base).core;
+    live::Srq& srq = *of(base).impl;
     int error = 0;
     srq.lock();
     for (; wr != nullptr && error == 0; wr = wr->next) {
@@ -172,12 +172,12 @@ int softib_ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) noexcept {
     if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) {
         return answer(EINVAL);
     }
-    return answer(of(srq).core->modify((mask & IBV_SRQ_MAX_WR) != 0, attr->max_wr,
+    return answer(of(srq).impl->modify((mask & IBV_SRQ_MAX_WR) != 0, attr->max_wr,
                                        (mask & IBV_SRQ_LIMIT) != 0, attr->srq_limit));
 }
 
 int softib_ibv_query_srq(ibv_srq* base, ibv_srq_attr* attr) noexcept {
-    const live::SrqShared& shared = of(base).core->shared();
+    const live::SrqShared& shared = of(base).impl->shared();
     attr->max_wr = shared.ring.entries;
     attr->max_sge = shared.ring.sges_max;
     attr->srq_limit = shared.limit.load();
@@ -191,7 +191,7 @@ int softib_ibv_destroy_srq(ibv_srq* base) noexcept {
     }
     Registry::get().remove(srq.event_id);
     wait_acknowledged(base->mutex, base->cond, base->events_completed, srq.events_delivered);
-    delete srq.core;
+    delete srq.impl;
     srq.pd->uses.drop();
     if (srq.cq != nullptr) {
         srq.cq->uses.drop();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a program says to the connection manager of its host, and what it hears: plain structures
-// that travel as bytes. Numbers are in host order unless they stand in a Gid.
+// The commands of a program to the connection manager of its host, their replies, and the events
+// that it tells the program: plain structures that travel as bytes. Numbers are in host order
+// unless they stand in a Gid. What connection managers say to each other is in core/wire/cm_*.h.
 
 #include <array>
 #include <cstdint>
