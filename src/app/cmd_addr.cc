@@ -40,9 +40,9 @@ struct Described {
 /// The daemon's lines; the error is for the user.
 std::expected<Described, std::string> describe(const Observer& observer) {
     live::Message message;
-    message.request = live::Request::kCmDescribe;
-    int fd = -1;
-    const int error = observer.ask(message, fd);
+    live::request::OneFile told;
+    const int error = observer.ask(live::request::CmDescribe{}, message, told);
+    const int fd = told.file;
     if (error != 0 || fd < 0) {
         return std::unexpected(fmt::format("softibd refuses: {}", std::strerror(error)));
     }

@@ -25,6 +25,7 @@
 #include "runtime/direct/process.h"
 #include "runtime/shm/capture.h"
 #include "runtime/shm/packet_queue.h"
+#include "view/names.h"
 
 namespace softib::app {
 
@@ -146,7 +147,7 @@ std::expected<void, std::string> add_port(const live::Arena& arena, const std::s
             switch_port_name(arena, i) == fmt::format("{}:{}", name->node, name->port);
         const bool leads_to_it =
             port.peer.kind == live::NodeRef::kHca &&
-            (node_name(arena, port.peer) == name->node ||
+            (view::node_name(arena, port.peer) == name->node ||
              (arena.hosts[arena.hcas[port.peer.index].host].name == name->node &&
               arena.hcas[port.peer.index].index_on_host + 1 == name->port));
         if (!(is_it || leads_to_it) || port.peer.kind == live::NodeRef::kNone) {
@@ -170,9 +171,8 @@ class Capture {
   public:
     static std::expected<std::unique_ptr<Capture>, std::string> begin(const CaptureOptions& options,
                                                                       const Observer& observer) {
-        setenv("SOFTIB_DIR", observer.fabric().dir.c_str(), 1);
-        setenv("SOFTIB_HOST", observer.arena().hosts[0].name, 1);
-        live::Process* const process = live::Process::get();
+        live::Process* const process =
+            live::Process::attach(observer.fabric().dir.c_str(), observer.arena().hosts[0].name);
         if (process == nullptr) {
             return std::unexpected(fmt::format("cannot join the fabric: {}", std::strerror(errno)));
         }

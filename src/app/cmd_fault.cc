@@ -14,6 +14,7 @@
 #include "app/link_name.h"
 #include "app/observe.h"
 #include "app/term.h"
+#include "view/names.h"
 
 namespace softib::app {
 
@@ -81,7 +82,8 @@ int list(const Observer& observer, bool json) {
     nlohmann::json all = nlohmann::json::array();
     for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
         if (any(arena.hcas[i].faults)) {
-            all.push_back(shown(arena.hcas[i].faults, node_name(arena, {live::NodeRef::kHca, i})));
+            all.push_back(
+                shown(arena.hcas[i].faults, view::node_name(arena, {live::NodeRef::kHca, i})));
         }
     }
     for (std::uint32_t i = 0; i < arena.header->switch_ports; ++i) {
@@ -163,13 +165,8 @@ int cmd_fault(const FaultOptions& options) {
     if (options.link.empty()) {
         return list(*observer, options.json);
     }
-    live::Message message;
-    message.request = live::Request::kSetFaults;
-    message.port = name->port;
-    message.text_bytes = static_cast<std::uint32_t>(sizeof *wanted + name->node.size());
-    std::memcpy(message.text, &*wanted, sizeof *wanted);
-    std::memcpy(message.text + sizeof *wanted, name->node.data(), name->node.size());
-    const int error = observer->ask(message);
+    const int error = observer->ask(
+        live::request::SetFaults{.node = name->node, .port = name->port, .faults = *wanted});
     if (error == EOPNOTSUPP) {
         return fail(
             "this fabric has no packets to lose; start it with: softib up --data-path packet");

@@ -20,21 +20,16 @@ int cmd_link(const LinkOptions& options) {
         return misuse(name.error());
     }
     const std::uint32_t port = options.port.value_or(name->port);
-    if (name->node.size() > live::kTextMax || port > UINT8_MAX) {
+    if (port > UINT8_MAX) {
         return misuse("that is no node and port");
     }
     const auto observer = Observer::open(options.fabric);
     if (!observer) {
         return fail(observer.error());
     }
-    live::Message message;
-    message.request = live::Request::kSetLink;
-    message.port = static_cast<std::uint16_t>(port);
-    message.value = options.action == "up" ? 1 : 0;
-    message.text_bytes = static_cast<std::uint32_t>(name->node.size());
-    std::memcpy(message.text, name->node.data(), name->node.size());
-    const int error = observer->ask(message);
-    if (error == ENOENT) {
+    const int error = observer->ask(live::request::SetLink{
+        .node = name->node, .port = static_cast<std::uint8_t>(port), .up = options.action == "up"});
+    if (error == ENOENT || error == EMSGSIZE) {
         return fail(fmt::format("no cable at '{}' port {}; nodes and ports are in: softib topo",
                                 name->node, port));
     }

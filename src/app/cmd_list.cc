@@ -10,6 +10,7 @@
 #include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
+#include "view/programs.h"
 
 namespace softib::app {
 
@@ -38,7 +39,7 @@ Line look_at(const FabricRef& fabric) {
     line.hosts = header.hosts;
     line.hcas = header.hcas;
     line.switches = header.switches;
-    line.programs = programs(observer->arena()).size();
+    line.programs = view::programs(observer->arena()).size();
     return line;
 }
 

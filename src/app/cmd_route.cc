@@ -9,6 +9,7 @@
 #include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
+#include "view/names.h"
 
 namespace softib::app {
 
@@ -55,7 +56,7 @@ std::string next_node(const live::Arena& arena, std::uint32_t sw, std::uint8_t p
     if (port >= record.port_count) {
         return "-";
     }
-    return node_name(arena, arena.switch_ports[record.port_first + port].peer);
+    return view::node_name(arena, arena.switch_ports[record.port_first + port].peer);
 }
 
 int show(const live::Arena& arena, std::uint32_t sw, bool json) {
@@ -64,7 +65,7 @@ int show(const live::Arena& arena, std::uint32_t sw, bool json) {
     for (std::uint32_t lid = 1; lid <= arena.header->lid_max; ++lid) {
         const std::uint8_t port = arena.lft(sw, Lid{static_cast<std::uint16_t>(lid)}).load();
         const bool routed = port != kNoRoute;
-        const std::string node = node_name(arena, arena.lid_owner[lid]);
+        const std::string node = view::node_name(arena, arena.lid_owner[lid]);
         const std::string next = routed ? next_node(arena, sw, port) : "-";
         table.row({std::to_string(lid), node,
                    routed ? std::to_string(port) : painted("none", Colour::kRed), next});
@@ -92,12 +93,9 @@ int change(const Observer& observer, std::uint32_t sw, const RouteOptions& optio
         }
         port = *parsed;
     }
-    live::Message message;
-    message.request = live::Request::kSetRoute;
-    message.index = sw;
-    message.lid = *lid;
-    message.port = port;
-    if (const int error = observer.ask(message); error != 0) {
+    const live::request::SetRoute request{
+        .switch_index = sw, .lid = Lid{*lid}, .port = static_cast<std::uint8_t>(port)};
+    if (const int error = observer.ask(request); error != 0) {
         return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
     }
     if (options.json) {

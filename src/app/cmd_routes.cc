@@ -11,6 +11,8 @@
 #include "app/routes_dump.h"
 #include "app/term.h"
 #include "core/routing/verifier.h"
+#include "view/names.h"
+#include "view/routes.h"
 
 namespace softib::app {
 
@@ -27,7 +29,7 @@ constexpr std::size_t kHostsNamed = 3;
 
 struct Checked {
     const live::Arena& arena;
-    const live::Routes& routes;
+    const view::Routes& routes;
     const Report& report;
 
     bool good() const { return report.good() && routes.not_active == 0 && routes.without_lid == 0; }
@@ -38,7 +40,8 @@ struct Checked {
         for (const std::uint32_t i : routes.graph.targets(sw)) {
             const routing::Target& target = routes.graph.targets()[i];
             if (!target.is_switch()) {
-                hosts.push_back(hosts.size() == kHostsNamed ? "…" : node_name(arena, target.lid));
+                hosts.push_back(hosts.size() == kHostsNamed ? "…"
+                                                            : view::node_name(arena, target.lid));
             }
             if (hosts.size() > kHostsNamed) {
                 break;
@@ -95,7 +98,7 @@ void print_faults(const Checked& checked) {
     }
     for (const Fault& fault : reach.examples) {
         fmt::print("  from {} to {} (LID {}): {}\n", checked.source(fault.sw),
-                   node_name(checked.arena, fault.lid), fault.lid.value,
+                   view::node_name(checked.arena, fault.lid), fault.lid.value,
                    fault.loop ? "runs in a circle" : "no path");
     }
     const auto& cycle = checked.report.cycle;
@@ -159,7 +162,7 @@ Json to_json(const Checked& checked) {
     Json examples = Json::array();
     for (const Fault& fault : report.reach.examples) {
         examples.push_back({{"from", checked.switch_name(fault.sw)},
-                            {"to", node_name(checked.arena, fault.lid)},
+                            {"to", view::node_name(checked.arena, fault.lid)},
                             {"lid", fault.lid.value},
                             {"circle", fault.loop}});
     }
@@ -200,7 +203,7 @@ Json to_json(const Checked& checked) {
             {"random", contention(report.random)}};
 }
 
-int check(const Observer& observer, const live::Routes& routes, const RoutesOptions& options) {
+int check(const Observer& observer, const view::Routes& routes, const RoutesOptions& options) {
     routing::VerifyOptions wanted = routing::kSoundness;
     wanted.switches_send = wanted.switches_receive = options.all;
     std::vector<Lid> ranks;
@@ -238,7 +241,7 @@ int cmd_routes(const RoutesOptions& options) {
     if (auto subnet = check_subnet(*observer); !subnet) {
         return fail(subnet.error());
     }
-    const auto routes = read_routes(*observer);
+    const auto routes = view::read_routes(observer->arena(), observer->daemon());
     if (!routes) {
         return fail(routes.error());
     }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <cstring>
-#include <sstream>
+#include <string>
 
 #include "app/commands.h"
 #include "app/json_text.h"
 #include "app/observe.h"
 #include "app/term.h"
 #include "core/routing/verifier.h"
+#include "view/json.h"
+#include "view/manager.h"
+#include "view/routes.h"
 
 namespace softib::app {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kDigitsMax = 19;  // Of a number of 64 bits.
+using view::Json;
 
 live::ManagerCommand command_of(const std::string& action) {
     if (action == "resweep") {
@@ -30,7 +30,7 @@ live::ManagerCommand command_of(const std::string& action) {
 /// Looked at anew whenever somebody asks, in what the switches hold: what was written behind the
 /// manager's back shows too.
 std::string verified(const Observer& observer) {
-    const auto routes = read_routes(observer);
+    const auto routes = view::read_routes(observer.arena(), observer.daemon());
     if (!routes) {
         return "no: " + routes.error();
     }
@@ -49,24 +49,13 @@ std::string verified(const Observer& observer) {
     return routes->sls_known ? "yes" : "yes, with service level 0";
 }
 
-/// Lines of "name value", as the daemon writes them.
-void print(const std::string& text, bool as_json) {
-    Json json;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        const std::size_t space = line.find(' ');
-        const std::string name = line.substr(0, space);
-        const std::string value = space == std::string::npos ? "" : line.substr(space + 1);
-        if (as_json) {
-            const bool number = !value.empty() && value.size() < kDigitsMax &&
-                                value.find_first_not_of("0123456789") == std::string::npos;
-            json[name] = number ? Json(std::stoull(value)) : Json(value);
-        } else {
-            fmt::print("{:<16}{}\n", name, value);
-        }
-    }
+void print(const Json& json, bool as_json) {
     if (as_json) {
         fmt::print("{}", json_text(json));
+        return;
+    }
+    for (const auto& [name, value] : json.items()) {
+        fmt::print("{:<16}{}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
     }
 }
 
@@ -80,10 +69,8 @@ int cmd_sm(const SmOptions& options) {
     if (auto subnet = check_subnet(*observer); !subnet) {
         return fail(subnet.error());
     }
-    live::Message message;
-    message.request = live::Request::kManager;
-    message.value = static_cast<std::uint32_t>(command_of(options.action));
-    const int error = observer->ask(message);
+    const auto manager = view::ask_manager(observer->daemon(), command_of(options.action));
+    const int error = manager ? 0 : manager.error();
     if (error == ENOENT) {
         return fail("this fabric runs without our subnet manager (--sm none, --sm opensm)");
     }
@@ -95,11 +82,11 @@ int cmd_sm(const SmOptions& options) {
     if (error != 0) {
         return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
     }
-    std::string text(message.text, message.text_bytes);
+    Json json = to_json(*manager);
     if (options.action == "status") {
-        text += fmt::format("verified {}\n", verified(*observer));
+        json["verified"] = verified(*observer);
     }
-    print(text, options.json);
+    print(json, options.json);
     return 0;
 }
 

@@ -16,16 +16,9 @@ int cmd_switch(const SwitchOptions& options) {
     if (!observer) {
         return fail(observer.error());
     }
-    if (options.name.size() > live::kTextMax) {
-        return fail("that is no switch");
-    }
-    live::Message message;
-    message.request = live::Request::kSetPower;
-    message.value = options.action == "revive" ? 1 : 0;
-    message.text_bytes = static_cast<std::uint32_t>(options.name.size());
-    std::memcpy(message.text, options.name.data(), options.name.size());
-    const int error = observer->ask(message);
-    if (error == ENOENT) {
+    const int error = observer->ask(
+        live::request::SetPower{.switch_name = options.name, .on = options.action == "revive"});
+    if (error == ENOENT || error == EMSGSIZE) {
         return fail(fmt::format("no switch '{}'; their names are in: softib topo", options.name));
     }
     if (error != 0) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,31 +20,12 @@
 #include "core/topo/netlist.h"
 #include "core/topo/render.h"
 #include "core/topo/report.h"
+#include "view/json.h"
+#include "view/topology.h"
 
 namespace softib::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-/// The LIDs that the nodes have while the fabric is up. The arena has HCAs in the order of their
-/// hosts and switches in the order of the graph.
-void take_lids(const live::Arena& arena, topo::Fabric& graph) {
-    std::uint32_t hca = 0;
-    for (const topo::Host& host : graph.hosts) {
-        for (const topo::NodeIndex index : host.hcas) {
-            if (hca < arena.header->hcas) {
-                graph.nodes[index.value].lid = Lid{arena.hcas[hca++].lid.load()};
-            }
-        }
-    }
-    std::uint32_t sw = 0;
-    for (topo::Node& node : graph.nodes) {
-        if (node.kind == topo::NodeKind::kSwitch && sw < arena.header->switches) {
-            node.lid = Lid{arena.switches[sw++].lid};
-        }
-    }
-}
 
 struct Drawn {
     topo::Fabric graph;
@@ -82,7 +62,7 @@ std::expected<Drawn, std::string> load(const TopoOptions& options) {
     description.spec.name = fabric->name;
     auto graph = spec::generate(description);
     if (graph) {
-        take_lids(observer->arena(), *graph);
+        view::take_lids(observer->arena(), *graph);
     }
     return with_lmc(std::move(graph), description);
 }
@@ -111,37 +91,6 @@ bool unicode_wanted() {
     return false;
 }
 
-std::string to_json(const topo::Fabric& fabric) {
-    Json nodes = Json::array();
-    Json cables = Json::array();
-    for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
-        const topo::Node& node = fabric.nodes[i];
-        const char* const kind = node.kind == topo::NodeKind::kSwitch   ? "switch"
-                                 : node.kind == topo::NodeKind::kRouter ? "router"
-                                                                        : "hca";
-        nodes.push_back({{"name", node.name},
-                         {"kind", kind},
-                         {"guid", softib::to_string(node.node_guid)},
-                         {"ports", node.ports.size() - 1}});
-        for (std::size_t port = 1; port < node.ports.size(); ++port) {
-            const topo::PortLink& link = node.ports[port];
-            // Each cable once, from the end that comes first.
-            if (link.peer == topo::kNoNode || link.peer.value < i ||
-                (link.peer.value == i && link.peer_port.value < port)) {
-                continue;
-            }
-            cables.push_back({{"a", node.name},
-                              {"a_port", port},
-                              {"b", fabric.node(link.peer).name},
-                              {"b_port", link.peer_port.value},
-                              {"generation", topo::link_speed(link.generation).name},
-                              {"lanes", topo::lanes(link.width)}});
-        }
-    }
-    return json_text(
-        {{"name", fabric.name}, {"nodes", std::move(nodes)}, {"cables", std::move(cables)}});
-}
-
 }  // namespace
 
 int cmd_topo(const TopoOptions& options) {
@@ -158,7 +107,7 @@ int cmd_topo(const TopoOptions& options) {
                                           : topo::render_report(*fabric, report));
     }
     if (options.json) {
-        return write_to("-", to_json(*fabric));
+        return write_to("-", json_text(to_json(view::topology_of(*fabric))));
     }
     struct Format {
         const std::string& path;

@@ -12,6 +12,7 @@
 #include "app/fabric_dir.h"
 #include "app/observe.h"
 #include "core/routing/engine.h"
+#include "view/names.h"
 
 namespace softib::app::complete {
 
@@ -71,7 +72,7 @@ void add_nodes(const live::Arena& arena, Values& out) {
 /// What is at the other end of a switch's port; empty: nothing.
 std::string peer_of(const live::Arena& arena, const live::SwitchRecord& sw, std::uint32_t port) {
     const live::NodeRef& peer = arena.switch_ports[sw.port_first + port].peer;
-    return peer.kind == live::NodeRef::kNone ? "" : "to " + node_name(arena, peer);
+    return peer.kind == live::NodeRef::kNone ? "" : "to " + view::node_name(arena, peer);
 }
 
 /// The ports that have a cable: "sw0:1", "h0:1".
@@ -112,7 +113,7 @@ void add_ports(const live::Arena& arena, const std::vector<std::string>& given, 
 
 void add_lids(const live::Arena& arena, Values& out) {
     for (std::uint32_t lid = 1; lid <= arena.header->lid_max; ++lid) {
-        const std::string name = node_name(arena, arena.lid_owner[lid]);
+        const std::string name = view::node_name(arena, arena.lid_owner[lid]);
         if (name != "-") {
             out.add(std::to_string(lid), name);
         }

@@ -78,7 +78,7 @@ struct DaemonRecord {
     int error = 0;        ///< Not 0: they are there and cannot be read.
 };
 DaemonRecord read_daemon_record(const FabricRef& fabric);
-/// "softib 0.1.0, protocol 2, arena 7": the same where a program and a daemon understand each
+/// "softib 0.1.0, protocol 3, arena 9": the same where a program and a daemon understand each
 /// other.
 std::string own_version();
 

@@ -213,8 +213,9 @@ std::string exec_daemon_in_foreground(const FabricRef& fabric) {
 std::expected<void, std::string> stop_daemon(const FabricRef& fabric) {
     const int fd = connect_daemon(fabric);
     live::Message message;
-    message.request = live::Request::kShutdown;
-    if (fd < 0 || !live::rpc_call(fd, message, nullptr) || message.status != 0) {
+    live::request::StatusOnly reply;
+    if (fd < 0 || !live::rpc_call(fd, live::request::Shutdown{}, message, reply) ||
+        message.status != 0) {
         const int error = message.status != 0 ? message.status : errno;
         if (fd >= 0) {
             close(fd);

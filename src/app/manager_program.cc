@@ -18,9 +18,9 @@
 #include <fstream>
 
 #include "app/environment.h"
-#include "app/health.h"
 #include "app/observe.h"
 #include "app/term.h"
+#include "view/health.h"
 
 namespace softib::app {
 
@@ -67,7 +67,7 @@ std::string find_program() {
 
 /// OpenSM brings a fabric up at the first try, or not at all.
 bool has_ended(const Observer& observer) {
-    for (const HelperHealth& helper : read_health(observer)) {
+    for (const view::Helper& helper : view::read_health(observer.daemon())) {
         if (helper.name == kManagerHelper && helper.last_end != 0) {
             return true;
         }

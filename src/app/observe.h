@@ -11,9 +11,8 @@
 
 #include "app/fabric_dir.h"
 #include "app/fabric_state.h"
-#include "runtime/daemon/routes.h"
 #include "runtime/shm/arena.h"
-#include "runtime/shm/protocol.h"
+#include "runtime/shm/rpc.h"
 
 namespace softib::app {
 
@@ -32,11 +31,19 @@ class Observer {
 
     const live::Arena& arena() const { return arena_; }
     const FabricRef& fabric() const { return fabric_; }
+    /// The connection to the daemon, for views that ask it.
+    int daemon() const { return fd_; }
 
-    /// Sends a request; 0 or the errno value that came back.
-    int ask(live::Message& message) const;
-    /// The same for an answer that comes with a descriptor.
-    int ask(live::Message& message, int& passed_fd) const;
+    /// Asks the daemon for something of which the status says all. Returns 0 or an errno value.
+    template <typename Request>
+    int ask(const Request& request) const {
+        return live::rpc_ask(fd_, request);
+    }
+    /// Asks the daemon, for a reply that has texts of the message.
+    template <typename Request>
+    int ask(const Request& request, live::Message& message, typename Request::Reply& reply) const {
+        return live::rpc_ask(fd_, request, message, reply);
+    }
 
   private:
     explicit Observer(FabricRef fabric) : fabric_(std::move(fabric)) {}
@@ -46,35 +53,9 @@ class Observer {
     int fd_ = -1;
 };
 
-/// What an attached process holds.
-struct Program {
-    live::Owner owner = 0;
-    std::uint32_t pid = 0;
-    std::string command;
-    std::string host;
-};
-struct Holdings {
-    std::uint32_t qps = 0;
-    std::uint32_t cqs = 0;
-    std::uint32_t srqs = 0;
-    std::uint32_t mrs = 0;
-};
-
-std::vector<Program> programs(const live::Arena& arena);
-Holdings holdings(const live::Arena& arena, live::Owner owner);
-
-/// "leaf0 port 3", "h0/mlx5_0", or "-".
-std::string node_name(const live::Arena& arena, const live::NodeRef& node);
-
-/// The node that has a LID: "leaf0", "h0/mlx5_0", or "-".
-std::string node_name(const live::Arena& arena, Lid lid);
-
 /// Whether the fabric is a subnet, with a manager and forwarding tables; the error says that an
 /// Ethernet is none.
 std::expected<void, std::string> check_subnet(const Observer& observer);
-
-/// How packets go now. The error is for the user.
-std::expected<live::Routes, std::string> read_routes(const Observer& observer);
 
 /// Index of a switch by its name; the error lists the switches.
 std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,
@@ -82,7 +63,5 @@ std::expected<std::uint32_t, std::string> find_switch(const live::Arena& arena,
 
 /// Checks a host or a list of hosts; the error lists the hosts.
 std::expected<void, std::string> check_hosts(const Observer& observer, const std::string& hosts);
-
-const char* to_string(PortState state);
 
 }  // namespace softib::app

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "app/observe.h"
+#include "view/names.h"
 
 namespace softib::app {
 
@@ -26,11 +27,11 @@ std::uint32_t number(const std::string& word) {
 }
 
 /// A host's first device goes by the name of the host too.
-std::map<std::string, Lid> names_of(const live::Arena& arena, const live::Routes& routes) {
+std::map<std::string, Lid> names_of(const live::Arena& arena, const view::Routes& routes) {
     std::map<std::string, Lid> names;
     for (const routing::Target& target : routes.graph.targets()) {
         if (!target.is_switch()) {
-            const std::string name = node_name(arena, target.lid);
+            const std::string name = view::node_name(arena, target.lid);
             names.emplace(name, target.lid);
             const auto [host, added] = names.emplace(name.substr(0, name.find('/')), target.lid);
             host->second = std::min(host->second, target.lid);
@@ -43,7 +44,7 @@ std::map<std::string, Lid> names_of(const live::Arena& arena, const live::Routes
 
 std::expected<std::vector<Lid>, std::string> read_ranks(const std::string& file,
                                                         const live::Arena& arena,
-                                                        const live::Routes& routes) {
+                                                        const view::Routes& routes) {
     std::ifstream in(file);
     if (!in) {
         return std::unexpected(fmt::format("cannot read {}: {}", file, std::strerror(errno)));

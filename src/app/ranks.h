@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/daemon/routes.h"
 #include "runtime/shm/arena.h"
+#include "view/routes.h"
 
 namespace softib::app {
 
 std::expected<std::vector<Lid>, std::string> read_ranks(const std::string& file,
                                                         const live::Arena& arena,
-                                                        const live::Routes& routes);
+                                                        const view::Routes& routes);
 
 }  // namespace softib::app

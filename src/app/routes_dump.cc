@@ -14,6 +14,7 @@
 
 #include "core/routing/route_walk.h"
 #include "core/topo/fabric.h"
+#include "view/names.h"
 
 namespace softib::app {
 
@@ -33,7 +34,7 @@ struct End {
 
 class Dumper {
   public:
-    Dumper(const live::Arena& arena, const live::Routes& routes)
+    Dumper(const live::Arena& arena, const view::Routes& routes)
         : arena_(arena), routes_(routes), graph_(routes.graph) {}
 
     void subnet(std::FILE* out) const {
@@ -158,7 +159,7 @@ class Dumper {
     }
 
     std::string description(const NodeRef& node) const {
-        std::string name = node_name(arena_, node);
+        std::string name = view::node_name(arena_, node);
         std::ranges::replace(name, '/', ' ');
         return name;
     }
@@ -206,7 +207,7 @@ class Dumper {
     }
 
     const live::Arena& arena_;
-    const live::Routes& routes_;
+    const view::Routes& routes_;
     const routing::Graph& graph_;
 };
 
@@ -232,7 +233,7 @@ std::expected<void, std::string> write(const std::string& path,
 }  // namespace
 
 std::expected<std::vector<std::string>, std::string> dump_routes(const live::Arena& arena,
-                                                                 const live::Routes& routes,
+                                                                 const view::Routes& routes,
                                                                  const std::string& directory) {
     if (mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
         return std::unexpected(fmt::format("cannot make {}: {}", directory, std::strerror(errno)));

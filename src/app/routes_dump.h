@@ -14,13 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "app/observe.h"
+#include "runtime/shm/arena.h"
+#include "view/routes.h"
 
 namespace softib::app {
 
 /// Makes the directory if need be. Returns the files' names; the error is for the user.
 std::expected<std::vector<std::string>, std::string> dump_routes(const live::Arena& arena,
-                                                                 const live::Routes& routes,
+                                                                 const view::Routes& routes,
                                                                  const std::string& directory);
 
 }  // namespace softib::app

@@ -31,6 +31,7 @@
 #include "core/topo/fabric.h"
 #include "spec/ethernet_ports.h"
 #include "spec/trunk_plan.h"
+#include "spec/value.h"
 
 namespace softib::spec {
 
@@ -74,8 +75,6 @@ const std::vector<ConfigKey>& config_keys();
 /// "hosts_per_switch" -> "--hosts-per-switch".
 std::string flag_name(std::string_view key);
 
-using Result = std::expected<void, std::string>;
-
 /// Reads a description on top of `description`. Loading also reads the files that it names, from
 /// where the description is.
 Result parse_description(std::string_view text, const std::string& file, Description& description);
@@ -94,8 +93,5 @@ std::expected<topo::Fabric, std::string> generate(const Description& description
 
 /// The description as a file that reads back to the same.
 std::string to_toml(const Description& description);
-
-/// "4G", "512MiB", "65536".
-std::expected<std::uint64_t, std::string> parse_bytes(std::string_view text);
 
 }  // namespace softib::spec

@@ -275,7 +275,10 @@ class RoutesAndLinks(CliCase):
         folder = os.path.join(self.dir, "default", "hosts", "dump")
         self.json("env", "h0")  # Makes the directory.
         self.assertIn("opensm.fdbs", self.json("routes", "dump", folder)["files"])
-        self.assertIsInstance(self.json("sm", "status")["full_sweeps"], int)
+        told = self.json("sm", "status")
+        for name in ("lid", "priority", "adaptive_groups", "nodes", "full_sweeps", "partial_sweeps", "smps",
+                     "lft_blocks", "others"):
+            self.assertIsInstance(told[name], int, name)
         self.assertEqual(self.json("down"), [{"name": "default", "was_up": True}])
 
     def states(self):

@@ -18,15 +18,32 @@ import unittest
 
 from cli_case import SOFTIB, CliCase, wait_until
 
-ATTACH, OBSERVE, MCAST_ATTACH, MCAST_DETACH, SYSFS_READ, SET_ROUTE, SHUTDOWN = 1, 2, 3, 4, 5, 6, 9
-# Message of runtime/shm/protocol.h, without the text.
-HEAD = struct.Struct("=IIiIIHHII16sI")
-VERSION = 2
+ATTACH, OBSERVE, MCAST_ATTACH, MCAST_DETACH, SYSFS_READ, SET_ROUTE, SHUTDOWN, REFUSED = 1, 2, 3, 4, 5, 6, 9, 18
+# Message of runtime/shm/protocol.h, without the body: version, request, status, length of the body.
+HEAD = struct.Struct("=IIiI")
+VERSION = 3
 SLOTS = 10240
 
 
-def message(request, text=b"", index=0, qpn=0, lid=0, port=0, value=0, gid=bytes(16)):
-    return HEAD.pack(VERSION, request, 0, index, qpn, lid, port, value, 0, gid, len(text)) + text
+def message(request, body=b"", version=VERSION):
+    return HEAD.pack(version, request, 0, len(body)) + body
+
+
+# Bodies of runtime/shm/requests.h, as codec.h writes them.
+def text(value):
+    return struct.pack("=I", len(value)) + value
+
+
+def sysfs_file(host, path):
+    return text(host) + text(path)
+
+
+def route(switch=0, lid=1, port=1):
+    return struct.pack("=IHB", switch, lid, port)
+
+
+def member(qpn, group=bytes(16), lid=0):
+    return struct.pack("=IH16s", qpn, lid, group)
 
 
 class Client:
@@ -46,15 +63,19 @@ class Client:
         self.socket.close()
 
     def ask(self, *args, **kwargs):
-        """Returns (status, owner, text, descriptors)."""
+        """Returns (status, body, descriptors)."""
         self.socket.send(message(*args, **kwargs))
         data, control, _, _ = self.socket.recvmsg(8192, socket.CMSG_SPACE(4))
         fds = array.array("i")
         for level, kind, content in control:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 fds.frombytes(content)
-        fields = HEAD.unpack(data[:HEAD.size])
-        return fields[2], fields[8], data[HEAD.size:], list(fds)
+        return HEAD.unpack(data[:HEAD.size])[2], data[HEAD.size:], list(fds)
+
+    def attach(self, hosts):
+        """Returns (status, slot or None, descriptors)."""
+        status, body, fds = self.ask(ATTACH, text(hosts))
+        return status, struct.unpack("=I", body)[0] if status == 0 else None, fds
 
     def closed(self):
         """Whether the daemon closes, whatever it says before."""
@@ -82,25 +103,25 @@ class Protocol(CliCase):
 
     def test_attached_process_is_shown_until_it_leaves(self):
         with Client(self.fabric) as client:
-            status, owner, _, fds = client.ask(ATTACH, b"h1")
+            status, owner, fds = client.attach(b"h1")
             self.assertEqual((status, owner, len(fds)), (0, 1, 1))
             os.close(fds[0])
             program, = self.programs()
             self.assertEqual((program["pid"], program["host"]), (os.getpid(), "h1"))
             self.assertEqual(len(os.listdir(self.fabric + "/proc")), 1)
-            self.assertEqual(client.ask(ATTACH, b"h1")[0], errno.EALREADY)
+            self.assertEqual(client.attach(b"h1")[0], errno.EALREADY)
         self.assertTrue(wait_until(lambda: not self.programs()))
         self.assertTrue(wait_until(lambda: not os.listdir(self.fabric + "/proc")))
 
     def test_unknown_hosts_are_refused(self):
         with Client(self.fabric) as client:
             for hosts in (b"", b"hx", b"h0,hx", b"h0\0", b"\xff" * 4096):
-                self.assertEqual(client.ask(ATTACH, hosts)[0], errno.ENOENT, hosts)
-            self.assertEqual(client.ask(ATTACH, b"h0,h1")[0], 0)
+                self.assertEqual(client.attach(hosts)[0], errno.ENOENT, hosts)
+            self.assertEqual(client.attach(b"h0,h1")[0], 0)
 
     def test_observer_cannot_write(self):
         with Client(self.fabric) as client:
-            status, _, _, (fd,) = client.ask(OBSERVE)
+            status, _, (fd,) = client.ask(OBSERVE)
             self.assertEqual(status, 0)
             with self.assertRaises(OSError):
                 os.write(fd, b"x")
@@ -108,10 +129,10 @@ class Protocol(CliCase):
 
     def test_garbage_costs_only_its_sender(self):
         with Client(self.fabric) as bystander:
-            self.assertEqual(bystander.ask(ATTACH, b"h0")[0], 0)
+            self.assertEqual(bystander.attach(b"h0")[0], 0)
             good = message(OBSERVE)
             garbage = [b"x", b"\0" * 40, b"\x80" + os.urandom(200), good[:-1], good + b"x",
-                       b"\xff" * 9000, HEAD.pack(VERSION, 1, 0, 0, 0, 0, 0, 0, 0, bytes(16), 1 << 31)]
+                       b"\xff" * 9000, HEAD.pack(VERSION, 1, 0, 1 << 31)]
             for data in garbage:
                 with Client(self.fabric) as client:
                     client.socket.send(data)
@@ -121,38 +142,44 @@ class Protocol(CliCase):
             text = self.log()
             self.assertEqual(text.count("it sent something that is no message"), 2)
             self.assertIn(f"repeated {len(garbage) - 1} times: closed the connection", text)
-            self.assertEqual(bystander.ask(SYSFS_READ, b"h0\0/nothing")[0], errno.ENOENT)
+            self.assertEqual(bystander.ask(SYSFS_READ, sysfs_file(b"h0", b"/nothing"))[0], errno.ENOENT)
 
     def test_bad_requests_are_answered(self):
         with Client(self.fabric) as client:
             self.assertEqual(client.ask(0)[0], errno.ENOSYS)
             self.assertEqual(client.ask(4711)[0], errno.ENOSYS)
-            self.assertEqual(client.ask(SYSFS_READ, b"h0")[0], errno.EINVAL)
-            for bad in ({"index": 9}, {"lid": 0}, {"lid": 60000}, {"port": 200}):
-                self.assertEqual(client.ask(SET_ROUTE, **{"lid": 1, "port": 1, **bad})[0],
-                                 errno.EINVAL, bad)
-            self.assertEqual(client.ask(MCAST_ATTACH, qpn=5)[0], errno.ENOTCONN)
+            for body in (b"", text(b"h0"), sysfs_file(b"h0", b"/sys") + b"x", b"\xff" * 8,
+                         text(b"h0") + struct.pack("=I", 5) + b"/sys"):
+                self.assertEqual(client.ask(SYSFS_READ, body)[:2], (errno.EINVAL, b""), body)
+            for bad in ({"switch": 9}, {"lid": 0}, {"lid": 60000}, {"port": 200}):
+                self.assertEqual(client.ask(SET_ROUTE, route(**bad))[0], errno.EINVAL, bad)
+            self.assertEqual(client.ask(SET_ROUTE, route()[:-1])[0], errno.EINVAL)
+            self.assertEqual(client.ask(MCAST_ATTACH, member(5))[0], errno.ENOTCONN)
+            # What has no answer has none when it is wrong either: the next one is of the next.
+            client.socket.send(message(REFUSED, b"short"))
+            self.assertEqual(client.ask(OBSERVE)[0], 0)
+            self.assertIn("refused request 4711 of pid", self.log())
+            self.assertIn("this softibd does not know it", self.log())
+            self.assertIn("it does not have its fields", self.log())
 
     def test_multicast_membership(self):
         group = b"\xff\x12" + bytes(13) + b"\x01"
         with Client(self.fabric) as client, Client(self.fabric) as other:
-            client.ask(ATTACH, b"h0")
-            other.ask(ATTACH, b"h1")
-            self.assertEqual(client.ask(MCAST_ATTACH, qpn=64, gid=bytes(16), lid=0xC001)[0],
-                             errno.EINVAL)
+            client.attach(b"h0")
+            other.attach(b"h1")
+            self.assertEqual(client.ask(MCAST_ATTACH, member(64, lid=0xC001))[0], errno.EINVAL)
+            one = member(64, group, 0xC001)
             for _ in range(2):
-                self.assertEqual(client.ask(MCAST_ATTACH, qpn=64, gid=group, lid=0xC001)[0], 0)
-            self.assertEqual(other.ask(MCAST_DETACH, qpn=64, gid=group, lid=0xC001)[0],
-                             errno.EINVAL)
-            self.assertEqual(client.ask(MCAST_DETACH, qpn=64, gid=group, lid=0xC001)[0], 0)
-            self.assertEqual(client.ask(MCAST_DETACH, qpn=64, gid=group, lid=0xC001)[0],
-                             errno.EINVAL)
-            statuses = [client.ask(MCAST_ATTACH, qpn=q, gid=group, lid=0xC001)[0]
+                self.assertEqual(client.ask(MCAST_ATTACH, one)[0], 0)
+            self.assertEqual(other.ask(MCAST_DETACH, one)[0], errno.EINVAL)
+            self.assertEqual(client.ask(MCAST_DETACH, one)[0], 0)
+            self.assertEqual(client.ask(MCAST_DETACH, one)[0], errno.EINVAL)
+            statuses = [client.ask(MCAST_ATTACH, member(q, group, 0xC001))[0]
                         for q in range(1, 242)]
             self.assertEqual(statuses, [0] * 240 + [errno.ENOMEM])
         with Client(self.fabric) as client:  # The members of a process go with it.
-            client.ask(ATTACH, b"h0")
-            self.assertEqual(client.ask(MCAST_ATTACH, qpn=7, gid=group, lid=0xC001)[0], 0)
+            client.attach(b"h0")
+            self.assertEqual(client.ask(MCAST_ATTACH, member(7, group, 0xC001))[0], 0)
 
     def test_process_slots_are_limited_and_come_back(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -167,7 +194,7 @@ class Protocol(CliCase):
             statuses, owners = [], set()
             for _ in range(count + 1 if all_of_them else count):
                 clients.append(Client(self.fabric))
-                status, owner, _, fds = clients[-1].ask(ATTACH, b"h0")
+                status, owner, fds = clients[-1].attach(b"h0")
                 statuses.append(status)
                 owners.add(owner)
                 for fd in fds:
@@ -180,7 +207,7 @@ class Protocol(CliCase):
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         self.assertTrue(wait_until(lambda: not self.programs(), 60))
         with Client(self.fabric) as client:
-            self.assertEqual(client.ask(ATTACH, b"h0")[0], 0)
+            self.assertEqual(client.attach(b"h0")[0], 0)
 
     def test_idle_daemon_uses_no_cpu(self):
         def cpu():
@@ -188,15 +215,15 @@ class Protocol(CliCase):
                 fields = stat.read().rsplit(")", 1)[1].split()
             return int(fields[11]) + int(fields[12])
         with Client(self.fabric) as client:
-            client.ask(ATTACH, b"h0")
+            client.attach(b"h0")
             before = cpu()
             time.sleep(0.5)
             self.assertEqual(cpu(), before)
 
     def test_process_that_forked_is_noticed_when_it_dies(self):
         script = ("import os, sys, time; sys.path.insert(0, sys.argv[2])\n"
-                  "from test_daemon import Client, ATTACH\n"
-                  "c = Client(sys.argv[1]); c.ask(ATTACH, b'h0')\n"
+                  "from test_daemon import Client\n"
+                  "c = Client(sys.argv[1]); c.attach(b'h0')\n"
                   "if os.fork() == 0: time.sleep(60)\n"
                   "os.write(1, b'x'); time.sleep(60)\n")
         env = {**self.env, "SOFTIB_BUILD": os.environ.get("SOFTIB_BUILD", "")}
@@ -238,7 +265,7 @@ class OtherUsers(CliCase):
                 os.setresgid(uid, uid, uid)
                 os.setresuid(uid, uid, uid)
                 with Client(fabric) as client:
-                    status = client.ask(ATTACH, b"h0")[0]
+                    status = client.attach(b"h0")[0]
             except OSError as error:
                 status = error.errno
             os._exit(status)
@@ -363,15 +390,15 @@ class Versions(CliCase):
         self.ok("up")
         for version in (1, VERSION + 1):
             with Client(f"{self.dir}/default") as client:
-                data = HEAD.pack(version, OBSERVE, 0, 0, 0, 0, 0, 0, 0, bytes(16), 0)
-                self.assertEqual(client.status_of(data), errno.EPROTONOSUPPORT)
+                self.assertEqual(client.status_of(message(OBSERVE, version=version)),
+                                 errno.EPROTONOSUPPORT)
                 self.assertTrue(client.closed())
             self.assertIn(f"it is of another version (protocol {version})", self.log())
         self.ok("status")
 
     def test_daemon_that_answers_in_another_version(self):
         """Another one in all but its files: it reads, and closes or answers in its own words."""
-        for answer in (None, HEAD.pack(1, OBSERVE, 0, 0, 0, 0, 0, 0, 0, bytes(16), 0)):
+        for answer in (None, message(OBSERVE, version=1)):
             self.ok("up")
             os.unlink(f"{self.dir}/default/softibd.sock")
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as fake:

@@ -9,18 +9,22 @@ import struct
 import unittest
 
 from cli_case import CliCase
-from test_daemon import Client, HEAD, message
+from test_daemon import Client, message, text
 
 MAD_OPEN, MAD = 10, 11
-# MadFrame of runtime/shm/protocol.h.
+# MadFrame of runtime/shm/requests.h.
 FRAME = struct.Struct("=IIIIIHHBBxx")
 SM_LID, QP1, QKEY = 3, 1, 0x80010000
 TIMEOUT_MS = 50
 MADS = int(os.environ.get("SOFTIB_GARBAGE_MADS", "2000"))
 
 
-def text(mad, agent=7, lid=SM_LID, qpn=QP1, qkey=QKEY, timeout_ms=TIMEOUT_MS, retries=0, pkey_index=0):
-    return FRAME.pack(agent, timeout_ms, retries, qpn, qkey, lid, pkey_index, 0, 0) + mad
+def body(mad, agent=7, lid=SM_LID, qpn=QP1, qkey=QKEY, timeout_ms=TIMEOUT_MS, retries=0, pkey_index=0):
+    """Of request::Mad: the frame, the length of the message, its first MAD."""
+    return FRAME.pack(agent, timeout_ms, retries, qpn, qkey, lid, pkey_index, 0, 0) + struct.pack("=I", 0) + mad
+
+
+REPLY_BYTES = FRAME.size + 4 + 256
 
 
 def header(mgmt_class=3, version=2, method=1, attribute=0x38, tid=1):
@@ -35,12 +39,12 @@ class Mads(CliCase):
         self.addCleanup(self.client.socket.close)
 
     def open(self, host=b"h0", hca=0, port=1):
-        return self.client.ask(MAD_OPEN, host, index=hca, port=port)[0]
+        return self.client.ask(MAD_OPEN, text(host) + struct.pack("=IH", hca, port))[0]
 
     def ask(self, mad, **kwargs):
         """Returns (status, frame, MAD)."""
-        status, _, reply, _ = self.client.ask(MAD, text(mad, **kwargs))
-        return status, FRAME.unpack(reply[:FRAME.size]), reply[FRAME.size:]
+        status, reply, _ = self.client.ask(MAD, body(mad, **kwargs))
+        return status, FRAME.unpack(reply[:FRAME.size]), reply[FRAME.size + 4:]
 
     def mad_status(self, mad, **kwargs):
         status, frame, reply = self.ask(mad, **kwargs)
@@ -49,14 +53,14 @@ class Mads(CliCase):
         return struct.unpack_from(">H", reply, 4)[0]
 
     def test_only_an_open_port_of_the_host_sends(self):
-        self.assertEqual(self.client.ask(MAD, text(bytes(256)))[0], errno.ENOTCONN)
+        self.assertEqual(self.client.ask(MAD, body(bytes(256)))[0], errno.ENOTCONN)
         self.assertEqual(self.open(hca=1), errno.ENODEV)
         self.assertEqual(self.open(hca=99), errno.ENODEV)
         self.assertEqual(self.open(host=b"nobody"), errno.ENODEV)
         self.assertEqual(self.open(port=2), errno.ENODEV)
         self.assertEqual(self.open(), 0)
         self.assertEqual(self.open(), errno.EALREADY)
-        for wrong in (b"", text(bytes(255)), text(bytes(257))):
+        for wrong in (b"", body(bytes(255)), body(bytes(257))):
             self.assertEqual(self.client.ask(MAD, wrong)[0], errno.EINVAL)
 
     def test_what_is_not_served_is_refused_politely(self):
@@ -94,7 +98,7 @@ class Mads(CliCase):
     def test_waiting_mads_have_a_limit(self):
         self.open()
         for _ in range(1024):
-            self.client.socket.send(message(MAD, text(header().ljust(256, b"\0"), lid=77, timeout_ms=60000)))
+            self.client.socket.send(message(MAD, body(header().ljust(256, b"\0"), lid=77, timeout_ms=60000)))
         self.assertEqual(self.ask(header().ljust(256, b"\0"), lid=77)[0], errno.ENOBUFS)
         self.assertEqual(self.ask(header().ljust(256, b"\0"))[0], 0)
 
@@ -109,11 +113,11 @@ class Mads(CliCase):
                 mad[16:18] = 0, 0x38
                 mad[24:44] = bytes(20)  # One packet, no SM_Key: a wrong one gets no answer.
                 mad[56:57] = b"\xff"
-            status, _, reply, _ = self.client.ask(MAD, text(
+            status, reply, _ = self.client.ask(MAD, body(
                 bytes(mad), timeout_ms=1, lid=random.choice((1, 2, SM_LID, SM_LID, 0xFFFF)),
                 qpn=random.choice((0, 1, 1)), qkey=random.choice((QKEY, QKEY, random.getrandbits(32)))))
             self.assertIn(status, (0, errno.ETIMEDOUT))
-            self.assertEqual(len(reply), FRAME.size + 256)
+            self.assertEqual(len(reply), REPLY_BYTES)
             answered += status == 0
         self.assertGreater(answered, MADS // 10)
         self.assertEqual(self.mad_status(header(attribute=0x99).ljust(256, b"\0")), 0x000C)

@@ -321,12 +321,10 @@ std::size_t attached_processes() {
         EXPECT(dir != nullptr, "run this with softib exec");
         const int fd = rpc_connect(dir);
         Message message;
-        message.request = Request::kObserve;
-        int arena_fd = -1;
-        EXPECT(fd >= 0 && rpc_call(fd, message, &arena_fd) && message.status == 0,
-               "cannot observe");
+        request::OneFile told;
+        EXPECT(fd >= 0 && rpc_ask(fd, request::Observe{}, message, told) == 0, "cannot observe");
         close(fd);
-        return arena_map(arena_fd, false);
+        return arena_map(told.file, false);
     }();
     EXPECT(arena.base != nullptr, "cannot map the arena");
     std::size_t count = 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <thread>
 
@@ -70,12 +71,10 @@ class Pair {
 int attach_raw() {
     const int fd = rpc_connect(std::getenv("SOFTIB_DIR"));
     Message message;
-    message.request = Request::kAttach;
-    message.text_bytes = 2;
-    std::memcpy(message.text, "h1", 2);
-    int arena_fd = -1;
-    EXPECT(fd >= 0 && rpc_call(fd, message, &arena_fd) && message.status == 0, "cannot attach");
-    close(arena_fd);
+    request::Attach::Reply reply;
+    EXPECT(fd >= 0 && rpc_ask(fd, request::Attach{.hosts = "h1"}, message, reply) == 0,
+           "cannot attach");
+    close(reply.file);
     return fd;
 }
 
@@ -84,10 +83,8 @@ int run_caller() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int fd = attach_raw();
     Message message;
-    message.request = Request::kSysfsRead;
-    constexpr char kQuestion[] = "h1\0/sys/class/infiniband/mlx5_0/node_guid";
-    message.text_bytes = sizeof kQuestion - 1;
-    std::memcpy(message.text, kQuestion, message.text_bytes);
+    to_message(request::SysfsRead{.host = "h1", .path = "/sys/class/infiniband/mlx5_0/node_guid"},
+               message);
     if (!put(kChildFd, 'r')) {
         return 1;
     }
@@ -143,9 +140,15 @@ int run_garbler() {
         if (random.below(2) == 0) {
             // A head that is right, and the rest is not. Not the request that ends the fabric:
             // that one does what it says.
-            std::uint32_t head[2] = {kProtocolVersion, 1 + random.below(16)};
-            head[1] = head[1] == static_cast<std::uint32_t>(Request::kShutdown) ? 77 : head[1];
+            constexpr auto kLast = static_cast<std::uint32_t>(RequestId::kBadLink);
+            std::uint32_t head[2] = {kProtocolVersion, 1 + random.below(kLast)};
+            head[1] = head[1] == static_cast<std::uint32_t>(RequestId::kShutdown) ? 77 : head[1];
             std::memcpy(garbage.data(), head, sizeof head);
+            if (garbage.size() >= kMessageHeadBytes) {
+                // A body as long as it says, whatever is in it.
+                const auto bytes = static_cast<std::uint32_t>(garbage.size() - kMessageHeadBytes);
+                std::memcpy(garbage.data() + offsetof(Message, body_bytes), &bytes, sizeof bytes);
+            }
         }
         send(fd, garbage.data(), garbage.size(), MSG_NOSIGNAL);
         close(fd);

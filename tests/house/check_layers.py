@@ -33,29 +33,30 @@ ALLOWED = {
     # What processes share; what runs in programs; what runs in the daemon. Neither of the last two
     # knows the other.
     "runtime/shm": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca",
-                    "core/cm"],
+                    "core/cm", "core/routing"],
     "runtime/direct": ["core/base", "core/wire", "core/hca", "runtime/shm"],
     "runtime/daemon": CORE + ["spec", "runtime/shm"],
     "runtime/carrier": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/hca", "core/agent",
                         "core/trunk", "net", "spec", "runtime/shm", "runtime/direct", "runtime/daemon"],
+    # Snapshots of a running fabric, for whoever shows it.
+    "view": ["core/base", "core/counters", "core/topo", "core/routing", "runtime/shm"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
     "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
     "app/sm": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
-    "app": ["core/base", "core/counters", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net",
-            "parallel", "plan", "spec", "spec/scenario", "runtime/shm",
-            "runtime/direct", "runtime/daemon", "runtime/carrier"],
+    "app": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
+            "spec", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"],
 }
 
 RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs",
+SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs",
                     "abi/rspreload", "app", "app/sm"]
 
 # Where third-party headers may appear.
 RESTRICTED = {
-    r"^nlohmann/": ["app"],
+    r"^nlohmann/": ["view", "app"],
     r"^toml\+\+|^toml\.hpp": ["spec", "spec/scenario"],
     r"^CLI/": ["app"],
     r"^spdlog/": ["app", "runtime/daemon"],

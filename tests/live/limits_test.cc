@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "runtime/direct/process.h"
+#include "runtime/shm/program_place.h"
 #include "runtime/shm/rpc.h"
 #include "verbs_rig.h"
 
@@ -25,7 +26,8 @@ using live::ObjectKind;
 
 /// The fabric's memory, as another process sees it.
 const live::Arena& arena() {
-    static live::Process* const process = live::Process::get();
+    static const live::ProgramPlace place = live::program_place();
+    static live::Process* const process = live::Process::attach(place.dir, place.hosts);
     EXPECT_NE(process, nullptr);
     return process->arena;
 }
@@ -210,15 +212,13 @@ int attach_many(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         const int fd = live::rpc_connect(std::getenv("SOFTIB_DIR"));
         live::Message message;
-        message.request = live::Request::kAttach;
-        message.text_bytes = 2;
-        std::memcpy(message.text, "h0", 2);
-        int memory = -1;
-        if (fd < 0 || !live::rpc_call(fd, message, &memory) || message.status != 0) {
+        live::request::Attach::Reply reply;
+        if (fd < 0 ||
+            live::rpc_ask(fd, live::request::Attach{.hosts = "h0"}, message, reply) != 0) {
             return 1;
         }
-        close(memory);
-        slots.insert(message.owner);
+        close(reply.file);
+        slots.insert(reply.owner);
     }
     return slots.size() == count ? 0 : 2;
 }

@@ -268,12 +268,12 @@ Owned<ibv_srq> make_srq(ibv_pd* pd) {
     return Owned<ibv_srq>(ibv_create_srq(pd, &attr));
 }
 
-live::Message call(live::Message message) {
+template <typename Request>
+void call(const Request& request, live::Message& message, typename Request::Reply& reply) {
     const int fd = live::rpc_connect(std::getenv("SOFTIB_DIR"));
-    EXPECT_TRUE(fd >= 0 && live::rpc_call(fd, message, nullptr)) << std::strerror(errno);
+    EXPECT_TRUE(fd >= 0 && live::rpc_call(fd, request, message, reply)) << std::strerror(errno);
     close(fd);
     EXPECT_EQ(message.status, 0);
-    return message;
 }
 
 }  // namespace
@@ -343,14 +343,12 @@ Owned<ibv_ah> make_ah(End& from, End& to, bool global) {
 
 std::uint64_t counter(unsigned host, const std::string& name) {
     live::Message message;
-    message.request = live::Request::kSysfsRead;
-    std::string text = "h" + std::to_string(host);
-    text += '\0';
-    text += "/sys/class/infiniband/mlx5_0/ports/1/" + name;  // Each host counts its own from 0.
-    message.text_bytes = static_cast<std::uint32_t>(text.size());
-    text.copy(message.text, text.size());
-    message = call(message);
-    return std::strtoull(std::string(message.text, message.text_bytes).c_str(), nullptr, 10);
+    live::request::SysfsRead::Reply reply;
+    const std::string host_name = "h" + std::to_string(host);
+    // Each host counts its own from 0.
+    const std::string path = "/sys/class/infiniband/mlx5_0/ports/1/" + name;
+    call(live::request::SysfsRead{.host = host_name, .path = path}, message, reply);
+    return std::strtoull(std::string(reply.text).c_str(), nullptr, 10);
 }
 
 testing::AssertionResult counts_to(unsigned host, const std::string& name, std::uint64_t value) {
@@ -384,11 +382,11 @@ void let_arrive() {
 
 void set_pkey(unsigned host, unsigned index, std::uint16_t pkey) {
     live::Message message;
-    message.request = live::Request::kSetPKey;
-    message.index = host;
-    message.port = static_cast<std::uint16_t>(index);
-    message.value = pkey;
-    call(message);
+    live::request::StatusOnly done;
+    call(
+        live::request::SetPKey{
+            .hca = host, .index = static_cast<std::uint16_t>(index), .pkey = PKey{pkey}},
+        message, done);
 }
 
 }  // namespace softib::test

@@ -8,7 +8,7 @@
 #include <rdma/rdma_cma.h>
 #include <sys/socket.h>
 
-#include "core/cm/messages.h"
+#include "core/cm/commands.h"
 
 namespace softib::abi::rdmacm {
 

@@ -5,12 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 
-#include "runtime/shm/protocol.h"
+#include "runtime/shm/program_place.h"
 #include "runtime/shm/rpc.h"
 
 namespace softib::abi::rdmacm {
@@ -36,7 +33,7 @@ bool connected() {
         return true;
     }
     const char* const hosts = host_names();
-    if (hosts == nullptr || std::strlen(hosts) > live::kTextMax) {
+    if (hosts == nullptr) {
         errno = ENODEV;
         return false;
     }
@@ -44,12 +41,7 @@ bool connected() {
     if (fd < 0) {
         return false;
     }
-    live::Message message;
-    message.request = live::Request::kCmOpen;
-    message.text_bytes = static_cast<std::uint32_t>(std::strlen(hosts));
-    std::memcpy(message.text, hosts, message.text_bytes);
-    if (!live::rpc_call(fd, message, nullptr) || message.status != 0) {
-        const int error = message.status != 0 ? message.status : errno;
+    if (const int error = live::rpc_ask(fd, live::request::CmOpen{.hosts = hosts}); error != 0) {
         close(fd);
         errno = error;
         return false;
@@ -60,40 +52,40 @@ bool connected() {
 }
 
 bool parse_event(const live::Message& message, cm::Event& event) {
-    if (message.request != live::Request::kCmEvent || message.text_bytes != sizeof event) {
+    live::request::CmEvent body;
+    if (message.request != live::request::CmEvent::kId || !live::decode(message, body)) {
         errno = EPROTO;
         return false;
     }
-    std::memcpy(&event, message.text, sizeof event);
+    event = body.event;
     return true;
 }
 
 }  // namespace
 
 const char* fabric_dir() {
-    return std::getenv("SOFTIB_DIR");
+    return live::program_place().dir;
 }
 
 const char* host_names() {
-    return std::getenv("SOFTIB_HOST");
+    return live::program_place().hosts;
 }
 
 bool execute(const cm::Command& command, cm::Reply& reply) {
     live::Message message;
-    message.request = live::Request::kCm;
-    message.text_bytes = sizeof command;
-    std::memcpy(message.text, &command, sizeof command);
+    live::request::Cm::Reply body;
     {
         const std::lock_guard guard(g_daemon_mutex);
-        if (!connected() || !live::rpc_call(g_fd, message, nullptr)) {
+        if (!connected() ||
+            !live::rpc_call(g_fd, live::request::Cm{.command = command}, message, body)) {
             return false;
         }
     }
-    if (message.status != 0 || message.text_bytes != sizeof reply) {
-        errno = message.status != 0 ? message.status : EPROTO;
+    if (message.status != 0) {
+        errno = message.status;
         return false;
     }
-    std::memcpy(&reply, message.text, sizeof reply);
+    reply = body.reply;
     if (reply.status != 0) {
         errno = reply.status;
         return false;
@@ -107,14 +99,14 @@ int open_channel(std::uint32_t& name) {
         return -1;
     }
     live::Message message;
-    message.request = live::Request::kCmChannel;
-    if (!live::rpc_call(fd, message, nullptr) || message.status != 0) {
-        const int error = message.status != 0 ? message.status : errno;
+    live::request::CmChannel::Reply reply;
+    const int error = live::rpc_ask(fd, live::request::CmChannel{}, message, reply);
+    if (error != 0) {
         close(fd);
         errno = error;
         return -1;
     }
-    name = message.index;
+    name = reply.channel;
     return fd;
 }
 
@@ -124,7 +116,7 @@ bool take_event(int fd, cm::Event& event) {
         return false;
     }
     live::Message next;
-    next.request = live::Request::kCmNext;
+    live::to_message(live::request::CmNext{}, next);
     live::rpc_tell(fd, next);
     return parse_event(message, event);
 }
@@ -149,7 +141,8 @@ void put_back_event(int fd, std::uint32_t channel, cm::IdHandle id) {
 bool peek_event(int fd, cm::Event& event) {
     live::Message message;
     const ssize_t n = recv(fd, &message, sizeof message, MSG_PEEK | MSG_DONTWAIT);
-    return n == static_cast<ssize_t>(offsetof(live::Message, text) + sizeof event) &&
+    return n >= static_cast<ssize_t>(live::kMessageHeadBytes) &&
+           n == static_cast<ssize_t>(live::kMessageHeadBytes + message.body_bytes) &&
            parse_event(message, event);
 }
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "core/cm/messages.h"
+#include "core/cm/commands.h"
 
 namespace softib::abi::rdmacm {
 

@@ -12,7 +12,7 @@
 
 #include "abi/rdmacm/daemon.h"
 #include "abi/rdmacm/device.h"
-#include "core/cm/messages.h"
+#include "core/cm/commands.h"
 
 namespace softib::abi::rdmacm {
 

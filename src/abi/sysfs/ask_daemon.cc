@@ -14,7 +14,6 @@
 #include <string_view>
 
 #include "abi/sysfs/redirect.h"
-#include "runtime/shm/rpc.h"
 
 namespace softib::fs {
 
@@ -71,7 +70,7 @@ int connect_in_time() {
     return fd;
 }
 
-bool ask_daemon(live::Message& message) {
+bool exchange_with_daemon(live::Message& message) {
     if (now_ms() < paused_until_ms.load(std::memory_order_relaxed)) {
         return false;
     }
@@ -79,7 +78,7 @@ bool ask_daemon(live::Message& message) {
     bool answered = false;
     const int fd = connect_in_time();
     if (fd >= 0) {
-        answered = live::rpc_call(fd, message, nullptr);
+        answered = live::rpc_exchange(fd, message, nullptr);
         const int saved_errno = errno;
         close(fd);
         errno = saved_errno;

@@ -81,15 +81,13 @@ __attribute__((noinline)) bool find_host(const char* asked, char (&address)[kAdd
     }
     const int saved_errno = errno;
     live::Message message;
-    message.request = live::Request::kFindHost;
-    message.text_bytes = static_cast<std::uint32_t>(name.size());
-    std::memcpy(message.text, name.data(), name.size());
-    const bool found = ask_daemon(message) && message.status == 0 && message.text_bytes != 0 &&
-                       message.text_bytes < sizeof address;
+    live::request::FindHost::Reply reply;
+    const bool found = ask_daemon(live::request::FindHost{.name = name}, message, reply) &&
+                       !reply.address.empty() && reply.address.size() < sizeof address;
     errno = saved_errno;
     if (found) {
-        std::memcpy(address, message.text, message.text_bytes);
-        address[message.text_bytes] = '\0';
+        std::memcpy(address, reply.address.data(), reply.address.size());
+        address[reply.address.size()] = '\0';
         return true;
     }
     // The program's own name must lead somewhere, whatever became of the daemon.

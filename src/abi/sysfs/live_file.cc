@@ -19,7 +19,6 @@
 
 #include "abi/sysfs/ask_daemon.h"
 #include "abi/sysfs/redirect.h"
-#include "runtime/shm/protocol.h"
 #include "runtime/shm/rpc.h"
 
 namespace softib::fs {
@@ -42,19 +41,14 @@ std::uint64_t bit_of(int fd) {
     return std::uint64_t{1} << (fd % 64);
 }
 
-/// Asks for the content of `path`; the answer is in message.text. False with a status in the
-/// message: the file cannot be read, as the daemon says.
-bool ask(std::string_view path, live::Message& message) {
-    const Settings& s = settings();
-    if (s.host.size() + 1 + path.size() > live::kTextMax) {
-        return false;
-    }
-    message.request = live::Request::kSysfsRead;
-    message.text_bytes = static_cast<std::uint32_t>(s.host.size() + 1 + path.size());
-    std::memcpy(message.text, s.host.data(), s.host.size());
-    message.text[s.host.size()] = '\0';
-    std::memcpy(message.text + s.host.size() + 1, path.data(), path.size());
-    return ask_daemon(message) && message.status == 0 && message.text_bytes <= live::kTextMax;
+/// Asks for the content of `path`; `content` is in the message. False with a status in the message:
+/// the file cannot be read, as the daemon says.
+bool ask(std::string_view path, live::Message& message, std::string_view& content) {
+    live::request::SysfsRead::Reply reply;
+    const bool answered =
+        ask_daemon(live::request::SysfsRead{.host = settings().host, .path = path}, message, reply);
+    content = reply.text;
+    return answered;
 }
 
 /// A descriptor to read the text from, or -1. It is opened anew so that nobody can write to it.
@@ -82,14 +76,14 @@ int descriptor_with(std::string_view path, std::string_view text) {
 /// Apart from make_live, so that only files of the tree pay for the message's stack.
 __attribute__((noinline)) void replace_content(int fd, std::string_view path) {
     live::Message message;
-    const bool answered = ask(path, message);
+    std::string_view content;
+    const bool answered = ask(path, message, content);
     if (!answered && message.status != EINVAL) {
         return;
     }
     // An attribute whose read fails with EINVAL, as a GID entry without a network device: so does
     // that of a descriptor of epoll.
-    const int source = answered ? descriptor_with(path, {message.text, message.text_bytes})
-                                : epoll_create1(EPOLL_CLOEXEC);
+    const int source = answered ? descriptor_with(path, content) : epoll_create1(EPOLL_CLOEXEC);
     if (source < 0) {
         return;
     }
@@ -104,7 +98,8 @@ __attribute__((noinline)) void replace_content(int fd, std::string_view path) {
 /// Writes the content as of now into the file behind the descriptor.
 __attribute__((noinline)) void rewrite_content(int fd, std::string_view path) {
     live::Message message;
-    if (!ask(path, message)) {
+    std::string_view content;
+    if (!ask(path, message, content)) {
         return;
     }
     char link[32];
@@ -114,9 +109,10 @@ __attribute__((noinline)) void rewrite_content(int fd, std::string_view path) {
         return;
     }
     const int to = static_cast<int>(writable);
-    if (pwrite(to, message.text, message.text_bytes, 0) == ssize_t{message.text_bytes}) {
+    const auto bytes = static_cast<ssize_t>(content.size());
+    if (pwrite(to, content.data(), content.size(), 0) == bytes) {
         // Nothing to be done where it fails: the end of the old content stays.
-        [[maybe_unused]] const int cut = ftruncate(to, message.text_bytes);
+        [[maybe_unused]] const int cut = ftruncate(to, bytes);
     }
     close(to);
 }
@@ -193,19 +189,14 @@ int open_manager_node(const char* path) {
         return -1;
     }
     const Settings& s = settings();
-    live::Message message;
-    message.request = live::Request::kIsManager;
-    message.index = number;
-    message.text_bytes =
-        static_cast<std::uint32_t>(std::min<std::size_t>(s.host.size(), live::kTextMax));
-    std::memcpy(message.text, s.host.data(), message.text_bytes);
     const int fd = s.fabric_dir.empty() ? -1 : live::rpc_connect(s.fabric_dir.data());
     if (fd < 0) {
         errno = ENODEV;
         return -2;
     }
-    if (!live::rpc_call(fd, message, nullptr) || message.status != 0) {
-        const int error = message.status != 0 ? message.status : errno;
+    const int error =
+        live::rpc_ask(fd, live::request::IsManager{.hosts = s.host, .device = number});
+    if (error != 0) {
         close(fd);
         errno = error;
         return -2;

@@ -129,19 +129,13 @@ int open_netlink(std::uint32_t wanted_id) {
         errno = EPROTONOSUPPORT;
         return -1;
     }
-    const Settings& s = settings();
-    live::Message message;
-    message.request = live::Request::kNetlinkOpen;
-    message.value = wanted_id != 0 && take_name(fd, wanted_id) ? wanted_id
-                    : wanted_id == 0                           ? take_any_name(fd)
-                                                               : 0;
+    const std::uint32_t port_id = wanted_id != 0 && take_name(fd, wanted_id) ? wanted_id
+                                  : wanted_id == 0                           ? take_any_name(fd)
+                                                                             : 0;
     int error = EADDRINUSE;
-    if (message.value != 0) {
-        message.text_bytes =
-            static_cast<std::uint32_t>(std::min<std::size_t>(s.host.size(), live::kTextMax));
-        std::memcpy(message.text, s.host.data(), message.text_bytes);
-        const bool opened = live::rpc_call(fd, message, nullptr) && message.status == 0;
-        error = opened ? 0 : EPROTONOSUPPORT;
+    if (port_id != 0) {
+        const live::request::NetlinkOpen request{.hosts = settings().host, .port_id = port_id};
+        error = live::rpc_ask(fd, request) == 0 ? 0 : EPROTONOSUPPORT;
     }
     if (error != 0) {
         close(fd);

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "runtime/shm/observe.h"
+#include "runtime/shm/program_place.h"
 
 namespace softib::abi::umad {
 
@@ -28,8 +29,7 @@ const Fabric* Fabric::get() {
 }
 
 bool Fabric::open() {
-    const char* dir = std::getenv("SOFTIB_DIR");
-    const char* hosts = std::getenv("SOFTIB_HOST");
+    const auto [dir, hosts] = live::program_place();
     if (dir == nullptr || hosts == nullptr) {
         return false;
     }

@@ -20,7 +20,6 @@
 
 #include "abi/umad/fabric.h"
 #include "core/wire/mad.h"
-#include "runtime/shm/protocol.h"
 #include "runtime/shm/rpc.h"
 
 namespace softib::abi::umad {
@@ -67,21 +66,12 @@ bool add_port(int fd) {
 }
 
 int connect_port(const Fabric& fabric, std::uint32_t hca) {
-    if (fabric.hosts().size() > live::kTextMax) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
     const int fd = live::rpc_connect(fabric.dir());
     if (fd < 0) {
         return -1;
     }
-    live::Message message;
-    message.request = live::Request::kMadOpen;
-    message.index = hca;
-    message.port = kPort;
-    message.text_bytes = static_cast<std::uint32_t>(fabric.hosts().size());
-    std::memcpy(message.text, fabric.hosts().data(), fabric.hosts().size());
-    int error = live::rpc_call(fd, message, nullptr) ? message.status : errno;
+    int error = live::rpc_ask(
+        fd, live::request::MadOpen{.hosts = fabric.hosts(), .hca = hca, .port = kPort});
     if (error == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) != 0) {
         error = errno;
     }
@@ -97,7 +87,12 @@ int connect_port(const Fabric& fabric, std::uint32_t hca) {
 }
 
 /// Waits for room while the daemon is busy.
-bool send_message(int fd, const live::Message& message, int passed_fd) {
+template <typename Request>
+bool send_request(int fd, const Request& request, int passed_fd) {
+    live::Message message;
+    if (!live::to_message(request, message)) {
+        return false;
+    }
     while (!live::rpc_send(fd, message, passed_fd)) {
         pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
         if (errno != EAGAIN || poll(&room, 1, kSendWaitMs) != 1) {
@@ -116,11 +111,7 @@ bool announce(int fd, std::uint32_t id, const umad_reg_attr& attr) {
     agent.rmpp = (attr.flags & UMAD_USER_RMPP) != 0 ? 0 : attr.rmpp_version;
     agent.oui = attr.oui;
     std::memcpy(agent.method_mask, attr.method_mask, sizeof agent.method_mask);
-    live::Message message;
-    message.request = live::Request::kMadRegister;
-    message.text_bytes = sizeof agent;
-    std::memcpy(message.text, &agent, sizeof agent);
-    return send_message(fd, message, -1);
+    return send_request(fd, live::request::MadRegister{.agent = agent}, -1);
 }
 
 /// Returns 0 or an errno value.
@@ -188,35 +179,52 @@ void fill_from(ib_user_mad& umad, const live::MadFrame& frame, int status, std::
 /// A message that did not fit the program's buffer: it may come again with a larger one.
 struct Kept {
     int fd = -1;
-    live::Message message;
-    int file = -1;  ///< All of it; -1: it is one MAD.
+    int status = 0;
+    live::request::Mad mad;
 };
 Kept g_kept;  // Under g_mutex; the newest only: a program asks again at once.
 
-bool take_kept(int fd, live::Message& message, int& file) {
+bool take_kept(int fd, live::request::Mad& mad, int& status) {
     const std::lock_guard guard(g_mutex);
     if (g_kept.fd != fd) {
         return false;
     }
-    message = g_kept.message;
-    file = std::exchange(g_kept.file, -1);
-    g_kept.fd = -1;
+    mad = g_kept.mad;
+    status = g_kept.status;
+    g_kept = Kept{};
     return true;
 }
 
-void keep(int fd, const live::Message& message, int file) {
+void keep(int fd, const live::request::Mad& mad, int status) {
     const std::lock_guard guard(g_mutex);
-    if (g_kept.fd >= 0 && g_kept.file >= 0) {
-        close(g_kept.file);
+    if (g_kept.mad.file >= 0) {
+        close(g_kept.mad.file);
     }
-    g_kept.fd = fd;
-    g_kept.message = message;
-    g_kept.file = file;
+    g_kept = {.fd = fd, .status = status, .mad = mad};
 }
 
 bool is_kept(int fd) {
     const std::lock_guard guard(g_mutex);
     return g_kept.fd == fd;
+}
+
+/// Takes a MAD from the daemon. Returns 0 or an errno value; `status` is what became of a request
+/// that nobody answered.
+int receive_mad(int fd, live::request::Mad& mad, int& status) {
+    live::Message message;
+    int file = -1;
+    if (!live::rpc_receive(fd, message, &file)) {
+        return errno == EAGAIN ? EWOULDBLOCK : EIO;
+    }
+    if (message.request != live::request::Mad::kId || !live::decode(message, mad)) {
+        if (file >= 0) {
+            close(file);
+        }
+        return EIO;
+    }
+    mad.file = file;
+    status = message.status;
+    return 0;
 }
 
 /// All of a long message in a file to send along; -1 and errno.
@@ -350,10 +358,8 @@ int umad_unregister(int fd, int agentid) {
         return -1;
     }
     port->agents[agentid] = Agent{};
-    live::Message message;
-    message.request = live::Request::kMadUnregister;
-    message.index = static_cast<std::uint32_t>(agentid);
-    send_message(fd, message, -1);
+    send_request(fd, live::request::MadUnregister{.agent_id = static_cast<std::uint32_t>(agentid)},
+                 -1);
     return 0;
 }
 
@@ -373,12 +379,8 @@ int umad_send(int fd, int agentid, void* umad, int length, int timeout_ms, int r
     live::MadFrame frame = frame_of(user);
     frame.timeout_ms = timeout_ms < 0 ? live::kMadForever : user.timeout_ms;
     const auto bytes = static_cast<std::size_t>(length);
-    live::Message message;
-    message.request = live::Request::kMad;
-    message.value = static_cast<std::uint32_t>(bytes);
-    message.text_bytes = sizeof frame + wire::kMadBytes;
-    std::memcpy(message.text, &frame, sizeof frame);
-    std::memcpy(message.text + sizeof frame, user.data, std::min(bytes, wire::kMadBytes));
+    live::request::Mad mad{.frame = frame, .bytes = static_cast<std::uint32_t>(bytes)};
+    std::memcpy(mad.first.data(), user.data, std::min(bytes, wire::kMadBytes));
     int file = -1;
     if (bytes > wire::kMadBytes) {
         file = long_message(user.data, bytes);
@@ -386,7 +388,7 @@ int umad_send(int fd, int agentid, void* umad, int length, int timeout_ms, int r
             return failed(ENOMEM);
         }
     }
-    const bool sent = send_message(fd, message, file);
+    const bool sent = send_request(fd, mad, file);
     if (file >= 0) {
         close(file);
     }
@@ -397,52 +399,43 @@ int umad_recv(int fd, void* umad, int* length, int timeout_ms) {
     if (umad == nullptr || length == nullptr || *length < static_cast<int>(wire::kMadBytes)) {
         return failed(EINVAL);
     }
-    live::Message message;
-    int file = -1;
-    if (!take_kept(fd, message, file)) {
+    live::request::Mad mad;
+    int mad_status = 0;
+    if (!take_kept(fd, mad, mad_status)) {
         if (timeout_ms != 0) {
             const int error = wait_readable(fd, timeout_ms);
             if (error != 0) {
                 return error;
             }
         }
-        if (!live::rpc_receive(fd, message, &file)) {
-            return failed(errno == EAGAIN ? EWOULDBLOCK : EIO);
+        if (const int error = receive_mad(fd, mad, mad_status); error != 0) {
+            return failed(error);
         }
     }
-    live::MadFrame frame;
-    if (message.request != live::Request::kMad ||
-        message.text_bytes != sizeof frame + wire::kMadBytes) {
-        if (file >= 0) {
-            close(file);
-        }
-        return failed(EIO);
-    }
-    std::memcpy(&frame, message.text, sizeof frame);
     // What comes back unanswered is not read again: its header says which it was.
     // A message that RMPP put together has the length it has, be it shorter than a MAD.
-    const std::size_t bytes = message.status != 0 ? wire::kMadHeaderBytes
-                              : file >= 0         ? message.value
-                                          : std::min<std::size_t>(message.value, wire::kMadBytes);
+    const std::size_t bytes = mad_status != 0 ? wire::kMadHeaderBytes
+                              : mad.file >= 0 ? mad.bytes
+                                              : std::min<std::size_t>(mad.bytes, wire::kMadBytes);
     auto& user = *static_cast<ib_user_mad*>(umad);
-    fill_from(user, frame, message.status, bytes);
+    fill_from(user, mad.frame, mad_status, bytes);
     const auto room = static_cast<std::size_t>(*length);
     *length = static_cast<int>(bytes);
     if (bytes > room) {
-        std::memcpy(user.data, message.text + sizeof frame, wire::kMadBytes);
-        keep(fd, message, file);
+        std::memcpy(user.data, mad.first.data(), wire::kMadBytes);
+        keep(fd, mad, mad_status);
         return failed(ENOSPC);
     }
-    std::memcpy(user.data, message.text + sizeof frame, std::min(bytes, wire::kMadBytes));
-    if (file >= 0) {
+    std::memcpy(user.data, mad.first.data(), std::min(bytes, wire::kMadBytes));
+    if (mad.file >= 0) {
         const bool whole = bytes <= wire::kMadBytes ||
-                           pread(file, user.data, bytes, 0) == static_cast<ssize_t>(bytes);
-        close(file);
+                           pread(mad.file, user.data, bytes, 0) == static_cast<ssize_t>(bytes);
+        close(mad.file);
         if (!whole) {
             return failed(EIO);
         }
     }
-    return static_cast<int>(frame.agent);
+    return static_cast<int>(mad.frame.agent);
 }
 
 }  // extern "C"

@@ -66,16 +66,15 @@ ibv_grh roce_route(const ibv_grh& received) {
     return route;
 }
 
-int multicast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid, live::Request request) {
+/// Attaches or detaches a queue pair, as `Request` says.
+template <typename Request>
+int multicast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) {
     if (qp->qp_type != IBV_QPT_UD || gid->raw[0] != 0xFF || !is_multicast(Lid{lid})) {
         return EINVAL;
     }
-    live::Message message;
-    message.request = request;
-    message.qpn = qp->qp_num;
-    message.lid = lid;
-    std::memcpy(message.gid, gid->raw, sizeof message.gid);
-    return impl(qp->context).process->call(message, nullptr);
+    Request request{.qpn = Qpn{qp->qp_num}, .mlid = Lid{lid}};
+    std::memcpy(request.mgid.bytes.data(), gid->raw, sizeof gid->raw);
+    return impl(qp->context).process->call(request);
 }
 
 }  // namespace
@@ -154,7 +153,7 @@ ibv_ah* softib_ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh,
 }
 
 int softib_ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
-    const int error = multicast(qp, gid, lid, live::Request::kMcastAttach);
+    const int error = multicast<live::request::McastAttach>(qp, gid, lid);
     if (error == 0) {
         ++impl(qp).attached_groups;
     }
@@ -162,7 +161,7 @@ int softib_ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) n
 }
 
 int softib_ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid) noexcept {
-    const int error = multicast(qp, gid, lid, live::Request::kMcastDetach);
+    const int error = multicast<live::request::McastDetach>(qp, gid, lid);
     if (error == 0) {
         --impl(qp).attached_groups;
     }

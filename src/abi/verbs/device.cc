@@ -13,6 +13,7 @@
 
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
+#include "runtime/shm/program_place.h"
 
 namespace softib::abi {
 
@@ -161,13 +162,12 @@ using namespace softib::abi;
 extern "C" {
 
 ibv_device** softib_ibv_get_device_list(int* num_devices) noexcept {
-    live::Process* process = live::Process::get();
+    const live::ProgramPlace place = live::program_place();
+    live::Process* process = live::Process::attach(place.dir, place.hosts);
     const int why = errno;
-    if (process == nullptr && std::getenv("SOFTIB_DIR") != nullptr) {
-        std::fprintf(stderr, "softib: cannot join the fabric at %s as host %s: %s\n",
-                     std::getenv("SOFTIB_DIR"),
-                     std::getenv("SOFTIB_HOST") != nullptr ? std::getenv("SOFTIB_HOST") : "(unset)",
-                     std::strerror(why));
+    if (process == nullptr && place.dir != nullptr) {
+        std::fprintf(stderr, "softib: cannot join the fabric at %s as host %s: %s\n", place.dir,
+                     place.hosts != nullptr ? place.hosts : "(unset)", std::strerror(why));
         if (why == ENOMEM) {
             std::fprintf(stderr,
                          "softib: its arena does not fit into this program's address space; "
@@ -209,7 +209,8 @@ __be64 softib_ibv_get_device_guid(ibv_device* device) noexcept {
 }
 
 ibv_context* softib_ibv_open_device(ibv_device* device) noexcept {
-    live::Process* process = live::Process::get();
+    const live::ProgramPlace place = live::program_place();
+    live::Process* process = live::Process::attach(place.dir, place.hosts);
     if (process == nullptr) {
         return nullptr;
     }

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/cm/messages.h"
+#include "core/cm/commands.h"
 
 namespace softib::cm {
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/cm/commands.h"
 #include "core/cm/deadlines.h"
-#include "core/cm/messages.h"
 #include "core/cm/route.h"
 #include "core/mad/packet.h"
 #include "core/wire/cm_mra.h"

@@ -17,8 +17,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/cm/commands.h"
 #include "core/cm/connections.h"
-#include "core/cm/messages.h"
 #include "core/cm/port_table.h"
 #include "core/cm/route.h"
 #include "core/cm/sa_client.h"

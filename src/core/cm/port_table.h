@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
-#include "core/cm/messages.h"
+#include "core/cm/commands.h"
 
 namespace softib::cm {
 

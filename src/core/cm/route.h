@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/cm/messages.h"
+#include "core/cm/commands.h"
 #include "core/mad/packet.h"
 #include "core/wire/cm.h"
 #include "core/wire/layout.h"

@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/cm/commands.h"
 #include "core/cm/deadlines.h"
-#include "core/cm/messages.h"
 #include "core/cm/route.h"
 #include "core/mad/packet.h"
 #include "core/wire/cm_sidr_rep.h"

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/base/ids.h"
-#include "core/cm/messages.h"
+#include "core/cm/commands.h"
 
 namespace softib::cm {
 

@@ -258,9 +258,8 @@ class Carrier {
 }  // namespace
 
 std::expected<void, std::string> carry(const topo::Fabric& fabric, const CarrierOptions& options) {
-    setenv("SOFTIB_DIR", options.dir.c_str(), 1);
-    setenv("SOFTIB_HOST", fabric.hosts.front().name.c_str(), 1);
-    live::Process* const process = live::Process::get();
+    live::Process* const process =
+        live::Process::attach(options.dir.c_str(), fabric.hosts.front().name.c_str());
     if (process == nullptr) {
         return std::unexpected(
             fmt::format("the carrier cannot attach to the fabric: {}", std::strerror(errno)));
@@ -274,9 +273,7 @@ std::expected<void, std::string> carry(const topo::Fabric& fabric, const Carrier
         calls.store(0);
     }
     process->arena.header->carrier.store(process->lock_word, std::memory_order_release);
-    live::Message message;
-    message.request = live::Request::kCarrying;
-    process->call(message, nullptr);
+    process->call(live::request::Carrying{});
     carrier.run();
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/carrier/watchers.h"
 
-#include <cstring>
-
 #include "runtime/shm/capture.h"
-#include "runtime/shm/protocol.h"
 
 namespace softib::carrier {
 
@@ -67,36 +64,31 @@ void Watchers::forget_dead() {
     }
 }
 
-void Watchers::tell(live::RefusedPacket::Where where, std::uint32_t place, std::uint32_t key,
+void Watchers::tell(live::request::Refused::Where where, std::uint32_t place, std::uint32_t key,
                     const wire::PacketHeaders& headers) {
-    live::RefusedPacket packet;
+    live::request::Refused packet;
     packet.place = place;
-    packet.slid = headers.lrh.slid.value;
-    packet.dlid = headers.lrh.dlid.value;
-    packet.source_qpn = headers.deth.src_qp.value;
-    packet.dest_qpn = headers.bth.dest_qp.value;
+    packet.slid = headers.lrh.slid;
+    packet.dlid = headers.lrh.dlid;
+    packet.source_qpn = headers.deth.src_qp;
+    packet.dest_qpn = headers.bth.dest_qp;
     packet.key = key;
     packet.sl = headers.lrh.sl;
     packet.where = where;
-    live::Message message;
-    message.request = live::Request::kRefused;
-    message.text_bytes = sizeof packet;
-    std::memcpy(message.text, &packet, sizeof packet);
-    process_.tell(message);
+    process_.tell(packet);
 }
 
 void Watchers::tell_refused(std::uint32_t port, bool inbound, const wire::PacketHeaders& headers) {
     if (places_[port].is_switch) {
-        tell(inbound ? live::RefusedPacket::kSwitchIn : live::RefusedPacket::kSwitchOut,
+        tell(inbound ? live::request::Refused::kSwitchIn : live::request::Refused::kSwitchOut,
              places_[port].index, headers.bth.p_key.value, headers);
     }
 }
 
 void Watchers::tell_link(std::uint32_t port, std::uint16_t trap) {
     if (places_[port].index != UINT32_MAX) {
-        tell(places_[port].is_switch ? live::RefusedPacket::kSwitchLink
-                                     : live::RefusedPacket::kAdapterLink,
-             places_[port].index, trap, {});
+        process_.tell(live::request::BadLink{
+            .place = places_[port].index, .at_switch = places_[port].is_switch, .trap = trap});
     }
 }
 
@@ -107,10 +99,10 @@ void Watchers::look_for_violations(std::uint32_t index, const hca::Hca& hca,
     }
     const Violations now{hca.counter(hca::Counted::kBadPKey), hca.counter(hca::Counted::kBadQKey)};
     if (now.pkeys != seen_[index].pkeys) {
-        tell(live::RefusedPacket::kAdapterPKey, index, headers.bth.p_key.value, headers);
+        tell(live::request::Refused::kAdapterPKey, index, headers.bth.p_key.value, headers);
     }
     if (now.qkeys != seen_[index].qkeys) {
-        tell(live::RefusedPacket::kAdapterQKey, index, headers.deth.q_key.value, headers);
+        tell(live::request::Refused::kAdapterQKey, index, headers.deth.q_key.value, headers);
     }
     seen_[index] = now;
 }

@@ -39,7 +39,7 @@ class Watchers {
     void forget_dead();
 
   private:
-    void tell(live::RefusedPacket::Where where, std::uint32_t place, std::uint32_t key,
+    void tell(live::request::Refused::Where where, std::uint32_t place, std::uint32_t key,
               const wire::PacketHeaders& headers);
 
     live::Process& process_;

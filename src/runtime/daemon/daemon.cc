@@ -91,9 +91,9 @@ Daemon::Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions opt
     : arena_(arena),
       options_(std::move(options)),
       mcast_(arena),
-      management_(arena, events_, fabric, options_.management),
-      clients_(arena, management_),
-      cm_(arena, management_, options_.addresses) {
+      management_(changed_, arena, events_, fabric, options_.management),
+      clients_(changed_, arena, management_.unmarked()),
+      cm_(changed_, arena, management_.unmarked(), options_.addresses) {
     events_.init(options_.dir, &arena_);
 }
 
@@ -135,7 +135,7 @@ std::expected<void, std::string> Daemon::start() {
         return failed("make the process directory");
     }
     remove_dead_directories(procs);
-    management_.start(monotonic_ns());
+    management_.change().start(monotonic_ns());
     spare_fd_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
     epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
     listen_fd_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -193,6 +193,7 @@ void Daemon::run() {
                 default:
                     break;
             }
+            settle();
         }
         if (next_management_ns_ != UINT64_MAX && next_management_ns_ <= monotonic_ns()) {
             hand_out_mads();
@@ -201,6 +202,7 @@ void Daemon::run() {
             helpers_.run(monotonic_ns());
         }
         run_trunks();
+        settle();
         reclaim_one();
         log_repeats();
     }
@@ -264,73 +266,6 @@ void Daemon::accept_one(int fd) {
     connection->fd = fd;
     connection->pid = static_cast<std::uint32_t>(peer.pid);
     connections_.emplace(fd, std::move(connection));
-}
-
-void Daemon::serve(Connection& connection) {
-    if (connection.netlink != nullptr) {
-        serve_netlink(connection);
-        return;
-    }
-    Message message;
-    int passed = -1;
-    if (!rpc_receive(connection.fd, message, &passed)) {
-        if (errno == EAGAIN) {
-            return;
-        }
-        if (errno == EPROTONOSUPPORT) {
-            log_warning("closed the connection of pid {}: it is of another version (protocol {})",
-                        connection.pid, message.version);
-            message = {};
-            message.status = EPROTONOSUPPORT;
-            rpc_send(connection.fd, message, -1);
-        } else if (errno != ECONNRESET) {
-            log_warning(
-                "closed the connection of pid {}: {}", connection.pid,
-                errno == EPROTO ? "it sent something that is no message" : error_text(errno));
-        }
-        drop(connection.fd);
-        return;
-    }
-    if (connection.refusal != 0) {
-        message.status = connection.refusal;
-        message.text_bytes = 0;
-        rpc_send(connection.fd, message, -1);
-        drop(connection.fd);
-        close_if_open(passed);
-        return;
-    }
-    if (message.request == Request::kMad) {
-        serve_mad(connection, message, passed);
-        close_if_open(passed);
-        return;
-    }
-    close_if_open(passed);
-    if (message.request == Request::kMadRegister || message.request == Request::kMadUnregister) {
-        handle_mad_agent(connection, message);
-        return;
-    }
-    if (message.request == Request::kRefused) {
-        handle_refused(message);
-        return;
-    }
-    if (message.request == Request::kCmNext) {
-        cm_.taken(connection.fd);
-        hand_out_cm_events();
-        return;
-    }
-    const int passed_fd = handle(connection, message);
-    const bool sent = rpc_send(connection.fd, message, passed_fd);
-    const int error = errno;
-    if (passed_fd >= 0 && passed_fd != arena_.fd) {
-        close(passed_fd);
-    }
-    if (!sent) {
-        if (error != EPIPE && error != ECONNRESET) {
-            log_warning("closed the connection of pid {}: it does not take its replies ({})",
-                        connection.pid, error_text(error));
-        }
-        drop(connection.fd);
-    }
 }
 
 void Daemon::drop(int fd) {
@@ -418,90 +353,6 @@ void Daemon::watch_process(Connection& connection) {
     if (connection.pid_fd >= 0) {
         watch(connection.pid_fd, tag_of(kTagProcess, connection.fd));
     }
-}
-
-int Daemon::handle(Connection& connection, Message& message) {
-    switch (message.request) {
-        case Request::kAttach: {
-            const int fd = handle_attach(connection, message);
-            if (fd >= 0 && connection.owner != 0) {
-                watch_process(connection);
-            }
-            return fd;
-        }
-        case Request::kObserve:
-            return handle_observe(message);
-        case Request::kMcastAttach:
-        case Request::kMcastDetach:
-            handle_mcast(connection, message);
-            return -1;
-        case Request::kSysfsRead:
-            handle_sysfs_read(message);
-            return -1;
-        case Request::kFindHost:
-            handle_find_host(message);
-            return -1;
-        case Request::kSetRoute:
-            handle_set_route(message);
-            break;
-        case Request::kSetLink:
-            handle_set_link(message);
-            break;
-        case Request::kSetPKey:
-            handle_set_pkey(message);
-            break;
-        case Request::kSetPower:
-            handle_set_power(message);
-            break;
-        case Request::kSetFaults:
-            handle_set_faults(message);
-            break;
-        case Request::kManager:
-            handle_manager(message);
-            return -1;
-        case Request::kRoutes:
-            return handle_routes(message);
-        case Request::kHealth:
-            handle_health(message);
-            return -1;
-        case Request::kSettle:
-            management_.refresh();
-            message.status = 0;
-            return -1;
-        case Request::kCarrying:
-            handle_carrying(connection, message);
-            break;
-        case Request::kMadOpen:
-            handle_mad_open(connection, message);
-            break;
-        case Request::kIsManager:
-            handle_is_manager(connection, message);
-            break;
-        case Request::kCmOpen:
-            handle_cm_open(connection, message);
-            return -1;
-        case Request::kCmChannel:
-            handle_cm_channel(connection, message);
-            return -1;
-        case Request::kCm:
-            handle_cm(connection, message);
-            return -1;
-        case Request::kCmDescribe:
-            return handle_cm_describe(message);
-        case Request::kNetlinkOpen:
-            handle_netlink_open(connection, message);
-            break;
-        case Request::kShutdown:
-            log_info("pid {} asked for the end of the fabric", connection.pid);
-            message.status = 0;
-            stopping_ = true;
-            break;
-        default:
-            message.status = ENOSYS;
-            break;
-    }
-    message.text_bytes = 0;
-    return -1;
 }
 
 }  // namespace softib::live

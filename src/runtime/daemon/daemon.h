@@ -17,15 +17,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/daemon/answer.h"
 #include "runtime/daemon/cm/cm_clients.h"
 #include "runtime/daemon/mad/mad_clients.h"
 #include "runtime/daemon/management.h"
+#include "runtime/daemon/marked.h"
 #include "runtime/daemon/mcast_table.h"
 #include "runtime/daemon/supervisor.h"
 #include "runtime/daemon/trunk_socket.h"
 #include "runtime/shm/arena.h"
 #include "runtime/shm/channel.h"
-#include "runtime/shm/protocol.h"
+#include "runtime/shm/requests.h"
 #include "runtime/shm/types.h"
 
 namespace softib::live {
@@ -82,7 +84,7 @@ class Daemon {
         Owner owner = 0;  ///< 0: not attached.
         std::uint64_t instance = 0;
         int refusal = 0;  ///< Not 0: the answer to whatever it asks, then it is closed.
-        std::uint32_t mad_hca = UINT32_MAX;      ///< Whose MADs it sends; none before kMadOpen.
+        std::uint32_t mad_hca = UINT32_MAX;      ///< Whose MADs it sends; none before MadOpen.
         std::uint32_t manager_hca = UINT32_MAX;  ///< On which it says that it is a manager.
         bool uses_cm = false;  ///< For commands to a connection manager, or its events.
         std::unique_ptr<NetlinkSocket> netlink{};  ///< It is a netlink socket of a program.
@@ -116,39 +118,65 @@ class Daemon {
     void drop_if_process_ended(int fd);
     void watch_process(Connection& connection);
 
-    /// Fills in the reply; returns the descriptor to pass along, or -1.
-    int handle(Connection& connection, Message& message);
-    int handle_attach(Connection& connection, Message& message);
-    int handle_observe(Message& message);
-    void handle_mcast(Connection& connection, Message& message);
-    void handle_sysfs_read(Message& message);
-    void handle_find_host(Message& message) const;
-    void handle_set_route(Message& message);
-    void handle_set_link(Message& message);
-    void handle_set_power(Message& message);
-    void handle_set_faults(Message& message);
-    void handle_set_pkey(Message& message);
-    void handle_refused(const Message& message);
-    void handle_manager(Message& message);
-    void handle_carrying(const Connection& connection, Message& message);
-    void handle_health(Message& message) const;
+    /// Closes a connection that sent something that is no message, or of another version.
+    void drop_unread(Connection& connection, const Message& message, int error);
+    template <typename Request>
+    void serve(Connection& connection, const Request& request);
+    void send_reply(Connection& connection, const Message& message, int passed_fd);
+    void refuse(Connection& connection, RequestId request, int error);
+
+    // One for each request (daemon_*.cc). They return 0 or the errno value that is the answer; one
+    // whose reply has fields gives them to `answer`.
+    int handle(Connection& connection, const request::Attach& request,
+               Answer<request::Attach>& answer);
+    int handle(Connection& connection, const request::Observe& request,
+               Answer<request::Observe>& answer);
+    int handle(Connection& connection, const request::McastAttach& request);
+    int handle(Connection& connection, const request::McastDetach& request);
+    int handle(Connection& connection, const request::Carrying& request);
+    int handle(Connection& connection, const request::SysfsRead& request,
+               Answer<request::SysfsRead>& answer);
+    int handle(Connection& connection, const request::FindHost& request,
+               Answer<request::FindHost>& answer);
+    int handle(Connection& connection, const request::NetlinkOpen& request);
+    int handle(Connection& connection, const request::SetRoute& request);
+    int handle(Connection& connection, const request::SetLink& request);
+    int handle(Connection& connection, const request::SetPower& request);
+    int handle(Connection& connection, const request::SetPKey& request);
+    int handle(Connection& connection, const request::SetFaults& request);
+    int handle(Connection& connection, const request::Shutdown& request);
+    int handle(Connection& connection, const request::Settle& request);
+    int handle(Connection& connection, const request::Manager& request,
+               Answer<request::Manager>& answer);
+    int handle(Connection& connection, const request::Routes& request,
+               Answer<request::Routes>& answer);
+    int handle(Connection& connection, const request::Health& request,
+               Answer<request::Health>& answer);
+    int handle(Connection& connection, const request::MadOpen& request);
+    int handle(Connection& connection, const request::Mad& request);
+    int handle(Connection& connection, const request::MadRegister& request);
+    int handle(Connection& connection, const request::MadUnregister& request);
+    int handle(Connection& connection, const request::IsManager& request);
+    int handle(Connection& connection, const request::Refused& request);
+    int handle(Connection& connection, const request::BadLink& request);
+    int handle(Connection& connection, const request::CmOpen& request);
+    int handle(Connection& connection, const request::Cm& request, Answer<request::Cm>& answer);
+    int handle(Connection& connection, const request::CmChannel& request,
+               Answer<request::CmChannel>& answer);
+    int handle(Connection& connection, const request::CmNext& request);
+    int handle(Connection& connection, const request::CmDescribe& request,
+               Answer<request::CmDescribe>& answer);
+
     std::string master_text() const;
-    int handle_routes(Message& message);
-    void handle_mad_open(Connection& connection, Message& message);
-    void handle_mad_agent(const Connection& connection, const Message& message);
-    void handle_is_manager(Connection& connection, Message& message);
-    /// Unlike the others it sends its reply itself, if and when there is one.
-    void serve_mad(Connection& connection, Message& message, int passed_fd);
+    int tell_manager(const sm::Manager& manager, Answer<request::Manager>& answer) const;
     void send_mad(const Connection& connection, const Message& message, int passed_fd) const;
+    /// Hands out MADs and events if a part that makes some has changed. Called after whatever
+    /// happens, and before a request is answered.
+    void settle();
     /// Lets managers and agents do what is due, and programs have what came for them.
     void hand_out_mads();
     void forget_mads(const Connection& connection);
-    void handle_cm_open(Connection& connection, Message& message);
-    void handle_cm_channel(Connection& connection, Message& message);
-    void handle_cm(const Connection& connection, Message& message);
-    int handle_cm_describe(Message& message) const;
     void hand_out_cm_events();
-    void handle_netlink_open(Connection& connection, Message& message);
     /// Takes requests from a netlink socket, and sends answers while the program reads them.
     void serve_netlink(Connection& connection);
     std::vector<std::string> answer_netlink(const Connection& connection,
@@ -163,9 +191,10 @@ class Daemon {
     DaemonOptions options_;
     McastTable mcast_;
     ChannelWriter events_;
-    Management management_;
-    MadClients clients_;
-    CmClients cm_;
+    bool changed_ = false;  ///< One of the next three was.
+    Marked<Management> management_;
+    Marked<MadClients> clients_;
+    Marked<CmClients> cm_;
     std::unordered_map<std::uint32_t, std::uint32_t> managers_;  ///< By HCA: who says so.
     std::uint64_t next_management_ns_ = 0;
     struct Trunk {

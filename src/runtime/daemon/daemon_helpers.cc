@@ -25,36 +25,40 @@ std::expected<void, std::string> Daemon::supervise(HelperPlan plan) {
 /// The adapters of all programs are gone: their ports are down until the next carrier says that it
 /// carries. Programs end what they have posted themselves (Qp::stop_with_carrier).
 void Daemon::carrier_ended() {
-    if (arena_.header->carrier.exchange(0) == 0 && !management_.adapters_run()) {
+    if (arena_.header->carrier.exchange(0) == 0 && !management_->adapters_run()) {
         return;
     }
     for (std::uint32_t i = 0; i < arena_.header->hcas; ++i) {
         events_.signal_port(i, {0, static_cast<std::uint32_t>(AsyncKind::kDeviceFatal), 0});
     }
-    management_.set_adapters_run(false);
+    management_.change().set_adapters_run(false);
     alert_all(arena_);
 }
 
-void Daemon::handle_carrying(const Connection& connection, Message& message) {
+int Daemon::handle(Connection& connection, const request::Carrying& /*request*/) {
     if (connection.owner == 0 ||
         arena_.header->carrier.load() != lock_word(arena_, connection.owner)) {
-        message.status = EPERM;
-        return;
+        return EPERM;
     }
-    management_.set_adapters_run(true);
+    management_.change().set_adapters_run(true);
     wake_carrier(arena_);
-    message.status = 0;
+    return 0;
 }
 
-void Daemon::handle_health(Message& message) const {
-    std::string text;
+int Daemon::handle(Connection& /*connection*/, const request::Health& /*request*/,
+                   Answer<request::Health>& answer) {
+    request::Health::Reply reply;
     for (const Supervisor::Health& health : helpers_.health()) {
-        text += fmt::format("{}\t{}\t{}\t{}\t{}\n", health.name, health.pid, health.restarts,
-                            health.last_end, health.reason);
+        if (reply.count == request::kHelpersMax) {
+            break;
+        }
+        reply.helpers[reply.count++] = {.name = health.name,
+                                        .pid = health.pid,
+                                        .restarts = health.restarts,
+                                        .last_end = health.last_end,
+                                        .reason = health.reason};
     }
-    message.status = 0;
-    message.text_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(text.size(), kTextMax));
-    std::memcpy(message.text, text.data(), message.text_bytes);
+    return answer(reply);
 }
 
 }  // namespace softib::live

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -24,7 +23,7 @@ namespace softib::live {
 
 namespace {
 
-constexpr std::uint32_t kMadTextBytes = sizeof(MadFrame) + wire::kMadBytes;
+static_assert(kMadPartBytes == wire::kMadBytes);
 
 bool has_hca(const Arena& arena, std::string_view hosts, std::uint32_t hca) {
     std::vector<DeviceEntry> devices(list_devices(arena, hosts, {}));
@@ -54,74 +53,64 @@ int make_long(const std::vector<std::uint8_t>& message) {
 
 }  // namespace
 
-void Daemon::handle_mad_open(Connection& connection, Message& message) {
-    const std::string_view hosts(message.text, message.text_bytes);
+int Daemon::handle(Connection& connection, const request::MadOpen& request) {
     if (connection.owner != 0 || connection.mad_hca != UINT32_MAX) {
-        message.status = EALREADY;
-    } else if (message.port != 1 || !has_hca(arena_, hosts, message.index)) {
-        message.status = ENODEV;
-    } else {
-        connection.mad_hca = message.index;
-        clients_.open(connection.fd, message.index);
-        message.status = 0;
+        return EALREADY;
     }
+    if (request.port != 1 || !has_hca(arena_, request.hosts, request.hca)) {
+        return ENODEV;
+    }
+    connection.mad_hca = request.hca;
+    clients_.change().open(connection.fd, request.hca);
+    return 0;
 }
 
 /// While the connection lives, its port says that a subnet manager is behind it.
-void Daemon::handle_is_manager(Connection& connection, Message& message) {
-    const std::string_view hosts(message.text, message.text_bytes);
-    std::vector<DeviceEntry> devices(list_devices(arena_, hosts, {}));
-    list_devices(arena_, hosts, devices);
+int Daemon::handle(Connection& connection, const request::IsManager& request) {
+    std::vector<DeviceEntry> devices(list_devices(arena_, request.hosts, {}));
+    list_devices(arena_, request.hosts, devices);
     if (connection.owner != 0 || connection.manager_hca != UINT32_MAX) {
-        message.status = EALREADY;
-    } else if (message.index >= devices.size()) {
-        message.status = ENODEV;
-    } else {
-        connection.manager_hca = devices[message.index].hca;
-        if (managers_[connection.manager_hca]++ == 0) {
-            management_.set_is_manager(connection.manager_hca, true, monotonic_ns());
-            hand_out_mads();
-        }
-        message.status = 0;
+        return EALREADY;
     }
+    if (request.device >= devices.size()) {
+        return ENODEV;
+    }
+    connection.manager_hca = devices[request.device].hca;
+    if (managers_[connection.manager_hca]++ == 0) {
+        management_.change().set_is_manager(connection.manager_hca, true, monotonic_ns());
+    }
+    return 0;
 }
 
-void Daemon::handle_mad_agent(const Connection& connection, const Message& message) {
+int Daemon::handle(Connection& connection, const request::MadRegister& request) {
+    if (connection.mad_hca != UINT32_MAX) {
+        clients_.change().register_agent(connection.fd, request.agent);
+    }
+    return 0;
+}
+
+int Daemon::handle(Connection& connection, const request::MadUnregister& request) {
+    if (connection.mad_hca != UINT32_MAX) {
+        clients_.change().unregister_agent(connection.fd, request.agent_id);
+    }
+    return 0;
+}
+
+int Daemon::handle(Connection& connection, const request::Mad& request) {
     if (connection.mad_hca == UINT32_MAX) {
-        return;
+        return ENOTCONN;
     }
-    if (message.request == Request::kMadUnregister) {
-        clients_.unregister_agent(connection.fd, message.index);
-    } else if (message.text_bytes == sizeof(MadAgent)) {
-        MadAgent agent;
-        std::memcpy(&agent, message.text, sizeof agent);
-        clients_.register_agent(connection.fd, agent);
-    }
-}
-
-void Daemon::serve_mad(Connection& connection, Message& message, int passed_fd) {
-    if (connection.mad_hca == UINT32_MAX || message.text_bytes != kMadTextBytes) {
-        message.status = connection.mad_hca == UINT32_MAX ? ENOTCONN : EINVAL;
-        message.text_bytes = 0;
-        send_mad(connection, message, -1);
-        return;
-    }
-    MadFrame frame;
-    std::memcpy(&frame, message.text, sizeof frame);
-    const auto* const first = reinterpret_cast<const std::uint8_t*>(message.text) + sizeof frame;
-    std::vector<std::uint8_t> mad(first, first + wire::kMadBytes);
-    if (message.value > wire::kMadBytes && !read_long(passed_fd, message.value, mad)) {
-        message.status = EINVAL;
-        send_mad(connection, message, -1);
-        return;
+    std::vector<std::uint8_t> mad(request.first.begin(), request.first.end());
+    if (request.bytes > wire::kMadBytes && !read_long(request.file, request.bytes, mad)) {
+        return EINVAL;
     }
     // What RMPP carries ends where its sender says, before the end of a MAD too: whoever gets it
     // takes the rest for records.
-    if (message.value >= wire::kRmppOffset + wire::RmppHeader::kBytes) {
-        mad.resize(std::min<std::size_t>(mad.size(), message.value));
+    if (request.bytes >= wire::kRmppOffset + wire::RmppHeader::kBytes) {
+        mad.resize(std::min<std::size_t>(mad.size(), request.bytes));
     }
-    clients_.send(connection.fd, frame, std::move(mad), monotonic_ns());
-    hand_out_mads();
+    clients_.change().send(connection.fd, request.frame, std::move(mad), monotonic_ns());
+    return 0;
 }
 
 /// A datagram that its receiver has no room for is lost.
@@ -133,25 +122,24 @@ void Daemon::send_mad(const Connection& connection, const Message& message, int 
 
 void Daemon::hand_out_mads() {
     do {
-        cm_.run(monotonic_ns());
-        next_management_ns_ =
-            std::min(management_.run(monotonic_ns()), clients_.run(monotonic_ns()));
+        cm_.unmarked().run(monotonic_ns());
+        next_management_ns_ = std::min(management_.unmarked().run(monotonic_ns()),
+                                       clients_.unmarked().run(monotonic_ns()));
         // What was sent in this round may have brought somebody an answer.
-    } while (management_.dispatcher().waiting());
-    next_management_ns_ = std::min(next_management_ns_, cm_.next_timeout_ns());
-    while (auto out = clients_.poll()) {
+    } while (management_.unmarked().dispatcher().waiting());
+    next_management_ns_ = std::min(next_management_ns_, cm_->next_timeout_ns());
+    while (auto out = clients_.unmarked().poll()) {
         const auto found = connections_.find(out->fd);
         if (found == connections_.end()) {
             continue;
         }
+        request::Mad mad{.frame = out->frame,
+                         .bytes = static_cast<std::uint32_t>(out->message.size())};
+        std::copy_n(out->message.begin(), std::min(out->message.size(), wire::kMadBytes),
+                    mad.first.begin());
         Message message;
-        message.request = Request::kMad;
+        to_message(mad, message);
         message.status = out->status;
-        message.value = static_cast<std::uint32_t>(out->message.size());
-        message.text_bytes = kMadTextBytes;
-        std::memcpy(message.text, &out->frame, sizeof out->frame);
-        std::memcpy(message.text + sizeof out->frame, out->message.data(),
-                    std::min(out->message.size(), wire::kMadBytes));
         const int passed = out->message.size() > wire::kMadBytes ? make_long(out->message) : -1;
         send_mad(*found->second, message, passed);
         if (passed >= 0) {
@@ -163,15 +151,13 @@ void Daemon::hand_out_mads() {
 
 void Daemon::forget_mads(const Connection& connection) {
     if (connection.uses_cm) {
-        cm_.close(connection.fd, monotonic_ns());
-        hand_out_mads();
+        cm_.change().close(connection.fd, monotonic_ns());
     }
     if (connection.mad_hca != UINT32_MAX) {
-        clients_.close(connection.fd, monotonic_ns());
+        clients_.change().close(connection.fd, monotonic_ns());
     }
     if (connection.manager_hca != UINT32_MAX && --managers_[connection.manager_hca] == 0) {
-        management_.set_is_manager(connection.manager_hca, false, monotonic_ns());
-        hand_out_mads();
+        management_.change().set_is_manager(connection.manager_hca, false, monotonic_ns());
     }
 }
 

@@ -20,18 +20,16 @@ constexpr std::size_t kRequestBytesMax = 8192;
 
 }  // namespace
 
-void Daemon::handle_netlink_open(Connection& connection, Message& message) {
-    const std::string hosts(message.text, message.text_bytes);
+int Daemon::handle(Connection& connection, const request::NetlinkOpen& request) {
     if (connection.owner != 0 || connection.uses_cm || connection.mad_hca != UINT32_MAX) {
-        message.status = EALREADY;
-        return;
+        return EALREADY;
     }
-    if (list_devices(arena_, hosts, {}) == 0) {
-        message.status = ENOENT;
-        return;
+    if (list_devices(arena_, request.hosts, {}) == 0) {
+        return ENOENT;
     }
-    connection.netlink = std::make_unique<NetlinkSocket>(hosts, message.value);
-    message.status = 0;
+    connection.netlink =
+        std::make_unique<NetlinkSocket>(std::string(request.hosts), request.port_id);
+    return 0;
 }
 
 std::vector<std::string> Daemon::answer_netlink(const Connection& connection,
@@ -46,7 +44,7 @@ std::vector<std::string> Daemon::answer_netlink(const Connection& connection,
         .port_id = connection.netlink->port_id,
         .endpoints = [this] {
             std::vector<CmEndpoint> endpoints;
-            for (const CmClients::Shown& each : cm_.endpoints()) {
+            for (const CmClients::Shown& each : cm_->endpoints()) {
                 const auto program = connections_.find(each.fd);
                 endpoints.push_back(
                     {.host = each.host,

@@ -35,13 +35,13 @@ void Daemon::follow_trunk(std::size_t trunk) {
     if (of.up && (!session.up() || session.sessions() != of.sessions)) {
         log_warning("trunk of {}: {} is gone", plan.at_switch, plan.peer_ip);
         of.up = false;
-        management_.set_trunk(trunk, false, monotonic_ns());
+        management_.change().set_trunk(trunk, false, monotonic_ns());
     }
     if (!of.up && session.up()) {
         log_info("trunk of {}: {} is there", plan.at_switch, plan.peer_ip);
         of.up = true;
         of.sessions = session.sessions();
-        management_.set_trunk(trunk, true, monotonic_ns());
+        management_.change().set_trunk(trunk, true, monotonic_ns());
     }
 }
 
@@ -49,25 +49,19 @@ void Daemon::run_trunks() {
     if (trunks_.empty()) {
         return;
     }
-    bool arrived = false;
     next_trunk_ns_ = UINT64_MAX;
     for (std::size_t i = 0; i < trunks_.size(); ++i) {
-        const bool was_up = trunks_[i].up;
         trunks_[i].socket->receive(monotonic_ns(), [&](std::span<const std::uint8_t> body) {
             follow_trunk(i);  // He who speaks is there.
-            arrived = true;
             trunk::for_each_item(body, [&](std::span<const std::uint8_t> bytes) {
-                management_.arrive(i, bytes, monotonic_ns());
+                management_.change().arrive(i, bytes, monotonic_ns());
             });
         });
         next_trunk_ns_ = std::min(next_trunk_ns_, trunks_[i].socket->run(monotonic_ns()));
         follow_trunk(i);
-        arrived |= trunks_[i].up != was_up;
     }
-    if (arrived) {
-        hand_out_mads();
-    }
-    while (const auto mad = management_.poll_trunk()) {
+    settle();
+    while (const auto mad = management_.unmarked().poll_trunk()) {
         TrunkSocket& socket = *trunks_[mad->trunk].socket;
         if (!socket.session().may_send()) {
             continue;  // It is lost, as a datagram may be.

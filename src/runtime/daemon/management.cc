@@ -224,40 +224,32 @@ bool Management::set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std
     return true;
 }
 
-void Management::refuse(const RefusedPacket& packet, std::uint64_t now_ns) {
+void Management::refuse(const request::Refused& packet, std::uint64_t now_ns) {
     switch (packet.where) {
-        case RefusedPacket::kSwitchOut:
-        case RefusedPacket::kSwitchIn:
+        case request::Refused::kSwitchOut:
+        case request::Refused::kSwitchIn:
             refuse_passage(packet);
             break;
-        case RefusedPacket::kAdapterPKey:
-        case RefusedPacket::kAdapterQKey:
+        case request::Refused::kAdapterPKey:
+        case request::Refused::kAdapterQKey:
             refuse_at_end(packet);
-            break;
-        case RefusedPacket::kSwitchLink:
-            tell_link_fault(switch_port(packet.place), packet.key);
-            break;
-        case RefusedPacket::kAdapterLink:
-            if (packet.place < hca_nodes_.size()) {
-                tell_link_fault(agent::End{hca_nodes_[packet.place], 1}, packet.key);
-            }
             break;
     }
     drive(now_ns);
 }
 
-void Management::refuse_at_end(const RefusedPacket& packet) {
+void Management::refuse_at_end(const request::Refused& packet) {
     if (packet.place >= hca_nodes_.size()) {
         return;
     }
-    const bool is_qkey = packet.where == RefusedPacket::kAdapterQKey;
+    const bool is_qkey = packet.where == request::Refused::kAdapterQKey;
     wire::BadKeyTrap seen;
-    seen.lid1 = Lid{packet.slid};
-    seen.lid2 = Lid{packet.dlid};
+    seen.lid1 = packet.slid;
+    seen.lid2 = packet.dlid;
     seen.key = is_qkey ? packet.key : packet.key & 0xFFFF;
     seen.sl = packet.sl & 0xF;
-    seen.qp1 = Qpn{packet.source_qpn & 0xFFFFFF};
-    seen.qp2 = Qpn{packet.dest_qpn & 0xFFFFFF};
+    seen.qp1 = Qpn{packet.source_qpn.value & 0xFFFFFF};
+    seen.qp2 = Qpn{packet.dest_qpn.value & 0xFFFFFF};
     mesh_.bad_key({hca_nodes_[packet.place], 1}, seen, is_qkey, 0);
 }
 
@@ -290,34 +282,41 @@ std::optional<agent::End> Management::switch_port(std::uint32_t index) const {
                       static_cast<std::uint8_t>(index - switches[sw].port_first)};
 }
 
-void Management::tell_link_fault(const std::optional<agent::End>& at, std::uint32_t trap) {
-    const bool known = trap == wire::trap::kLocalLinkIntegrity ||
-                       trap == wire::trap::kExcessiveBufferOverrun ||
-                       trap == wire::trap::kFlowControlWatchdog;
+void Management::tell_bad_link(const request::BadLink& link, std::uint64_t now_ns) {
+    const bool known = link.trap == wire::trap::kLocalLinkIntegrity ||
+                       link.trap == wire::trap::kExcessiveBufferOverrun ||
+                       link.trap == wire::trap::kFlowControlWatchdog;
+    std::optional<agent::End> at;
+    if (link.at_switch) {
+        at = switch_port(link.place);
+    } else if (link.place < hca_nodes_.size()) {
+        at = agent::End{hca_nodes_[link.place], 1};
+    }
     if (at && known) {
-        mesh_.link_fault(*at, static_cast<std::uint16_t>(trap));
+        mesh_.link_fault(*at, link.trap);
+        drive(now_ns);
     }
 }
 
-void Management::refuse_passage(const RefusedPacket& packet) {
+void Management::refuse_passage(const request::Refused& packet) {
     const auto place = switch_port(packet.place);
     if (!place) {
         return;
     }
     const agent::End at = *place;
-    const bool inbound = packet.where == RefusedPacket::kSwitchIn;
+    const bool inbound = packet.where == request::Refused::kSwitchIn;
     const PKey pkey{static_cast<std::uint16_t>(packet.key)};
     // The program's word is not enough.
     if (mesh_.node(at.node).lets_pass(at.port, inbound, pkey)) {
         return;
     }
     wire::BadSwitchPKeyTrap seen;
-    seen.lid1 = Lid{packet.slid};
-    seen.lid2 = Lid{packet.dlid};
+    seen.lid1 = packet.slid;
+    seen.lid2 = packet.dlid;
     seen.pkey = pkey;
     seen.sl = packet.sl & 0xF;
-    seen.qp1 = Qpn{packet.source_qpn & 0xFFFFFF};
-    seen.qp2 = Qpn{packet.dest_qpn & 0xFFFFFF};
+    seen.qp1 = Qpn{packet.source_qpn.value & 0xFFFFFF};
+    seen.qp2 = Qpn{packet.dest_qpn.value & 0xFFFFFF};
     mesh_.refuse_passage(at, inbound, seen, 0);
 }
 

@@ -24,7 +24,7 @@
 #include "runtime/daemon/mad/mad_cables.h"
 #include "runtime/shm/arena.h"
 #include "runtime/shm/channel.h"
-#include "runtime/shm/protocol.h"
+#include "runtime/shm/requests.h"
 
 namespace softib::live {
 
@@ -74,8 +74,10 @@ class Management final : public agent::CounterSource {
     bool set_route(std::uint32_t sw, Lid lid, std::uint8_t port, std::uint64_t now_ns);
     bool set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns);
     /// A program's packet that a switch port or an adapter did not take; the program has counted
-    /// it. Or a port whose cable makes too many errors.
-    void refuse(const RefusedPacket& packet, std::uint64_t now_ns);
+    /// it.
+    void refuse(const request::Refused& packet, std::uint64_t now_ns);
+    /// A port whose cable makes too many errors.
+    void tell_bad_link(const request::BadLink& link, std::uint64_t now_ns);
     void set_is_manager(std::uint32_t hca, bool is_manager, std::uint64_t now_ns);
 
     /// Whether somebody is the programs' adapters; the direct path needs nobody for that.
@@ -99,9 +101,8 @@ class Management final : public agent::CounterSource {
     void drive(std::uint64_t now_ns);
     bool drive_service(std::uint64_t now_ns);
     void tell(const sm::ManagerEvent& event);
-    void refuse_passage(const RefusedPacket& packet);
-    void refuse_at_end(const RefusedPacket& packet);
-    void tell_link_fault(const std::optional<agent::End>& at, std::uint32_t trap);
+    void refuse_passage(const request::Refused& packet);
+    void refuse_at_end(const request::Refused& packet);
     void take_violations();
 
     const Arena& arena_;

@@ -19,7 +19,6 @@
 #include "runtime/direct/qp.h"
 #include "runtime/direct/service.h"
 #include "runtime/shm/grace.h"
-#include "runtime/shm/rpc.h"
 #include "runtime/shm/thread.h"
 
 namespace softib::live {
@@ -91,7 +90,7 @@ void Process::size_copy_team() {
     copy_team.set_helpers(CopyTeam::helpers_for(count, processes));
 }
 
-Process* Process::get() {
+Process* Process::attach(const char* dir, const char* hosts) {
     const std::lock_guard guard(g_mutex);
     if (g_process != nullptr) {
         return g_process;
@@ -102,7 +101,7 @@ Process* Process::get() {
         errno = ENOMEM;
         return nullptr;
     }
-    if (!process->attach()) {
+    if (!process->join(dir, hosts)) {
         const int saved = errno;
         delete process;
         errno = saved;
@@ -112,9 +111,7 @@ Process* Process::get() {
     return process;
 }
 
-bool Process::attach() {
-    const char* dir = std::getenv("SOFTIB_DIR");
-    const char* hosts = std::getenv("SOFTIB_HOST");
+bool Process::join(const char* dir, const char* hosts) {
     if (dir == nullptr || hosts == nullptr || *dir == '\0' || std::strlen(hosts) >= kTextMax) {
         errno = ENODEV;
         return false;
@@ -124,21 +121,18 @@ bool Process::attach() {
         return false;
     }
     Message message;
-    message.request = Request::kAttach;
-    message.text_bytes = static_cast<std::uint32_t>(std::strlen(hosts));
-    std::memcpy(message.text, hosts, message.text_bytes);
-    int fd = -1;
-    int error = call(message, &fd);
+    request::Attach::Reply reply;
+    int error = rpc_ask(socket_, request::Attach{.hosts = hosts}, message, reply);
     if (error == 0) {
-        arena = arena_map(fd, true);
+        arena = arena_map(reply.file, true);
         error = arena.base == nullptr ? errno : 0;
     }
-    if (error != 0 || message.owner == 0 || message.owner > kProcsMax) {
+    if (error != 0 || reply.owner == 0 || reply.owner > kProcsMax) {
         close(socket_);
         errno = error != 0 ? error : EPROTO;
         return false;
     }
-    owner = static_cast<Owner>(message.owner);
+    owner = static_cast<Owner>(reply.owner);
     arena.self = owner;
     slot = &arena.proc(owner);
     shared_mappings.emplace(shared_mapper, arena, slot->peer_mappings);
@@ -224,24 +218,6 @@ void Process::release_domain(std::uint32_t id) {
     if (usable()) {
         const std::lock_guard guard(domains_mutex_);
         domains_free_.push_back(id);
-    }
-}
-
-int Process::call(Message& message, int* received_fd) {
-    const std::lock_guard guard(socket_mutex_);
-    if (socket_ < 0 || !usable()) {
-        return ENOTCONN;
-    }
-    if (!rpc_call(socket_, message, received_fd)) {
-        return errno;
-    }
-    return message.status;
-}
-
-void Process::tell(const Message& message) {
-    const std::unique_lock guard(socket_mutex_, std::try_to_lock);
-    if (guard && socket_ >= 0 && usable()) {
-        rpc_tell(socket_, message);
     }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// This process as a member of a fabric: its slot, its allocators, its helper thread. Attached on
-// first use from the environment (SOFTIB_DIR, SOFTIB_HOST), kept until the process ends. A forked
-// child starts without one; what it inherited of its parent's is unusable there.
+// This process as a member of a fabric: its slot, its allocators, its helper thread. Attached once,
+// kept until the process ends. A forked child starts without one; what it inherited of its parent's
+// is unusable there.
 
 #include <atomic>
 #include <deque>
@@ -20,7 +20,7 @@
 #include "runtime/shm/channel.h"
 #include "runtime/shm/clock.h"
 #include "runtime/shm/naming.h"
-#include "runtime/shm/protocol.h"
+#include "runtime/shm/rpc.h"
 #include "runtime/shm/shm_lock.h"
 
 namespace softib::live {
@@ -31,9 +31,10 @@ class MemoryMap;
 
 class Process {
   public:
-    /// The one of this process; attaches if needed. nullptr and errno: no fabric is configured
+    /// Returns the one of this process. One that is not attached yet attaches to the fabric with
+    /// this directory, on these hosts (names, by commas). nullptr and errno: no fabric is given
     /// (ENODEV), the daemon does not answer, the host does not exist.
-    static Process* get();
+    static Process* attach(const char* dir, const char* hosts);
 
     Arena arena;
     Owner owner = 0;
@@ -67,10 +68,21 @@ class Process {
     /// Closes an event channel; its name goes with it unless it is the parent's.
     void remove_channel(std::uint32_t id, int fd);
 
-    /// One request to the daemon. Returns 0 or an errno value.
-    int call(Message& message, int* received_fd);
+    /// Asks the daemon for something of which the status says all. Returns 0 or an errno value.
+    template <typename Request>
+    int call(const Request& request) {
+        const std::lock_guard guard(socket_mutex_);
+        return socket_ >= 0 && usable() ? rpc_ask(socket_, request) : ENOTCONN;
+    }
     /// Says something that has no reply; lost when the daemon is busy with us, stopped or dead.
-    void tell(const Message& message);
+    template <typename Request>
+    void tell(const Request& request) {
+        Message message;
+        const std::unique_lock guard(socket_mutex_, std::try_to_lock);
+        if (guard && socket_ >= 0 && usable() && to_message(request, message)) {
+            rpc_tell(socket_, message);
+        }
+    }
 
     /// False in a forked child, where this object belongs to the parent.
     bool usable() const { return !inherited_.load(std::memory_order_relaxed); }
@@ -107,7 +119,7 @@ class Process {
     void ring_mappers() const;
 
   private:
-    bool attach();
+    bool join(const char* dir, const char* hosts);
     void become_inherited();
     static void* helper_main(void* self);
     void helper_loop();

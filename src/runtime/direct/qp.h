@@ -21,7 +21,7 @@
 #include "runtime/direct/scatter.h"
 #include "runtime/shm/arena.h"
 #include "runtime/shm/path.h"
-#include "runtime/shm/protocol.h"
+#include "runtime/shm/requests.h"
 #include "runtime/shm/shm_lock.h"
 #include "runtime/shm/types.h"
 
@@ -142,8 +142,13 @@ class Qp {
 
     Qp() = default;
 
-    // qp.cc: running requests
+    // qp_post.cc: posting
     bool allowed(const WorkRequest& wr) const;
+    void run_or_wait(const WorkRequest& wr);
+    void complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
+    /// The request that is being executed, if it asked for a completion.
+    void complete_done(const WorkRequest& wr);
+    // qp.cc: running requests
     Verdict execute(const WorkRequest& wr);
     Verdict execute_connected(const WorkRequest& wr);
     bool check_peer();
@@ -151,9 +156,9 @@ class Qp {
     // qp_refused.cc: partitions that do not match, or that a switch keeps out
     bool sends_again();
     void count_refused(const Refusal& refusal);
-    void tell_refused(const RefusedPacket& packet);
-    void tell_refused(const Refusal& refusal, RefusedPacket packet);
-    void bad_key(std::uint32_t hca, RefusedPacket packet);
+    void tell_refused(const request::Refused& packet);
+    void tell_refused(const Refusal& refusal, request::Refused packet);
+    void bad_key(std::uint32_t hca, request::Refused packet);
     std::optional<Path> walk_there(Lid slid);
     bool walk_back(const Path& path, Lid slid);
     bool partitions_match(std::uint32_t peer_hca);
@@ -196,7 +201,7 @@ class Qp {
     // qp_ud.cc: datagrams
     Verdict execute_datagram(const WorkRequest& wr);
     bool resolve(const WorkRequest& wr, std::uint32_t& hca);
-    RefusedPacket refused_datagram(const AddressVector& to, std::uint32_t dest, PKey pkey) const;
+    request::Refused refused_datagram(const AddressVector& to, std::uint32_t dest, PKey pkey) const;
     /// `completes`: with this copy the request is done, and is completed before the target hears.
     Verdict deliver_datagram(const WorkRequest& wr, QpShared& target, const Gather& gather,
                              bool completes);
@@ -225,12 +230,9 @@ class Qp {
     /// Finds them. Returns false if a group was being written all the time: `found` lacks it.
     bool find_audience(const AddressVector& to, PKey pkey, std::vector<std::uint32_t>& found);
 
-    // qp_state.cc: waiting, errors, flushing
-    void run_or_wait(const WorkRequest& wr);
-    void complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
-    /// The request that is being executed, if it asked for a completion.
-    void complete_done(const WorkRequest& wr);
-    void wait_with(const WorkRequest& wr, const Verdict& verdict);
+    // qp_wait.cc: waiting, errors, flushing
+    /// Lines a request up behind those that wait.
+    void keep_waiting(const WorkRequest& wr);
     void conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status);
     void enter_error();
     void flush_locked();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Packets that do not arrive because of their partition: a switch port keeps them out, or the HCA
 // at the end does.
-#include <cstring>
 
 #include "core/hca/timers.h"
 #include "runtime/direct/process.h"
@@ -35,30 +34,27 @@ void Qp::count_refused(const Refusal& refusal) {
 }
 
 /// Once per change of the fabric: the trap is repeated until a manager has heard of it.
-void Qp::tell_refused(const RefusedPacket& packet) {
+void Qp::tell_refused(const request::Refused& packet) {
     const std::uint64_t generation =
         process_->arena.header->route_generation.load(std::memory_order_relaxed);
     if (told_generation_ == generation) {
         return;
     }
     told_generation_ = generation;
-    Message message;
-    message.request = Request::kRefused;
-    message.text_bytes = sizeof packet;
-    std::memcpy(message.text, &packet, sizeof packet);
-    process_->tell(message);
+    process_->tell(packet);
 }
 
-void Qp::tell_refused(const Refusal& refusal, RefusedPacket packet) {
+void Qp::tell_refused(const Refusal& refusal, request::Refused packet) {
     packet.place = static_cast<std::uint32_t>(refusal.port - process_->arena.switch_ports);
-    packet.where = refusal.inbound ? RefusedPacket::kSwitchIn : RefusedPacket::kSwitchOut;
+    packet.where = refusal.inbound ? request::Refused::kSwitchIn : request::Refused::kSwitchOut;
     tell_refused(packet);
 }
 
 /// An HCA did not take the packet.
-void Qp::bad_key(std::uint32_t hca, RefusedPacket packet) {
+void Qp::bad_key(std::uint32_t hca, request::Refused packet) {
     PortTotals& totals = process_->arena.hcas[hca].totals;
-    (packet.where == RefusedPacket::kAdapterPKey ? totals.pkey_violations : totals.qkey_violations)
+    (packet.where == request::Refused::kAdapterPKey ? totals.pkey_violations
+                                                    : totals.qkey_violations)
         .fetch_add(1, std::memory_order_relaxed);
     process_->arena.header->key_violations.fetch_add(1, std::memory_order_release);
     packet.place = hca;
@@ -73,10 +69,10 @@ std::optional<Path> Qp::walk_there(Lid slid) {
     const auto path = walk_path(arena, init_.hca, dlid, mine, refusal);
     if (refusal) {
         count_refused(*refusal);
-        tell_refused(*refusal, {.slid = slid.value,
-                                .dlid = dlid.value,
-                                .source_qpn = shared_->qpn,
-                                .dest_qpn = peer_qpn_,
+        tell_refused(*refusal, {.slid = slid,
+                                .dlid = dlid,
+                                .source_qpn = Qpn{shared_->qpn},
+                                .dest_qpn = Qpn{peer_qpn_},
                                 .key = mine.value,
                                 .sl = attr_.av.sl});
     }
@@ -94,10 +90,10 @@ bool Qp::walk_back(const Path& path, Lid slid) {
         walk_path(arena, path.hca, slid, answers ? std::optional(theirs) : std::nullopt, refusal);
     if (refusal) {
         count_refused(*refusal);
-        tell_refused(*refusal, {.slid = attr_.av.dlid.value,
-                                .dlid = slid.value,
-                                .source_qpn = peer_qpn_,
-                                .dest_qpn = shared_->qpn,
+        tell_refused(*refusal, {.slid = attr_.av.dlid,
+                                .dlid = slid,
+                                .source_qpn = Qpn{peer_qpn_},
+                                .dest_qpn = Qpn{shared_->qpn},
                                 .key = theirs.value,
                                 .sl = attr_.av.sl});
     }
@@ -112,13 +108,13 @@ bool Qp::partitions_match(std::uint32_t peer_hca) {
     }
     if (sends_again()) {
         const std::uint16_t lid = arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
-        bad_key(peer_hca, {.slid = static_cast<std::uint16_t>(lid + attr_.av.path_bits),
-                           .dlid = attr_.av.dlid.value,
-                           .source_qpn = shared_->qpn,
-                           .dest_qpn = peer_qpn_,
+        bad_key(peer_hca, {.slid = Lid{static_cast<std::uint16_t>(lid + attr_.av.path_bits)},
+                           .dlid = attr_.av.dlid,
+                           .source_qpn = Qpn{shared_->qpn},
+                           .dest_qpn = Qpn{peer_qpn_},
                            .key = mine.value,
                            .sl = attr_.av.sl,
-                           .where = RefusedPacket::kAdapterPKey});
+                           .where = request::Refused::kAdapterPKey});
     }
     return false;
 }

@@ -68,12 +68,13 @@ std::optional<std::uint32_t> read_members(const McastGroup& group, const Address
 
 }  // namespace
 
-RefusedPacket Qp::refused_datagram(const AddressVector& to, std::uint32_t dest, PKey pkey) const {
+request::Refused Qp::refused_datagram(const AddressVector& to, std::uint32_t dest,
+                                      PKey pkey) const {
     const std::uint16_t lid = process_->arena.hcas[init_.hca].lid.load(std::memory_order_relaxed);
-    return {.slid = static_cast<std::uint16_t>(lid + to.path_bits),
-            .dlid = to.dlid.value,
-            .source_qpn = shared_->qpn,
-            .dest_qpn = dest,
+    return {.slid = Lid{static_cast<std::uint16_t>(lid + to.path_bits)},
+            .dlid = to.dlid,
+            .source_qpn = Qpn{shared_->qpn},
+            .dest_qpn = Qpn{dest},
             .key = pkey.value,
             .sl = to.sl};
 }
@@ -160,17 +161,17 @@ bool Qp::datagram_accepted(const WorkRequest& wr, const QpShared& target, std::u
     }
     const PKey pkey = pkey_at(arena, init_.hca, attr_.pkey_index);
     if (!matches(pkey, pkey_at(arena, hca, target.pkey_index))) {
-        RefusedPacket packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
-        packet.where = RefusedPacket::kAdapterPKey;
+        request::Refused packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
+        packet.where = request::Refused::kAdapterPKey;
         bad_key(hca, packet);
         return false;
     }
     const std::uint32_t qkey =
         (wr.remote_qkey & hca::kQKeyControlled) != 0 ? attr_.qkey : wr.remote_qkey;
     if (qkey != target.qkey) {
-        RefusedPacket packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
+        request::Refused packet = refused_datagram(wr.ah->to, wr.remote_qpn, pkey);
         packet.key = qkey;
-        packet.where = RefusedPacket::kAdapterQKey;
+        packet.where = request::Refused::kAdapterQKey;
         bad_key(hca, packet);
         return false;
     }

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "core/cm/messages.h"
+#include "core/cm/commands.h"
 #include "runtime/shm/arena.h"
 
 namespace softib::live {

@@ -13,16 +13,15 @@ Arena observe(const char* fabric_dir) {
         return {};
     }
     Message message;
-    message.request = Request::kObserve;
-    int arena_fd = -1;
-    const bool answered = rpc_call(fd, message, &arena_fd) && message.status == 0;
+    request::OneFile arena;
+    const bool answered = rpc_ask(fd, request::Observe{}, message, arena) == 0;
     close(fd);
-    if (arena_fd < 0) {
+    if (arena.file < 0) {
         return {};
     }
-    const Arena mapped = answered ? arena_map(arena_fd, false) : Arena{};
+    const Arena mapped = answered ? arena_map(arena.file, false) : Arena{};
     if (mapped.base == nullptr) {
-        close(arena_fd);
+        close(arena.file);
     }
     return mapped;
 }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -15,8 +14,6 @@
 namespace softib::live {
 
 namespace {
-
-constexpr std::size_t kHeadBytes = offsetof(Message, text);
 
 void close_keeping_errno(int fd) {
     const int saved = errno;
@@ -93,11 +90,11 @@ int rpc_connect(const char* fabric_dir) {
 }
 
 bool rpc_send(int fd, const Message& message, int passed_fd) {
-    if (message.text_bytes > kTextMax) {
+    if (message.body_bytes > kBodyMax) {
         errno = EMSGSIZE;
         return false;
     }
-    iovec part{const_cast<Message*>(&message), kHeadBytes + message.text_bytes};
+    iovec part{const_cast<Message*>(&message), kMessageHeadBytes + message.body_bytes};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))]{};
     msghdr header{};
     header.msg_iov = &part;
@@ -119,8 +116,8 @@ bool rpc_send(int fd, const Message& message, int passed_fd) {
 }
 
 bool rpc_tell(int fd, const Message& message) {
-    const std::size_t bytes = kHeadBytes + message.text_bytes;
-    return message.text_bytes <= kTextMax &&
+    const std::size_t bytes = kMessageHeadBytes + message.body_bytes;
+    return message.body_bytes <= kBodyMax &&
            send(fd, &message, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(bytes);
 }
 
@@ -147,9 +144,9 @@ bool rpc_receive(int fd, Message& message, int* received_fd) {
     }
     const int taken = take_fd(header);
     const auto bytes = static_cast<std::size_t>(n);
-    const bool headed = (header.msg_flags & MSG_TRUNC) == 0 && bytes >= kHeadBytes;
-    const bool whole =
-        headed && message.version == kProtocolVersion && message.text_bytes == bytes - kHeadBytes;
+    const bool cut = (header.msg_flags & MSG_TRUNC) != 0;
+    const bool whole = !cut && bytes >= kMessageHeadBytes && message.version == kProtocolVersion &&
+                       message.body_bytes == bytes - kMessageHeadBytes;
     if (whole && taken < 0 && (header.msg_flags & MSG_CTRUNC) != 0) {
         errno = EMFILE;  // A descriptor came, and this process may have no more.
         return false;
@@ -160,14 +157,15 @@ bool rpc_receive(int fd, Message& message, int* received_fd) {
         close(taken);
     }
     if (!whole) {
-        const bool other = headed && message.version != kProtocolVersion && message.version != 0 &&
+        const bool other = !cut && bytes >= kMessageHeadBytes &&
+                           message.version != kProtocolVersion && message.version != 0 &&
                            message.version <= kProtocolVersionMax;
         errno = bytes == 0 ? ECONNRESET : other ? EPROTONOSUPPORT : EPROTO;
     }
     return whole;
 }
 
-bool rpc_call(int fd, Message& message, int* received_fd) {
+bool rpc_exchange(int fd, Message& message, int* received_fd) {
     if (received_fd != nullptr) {
         *received_fd = -1;
     }

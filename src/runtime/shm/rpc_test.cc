@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <string>
 
 namespace softib::live {
@@ -39,9 +38,7 @@ class Rpc : public testing::Test {
 
 Message with_text(const std::string& text) {
     Message message;
-    message.request = Request::kAttach;
-    message.text_bytes = static_cast<std::uint32_t>(text.size());
-    std::memcpy(message.text, text.data(), text.size());
+    EXPECT_TRUE(to_message(request::Attach{.hosts = text}, message));
     return message;
 }
 
@@ -50,7 +47,9 @@ TEST_F(Rpc, MessageArrivesWithItsTextAndDescriptor) {
     Message message;
     int fd = -1;
     ASSERT_EQ(receive(message, &fd), 0);
-    EXPECT_EQ(std::string(message.text, message.text_bytes), "h0,h1");
+    request::Attach request{};
+    ASSERT_TRUE(decode(message, request));
+    EXPECT_EQ(request.hosts, "h0,h1");
     ASSERT_GE(fd, 0);
     EXPECT_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
     close(fd);
@@ -69,17 +68,19 @@ TEST_F(Rpc, LongestTextFits) {
     ASSERT_TRUE(rpc_send(fds_[0], with_text(std::string(kTextMax, 'x')), -1));
     Message message;
     ASSERT_EQ(receive(message), 0);
-    EXPECT_EQ(message.text_bytes, kTextMax);
-    message.text_bytes = kTextMax + 1;
+    request::Attach request{};
+    ASSERT_TRUE(decode(message, request));
+    EXPECT_EQ(request.hosts.size(), kTextMax);
+    message.body_bytes = kBodyMax + 1;
     EXPECT_FALSE(rpc_send(fds_[0], message, -1));
     EXPECT_EQ(errno, EMSGSIZE);
 }
 
 TEST_F(Rpc, WhatIsNoWholeMessageIsRefused) {
-    constexpr std::size_t kHead = offsetof(Message, text);
+    constexpr std::size_t kHead = kMessageHeadBytes + sizeof(std::uint32_t);
     Message message = with_text("abc");
     EXPECT_EQ(receive_raw("x", 1), EPROTO);
-    EXPECT_EQ(receive_raw(&message, kHead - 1), EPROTO);
+    EXPECT_EQ(receive_raw(&message, kMessageHeadBytes - 1), EPROTO);
     EXPECT_EQ(receive_raw(&message, kHead + 2), EPROTO);
     EXPECT_EQ(receive_raw(&message, kHead + 4), EPROTO);
     EXPECT_EQ(receive_raw(&message, kHead + 3), 0);

@@ -16,7 +16,7 @@
 #include "core/mad/rmpp_endpoint.h"
 #include "runtime/daemon/management.h"
 #include "runtime/shm/arena.h"
-#include "runtime/shm/protocol.h"
+#include "runtime/shm/requests.h"
 
 namespace softib::live {
 

@@ -8,6 +8,7 @@
 #include "runtime/daemon/builder.h"
 #include "runtime/daemon/management.h"
 #include "runtime/shm/test_arena.h"
+#include "view/routes.h"
 
 namespace softib::live {
 namespace {
@@ -33,14 +34,14 @@ class Managed {
                               management->manager());
     }
     /// By way of the file.
-    Routes routes() {
+    view::Routes routes() {
         const int fd = write_routes(collect());
         auto file = read_routes(fd);
         close(fd);
-        return join_routes(arena, std::move(file.value())).value();
+        return view::join_routes(arena, std::move(file.value())).value();
     }
     routing::Report verify() {
-        const Routes now = routes();
+        const view::Routes now = routes();
         return routing::verify(now.graph, now.tables, {.shifts_max = 0, .shift_samples = 0});
     }
 
@@ -57,7 +58,7 @@ topo::Spec torus() {
 TEST(Routes, AreThoseThatTheManagerPlanned) {
     Managed managed(torus(), "dor");
     const sm::Manager& manager = *managed.management->manager();
-    const Routes routes = managed.routes();
+    const view::Routes routes = managed.routes();
     EXPECT_EQ(routes.tables.engine, "dor");
     EXPECT_TRUE(routes.sls_known);
     EXPECT_EQ(routes.tables.vls, 2);
@@ -99,9 +100,9 @@ TEST(Routes, NobodyHasBeenHere) {
     Managed managed(torus(), "dor");
     RouteFile file = managed.collect();
     file.engine.clear();
-    EXPECT_FALSE(join_routes(managed.arena, file).value().sls_known);
+    EXPECT_FALSE(view::join_routes(managed.arena, file).value().sls_known);
     file.tables_of.pop_back();
-    EXPECT_FALSE(join_routes(managed.arena, file)) << "another fabric's";
+    EXPECT_FALSE(view::join_routes(managed.arena, file)) << "another fabric's";
 }
 
 TEST(Routes, EveryCutFileIsRefused) {

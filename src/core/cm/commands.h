@@ -2,7 +2,8 @@
 #pragma once
 
 // The commands of a program to the connection manager of its host, and the manager's replies and
-// events: plain structures that travel as bytes. Numbers are in host order, except in a Gid.
+// events: plain structures that travel as bytes. Numbers are in host order, except in a Gid. What
+// connection managers say to each other is in core/wire/cm_*.h.
 
 #include <array>
 #include <cstdint>

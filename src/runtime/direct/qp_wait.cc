@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Completion, waiting, errors and flushing of a queue pair.
+// Waiting, errors and flushing of a queue pair, and its receive requests.
 #include <cerrno>
 
 #include "core/hca/timers.h"
@@ -16,69 +16,7 @@ namespace {
 constexpr std::uint64_t kDeadPeerNs = 2'000'000'000;
 constexpr std::uint64_t kPeerCheckPeriodNs = 20'000'000;
 
-std::uint32_t completion_bytes(const WorkRequest& wr) {
-    if (wr.opcode == WrOpcode::kCompareSwap || wr.opcode == WrOpcode::kFetchAdd) {
-        return 8;
-    }
-    std::uint64_t bytes = 0;
-    for (std::uint32_t i = 0; i < wr.num_sge; ++i) {
-        bytes += wr.sges[i].length;
-    }
-    return static_cast<std::uint32_t>(bytes);
-}
-
 }  // namespace
-
-void Qp::run_or_wait(const WorkRequest& wr) {
-    const QpState shared_state = shared_->state.load(std::memory_order_relaxed);
-    if (waiting_any_ || shared_state != QpState::kRts) [[unlikely]] {
-        if (shared_state == QpState::kErr || shared_state == QpState::kSqe) {
-            if (shared_state == QpState::kErr) {
-                flush_locked();
-            }
-            complete(wr, send_posted_, WcStatus::kWrFlushErr);
-            return;
-        }
-        wait_with(wr, {});
-        return;
-    }
-    executing_ = send_posted_;
-    const Verdict verdict = execute(wr);
-    if (verdict.outcome == Outcome::kDone) [[likely]] {
-        complete_done(wr);
-        return;
-    }
-    if (verdict.outcome == Outcome::kCompleted) {
-        return;
-    }
-    if (verdict.outcome == Outcome::kFailed) {
-        conclude(wr, send_posted_, verdict.status);
-        return;
-    }
-    start_wait(verdict);
-    if (verdict.outcome == Outcome::kNotReady && attr_.rnr_retry == 0) {
-        conclude(wr, send_posted_, verdict.status);
-        return;
-    }
-    wait_with(wr, verdict);
-}
-
-void Qp::complete(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
-    Cqe e{};
-    e.wr_id = wr.wr_id;
-    e.qpn = shared_->qpn;
-    e.wqe_index = posted;
-    e.status = static_cast<std::uint8_t>(status);
-    e.opcode = static_cast<std::uint8_t>(hca::completion_opcode(wr.opcode));
-    e.byte_len = completion_bytes(wr);
-    cq_push(*process_, init_.send_cq->shared(), e, status != WcStatus::kSuccess);
-}
-
-void Qp::complete_done(const WorkRequest& wr) {
-    if ((wr.flags & kSendSignaled) != 0 || init_.signal_all) {
-        complete(wr, executing_, WcStatus::kSuccess);
-    }
-}
 
 /// A failed request: its own status first, then the queue pair stops.
 void Qp::conclude(const WorkRequest& wr, std::uint32_t posted, WcStatus status) {
@@ -112,7 +50,7 @@ void Qp::start_wait(const Verdict& verdict) {
     deadline_ns_.store(limit == 0 ? 0 : monotonic_ns() + limit, std::memory_order_relaxed);
 }
 
-void Qp::wait_with(const WorkRequest& wr, const Verdict&) {
+void Qp::keep_waiting(const WorkRequest& wr) {
     Waiting w{wr, send_posted_, {}, {}, {}};
     w.sges.assign(wr.sges, wr.sges + wr.num_sge);
     if ((wr.flags & kSendInline) != 0) {

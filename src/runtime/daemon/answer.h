@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cerrno>
+
+#include "runtime/shm/codec.h"
+#include "runtime/shm/requests.h"
+
+namespace softib::live {
+
+/// The reply to a request, for its handler to fill in. It is encoded at once, so that the texts in
+/// it need not outlive the handler.
+template <typename Request>
+class Answer {
+  public:
+    explicit Answer(Message& message) : message_(message) {}
+
+    /// Returns 0, or EMSGSIZE if the reply does not fit into a message.
+    int operator()(const typename Request::Reply& reply) {
+        if constexpr (CarriesFile<typename Request::Reply>) {
+            file_ = reply.file;
+        }
+        return encode(reply, message_) ? 0 : EMSGSIZE;
+    }
+
+    /// The descriptor to pass along, or -1.
+    int file() const { return file_; }
+
+  private:
+    Message& message_;
+    int file_ = -1;
+};
+
+}  // namespace softib::live

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the daemon does for the operator of a subnet: the manager's state, and the routes.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+
+#include "runtime/daemon/daemon.h"
+#include "runtime/daemon/routes.h"
+#include "runtime/shm/clock.h"
+
+namespace softib::live {
+
+namespace {
+
+/// Returns the name of a process's program.
+std::string program_of(std::uint32_t pid) {
+    std::ifstream comm(fmt::format("/proc/{}/comm", pid));
+    std::string command;
+    std::getline(comm, command);
+    return command;
+}
+
+}  // namespace
+
+/// Returns the manager that ports name: "opensm (pid 12) on h0/mlx5_0, LID 1". Empty: none.
+std::string Daemon::master_text() const {
+    std::uint16_t lid = 0;
+    for (std::uint32_t i = 0; i < arena_.header->hcas && lid == 0; ++i) {
+        lid = arena_.hcas[i].state.load() == PortState::kActive ? arena_.hcas[i].sm_lid
+                                                                : std::uint16_t{0};
+    }
+    if (lid == 0 || lid >= kLftEntries) {
+        return "";
+    }
+    const NodeRef& node = arena_.lid_owner[lid];
+    if (node.kind != NodeRef::kHca) {
+        return fmt::format("softib on {}, LID {}",
+                           node.kind == NodeRef::kSwitch ? arena_.switches[node.index].name : "-",
+                           lid);
+    }
+    const HcaRecord& hca = arena_.hcas[node.index];
+    std::string who = "softib";
+    if (management_->manager() == nullptr || management_->manager()->own_lid() != Lid{lid}) {
+        who = "one that is gone";
+        for (const auto& [fd, connection] : connections_) {
+            if (connection->manager_hca == node.index) {
+                who = fmt::format("{} (pid {})", program_of(connection->pid), connection->pid);
+            }
+        }
+    }
+    return fmt::format("{} on {}/{}, LID {}", who, arena_.hosts[hca.host].name, hca.name, lid);
+}
+
+int Daemon::handle(Connection& /*connection*/, const request::Manager& request,
+                   Answer<request::Manager>& answer) {
+    if (management_->manager() == nullptr) {
+        const std::string master = master_text();
+        return master.empty() || request.command != ManagerCommand::kStatus
+                   ? ENOENT
+                   : answer({.master = master});
+    }
+    sm::Manager& manager = *management_.change().manager();
+    switch (request.command) {
+        case ManagerCommand::kStatus:
+            break;
+        case ManagerCommand::kResweep:
+            manager.resweep(monotonic_ns());
+            break;
+        case ManagerCommand::kHandOver:
+            if (!manager.hand_over()) {
+                return EHOSTUNREACH;
+            }
+            break;
+        default:
+            return EINVAL;
+    }
+    settle();  // What is told is how it is afterwards.
+    return tell_manager(manager, answer);
+}
+
+int Daemon::tell_manager(const sm::Manager& manager, Answer<request::Manager>& answer) const {
+    const std::string master = master_text();
+    const std::string routes =
+        manager.report() ? summary(manager.tables(), *manager.report()) : "not checked yet";
+    return answer({.master = master,
+                   .ours = true,
+                   .state = wire::name_of(manager.state()),
+                   .lid = manager.own_lid(),
+                   .guid = manager.config().port_guid,
+                   .priority = manager.config().priority,
+                   .engine = manager.tables().engine,
+                   .routes = routes,
+                   .adaptive_groups = manager.tables().groups.count(),
+                   .nodes = manager.subnet().size(),
+                   .full_sweeps = manager.stats().sweeps_full,
+                   .partial_sweeps = manager.stats().sweeps_partial,
+                   .smps = manager.stats().smps_sent,
+                   .lft_blocks = manager.stats().lft_blocks,
+                   .others = manager.others().size()});
+}
+
+int Daemon::handle(Connection& /*connection*/, const request::Routes& /*request*/,
+                   Answer<request::Routes>& answer) {
+    const int fd = write_routes(
+        collect_routes(management_->mesh(), management_->switch_nodes(), management_->manager()));
+    return fd < 0 ? errno : answer({{}, fd});
+}
+
+}  // namespace softib::live

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The beginning and the end of a queue pair.
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <new>
+
+#include "core/hca/send_queue.h"
+#include "runtime/direct/carrier_call.h"
+#include "runtime/direct/flow_table.h"
+#include "runtime/direct/process.h"
+#include "runtime/direct/qp.h"
+#include "runtime/shm/counters.h"
+#include "runtime/shm/grace.h"
+#include "runtime/shm/packet_queue.h"
+
+namespace softib::live {
+
+Qp* Qp::create(Process& process, const QpInit& init) {
+    if (init.max_send_wr > kSendWrMax || init.max_recv_wr > kRecvWrMax ||
+        init.max_send_sge > kSgesMax || init.max_recv_sge > kSgesMax ||
+        init.max_inline > kInlineBytesMax) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    const std::uint32_t index = process.qp_table.allocate();
+    if (index == kNoEntry) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    QpShared& shared = process.arena.qps[index];
+    const std::uint32_t use = (shared.qpn >> kQpIndexBits) + 1;
+    const bool has_ring =
+        init.srq == nullptr && init.type != QpType::kXrcSend && init.type != QpType::kXrcRecv;
+    shared.rq.ring_off = 0;
+    if (has_ring &&
+        !ring_init(process, shared.rq, init.max_recv_wr, std::max(init.max_recv_sge, 1U), 0)) {
+        process.qp_table.release(index);
+        errno = ENOMEM;
+        return nullptr;
+    }
+    shared.flows_off.store(0);
+    shared.first_flow.dlid.store(0);
+    shared.has_flows.store(0);
+    shared.rx.store(0);
+    shared.type = init.type;
+    // The high bits change with every use of the entry; they must not make the multicast QPN.
+    shared.qpn = index | (use % 15) << kQpIndexBits;
+    shared.pd = init.pd;
+    shared.access = 0;
+    shared.qkey = 0;
+    shared.recv_cq = init.recv_cq != nullptr ? init.recv_cq->index() : 0;
+    shared.srq = init.srq != nullptr ? init.srq->index() + 1 : 0;
+    shared.owner = process.owner;
+    shared.hca = static_cast<std::uint16_t>(init.hca);
+    shared.pkey.store(0);
+    shared.pkey_index = 0;
+    shared.xrcd = init.xrcd;
+    shared.async_error.store(0);
+    shared.xmit_packets.store(0);
+    shared.xmit_words.store(0);
+    shared.rcv_packets.store(0);
+    shared.rcv_words.store(0);
+    shared.count_lock.store(0);
+    std::fill(std::begin(shared.settled), std::end(shared.settled), std::uint64_t{0});
+    shared.dest_qpn.store(0);
+    shared.dest_lid.store(0);
+    shared.async_channel = init.async_channel;
+    shared.event_id = init.event_id;
+    auto* qp = new Qp;
+    shared.cookie = reinterpret_cast<std::uint64_t>(qp);
+    shared.state.store(QpState::kReset, std::memory_order_release);
+    qp->process_ = &process;
+    qp->stripe_ = &process.next_stripe();
+    qp->shared_ = &shared;
+    qp->hazard_fence_ = process.hazard_fence;
+    qp->init_ = init;
+    qp->index_ = index;
+    start_counting(process.arena, index);
+    shared.sq.ring_off = 0;
+    shared.sq.cq = init.send_cq != nullptr ? init.send_cq->index() : 0;
+    shared.sq_psn = 0;
+    shared.rq_psn = 0;
+    shared.path_mig_state = 0;
+    if (is_packet_path(process.arena) && !qp->create_packet()) {
+        const int error = errno;
+        delete qp;
+        errno = error;
+        return nullptr;
+    }
+    {
+        const std::lock_guard guard(process.qps_mutex);
+        process.qps.push_back(qp);
+    }
+    process.start_helper();
+    return qp;
+}
+
+Qp::~Qp() {
+    if (disowned_ || !process_->usable()) {
+        return;
+    }
+    shared_->rx.store(0, std::memory_order_release);
+    process_->remove_stalled(*this);
+    {
+        const std::lock_guard guard(process_->qps_mutex);
+        std::erase(process_->qps, this);
+    }
+    if (packets_ && carrier_ != 0) {
+        call_carrier(*process_, CarrierCall::kDestroyQp, index_, carrier_);
+    }
+    lock();
+    waiting_.clear();
+    unlock();
+    shared_->state.store(QpState::kReset, std::memory_order_release);
+    const bool quiet = wait_grace(process_->arena, process_->owner, nullptr);
+    if (init_.send_cq != nullptr) {
+        init_.send_cq->purge(shared_->qpn);
+    }
+    if (init_.recv_cq != nullptr && init_.recv_cq != init_.send_cq) {
+        init_.recv_cq->purge(shared_->qpn);
+    }
+    fold_counters(process_->arena, *shared_, process_->lock_word);
+    stop_counting(process_->arena, index_);
+    flows_free(*process_, *shared_);
+    if (quiet) {
+        ring_free(*process_, shared_->rq);
+        send_ring_free(*process_, shared_->sq);
+        shared_->owner = 0;
+        process_->qp_table.release(index_);
+    }
+}
+
+}  // namespace softib::live

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The table of keys: what a user may say of a fabric, in a file or by a flag. A key is one entry of
+// one group; the groups stand in keys_*.cc.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "spec/description.h"
+#include "spec/value.h"
+
+namespace softib::spec {
+
+/// How a flag's text is read.
+enum class Form { kText, kNumber, kSwitch };
+
+/// What a key is about: the fabric that is generated, our subnet manager, or neither.
+enum class About { kShape, kManager, kOther };
+
+struct KeyRule {
+    ConfigKey key;
+    Form form;
+    /// Checks the value and writes it into the description. An error continues the key's name:
+    /// "must be ...".
+    Result (*set)(Description&, const Value&);
+    About about = About::kShape;
+};
+
+/// The groups, each in the order in which help shows its keys.
+std::span<const KeyRule> name_keys();     ///< The fabric's name, and the file that has it.
+std::span<const KeyRule> shape_keys();    ///< The fabric that is generated.
+std::span<const KeyRule> runtime_keys();  ///< How it runs: memory, data path, link layer, trunks.
+std::span<const KeyRule> manager_keys();  ///< Which subnet manager, and what ours does.
+
+/// Returns all groups, one after the other.
+const std::vector<KeyRule>& key_rules();
+
+/// Returns nullptr if there is no such key. '-' is read as '_'.
+const KeyRule* find_rule(std::string_view name);
+
+/// Returns an error that names the nearest key, or all keys.
+std::string unknown_key(std::string_view name);
+/// Returns an error that names the keys that may stand below [sm].
+std::string unknown_manager_key(std::string_view name);
+
+/// Returns the part of a description that has a member of `Owner`.
+template <typename Owner>
+Owner& part_of(Description& description);
+template <>
+inline Description& part_of(Description& description) {
+    return description;
+}
+template <>
+inline topo::Spec& part_of(Description& description) {
+    return description.spec;
+}
+template <>
+inline EthernetPlan& part_of(Description& description) {
+    return description.ethernet;
+}
+template <>
+inline sm::QosConfig& part_of(Description& description) {
+    return description.qos;
+}
+
+template <typename Field>
+struct MemberOf;
+template <typename Owner, typename Type>
+struct MemberOf<Type Owner::*> {
+    using OwnerType = Owner;
+    using FieldType = Type;
+};
+
+/// Returns the field of a description that a pointer to a member of it, or of a part of it, names.
+template <auto kField>
+auto& field_of(Description& description) {
+    return part_of<typename MemberOf<decltype(kField)>::OwnerType>(description).*kField;
+}
+
+/// Sets a field to a whole number from kLeast to kMost.
+template <auto kField, std::int64_t kLeast, std::int64_t kMost>
+Result set_number(Description& description, const Value& value) {
+    const auto number = take_number(value, kLeast, kMost);
+    if (!number) {
+        return std::unexpected(number.error());
+    }
+    using Type = typename MemberOf<decltype(kField)>::FieldType;
+    field_of<kField>(description) = static_cast<Type>(*number);
+    return {};
+}
+
+/// Sets a field to a text, which may be empty.
+template <auto kField>
+Result set_text(Description& description, const Value& value) {
+    auto text = take_text(value, "a text");
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    field_of<kField>(description) = std::move(*text);
+    return {};
+}
+
+/// Sets a field to a text of at least one character.
+template <auto kField>
+Result set_some_text(Description& description, const Value& value) {
+    auto text = take_some_text(value, "a text");
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    field_of<kField>(description) = std::move(*text);
+    return {};
+}
+
+/// Sets a field to the name of a file.
+template <auto kField>
+Result set_file(Description& description, const Value& value) {
+    auto text = take_some_text(value, "the name of a file");
+    if (!text) {
+        return std::unexpected(text.error());
+    }
+    field_of<kField>(description) = std::move(*text);
+    return {};
+}
+
+}  // namespace softib::spec

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The table of keys as a whole: found by name, refused with a suggestion, set from a flag.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "spec/key_rule.h"
+
+namespace softib::spec {
+
+namespace {
+
+constexpr std::size_t kSuggestionDistanceMax = 3;
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+        }
+    }
+    return row[b.size()];
+}
+
+}  // namespace
+
+const std::vector<KeyRule>& key_rules() {
+    static const std::vector<KeyRule> all = [] {
+        std::vector<KeyRule> rules;
+        for (const auto group : {name_keys(), shape_keys(), runtime_keys(), manager_keys()}) {
+            rules.insert(rules.end(), group.begin(), group.end());
+        }
+        return rules;
+    }();
+    return all;
+}
+
+const KeyRule* find_rule(std::string_view name) {
+    std::string wanted(name);
+    std::ranges::replace(wanted, '-', '_');
+    const auto found = std::ranges::find_if(
+        key_rules(), [&](const KeyRule& rule) { return rule.key.name == wanted; });
+    return found == key_rules().end() ? nullptr : &*found;
+}
+
+std::string unknown_key(std::string_view name) {
+    const auto distance = [&](const KeyRule& rule) { return edit_distance(name, rule.key.name); };
+    const auto nearest = std::ranges::min_element(key_rules(), {}, distance);
+    if (distance(*nearest) <= kSuggestionDistanceMax) {
+        return fmt::format("unknown key '{}'; did you mean '{}'?", name, nearest->key.name);
+    }
+    std::vector<std::string_view> names;
+    std::ranges::transform(key_rules(), std::back_inserter(names),
+                           [](const KeyRule& rule) { return rule.key.name; });
+    return fmt::format("unknown key '{}'; the keys are {}", name, fmt::join(names, ", "));
+}
+
+std::string unknown_manager_key(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const KeyRule& rule : key_rules()) {
+        if (rule.about == About::kManager) {
+            names.push_back(rule.key.name);
+        }
+    }
+    return fmt::format("'{}' is no key of the subnet manager; they are {}", name,
+                       fmt::join(names, ", "));
+}
+
+const std::vector<ConfigKey>& config_keys() {
+    static const std::vector<ConfigKey> keys = [] {
+        std::vector<ConfigKey> all;
+        for (const KeyRule& rule : key_rules()) {
+            all.push_back(rule.key);
+        }
+        return all;
+    }();
+    return keys;
+}
+
+std::string flag_name(std::string_view key) {
+    std::string flag = fmt::format("--{}", key);
+    std::ranges::replace(flag, '_', '-');
+    return flag;
+}
+
+Result apply_flag(std::string_view key, const std::string& text, Description& description) {
+    const KeyRule* const rule = find_rule(key);
+    if (rule == nullptr) {
+        return std::unexpected(unknown_key(key));
+    }
+    Value value = text;
+    if (rule->form == Form::kNumber) {
+        if (const auto number = parse_number(text)) {
+            value = *number;
+        }
+    } else if (rule->form == Form::kSwitch && (text == "true" || text == "false")) {
+        value = text == "true";
+    }
+    if (const auto set = rule->set(description, value); !set) {
+        return std::unexpected(fmt::format("{} {}", flag_name(rule->key.name), set.error()));
+    }
+    description.origins.insert_or_assign(std::string(rule->key.name), flag_name(rule->key.name));
+    return {};
+}
+
+}  // namespace softib::spec

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What became of a daemon's helper processes (daemon/supervisor.h), as the daemon tells it.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <vector>
+
+namespace softib::view {
+
+struct Helper {
+    std::string name;
+    pid_t pid = 0;  ///< 0: it waits to be started again.
+    std::uint32_t restarts = 0;
+    std::time_t last_end = 0;  ///< 0: it has not ended yet.
+    std::string reason;        ///< Of the last end.
+};
+
+/// Asks the daemon over a connection. Returns none where it does not answer.
+std::vector<Helper> read_health(int daemon);
+
+/// Returns "ok", or what is worth knowing: "carrier restarted 2 times, last 12:01:07 (signal 9)".
+std::string health_text(const std::vector<Helper>& helpers);
+
+/// Returns whether all helpers run now.
+bool all_run(const std::vector<Helper>& helpers);
+
+}  // namespace softib::view

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Views as JSON. Numbers are numbers; LIDs and counts too. GUIDs are texts, as tools print them.
+
+#include <nlohmann/json.hpp>
+
+#include "view/manager.h"
+#include "view/status.h"
+#include "view/topology.h"
+
+namespace softib::view {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Status& status);
+Json to_json(const Topology& topology);
+Json to_json(const Manager& manager);
+
+}  // namespace softib::view

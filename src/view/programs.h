@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Programs on a fabric, and what they hold of it.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/shm/arena.h"
+
+namespace softib::view {
+
+/// Registered memory by how peers reach it.
+struct MemoryTier {
+    const char* name = "";
+    std::uint32_t regions = 0;
+    std::uint64_t bytes = 0;
+};
+inline constexpr std::size_t kTiers = 5;
+
+struct Program {
+    live::Owner owner = 0;
+    std::uint32_t pid = 0;
+    std::string command;
+    std::string host;
+};
+
+/// What a program holds. Counting it takes a look at all its tables.
+struct Holdings {
+    std::uint32_t qps = 0;
+    std::uint32_t cqs = 0;
+    std::uint32_t srqs = 0;
+    std::uint32_t mrs = 0;
+    std::array<MemoryTier, kTiers> memory{};
+};
+
+std::vector<Program> programs(const live::Arena& arena);
+Holdings holdings(const live::Arena& arena, live::Owner owner);
+
+}  // namespace softib::view

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A fabric as it is now: hosts and their HCAs, switches, programs, the daemon's helpers.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/port_state.h"
+#include "core/counters/port_counters.h"
+#include "core/topo/fabric.h"
+#include "runtime/shm/arena.h"
+#include "view/health.h"
+#include "view/programs.h"
+
+namespace softib::view {
+
+struct Hca {
+    std::string name;
+    Lid lid{};
+    PortState state{};
+    topo::LinkSpeed speed{};
+    Guid node_guid{};
+    Guid port_guid{};
+    std::string cable;                           ///< "leaf0:3", or "-".
+    std::optional<counters::PortCounts> counts;  ///< See read_counters().
+};
+
+struct Host {
+    std::string name;
+    std::vector<Hca> hcas;
+};
+
+struct Switch {
+    std::string name;
+    Lid lid{};
+    std::uint32_t ports = 0;  ///< Without port 0.
+    Guid node_guid{};
+    /// By port number, of the ports that have a cable; see read_counters().
+    std::map<std::uint32_t, counters::PortCounts> port_counts;
+};
+
+struct RunningProgram {
+    Program program;
+    Holdings held;
+};
+
+struct Status {
+    std::string name;
+    std::string dir;
+    std::uint32_t daemon_pid = 0;
+    std::uint32_t lid_max = 0;
+    std::vector<Helper> helpers;
+    std::vector<Host> hosts;
+    std::vector<Switch> switches;
+    std::vector<RunningProgram> programs;
+};
+
+/// Looks at the fabric whose arena and daemon these are.
+Status read_status(const live::Arena& arena, int daemon, std::string dir);
+
+/// Adds what ports counted up to now: those of HCAs, and with `of_switches` those of switches.
+/// Returns 0, or the errno value of a daemon that does not bring the counts up to date.
+int read_counters(const live::Arena& arena, int daemon, bool of_switches, Status& status);
+
+}  // namespace softib::view
