@@ -13,17 +13,17 @@
 
 namespace softib::net {
 
-namespace {
-
-constexpr std::uint8_t kLanesOffered = 8;  ///< To routing engines, unless the user says more.
-constexpr TimePs kFirstLookPs = 1'000'000;
-
 /// What happens to the fabric at a time.
 struct Change {
     TimePs at = 0;
     bool repair = false;  ///< New routes; else something fails:
     Hop what;
 };
+
+namespace {
+
+constexpr std::uint8_t kLanesOffered = 8;  ///< To routing engines, unless the user says more.
+constexpr TimePs kFirstLookPs = 1'000'000;
 
 std::vector<Change> plan_changes(const std::vector<Failure>& failures, TimePs repair_ps) {
     std::vector<Change> changes;

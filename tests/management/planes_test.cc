@@ -208,7 +208,7 @@ wire::ArGroupTable group_of_ports(std::initializer_list<std::uint8_t> ports) {
 wire::ArLinearForwardingTable free_choice() {
     wire::ArLinearForwardingTable table;
     for (wire::ArForwardingEntry& entry : table.entry) {
-        entry.group_number = agent::kLftNoPath;
+        entry.group_number = sw::kNoPath;
     }
     table.entry[8] = {.lid_state = wire::ArLidState::kFree, .default_port = 1, .group_number = 1};
     return table;

@@ -21,7 +21,7 @@ constexpr std::uint16_t kNodeInfo = static_cast<std::uint16_t>(wire::SmAttribute
 
 class Nothing final : public CounterSource {
   public:
-    PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
+    counters::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
 };
 
 /// One node with a LID and a manager to tell its troubles to, and what it does with MADs.

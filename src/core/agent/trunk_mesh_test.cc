@@ -13,7 +13,7 @@ namespace {
 class NoCounters final : public CounterSource {
   public:
     void refresh() override {}
-    PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
+    counters::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
 };
 
 /// Two fabrics of one switch and one host each, with a trunk between the switches.

@@ -9,23 +9,23 @@ namespace {
 
 using Tell = PauseGate::Tell;
 
-constexpr PauseRule kRule{.xoff_blocks = 10, .xon_blocks = 6, .headroom_blocks = 5};
+constexpr PauseRule kPauseRule{.xoff_blocks = 10, .xon_blocks = 6, .headroom_blocks = 5};
 
 TEST(Pause, TellsOnceAboveXoffAndOnceAtXon) {
     PauseGate gate;
-    EXPECT_EQ(gate.arrive(kRule, 10), Tell::kNothing);
-    EXPECT_EQ(gate.arrive(kRule, 1), Tell::kPause);
-    EXPECT_EQ(gate.arrive(kRule, 2), Tell::kNothing);
-    EXPECT_EQ(gate.leave(kRule, 6), Tell::kNothing) << "7 are more than XON";
-    EXPECT_EQ(gate.leave(kRule, 1), Tell::kResume);
-    EXPECT_EQ(gate.leave(kRule, 1), Tell::kNothing);
+    EXPECT_EQ(gate.arrive(kPauseRule, 10), Tell::kNothing);
+    EXPECT_EQ(gate.arrive(kPauseRule, 1), Tell::kPause);
+    EXPECT_EQ(gate.arrive(kPauseRule, 2), Tell::kNothing);
+    EXPECT_EQ(gate.leave(kPauseRule, 6), Tell::kNothing) << "7 are more than XON";
+    EXPECT_EQ(gate.leave(kPauseRule, 1), Tell::kResume);
+    EXPECT_EQ(gate.leave(kPauseRule, 1), Tell::kNothing);
 }
 
 TEST(Pause, HasRoomUpToTheEndOfTheHeadroom) {
     PauseGate gate;
-    gate.arrive(kRule, 12);
-    EXPECT_TRUE(gate.has_room(kRule, 3));
-    EXPECT_FALSE(gate.has_room(kRule, 4));
+    gate.arrive(kPauseRule, 12);
+    EXPECT_TRUE(gate.has_room(kPauseRule, 3));
+    EXPECT_FALSE(gate.has_room(kPauseRule, 4));
     EXPECT_TRUE(gate.has_room(PauseRule{}, 1000)) << "without pauses others say what is dropped";
 }
 

@@ -173,9 +173,9 @@ TEST_F(Counting, ADatagramThatATableSendsBackIsLostThere) {
     send(0, lid_of(3));
     settle_all(arena, kDaemonOwner);
     const auto ports = all_switch_ports();
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::rcv_packets), 1);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::xmit_packets), 0);
-    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounters::relay_errors), 1);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_packets), 1);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::xmit_packets), 0);
+    EXPECT_EQ(std::ranges::count(ports, kPackets, &PortCounts::rcv_switch_relay_errors), 1);
 }
 
 TEST_F(Counting, WhatADeadPortDoesNotSendIsDiscarded) {
