@@ -38,7 +38,7 @@ class Calendar {
     };
     /// Takes the next stretch; not if empty(). What is put into the same stretch later comes next.
     Taken pop(std::vector<std::uint32_t>& events) {
-        std::ranges::pop_heap(heap_, later);
+        std::ranges::pop_heap(heap_, Later{});
         const Due due = heap_.back();
         heap_.pop_back();
         places_.erase(due.begin);
@@ -62,7 +62,9 @@ class Calendar {
         std::uint32_t place = 0;
     };
 
-    static bool later(const Due& a, const Due& b) { return a.begin > b.begin; }
+    struct Later {
+        bool operator()(const Due& a, const Due& b) const { return a.begin > b.begin; }
+    };
 
     std::uint32_t place_of(TimePs at) {
         for (const Due& due : recent_) {
@@ -75,7 +77,7 @@ class Calendar {
         if (is_new) {
             found->second = take_place();
             heap_.push_back({begin, found->second});
-            std::ranges::push_heap(heap_, later);
+            std::ranges::push_heap(heap_, Later{});
         }
         recent_[oldest_++ % recent_.size()] = {begin, found->second};
         return found->second;

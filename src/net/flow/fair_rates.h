@@ -126,9 +126,11 @@ class FairRates {
     static constexpr std::uint32_t kOwnLimit = 1U << 31;
     static constexpr Rate kNotSettled = UINT64_MAX;
 
-    static bool later(const Candidate& a, const Candidate& b) {
-        return a.level != b.level ? a.level > b.level : a.link > b.link;
-    }
+    struct Later {
+        bool operator()(const Candidate& a, const Candidate& b) const {
+            return a.level != b.level ? a.level > b.level : a.link > b.link;
+        }
+    };
     static bool above(Rate rate, std::uint32_t bound, Rate level, std::uint32_t link) {
         return rate != level ? rate > level : bound > link;
     }

@@ -9,7 +9,7 @@ namespace softib::net::flow {
 namespace {
 
 /// Rounds of widening after which all flows are solved for: what reaches so far reaches all.
-constexpr std::uint32_t kRoundsMax = 12;
+constexpr std::uint32_t kRoundsMax = 20;
 
 }  // namespace
 
@@ -121,7 +121,7 @@ void FairRates::gather() {
 
 void FairRates::push(Candidate candidate) {
     candidates_.push_back(candidate);
-    std::ranges::push_heap(candidates_, later);
+    std::ranges::push_heap(candidates_, Later{});
 }
 
 void FairRates::fill() {
@@ -137,9 +137,9 @@ void FairRates::fill() {
         }
     }
     settled_ += chosen_.size();
-    std::ranges::make_heap(candidates_, later);
+    std::ranges::make_heap(candidates_, Later{});
     while (!candidates_.empty()) {
-        std::ranges::pop_heap(candidates_, later);
+        std::ranges::pop_heap(candidates_, Later{});
         const Candidate next = candidates_.back();
         candidates_.pop_back();
         if ((next.what & kOwnLimit) != 0) {

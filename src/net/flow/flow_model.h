@@ -81,7 +81,7 @@ class FlowModel {
         Rate rate = 0;    ///< Of each message, while there are any.
         Work served = 0;  ///< To each message since the beginning, at time `since`.
         TimePs since = 0;
-        TimePs due = kNever;          ///< The first message ends.
+        TimePs look_at = kNever;      ///< The next event that counts.
         Work begun = 0;               ///< Of all messages that have begun.
         std::uint32_t first = kNone;  ///< Message that ends first.
         std::uint32_t last = kNone;   ///< Ends last. Without messages: a record to use again.
@@ -116,10 +116,12 @@ class FlowModel {
     std::uint32_t take_open(std::uint32_t pair);
     void begin(std::uint32_t message);
     void line_up(Pair& pair, std::uint32_t message);
-    void end(std::uint32_t id);
+    void look_at(std::uint32_t id, const Calendar::Taken& taken);
+    void end(std::uint32_t id, TimePs at);
     void complete(const Open& open, TimePs sent, TimePs latency);
     static void serve(Pair& pair, TimePs until);
     void weigh(std::uint32_t id);
+    TimePs due_of(const Pair& pair);
     void schedule(std::uint32_t id);
     TimePs time_for_work(Work work, Rate rate);
     Work carried(const Pair& pair) const;
