@@ -5,14 +5,16 @@
 //   bench_flow all-to-all|permutation|random HOSTS RADIX LEVELS BYTES ENGINE [STRETCH_PS]
 //   bench_flow ring HOSTS RAILS RADIX LEVELS BYTES
 //
-// all-to-all: every host sends BYTES to every other one, all at once. ring: an all-reduce of BYTES
-// a rail; on each rail the hosts form a ring, cut BYTES into as many parts as there are hosts and
+// all-to-all: every host sends BYTES to every other one, all at once. permutation: every host sends
+// BYTES to a random other one. random: every host sends 64 messages of BYTES on average to random
+// others, at random times in which its link could just carry them. ring: an all-reduce of BYTES a
+// rail; on each rail the hosts form a ring, cut BYTES into as many parts as there are hosts and
 // pass one part to the next in each of 2(HOSTS - 1) rounds, as soon as the part before has come
-// and their own has left. permutation: every host sends BYTES to a random other one. random: every
-// host sends 64 messages of BYTES on average to random others, at random times in which its link
-// could just carry them. It prints one
-// line: messages, steps, flows that were solved for, CPU seconds for fabric and routes, CPU seconds
-// of the model, MiB at most, µs until the last message had arrived, and a hash of all completions.
+// and their own has left.
+//
+// It prints one line: messages, steps, flows that were solved for, CPU seconds for fabric and
+// routes, CPU seconds of the model, MiB at most, µs until the last message had arrived, and a hash
+// of all completions.
 
 #include <fmt/format.h>
 #include <sys/resource.h>

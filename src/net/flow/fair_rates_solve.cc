@@ -13,7 +13,7 @@ constexpr std::uint32_t kRoundsMax = 20;
 
 }  // namespace
 
-std::span<const FairRates::FlowId> FairRates::solve() {
+std::span<const FairRates::FlowId> FairRates::solve(TimePs now) {
     changed_.clear();
     choose_touched();
     for (std::uint32_t round = 0; !chosen_.empty(); ++round) {
@@ -27,6 +27,10 @@ std::span<const FairRates::FlowId> FairRates::solve() {
         }
     }
     commit();
+    note_full(now);
+    touched_.clear();
+    chosen_.clear();
+    locals_.clear();
     return changed_;
 }
 
@@ -250,9 +254,27 @@ void FairRates::commit() {
     for (const FlowId id : touched_) {
         flows_[id].touched = false;
     }
-    touched_.clear();
-    chosen_.clear();
-    locals_.clear();
+}
+
+/// Only these links can bind flows now that did not before, or no longer.
+void FairRates::note_full(TimePs now) {
+    for (const Local& local : locals_) {
+        note_full(links_[local.link], now);
+    }
+    for (const FlowId id : touched_) {
+        for (const Entry& entry : shared_entries(flows_[id])) {
+            note_full(links_[entry.link], now);
+        }
+    }
+}
+
+void FairRates::note_full(Link& link, TimePs now) {
+    if (link.bound != 0 && link.full_since == kNever) {
+        link.full_since = now;
+    } else if (link.bound == 0 && link.full_since != kNever) {
+        link.full_ps += now - link.full_since;
+        link.full_since = kNever;
+    }
 }
 
 }  // namespace softib::net::flow

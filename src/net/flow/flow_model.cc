@@ -67,7 +67,7 @@ std::span<const Completion> FlowModel::step() {
             look_at(event, taken);
         }
     }
-    for (const std::uint32_t id : rates_.solve()) {
+    for (const std::uint32_t id : rates_.solve(now_)) {
         serve(pairs_[id], now_);
         pairs_[id].rate = rates_.rate(id);
         schedule(id);
@@ -304,18 +304,20 @@ Work FlowModel::carried(const Pair& pair) const {
     return work;
 }
 
-std::vector<std::uint64_t> FlowModel::link_bytes() const {
-    std::vector<Work> bytes = forgotten_;
+std::vector<LinkLoad> FlowModel::link_loads() const {
+    std::vector<Work> carried_by = forgotten_;
     for (std::uint32_t id = 0; id < pairs_.size(); ++id) {
         const Work work = carried(pairs_[id]);
         rates_.for_each_hop(id, [&](std::uint32_t link, std::uint32_t share) {
-            bytes[link] += part_of(work, share);
+            carried_by[link] += part_of(work, share);
         });
     }
-    for (Work& work : bytes) {
-        work /= kWorkPerByte;
+    std::vector<LinkLoad> loads(carried_by.size());
+    for (std::uint32_t link = 0; link < loads.size(); ++link) {
+        loads[link] = {.bytes = carried_by[link] / kWorkPerByte,
+                       .full_ps = rates_.full_ps(link, now_)};
     }
-    return bytes;
+    return loads;
 }
 
 }  // namespace softib::net::flow

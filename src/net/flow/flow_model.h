@@ -47,6 +47,11 @@ struct Completion {
     TimePs delivered = 0;  ///< It has arrived: later by the delays of cables and silicon.
 };
 
+struct LinkLoad {
+    std::uint64_t bytes = 0;  ///< That it has carried, headers included.
+    TimePs full_ps = 0;       ///< How long it was what held back flows that share it.
+};
+
 class FlowModel {
   public:
     /// The network must outlive it.
@@ -62,8 +67,8 @@ class FlowModel {
     bool idle() const { return unfinished_ == 0; }
     TimePs now() const { return now_; }
 
-    /// Bytes that each link has carried until now, headers included.
-    std::vector<std::uint64_t> link_bytes() const;
+    /// Of all links until now.
+    std::vector<LinkLoad> link_loads() const;
 
     struct Stats {
         std::uint64_t steps = 0;
