@@ -22,6 +22,8 @@ class Calendar {
     explicit Calendar(TimePs stretch_ps) : stretch_ps_(stretch_ps) {}
 
     bool empty() const { return heap_.empty(); }
+    /// The earliest event; kNever: there is none.
+    TimePs next() const { return empty() ? kNever : crowds_[heap_.front().place].first; }
 
     void push(TimePs at, std::uint32_t event) {
         Crowd& crowd = crowds_[place_of(at)];

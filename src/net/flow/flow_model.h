@@ -14,6 +14,7 @@
 // own times to the picosecond, but what it leaves to others or takes from them changes at the
 // earliest of these events.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -66,6 +67,8 @@ class FlowModel {
     std::span<const Completion> step();
     bool idle() const { return unfinished_ == 0; }
     TimePs now() const { return now_; }
+    /// Nothing happens before; kNever: nothing at all. For who wants to stop at a time.
+    TimePs next() const { return idle() ? kNever : std::max(now_, calendar_.next()); }
 
     /// Of all links until now.
     std::vector<LinkLoad> link_loads() const;

@@ -93,6 +93,19 @@ TEST(FlowModel, MessagesOfOnePairShareAndOvertakeBySize) {
     EXPECT_NEAR(static_cast<double>(bed.done[0].sent), 1400 * double{kPacketPs}, 2);
 }
 
+TEST(FlowModel, OneMayStopBeforeATime) {
+    Bed bed(star(2), "minhop");
+    bed.send(0, 1, 1000 * kPacket, 500);
+    bed.send(0, 1, 1000 * kPacket, 5000 * kPacketPs);
+    while (bed.model.next() < 2000 * kPacketPs) {
+        bed.model.step();
+    }
+    EXPECT_EQ(bed.model.stats().messages, 1U);
+    EXPECT_EQ(bed.model.next(), 5000 * kPacketPs);
+    bed.run();
+    EXPECT_EQ(bed.model.next(), kNever);
+}
+
 TEST(FlowModel, WhatAHostSendsToItselfTakesNoTime) {
     Bed bed(star(2), "minhop");
     bed.send(1, 1, 1'000'000, 500);
