@@ -52,7 +52,6 @@ class FairRates {
     std::span<const FlowId> solve(TimePs now);
 
     Rate rate(FlowId flow) const { return flows_[flow].rate; }
-    std::uint32_t weight(FlowId flow) const { return flows_[flow].weight; }
     /// The link that settled it.
     std::uint32_t bound_by(FlowId flow) const { return flows_[flow].bound; }
     bool changed(FlowId flow) const { return flows_[flow].touched; }

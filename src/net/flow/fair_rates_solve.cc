@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 
-#include "core/base/check.h"
 #include "net/flow/fair_rates.h"
 
 namespace softib::net::flow {

@@ -80,6 +80,17 @@ TEST(FlowModel, TwoToOneHalvesUntilOneHasEnded) {
     EXPECT_EQ(bed.done[1].sent, 4000 * kPacketPs);
 }
 
+TEST(FlowModel, AMessageThatWasAloneSharesFromThenOn) {
+    // The model first hears of the second message when the first is under way.
+    Bed bed(star(3), "minhop");
+    bed.send(0, 2, 1000 * kPacket);
+    bed.model.step();
+    bed.send(1, 2, 1000 * kPacket, 500 * kPacketPs);
+    bed.run();
+    EXPECT_EQ(bed.done[0].sent, 1500 * kPacketPs);
+    EXPECT_EQ(bed.done[1].sent, 2000 * kPacketPs);
+}
+
 TEST(FlowModel, MessagesOfOnePairShareAndOvertakeBySize) {
     Bed bed(star(2), "minhop");
     bed.send(0, 1, 1000 * kPacket);
