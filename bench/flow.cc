@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a message costs in the flow model: two works on non-blocking fat trees, 400 Gb/s, cables of
+// What a message costs in the flow model: works on non-blocking fat trees, 400 Gb/s, cables of
 // 25 ns, switches of 200 ns.
 //
-//   bench_flow all-to-all HOSTS RADIX LEVELS BYTES [ENGINE]
+//   bench_flow all-to-all|permutation|random HOSTS RADIX LEVELS BYTES ENGINE [STRETCH_PS]
 //   bench_flow ring HOSTS RAILS RADIX LEVELS BYTES
-//   bench_flow permutation HOSTS RADIX LEVELS BYTES ENGINE
 //
-// all-to-all: every host sends BYTES to every other one, all at once. ring: an all-reduce of BYTES
-// a rail; on each rail the hosts form a ring, cut BYTES into as many parts as there are hosts and
+// all-to-all: every host sends BYTES to every other one, all at once. permutation: every host sends
+// BYTES to a random other one. random: every host sends 64 messages of BYTES on average to random
+// others, at random times in which its link could just carry them. ring: an all-reduce of BYTES a
+// rail; on each rail the hosts form a ring, cut BYTES into as many parts as there are hosts and
 // pass one part to the next in each of 2(HOSTS - 1) rounds, as soon as the part before has come
-// and their own has left. permutation: every host sends BYTES to a random other one. It prints one
-// line: messages, steps, flows that were solved for, CPU seconds for fabric and routes, CPU seconds
-// of the model, MiB at most, µs until the last message had arrived, and a hash of all completions.
+// and their own has left.
+//
+// It prints one line: messages, steps, flows that were solved for, CPU seconds for fabric and
+// routes, CPU seconds of the model, MiB at most, µs until the last message had arrived, and a hash
+// of all completions.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -94,6 +97,14 @@ void send(FlowModel& model, const net::flow::Message& message) {
     }
 }
 
+void drain(FlowModel& model, Log& log) {
+    while (!model.idle()) {
+        for (const Completion& completion : model.step()) {
+            log.note(completion);
+        }
+    }
+}
+
 void all_to_all(FlowModel& model, std::uint32_t ends, std::uint64_t bytes, Log& log) {
     for (std::uint32_t from = 0; from < ends; ++from) {
         for (std::uint32_t i = 1; i < ends; ++i) {
@@ -101,11 +112,7 @@ void all_to_all(FlowModel& model, std::uint32_t ends, std::uint64_t bytes, Log& 
             send(model, {.from = from, .to = to, .bytes = bytes, .tag = from});
         }
     }
-    while (!model.idle()) {
-        for (const Completion& completion : model.step()) {
-            log.note(completion);
-        }
-    }
+    drain(model, log);
 }
 
 void permutation(FlowModel& model, std::uint32_t ends, std::uint64_t bytes, Log& log) {
@@ -118,11 +125,23 @@ void permutation(FlowModel& model, std::uint32_t ends, std::uint64_t bytes, Log&
     for (std::uint32_t from = 0; from < ends; ++from) {
         send(model, {.from = from, .to = to[from], .bytes = bytes, .tag = from});
     }
-    while (!model.idle()) {
-        for (const Completion& completion : model.step()) {
-            log.note(completion);
-        }
+    drain(model, log);
+}
+
+void random_pairs(FlowModel& model, std::uint32_t ends, std::uint64_t bytes, Log& log) {
+    constexpr std::uint32_t kEach = 64;  ///< Messages of a host.
+    constexpr TimePs kPsPerByte = 20;
+    Prng prng(42);
+    for (std::uint32_t i = 0; i < kEach * ends; ++i) {
+        const std::uint32_t from = i % ends;
+        const auto on = static_cast<std::uint32_t>(1 + prng.below(ends - 1));
+        send(model, {.from = from,
+                     .to = (from + on) % ends,
+                     .bytes = 1 + prng.below(2 * bytes),
+                     .start = prng.below(kEach * bytes * kPsPerByte),
+                     .tag = i});
     }
+    drain(model, log);
 }
 
 /// Rings of end ports that pass parts on; a message's tag is its sender.
@@ -210,15 +229,18 @@ int main(int argc, char** argv) {
                                       .hcas_per_host = rails,
                                       .radix = number(rest),
                                       .levels = number(rest + 1)},
-                                     !ring && argc > 6 ? argv[6] : "ftree");
+                                     ring ? "ftree" : argv[6]);
     const net::flow::FlowNetwork network(routed, {.cable_ps = 25'000, .switch_ps = 200'000});
     const double begin = cpu_seconds();
-    FlowModel model(network, {});
+    const TimePs stretch_ps = !ring && argc > 7 ? number(7) : net::flow::FlowConfig{}.stretch_ps;
+    FlowModel model(network, {.stretch_ps = stretch_ps});
     Log log;
     if (ring) {
         Rings(model, number(2), rails, number(rest + 2)).run(log);
     } else if (work == "all-to-all") {
         all_to_all(model, network.end_count(), number(rest + 2), log);
+    } else if (work == "random") {
+        random_pairs(model, network.end_count(), number(rest + 2), log);
     } else {
         permutation(model, network.end_count(), number(rest + 2), log);
     }

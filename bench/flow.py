@@ -15,7 +15,10 @@ WORKS = (("all-to-all of 1,024 hosts, 64 KiB each, 2 levels of 64 ports",
           "ring 3072 8 64 3 1000000000", 150_945_792, 10),
          ("permutation of 8,192 hosts, 2 MB, 3 levels of 32 ports", "permutation 8192 32 3 2000000 ftree", 8192, None),
          ("permutation of 24,576 hosts, 2 MB, 3 levels of 48 ports", "permutation 24576 48 3 2000000 ftree", 24576,
-          None))
+          None),
+         ("64 messages of 1 MB from each of 256 hosts to random others, full load, 2 levels of 32 ports",
+          "random 256 32 2 1000000 ftree", 16384, None),
+         ("the same, events of a microsecond as one", "random 256 32 2 1000000 ftree 1000000", 16384, None))
 COLUMNS = ("messages", "steps", "settled", "setup", "cpu", "mib", "last", "hash")
 
 

@@ -22,6 +22,8 @@ class Calendar {
     explicit Calendar(TimePs stretch_ps) : stretch_ps_(stretch_ps) {}
 
     bool empty() const { return heap_.empty(); }
+    /// The earliest event; kNever: there is none.
+    TimePs next() const { return empty() ? kNever : crowds_[heap_.front().place].first; }
 
     void push(TimePs at, std::uint32_t event) {
         Crowd& crowd = crowds_[place_of(at)];
@@ -38,7 +40,7 @@ class Calendar {
     };
     /// Takes the next stretch; not if empty(). What is put into the same stretch later comes next.
     Taken pop(std::vector<std::uint32_t>& events) {
-        std::ranges::pop_heap(heap_, later);
+        std::ranges::pop_heap(heap_, Later{});
         const Due due = heap_.back();
         heap_.pop_back();
         places_.erase(due.begin);
@@ -62,7 +64,9 @@ class Calendar {
         std::uint32_t place = 0;
     };
 
-    static bool later(const Due& a, const Due& b) { return a.begin > b.begin; }
+    struct Later {
+        bool operator()(const Due& a, const Due& b) const { return a.begin > b.begin; }
+    };
 
     std::uint32_t place_of(TimePs at) {
         for (const Due& due : recent_) {
@@ -75,7 +79,7 @@ class Calendar {
         if (is_new) {
             found->second = take_place();
             heap_.push_back({begin, found->second});
-            std::ranges::push_heap(heap_, later);
+            std::ranges::push_heap(heap_, Later{});
         }
         recent_[oldest_++ % recent_.size()] = {begin, found->second};
         return found->second;

@@ -13,7 +13,9 @@ TEST(Calendar, StretchesComeInOrderAndTheirEventsAsTheyWerePutIn) {
     calendar.push(390, 3);
     calendar.push(301, 4);
     std::vector<std::uint32_t> events;
+    EXPECT_EQ(calendar.next(), 120U);
     EXPECT_EQ(calendar.pop(events).first, 120U);
+    EXPECT_EQ(calendar.next(), 301U);
     EXPECT_EQ(events, std::vector<std::uint32_t>({2}));
     const Calendar::Taken taken = calendar.pop(events);
     EXPECT_EQ(taken.first, 301U);
@@ -21,6 +23,7 @@ TEST(Calendar, StretchesComeInOrderAndTheirEventsAsTheyWerePutIn) {
     EXPECT_FALSE(taken.has(400));
     EXPECT_EQ(events, std::vector<std::uint32_t>({1, 3, 4}));
     EXPECT_TRUE(calendar.empty());
+    EXPECT_EQ(calendar.next(), kNever);
 }
 
 TEST(Calendar, AStretchThatWasTakenCanBeginAgain) {

@@ -49,10 +49,9 @@ class FairRates {
     /// True: the flow is alone, and has its rate at once. Else it counts from the next solve() on.
     bool set_weight(FlowId flow, std::uint32_t weight);
     /// Returns the other flows with weight whose rate or weight has changed since the last time.
-    std::span<const FlowId> solve();
+    std::span<const FlowId> solve(TimePs now);
 
     Rate rate(FlowId flow) const { return flows_[flow].rate; }
-    std::uint32_t weight(FlowId flow) const { return flows_[flow].weight; }
     /// The link that settled it.
     std::uint32_t bound_by(FlowId flow) const { return flows_[flow].bound; }
     bool changed(FlowId flow) const { return flows_[flow].touched; }
@@ -62,6 +61,11 @@ class FairRates {
         for (const Entry& entry : std::span(entries_).subspan(record.first, record.count)) {
             visit(entry.link, entry.share);
         }
+    }
+    /// How long a link has bound flows that share it, until now.
+    TimePs full_ps(std::uint32_t link, TimePs now) const {
+        const Link& record = links_[link];
+        return record.full_ps + (record.full_since < now ? now - record.full_since : 0);
     }
     /// Flows that were solved for, all in all: the work that was done.
     std::uint64_t settled() const { return settled_; }
@@ -94,6 +98,8 @@ class FairRates {
         std::uint64_t capacity = 0;   ///< Times kWhole, as is all that is compared with it.
         std::uint64_t used = 0;       ///< By members.
         std::uint64_t weight = 0;     ///< Of members, times their shares.
+        TimePs full_since = kNever;   ///< It binds flows; kNever: it does not.
+        TimePs full_ps = 0;           ///< How long it did before.
         Rate level = 0;               ///< Of the flows that it binds.
         std::uint32_t bound = 0;      ///< Members that it binds.
         std::uint32_t users = 0;      ///< Flows that have it on their way, with weight or without.
@@ -126,9 +132,11 @@ class FairRates {
     static constexpr std::uint32_t kOwnLimit = 1U << 31;
     static constexpr Rate kNotSettled = UINT64_MAX;
 
-    static bool later(const Candidate& a, const Candidate& b) {
-        return a.level != b.level ? a.level > b.level : a.link > b.link;
-    }
+    struct Later {
+        bool operator()(const Candidate& a, const Candidate& b) const {
+            return a.level != b.level ? a.level > b.level : a.link > b.link;
+        }
+    };
     static bool above(Rate rate, std::uint32_t bound, Rate level, std::uint32_t link) {
         return rate != level ? rate > level : bound > link;
     }
@@ -158,6 +166,8 @@ class FairRates {
     bool fits_outside(const Local& local) const;
     void choose_above(const Local& local);
     void commit();
+    void note_full(TimePs now);
+    static void note_full(Link& link, TimePs now);
 
     std::vector<Flow> flows_;
     std::vector<FlowId> free_flows_;

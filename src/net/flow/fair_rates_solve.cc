@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <algorithm>
 
-#include "core/base/check.h"
 #include "net/flow/fair_rates.h"
 
 namespace softib::net::flow {
@@ -9,11 +8,11 @@ namespace softib::net::flow {
 namespace {
 
 /// Rounds of widening after which all flows are solved for: what reaches so far reaches all.
-constexpr std::uint32_t kRoundsMax = 12;
+constexpr std::uint32_t kRoundsMax = 20;
 
 }  // namespace
 
-std::span<const FairRates::FlowId> FairRates::solve() {
+std::span<const FairRates::FlowId> FairRates::solve(TimePs now) {
     changed_.clear();
     choose_touched();
     for (std::uint32_t round = 0; !chosen_.empty(); ++round) {
@@ -27,6 +26,10 @@ std::span<const FairRates::FlowId> FairRates::solve() {
         }
     }
     commit();
+    note_full(now);
+    touched_.clear();
+    chosen_.clear();
+    locals_.clear();
     return changed_;
 }
 
@@ -121,7 +124,7 @@ void FairRates::gather() {
 
 void FairRates::push(Candidate candidate) {
     candidates_.push_back(candidate);
-    std::ranges::push_heap(candidates_, later);
+    std::ranges::push_heap(candidates_, Later{});
 }
 
 void FairRates::fill() {
@@ -137,9 +140,9 @@ void FairRates::fill() {
         }
     }
     settled_ += chosen_.size();
-    std::ranges::make_heap(candidates_, later);
+    std::ranges::make_heap(candidates_, Later{});
     while (!candidates_.empty()) {
-        std::ranges::pop_heap(candidates_, later);
+        std::ranges::pop_heap(candidates_, Later{});
         const Candidate next = candidates_.back();
         candidates_.pop_back();
         if ((next.what & kOwnLimit) != 0) {
@@ -250,9 +253,27 @@ void FairRates::commit() {
     for (const FlowId id : touched_) {
         flows_[id].touched = false;
     }
-    touched_.clear();
-    chosen_.clear();
-    locals_.clear();
+}
+
+/// Only these links can bind flows now that did not before, or no longer.
+void FairRates::note_full(TimePs now) {
+    for (const Local& local : locals_) {
+        note_full(links_[local.link], now);
+    }
+    for (const FlowId id : touched_) {
+        for (const Entry& entry : shared_entries(flows_[id])) {
+            note_full(links_[entry.link], now);
+        }
+    }
+}
+
+void FairRates::note_full(Link& link, TimePs now) {
+    if (link.bound != 0 && link.full_since == kNever) {
+        link.full_since = now;
+    } else if (link.bound == 0 && link.full_since != kNever) {
+        link.full_ps += now - link.full_since;
+        link.full_since = kNever;
+    }
 }
 
 }  // namespace softib::net::flow

@@ -81,7 +81,7 @@ TEST(FairRates, ALoneFlowHasTheNarrowestLinkOfItsWay) {
     FairRates rates({100, 40, 70});
     const FlowId flow = rates.add(over({0, 1, 2}));
     EXPECT_TRUE(rates.set_weight(flow, 1));
-    EXPECT_TRUE(rates.solve().empty());
+    EXPECT_TRUE(rates.solve(0).empty());
     EXPECT_EQ(rates.rate(flow), 40U);
     EXPECT_EQ(rates.bound_by(flow), 1U);
 }
@@ -93,13 +93,13 @@ TEST(FairRates, WhatOneCannotUseIsForTheOthers) {
     const FlowId other = start(rates, over({1}));
     const FlowId a = start(rates, over({0}));
     const FlowId b = start(rates, over({0}));
-    rates.solve();
+    rates.solve(0);
     EXPECT_EQ(rates.rate(held), 10U);
     EXPECT_EQ(rates.rate(other), 10U);
     EXPECT_EQ(rates.rate(a), 40U);
     EXPECT_EQ(rates.rate(b), 40U);
     rates.set_weight(other, 0);
-    rates.solve();
+    rates.solve(0);
     EXPECT_EQ(rates.rate(held), 20U);
     EXPECT_EQ(rates.rate(a), 35U);
 }
@@ -109,7 +109,7 @@ TEST(FairRates, AFlowOfWeightThreeIsThreeFlows) {
     const FlowId heavy = rates.add(over({0}));
     rates.set_weight(heavy, 3);
     const FlowId light = start(rates, over({0}));
-    rates.solve();
+    rates.solve(0);
     EXPECT_EQ(rates.rate(heavy), 20U);
     EXPECT_EQ(rates.rate(light), 20U);
 }
@@ -117,10 +117,10 @@ TEST(FairRates, AFlowOfWeightThreeIsThreeFlows) {
 TEST(FairRates, AFlowThatIsSplitLoadsEachLinkWithItsShare) {
     FairRates rates({100, 30, 30});
     const FlowId split = start(rates, {{0, kWhole}, {1, kWhole / 2}, {2, kWhole / 2}});
-    rates.solve();
+    rates.solve(0);
     EXPECT_EQ(rates.rate(split), 60U);
     const FlowId whole = start(rates, over({1}));
-    rates.solve();
+    rates.solve(0);
     EXPECT_EQ(rates.rate(whole), 20U);
     EXPECT_EQ(rates.rate(split), 20U);
 }
@@ -132,24 +132,40 @@ TEST(FairRates, SolvesOnlyForWhatAChangeCanReach) {
         flows.push_back(start(rates, over({link})));
         flows.push_back(start(rates, over({link})));
     }
-    rates.solve();
+    rates.solve(0);
     const std::uint64_t before = rates.settled();
     rates.set_weight(flows[10], 0);
-    const auto changed = rates.solve();
+    const auto changed = rates.solve(0);
     EXPECT_EQ(std::vector(changed.begin(), changed.end()), std::vector({flows[11]}));
     EXPECT_EQ(rates.rate(flows[11]), 1000U);
     EXPECT_EQ(rates.settled(), before + 1);
 }
 
+TEST(FairRates, ALinkIsFullWhileItBindsFlows) {
+    FairRates rates({100, 10});
+    const FlowId a = start(rates, over({0}));
+    const FlowId b = start(rates, over({0}));
+    rates.solve(1000);
+    EXPECT_EQ(rates.full_ps(0, 1500), 500U);
+    rates.set_weight(a, 0);
+    rates.set_weight(b, 0);
+    rates.solve(3000);
+    EXPECT_EQ(rates.full_ps(0, 9000), 2000U);
+    EXPECT_EQ(rates.full_ps(1, 9000), 0U);
+    rates.set_weight(a, 1);
+    rates.solve(10'000);
+    EXPECT_EQ(rates.full_ps(0, 10'100), 2100U);
+}
+
 TEST(FairRates, ALinkThatHasOneUserLessIsFreeForTheNext) {
     FairRates rates({100});
     const FlowId first = start(rates, over({0}));
-    rates.solve();
+    rates.solve(0);
     rates.set_weight(first, 0);
-    rates.solve();
+    rates.solve(0);
     rates.remove(first);
     const FlowId second = start(rates, over({0}));
-    rates.solve();
+    rates.solve(0);
     EXPECT_EQ(second, first);
     EXPECT_EQ(rates.rate(second), 100U);
 }
@@ -176,7 +192,7 @@ class RandomChanges {
             for (std::uint64_t more = 1 + prng_.below(3); more != 0; --more) {
                 change(flows_max);
             }
-            for (const FlowId flow : rates().solve()) {
+            for (const FlowId flow : rates().solve(0)) {
                 heard_[flow] = rates().rate(flow);
             }
             check(i);
@@ -279,7 +295,7 @@ TEST(FairRates, EveryFlowHasALinkThatIsFullAndWhereNobodyHasMore) {
         ways.push_back(over({a, b, c}));
         start(rates, ways.back());
     }
-    rates.solve();
+    rates.solve(0);
     std::vector<Rate> used(30);
     std::vector<Rate> highest(30);
     for (FlowId flow = 0; flow < ways.size(); ++flow) {

@@ -63,16 +63,28 @@ std::span<const Completion> FlowModel::step() {
     for (const std::uint32_t event : events_) {
         if ((event & kBegins) != 0) {
             begin(event & ~kBegins);
-        } else if (taken.has(pairs_[event].due)) {
-            end(event);  // Else its rate has changed since.
+        } else if (taken.has(pairs_[event].look_at)) {
+            look_at(event, taken);
         }
     }
-    for (const std::uint32_t id : rates_.solve()) {
+    for (const std::uint32_t id : rates_.solve(now_)) {
         serve(pairs_[id], now_);
         pairs_[id].rate = rates_.rate(id);
         schedule(id);
     }
     return completions_;
+}
+
+/// A pair's first message may end now. If its rate has gone down since, it ends later.
+void FlowModel::look_at(std::uint32_t id, const Calendar::Taken& taken) {
+    Pair& pair = pairs_[id];
+    pair.look_at = kNever;
+    const TimePs due = due_of(pair);
+    if (taken.has(due)) {
+        end(id, due);
+    } else {
+        schedule(id);
+    }
 }
 
 // Pairs.
@@ -199,9 +211,9 @@ void FlowModel::line_up(Pair& pair, std::uint32_t message) {
 }
 
 /// Ends the first message of a pair, and all that end with it.
-void FlowModel::end(std::uint32_t id) {
+void FlowModel::end(std::uint32_t id, TimePs at) {
     Pair& pair = pairs_[id];
-    pair.since = std::exchange(pair.due, kNever);
+    pair.since = at;
     pair.served = open_[pair.first].work;
     while (pair.first != kNone && open_[pair.first].work <= pair.served) {
         const std::uint32_t message = pair.first;
@@ -255,14 +267,19 @@ void FlowModel::weigh(std::uint32_t id) {
     schedule(id);
 }
 
+TimePs FlowModel::due_of(const Pair& pair) {
+    const Work end = open_[pair.first].work;
+    return pair.since + (end > pair.served ? time_for_work(end - pair.served, pair.rate) : 0);
+}
+
+/// Has somebody look at a pair when its first message ends, or before: a rate that goes down and up
+/// again then costs no event.
 void FlowModel::schedule(std::uint32_t id) {
     Pair& pair = pairs_[id];
     SOFTIB_CHECK(pair.first != kNone && pair.rate != 0);
-    const Work end = open_[pair.first].work;
-    const TimePs due =
-        pair.since + (end > pair.served ? time_for_work(end - pair.served, pair.rate) : 0);
-    if (due != pair.due) {
-        pair.due = due;
+    const TimePs due = due_of(pair);
+    if (due < pair.look_at) {
+        pair.look_at = due;
         calendar_.push(due, id);
     }
 }
@@ -287,18 +304,20 @@ Work FlowModel::carried(const Pair& pair) const {
     return work;
 }
 
-std::vector<std::uint64_t> FlowModel::link_bytes() const {
-    std::vector<Work> bytes = forgotten_;
+std::vector<LinkLoad> FlowModel::link_loads() const {
+    std::vector<Work> carried_by = forgotten_;
     for (std::uint32_t id = 0; id < pairs_.size(); ++id) {
         const Work work = carried(pairs_[id]);
         rates_.for_each_hop(id, [&](std::uint32_t link, std::uint32_t share) {
-            bytes[link] += part_of(work, share);
+            carried_by[link] += part_of(work, share);
         });
     }
-    for (Work& work : bytes) {
-        work /= kWorkPerByte;
+    std::vector<LinkLoad> loads(carried_by.size());
+    for (std::uint32_t link = 0; link < loads.size(); ++link) {
+        loads[link] = {.bytes = carried_by[link] / kWorkPerByte,
+                       .full_ps = rates_.full_ps(link, now_)};
     }
-    return bytes;
+    return loads;
 }
 
 }  // namespace softib::net::flow

@@ -14,6 +14,7 @@
 // own times to the picosecond, but what it leaves to others or takes from them changes at the
 // earliest of these events.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -47,6 +48,11 @@ struct Completion {
     TimePs delivered = 0;  ///< It has arrived: later by the delays of cables and silicon.
 };
 
+struct LinkLoad {
+    std::uint64_t bytes = 0;  ///< That it has carried, headers included.
+    TimePs full_ps = 0;       ///< How long it was what held back flows that share it.
+};
+
 class FlowModel {
   public:
     /// The network must outlive it.
@@ -61,9 +67,11 @@ class FlowModel {
     std::span<const Completion> step();
     bool idle() const { return unfinished_ == 0; }
     TimePs now() const { return now_; }
+    /// Nothing happens before; kNever: nothing at all. For who wants to stop at a time.
+    TimePs next() const { return idle() ? kNever : std::max(now_, calendar_.next()); }
 
-    /// Bytes that each link has carried until now, headers included.
-    std::vector<std::uint64_t> link_bytes() const;
+    /// Of all links until now.
+    std::vector<LinkLoad> link_loads() const;
 
     struct Stats {
         std::uint64_t steps = 0;
@@ -81,7 +89,7 @@ class FlowModel {
         Rate rate = 0;    ///< Of each message, while there are any.
         Work served = 0;  ///< To each message since the beginning, at time `since`.
         TimePs since = 0;
-        TimePs due = kNever;          ///< The first message ends.
+        TimePs look_at = kNever;      ///< The next event that counts.
         Work begun = 0;               ///< Of all messages that have begun.
         std::uint32_t first = kNone;  ///< Message that ends first.
         std::uint32_t last = kNone;   ///< Ends last. Without messages: a record to use again.
@@ -116,10 +124,12 @@ class FlowModel {
     std::uint32_t take_open(std::uint32_t pair);
     void begin(std::uint32_t message);
     void line_up(Pair& pair, std::uint32_t message);
-    void end(std::uint32_t id);
+    void look_at(std::uint32_t id, const Calendar::Taken& taken);
+    void end(std::uint32_t id, TimePs at);
     void complete(const Open& open, TimePs sent, TimePs latency);
     static void serve(Pair& pair, TimePs until);
     void weigh(std::uint32_t id);
+    TimePs due_of(const Pair& pair);
     void schedule(std::uint32_t id);
     TimePs time_for_work(Work work, Rate rate);
     Work carried(const Pair& pair) const;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -79,6 +80,17 @@ TEST(FlowModel, TwoToOneHalvesUntilOneHasEnded) {
     EXPECT_EQ(bed.done[1].sent, 4000 * kPacketPs);
 }
 
+TEST(FlowModel, AMessageThatWasAloneSharesFromThenOn) {
+    // The model first hears of the second message when the first is under way.
+    Bed bed(star(3), "minhop");
+    bed.send(0, 2, 1000 * kPacket);
+    bed.model.step();
+    bed.send(1, 2, 1000 * kPacket, 500 * kPacketPs);
+    bed.run();
+    EXPECT_EQ(bed.done[0].sent, 1500 * kPacketPs);
+    EXPECT_EQ(bed.done[1].sent, 2000 * kPacketPs);
+}
+
 TEST(FlowModel, MessagesOfOnePairShareAndOvertakeBySize) {
     Bed bed(star(2), "minhop");
     bed.send(0, 1, 1000 * kPacket);
@@ -90,6 +102,19 @@ TEST(FlowModel, MessagesOfOnePairShareAndOvertakeBySize) {
     EXPECT_NEAR(static_cast<double>(bed.done[1].sent), 400 * double{kPacketPs}, 2);
     EXPECT_NEAR(static_cast<double>(bed.done[2].sent), 800 * double{kPacketPs}, 2);
     EXPECT_NEAR(static_cast<double>(bed.done[0].sent), 1400 * double{kPacketPs}, 2);
+}
+
+TEST(FlowModel, OneMayStopBeforeATime) {
+    Bed bed(star(2), "minhop");
+    bed.send(0, 1, 1000 * kPacket, 500);
+    bed.send(0, 1, 1000 * kPacket, 5000 * kPacketPs);
+    while (bed.model.next() < 2000 * kPacketPs) {
+        bed.model.step();
+    }
+    EXPECT_EQ(bed.model.stats().messages, 1U);
+    EXPECT_EQ(bed.model.next(), 5000 * kPacketPs);
+    bed.run();
+    EXPECT_EQ(bed.model.next(), kNever);
 }
 
 TEST(FlowModel, WhatAHostSendsToItselfTakesNoTime) {
@@ -135,14 +160,15 @@ TEST(FlowModel, LinksHaveCarriedWhatWasSentOverThem) {
     bed.model.step();
     bed.model.step();  // The first has ended; half of the time was its.
     const std::uint32_t sender = bed.network.link_of(1);
-    EXPECT_EQ(bed.model.link_bytes()[sender], 1000 * kPacket);
+    EXPECT_EQ(bed.model.link_loads()[sender].bytes, 1000 * kPacket);
     bed.run();
-    EXPECT_EQ(bed.model.link_bytes()[sender], 3000 * kPacket);
-    std::uint64_t most = 0;
-    for (const std::uint64_t bytes : bed.model.link_bytes()) {
-        most = std::max(most, bytes);
-    }
-    EXPECT_EQ(most, 4000 * kPacket);
+    EXPECT_EQ(bed.model.link_loads()[sender].bytes, 3000 * kPacket);
+    // The receiver's cable carried all, and was full as long as both sent.
+    std::vector<Hop> way;
+    ASSERT_TRUE(bed.network.find_way(0, 2, way));
+    const LinkLoad shared = bed.model.link_loads()[way.back().link];
+    EXPECT_EQ(shared.bytes, 4000 * kPacket);
+    EXPECT_GE(shared.full_ps, 2000 * kPacketPs);
 }
 
 TEST(FlowModel, AShiftOnAFullTreeRunsAtFullRate) {
@@ -199,6 +225,97 @@ TEST(FlowModel, TheSameRunTwice) {
     }
 }
 
+/// A message in a calculation with real numbers that looks at everything at every event.
+struct PlainMessage {
+    double start_s;
+    double left_bytes;
+    std::vector<Hop> way;
+    double rate = 0;
+    double end_s = -1;
+
+    bool runs(double now_s) const { return end_s < 0 && start_s <= now_s; }
+};
+
+void find_plain_rates(const FlowNetwork& network, std::vector<PlainMessage*> running) {
+    std::vector<double> left(network.link_count());
+    for (std::uint32_t link = 0; link < left.size(); ++link) {
+        left[link] = static_cast<double>(network.capacity(link)) / kWorkPerByte;
+    }
+    while (!running.empty()) {
+        std::map<std::uint32_t, double> counts;
+        for (const PlainMessage* message : running) {
+            for (const Hop& hop : message->way) {
+                ++counts[hop.link];
+            }
+        }
+        const auto tightest = std::ranges::min_element(
+            counts, {}, [&](const auto& count) { return left[count.first] / count.second; });
+        const std::uint32_t link = tightest->first;
+        const double level = left[link] / tightest->second;
+        std::erase_if(running, [&](PlainMessage* message) {
+            if (std::ranges::find(message->way, link, &Hop::link) == message->way.end()) {
+                return false;
+            }
+            message->rate = level;
+            for (const Hop& hop : message->way) {
+                left[hop.link] -= level;
+            }
+            return true;
+        });
+    }
+}
+
+void run_plainly(const FlowNetwork& network, std::vector<PlainMessage>& messages) {
+    for (double now_s = 0;;) {
+        std::vector<PlainMessage*> running;
+        double next_s = 1e9;
+        for (PlainMessage& message : messages) {
+            if (message.runs(now_s)) {
+                running.push_back(&message);
+            } else if (message.end_s < 0) {
+                next_s = std::min(next_s, message.start_s);
+            }
+        }
+        find_plain_rates(network, running);
+        for (const PlainMessage* message : running) {
+            next_s = std::min(next_s, now_s + message->left_bytes / message->rate);
+        }
+        if (next_s == 1e9) {
+            return;
+        }
+        for (PlainMessage* message : running) {
+            message->left_bytes -= message->rate * (next_s - now_s);
+            if (message->left_bytes < 0.01) {
+                message->end_s = next_s;
+            }
+        }
+        now_s = next_s;
+    }
+}
+
+TEST(FlowModel, GivesWhatAPlainCalculationGives) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        Bed bed(tree(32, 8), "minhop", false, 1);
+        Prng prng(seed);
+        std::vector<PlainMessage> plain;
+        for (std::uint32_t i = 0; i < 120; ++i) {
+            const auto from = static_cast<std::uint32_t>(prng.below(32));
+            const auto to = static_cast<std::uint32_t>((from + 1 + prng.below(31)) % 32);
+            const std::uint64_t bytes = kPacket * (1 + prng.below(200));
+            const TimePs start = prng.below(20'000'000);
+            bed.send(from, to, bytes, start);
+            plain.push_back({static_cast<double>(start) * 1e-12, static_cast<double>(bytes), {}});
+            ASSERT_TRUE(bed.network.find_way(from, to, plain.back().way));
+        }
+        bed.run();
+        run_plainly(bed.network, plain);
+        for (std::size_t i = 0; i < plain.size(); ++i) {
+            EXPECT_NEAR(static_cast<double>(bed.done[i].sent), plain[i].end_s * 1e12, 100)
+                << "message " << i << " of seed " << seed;
+        }
+    }
+}
+
 TEST(FlowModel, PairsThatAreLongIdleAreForgottenWithoutALoss) {
     // More pairs than the model keeps.
     Bed bed(tree(300, 40), "ftree");
@@ -210,9 +327,9 @@ TEST(FlowModel, PairsThatAreLongIdleAreForgottenWithoutALoss) {
         bed.run();
         sent += kPacket;
     }
-    const auto carried = bed.model.link_bytes();
+    const auto loads = bed.model.link_loads();
     for (std::uint32_t i = 0; i < 300; ++i) {
-        EXPECT_EQ(carried[bed.network.link_of(i)], sent) << i;
+        EXPECT_EQ(loads[bed.network.link_of(i)].bytes, sent) << i;
     }
 }
 

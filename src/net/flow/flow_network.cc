@@ -2,9 +2,8 @@
 #include "net/flow/flow_network.h"
 
 #include <algorithm>
-#include <ranges>
+#include <span>
 
-#include "core/base/check.h"
 #include "net/latency.h"
 
 namespace softib::net::flow {

@@ -37,8 +37,5 @@ constexpr Work work_done(Rate rate, TimePs time) {
 constexpr TimePs time_for(Work work, Rate rate) {
     return static_cast<TimePs>((Wide{work} * kPsPerSecond + rate - 1) / rate);
 }
-constexpr double gbps(Rate rate) {
-    return static_cast<double>(rate) / static_cast<double>(kWorkPerByte) * 8e-9;
-}
 
 }  // namespace softib::net::flow
