@@ -121,7 +121,7 @@ TEST(Config, FabricFromAFile) {
     EXPECT_EQ(to_toml(again), to_toml(description));
     EXPECT_EQ(again.from, "a/b.net");
     again.netlist = "rubbish\n";
-    EXPECT_TRUE(generate(again).error().starts_with("a/b.net:1: 'rubbish' is no line of"));
+    EXPECT_TRUE(generate(again).error().starts_with("a/b.net: no node in it"));
 }
 
 TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
@@ -216,7 +216,8 @@ TEST(Config, WrongTypeIsNamedWithItsPlace) {
               "lab.toml:1:9: 'hosts' must be a whole number from 1 to 49151, not a "
               "floating-point number");
     EXPECT_EQ(error_of("topology = true"),
-              "lab.toml:1:12: 'topology' must be single-switch, fat-tree, torus or dragonfly, not "
+              "lab.toml:1:12: 'topology' must be one of single-switch, fat-tree, torus, dragonfly, "
+              "rail-optimized, rail-only, superpod, dragonfly-plus, hyperx, not "
               "true or false");
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/base/check.h"
+#include "core/routing/columns.h"
 #include "core/routing/engine.h"
 #include "core/routing/numbering.h"
 #include "core/routing/tree.h"
@@ -100,7 +101,10 @@ std::optional<Tables> route(const Graph& graph, const Neighbours& neighbours, co
         return std::nullopt;
     }
     Tables tables{.engine = "updn", .lfts = Lfts(graph.switch_count(), graph.lid_max())};
-    const Numbering numbering(graph, order_by_hosts(graph));
+    const Numbering numbering(
+        graph, plan.levels == nullptr
+                   ? order_by_hosts(graph)
+                   : order_by_subtrees(graph, find_subtrees(neighbours, *plan.levels)));
     TreeNumbers numbers{.places = plan.places, .divider = plan.dividers, .levels = plan.levels};
     if (plan.levels != nullptr) {
         numbers.climbs = find_climbs(graph, neighbours, *plan.levels, plan.dividers, numbering);

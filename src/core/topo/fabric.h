@@ -127,7 +127,7 @@ struct Fabric {
     std::optional<Shape> shape;  ///< Unset for a fabric that no generator made.
     std::vector<Node> nodes;
     std::vector<Host> hosts;
-    /// What its reader left out of the text that it was made from: sentences for the user.
+    /// What the user should know of it: what a reader left out, which parts nothing joins.
     std::vector<std::string> warnings;
 
     const Node& node(NodeIndex index) const { return nodes[index.value]; }

@@ -49,10 +49,10 @@ TEST(Parse, GenerationIgnoresCase) {
 }
 
 TEST(Parse, ShapeRoundTrips) {
-    for (const Shape shape :
-         {Shape::kSingleSwitch, Shape::kFatTree, Shape::kTorus, Shape::kDragonfly}) {
+    for (const Shape shape : kShapes) {
         EXPECT_EQ(parse_shape(to_string(shape)), shape);
     }
+    EXPECT_EQ(parse_shape("rail-optimised"), Shape::kRailOptimized);
     EXPECT_EQ(parse_shape("mesh"), std::nullopt);
 }
 

@@ -256,8 +256,8 @@ class GraphMaker {
         return record.node.kind == NodeKind::kSwitch ? PortNum{end.port} : PortNum{1};
     }
 
-    /// Levels are for pictures: a switch next to an HCA is at the bottom, the others as far above
-    /// as they are from there.
+    /// Levels are for pictures and reports: a switch next to an HCA is at the bottom, the others as
+    /// far above as they are from there.
     void set_levels() {
         std::vector<std::uint32_t> queue;
         std::vector<bool> seen(fabric_.nodes.size());
@@ -272,8 +272,10 @@ class GraphMaker {
                 }
             }
         }
+        std::uint32_t top = 0;
         for (std::size_t head = 0; head < queue.size(); ++head) {
             const Node& node = fabric_.nodes[queue[head]];
+            top = std::max(top, node.level);
             for (const PortLink& link : node.ports) {
                 if (link.peer != kNoNode && !seen[link.peer.value]) {
                     seen[link.peer.value] = true;
@@ -282,6 +284,62 @@ class GraphMaker {
                 }
             }
         }
+        lower_bare_leaves(top);
+    }
+
+    /// A switch at the top that joins nothing but what is joined below it is a leaf without hosts,
+    /// unless all of them are so: then the tree has one pod.
+    void lower_bare_leaves(std::uint32_t top) {
+        const std::vector<std::uint32_t> part = parts_below(top);
+        std::vector<Node*> bare;
+        std::size_t tops = 0;
+        for (Node& node : fabric_.nodes) {
+            if (top < 2 || node.kind != NodeKind::kSwitch || node.level != top) {
+                continue;
+            }
+            ++tops;
+            const auto joins_others = [&](const PortLink& link) {
+                return link.peer != kNoNode && (part[link.peer.value] == UINT32_MAX ||
+                                                part[link.peer.value] != part_of(node, part));
+            };
+            if (std::ranges::none_of(node.ports, joins_others)) {
+                bare.push_back(&node);
+            }
+        }
+        for (Node* const node : bare.size() < tops ? std::span(bare) : std::span<Node*>()) {
+            node->level = top - 2;
+        }
+    }
+
+    static std::uint32_t part_of(const Node& node, const std::vector<std::uint32_t>& part) {
+        const auto cabled = std::ranges::find_if(
+            node.ports, [](const PortLink& link) { return link.peer != kNoNode; });
+        return part[cabled->peer.value];
+    }
+
+    /// By node: the number of the part that it is in, of those that switches below a level form.
+    std::vector<std::uint32_t> parts_below(std::uint32_t top) const {
+        std::vector<std::uint32_t> part(fabric_.nodes.size(), UINT32_MAX);
+        const auto belongs = [&](std::uint32_t i) {
+            return fabric_.nodes[i].kind == NodeKind::kSwitch && fabric_.nodes[i].level < top;
+        };
+        for (std::uint32_t start = 0; start < fabric_.nodes.size(); ++start) {
+            if (!belongs(start) || part[start] != UINT32_MAX) {
+                continue;
+            }
+            std::vector<std::uint32_t> queue{start};
+            part[start] = start;
+            for (std::size_t head = 0; head < queue.size(); ++head) {
+                for (const PortLink& link : fabric_.nodes[queue[head]].ports) {
+                    if (link.peer != kNoNode && belongs(link.peer.value) &&
+                        part[link.peer.value] == UINT32_MAX) {
+                        part[link.peer.value] = start;
+                        queue.push_back(link.peer.value);
+                    }
+                }
+            }
+        }
+        return part;
     }
 
     const Records& records_;

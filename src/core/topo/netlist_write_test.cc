@@ -146,8 +146,7 @@ TEST(WriteNetlist, LinesAreShortEnoughForIbsim) {
 
 TEST(WriteNetlist, EveryGeneratedFabricReadsBackTheSame) {
     int compared = 0;
-    for (const Shape shape :
-         {Shape::kSingleSwitch, Shape::kFatTree, Shape::kTorus, Shape::kDragonfly}) {
+    for (const Shape shape : kShapes) {
         for (const std::uint32_t hosts : {1U, 2U, 5U, 16U, 100U}) {
             for (const std::uint32_t hcas : {1U, 2U, 3U}) {
                 for (const Generation generation : {Generation::kEdr, Generation::kXdr}) {
@@ -174,6 +173,20 @@ TEST(WriteNetlist, LevelsOfTreesComeBack) {
         generate({.shape = Shape::kFatTree, .hosts = 16, .radix = 4, .levels = 3}).value();
     const Fabric again = read_ok(write_ibnetdiscover(fabric));
     ASSERT_EQ(again.nodes.size(), fabric.nodes.size());
+    for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
+        EXPECT_EQ(again.nodes[i].level, fabric.nodes[i].level) << fabric.nodes[i].name;
+    }
+}
+
+TEST(WriteNetlist, ALeafWithoutHostsIsNotAtTheTop) {
+    Fabric fabric = generate({.shape = Shape::kFatTree, .hosts = 64, .radix = 8}).value();
+    for (const NodeIndex hca : {NodeIndex{0}, NodeIndex{1}, NodeIndex{2}, NodeIndex{3}}) {
+        PortLink& link = fabric.nodes[hca.value].ports[1];
+        EXPECT_EQ(fabric.node(link.peer).name, "leaf0");
+        fabric.nodes[link.peer.value].ports[link.peer_port.value] = {};
+        link = {};
+    }
+    const Fabric again = read_ok(write_ibnetdiscover(fabric));
     for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
         EXPECT_EQ(again.nodes[i].level, fabric.nodes[i].level) << fabric.nodes[i].name;
     }

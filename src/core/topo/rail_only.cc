@@ -21,7 +21,9 @@ Spec rail_of(const Spec& spec) {
 
 bool is_one_switch(const Spec& spec) {
     const std::uint32_t radix = spec.radix != 0 ? spec.radix : natural_radix(spec.generation);
-    return spec.levels == 0 && spec.hosts <= radix;
+    const bool tree_asked = spec.levels != 0 || spec.oversubscription != Taper{} ||
+                            spec.spine_oversubscription != Taper{};
+    return !tree_asked && spec.hosts <= radix;
 }
 
 Fabric build_switches(const Spec& spec) {
@@ -44,11 +46,13 @@ Fabric build_trees(const Spec& spec, const TreePlan& plan) {
     return builder.take();
 }
 
-Fabric with_warning(Fabric fabric, const Spec& spec) {
+Fabric with_warning(Fabric fabric) {
+    const Host& host = fabric.hosts.front();
     fabric.warnings.push_back(
-        fmt::format("the {} rails are {} subnets that no cable joins; a subnet manager sees only "
-                    "the one that it is in",
-                    spec.hcas_per_host, spec.hcas_per_host));
+        fmt::format("the {} rails are subnets that no cable joins, and a subnet manager sees only "
+                    "the one that it is in; while it is up, give each other rail its own, as with: "
+                    "softib exec {} -- softib-sm -C {}",
+                    host.hcas.size(), host.name, host.device_names.back()));
     return fabric;
 }
 
@@ -59,7 +63,7 @@ std::expected<Fabric, Error> generate_rail_only(const Spec& spec) {
         return std::unexpected(result.error());
     }
     if (is_one_switch(spec)) {
-        return with_warning(build_switches(spec), spec);
+        return with_warning(build_switches(spec));
     }
     const auto plan = plan_tree(rail_of(spec), {});
     if (!plan) {
@@ -68,7 +72,7 @@ std::expected<Fabric, Error> generate_rail_only(const Spec& spec) {
     if (auto result = check_lids(spec, plan->switches() * spec.hcas_per_host); !result) {
         return std::unexpected(result.error());
     }
-    return with_warning(build_trees(spec, *plan), spec);
+    return with_warning(build_trees(spec, *plan));
 }
 
 }  // namespace softib::topo

@@ -130,7 +130,7 @@ TEST(RailOnly, ARailIsASwitchIfItHasEnoughPorts) {
     EXPECT_EQ(fabric.node(fabric.node(fabric.hosts[63].hcas[7]).ports[1].peer).name, "rail7");
     EXPECT_EQ(cables_by_level(fabric).size(), 1U);  // None between switches.
     ASSERT_EQ(fabric.warnings.size(), 1U);
-    EXPECT_TRUE(fabric.warnings[0].starts_with("the 8 rails are 8 subnets"));
+    EXPECT_TRUE(fabric.warnings[0].ends_with("softib exec h0 -- softib-sm -C mlx5_7"));
 }
 
 TEST(RailOnly, LargerRailsAreTreesThatNothingJoins) {
@@ -187,6 +187,23 @@ TEST(Oversubscription, SpinesOfThreeLevelsMayHaveTheirOwn) {
     EXPECT_EQ(spine_core * 3, leaf_spine);
     const Bisection bisection = find_bisection(fabric);
     EXPECT_EQ(bisection.mbps * 3, bisection.full_mbps);
+}
+
+TEST(Oversubscription, OfSpinesNeedsThreeLevels) {
+    const auto fabric = generate({.shape = Shape::kFatTree,
+                                  .hosts = 16,
+                                  .radix = 16,
+                                  .spine_oversubscription = {.down = 3, .up = 1}});
+    ASSERT_FALSE(fabric);
+    EXPECT_NE(fabric.error().message.find("take levels 3"), std::string::npos);
+}
+
+TEST(Oversubscription, MakesATreeOfARail) {
+    const Fabric fabric = make({.shape = Shape::kRailOnly,
+                                .hosts = 32,
+                                .hcas_per_host = 2,
+                                .oversubscription = {.down = 2, .up = 1}});
+    EXPECT_TRUE(fabric.find_node("rail0-spine0"));
 }
 
 TEST(Oversubscription, IsReadFromText) {

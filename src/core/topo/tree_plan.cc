@@ -114,6 +114,11 @@ std::expected<void, Error> choose_size(const Spec& spec, const TreeRules& rules,
             larger, radix && levels_max == 2 ? ", or 3 levels" : ""));
     }
     plan.levels = spec.levels != 0 ? spec.levels : (fits(spec, rules, plan.radix, 2) ? 2 : 3);
+    if (plan.levels == 2 && spec.spine_oversubscription != Taper{}) {
+        return refuse(
+            "spine_oversubscription is for trees of 3 levels and this one has 2: take levels 3, or "
+            "oversubscription for its leaves");
+    }
     plan.leaf_down = ports_down(plan.radix, spec.oversubscription);
     plan.spine_down =
         plan.levels == 2 ? plan.radix : ports_down(plan.radix, spec.spine_oversubscription);
