@@ -3,16 +3,16 @@
 // sends one message of 2 MB in packets of 4,096 bytes, each is acknowledged. 400 Gb/s, cables of
 // 500 ns, switches of 200 ns.
 //
-//   bench_packets HOSTS RADIX [LANES [WIDTH [BYTES]]] < PERMUTATION
+//   bench_packets HOSTS RADIX [LANES [BYTES]] < PERMUTATION
 //
-// PERMUTATION: destination of host 0, 1, … as numbers. Flows are spread over LANES lanes. WIDTH: of
-// the event queue's buckets, 0 chosen. It prints one line: hosts, lanes, hops, CPU seconds, million
-// hops per CPU second, events per hop, bytes per port, MiB at most, µs until the last message was
-// done, and the hash of all arrivals.
+// PERMUTATION: destination of host 0, 1, … as numbers. Flows are spread over LANES lanes. It prints
+// one line: hosts, lanes, hops, CPU seconds, million hops per CPU second, events per hop, bytes per
+// port, MiB at most, µs until the last message was done, and the hash of all arrivals.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -20,10 +20,8 @@
 #include <string>
 #include <vector>
 
-#include "core/routing/engine.h"
 #include "core/topo/fabric.h"
-#include "net/hosts/scale_hosts.h"
-#include "net/routes.h"
+#include "net/simulation.h"
 
 namespace {
 
@@ -54,15 +52,44 @@ double peak_mib() {
     std::exit(1);
 }
 
+/// When the last message was done.
+class Last : public net::MessageListener {
+  public:
+    void handle_message(std::uint64_t, net::MessageEvent event, net::TimePs at) override {
+        at_ = std::max(at_, at);
+        failed_ += event == net::MessageEvent::kFailed ? 1 : 0;
+    }
+    net::TimePs at() const { return at_; }
+    std::uint64_t failed() const { return failed_; }
+
+  private:
+    net::TimePs at_ = 0;
+    std::uint64_t failed_ = 0;
+};
+
+/// Every packet has the MTU on the wire and an acknowledgement of its own.
+net::SimulationOptions options_with(std::uint8_t lanes) {
+    net::SimulationOptions options{.engine = "ftree"};
+    options.plant = {
+        .data_vls = lanes, .buffer_bytes = 98'304, .cable_ps = 500'000, .switch_ps = 200'000};
+    options.hosts.header_bytes = options.hosts.first_header_bytes = 0;
+    options.hosts.ack_bytes = 64;
+    options.hosts.ack_every = 1;
+    options.sl_max = static_cast<std::uint8_t>(lanes - 1);
+    return options;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc < 3) {
-        stop("usage: bench_packets HOSTS RADIX [LANES [WIDTH [BYTES]]] < PERMUTATION");
+        stop("usage: bench_packets HOSTS RADIX [LANES [BYTES]] < PERMUTATION");
     }
     const auto hosts = static_cast<std::uint32_t>(std::atoi(argv[1]));
     const auto radix = static_cast<std::uint32_t>(std::atoi(argv[2]));
     const auto lanes = static_cast<std::uint8_t>(argc > 3 ? std::atoi(argv[3]) : 1);
+    const std::uint64_t bytes =
+        argc > 4 ? static_cast<std::uint64_t>(std::atol(argv[4])) : kMessageBytes;
     std::vector<std::uint32_t> destination(hosts);
     for (std::uint32_t& to : destination) {
         if (!(std::cin >> to) || to >= hosts) {
@@ -74,45 +101,31 @@ int main(int argc, char** argv) {
     if (!fabric) {
         stop(fabric.error().message);
     }
-    net::ScaleHosts ends({});
-    net::ScaleHosts::Net net(
-        *fabric,
-        {.data_vls = lanes, .buffer_bytes = 98'304, .cable_ps = 500'000, .switch_ps = 200'000},
-        ends, argc > 4 ? static_cast<unsigned>(std::atoi(argv[4])) : 0);
-    {
-        const auto graph = routing::graph_of(*fabric);
-        const auto tables = routing::find_engine("ftree")->route(*graph, {});
-        if (!tables) {
-            stop(tables.error().message);
-        }
-        net::write_routes(net, *fabric, *graph, *tables);
+    auto simulation = net::Simulation::make(*std::move(fabric), options_with(lanes));
+    if (!simulation) {
+        stop(simulation.error().message);
     }
-    const std::vector<Lid> lids = net::lids_of(*fabric);
-    std::vector<std::uint32_t> node;
-    for (const topo::Host& host : fabric->hosts) {
-        node.push_back(host.hcas[0].value);
-    }
-    *fabric = {};
+    Last last;
+    simulation->set_listener(&last);
     const double begin = cpu_seconds();
     for (std::uint32_t i = 0; i < hosts; ++i) {
-        ends.start(net, net.port_of(node[i], 1), lids[node[i]], lids[node[destination[i]]],
-                   argc > 5 ? static_cast<std::uint64_t>(std::atol(argv[5])) : kMessageBytes,
-                   static_cast<std::uint8_t>(i % lanes));
+        simulation->send({.from = i,
+                          .to = destination[i],
+                          .bytes = bytes,
+                          .sl = static_cast<std::uint8_t>(i % lanes)},
+                         0);
     }
-    net.run();
+    while (!simulation->run_some(net::kNever, 1'000'000)) {
+    }
     const double cpu = cpu_seconds() - begin;
-    if (ends.unfinished() != 0) {
-        stop(fmt::format("{} messages did not arrive", ends.unfinished()));
+    if (simulation->unfinished() + last.failed() != 0) {
+        stop(fmt::format("{} messages did not arrive", simulation->unfinished() + last.failed()));
     }
-    const net::EngineStats& stats = net.stats();
-    net::TimePs last = 0;
-    for (const auto& flow : ends.flows()) {
-        last = std::max(last, flow.done_at);
-    }
+    const net::ModelStats stats = simulation->stats();
     fmt::print("{} {} {} {:.3f} {:.3f} {:.3f} {} {:.1f} {:.1f} {:016x}\n", hosts, lanes, stats.hops,
                cpu, static_cast<double>(stats.hops) / cpu * 1e-6,
                static_cast<double>(stats.events) / static_cast<double>(stats.hops),
-               net.bytes() / net.port_count(), peak_mib(), static_cast<double>(last) * 1e-6,
-               stats.log_hash);
+               simulation->bytes() / simulation->links().size(), peak_mib(),
+               static_cast<double>(last.at()) * 1e-6, stats.log_hash);
     return 0;
 }
