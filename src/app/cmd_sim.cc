@@ -130,6 +130,11 @@ std::expected<void, std::string> simulate(const spec::Scenario& scenario,
                   .results = {}};
     report.results =
         plan::summarise(player, experiment.fabric, ends, {.adaptive = report.adaptive});
+    if (!ran.stopped && simulation->idle() && simulation->unfinished() != 0) {
+        report.notes.push_back(fmt::format("{} will never be delivered",
+                                           counted(simulation->unfinished(), "message")));
+        std::ranges::copy(simulation->check(), std::back_inserter(report.notes));
+    }
     use(report, player);
     return {};
 }
@@ -257,6 +262,9 @@ std::expected<sim::WhatIf, std::string> ask_what_if(const SimOptions& options,
 }  // namespace
 
 int cmd_sim(const SimOptions& options) {
+    if (options.schema) {
+        return write_file("-", sim::scenario_schema());
+    }
     const auto scenario = read_scenario(options);
     if (!scenario) {
         return fail_describing(scenario.error());

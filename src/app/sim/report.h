@@ -34,6 +34,8 @@ struct Report {
 std::string to_text(const Report& report);
 std::string to_json(const Report& report);
 std::string to_html(const Report& report);
+/// The JSON schema of scenarios.
+std::string scenario_schema();
 /// One line for each message.
 std::string messages_csv(const plan::Player& player, const plan::Ends& ends);
 /// One line for each direction of each cable.
