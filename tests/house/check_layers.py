@@ -42,12 +42,13 @@ ALLOWED = {
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
     "app/sm": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
-    "app": ["core/base", "core/cm", "net", "plan", "spec/scenario", "core/topo", "core/routing", "core/sm", "core/hca", "spec", "runtime/shm",
-            "runtime/direct", "runtime/daemon", "runtime/carrier"],
+    "app": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "plan", "spec",
+            "spec/scenario", "runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"],
 }
 
 RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["spec", "spec/scenario", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload", "app", "app/sm"]
+SYSTEM = RUNTIME + ["spec", "spec/scenario", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload", "app",
+                    "app/sm"]
 
 # Where third-party headers may appear.
 RESTRICTED = {
