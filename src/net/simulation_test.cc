@@ -75,6 +75,15 @@ TEST(Simulation, ASwitchThatFailedIsLedAroundToo) {
     }
 }
 
+TEST(Simulation, WhatBeginsLateTakesNoLonger) {
+    constexpr TimePs kHour = 3'600'000'000'000'000;
+    TestSimulation star(single_switch(3), {});
+    star.send({.from = 0, .to = 1, .bytes = 100'000});
+    star.send({.from = 0, .to = 1, .bytes = 100'000}, kHour);
+    star.run();
+    EXPECT_EQ(star.outcome(1).delivered_at, kHour + star.outcome(0).delivered_at);
+}
+
 TEST(Simulation, AHostWithoutACableFailsAtOnce) {
     SimulationOptions options;
     options.failures = {{.what = {1, 1}, .at = 0}};
