@@ -26,7 +26,7 @@
 
 #include "core/base/prng.h"
 #include "net/flow/flow_model.h"
-#include "net/hosts/scale_hosts.h"
+#include "net/test_scale_hosts.h"
 
 namespace {
 
@@ -221,7 +221,7 @@ Times by_packets(const Case& one, const net::Routed& routed, const net::PlantCon
 Times by_flows(const Case& one, const net::Routed& routed, const net::PlantConfig& plant) {
     const net::flow::FlowNetwork network(routed, plant, one.adaptive);
     const double begin = cpu_ms();
-    net::flow::FlowModel model(network, {.wire = net::flow::WireFormat::of({})});
+    net::flow::FlowModel model(network, {.wire = net::flow::WireFormat::bare()});
     std::vector<TimePs> ends(one.traffic.size());
     for (std::size_t i = 0; i < one.traffic.size(); ++i) {
         const Transfer& transfer = one.traffic[i];

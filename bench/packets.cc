@@ -3,33 +3,25 @@
 // sends one message of 2 MB in packets of 4,096 bytes, each is acknowledged. 400 Gb/s, cables of
 // 500 ns, switches of 200 ns.
 //
-//   bench_packets HOSTS RADIX [LANES [WIDTH [BYTES [THREADS]]]] < PERMUTATION
+//   bench_packets HOSTS RADIX [LANES [BYTES]] < PERMUTATION
 //
-// PERMUTATION: destination of host 0, 1, … as numbers. Flows are spread over LANES lanes. WIDTH: of
-// the event queue's buckets, 0 chosen. It prints one line: hosts, lanes, hops, CPU seconds, million
-// hops per CPU second, events per hop, bytes per port, MiB at most, µs until the last message was
-// done, the hash of all arrivals, and seconds by the clock.
+// PERMUTATION: destination of host 0, 1, … as numbers. Flows are spread over LANES lanes. It prints
+// one line: hosts, lanes, hops, CPU seconds, million hops per CPU second, events per hop, bytes per
+// port, MiB at most, µs until the last message was done, and the hash of all arrivals.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <memory>
-#include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "core/routing/engine.h"
 #include "core/topo/fabric.h"
-#include "net/fabric.h"
-#include "net/hosts/scale_hosts.h"
-#include "net/partition.h"
-#include "parallel/threads.h"
+#include "net/simulation.h"
 
 namespace {
 
@@ -60,138 +52,80 @@ double peak_mib() {
     std::exit(1);
 }
 
-struct Work {
-    std::uint32_t hosts = 0;
-    std::uint32_t radix = 0;
-    std::uint8_t lanes = 1;
-    unsigned width = 0;
-    std::uint64_t bytes = kMessageBytes;
-    std::uint32_t threads = 1;
-    std::vector<std::uint32_t> destination;
+/// When the last message was done.
+class Last : public net::MessageListener {
+  public:
+    void handle_message(std::uint64_t, net::MessageEvent event, net::TimePs at) override {
+        at_ = std::max(at_, at);
+        failed_ += event == net::MessageEvent::kFailed ? 1 : 0;
+    }
+    net::TimePs at() const { return at_; }
+    std::uint64_t failed() const { return failed_; }
+
+  private:
+    net::TimePs at_ = 0;
+    std::uint64_t failed_ = 0;
 };
 
-/// One thread's part of the fabric.
-struct Piece {
-    Piece(const net::Routed& routed, const Work& work, std::span<const std::uint32_t> part_of,
-          std::uint32_t number)
-        : part(routed.topology, part_of, number),
-          ends({}),
-          net(part.fabric(),
-              part.config({.data_vls = work.lanes,
-                           .buffer_bytes = 98'304,
-                           .cable_ps = 500'000,
-                           .switch_ps = 200'000}),
-              ends, work.width) {
-        part.prepare(net);
-        part.write_routes(net, routed.graph, routed.tables);
-    }
-    void start(const net::Routed& routed, const Work& work) {
-        const auto node = [&](std::uint32_t host) {
-            return routed.topology.hosts[host].hcas[0].value;
-        };
-        for (std::uint32_t i = 0; i < work.hosts; ++i) {
-            const Lid from = routed.lids[node(i)];
-            const Lid to = routed.lids[node(work.destination[i])];
-            const auto sl = static_cast<std::uint8_t>(i % work.lanes);
-            if (const std::uint32_t here = part.local(node(i)); here != net::kNone) {
-                ends.start(net, net.port_of(here, 1), from, to, work.bytes, sl);
-            } else {
-                ends.expect(from, to, work.bytes, sl);
-            }
-        }
-    }
-
-    net::Part part;
-    net::ScaleHosts ends;
-    net::ScaleHosts::Net net;
-};
-
-Work read_work(int argc, char** argv) {
-    if (argc < 3) {
-        stop("usage: bench_packets HOSTS RADIX [LANES [WIDTH [BYTES [THREADS]]]] < PERMUTATION");
-    }
-    const auto number = [&](int place, std::uint64_t otherwise) {
-        return argc > place ? static_cast<std::uint64_t>(std::atoll(argv[place])) : otherwise;
-    };
-    Work work{.hosts = static_cast<std::uint32_t>(number(1, 0)),
-              .radix = static_cast<std::uint32_t>(number(2, 0)),
-              .lanes = static_cast<std::uint8_t>(number(3, 1)),
-              .width = static_cast<unsigned>(number(4, 0)),
-              .bytes = number(5, kMessageBytes),
-              .threads = static_cast<std::uint32_t>(number(6, 1)),
-              .destination = {}};
-    work.destination.resize(work.hosts);
-    for (std::uint32_t& to : work.destination) {
-        if (!(std::cin >> to) || to >= work.hosts) {
-            stop("the permutation is too short, or names a host that is not there");
-        }
-    }
-    return work;
-}
-
-std::vector<std::unique_ptr<Piece>> make_pieces(const Work& work) {
-    auto fabric = topo::generate(
-        {.shape = topo::Shape::kFatTree, .hosts = work.hosts, .radix = work.radix, .levels = 3});
-    if (!fabric) {
-        stop(fabric.error().message);
-    }
-    const auto routed = net::Routed::make(*std::move(fabric), "ftree", work.lanes);
-    if (!routed) {
-        stop(routed.error().message);
-    }
-    const auto part_of = net::assign_parts(routed->topology, work.threads);
-    std::vector<std::unique_ptr<Piece>> pieces;
-    for (std::uint32_t i = 0; i < work.threads; ++i) {
-        pieces.push_back(std::make_unique<Piece>(*routed, work, part_of, i));
-        pieces.back()->start(*routed, work);
-    }
-    return pieces;
-}
-
-void run(std::vector<std::unique_ptr<Piece>>& pieces) {
-    if (pieces.size() == 1) {
-        pieces[0]->net.run();
-        return;
-    }
-    const auto parts = static_cast<std::uint32_t>(pieces.size());
-    parallel::Meeting meeting(parts);
-    std::vector<std::jthread> threads;
-    for (std::uint32_t i = 0; i < parts; ++i) {
-        threads.emplace_back(
-            [&, i] { net::run_part(pieces[i]->net, pieces[i]->part, parts, meeting.seat(i)); });
-    }
+/// Every packet has the MTU on the wire and an acknowledgement of its own.
+net::SimulationOptions options_with(std::uint8_t lanes) {
+    net::SimulationOptions options{.engine = "ftree"};
+    options.plant = {
+        .data_vls = lanes, .buffer_bytes = 98'304, .cable_ps = 500'000, .switch_ps = 200'000};
+    options.hosts.header_bytes = options.hosts.first_header_bytes = 0;
+    options.hosts.ack_bytes = 64;
+    options.hosts.ack_every = 1;
+    options.sl_max = static_cast<std::uint8_t>(lanes - 1);
+    return options;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const Work work = read_work(argc, argv);
-    auto pieces = make_pieces(work);
-    const double begin = cpu_seconds();
-    const auto clock = std::chrono::steady_clock::now();
-    run(pieces);
-    const double cpu = cpu_seconds() - begin;
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - clock;
-    net::EngineStats sum;
-    std::size_t bytes = 0;
-    std::size_t ports = 0;
-    net::TimePs last = 0;
-    for (const auto& piece : pieces) {
-        if (piece->ends.unfinished() != 0) {
-            stop(fmt::format("{} messages did not arrive", piece->ends.unfinished()));
-        }
-        sum.hops += piece->net.stats().hops;
-        sum.events += piece->net.stats().events;
-        sum.log_hash += piece->net.stats().log_hash;
-        bytes += piece->net.bytes();
-        ports += piece->net.port_count();
-        for (const auto& flow : piece->ends.flows()) {
-            last = flow.done_at == net::kNever ? last : std::max(last, flow.done_at);
+    if (argc < 3) {
+        stop("usage: bench_packets HOSTS RADIX [LANES [BYTES]] < PERMUTATION");
+    }
+    const auto hosts = static_cast<std::uint32_t>(std::atoi(argv[1]));
+    const auto radix = static_cast<std::uint32_t>(std::atoi(argv[2]));
+    const auto lanes = static_cast<std::uint8_t>(argc > 3 ? std::atoi(argv[3]) : 1);
+    const std::uint64_t bytes =
+        argc > 4 ? static_cast<std::uint64_t>(std::atol(argv[4])) : kMessageBytes;
+    std::vector<std::uint32_t> destination(hosts);
+    for (std::uint32_t& to : destination) {
+        if (!(std::cin >> to) || to >= hosts) {
+            stop("the permutation is too short, or names a host that is not there");
         }
     }
-    fmt::print("{} {} {} {:.3f} {:.3f} {:.3f} {} {:.1f} {:.1f} {:016x} {:.3f}\n", work.hosts,
-               work.lanes, sum.hops, cpu, static_cast<double>(sum.hops) / cpu * 1e-6,
-               static_cast<double>(sum.events) / static_cast<double>(sum.hops), bytes / ports,
-               peak_mib(), static_cast<double>(last) * 1e-6, sum.log_hash, wall.count());
+    auto fabric = topo::generate(
+        {.shape = topo::Shape::kFatTree, .hosts = hosts, .radix = radix, .levels = 3});
+    if (!fabric) {
+        stop(fabric.error().message);
+    }
+    auto simulation = net::Simulation::make(*std::move(fabric), options_with(lanes));
+    if (!simulation) {
+        stop(simulation.error().message);
+    }
+    Last last;
+    simulation->set_listener(&last);
+    const double begin = cpu_seconds();
+    for (std::uint32_t i = 0; i < hosts; ++i) {
+        simulation->send({.from = i,
+                          .to = destination[i],
+                          .bytes = bytes,
+                          .sl = static_cast<std::uint8_t>(i % lanes)},
+                         0);
+    }
+    while (!simulation->run_some(net::kNever, 1'000'000)) {
+    }
+    const double cpu = cpu_seconds() - begin;
+    if (simulation->unfinished() + last.failed() != 0) {
+        stop(fmt::format("{} messages did not arrive", simulation->unfinished() + last.failed()));
+    }
+    const net::ModelStats stats = simulation->stats();
+    fmt::print("{} {} {} {:.3f} {:.3f} {:.3f} {} {:.1f} {:.1f} {:016x}\n", hosts, lanes, stats.hops,
+               cpu, static_cast<double>(stats.hops) / cpu * 1e-6,
+               static_cast<double>(stats.events) / static_cast<double>(stats.hops),
+               simulation->bytes() / simulation->links().size(), peak_mib(),
+               static_cast<double>(last.at()) * 1e-6, stats.log_hash);
     return 0;
 }

@@ -34,7 +34,7 @@ def measure(build, hosts, radix, lanes, size, runs):
     text = permutation(hosts)
     results = []
     for _ in range(runs):
-        done = subprocess.run([f"{build}/bench/bench_packets", str(hosts), str(radix), str(lanes), "0", str(size)],
+        done = subprocess.run([f"{build}/bench/bench_packets", str(hosts), str(radix), str(lanes), str(size)],
                               input=text, capture_output=True, text=True, timeout=600)
         if done.returncode != 0:
             raise RuntimeError(done.stderr)

@@ -408,6 +408,7 @@ Command add_sim(CLI::App& app, Parsed& parsed) {
         ->type_name("FILE");
     sub->add_option("--csv-links", sim.csv_links, "write all links")->type_name("FILE");
     sub->add_option("--html", sim.html, "write a report with plots")->type_name("FILE");
+    sub->add_flag("--schema", sim.schema, "print the JSON schema of scenarios, for editors");
     add_scenario_flags(*sub, sim);
     add_fabric_flags(*sub, sim.flags);
     CLI::App* const whatif = sub->add_subcommand(

@@ -20,8 +20,6 @@ namespace softib::app {
 
 namespace {
 
-using sim::Report;
-
 /// What traffic there is if nobody says.
 constexpr char kTrafficDefault[] = "permutation";
 
@@ -85,7 +83,7 @@ int write_file(const std::string& path, const std::string& text) {
 }
 
 /// Whatever was asked for.
-int write_report(const SimOptions& options, const Report& report, const plan::Player& player,
+int write_report(const SimOptions& options, const sim::Report& report, const plan::Player& player,
                  const plan::Ends& ends) {
     int status = 0;
     if (!options.csv.empty()) {
@@ -116,20 +114,25 @@ std::expected<void, std::string> simulate(const spec::Scenario& scenario,
     plan::Player player(*simulation, experiment.schedules);
     const sim::Ran ran =
         sim::run_with_progress(player, scenario.until, experiment.options.hosts.mtu);
-    Report report{.title = title_of(scenario, experiment.fabric),
-                  .engine = simulation->engine(),
-                  .data_vls = simulation->data_vls(),
-                  .adaptive = experiment.options.hosts.adaptive,
-                  .congestion_control = experiment.options.congestion.has_value(),
-                  .seed = scenario.seed,
-                  .hosts = experiment.fabric.hosts.size(),
-                  .switches = experiment.fabric.count(topo::NodeKind::kSwitch),
-                  .stopped = ran.stopped,
-                  .cpu_seconds = ran.cpu_seconds,
-                  .notes = simulation->notes(),
-                  .results = {}};
+    sim::Report report{.title = title_of(scenario, experiment.fabric),
+                       .engine = simulation->engine(),
+                       .data_vls = simulation->data_vls(),
+                       .adaptive = experiment.options.hosts.adaptive,
+                       .congestion_control = experiment.options.congestion.has_value(),
+                       .seed = scenario.seed,
+                       .hosts = experiment.fabric.hosts.size(),
+                       .switches = experiment.fabric.count(topo::NodeKind::kSwitch),
+                       .stopped = ran.stopped,
+                       .cpu_seconds = ran.cpu_seconds,
+                       .notes = simulation->notes(),
+                       .results = {}};
     report.results =
         plan::summarise(player, experiment.fabric, ends, {.adaptive = report.adaptive});
+    if (!ran.stopped && simulation->idle() && simulation->unfinished() != 0) {
+        report.notes.push_back(fmt::format("{} will never be delivered",
+                                           counted(simulation->unfinished(), "message")));
+        std::ranges::copy(simulation->check(), std::back_inserter(report.notes));
+    }
     use(report, player);
     return {};
 }
@@ -141,7 +144,7 @@ int run_scenario(const SimOptions& options, const spec::Scenario& scenario) {
     }
     int status = 0;
     const auto ran =
-        simulate(scenario, *experiment, [&](const Report& report, const plan::Player& player) {
+        simulate(scenario, *experiment, [&](const sim::Report& report, const plan::Player& player) {
             status = write_report(options, report, player, plan::Ends(experiment->fabric));
         });
     return ran ? status : fail(ran.error());
@@ -149,7 +152,7 @@ int run_scenario(const SimOptions& options, const spec::Scenario& scenario) {
 
 // What if.
 
-sim::WhatIfCase to_case(const Report& report, std::string lost) {
+sim::WhatIfCase to_case(const sim::Report& report, std::string lost) {
     sim::WhatIfCase result{.lost = std::move(lost), .engine = report.engine};
     std::vector<double> gbps;
     for (const plan::TrafficResult& traffic : report.results.traffics) {
@@ -225,7 +228,7 @@ std::expected<sim::WhatIf, std::string> ask_what_if(const SimOptions& options,
     }
     sim::WhatIf whatif{.title = title_of(scenario, experiment->fabric)};
     const auto add = [&](const std::string& lost) {
-        return simulate(whole, *experiment, [&](const Report& report, const plan::Player&) {
+        return simulate(whole, *experiment, [&](const sim::Report& report, const plan::Player&) {
             whatif.cases.push_back(to_case(report, lost));
         });
     };
@@ -257,6 +260,9 @@ std::expected<sim::WhatIf, std::string> ask_what_if(const SimOptions& options,
 }  // namespace
 
 int cmd_sim(const SimOptions& options) {
+    if (options.schema) {
+        return write_file("-", sim::scenario_schema());
+    }
     const auto scenario = read_scenario(options);
     if (!scenario) {
         return fail_describing(scenario.error());

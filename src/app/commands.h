@@ -187,6 +187,7 @@ struct SimOptions {
     KeyTexts traffic_keys;              ///< For all of them.
     KeyTexts failures;
     std::uint32_t seeds = 1;  ///< What if: how many draws of random failures.
+    bool schema = false;      ///< Print the schema of scenarios, and nothing else.
     bool json = false;
     std::string csv;
     std::string csv_links;

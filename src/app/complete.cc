@@ -32,6 +32,13 @@ const Command* find_command(const Command& command, std::string_view name) {
     return found == command.commands.end() ? nullptr : &*found;
 }
 
+/// Whether a subcommand is meant: one begins so, or nothing else can stand here.
+bool names_one_of(const Command& command, std::string_view begun) {
+    return std::ranges::any_of(command.commands,
+                               [&](const Command& each) { return each.name.starts_with(begun); }) ||
+           (!command.commands.empty() && command.operands.empty());
+}
+
 /// Where "--name" ends and "=value" begins.
 std::string_view name_part(std::string_view word) {
     return word.substr(0, word.find('='));
@@ -89,7 +96,7 @@ class Reader {
                     wanted.options.push_back(&option);
                 }
             }
-        } else if (!command.commands.empty()) {
+        } else if (names_one_of(command, word)) {
             wanted.names_of = &command;
         } else if (given_.size() < command.operands.size()) {
             wanted.operand = command.operands[given_.size()];

@@ -63,6 +63,23 @@ class Complete : public testing::Test {
     const Command program_ = program();
 };
 
+TEST_F(Complete, WhatBeginsLikeNoSubcommandIsAnOperand) {
+    const Command sim{.name = "sim",
+                      .help = "",
+                      .options = {},
+                      .operands = {"FILE"},
+                      .last_repeats = false,
+                      .runs_program = false,
+                      .commands = {route_command()}};
+    const auto at = [&](const std::string& word) {
+        return find_wanted(sim, std::vector<std::string>{word});
+    };
+    EXPECT_EQ(at("").names_of, &sim);
+    EXPECT_EQ(at("ro").names_of, &sim);
+    EXPECT_EQ(at("lab").names_of, nullptr);
+    EXPECT_EQ(at("lab").operand, "FILE");
+}
+
 TEST_F(Complete, CommandsStandFirst) {
     ASSERT_NE(wanted({""}).names_of, nullptr);
     EXPECT_EQ(wanted({"ro"}).names_of->name, "softib");

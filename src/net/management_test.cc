@@ -18,8 +18,8 @@
 #include "core/wire/port_vl_xmit_wait_counters.h"
 #include "core/wire/port_xmit_con_ctrl.h"
 #include "core/wire/sw_port_vl_congestion.h"
-#include "net/hosts/scale_hosts.h"
 #include "net/inspector.h"
+#include "net/test_scale_hosts.h"
 
 namespace softib::net {
 namespace {

@@ -76,6 +76,8 @@ struct Simulation::State {
     void configure();
     void refuse();
     void look();
+    void look_if_worth();
+    void settle();
     void apply(const Change& change);
     void repair();
     bool connected(std::uint32_t end) const {
@@ -97,9 +99,13 @@ struct Simulation::State {
     std::vector<std::string> notes;
     // Looks at what waits at ports, at intervals that grow with the run.
     TimePs look_every = kFirstLookPs;
+    TimePs look_after = kFirstLookPs;  ///< The same, longer while little happens.
+    TimePs look_at = kFirstLookPs;
     TimePs looked_at = 0;
     std::uint64_t looked_events = 0;
     std::uint32_t looks = 0;
+    TimePs settled_at = 0;
+    bool settled = false;
     std::vector<TimePs> full_ps;     ///< By port.
     std::vector<TimePs> blocked_ps;  ///< By port.
 };
@@ -141,6 +147,7 @@ void Simulation::State::refuse() {
 /// What stood at each port since the last look is taken to be what stands there now.
 void Simulation::State::look() {
     constexpr std::uint32_t kLooksMax = 512;
+    constexpr TimePs kLongest = 100'000'000'000;
     const Engine& engine_now = net();
     const TimePs now = engine_now.now();
     const TimePs since = now - std::exchange(looked_at, now);
@@ -151,8 +158,31 @@ void Simulation::State::look() {
         }
         (engine_now.lacks_credits(port, now) ? blocked_ps : full_ps)[port] += since;
     }
-    if (++looks % kLooksMax == 0) {
+    if (++looks % kLooksMax == 0 && look_every < kLongest) {
         look_every *= 2;
+    }
+}
+
+/// A look costs as much as an event for each port.
+void Simulation::State::look_if_worth() {
+    constexpr TimePs kRarest = 1'000'000'000;
+    if (net().stats().events - looked_events >= net().port_count()) {
+        look();
+        look_after = look_every;
+    } else {
+        look_after = std::min(2 * look_after, std::max(kRarest, look_every));
+    }
+    look_at = net().now() + look_after;
+    settle();
+}
+
+/// Lanes tell times apart by their low bits, see Engine::settle_credits.
+void Simulation::State::settle() {
+    constexpr TimePs kEvery = 500'000'000'000;
+    const bool rests = settled && net().packets_inside() == 0;
+    if (!rests && net().now() - settled_at >= kEvery) {
+        settled = fabric.net().settle_credits();
+        settled_at = net().now();
     }
 }
 
@@ -272,9 +302,8 @@ bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
         if (net.idle() && !(change_due && unfinished() != 0)) {
             return true;
         }
-        const TimePs look_at = state.looked_at + state.look_every;
         const TimePs change_at = change_due ? state.changes[state.changed].at : kNever;
-        const TimePs target = std::min({until, look_at, change_at});
+        const TimePs target = std::min({until, state.look_at, change_at});
         const std::uint64_t before = net.stats().events;
         const bool reached = net.run_some(target, events_max);
         const std::uint64_t done = net.stats().events - before;
@@ -282,10 +311,8 @@ bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
         if (!reached) {
             return false;
         }
-        if (target == look_at && net.stats().events - state.looked_events >= net.port_count()) {
-            state.look();
-        } else if (target == look_at) {
-            state.look_every += kFirstLookPs;  // So little happens that it is not worth a look.
+        if (target == state.look_at) {
+            state.look_if_worth();
         }
         if (target == change_at) {
             state.apply(state.changes[state.changed++]);

@@ -54,6 +54,47 @@ TEST(Simulation, NewRoutesLeadAroundACableThatFailed) {
     EXPECT_LT(tree.last_delivered(), 2 * options.hosts.timeout_ps);
 }
 
+TEST(Simulation, ASwitchThatFailedIsLedAroundToo) {
+    SimulationOptions options;
+    options.engine = "updn";
+    options.repair_ps = 50'000'000;
+    const auto fabric = topo::generate(fat_tree(32, 8, 2));
+    const auto spine = fabric->find_node("spine1");
+    ASSERT_TRUE(spine);
+    options.failures = {{.what = {spine->value, 0}, .at = 2'000'000}};
+    TestSimulation tree(fat_tree(32, 8, 2), options);
+    send_shift(tree, 16, 400'000);
+    tree.run();
+    for (const TestSimulation::Outcome& each : tree.outcomes()) {
+        EXPECT_NE(each.acknowledged_at, kNever);
+    }
+    for (std::uint32_t from = 0; from < 32; ++from) {
+        for (const Hop& hop : tree.simulation().path(from, (from + 16) % 32)) {
+            EXPECT_NE(hop.node, spine->value);
+        }
+    }
+}
+
+TEST(Simulation, WhatBeginsLateTakesNoLonger) {
+    constexpr TimePs kHour = 3'600'000'000'000'000;
+    TestSimulation star(single_switch(3), {});
+    star.send({.from = 0, .to = 1, .bytes = 100'000});
+    star.send({.from = 0, .to = 1, .bytes = 100'000}, kHour);
+    star.run();
+    EXPECT_EQ(star.outcome(1).delivered_at, kHour + star.outcome(0).delivered_at);
+}
+
+TEST(Simulation, AHostWithoutACableFailsAtOnce) {
+    SimulationOptions options;
+    options.failures = {{.what = {1, 1}, .at = 0}};
+    TestSimulation star(single_switch(3), options);
+    star.send({.from = 0, .to = 1, .bytes = 4096}, 1000);
+    star.send({.from = 0, .to = 2, .bytes = 4096}, 1000);
+    star.run();
+    EXPECT_EQ(star.outcome(0).failed_at, 1000U);
+    EXPECT_NE(star.outcome(1).delivered_at, kNever);
+}
+
 TEST(Simulation, WhatFailedBeforehandIsNotThere) {
     SimulationOptions options;
     const auto fabric = topo::generate(fat_tree(32, 8, 2));

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "net/fabric.h"
-#include "net/hosts/scale_hosts.h"
 #include "net/inspector.h"
+#include "net/test_scale_hosts.h"
 
 namespace softib::net {
 

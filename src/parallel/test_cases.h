@@ -13,8 +13,8 @@
 
 #include "core/base/prng.h"
 #include "net/fabric.h"
-#include "net/hosts/scale_hosts.h"
 #include "net/partition.h"
+#include "net/test_scale_hosts.h"
 
 namespace softib::parallel::test {
 

@@ -8,7 +8,6 @@ namespace softib::plan {
 
 Player::Player(net::Model& model, std::vector<Schedule> schedules)
     : model_(model), schedules_(std::move(schedules)) {
-    messages_.reserve(messages_planned());
     model_.set_listener(this);
     for (std::uint32_t traffic = 0; traffic < schedules_.size(); ++traffic) {
         begin(traffic);

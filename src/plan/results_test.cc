@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "net/simulation.h"
+#include "plan/route_loads.h"
 
 namespace softib::plan {
 namespace {
@@ -65,6 +66,45 @@ TEST(Results, TheRootOfAnIncastIsNamedAndItsVictimsCounted) {
     EXPECT_FALSE(worst.behind.empty());
     EXPECT_NE(std::ranges::find(results.busiest, worst.root), results.busiest.end());
     EXPECT_GT(results.links[worst.root].use, 0.95);
+}
+
+TEST(Results, AnOpenLoopOffersItsRateWhateverBecomesOfIt) {
+    const topo::Spec star{.shape = topo::Shape::kSingleSwitch, .hosts = 5};
+    const Traffic traffic{.pattern = Pattern::kIncast,
+                          .bytes = 100'000,
+                          .target = 4,
+                          .repetitions = 50,
+                          .rate = 50e9};
+    const Results half = play(star, {traffic});
+    EXPECT_NEAR(half.traffics.front().gbps, 200, 10);
+    EXPECT_LT(half.traffics.front().completion_us.percentile(99), 15);
+    // Twice what the target's link carries: messages wait longer and longer.
+    Traffic twice = traffic;
+    twice.rate = 200e9;
+    const Results late = play(star, {twice});
+    EXPECT_EQ(late.traffics.front().delivered, 200U);
+    EXPECT_NEAR(late.traffics.front().gbps, 397, 5);
+    EXPECT_GT(late.traffics.front().completion_us.max(), 100);
+}
+
+TEST(Results, LosingALeafCutsItsHostsOff) {
+    const auto fabric = topo::generate(tree());
+    std::vector<Flow> flows;
+    for (std::uint32_t from = 0; from < 32; ++from) {
+        flows.push_back({from, (from + 16) % 32});
+    }
+    const auto ranking = rank_losses(*fabric, "ftree", flows, 100);
+    ASSERT_TRUE(ranking) << ranking.error();
+    EXPECT_EQ(ranking->before.mean_share, 1.0);
+    EXPECT_EQ(ranking->before.most_flows, 1U);
+    EXPECT_EQ(ranking->cables_tried, 32U);
+    EXPECT_EQ(ranking->switches_tried, 12U);
+    // Any cable: the flow that it had, each way, shares with another.
+    EXPECT_LT(ranking->cables.front().mean_share, 1.0);
+    EXPECT_EQ(ranking->cables.front().unreachable, 0U);
+    const Loss& worst = ranking->switches.front();
+    EXPECT_TRUE(fabric->nodes[worst.what.node].name.starts_with("leaf"));
+    EXPECT_EQ(worst.unreachable, 8U);
 }
 
 TEST(Results, ARunThatWasStoppedSaysWhatIsLeft) {

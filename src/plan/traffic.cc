@@ -13,8 +13,8 @@ namespace softib::plan {
 
 namespace {
 
-constexpr std::array<const char*, 8> kPatterns{"permutation", "shift",  "bisection", "incast",
-                                               "all-to-all",  "random", "hotspot",   "pairs"};
+constexpr std::array<const char*, kAllPatterns.size()> kPatterns{
+    "permutation", "shift", "bisection", "incast", "all-to-all", "random", "hotspot", "pairs"};
 
 void shuffle(std::vector<std::uint32_t>& all, Prng& prng) {
     for (std::size_t i = all.size(); i > 1; --i) {
@@ -42,12 +42,8 @@ std::vector<std::string_view> split_line(std::string_view line) {
 }  // namespace
 
 std::optional<Pattern> parse_pattern(std::string_view text) {
-    for (std::size_t i = 0; i < kPatterns.size(); ++i) {
-        if (text == kPatterns[i]) {
-            return static_cast<Pattern>(i);
-        }
-    }
-    return std::nullopt;
+    const auto found = std::ranges::find(kAllPatterns, text, to_string);
+    return found == kAllPatterns.end() ? std::nullopt : std::optional(*found);
 }
 
 const char* to_string(Pattern pattern) {
@@ -114,6 +110,14 @@ std::expected<Schedule, std::string> Schedule::make(const Traffic& traffic, std:
         return std::unexpected(checked.error());
     }
     schedule.fill();
+    // All of them are known to the model from the beginning.
+    constexpr std::uint64_t kOpenMax = 50'000'000;
+    if (traffic.rate != 0 && schedule.messages() > kOpenMax) {
+        return std::unexpected(
+            fmt::format("at a rate, {} messages are too many: take fewer "
+                        "repetitions, so that there are {} at most",
+                        schedule.messages(), kOpenMax));
+    }
     return schedule;
 }
 

@@ -5,6 +5,7 @@
 // network. A Schedule says the messages of one traffic, sender by sender; it draws at random what
 // is random, from its seed alone.
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -28,6 +29,9 @@ enum class Pattern : std::uint8_t {
     kHotspot,      ///< The same, but a part of them to one target.
     kPairs,        ///< As listed.
 };
+inline constexpr std::array kAllPatterns{
+    Pattern::kPermutation, Pattern::kShift,  Pattern::kBisection, Pattern::kIncast,
+    Pattern::kAllToAll,    Pattern::kRandom, Pattern::kHotspot,   Pattern::kPairs};
 std::optional<Pattern> parse_pattern(std::string_view text);
 const char* to_string(Pattern pattern);
 /// "permutation, shift, ..."

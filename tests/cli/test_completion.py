@@ -48,10 +48,12 @@ class Completion(CliCase):
                 (("up", "--engine", "d"), ["dor", "dragonfly"]), (("run", "--generation", ""),
                                                                  ["EDR", "HDR", "NDR", "XDR"]),
                 (("up", "--topology=t"), ["--topology=torus"]), (("mpirun", "--mpi", ""), ["openmpi", "mpich"]),
-                (("help", "ex"), ["exec"]), (("mp"), ["mpirun"]), (("sm", "st"), ["status"])):
+                (("help", "ex"), ["exec"]), (("sim", "wh"), ["whatif"]),
+                (("sim", "--traffic", "in"), ["incast"]), (("mp"), ["mpirun"]), (("sm", "st"), ["status"])):
             words = (words,) if isinstance(words, str) else words
             self.assertEqual(self.told(*words), (values, ":values"), words)
         self.assertEqual(self.told("topo", "--svg", "x"), ([], ":files"))
+        self.assertEqual(self.told("sim", "lab"), ([], ":files"))
         self.assertEqual(self.told("routes", "dump", ""), ([], ":directories"))
         self.assertEqual(self.told("exec", "h0", "--", "ls", ""), ([], ":program 3"))
 

@@ -11,6 +11,7 @@ import pty
 import re
 import signal
 import subprocess
+import tomllib
 import unittest
 
 from cli_case import SOFTIB, CliCase
@@ -92,6 +93,23 @@ class Sim(CliCase):
                 said = self.json("sim", str(name))
                 self.assertGreater(said["packets"]["hops"], 0)
 
+    def test_the_schema_knows_the_keys_of_the_examples(self):
+        def check(value, schema, where):
+            types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+            kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+            kind = kinds[type(value)]
+            self.assertTrue(kind in types or (kind == "integer" and "number" in types), f"{where}: {value}")
+            if kind == "object":
+                for key, inner in value.items():
+                    self.assertIn(key, schema["properties"], where)
+                    check(inner, schema["properties"][key], f"{where}.{key}")
+            elif kind == "array" and "items" in schema:
+                for inner in value:
+                    check(inner, schema["items"], where)
+        schema = json.loads(self.ok("sim", "--schema"))
+        for name in EXAMPLES.glob("*.toml"):
+            check(tomllib.loads(name.read_text()), schema, name.name)
+
     def test_flags_win_over_the_scenario(self):
         said = self.json("sim", str(EXAMPLES / "permutation.toml"), "--hosts", "64", "--traffic", "shift")
         self.assertEqual(said["fabric"]["hosts"], 64)
@@ -103,6 +121,13 @@ class Sim(CliCase):
         self.assertGreater(said["packets"]["lost"] + said["packets"]["discarded"], 0)
         never = self.json("sim", str(EXAMPLES / "failure.toml"), "--repair-after", "never", "--retries", "2")
         self.assertGreater(never["traffic"][0]["failed"], 0)
+
+    def test_a_deadlock_is_explained(self):
+        said = self.json("sim", "--topology", "torus", "--dimensions", "8", "--hosts", "8", "--engine", "minhop",
+                         "--traffic", "shift,shift=3", "--size", "1MB", "--buffer", "8KiB")
+        self.assertGreater(said["traffic"][0]["unfinished"], 0)
+        self.assertRegex(said["notes"][0], r"^\d+ messages will never be delivered$")
+        self.assertIn("has no credits: the buffer of", said["notes"][1])
 
     def test_a_dump_of_ibnetdiscover(self):
         path = os.path.join(self.dir, "net.dump")

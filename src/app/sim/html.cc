@@ -200,15 +200,15 @@ std::string traffic_table(const plan::Results& results) {
     return out + "</table>\n";
 }
 
-std::string link_table(const plan::Results& results) {
+std::string link_table(const Report& report) {
+    const plan::Results& results = report.results;
     std::string out =
         "<table>\n" + cells({"link", "to", "use", "full", "XmitWait", "flows", "carries"}, "th");
     for (const std::uint32_t i : results.busiest) {
         const plan::LinkResult& link = results.links[i];
-        out +=
-            cells({link.name, link.peer, percent_text(link.use), percent_text(link.full),
-                   percent_text(link.wait), std::to_string(link.flows), plan::show_rate(link.gbps)},
-                  "td");
+        out += cells({link.name, link.peer, percent_text(link.use), percent_text(link.full),
+                      percent_text(link.wait), flows_on(report, link), plan::show_rate(link.gbps)},
+                     "td");
     }
     return out + "</table>\n";
 }
@@ -249,7 +249,7 @@ std::string to_html(const Report& report) {
                histogram_plot(each);
     }
     out += "<h2>What was in the way</h2>\n" + sentences(report);
-    out += "<h2>Busiest links</h2>\n" + link_table(results);
+    out += "<h2>Busiest links</h2>\n" + link_table(report);
     out += "<h2>Use of links between switches</h2>\n" + heat_strip(results, false);
     out += "<h2>Use of links of hosts</h2>\n" + heat_strip(results, true);
     return out + "</body></html>\n";

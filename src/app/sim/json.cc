@@ -48,14 +48,15 @@ Json to_json(const plan::TrafficResult& traffic) {
             {"histogram", std::move(bins)}};
 }
 
-Json to_json(const plan::LinkResult& link) {
+Json to_json(const Report& report, const plan::LinkResult& link) {
+    const bool flows_known = !report.adaptive || link.host;
     return {{"link", link.name},
             {"to", link.peer},
             {"use", link.use},
             {"full", link.full},
             {"xmit_wait", link.wait},
             {"xmit_wait_ps", link.load.wait_ps},
-            {"flows", link.flows},
+            {"flows", flows_known ? Json(link.flows) : Json(nullptr)},
             {"bytes", link.load.bytes},
             {"packets", link.load.packets},
             {"gbps", link.gbps},
@@ -84,7 +85,7 @@ std::string to_json(const Report& report) {
     }
     Json links = Json::array();
     for (const std::uint32_t i : results.busiest) {
-        links.push_back(to_json(results.links[i]));
+        links.push_back(to_json(report, results.links[i]));
     }
     Json trees = Json::array();
     for (const plan::CongestionTree& tree : results.trees) {

@@ -31,9 +31,16 @@ struct Report {
     plan::Results results = {};
 };
 
+/// How many flows a link has, or "?" where switches choose.
+inline std::string flows_on(const Report& report, const plan::LinkResult& link) {
+    return report.adaptive && !link.host ? "?" : std::to_string(link.flows);
+}
+
 std::string to_text(const Report& report);
 std::string to_json(const Report& report);
 std::string to_html(const Report& report);
+/// The JSON schema of scenarios.
+std::string scenario_schema();
 /// One line for each message.
 std::string messages_csv(const plan::Player& player, const plan::Ends& ends);
 /// One line for each direction of each cable.

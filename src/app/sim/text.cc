@@ -55,16 +55,32 @@ std::string traffics(const plan::Results& results) {
     return table.text();
 }
 
+/// How many messages took how long, from the quickest to the slowest, as shades.
+std::string shades(const plan::Distribution& of) {
+    constexpr std::uint32_t kBins = 16;
+    constexpr std::string_view kShades = " .:-=+*#@";
+    std::uint64_t most = 1;
+    const auto bins = of.histogram(kBins);
+    for (const plan::Distribution::Bin& bin : bins) {
+        most = std::max(most, bin.count);
+    }
+    std::string text = "|";
+    for (const plan::Distribution::Bin& bin : bins) {
+        text += kShades[(bin.count * (kShades.size() - 1) + most - 1) / most];
+    }
+    return text + "|";
+}
+
 std::string completions(const plan::Results& results) {
-    Table table({"COMPLETION", "MIN", "MEDIAN", "90 %", "99 %", "MAX", "BANDWIDTH", "1 %", "MEDIAN",
-                 "MEAN"});
+    Table table({"COMPLETION", "MIN", "MEDIAN", "90 %", "99 %", "MAX", "HISTOGRAM", "GOT 1 %",
+                 "MEDIAN", "MEAN"});
     for (const plan::TrafficResult& each : results.traffics) {
         const plan::Distribution& us = each.completion_us;
         if (us.empty()) {
             continue;
         }
         table.row({each.pattern, micro(us.min()), micro(us.percentile(50)),
-                   micro(us.percentile(90)), micro(us.percentile(99)), micro(us.max()), "",
+                   micro(us.percentile(90)), micro(us.percentile(99)), micro(us.max()), shades(us),
                    show_rate(each.message_gbps.percentile(1)),
                    show_rate(each.message_gbps.percentile(50)),
                    show_rate(each.message_gbps.mean())});
@@ -72,7 +88,8 @@ std::string completions(const plan::Results& results) {
     return table.text();
 }
 
-std::string links(const plan::Results& results) {
+std::string links(const Report& report) {
+    const plan::Results& results = report.results;
     if (results.busiest.empty()) {
         return "";
     }
@@ -83,7 +100,7 @@ std::string links(const plan::Results& results) {
                               : link.wait >= 0.2 ? Colour::kYellow
                                                  : Colour::kNone;
         table.row({painted(link.name, colour), link.peer, percent(link.use), percent(link.full),
-                   percent(link.wait), std::to_string(link.flows), show_rate(link.gbps)});
+                   percent(link.wait), flows_on(report, link), show_rate(link.gbps)});
     }
     return table.text();
 }
@@ -93,7 +110,7 @@ std::string links(const plan::Results& results) {
 std::string to_text(const Report& report) {
     const plan::Results& results = report.results;
     std::string text = head(report) + "\n" + traffics(results) + "\n" + completions(results);
-    if (const std::string busy = links(results); !busy.empty()) {
+    if (const std::string busy = links(report); !busy.empty()) {
         text += "\n" + busy;
     }
     if (!results.trees.empty()) {

@@ -22,7 +22,7 @@ struct Bed {
         TimePs stretch_ps = 1000)
         : routed(*Routed::make(*topo::generate(spec), engine, 1)),
           network(routed, {.cable_ps = 25'000, .switch_ps = 200'000}, adaptive),
-          model(network, {.wire = WireFormat::of({}), .stretch_ps = stretch_ps}) {}
+          model(network, {.wire = WireFormat::bare(), .stretch_ps = stretch_ps}) {}
 
     void send(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, TimePs at = 0) {
         EXPECT_TRUE(model.add({.from = from, .to = to, .bytes = bytes, .start = at, .tag = tag++}));
@@ -46,7 +46,7 @@ TEST(WireFormat, AWriteHasHeadersAndScaleHostsPadTheLastPacket) {
     EXPECT_EQ(WireFormat{}.bytes_of(4096), 4096U + 26 + 16);
     EXPECT_EQ(WireFormat{}.bytes_of(4097), 4097U + 2 * 26 + 16);
     EXPECT_EQ(WireFormat{}.bytes_of(0), 26U + 16);
-    EXPECT_EQ(WireFormat::of({}).bytes_of(4097), 2 * 4096U);
+    EXPECT_EQ(WireFormat::bare().bytes_of(4097), 2 * 4096U);
 }
 
 TEST(FlowModel, ALoneMessageTakesItsBytesAndTheDelays) {

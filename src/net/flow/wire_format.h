@@ -5,8 +5,6 @@
 
 #include <cstdint>
 
-#include "net/hosts/scale_hosts.h"
-
 namespace softib::net::flow {
 
 struct WireFormat {
@@ -15,12 +13,9 @@ struct WireFormat {
     std::uint16_t first_header_bytes = 16;  ///< Of the first one besides: RETH of an RDMA WRITE.
     bool pads_last = false;                 ///< The last packet is as long as the others.
 
-    /// As ScaleHosts send it.
-    static WireFormat of(const ScaleConfig& config) {
-        return {.mtu = config.packet_bytes,
-                .header_bytes = 0,
-                .first_header_bytes = 0,
-                .pads_last = true};
+    /// Packets without headers, all of one length: the format of hosts that tests of packets have.
+    static WireFormat bare(std::uint16_t packet_bytes = 4096) {
+        return {.mtu = packet_bytes, .header_bytes = 0, .first_header_bytes = 0, .pads_last = true};
     }
     /// A message without bytes is one packet.
     std::uint64_t bytes_of(std::uint64_t message_bytes) const {

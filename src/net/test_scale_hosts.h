@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// HCAs without a transport, for measuring the fabric itself: a host sends messages as packets
-// as fast as its port takes them, and the receiver acknowledges every packet. Nothing is sent
-// again, so they need a fabric that loses nothing.
+// HCAs without a transport, for tests of the fabric itself: a host sends messages as packets as
+// fast as its port takes them, and the receiver acknowledges every packet. Nothing is sent again
+// and every flow is kept, so that a test sees what the fabric did to each packet. Simulations have
+// message_hosts.h.
 
 #include <cstdint>
 #include <vector>
