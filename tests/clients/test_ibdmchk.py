@@ -32,6 +32,9 @@ GOOD = [
     *[(f"torus, {engine}", (*TORUS, "--engine", engine), 25, ()) for engine in ("dor", "nue", "updn")],
     *[(f"degraded torus, {engine}", (*TORUS, "--engine", engine), 25, CUT_IN_TORUS) for engine in ("dor", "nue")],
     *[(f"dragonfly, {engine}", (*DRAGONFLY, "--engine", engine), 40, ()) for engine in ("dragonfly", "nue")],
+    ("dragonfly+, updn", ("--topology", "dragonfly-plus", "--hosts", "90", "--engine", "updn"), 90, ()),
+    ("HyperX, auto", ("--topology", "hyperx", "--hosts", "32"), 32, ()),
+    ("rail-optimized, ftree", ("--topology", "rail-optimized", "--hosts", "16", "--hcas", "2", "--radix", "8"), 32, ()),
 ]
 
 
