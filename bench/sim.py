@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures `softib sim` as users run it, from the command line to the report: large permutations and an
-all-to-all. Writes docs/performance-sim.md."""
+"""Measures `softib sim` as users run it, from the command line to the report: large permutations
+and an all-to-all. Writes docs/performance-sim.md."""
 import argparse
 import json
 import os
@@ -10,16 +10,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-TREE = ("--topology", "fat-tree", "--levels", "3", "--engine", "ftree", "--cable", "500ns", "--switch-latency", "200ns",
-        "--buffer", "96KiB")
+TREE = ("--topology", "fat-tree", "--levels", "3", "--engine", "ftree", "--cable", "500ns",
+        "--switch-latency", "200ns", "--buffer", "96KiB")
 # Name, flags.
-WORKS = (("1,024 hosts, permutation of 2 MB", ("--hosts", "1024", "--radix", "16", "--size", "2MB")),
-         ("the same, adaptive", ("--hosts", "1024", "--radix", "16", "--size", "2MB", "--adaptive")),
+WORKS = (("1,024 hosts, permutation of 2 MB",
+          ("--hosts", "1024", "--radix", "16", "--size", "2MB")),
+         ("the same, adaptive",
+          ("--hosts", "1024", "--radix", "16", "--size", "2MB", "--adaptive")),
          ("1,024 hosts, all-to-all of 1 kB: 1,047,552 messages",
           ("--hosts", "1024", "--radix", "16", "--traffic", "all-to-all", "--size", "1kB")),
-         ("8,192 hosts, permutation of 2 MB", ("--hosts", "8192", "--radix", "32", "--size", "2MB")),
-         ("24,576 hosts, permutation of 1 MiB", ("--hosts", "24576", "--radix", "64", "--size", "1MiB")),
-         ("45,000 hosts, permutation of 200 kB", ("--hosts", "45000", "--radix", "64", "--size", "200kB")))
+         ("8,192 hosts, permutation of 2 MB",
+          ("--hosts", "8192", "--radix", "32", "--size", "2MB")),
+         ("24,576 hosts, permutation of 1 MiB",
+          ("--hosts", "24576", "--radix", "64", "--size", "1MiB")),
+         ("45,000 hosts, permutation of 200 kB",
+          ("--hosts", "45000", "--radix", "64", "--size", "200kB")))
 
 CONNECTIONS = (100, 1_000, 4_000, 10_000, 30_000, 100_000)
 
@@ -42,9 +47,10 @@ def thrash(build, connections):
     with tempfile.NamedTemporaryFile("w", suffix=".pairs") as pairs:
         pairs.write("h0 h1\n")
         pairs.flush()
-        said, _, _ = measure(build, ("--hosts", "2", "--traffic", "pairs", "--pairs", pairs.name, "--size", "64",
-                                     "--contexts", "4096", "--connections", str(connections), "--repetitions",
-                                     str(messages), "--outstanding", "256"))
+        said, _, _ = measure(build, ("--hosts", "2", "--traffic", "pairs", "--pairs", pairs.name,
+                                     "--size", "64", "--contexts", "4096",
+                                     "--connections", str(connections),
+                                     "--repetitions", str(messages), "--outstanding", "256"))
     rate = messages / (said["duration_ps"] / 1e6)
     return f"| {connections:,} | {rate:.1f} | {said['packets']['context_misses'] / messages:.2f} |"
 
@@ -56,22 +62,28 @@ def main():
     parser.add_argument("--works", type=int, default=len(WORKS), help="only the first ones")
     arguments = parser.parse_args()
     lines = ["# Performance of `softib sim`", "",
-             "Written by `make bench` (`bench/sim.py`). One thread, one run each. Non-blocking 3-level fat trees of 400 Gb/s,",
-             "cables of 500 ns, switches of 200 ns, buffers of 96 KiB, routes of `ftree`, an ACK every 256 packets and at the end",
-             "of a message. *Run* is the simulation alone, *all* the whole command: generating and routing the fabric, the run,",
+             "Written by `make bench` (`bench/sim.py`). One thread, one run each. "
+             "Non-blocking 3-level fat trees of 400 Gb/s,",
+             "cables of 500 ns, switches of 200 ns, buffers of 96 KiB, routes of `ftree`, "
+             "an ACK every 256 packets and at the end",
+             "of a message. *Run* is the simulation alone, *all* the whole command: "
+             "generating and routing the fabric, the run,",
              "and the report with the roots of congestion. A hop is one packet on one cable.", "",
-             "| work | hops | CPU s, run | million hops/s | CPU s, all | MiB | simulated |", "|---|---|---|---|---|---|---|"]
+             "| work | hops | CPU s, run | million hops/s | CPU s, all | MiB | simulated |",
+             "|---|---|---|---|---|---|---|"]
     for name, flags in WORKS[:arguments.works]:
         said, cpu, mib = measure(arguments.build, TREE + flags)
         hops, run = said["packets"]["hops"], said["cpu_seconds"]
         if said["traffic"][0]["unfinished"] + said["traffic"][0]["failed"] != 0:
             raise RuntimeError(f"{name}: not all messages arrived")
-        lines.append(f"| {name} | {hops:,} | {run:.2f} | {hops / run / 1e6:.1f} | {cpu:.1f} | {mib:.0f} | "
-                     f"{said['duration_ps'] / 1e6:.1f} µs |")
+        lines.append(f"| {name} | {hops:,} | {run:.2f} | {hops / run / 1e6:.1f} | {cpu:.1f} | "
+                     f"{mib:.0f} | {said['duration_ps'] / 1e6:.1f} µs |")
         print(lines[-1], flush=True)
     lines += ["", "## Connections", "",
-              "Messages of 64 bytes from one host to another over ever more connections, 256 under way at a time. An adapter",
-              "holds 4,096 of them; a miss costs 700 ns on the bus, 16 at a time. Million messages a second, and misses at both",
+              "Messages of 64 bytes from one host to another over ever more connections, "
+              "256 under way at a time. An adapter",
+              "holds 4,096 of them; a miss costs 700 ns on the bus, 16 at a time. "
+              "Million messages a second, and misses at both",
               "ends by message.", "", "| connections | million/s | misses |", "|---|---|---|"]
     lines += [thrash(arguments.build, n) for n in CONNECTIONS]
     print("\n".join(lines[-len(CONNECTIONS):]))

@@ -106,11 +106,13 @@ class From(CliCase):
 
     def test_log_of_a_terminal_comes_up_with_a_warning(self):
         log = self.folder / "putty.log"
-        log.write_text("=~=~= PuTTY log =~=~=\r\n" + DUMP.replace("\t", "").replace("\n", "\r\n") + "\radmin@sw1 > ")
+        log.write_text("=~=~= PuTTY log =~=~=\r\n" +
+                       DUMP.replace("\t", "").replace("\n", "\r\n") + "\radmin@sw1 > ")
         result = self.softib("topo", "--from", str(log), "--json")
         self.assertEqual(result.returncode, 0)
-        self.assertEqual(result.stderr, f"softib: warning: {log}: 2 lines were left out; the first, line 1 is no line of "
-                                        "ibnetdiscover or of an ibsim netlist: '=~=~= PuTTY log =~=~='\n")
+        self.assertEqual(result.stderr,
+                         f"softib: warning: {log}: 2 lines were left out; the first, line 1 is no "
+                         "line of ibnetdiscover or of an ibsim netlist: '=~=~= PuTTY log =~=~='\n")
         self.assertEqual(json.loads(result.stdout), self.json("topo", "--from", self.dump))
 
     def test_error_names_file_and_line(self):

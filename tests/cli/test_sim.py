@@ -65,7 +65,8 @@ class Sim(CliCase):
         self.assertNotEqual(run("5"), run("6"))
 
     def test_adaptive_routing_is_quicker(self):
-        tree = ("--topology", "fat-tree", "--hosts", "128", "--radix", "8", "--levels", "3", "--size", "400kB")
+        tree = ("--topology", "fat-tree", "--hosts", "128", "--radix", "8", "--levels", "3",
+                "--size", "400kB")
         fixed = self.json("sim", *tree)["traffic"][0]["finished_ps"]
         adaptive = self.json("sim", *tree, "--adaptive")["traffic"][0]["finished_ps"]
         self.assertLess(adaptive, 0.6 * fixed)
@@ -96,9 +97,11 @@ class Sim(CliCase):
     def test_the_schema_knows_the_keys_of_the_examples(self):
         def check(value, schema, where):
             types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-            kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+            kinds = {dict: "object", list: "array", str: "string", bool: "boolean",
+                     int: "integer", float: "number"}
             kind = kinds[type(value)]
-            self.assertTrue(kind in types or (kind == "integer" and "number" in types), f"{where}: {value}")
+            self.assertTrue(kind in types or (kind == "integer" and "number" in types),
+                            f"{where}: {value}")
             if kind == "object":
                 for key, inner in value.items():
                     self.assertIn(key, schema["properties"], where)
@@ -111,7 +114,8 @@ class Sim(CliCase):
             check(tomllib.loads(name.read_text()), schema, name.name)
 
     def test_flags_win_over_the_scenario(self):
-        said = self.json("sim", str(EXAMPLES / "permutation.toml"), "--hosts", "64", "--traffic", "shift")
+        said = self.json("sim", str(EXAMPLES / "permutation.toml"), "--hosts", "64",
+                         "--traffic", "shift")
         self.assertEqual(said["fabric"]["hosts"], 64)
         self.assertEqual([t["pattern"] for t in said["traffic"]], ["shift"])
 
@@ -119,12 +123,14 @@ class Sim(CliCase):
         said = self.json("sim", str(EXAMPLES / "failure.toml"))
         self.assertEqual(said["traffic"][0]["delivered"], 64)
         self.assertGreater(said["packets"]["lost"] + said["packets"]["discarded"], 0)
-        never = self.json("sim", str(EXAMPLES / "failure.toml"), "--repair-after", "never", "--retries", "2")
+        never = self.json("sim", str(EXAMPLES / "failure.toml"), "--repair-after", "never",
+                          "--retries", "2")
         self.assertGreater(never["traffic"][0]["failed"], 0)
 
     def test_a_deadlock_is_explained(self):
-        said = self.json("sim", "--topology", "torus", "--dimensions", "8", "--hosts", "8", "--engine", "minhop",
-                         "--traffic", "shift,shift=3", "--size", "1MB", "--buffer", "8KiB")
+        said = self.json("sim", "--topology", "torus", "--dimensions", "8", "--hosts", "8",
+                         "--engine", "minhop", "--traffic", "shift,shift=3", "--size", "1MB",
+                         "--buffer", "8KiB")
         self.assertGreater(said["traffic"][0]["unfinished"], 0)
         self.assertRegex(said["notes"][0], r"^\d+ messages will never be delivered$")
         self.assertIn("has no credits: the buffer of", said["notes"][1])
@@ -138,7 +144,8 @@ class Sim(CliCase):
         self.assertEqual(said["traffic"][0]["delivered"], 32)
 
     def test_whatif_ranks_losses(self):
-        said = self.json("sim", "whatif", *TREE, "--size", "100kB", "--fail-random", "2", "--seeds", "3")
+        said = self.json("sim", "whatif", *TREE, "--size", "100kB", "--fail-random", "2",
+                         "--seeds", "3")
         self.assertEqual(said["cases"][0]["lost"], "nothing")
         self.assertEqual(len(said["cases"]), 4)
         for case in said["cases"]:
@@ -154,7 +161,8 @@ class Sim(CliCase):
         self.assertIn("SWITCH", text)
 
     def test_the_manual_has_every_flag(self):
-        manual = (EXAMPLES.parents[1] / "docs" / "man" / "softib-sim.1").read_text().replace("\\", "")
+        manual = (EXAMPLES.parents[1] / "docs" / "man" / "softib-sim.1"
+                  ).read_text().replace("\\", "")
         described = self.ok("sim", "--help").split("\nFabric:")[0]
         for flag in re.findall(r"^ +(--[a-z-]+)", described, re.M):
             self.assertIn(flag, manual)
@@ -171,12 +179,14 @@ class Sim(CliCase):
         self.assertEqual(self.refused("sim", "/nonexistent.toml"),
                          "softib: cannot read /nonexistent.toml: No such file or directory")
         self.assertIn("leave switches no choice", self.refused(
-            "sim", "--topology", "torus", "--dimensions", "3x3", "--hosts", "9", "--engine", "dor", "--adaptive"))
+            "sim", "--topology", "torus", "--dimensions", "3x3", "--hosts", "9",
+            "--engine", "dor", "--adaptive"))
 
     def test_ctrl_c_ends_with_the_results_so_far(self):
         # More than anybody waits for.
-        process = subprocess.Popen([SOFTIB, "sim", "--hosts", "8", "--size", "100GB", "--json"], env=self.env,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen([SOFTIB, "sim", "--hosts", "8", "--size", "100GB", "--json"],
+                                   env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
         try:
             process.wait(1)
         except subprocess.TimeoutExpired:
@@ -191,8 +201,8 @@ class Sim(CliCase):
 
     def test_a_bar_on_a_terminal(self):
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([SOFTIB, "sim", "--hosts", "8", "--size", "100GB", "--json"], env=self.env,
-                                   stdout=subprocess.PIPE, stderr=theirs, text=True)
+        process = subprocess.Popen([SOFTIB, "sim", "--hosts", "8", "--size", "100GB", "--json"],
+                                   env=self.env, stdout=subprocess.PIPE, stderr=theirs, text=True)
         os.close(theirs)
         drawn = b""
         while b"events/s" not in drawn:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our manager turns adaptive routing on by MADs: the switches of a live fabric then choose among their
-uplinks for datagrams, and only for these."""
+"""Our manager turns adaptive routing on by MADs: the switches of a live fabric then choose among
+their uplinks for datagrams, and only for these."""
 
 import json
 import os

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A port's counters are the same numbers wherever they are shown: perfquery asks the port's agent,
-/sys/class/infiniband has a file for each, and softib status --json lists them. On both data paths."""
+/sys/class/infiniband has a file for each, and softib status --json lists them. On both data
+paths."""
 
 import json
 import os
@@ -35,7 +36,8 @@ PLACES = {
 def asked(fabric, *words):
     """What perfquery prints, by field."""
     text = fabric.run("h0", ["perfquery", *words]).check().output
-    return {name: int(value, 0) for name, value in re.findall(r"^(\w+):\.*(\w+)$", text, re.MULTILINE)}
+    return {name: int(value, 0)
+            for name, value in re.findall(r"^(\w+):\.*(\w+)$", text, re.MULTILINE)}
 
 
 def status(fabric, *words):
@@ -79,7 +81,8 @@ def link_went_down(fabric):
     expect(seen == before + 2, f"went down {seen - before} times")
     # The other end of the cable counts it too.
     ports = status(fabric, "-v")["switches"][0]["port_counters"]
-    at_switch = asked(fabric, "-x", str(status(fabric)["switches"][0]["lid"]), "2")["LinkDownedCounter"]
+    at_switch = asked(fabric, "-x", str(status(fabric)["switches"][0]["lid"]),
+                      "2")["LinkDownedCounter"]
     expect(ports["2"]["link_downed"] == at_switch == seen, f"{ports['2']}\n{at_switch}")
 
 
@@ -104,10 +107,13 @@ def main():
     for path in ("direct", "packet"):
         os.environ["SOFTIB_TEST_DATA_PATH"] = path
         with Fabric("--hosts", "2") as fabric:
-            report.case(path, "sysfs, perfquery and status agree on traffic", lambda: traffic(fabric))
-            report.case(path, "they agree on how often a link went down", lambda: link_went_down(fabric))
+            report.case(path, "sysfs, perfquery and status agree on traffic",
+                        lambda: traffic(fabric))
+            report.case(path, "they agree on how often a link went down",
+                        lambda: link_went_down(fabric))
             if path == "packet":
-                report.case(path, "what the engine counted by cause is shown", lambda: details(fabric))
+                report.case(path, "what the engine counted by cause is shown",
+                            lambda: details(fabric))
     return report.finish()
 
 

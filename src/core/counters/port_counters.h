@@ -9,6 +9,7 @@
 // Counters only ever grow. A performance manager that resets one changes what the agent subtracts
 // (core/agent/pma.h), not the counter.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -146,9 +147,9 @@ struct PortCounter {
     }
 };
 
-/// The list: the same rows for every kind of cell.
+/// What a port carried, and how long it waited to send.
 template <typename Cell>
-consteval auto make_port_counters() {
+consteval auto make_traffic_counters() {
     using T = PortCounterSet<Cell>;
     using Row = PortCounter<Cell>;
     using enum wire::PmAttribute;
@@ -181,6 +182,17 @@ consteval auto make_port_counters() {
         Row{&T::xmit_wait, "xmit_wait", kTicks}
             .file("port_xmit_wait")
             .in_both("PortXmitWait", 16, 28),
+    };
+}
+
+/// What went wrong, as PortCounters and PortCountersExtended tell it.
+template <typename Cell>
+consteval auto make_error_counters() {
+    using T = PortCounterSet<Cell>;
+    using Row = PortCounter<Cell>;
+    using enum wire::PmAttribute;
+    using enum Unit;
+    return std::array{
         Row{&T::symbol_errors, "symbol_errors", kEvents}
             .file("symbol_error")
             .in_both("SymbolErrorCounter", 0, 16),
@@ -220,6 +232,17 @@ consteval auto make_port_counters() {
             .file("VL15_dropped")
             .in_both("VL15Dropped", 11, 27),
         Row{&T::qp1_dropped, "qp1_dropped", kPackets}.in_both("QP1Dropped", 17, 29),
+    };
+}
+
+/// Errors by cause, congestion, and what an HCA refused.
+template <typename Cell>
+consteval auto make_detail_counters() {
+    using T = PortCounterSet<Cell>;
+    using Row = PortCounter<Cell>;
+    using enum wire::PmAttribute;
+    using enum Unit;
+    return std::array{
         Row{&T::inactive_discards, "inactive_discards", kPackets}.in(kPortXmitDiscardDetails,
                                                                      "PortInactiveDiscards", 0),
         Row{&T::lifetime_discards, "lifetime_discards", kPackets}.in(
@@ -245,6 +268,22 @@ consteval auto make_port_counters() {
         Row{&T::access_violations, "access_violations", kPackets}.hw_file(
             "resp_remote_access_errors"),
     };
+}
+
+/// The rows of all parts, in order.
+template <typename Row, std::size_t... Sizes>
+consteval auto joined(const std::array<Row, Sizes>&... parts) {
+    std::array<Row, (Sizes + ...)> rows{};
+    auto next = rows.begin();
+    ((next = std::copy(parts.begin(), parts.end(), next)), ...);
+    return rows;
+}
+
+/// The list: the same rows for every kind of cell.
+template <typename Cell>
+consteval auto make_port_counters() {
+    return joined(make_traffic_counters<Cell>(), make_error_counters<Cell>(),
+                  make_detail_counters<Cell>());
 }
 
 template <typename Cell>
