@@ -260,7 +260,8 @@ const std::vector<TrafficRule> kTrafficRules{
       "begin messages at this rate, as 100Gb/s or 50% of the link, done or not (default: the next "
       "follows the last)"},
      set_rate},
-    {{Section::kTraffic, "connections", "N", "queue pairs between two hosts, taken in turn", "1"},
+    {{Section::kTraffic, "connections", "N",
+      "queue pairs between two hosts; a message takes one at random", "1"},
      wish_count<[](W& w) -> auto& { return w.traffic.connections; }, 1, 1U << 24>},
     {{Section::kTraffic, "sl", "N", "service level, where the routes leave it open", "0"},
      wish_count<[](W& w) -> auto& { return w.traffic.sl; }, 0, 14>},
