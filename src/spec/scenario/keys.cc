@@ -227,6 +227,11 @@ const std::vector<ScenarioRule> kRules{
       "connections whose state an adapter holds; others cost a round trip on the bus (default: "
       "any)"},
      count<[](S& s) -> auto& { return s.options.hosts.context_entries; }, 1>},
+    {{Section::kHosts, "context_cache", "SIZE",
+      "the same as the memory that an adapter has for them"},
+     size<[](S& s) -> auto& { return s.context_cache; }>},
+    {{Section::kHosts, "context_bytes", "N", "of it for each connection", "512"},
+     count<[](S& s) -> auto& { return s.context_bytes; }, 1>},
     {{Section::kHosts, "context_fetches", "N", "states that an adapter fetches at once", "16"},
      count<[](S& s) -> auto& { return s.options.hosts.context_fetches; }, 1>},
     {{Section::kHosts, "timeout", "TIME", "until a lost packet is sent again", "524.288us"},
