@@ -12,7 +12,7 @@
 namespace softib::net {
 
 struct Failure {
-    Hop what = {};       ///< Port 0: the whole node. Else the cable at the port, both directions.
+    Hop what = {};  ///< Port 0: the whole node. Else the cable at the port, both directions.
     TimePs at = 0;  ///< 0: it was never there.
     friend bool operator==(const Failure&, const Failure&) = default;
 };
