@@ -24,6 +24,12 @@ namespace {
 
 constexpr std::uint8_t kLanesOffered = 8;  ///< To routing engines, unless the user says more.
 constexpr TimePs kFirstLookPs = 1'000'000;
+/// Whose routes a damaged fabric has that has lost the shape its own engine is for.
+constexpr char kAnyEngine[] = "auto";
+
+std::string refusal_of(const std::string& engine, const std::string& other) {
+    return fmt::format("{} refuses the damaged fabric; its routes are by {}", engine, other);
+}
 
 std::vector<Change> plan_changes(const std::vector<Failure>& failures, TimePs repair_ps) {
     std::vector<Change> changes;
@@ -203,11 +209,10 @@ void Simulation::State::apply(const Change& change) {
 
 void Simulation::State::repair() {
     // A damaged fabric may have lost the shape that its engine is for.
-    for (const std::string& name : {engine, std::string("auto")}) {
+    for (const std::string& name : {engine, std::string(kAnyEngine)}) {
         if (auto routed = fabric.reroute(name, options.plant.data_vls); routed) {
             if (name != engine) {
-                notes.push_back(fmt::format(
-                    "{} refuses the damaged fabric; its new routes are by {}", engine, *routed));
+                notes.push_back(refusal_of(engine, *routed));
                 engine = *routed;
             }
             if (options.hosts.adaptive && !fabric.use_adaptive_routing()) {
@@ -230,16 +235,25 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     if (auto checked = check_options(options); !checked) {
         return std::unexpected(checked.error());
     }
+    bool damaged = false;
     for (const Failure& failure : options.failures) {
         if (failure.at == 0) {
             take_out(fabric, failure.what);
+            damaged = true;
         }
     }
     SimulationOptions chosen = options;
     const std::uint8_t levels = static_cast<std::uint8_t>(options.sl_max + 1U);
     const std::uint8_t offered =
         options.plant.data_vls != 0 ? options.plant.data_vls : std::max(kLanesOffered, levels);
-    auto routed = Routed::make(std::move(fabric), options.engine, offered);
+    auto routed = Routed::make(damaged ? fabric : std::move(fabric), options.engine, offered);
+    std::vector<std::string> notes;
+    if (!routed && damaged) {
+        routed = Routed::make(std::move(fabric), kAnyEngine, offered);
+        if (routed) {
+            notes.push_back(refusal_of(options.engine, routed->tables.engine));
+        }
+    }
     if (!routed) {
         return std::unexpected(routed.error());
     }
@@ -254,6 +268,7 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     }
     auto state = std::make_unique<State>(*std::move(routed), std::move(chosen));
     state->configure();
+    state->notes = std::move(notes);
     return Simulation(std::move(state));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "net/simulation.h"
 
+#include "core/base/prng.h"
 #include "net/test_simulation.h"
 
 namespace softib::net {
@@ -129,6 +130,58 @@ TEST(Simulation, AnEngineWithoutChoiceRefusesToAdapt) {
     const auto made = Simulation::make(*std::move(torus), options);
     ASSERT_FALSE(made);
     EXPECT_NE(made.error().message.find("leave switches no choice"), std::string::npos);
+}
+
+/// Any mixture of what adapters and switches can be told.
+SimulationOptions draw_options(Prng& prng, const topo::Fabric& fabric) {
+    SimulationOptions options;
+    options.engine = prng.chance(1, 2) ? "ftree" : "updn";
+    options.plant.buffer_bytes = static_cast<std::uint32_t>(8192 << prng.below(4));
+    options.hosts.mtu = static_cast<std::uint16_t>(256 << prng.below(5));
+    options.hosts.ack_every = static_cast<std::uint32_t>(1 + prng.below(20));
+    options.hosts.burst_packets = static_cast<std::uint32_t>(1 + prng.below(10));
+    options.hosts.timeout_ps = 20'000'000;
+    options.repair_ps = 10'000'000;
+    options.hosts.window_packets = static_cast<std::uint32_t>(prng.below(20));
+    options.hosts.inject_block_ps = prng.chance(1, 3) ? 2000 : 0;
+    options.hosts.pcie_block_ps = prng.chance(1, 3) ? 3000 : 0;
+    options.hosts.context_entries = prng.chance(1, 3) ? 3 : 0;
+    options.hosts.context_fetches = static_cast<std::uint32_t>(1 + prng.below(4));
+    options.hosts.adaptive = prng.chance(1, 3) && options.engine == "ftree";
+    if (prng.chance(1, 3)) {
+        options.congestion.emplace();
+    }
+    for (const Hop& cable : draw_cables(fabric, static_cast<std::uint32_t>(prng.below(4)), 5)) {
+        options.failures.push_back({.what = cable, .at = prng.below(30'000'000)});
+    }
+    return options;
+}
+
+TEST(Simulation, EveryMessageEndsWhateverTheOptions) {
+    const auto fabric = topo::generate(fat_tree(32, 8, 2));
+    std::uint64_t lost = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        SCOPED_TRACE(seed);
+        Prng prng(seed);
+        TestSimulation tree(fat_tree(32, 8, 2), draw_options(prng, *fabric));
+        for (int i = 0; i < 200; ++i) {
+            tree.send({.from = static_cast<std::uint32_t>(prng.below(32)),
+                       .to = static_cast<std::uint32_t>(prng.below(8)),
+                       .bytes = prng.below(100'000),
+                       .connection = static_cast<std::uint32_t>(prng.below(5))},
+                      prng.below(20'000'000));
+        }
+        tree.run();
+        EXPECT_EQ(tree.simulation().unfinished(), 0U);
+        for (const TestSimulation::Outcome& each : tree.outcomes()) {
+            EXPECT_NE(each.acknowledged_at == kNever, each.failed_at == kNever);
+            EXPECT_TRUE(each.acknowledged_at == kNever ||
+                        each.delivered_at <= each.acknowledged_at);
+        }
+        tree.expect_sound();
+        lost += tree.simulation().stats().lost + tree.simulation().stats().discarded;
+    }
+    EXPECT_GT(lost, 1000U);
 }
 
 TEST(Simulation, ManyMessagesFit) {

@@ -234,15 +234,14 @@ std::uint32_t Schedule::draw(Sender& sender) {
 Planned Schedule::next(std::uint32_t number) {
     Sender& sender = senders_[number];
     const std::uint64_t place = sender.taken++;
-    Planned planned{.to = sender.partner,
-                    .bytes = sender.bytes,
-                    .connection = static_cast<std::uint32_t>(place % traffic_.connections)};
+    Planned planned{.to = sender.partner, .bytes = sender.bytes};
     if (traffic_.pattern == Pattern::kAllToAll) {
-        const std::uint64_t others = among_.size() - 1;
-        planned.to = among_[(sender.partner + 1 + place % others) % among_.size()];
-        planned.connection = static_cast<std::uint32_t>(place / others % traffic_.connections);
+        planned.to = among_[(sender.partner + 1 + place % (among_.size() - 1)) % among_.size()];
     } else if (traffic_.pattern == Pattern::kRandom || traffic_.pattern == Pattern::kHotspot) {
         planned.to = draw(sender);
+    }
+    if (traffic_.connections > 1) {
+        planned.connection = static_cast<std::uint32_t>(sender.prng.below(traffic_.connections));
     }
     return planned;
 }

@@ -59,7 +59,7 @@ struct Traffic {
     /// Open loop: each sender begins messages at this rate in bits per second, whatever becomes of
     /// them; 0: closed loop, the next one follows an acknowledgement.
     double rate = 0;
-    std::uint32_t connections = 1;  ///< Queue pairs between two ends, taken in turn.
+    std::uint32_t connections = 1;  ///< Queue pairs between two ends; each message takes one.
     std::uint8_t sl = 0;
 };
 

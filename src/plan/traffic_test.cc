@@ -90,6 +90,16 @@ TEST(Traffic, AHotspotGetsItsPart) {
     EXPECT_NEAR(hot, 500 + 500 / 15, 60);
 }
 
+TEST(Traffic, MessagesTakeConnectionsAtRandom) {
+    Schedule of = schedule({.repetitions = 1000, .connections = 50});
+    std::set<std::uint32_t> used;
+    while (of.left(0) != 0) {
+        used.insert(of.next(0).connection);
+    }
+    EXPECT_EQ(used.size(), 50U);
+    EXPECT_EQ(*used.rbegin(), 49U);
+}
+
 TEST(Traffic, AnOpenLoopKeepsItsRate) {
     Schedule of = schedule({.bytes = 1'000'000, .start = 5, .repetitions = 3, .rate = 100e9});
     const TimePs first = of.next_at(2);

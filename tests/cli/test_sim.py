@@ -135,6 +135,12 @@ class Sim(CliCase):
         self.assertRegex(said["notes"][0], r"^\d+ messages will never be delivered$")
         self.assertIn("has no credits: the buffer of", said["notes"][1])
 
+    def test_a_fabric_that_lost_its_shape_is_routed_by_another_engine(self):
+        said = self.json("sim", "--topology", "torus", "--dimensions", "4x4", "--hosts", "16", "--engine", "dor",
+                         "--fail-random", "8", "--size", "10kB")
+        self.assertEqual(said["notes"], ["dor refuses the damaged fabric; its routes are by nue"])
+        self.assertEqual(said["traffic"][0]["delivered"], 16)
+
     def test_a_dump_of_ibnetdiscover(self):
         path = os.path.join(self.dir, "net.dump")
         pathlib.Path(path).write_text(self.ok("topo", *TREE, "--ibnetdiscover", "-"))

@@ -14,6 +14,13 @@ constexpr std::uint8_t kTagged = 1;
 
 }  // namespace
 
+MessageHosts::MessageHosts(const MessageConfig& config) : config_(config), prng_(config.seed) {
+    if (config_.window_packets != 0) {
+        // A sender asks for an acknowledgement before its window is full.
+        config_.ack_every = std::clamp(config_.window_packets / 2, 1U, config_.ack_every);
+    }
+}
+
 void MessageHosts::attach(const Engine& net) {
     lanes_ = net.config().data_vls;
     adapter_of_.resize(net.port_count(), kNone);

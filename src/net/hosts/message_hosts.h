@@ -30,7 +30,7 @@ struct MessageConfig {
     std::uint16_t header_bytes = 26;        ///< Of each packet: LRH, BTH, ICRC, VCRC.
     std::uint16_t first_header_bytes = 16;  ///< Of the first one besides: RETH.
     std::uint16_t ack_bytes = 30;      ///< 0: nothing is acknowledged, delivery ends a message.
-    std::uint32_t ack_every = 256;     ///< Packets; the last one is acknowledged always.
+    std::uint32_t ack_every = 256;     ///< Packets, half a window at most; and the last one.
     std::uint32_t window_packets = 0;  ///< Sent and not acknowledged; 0: any number.
     std::uint32_t burst_packets = 8;   ///< Of one message before it is another's turn.
     bool adaptive = false;             ///< Switches may choose the way of packets.
@@ -72,7 +72,7 @@ class MessageHosts {
         std::uint64_t timeouts = 0;
     };
 
-    explicit MessageHosts(const MessageConfig& config) : config_(config), prng_(config.seed) {}
+    explicit MessageHosts(const MessageConfig& config);
 
     void set_listener(MessageListener* listener) { listener_ = listener; }
     /// From now on, at every port.

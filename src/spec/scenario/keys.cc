@@ -227,6 +227,11 @@ const std::vector<ScenarioRule> kRules{
       "connections whose state an adapter holds; others cost a round trip on the bus (default: "
       "any)"},
      count<[](S& s) -> auto& { return s.options.hosts.context_entries; }, 1>},
+    {{Section::kHosts, "context_cache", "SIZE",
+      "the same as the memory that an adapter has for them"},
+     size<[](S& s) -> auto& { return s.context_cache; }>},
+    {{Section::kHosts, "context_bytes", "N", "of it for each connection", "512"},
+     count<[](S& s) -> auto& { return s.context_bytes; }, 1>},
     {{Section::kHosts, "context_fetches", "N", "states that an adapter fetches at once", "16"},
      count<[](S& s) -> auto& { return s.options.hosts.context_fetches; }, 1>},
     {{Section::kHosts, "timeout", "TIME", "until a lost packet is sent again", "524.288us"},
@@ -260,7 +265,8 @@ const std::vector<TrafficRule> kTrafficRules{
       "begin messages at this rate, as 100Gb/s or 50% of the link, done or not (default: the next "
       "follows the last)"},
      set_rate},
-    {{Section::kTraffic, "connections", "N", "queue pairs between two hosts, taken in turn", "1"},
+    {{Section::kTraffic, "connections", "N",
+      "queue pairs between two hosts; a message takes one at random", "1"},
      wish_count<[](W& w) -> auto& { return w.traffic.connections; }, 1, 1U << 24>},
     {{Section::kTraffic, "sl", "N", "service level, where the routes leave it open", "0"},
      wish_count<[](W& w) -> auto& { return w.traffic.sl; }, 0, 14>},

@@ -97,6 +97,10 @@ std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
     Experiment experiment{*std::move(fabric), scenario.options, {}};
     experiment.options.engine = scenario.fabric.engine;
     experiment.options.hosts.seed = scenario.seed;
+    if (scenario.context_cache != 0) {
+        experiment.options.hosts.context_entries =
+            std::max(scenario.context_cache / scenario.context_bytes, 1U);
+    }
     const plan::Ends ends(experiment.fabric);
     const auto at = [](const std::string& origin, const std::string& message) {
         return std::unexpected(fmt::format("{}: {}", origin, message));

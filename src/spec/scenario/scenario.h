@@ -62,6 +62,8 @@ struct Scenario {
     std::vector<FailureWish> failures = {};
     plan::TimePs until = plan::kNever;
     std::uint64_t seed = 1;
+    std::uint32_t context_cache = 0;    ///< Bytes of an adapter; 0: hosts.context_entries says it.
+    std::uint32_t context_bytes = 512;  ///< Of a connection's state.
 };
 
 /// A key as the user may give it, beside those of the fabric.

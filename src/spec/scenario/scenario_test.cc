@@ -32,6 +32,7 @@ buffer = "32KiB"
 [hosts]
 mtu = 2048
 pcie_rate = "256Gb/s"
+context_cache = "2MiB"
 [[traffic]]
 pattern = "incast"
 target = "h3"
@@ -60,6 +61,7 @@ random = 2
     EXPECT_EQ(made->options.plant.buffer_bytes, 32768U);
     EXPECT_EQ(made->options.hosts.mtu, 2048U);
     EXPECT_EQ(made->options.hosts.pcie_block_ps, 2000U);
+    EXPECT_EQ(made->options.hosts.context_entries, 4096U);
     ASSERT_EQ(made->schedules.size(), 2U);
     EXPECT_EQ(made->schedules[0].sender_count(), 5U);
     EXPECT_EQ(made->schedules[0].traffic().target, 3U);
