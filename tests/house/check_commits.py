@@ -7,7 +7,7 @@ import sys
 
 import tree
 
-SINCE = "a620680"
+SINCE = "f2ade2e"
 SKIPPED = 77
 COLUMNS_MAX = 100
 _SUBJECT = re.compile(r"[a-z][\w/.-]*(, [a-z][\w/.-]*)*: [A-Z][a-z]+\b.*[^.]")
