@@ -18,7 +18,9 @@ GLIBC = (2, 36)
 GLIBC_LIBRARIES = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 # softib-sm takes the libibumad of the host it is on: ours, where softib exec starts it.
 OURS = {"bin/softib-sm": {"libibumad.so.3"}, "lib/softib/librdmacm.so.1": {"libibverbs.so.1"},
-        "lib/softib/rsocket/librspreload.so": {"librdmacm.so.1"}}
+        "lib/softib/rsocket/librspreload.so": {"librdmacm.so.1"},
+        # Opened only in a job of that MPI.
+        "lib/softib/libsoftib_mpi.so": {"libmpi.so.40"}}
 BYTES_MAX = 8 << 20
 PROGRAMS = ("bin/softib", "bin/softibd", "bin/softib-sm")
 LIBRARIES = ("libibverbs.so", "libibverbs.so.1", "libibumad.so.3", "librdmacm.so.1",

@@ -136,8 +136,8 @@ class Sim(CliCase):
         self.assertIn("has no credits: the buffer of", said["notes"][1])
 
     def test_a_fabric_that_lost_its_shape_is_routed_by_another_engine(self):
-        said = self.json("sim", "--topology", "torus", "--dimensions", "4x4", "--hosts", "16", "--engine", "dor",
-                         "--fail-random", "8", "--size", "10kB")
+        said = self.json("sim", "--topology", "torus", "--dimensions", "4x4", "--hosts", "16",
+                         "--engine", "dor", "--fail-random", "8", "--size", "10kB")
         self.assertEqual(said["notes"], ["dor refuses the damaged fabric; its routes are by nue"])
         self.assertEqual(said["traffic"][0]["delivered"], 16)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Rules for every file: licence line, 600 lines, 100 columns, #pragma once, no stray bytes."""
+import re
 import sys
 from pathlib import Path
 
@@ -15,6 +16,13 @@ def is_source(path):
     return path.suffix in tree.CPP + SCRIPTS or path.name in ("CMakeLists.txt", "Makefile")
 
 
+LOCAL_USING = re.compile(r"\s+using namespace ")
+
+
+def is_test(path):
+    return path.stem.endswith("_test") or path.stem.startswith("test_")
+
+
 def complaints_of(path, text):
     """Says what no file may do; there are no exceptions."""
     lines = text.splitlines()
@@ -23,6 +31,11 @@ def complaints_of(path, text):
         yield "no SPDX line at its top"
     if path.suffix in tree.CPP and "\t" in text:
         yield "has a tab"
+    if path.suffix in tree.CPP and "src" in path.parts and not is_test(path):
+        for number, line in enumerate(lines, 1):
+            if LOCAL_USING.match(line):
+                yield (f"line {number}: a constant of another file would hide what this brings, "
+                       "where files are compiled as one; name it by a namespace alias")
     if path.suffix == ".h" and "#pragma once" not in text:
         yield "header without #pragma once"
     if is_source(path) or path.suffix in (".md", ".txt"):

@@ -50,10 +50,11 @@ QueryId SaClient::ask_path(std::uint32_t port, const wire::PathRecord& wanted,
 
 QueryId SaClient::join(std::uint32_t port, const wire::McMemberRecord& member,
                        std::uint64_t now_ns) {
-    using namespace wire::mc_member;
-    std::uint64_t mask = kPortGid | kJoinState | kPKey | kQKey | kSl | kFlowLabel | kTClass;
+    namespace mc = wire::mc_member;
+    std::uint64_t mask = mc::kPortGid | mc::kJoinState | mc::kPKey | mc::kQKey | mc::kSl |
+                         mc::kFlowLabel | mc::kTClass;
     if (member.mgid != Gid{}) {
-        mask |= kMgid;
+        mask |= mc::kMgid;
     }
     return ask(port, wire::Method::kSet, wire::SaAttribute::kMcMemberRecord, member, mask,
                kJoinTimeoutNs, now_ns);
@@ -61,9 +62,9 @@ QueryId SaClient::join(std::uint32_t port, const wire::McMemberRecord& member,
 
 QueryId SaClient::leave(std::uint32_t port, const wire::McMemberRecord& member,
                         std::uint64_t now_ns) {
-    using namespace wire::mc_member;
+    namespace mc = wire::mc_member;
     return ask(port, wire::Method::kDelete, wire::SaAttribute::kMcMemberRecord, member,
-               kMgid | kPortGid | kJoinState, kJoinTimeoutNs, now_ns);
+               mc::kMgid | mc::kPortGid | mc::kJoinState, kJoinTimeoutNs, now_ns);
 }
 
 void SaClient::send(QueryId id, const Query& query, std::uint64_t now_ns) {

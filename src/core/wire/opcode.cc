@@ -16,7 +16,7 @@ struct Row {
 
 /// By the operation's number, as a reliable connection has them (RESYNC: a reliable datagram).
 constexpr std::array<Row, 32> kRows = [] {
-    using namespace extended;
+    namespace ext = extended;
     std::array<Row, 32> rows{};
     const auto row = [&](Operation operation) -> Row& {
         return rows[static_cast<std::size_t>(operation)];
@@ -25,28 +25,30 @@ constexpr std::array<Row, 32> kRows = [] {
     row(O::kSendFirst) = {"SEND First", 0, true, true};
     row(O::kSendMiddle) = {"SEND Middle", 0, true, true};
     row(O::kSendLast) = {"SEND Last", 0, true, true};
-    row(O::kSendLastImm) = {"SEND Last with Immediate", kImmDt, true, true};
+    row(O::kSendLastImm) = {"SEND Last with Immediate", ext::kImmDt, true, true};
     row(O::kSendOnly) = {"SEND Only", 0, true, true};
-    row(O::kSendOnlyImm) = {"SEND Only with Immediate", kImmDt, true, true};
-    row(O::kWriteFirst) = {"RDMA WRITE First", kReth, true, true};
+    row(O::kSendOnlyImm) = {"SEND Only with Immediate", ext::kImmDt, true, true};
+    row(O::kWriteFirst) = {"RDMA WRITE First", ext::kReth, true, true};
     row(O::kWriteMiddle) = {"RDMA WRITE Middle", 0, true, true};
     row(O::kWriteLast) = {"RDMA WRITE Last", 0, true, true};
-    row(O::kWriteLastImm) = {"RDMA WRITE Last with Immediate", kImmDt, true, true};
-    row(O::kWriteOnly) = {"RDMA WRITE Only", kReth, true, true};
-    row(O::kWriteOnlyImm) = {"RDMA WRITE Only with Immediate", kReth | kImmDt, true, true};
-    row(O::kReadRequest) = {"RDMA READ Request", kReth, false, true};
-    row(O::kReadResponseFirst) = {"RDMA READ response First", kAeth, true, false};
+    row(O::kWriteLastImm) = {"RDMA WRITE Last with Immediate", ext::kImmDt, true, true};
+    row(O::kWriteOnly) = {"RDMA WRITE Only", ext::kReth, true, true};
+    row(O::kWriteOnlyImm) = {"RDMA WRITE Only with Immediate", ext::kReth | ext::kImmDt, true,
+                             true};
+    row(O::kReadRequest) = {"RDMA READ Request", ext::kReth, false, true};
+    row(O::kReadResponseFirst) = {"RDMA READ response First", ext::kAeth, true, false};
     row(O::kReadResponseMiddle) = {"RDMA READ response Middle", 0, true, false};
-    row(O::kReadResponseLast) = {"RDMA READ response Last", kAeth, true, false};
-    row(O::kReadResponseOnly) = {"RDMA READ response Only", kAeth, true, false};
-    row(O::kAcknowledge) = {"Acknowledge", kAeth, false, false};
-    row(O::kAtomicAcknowledge) = {"ATOMIC Acknowledge", kAeth | kAtomicAckEth, false, false};
-    row(O::kCompareSwap) = {"CmpSwap", kAtomicEth, false, true};
-    row(O::kFetchAdd) = {"FetchAdd", kAtomicEth, false, true};
+    row(O::kReadResponseLast) = {"RDMA READ response Last", ext::kAeth, true, false};
+    row(O::kReadResponseOnly) = {"RDMA READ response Only", ext::kAeth, true, false};
+    row(O::kAcknowledge) = {"Acknowledge", ext::kAeth, false, false};
+    row(O::kAtomicAcknowledge) = {"ATOMIC Acknowledge", ext::kAeth | ext::kAtomicAckEth, false,
+                                  false};
+    row(O::kCompareSwap) = {"CmpSwap", ext::kAtomicEth, false, true};
+    row(O::kFetchAdd) = {"FetchAdd", ext::kAtomicEth, false, true};
     row(O::kResync) = {"RESYNC", 0, false, true};
-    row(O::kSendLastInvalidate) = {"SEND Last with Invalidate", kIeth, true, true};
-    row(O::kSendOnlyInvalidate) = {"SEND Only with Invalidate", kIeth, true, true};
-    row(O::kAtomicWrite) = {"ATOMIC WRITE", kReth, true, true};
+    row(O::kSendLastInvalidate) = {"SEND Last with Invalidate", ext::kIeth, true, true};
+    row(O::kSendOnlyInvalidate) = {"SEND Only with Invalidate", ext::kIeth, true, true};
+    row(O::kAtomicWrite) = {"ATOMIC WRITE", ext::kReth, true, true};
     return rows;
 }();
 
