@@ -7,7 +7,7 @@ import sys
 
 import tree
 
-SINCE = "f2ade2e"
+SINCE = "b90a61e"
 SKIPPED = 77
 COLUMNS_MAX = 100
 _SUBJECT = re.compile(r"[a-z][\w/.-]*(, [a-z][\w/.-]*)*: [A-Z][a-z]+\b.*[^.]")
