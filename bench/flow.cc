@@ -17,49 +17,28 @@
 // of all completions.
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/prng.h"
+#include "measure.h"
 #include "net/flow/flow_model.h"
 
 namespace {
 
 using namespace softib;
+using bench::cpu_seconds;
+using bench::peak_mib;
+using bench::stop;
 using net::flow::Completion;
 using net::flow::FlowModel;
 using net::flow::TimePs;
-
-double cpu_seconds() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
-}
-
-/// The most that was resident at once.
-double peak_mib() {
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("VmHWM:")) {
-            return std::atof(line.c_str() + 6) / 1024;
-        }
-    }
-    return 0;
-}
-
-[[noreturn]] void stop(const std::string& message) {
-    fmt::print(stderr, "{}\n", message);
-    std::exit(1);
-}
 
 net::Routed route(const topo::Spec& spec, const std::string& engine) {
     auto topology = topo::generate(spec);

@@ -25,12 +25,14 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "measure.h"
 #include "net/flow/flow_model.h"
 #include "net/test_scale_hosts.h"
 
 namespace {
 
 using namespace softib;
+using bench::stop;
 using net::flow::TimePs;
 
 constexpr std::uint64_t kMiB = 1U << 20;
@@ -71,11 +73,6 @@ double cpu_ms() {
     getrusage(RUSAGE_SELF, &usage);
     return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
            static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-3;
-}
-
-[[noreturn]] void stop(const std::string& message) {
-    fmt::print(stderr, "{}\n", message);
-    std::exit(1);
 }
 
 // Traffic.

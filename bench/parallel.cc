@@ -11,12 +11,10 @@
 // done, the hash of all arrivals, and seconds by the clock.
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <span>
@@ -26,6 +24,7 @@
 
 #include "core/routing/engine.h"
 #include "core/topo/fabric.h"
+#include "measure.h"
 #include "net/fabric.h"
 #include "net/partition.h"
 #include "net/test_scale_hosts.h"
@@ -34,31 +33,11 @@
 namespace {
 
 using namespace softib;
+using bench::cpu_seconds;
+using bench::peak_mib;
+using bench::stop;
 
 constexpr std::uint64_t kMessageBytes = 2'000'000;
-
-double cpu_seconds() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
-}
-
-/// The most that was resident at once. Not rusage's, which begins with what the parent had.
-double peak_mib() {
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("VmHWM:")) {
-            return std::atof(line.c_str() + 6) / 1024;
-        }
-    }
-    return 0;
-}
-
-[[noreturn]] void stop(const std::string& message) {
-    fmt::print(stderr, "{}\n", message);
-    std::exit(1);
-}
 
 struct Work {
     std::uint32_t hosts = 0;

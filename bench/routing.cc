@@ -11,12 +11,10 @@
 //                             --from
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -29,19 +27,16 @@
 #include "core/routing/verifier.h"
 #include "core/topo/fabric.h"
 #include "core/topo/netlist.h"
+#include "measure.h"
 
 namespace {
 
 using namespace softib;
+using bench::cpu_seconds;
+using bench::stop;
 using routing::Engine;
 using routing::Graph;
 using routing::Report;
-
-double cpu_seconds() {
-    timespec t{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
 
 struct Case {
     const char* name;
@@ -75,11 +70,6 @@ std::vector<Case> cases() {
         {"dragonfly", dragonfly, {"minhop", "updn", "dragonfly"}},
         {"dragonfly", dragonfly, {"nue"}, {1, 2, 4, 8}},
     };
-}
-
-[[noreturn]] void stop(const std::string& message) {
-    fmt::print(stderr, "{}\n", message);
-    std::exit(1);
 }
 
 Graph graph_or_stop(const topo::Fabric& fabric) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/base/mix.h"
 #include "net/engine.h"
 
 namespace softib::net {
@@ -120,8 +121,7 @@ bool Engine::offer_ethernet(std::uint32_t port, std::uint8_t vl, std::uint32_t i
         }
     }
     const std::uint64_t name = rx_[port].name;
-    const std::uint64_t draw =
-        sw::mix(rules.seed ^ sw::mix(name << 40 | ethernet_->lined_up[port]++));
+    const std::uint64_t draw = mix(rules.seed ^ mix(name << 40 | ethernet_->lined_up[port]++));
     if (rules.ecn.marks(to.queued_blocks, draw)) {
         packet.flags |= packet_flag::kFecn;
         ++odd(port).marked;

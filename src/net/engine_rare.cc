@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/mix.h"
 #include "core/switch/adaptive.h"
 #include "net/engine.h"
 
@@ -15,12 +16,6 @@ namespace {
 constexpr std::uint32_t kMillion = 1'000'000;
 /// What a port without credits costs in the choice among ports: about a packet of 4 KiB.
 constexpr std::uint32_t kNoCreditBlocks = 64;
-
-std::uint64_t mix(std::uint64_t x) {
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-    x = (x ^ x >> 27) * 0x94D049BB133111EB;
-    return x ^ x >> 31;
-}
 
 std::uint64_t limit_units(std::uint8_t code) {
     const std::uint64_t ps = sw::lifetime_ps(code);

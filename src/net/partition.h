@@ -69,8 +69,6 @@ class Part {
     std::vector<bool> ghost_;                ///< By node here.
     std::vector<std::uint32_t> switches_;    ///< By switch of the whole: its node here, or kNone.
     std::vector<std::uint32_t> link_here_;   ///< By link of the whole fabric.
-    std::vector<std::uint32_t>
-        other_part_;  ///< By link of the whole fabric: who has its other end.
     TimePs lookahead_ = kNever;
 };
 

@@ -56,12 +56,13 @@ struct PlantConfig {
 
 /// What is out of the ordinary at a sender. All zero: the quick way.
 namespace tx_special {
-inline constexpr std::uint8_t kClosed = 1U << 0;   ///< Does not send data: not active.
-inline constexpr std::uint8_t kFaulty = 1U << 1;   ///< Loses or breaks packets.
+inline constexpr std::uint8_t kClosed = 1U << 0;  ///< Does not send data: not active.
+inline constexpr std::uint8_t kFaulty =
+    1U << 1;  ///< Loses or breaks packets, was cut, or is Ethernet.
 inline constexpr std::uint8_t kLimited = 1U << 2;  ///< Packets wait no longer than a limit.
 inline constexpr std::uint8_t kWatched = 1U << 3;  ///< An event will look at the limit.
-inline constexpr std::uint8_t kMarks = 1U << 4;    ///< Marks packets when congested.
-inline constexpr std::uint8_t kDown = 1U << 5;     ///< Sends nothing at all.
+inline constexpr std::uint8_t kMarks = 1U << 4;  ///< Marks packets when congested, or is Ethernet.
+inline constexpr std::uint8_t kDown = 1U << 5;   ///< Sends nothing at all.
 inline constexpr std::uint8_t kPartial = 1U << 6;  ///< Not every lane is in its arbitration lists.
 inline constexpr std::uint8_t kCounted = 1U << 7;  ///< Counts by lane and service level.
 }  // namespace tx_special

@@ -4,16 +4,14 @@
 #include <bit>
 
 #include "core/base/check.h"
+#include "core/base/mix.h"
 
 namespace softib {
 
 Prng::Prng(std::uint64_t seed) {
     for (std::uint64_t& word : state_) {
         seed += 0x9E3779B97F4A7C15;
-        std::uint64_t z = seed;
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
-        z = (z ^ z >> 27) * 0x94D049BB133111EB;
-        word = z ^ z >> 31;
+        word = mix(seed);
     }
 }
 

@@ -7,14 +7,9 @@
 #include <cstdint>
 #include <span>
 
-namespace softib::sw {
+#include "core/base/mix.h"
 
-/// Mixes all bits of a word: what a switch's hash unit does.
-constexpr std::uint64_t mix(std::uint64_t x) {
-    x = (x ^ x >> 32) * 0xD6E8FEB86659FD93;
-    x = (x ^ x >> 32) * 0xD6E8FEB86659FD93;
-    return x ^ x >> 32;
-}
+namespace softib::sw {
 
 /// When a queue marks packets: never below `low`, always above `high`, and between them with a
 /// chance that grows from 0 to `most`.
