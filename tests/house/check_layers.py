@@ -45,22 +45,27 @@ ALLOWED = {
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
-    "app/sm": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
-    "app": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
-            "spec", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"],
+    # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
+    "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
+    "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
+                "spec", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon", "app/fabric"],
+    "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
+                     "runtime/carrier", "app/fabric"],
+    "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
 }
 
+APP = ["app/fabric", "app/cli", "app/programs", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
 SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs",
-                    "abi/rspreload", "app", "app/sm"]
+                    "abi/rspreload"] + APP
 
 # Where third-party headers may appear.
 RESTRICTED = {
-    r"^nlohmann/": ["view", "app"],
+    r"^nlohmann/": ["view"] + APP,
     r"^toml\+\+|^toml\.hpp": ["spec", "spec/scenario"],
-    r"^CLI/": ["app"],
-    r"^spdlog/": ["app", "runtime/daemon"],
-    r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/sm"],
+    r"^CLI/": ["app/cli"],
+    r"^spdlog/": ["app/programs", "runtime/daemon"],
+    r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/programs/softib_sm.cc"],
     r"^rdma/(?!rdma_netlink\.h)": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$": SYSTEM,
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|rdma/rdma_netlink\.h|netinet/.*|arpa/.*)$":

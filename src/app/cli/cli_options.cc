@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/cli/cli_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "app/cli/commands.h"
+#include "spec/description.h"
+#include "spec/fabric_name.h"
+
+namespace softib::app {
+
+std::string check_name(const std::string& name) {
+    const auto checked = spec::check_fabric_name(name);
+    return checked ? std::string() : checked.error();
+}
+
+void only(CLI::Option* option, const std::string& choices) {
+    std::vector<std::string> names;
+    for (std::size_t begin = 0; begin <= choices.size();) {
+        const std::size_t end = std::min(choices.find('|', begin), choices.size());
+        names.push_back(choices.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    option->type_name(choices)->check(CLI::IsMember(names).description(""));
+}
+
+void add_json(CLI::App& app, bool& json) {
+    app.add_flag("--json", json, "print JSON");
+}
+
+void add_fabric_choice(CLI::App& app, std::optional<std::string>& fabric) {
+    app.add_option("-f,--fabric", fabric,
+                   "which fabric (default: $SOFTIB_FABRIC, else 'default', else the only one up)")
+        ->type_name("FABRIC")
+        ->check(check_name);
+}
+
+void add_hostname_choice(CLI::App& app, bool& real_hostname) {
+    app.add_flag("--real-hostname", real_hostname,
+                 "leave it the machine's name, instead of the host's");
+}
+
+void add_fabric_flags(CLI::App& app, FabricFlags& flags) {
+    app.add_option("-c,--config", flags.config, "description of the fabric (TOML)")
+        ->type_name("FILE")
+        ->group("Fabric");
+    for (const spec::ConfigKey& key : spec::config_keys()) {
+        if (key.name == "name") {
+            continue;
+        }
+        const auto keep = [&flags, name = std::string(key.name)](const std::string& value) {
+            flags.keys.emplace_back(name, value);
+        };
+        if (key.operand.empty()) {
+            app.add_flag_callback(
+                   spec::flag_name(key.name), [keep] { keep("true"); }, std::string(key.help))
+                ->group("Fabric");
+            continue;
+        }
+        const std::string help = key.initial.empty()
+                                     ? std::string(key.help)
+                                     : fmt::format("{} (default: {})", key.help, key.initial);
+        app.add_option_function<std::string>(spec::flag_name(key.name), keep, help)
+            ->type_name(std::string(key.operand))
+            ->group("Fabric");
+    }
+}
+
+}  // namespace softib::app

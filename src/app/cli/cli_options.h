@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What the files that define subcommands share: the options of all, and those that many have. A
+// file per group of subcommands (cli_*.cc) gives CLI11 its options. They alone include this: CLI11
+// is slow to compile.
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/commands.h"
+
+namespace softib::app {
+
+/// A subcommand and what to do when it was given.
+struct Command {
+    CLI::App* app;
+    std::function<int()> act;
+};
+
+/// Everything the command line can say.
+struct Parsed {
+    UpOptions up;
+    DownOptions down;
+    ListOptions list;
+    StatusOptions status;
+    LogOptions log;
+    AddrOptions addr;
+    TopoOptions topo;
+    ExecOptions exec;
+    ExecOptions env;
+    RunOptions run;
+    MpirunOptions mpirun;
+    RouteOptions route;
+    RoutesOptions routes;
+    LinkOptions link;
+    FaultOptions fault;
+    CaptureOptions capture;
+    SwitchOptions power;
+    SimOptions sim;
+    SmOptions sm;
+    std::string help_about;
+    std::vector<std::string> command;  ///< What stands behind "--".
+};
+
+/// Refuses what can be no fabric's name.
+std::string check_name(const std::string& name);
+/// One of the names between the bars: "up|down".
+void only(CLI::Option* option, const std::string& choices);
+void add_json(CLI::App& app, bool& json);
+void add_fabric_choice(CLI::App& app, std::optional<std::string>& fabric);
+void add_hostname_choice(CLI::App& app, bool& real_hostname);
+/// The keys of a description, as flags.
+void add_fabric_flags(CLI::App& app, FabricFlags& flags);
+
+// One function per group: the subcommands in the order of `softib help`.
+std::vector<Command> add_fabric_commands(CLI::App& app, Parsed& parsed);
+std::vector<Command> add_operation_commands(CLI::App& app, Parsed& parsed);
+std::vector<Command> add_simulation_commands(CLI::App& app, Parsed& parsed);
+
+}  // namespace softib::app

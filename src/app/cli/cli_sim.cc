@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Subcommands that simulate.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "app/cli/cli_options.h"
+#include "app/cli/commands.h"
+#include "spec/scenario/scenario.h"
+
+namespace softib::app {
+namespace {
+
+/// The keys of a scenario, each where its section keeps it.
+void add_scenario_flags(CLI::App& app, SimOptions& sim) {
+    using Section = spec::ScenarioKey::Section;
+    for (const spec::ScenarioKey& key : spec::scenario_keys()) {
+        KeyTexts& keys = key.section == Section::kFail      ? sim.failures
+                         : key.section == Section::kTraffic ? sim.traffic_keys
+                                                            : sim.keys;
+        const char* const group = key.section == Section::kFail      ? "Failures"
+                                  : key.section == Section::kTraffic ? "Traffic"
+                                  : key.section == Section::kHosts   ? "Adapters"
+                                                                     : "Simulation";
+        if (key.name == "pattern") {
+            app.add_option("--traffic", sim.traffics,
+                           "who sends to whom, and its keys: PATTERN,KEY=VALUE,... (repeatable)")
+                ->type_name("PATTERN")
+                ->group(group);
+            continue;
+        }
+        const std::string flag = spec::flag_name(key.name);
+        const std::string help = key.initial.empty()
+                                     ? std::string(key.help)
+                                     : fmt::format("{} (default: {})", key.help, key.initial);
+        if (key.operand.empty()) {
+            app.add_flag_callback(
+                   flag, [&keys, name = std::string(key.name)] { keys.emplace_back(name, "true"); },
+                   help)
+                ->group(group);
+            continue;
+        }
+        const auto keep = [&keys,
+                           name = std::string(key.name)](const std::vector<std::string>& values) {
+            for (const std::string& value : values) {
+                keys.emplace_back(name, value);
+            }
+        };
+        CLI::Option* const option =
+            app.add_option_function<std::vector<std::string>>(flag, keep, help);
+        option->type_name(std::string(key.operand))->group(group);
+        if (key.section != Section::kFail) {
+            option->expected(1);
+        }
+    }
+}
+
+Command add_sim(CLI::App& app, Parsed& parsed) {
+    SimOptions& sim = parsed.sim;
+    CLI::App* const sub =
+        app.add_subcommand("sim", "Simulate traffic on a fabric at packet level, in virtual time");
+    sub->add_option("scenario", sim.scenario, "a scenario (TOML); flags win over it")
+        ->type_name("FILE");
+    add_json(*sub, sim.json);
+    sub->add_option("--csv", sim.csv, "write all messages ('-': standard output)")
+        ->type_name("FILE");
+    sub->add_option("--csv-links", sim.csv_links, "write all links")->type_name("FILE");
+    sub->add_option("--html", sim.html, "write a report with plots")->type_name("FILE");
+    sub->add_flag("--schema", sim.schema, "print the JSON schema of scenarios, for editors");
+    add_scenario_flags(*sub, sim);
+    add_fabric_flags(*sub, sim.flags);
+    CLI::App* const whatif = sub->add_subcommand(
+        "whatif", "compare with the fabric that has lost something, and rank what hurts most");
+    whatif->fallthrough();
+    whatif->parse_complete_callback([&sim] { sim.whatif = true; });
+    whatif->add_option("--seeds", sim.seeds, "draws of --fail-random (default: 1)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000).description(""));
+    return {sub, [&sim] { return cmd_sim(sim); }};
+}
+
+}  // namespace
+
+std::vector<Command> add_simulation_commands(CLI::App& app, Parsed& parsed) {
+    return {add_sim(app, parsed)};
+}
+
+}  // namespace softib::app

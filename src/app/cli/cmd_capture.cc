@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Packets of a running fabric, as a pcap file with times in nanoseconds. Each stands in the record
+// of a capture card (ERF, type 21), which Wireshark reads, or bare (link type 247), which it does
+// not. Those of an Ethernet are frames. The process is a member of the fabric, with a ring in its
+// memory that carrier and daemon write to.
+#include <fmt/format.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/cli/commands.h"
+#include "app/cli/json_text.h"
+#include "app/cli/link_name.h"
+#include "app/fabric/observe.h"
+#include "app/fabric/term.h"
+#include "runtime/direct/process.h"
+#include "runtime/shm/capture.h"
+#include "runtime/shm/packet_queue.h"
+#include "view/names.h"
+
+namespace softib::app {
+
+namespace {
+
+constexpr std::uint64_t kRingBytes = std::uint64_t{32} << 20;
+constexpr useconds_t kLookUs = 2000;
+constexpr std::uint32_t kMagicNanoseconds = 0xA1B23C4D;
+constexpr std::uint32_t kLinkTypeEthernet = 1;
+constexpr std::uint32_t kLinkTypeErf = 197;
+constexpr std::uint32_t kLinkTypeInfiniband = 247;
+constexpr std::uint8_t kErfInfiniband = 21;
+constexpr std::size_t kErfBytes = 16;
+
+std::atomic<bool> g_stop{false};
+
+class PcapFile {
+  public:
+    static std::expected<PcapFile, std::string> open(const std::string& name,
+                                                     std::uint32_t link_type,
+                                                     std::uint32_t snap_bytes) {
+        PcapFile file;
+        file.bare_ = link_type != kLinkTypeErf;
+        // Not stdout itself: that a pipe's reader goes away is no failure of ours.
+        file.out_ = name == "-" ? fdopen(dup(STDOUT_FILENO), "wb") : std::fopen(name.c_str(), "wb");
+        if (file.out_ == nullptr) {
+            return std::unexpected(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
+        }
+        const std::uint32_t header[] = {kMagicNanoseconds,
+                                        2 | 4U << 16,
+                                        0,
+                                        0,
+                                        snap_bytes + static_cast<std::uint32_t>(kErfBytes),
+                                        link_type};
+        file.put(header, sizeof header);
+        file.flush();  // Wireshark waits for it.
+        return file;
+    }
+    PcapFile(PcapFile&& other) noexcept
+        : out_(std::exchange(other.out_, nullptr)), bare_(other.bare_), error_(other.error_) {}
+    PcapFile& operator=(PcapFile&&) = delete;
+    ~PcapFile() {
+        if (out_ != nullptr) {
+            std::fclose(out_);
+        }
+    }
+
+    void add(const live::CapturedPacket& packet) {
+        constexpr std::uint64_t kSecond = 1'000'000'000;
+        const auto seconds = static_cast<std::uint32_t>(packet.time_ns / kSecond);
+        const auto rest_ns = static_cast<std::uint32_t>(packet.time_ns % kSecond);
+        const auto extra = static_cast<std::uint32_t>(bare_ ? 0 : kErfBytes);
+        const std::uint32_t header[] = {seconds, rest_ns,
+                                        static_cast<std::uint32_t>(packet.bytes.size()) + extra,
+                                        packet.wire_bytes + extra};
+        put(header, sizeof header);
+        if (!bare_) {
+            put_erf(seconds, rest_ns, packet);
+        }
+        put(packet.bytes.data(), packet.bytes.size());
+    }
+    /// Returns 0, or the errno value of a write that failed.
+    int flush() {
+        errno = 0;
+        if (error_ == 0 && (std::fflush(out_) != 0 || std::ferror(out_) != 0)) {
+            error_ = errno == 0 ? EIO : errno;
+        }
+        return error_;
+    }
+
+  private:
+    PcapFile() = default;
+    /// Time as a fixed-point number, the least significant byte first; lengths the other way round.
+    void put_erf(std::uint32_t seconds, std::uint32_t rest_ns, const live::CapturedPacket& packet) {
+        std::uint8_t erf[kErfBytes]{};
+        const std::uint64_t time =
+            std::uint64_t{seconds} << 32 | (std::uint64_t{rest_ns} << 32) / 1'000'000'000;
+        std::memcpy(erf, &time, sizeof time);
+        const auto store = [&](std::size_t at, std::size_t value) {
+            erf[at] = static_cast<std::uint8_t>(value >> 8);
+            erf[at + 1] = static_cast<std::uint8_t>(value);
+        };
+        erf[8] = kErfInfiniband;
+        store(10, kErfBytes + packet.bytes.size());
+        store(14, packet.wire_bytes);
+        put(erf, sizeof erf);
+    }
+    void put(const void* bytes, std::size_t n) { std::fwrite(bytes, 1, n, out_); }
+
+    std::FILE* out_ = nullptr;
+    bool bare_ = false;
+    int error_ = 0;
+};
+
+/// The ports whose arriving packets are captured.
+using Taps = std::vector<std::atomic<std::uint32_t>*>;
+
+/// What HCAs send comes in at the switches, or at the HCA at the other end.
+Taps all_adapters(const live::Arena& arena) {
+    Taps taps;
+    for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
+        const live::HcaRecord& hca = arena.hcas[i];
+        const live::SwitchRecord& sw = arena.switches[hca.peer_switch];
+        taps.push_back(&arena.switch_ports[sw.port_first + hca.peer_port].taps);
+    }
+    return taps;
+}
+
+/// Both ends of the cable at a port.
+std::expected<void, std::string> add_port(const live::Arena& arena, const std::string& text,
+                                          Taps& taps) {
+    const auto name = parse_link(text);
+    if (!name) {
+        return std::unexpected(name.error());
+    }
+    for (std::uint32_t i = 0; i < arena.header->switch_ports; ++i) {
+        live::SwitchPortRecord& port = arena.switch_ports[i];
+        const bool is_it =
+            switch_port_name(arena, i) == fmt::format("{}:{}", name->node, name->port);
+        const bool leads_to_it =
+            port.peer.kind == live::NodeRef::kHca &&
+            (view::node_name(arena, port.peer) == name->node ||
+             (arena.hosts[arena.hcas[port.peer.index].host].name == name->node &&
+              arena.hcas[port.peer.index].index_on_host + 1 == name->port));
+        if (!(is_it || leads_to_it) || port.peer.kind == live::NodeRef::kNone) {
+            continue;
+        }
+        taps.push_back(&port.taps);
+        if (port.peer.kind == live::NodeRef::kHca) {
+            taps.push_back(&arena.hcas[port.peer.index].taps);
+        } else {
+            const live::SwitchRecord& other = arena.switches[port.peer.index];
+            taps.push_back(&arena.switch_ports[other.port_first + port.peer_port].taps);
+        }
+        return {};
+    }
+    return std::unexpected(
+        fmt::format("no cable at '{}'; nodes and ports are in: softib topo", text));
+}
+
+/// A capture under way; ends with this object.
+class Capture {
+  public:
+    static std::expected<std::unique_ptr<Capture>, std::string> begin(const CaptureOptions& options,
+                                                                      const Observer& observer) {
+        live::Process* const process =
+            live::Process::attach(observer.fabric().dir.c_str(), observer.arena().hosts[0].name);
+        if (process == nullptr) {
+            return std::unexpected(fmt::format("cannot join the fabric: {}", std::strerror(errno)));
+        }
+        auto capture = std::make_unique<Capture>(*process);
+        const live::Arena& arena = process->arena;
+        if (options.ports.empty()) {
+            capture->taps_ = all_adapters(arena);
+        }
+        for (const std::string& port : options.ports) {
+            if (auto added = add_port(arena, port, capture->taps_); !added) {
+                return std::unexpected(added.error());
+            }
+        }
+        if (!capture->claim(options.snap_bytes)) {
+            return std::unexpected("eight captures are running already, or memory is short");
+        }
+        return capture;
+    }
+    explicit Capture(live::Process& process) : process_(process) {}
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+    ~Capture() {
+        if (slot_ != nullptr) {
+            set_taps(false);
+            slot_->owner.store(0);
+        }
+    }
+
+    live::CaptureSlot& slot() { return *slot_; }
+    const live::Arena& arena() const { return process_.arena; }
+
+  private:
+    bool claim(std::uint32_t snap_bytes) {
+        const std::uint64_t ring = process_.memory.allocate(kRingBytes);
+        for (std::uint32_t i = 0; i < live::kCaptures && ring != 0; ++i) {
+            live::CaptureSlot& slot = process_.arena.header->captures[i];
+            std::uint32_t nobody = 0;
+            if (!slot.owner.compare_exchange_strong(nobody, process_.lock_word)) {
+                continue;
+            }
+            slot.snap_bytes = snap_bytes;
+            slot.ring_off = ring;
+            slot.ring_bytes = kRingBytes;
+            slot.written.store(0);
+            slot.read.store(0);
+            slot.missed.store(0);
+            slot_ = &slot;
+            bit_ = 1U << i;
+            set_taps(true);
+            return true;
+        }
+        return false;
+    }
+    void set_taps(bool on) {
+        for (std::atomic<std::uint32_t>* tap : taps_) {
+            on ? tap->fetch_or(bit_) : tap->fetch_and(~bit_);
+        }
+        process_.arena.header->route_generation.fetch_add(1);
+        live::wake_carrier(process_.arena);
+    }
+
+    live::Process& process_;
+    Taps taps_;
+    live::CaptureSlot* slot_ = nullptr;
+    std::uint32_t bit_ = 0;
+};
+
+/// Takes what there is; returns how many packets.
+std::uint64_t drain(Capture& capture, PcapFile& file, std::uint64_t most) {
+    live::CapturedPacket packet;
+    std::uint64_t taken = 0;
+    while (taken < most && live::capture_get(capture.arena(), capture.slot(), packet)) {
+        file.add(packet);
+        ++taken;
+    }
+    return taken;
+}
+
+}  // namespace
+
+int cmd_capture(const CaptureOptions& options) {
+    const auto observer = Observer::open(options.fabric);
+    if (!observer) {
+        return fail(observer.error());
+    }
+    if (!live::is_packet_path(observer->arena())) {
+        return fail("this fabric has no packets; start it with: softib up --data-path packet");
+    }
+    if (options.file == "-" && isatty(STDOUT_FILENO) != 0) {
+        return fail(
+            "packets are no text; send them to a program, as in: softib capture -w - | tshark -r "
+            "-");
+    }
+    const bool ethernet = observer->arena().header->link_layer == hca::LinkLayer::kEthernet;
+    const std::uint32_t link_type = ethernet       ? kLinkTypeEthernet
+                                    : options.bare ? kLinkTypeInfiniband
+                                                   : kLinkTypeErf;
+    auto file = PcapFile::open(options.file, link_type, options.snap_bytes);
+    if (!file) {
+        return fail(file.error());
+    }
+    auto capture = Capture::begin(options, *observer);
+    if (!capture) {
+        return fail(capture.error());
+    }
+    const auto stop = [](int) { g_stop.store(true); };
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
+    signal(SIGPIPE, SIG_IGN);
+    note("capturing; Ctrl-C ends it");
+    const std::uint64_t most = options.count == 0 ? UINT64_MAX : options.count;
+    std::uint64_t packets = 0;
+    int error = 0;
+    while (!g_stop.load() && packets < most && error == 0) {
+        const std::uint64_t more = drain(**capture, *file, most - packets);
+        packets += more;
+        error = file->flush();
+        if (more == 0) {
+            usleep(kLookUs);
+        }
+    }
+    packets += error == 0 ? drain(**capture, *file, most - packets) : 0;
+    error = file->flush();
+    const std::uint64_t missed = (*capture)->slot().missed.load();
+    if (options.json && options.file != "-") {
+        fmt::print("{}",
+                   json_text({{"file", options.file}, {"packets", packets}, {"missed", missed}}));
+    }
+    note(fmt::format("{} packets{}", packets,
+                     missed != 0 ? fmt::format(", {} more came too fast", missed) : ""));
+    const bool reader_gone = error == EPIPE && options.file == "-";
+    return error == 0 || reader_gone ? 0
+                                     : fail(fmt::format("cannot write all of it to {}: {}",
+                                                        options.file, std::strerror(error)));
+}
+
+}  // namespace softib::app

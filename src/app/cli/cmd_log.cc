@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// softib log: the daemon's log, which stands in two files, the younger of which grows.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "app/cli/commands.h"
+#include "app/fabric/fabric_dir.h"
+#include "app/fabric/fabric_state.h"
+#include "app/fabric/term.h"
+
+namespace softib::app {
+
+namespace {
+
+/// A log file that may be renamed and begun anew while we read.
+class LogFile {
+  public:
+    explicit LogFile(std::string path) : path_(std::move(path)) { reopen(); }
+    ~LogFile() {
+        if (fd_ >= 0) {
+            close(fd_);
+        }
+    }
+    LogFile(const LogFile&) = delete;
+    LogFile& operator=(const LogFile&) = delete;
+
+    bool is_open() const { return fd_ >= 0; }
+
+    /// What was written since the last time, also to a file that came in the place of ours.
+    std::string read_more() {
+        std::string text = read_rest();
+        if (is_replaced()) {
+            text += read_rest();  // Up to the moment when it was.
+            reopen();
+            text += read_rest();
+        }
+        return text;
+    }
+
+  private:
+    void reopen() {
+        if (fd_ >= 0) {
+            close(fd_);
+        }
+        fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    }
+    bool is_replaced() const {
+        struct stat ours{};
+        struct stat there{};
+        return stat(path_.c_str(), &there) == 0 &&
+               (fd_ < 0 || fstat(fd_, &ours) != 0 || ours.st_ino != there.st_ino);
+    }
+    std::string read_rest() const {
+        std::string text;
+        std::array<char, 65536> buffer{};
+        for (ssize_t n = 0; fd_ >= 0 && (n = read(fd_, buffer.data(), buffer.size())) > 0;) {
+            text.append(buffer.data(), static_cast<std::size_t>(n));
+        }
+        return text;
+    }
+
+    std::string path_;
+    int fd_ = -1;
+};
+
+/// The last lines of a text, all of them where there are fewer.
+std::string last_lines_of(const std::string& text, std::uint32_t lines) {
+    std::size_t begin = text.size();
+    for (std::uint32_t i = 0; i < lines && begin != 0; ++i) {
+        const std::size_t end = begin < 2 ? std::string::npos : text.rfind('\n', begin - 2);
+        begin = end == std::string::npos ? 0 : end + 1;
+    }
+    return text.substr(begin);
+}
+
+void print_now(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+}
+
+/// Until the fabric ends, and its directory with it. The log itself is not there for a moment when
+/// it is begun anew.
+int follow(const FabricRef& fabric, LogFile& file) {
+    const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    constexpr std::uint32_t kChanges =
+        IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF;
+    const auto goes_on = [&] {
+        return access(fabric.dir.c_str(), F_OK) == 0 && std::ferror(stdout) == 0;
+    };
+    if (watch < 0 || inotify_add_watch(watch, fabric.dir.c_str(), kChanges) < 0) {
+        return fail(fmt::format("cannot watch {}: {}", fabric.dir, std::strerror(errno)));
+    }
+    do {
+        print_now(file.read_more());
+        std::array<char, 4096> changes{};
+        while (read(watch, changes.data(), changes.size()) > 0) {
+        }
+        // What came between is read before the next sleep.
+        print_now(file.read_more());
+        pollfd waiting{watch, POLLIN, 0};
+        if (goes_on()) {
+            // There is no notification for a directory that is removed while a process still has it
+            // open.
+            constexpr int kLookAgainMs = 500;
+            poll(&waiting, 1, kLookAgainMs);
+        }
+    } while (goes_on());
+    close(watch);
+    return 0;
+}
+
+}  // namespace
+
+int cmd_log(const LogOptions& options) {
+    const auto fabric = resolve_fabric(options.fabric);
+    if (!fabric) {
+        return fail(fabric.error());
+    }
+    LogFile file(fabric->dir + "/" + kLogName);
+    if (!file.is_open()) {
+        const FabricTrouble known = look_at_daemon(*fabric);
+        return fail(known.state == FabricState::kUp
+                        ? fmt::format("softibd of fabric '{}' logs on its terminal", fabric->name)
+                        : known.sentence());
+    }
+    LogFile older(fabric->dir + "/" + kOldLogName);
+    std::string text = older.read_more();
+    text += file.read_more();
+    print_now(options.lines ? last_lines_of(text, *options.lines) : text);
+    return options.follow ? follow(*fabric, file) : 0;
+}
+
+}  // namespace softib::app

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "app/cli/commands.h"
+#include "app/cli/json_text.h"
+#include "app/cli/topo_report.h"
+#include "app/fabric/fabric_dir.h"
+#include "app/fabric/observe.h"
+#include "app/fabric/term.h"
+#include "core/topo/netlist.h"
+#include "core/topo/render.h"
+#include "core/topo/report.h"
+#include "view/json.h"
+#include "view/topology.h"
+
+namespace softib::app {
+
+namespace {
+
+struct Drawn {
+    topo::Fabric graph;
+    std::uint8_t lmc;
+};
+
+std::expected<Drawn, std::string> with_lmc(std::expected<topo::Fabric, std::string> graph,
+                                           const spec::Description& description) {
+    if (!graph) {
+        return std::unexpected(graph.error());
+    }
+    return Drawn{std::move(*graph), description.lmc};
+}
+
+std::expected<Drawn, std::string> load(const TopoOptions& options) {
+    if (!options.flags.empty()) {
+        const auto description = describe(options.flags);
+        return description ? with_lmc(spec::generate(*description), *description)
+                           : std::unexpected(description.error());
+    }
+    const auto fabric = find_fabric(options.fabric);
+    if (!fabric) {
+        return std::unexpected(fabric.error());
+    }
+    const auto observer = Observer::open(*fabric);
+    if (!observer) {
+        return std::unexpected(observer.error());
+    }
+    spec::Description description;
+    if (auto loaded = spec::load_description(fabric->dir + "/" + kDescriptionName, description);
+        !loaded) {
+        return std::unexpected(loaded.error());
+    }
+    description.spec.name = fabric->name;
+    auto graph = spec::generate(description);
+    if (graph) {
+        view::take_lids(observer->arena(), *graph);
+    }
+    return with_lmc(std::move(graph), description);
+}
+
+int write_to(const std::string& path, const std::string& text) {
+    if (path == "-") {
+        fmt::print("{}", text);
+        return 0;
+    }
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out << text;
+    out.close();
+    return out ? 0 : fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+/// The locale decides what a terminal can show.
+bool unicode_wanted() {
+    for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+        const char* const value = std::getenv(name);
+        if (value != nullptr && *value != '\0') {
+            const std::string_view locale(value);
+            return locale.find("UTF-8") != std::string_view::npos ||
+                   locale.find("utf8") != std::string_view::npos;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+int cmd_topo(const TopoOptions& options) {
+    const auto drawn = load(options);
+    if (!drawn) {
+        return fail_describing(drawn.error());
+    }
+    const topo::Fabric* const fabric = &drawn->graph;
+    note_warnings(*fabric);
+    if (options.report) {
+        const auto report =
+            topo::make_report(*fabric, {.hosts_per_rack = options.rack_hosts}, drawn->lmc);
+        return write_to("-", options.json ? report_json(*fabric, report)
+                                          : topo::render_report(*fabric, report));
+    }
+    if (options.json) {
+        return write_to("-", json_text(to_json(view::topology_of(*fabric))));
+    }
+    struct Format {
+        const std::string& path;
+        std::string (*write)(const topo::Fabric&);
+    };
+    int status = 0;
+    bool written = false;
+    for (const Format& format :
+         {Format{options.dot, topo::render_dot}, Format{options.svg, topo::render_svg},
+          Format{options.ibnetdiscover, topo::write_ibnetdiscover},
+          Format{options.ibsim, topo::write_ibsim}}) {
+        if (!format.path.empty()) {
+            status |= write_to(format.path, format.write(*fabric));
+            written = true;
+        }
+    }
+    if (!written) {
+        const topo::TreeStyle style{.colour = colour_wanted(), .unicode = unicode_wanted()};
+        status = write_to("-", topo::render_tree(*fabric, style));
+    }
+    return status;
+}
+
+}  // namespace softib::app

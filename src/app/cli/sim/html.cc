@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A report as one page: no script, no font and no picture comes from anywhere else.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/cli/sim/report.h"
+#include "plan/units.h"
+
+namespace softib::app::sim {
+
+namespace {
+
+constexpr double kWidth = 860;
+constexpr double kHeight = 260;
+constexpr double kLeft = 60;
+constexpr double kBottom = 30;
+constexpr std::array<const char*, 6> kColours{"#1f6feb", "#d1242f", "#1a7f37",
+                                              "#9a6700", "#8250df", "#0a7c86"};
+
+constexpr char kStyle[] =
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2em auto;padding:0 1em;"
+    "color:#1f2328}h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
+    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25em .6em;"
+    "border-bottom:1px solid #d1d9e0}th{font-weight:600}svg{width:100%;height:auto}"
+    "text{font:12px system-ui,sans-serif;fill:#59636e}.note{background:#fff8c5;padding:.5em 1em}"
+    "li{margin:.3em 0}";
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        switch (c) {
+            case '<':
+                out += "&lt;";
+                break;
+            case '>':
+                out += "&gt;";
+                break;
+            case '&':
+                out += "&amp;";
+                break;
+            case '"':
+                out += "&quot;";
+                break;
+            default:
+                out += c;
+        }
+    }
+    return out;
+}
+
+std::string cells(const std::vector<std::string>& row, const char* tag) {
+    std::string text = "<tr>";
+    for (const std::string& cell : row) {
+        text += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
+    }
+    return text + "</tr>\n";
+}
+
+std::string micro_text(double us) {
+    return plan::show_time(static_cast<plan::TimePs>(us * 1e6));
+}
+
+std::string percent_text(double part) {
+    return fmt::format("{:.0f} %", 100 * part);
+}
+
+std::string svg(double height, const std::string& inside) {
+    return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n{}</svg>\n", kWidth, height,
+                       inside);
+}
+
+/// The frame of a plot over time, from 0 to `max_us`.
+std::string axes(double max_us, const char* vertical) {
+    std::string out = fmt::format(
+        "<path d=\"M{0} 10V{1}H{2}\" fill=\"none\" stroke=\"#59636e\"/>\n"
+        "<text x=\"4\" y=\"20\">{3}</text>\n",
+        kLeft, kHeight - kBottom, kWidth - 10, vertical);
+    constexpr int kMarks = 5;
+    for (int i = 0; i <= kMarks; ++i) {
+        const double part = static_cast<double>(i) / kMarks;
+        out += fmt::format("<text x=\"{:.0f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+                           kLeft + part * (kWidth - kLeft - 40), kHeight - 8,
+                           micro_text(part * max_us));
+    }
+    return out;
+}
+
+/// How many of the messages were done after how long.
+std::string completion_plot(const plan::Results& results) {
+    double max_us = 0;
+    for (const plan::TrafficResult& each : results.traffics) {
+        max_us = std::max(max_us, each.completion_us.max());
+    }
+    if (max_us == 0) {
+        return "<p>No message was delivered.</p>\n";
+    }
+    std::string out = axes(max_us, "100 %");
+    const double high = kHeight - kBottom - 10;
+    for (std::size_t i = 0; i < results.traffics.size(); ++i) {
+        const plan::Distribution& us = results.traffics[i].completion_us;
+        const char* const colour = kColours[i % kColours.size()];
+        std::string path;
+        constexpr int kPoints = 200;
+        for (int point = 0; point <= kPoints && !us.empty(); ++point) {
+            const double part = static_cast<double>(point) / kPoints;
+            path += fmt::format("{}{:.1f} {:.1f}", point == 0 ? 'M' : 'L',
+                                kLeft + us.percentile(100 * part) / max_us * (kWidth - kLeft - 40),
+                                kHeight - kBottom - part * high);
+        }
+        out += fmt::format(
+            "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n"
+            "<text x=\"{}\" y=\"{}\" style=\"fill:{}\">{}</text>\n",
+            path, colour, kLeft + 12, 26 + 16 * static_cast<int>(i), colour,
+            escaped(results.traffics[i].pattern));
+    }
+    return svg(kHeight, out);
+}
+
+std::string histogram_plot(const plan::TrafficResult& traffic) {
+    constexpr std::uint32_t kBins = 40;
+    const auto bins = traffic.completion_us.histogram(kBins);
+    std::uint64_t most = 1;
+    for (const plan::Distribution::Bin& bin : bins) {
+        most = std::max(most, bin.count);
+    }
+    constexpr double kTall = 120;
+    std::string out;
+    const double wide = (kWidth - 20) / static_cast<double>(std::max<std::size_t>(bins.size(), 1));
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+        const double high = kTall * static_cast<double>(bins[i].count) / static_cast<double>(most);
+        out += fmt::format(
+            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+            "fill=\"#1f6feb\"><title>{} to {}: {}</title></rect>\n",
+            10 + wide * static_cast<double>(i), 10 + kTall - high, wide * 0.9, high,
+            micro_text(bins[i].from), micro_text(bins[i].to), bins[i].count);
+    }
+    if (!bins.empty()) {
+        out += fmt::format(
+            "<text x=\"10\" y=\"{0}\">{1}</text>"
+            "<text x=\"{2}\" y=\"{0}\" text-anchor=\"end\">{3}</text>\n",
+            kTall + 28, micro_text(bins.front().from), kWidth - 10, micro_text(bins.back().to));
+    }
+    return svg(kTall + 36, out);
+}
+
+/// From white to red.
+std::string heat(double use) {
+    const int rest = static_cast<int>(std::lround(255 * (1 - std::clamp(use, 0.0, 1.0))));
+    return fmt::format("#ff{0:02x}{0:02x}", rest);
+}
+
+/// All links as cells, coloured by use. Many share one cell, which has the colour of the busiest.
+std::string heat_strip(const plan::Results& results, bool hosts) {
+    std::vector<const plan::LinkResult*> links;
+    for (const plan::LinkResult& link : results.links) {
+        if (link.host == hosts) {
+            links.push_back(&link);
+        }
+    }
+    constexpr std::size_t kCellsMax = 2000;
+    constexpr std::size_t kColumns = 100;
+    const std::size_t each = std::max<std::size_t>((links.size() + kCellsMax - 1) / kCellsMax, 1);
+    constexpr double kCell = (kWidth - 20) / kColumns;
+    std::string out;
+    std::size_t cell = 0;
+    for (std::size_t first = 0; first < links.size(); first += each, ++cell) {
+        const auto end =
+            links.begin() + static_cast<std::ptrdiff_t>(std::min(first + each, links.size()));
+        const auto busiest = std::max_element(
+            links.begin() + static_cast<std::ptrdiff_t>(first), end,
+            [](const plan::LinkResult* a, const plan::LinkResult* b) { return a->use < b->use; });
+        out += fmt::format(
+            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\" "
+            "stroke=\"#d1d9e0\" stroke-width=\".5\"><title>{} to {}: {}</title></rect>\n",
+            10 + kCell * static_cast<double>(cell % kColumns),
+            5 + kCell * static_cast<double>(cell / kColumns), kCell, kCell, heat((*busiest)->use),
+            escaped((*busiest)->name), escaped((*busiest)->peer), percent_text((*busiest)->use));
+    }
+    const double rows = static_cast<double>((cell + kColumns - 1) / kColumns);
+    return svg(10 + kCell * std::max(rows, 1.0), out);
+}
+
+std::string traffic_table(const plan::Results& results) {
+    std::string out = "<table>\n" + cells({"traffic", "senders", "message", "delivered", "time",
+                                           "together", "median", "99 %", "per message"},
+                                          "th");
+    for (const plan::TrafficResult& each : results.traffics) {
+        out +=
+            cells({each.pattern, std::to_string(each.senders), plan::show_size(each.message_bytes),
+                   fmt::format("{} of {}", each.delivered, each.messages),
+                   plan::show_time(each.duration()), plan::show_rate(each.gbps),
+                   micro_text(each.completion_us.percentile(50)),
+                   micro_text(each.completion_us.percentile(99)),
+                   plan::show_rate(each.message_gbps.mean())},
+                  "td");
+    }
+    return out + "</table>\n";
+}
+
+std::string link_table(const Report& report) {
+    const plan::Results& results = report.results;
+    std::string out =
+        "<table>\n" + cells({"link", "to", "use", "full", "XmitWait", "flows", "carries"}, "th");
+    for (const std::uint32_t i : results.busiest) {
+        const plan::LinkResult& link = results.links[i];
+        out += cells({link.name, link.peer, percent_text(link.use), percent_text(link.full),
+                      percent_text(link.wait), flows_on(report, link), plan::show_rate(link.gbps)},
+                     "td");
+    }
+    return out + "</table>\n";
+}
+
+std::string sentences(const Report& report) {
+    std::string out;
+    for (const plan::CongestionTree& tree : report.results.trees) {
+        out += fmt::format("<li>{}</li>\n", escaped(tree.text));
+    }
+    return out.empty() ? "<p>No link was full for long.</p>\n" : "<ul>\n" + out + "</ul>\n";
+}
+
+}  // namespace
+
+std::string to_html(const Report& report) {
+    const plan::Results& results = report.results;
+    std::string out = fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+        "<meta name=\"viewport\" content=\"width=device-width\"><title>{0}</title>"
+        "<style>{1}</style></head><body>\n<h1>{0}</h1>\n",
+        escaped(report.title), kStyle);
+    out += fmt::format(
+        "<p>Routes by {}, {} data VLs{}{}; {} of virtual time, {} packets on cables, seed {}, log "
+        "{:016x}.</p>\n",
+        escaped(report.engine), report.data_vls, report.adaptive ? ", adaptive routing" : "",
+        report.congestion_control ? ", congestion control" : "", plan::show_time(results.duration),
+        results.stats.hops, report.seed, results.stats.log_hash);
+    if (report.stopped) {
+        out += "<p class=\"note\">The run was stopped before its end.</p>\n";
+    }
+    for (const std::string& note : report.notes) {
+        out += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
+    }
+    out += "<h2>Traffic</h2>\n" + traffic_table(results);
+    out += "<h2>Messages done after a time</h2>\n" + completion_plot(results);
+    for (const plan::TrafficResult& each : results.traffics) {
+        out += fmt::format("<h2>Completion times of {}</h2>\n", escaped(each.pattern)) +
+               histogram_plot(each);
+    }
+    out += "<h2>What was in the way</h2>\n" + sentences(report);
+    out += "<h2>Busiest links</h2>\n" + link_table(report);
+    out += "<h2>Use of links between switches</h2>\n" + heat_strip(results, false);
+    out += "<h2>Use of links of hosts</h2>\n" + heat_strip(results, true);
+    return out + "</body></html>\n";
+}
+
+}  // namespace softib::app::sim

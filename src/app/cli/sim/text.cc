@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/sim/report.h"
+#include "app/fabric/term.h"
+#include "plan/units.h"
+
+namespace softib::app::sim {
+
+namespace {
+
+using plan::show_rate;
+using plan::show_time;
+
+std::string percent(double part) {
+    return fmt::format("{:.0f} %", 100 * part);
+}
+
+std::string micro(double us) {
+    return show_time(static_cast<plan::TimePs>(us * 1e6));
+}
+
+std::string head(const Report& report) {
+    const plan::Results& results = report.results;
+    std::string text = fmt::format(
+        "{}: routes by {}, {}{}{}\n", painted(report.title, Colour::kBold), report.engine,
+        counted(report.data_vls, "data VL"), report.adaptive ? ", adaptive routing" : "",
+        report.congestion_control ? ", congestion control" : "");
+    const double hops = static_cast<double>(results.stats.hops);
+    text += fmt::format("{} of virtual time; {:.3g} million hops in {:.2f} s",
+                        show_time(results.duration), hops / 1e6, report.cpu_seconds);
+    if (report.cpu_seconds > 0.01) {
+        text += fmt::format(" ({:.1f} million a second)", hops / 1e6 / report.cpu_seconds);
+    }
+    text += fmt::format("; seed {}, log {:016x}\n", report.seed, results.stats.log_hash);
+    if (report.stopped) {
+        text += painted("stopped before the end: these are the results so far\n", Colour::kYellow);
+    }
+    return text;
+}
+
+std::string traffics(const plan::Results& results) {
+    Table table({"TRAFFIC", "SENDERS", "MESSAGE", "DELIVERED", "TIME", "TOGETHER", "PER SENDER",
+                 "OF LINK"});
+    for (const plan::TrafficResult& each : results.traffics) {
+        const double sender = each.senders == 0 ? 0 : each.gbps / static_cast<double>(each.senders);
+        std::string done = fmt::format("{}/{}", each.delivered, each.messages);
+        table.row({each.pattern, std::to_string(each.senders), plan::show_size(each.message_bytes),
+                   each.delivered == each.messages ? done : painted(done, Colour::kYellow),
+                   show_time(each.duration()), show_rate(each.gbps), show_rate(sender),
+                   results.link_gbps == 0 ? "" : percent(sender / results.link_gbps)});
+    }
+    return table.text();
+}
+
+/// How many messages took how long, from the quickest to the slowest, as shades.
+std::string shades(const plan::Distribution& of) {
+    constexpr std::uint32_t kBins = 16;
+    constexpr std::string_view kShades = " .:-=+*#@";
+    std::uint64_t most = 1;
+    const auto bins = of.histogram(kBins);
+    for (const plan::Distribution::Bin& bin : bins) {
+        most = std::max(most, bin.count);
+    }
+    std::string text = "|";
+    for (const plan::Distribution::Bin& bin : bins) {
+        text += kShades[(bin.count * (kShades.size() - 1) + most - 1) / most];
+    }
+    return text + "|";
+}
+
+std::string completions(const plan::Results& results) {
+    Table table({"COMPLETION", "MIN", "MEDIAN", "90 %", "99 %", "MAX", "HISTOGRAM", "GOT 1 %",
+                 "MEDIAN", "MEAN"});
+    for (const plan::TrafficResult& each : results.traffics) {
+        const plan::Distribution& us = each.completion_us;
+        if (us.empty()) {
+            continue;
+        }
+        table.row({each.pattern, micro(us.min()), micro(us.percentile(50)),
+                   micro(us.percentile(90)), micro(us.percentile(99)), micro(us.max()), shades(us),
+                   show_rate(each.message_gbps.percentile(1)),
+                   show_rate(each.message_gbps.percentile(50)),
+                   show_rate(each.message_gbps.mean())});
+    }
+    return table.text();
+}
+
+std::string links(const Report& report) {
+    const plan::Results& results = report.results;
+    if (results.busiest.empty()) {
+        return "";
+    }
+    Table table({"LINK", "TO", "USE", "FULL", "XMITWAIT", "FLOWS", "CARRIES"});
+    for (const std::uint32_t i : results.busiest) {
+        const plan::LinkResult& link = results.links[i];
+        const Colour colour = link.full >= 0.5   ? Colour::kRed
+                              : link.wait >= 0.2 ? Colour::kYellow
+                                                 : Colour::kNone;
+        table.row({painted(link.name, colour), link.peer, percent(link.use), percent(link.full),
+                   percent(link.wait), flows_on(report, link), show_rate(link.gbps)});
+    }
+    return table.text();
+}
+
+}  // namespace
+
+std::string to_text(const Report& report) {
+    const plan::Results& results = report.results;
+    std::string text = head(report) + "\n" + traffics(results) + "\n" + completions(results);
+    if (const std::string busy = links(report); !busy.empty()) {
+        text += "\n" + busy;
+    }
+    if (!results.trees.empty()) {
+        text += "\n";
+        for (const plan::CongestionTree& tree : results.trees) {
+            text += tree.text + "\n";
+        }
+    }
+    for (const std::string& note : report.notes) {
+        text += painted("note: ", Colour::kYellow) + note + "\n";
+    }
+    const net::ModelStats& stats = results.stats;
+    if (stats.discarded + stats.lost != 0) {
+        text += fmt::format("{} packets were discarded and {} lost; they were sent again\n",
+                            stats.discarded, stats.lost);
+    }
+    if (stats.marked != 0) {
+        text += fmt::format("{} packets were marked (FECN)\n", stats.marked);
+    }
+    if (stats.context_misses != 0) {
+        text += fmt::format("{} packets found their connection's state not in the adapter\n",
+                            stats.context_misses);
+    }
+    return text;
+}
+
+std::string messages_csv(const plan::Player& player, const plan::Ends& ends) {
+    std::string text = "traffic,from,to,bytes,started_ps,delivered_ps,ended_ps,failed,gbps\n";
+    const auto time = [](plan::TimePs at) {
+        return at == plan::kNever ? std::string() : std::to_string(at);
+    };
+    for (const plan::MessageRecord& message : player.messages()) {
+        const bool timed =
+            message.delivered_at != plan::kNever && message.delivered_at > message.started_at;
+        const double gbps = timed
+                                ? static_cast<double>(message.bytes) * 8000 /
+                                      static_cast<double>(message.delivered_at - message.started_at)
+                                : 0;
+        text += fmt::format("{},{},{},{},{},{},{},{},{}\n",
+                            plan::to_string(player.schedules()[message.traffic].traffic().pattern),
+                            ends.name(message.from), ends.name(message.to), message.bytes,
+                            message.started_at, time(message.delivered_at), time(message.ended_at),
+                            message.failed ? 1 : 0, timed ? fmt::format("{:.3f}", gbps) : "");
+    }
+    return text;
+}
+
+std::string links_csv(const plan::Results& results) {
+    std::string text = "link,to,bytes,packets,use,full,xmit_wait_ps,flows,gbps,link_gbps\n";
+    for (const plan::LinkResult& link : results.links) {
+        text += fmt::format("{},{},{},{},{:.4f},{:.4f},{},{},{:.3f},{:.1f}\n", link.name, link.peer,
+                            link.load.bytes, link.load.packets, link.use, link.full,
+                            link.load.wait_ps, link.flows, link.gbps, link.load.gbps);
+    }
+    return text;
+}
+
+}  // namespace softib::app::sim

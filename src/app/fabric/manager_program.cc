@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/fabric/manager_program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <fstream>
+
+#include "app/fabric/environment.h"
+#include "app/fabric/observe.h"
+#include "app/fabric/term.h"
+#include "view/health.h"
+
+namespace softib::app {
+
+namespace {
+
+constexpr char kProgram[] = "opensm";
+constexpr char kManagerLog[] = "opensm.log";
+constexpr char kManagerOutput[] = "opensm.out";
+constexpr std::chrono::seconds kActiveTimeout{90};
+constexpr int kManagerTickMs = 50;
+constexpr std::size_t kLogLinesShown = 8;
+
+std::string in_manager_dir(const FabricRef& fabric, const char* name) {
+    return fabric.dir + "/" + kManagerDirName + "/" + name;
+}
+
+/// In PATH, or where root has it.
+std::string find_program() {
+    return find_in_path(kProgram, "/usr/sbin:/sbin:/usr/local/sbin");
+}
+
+/// In the child: what the daemon set up for itself is undone, and its death is ours.
+[[noreturn]] void become_manager(const std::vector<std::string>& args,
+                                 const std::vector<std::string>& environment, pid_t parent,
+                                 int output_fd) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(1);
+    }
+    setpgid(0, 0);  // Ctrl-C is for the daemon, which ends us in good order.
+    const int null_fd = open("/dev/null", O_RDONLY);
+    dup2(null_fd, STDIN_FILENO);
+    dup2(output_fd, STDOUT_FILENO);
+    dup2(output_fd, STDERR_FILENO);
+    for (const int signal_number : {SIGPIPE, SIGHUP, SIGCHLD}) {
+        signal(signal_number, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execve(args[0].c_str(), to_argv(args).data(), to_argv(environment).data());
+    _exit(127);
+}
+
+/// OpenSM brings a fabric up at the first try, or not at all.
+bool has_ended(const Observer& observer) {
+    for (const view::Helper& helper : view::read_health(observer.daemon())) {
+        if (helper.name == kManagerHelper && helper.last_end != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::string last_lines(const FabricRef& fabric) {
+    for (const char* const name : {kManagerLog, kManagerOutput}) {
+        std::ifstream in(in_manager_dir(fabric, name));
+        std::deque<std::string> lines;
+        for (std::string line; std::getline(in, line);) {
+            lines.push_back(line);
+            if (lines.size() > kLogLinesShown) {
+                lines.pop_front();
+            }
+        }
+        if (!lines.empty()) {
+            return fmt::format("; the end of its {}:\n  {}", name, fmt::join(lines, "\n  "));
+        }
+    }
+    return "";
+}
+
+bool is_waiting(const std::atomic<PortState>& state) {
+    const PortState now = state.load(std::memory_order_relaxed);
+    return now == PortState::kInit || now == PortState::kArmed;
+}
+
+/// Ports with a cable that are not active.
+std::uint32_t count_waiting(const live::Arena& arena) {
+    std::uint32_t waiting = 0;
+    for (std::uint32_t i = 0; i < arena.header->hcas; ++i) {
+        waiting += is_waiting(arena.hcas[i].state) ? 1U : 0U;
+    }
+    for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
+        const live::SwitchRecord& sw = arena.switches[i];
+        for (std::uint32_t port = 1; port < sw.port_count; ++port) {
+            waiting += is_waiting(arena.switch_ports[sw.port_first + port].state) ? 1U : 0U;
+        }
+    }
+    return waiting;
+}
+
+}  // namespace
+
+std::expected<std::vector<std::string>, std::string> split_words(const std::string& text) {
+    std::vector<std::string> words;
+    std::string word;
+    bool inside = false;
+    char quote = 0;
+    for (const char c : text) {
+        if (quote != 0) {
+            if (c == quote) {
+                quote = 0;
+            } else {
+                word += c;
+            }
+        } else if (c == '\'' || c == '"') {
+            quote = c;
+            inside = true;
+        } else if (c == ' ' || c == '\t' || c == '\n') {
+            if (inside) {
+                words.push_back(std::exchange(word, {}));
+            }
+            inside = false;
+        } else {
+            word += c;
+            inside = true;
+        }
+    }
+    if (quote != 0) {
+        return std::unexpected(fmt::format("a {} is not closed", quote));
+    }
+    if (inside) {
+        words.push_back(word);
+    }
+    return words;
+}
+
+std::expected<void, std::string> check_manager(const spec::Description& description) {
+    if (description.manager != "opensm") {
+        return description.manager_args.empty()
+                   ? std::expected<void, std::string>{}
+                   : std::unexpected(std::string("--sm-args is for --sm opensm"));
+    }
+    const auto words = split_words(description.manager_args);
+    if (!words) {
+        return std::unexpected("--sm-args: " + words.error());
+    }
+    for (const char* const word : {"-B", "--daemon"}) {
+        if (std::ranges::find(*words, word) != words->end()) {
+            return std::unexpected(
+                fmt::format("--sm-args: leave out {}: OpenSM runs in the background anyway", word));
+        }
+    }
+    if (find_program().empty()) {
+        return std::unexpected("opensm is not installed; get it with: apt install opensm");
+    }
+    return {};
+}
+
+std::expected<pid_t, std::string> start_manager(const FabricRef& fabric,
+                                                const spec::Description& description,
+                                                const std::string& host) {
+    if (auto checked = check_manager(description); !checked) {
+        return std::unexpected(checked.error());
+    }
+    const std::string dir = fabric.dir + "/" + kManagerDirName;
+    mkdir(dir.c_str(), 0700);
+    const int output_fd = open(in_manager_dir(fabric, kManagerOutput).c_str(),
+                               O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (output_fd < 0) {
+        return std::unexpected(fmt::format("cannot write to {}: {}", dir, std::strerror(errno)));
+    }
+    std::vector<std::string> args{
+        own_bin_dir() + "/softib",          "exec", host, "--", find_program(), "-f",
+        in_manager_dir(fabric, kManagerLog)};
+    const auto words = split_words(description.manager_args);
+    args.insert(args.end(), words->begin(), words->end());
+    std::vector<std::string> environment = daemon_environment();
+    for (const auto& [name, value] :
+         {std::pair<std::string, std::string>{"SOFTIB_FABRIC", fabric.name},
+          {"SOFTIB_DIR", fabric.dir},
+          {"OSM_CACHE_DIR", dir},
+          {"OSM_TMP_DIR", dir}}) {
+        std::erase_if(environment,
+                      [&](const std::string& entry) { return entry.starts_with(name + "="); });
+        environment.push_back(name + "=" + value);
+    }
+    const pid_t parent = getpid();
+    const pid_t pid = fork();
+    if (pid == 0) {
+        become_manager(args, environment, parent, output_fd);
+    }
+    const int error = errno;
+    close(output_fd);
+    if (pid < 0) {
+        return std::unexpected(fmt::format("cannot start OpenSM: {}", std::strerror(error)));
+    }
+    return pid;
+}
+
+std::expected<void, std::string> wait_until_managed(const FabricRef& fabric) {
+    const auto observer = Observer::open(fabric);
+    if (!observer) {
+        return std::unexpected(observer.error());
+    }
+    Progress progress(fmt::format("fabric {}: OpenSM brings it up", fabric.name));
+    const auto deadline = std::chrono::steady_clock::now() + kActiveTimeout;
+    while (const std::uint32_t waiting = count_waiting(observer->arena())) {
+        if (has_ended(*observer)) {
+            return std::unexpected("OpenSM ended before the fabric was up" + last_lines(fabric));
+        }
+        if (std::chrono::steady_clock::now() > deadline) {
+            return std::unexpected(
+                fmt::format("OpenSM did not bring the fabric up within {} s: {} not active{}",
+                            kActiveTimeout.count(), counted(waiting, "port"), last_lines(fabric)));
+        }
+        poll(nullptr, 0, kManagerTickMs);
+        progress.set(fmt::format("fabric {}: OpenSM brings it up, {} to go", fabric.name,
+                                 counted(waiting, "port")));
+    }
+    return {};
+}
+
+}  // namespace softib::app
