@@ -119,6 +119,7 @@ class Ethernet(CliCase):
 
 
 # A root that is no mount, below mounts that all namespaces see: what is mounted there must not show.
+# softib is in that root itself, as in one that debootstrap made.
 JAIL = """
 set -e
 mount --make-rshared /
@@ -126,7 +127,10 @@ mkdir -p {jail}/proc {jail}/sys {jail}/dev {jail}/tmp
 for dir in bin sbin lib lib64; do
     if [ -L /$dir ]; then ln -s $(readlink /$dir) {jail}/$dir; else mkdir {jail}/$dir; fi
 done
-for dir in /usr /etc {build} /bin /sbin /lib /lib64; do
+mkdir -p {jail}{build}/bin {jail}{build}/lib
+cp {build}/bin/softib {build}/bin/softibd {jail}{build}/bin
+cp -r {build}/lib/softib {jail}{build}/lib
+for dir in /usr /etc /bin /sbin /lib /lib64; do
     [ -L $dir ] && continue
     mkdir -p {jail}$dir
     mount --rbind $dir {jail}$dir
@@ -137,7 +141,8 @@ mount --rbind /dev {jail}/dev
 before=$(wc -l < /proc/self/mountinfo)
 chroot {jail} /usr/bin/env SOFTIB_RUNTIME_DIR=/tmp/softib {softib} run --ns -- sh -c '
     cat /sys/class/infiniband/mlx5_0/ports/1/lid
-    test -c /dev/infiniband/uverbs0 && ls -d /sys/class/net /dev/shm && pwd'
+    test -c /dev/infiniband/uverbs0 && ls -d /sys/class/net /dev/shm && pwd
+    command -v softib'
 [ $before = $(wc -l < /proc/self/mountinfo) ]
 """
 
@@ -150,7 +155,7 @@ class Chroot(CliCase):
         script = JAIL.format(jail=f"{self.dir}/.jail", build=BUILD, softib=SOFTIB)
         done = subprocess.run(["unshare", "-m", "sh", "-c", script], env=self.env, text=True,
                               capture_output=True, timeout=TIMEOUT_S, check=False)
-        self.assertEqual(done.stdout, "0x1\n/dev/shm\n/sys/class/net\n/\n", done.stderr)
+        self.assertEqual(done.stdout, f"0x1\n/dev/shm\n/sys/class/net\n/\n{SOFTIB}\n", done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
         shutil.rmtree(f"{self.dir}/.jail")
 

@@ -24,8 +24,11 @@ std::expected<HostEnvironment, std::string> prepare_host(const FabricRef& fabric
         return std::unexpected(checked.error());
     }
     const std::string hosts_dir = fabric.dir + "/" + kHostsDirName;
-    HostEnvironment environment{
-        .fabric = fabric, .host = host, .sysroot = hosts_dir + "/" + host, .libraries = {}};
+    HostEnvironment environment{.fabric = fabric,
+                                .host = host,
+                                .sysroot = hosts_dir + "/" + host,
+                                .programs = own_bin_dir(),
+                                .libraries = {}};
     for (const std::string& dir : {hosts_dir, environment.sysroot}) {
         if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) {
             return std::unexpected(fmt::format("cannot make {}: {}", dir, std::strerror(errno)));

@@ -63,12 +63,12 @@ std::string put_first(const std::string& path, const std::string& list, const ch
 /// The caller's PATH with our programs first. Debian gives a plain user no directory of sbin, where
 /// it puts ibnetdiscover, ibstat and opensm: those stand behind. What is there stays where it is.
 /// Unlike the loader's lists, PATH may hold spaces.
-std::string search_path(const std::string& inherited_path) {
+std::string search_path(const std::string& own, const std::string& inherited_path) {
     std::string path = inherited_path.empty() ? kPathDefault : inherited_path;
     const auto has = [&](const std::string& entry) {
         return (":" + path + ":").find(":" + entry + ":") != std::string::npos;
     };
-    if (const std::string own = own_bin_dir(); !has(own)) {
+    if (!has(own)) {
         path = own + ":" + path;
     }
     for (const char* const entry : kAdminDirs) {
@@ -170,7 +170,7 @@ std::vector<std::pair<std::string, std::string>> host_variables(const HostEnviro
         {"LD_LIBRARY_PATH",
          put_first(wanted.libraries, inherited("LD_LIBRARY_PATH"), kLibraryPathSeparators)},
         {"NCCL_IBVERBS_LIB", wanted.libraries + "/" + kVerbsName},
-        {"PATH", search_path(inherited("PATH"))},
+        {"PATH", search_path(wanted.programs, inherited("PATH"))},
     };
     // Shells take it for the name where it is set.
     if (!wanted.real_hostname && !inherited("HOSTNAME").empty()) {

@@ -16,6 +16,7 @@ struct HostEnvironment {
     FabricRef fabric;
     std::string host;
     std::string sysroot;           ///< The host's /sys and /dev.
+    std::string programs;          ///< Where softib is: own_bin_dir(), which a namespace may hide.
     std::string libraries;         ///< Where the loader finds ours: see loadable_library_dir().
     bool preload = true;           ///< False inside a namespace, where the paths are real.
     bool rsockets = false;         ///< Its TCP connections go over the fabric.
