@@ -456,6 +456,10 @@ class Log(CliCase):
         self.assertRegex(self.ok("log", "default", "-n", "1"), r"^[^\n]*link at h0 port 1 is down\n$")
         self.assertEqual(self.ok("log", "-n", "0"), "")
 
+    def test_log_of_the_only_fabric_needs_no_name(self):
+        self.ok("up", "lab")
+        self.assertIn("fabric lab is up", self.ok("log"))
+
     def test_older_lines_come_first(self):
         self.ok("up")
         with open(f"{self.dir}/default/softibd.1.log", "w", encoding="ascii") as file:

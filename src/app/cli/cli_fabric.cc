@@ -59,8 +59,10 @@ Command add_status(CLI::App& app, Parsed& parsed) {
 Command add_log(CLI::App& app, Parsed& parsed) {
     LogOptions& log = parsed.log;
     CLI::App* const sub = app.add_subcommand("log", "Show what the daemon of a fabric did");
-    sub->add_option("fabric", log.fabric, "which fabric (default: $SOFTIB_FABRIC, else 'default')")
-        ->type_name("NAME");
+    sub->add_option("fabric", log.fabric,
+                    "which fabric (default: $SOFTIB_FABRIC, else 'default', else the only one up)")
+        ->type_name("FABRIC")
+        ->check(check_name);
     sub->add_flag("-f,--follow", log.follow, "go on with what it does, until the fabric ends");
     sub->add_option("-n,--lines", log.lines, "only the last lines")->type_name("N");
     return {sub, [&log] { return cmd_log(log); }};

@@ -121,7 +121,7 @@ int follow(const FabricRef& fabric, LogFile& file) {
 }  // namespace
 
 int cmd_log(const LogOptions& options) {
-    const auto fabric = resolve_fabric(options.fabric);
+    const auto fabric = find_fabric(options.fabric);
     if (!fabric) {
         return fail(fabric.error());
     }
