@@ -61,9 +61,26 @@ std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
     return ours;
 }
 
-bool is_command(const std::vector<Command>& commands, const std::string& name) {
-    return std::ranges::any_of(
-        commands, [&](const Command& command) { return command.app->get_name() == name; });
+std::vector<Subcommand> all_subcommands() {
+    std::vector<Subcommand> all;
+    for (const auto group :
+         {fabric_subcommands(), operation_subcommands(), simulation_subcommands()}) {
+        all.insert(all.end(), group.begin(), group.end());
+    }
+    all.push_back({"help", add_help});
+    return all;
+}
+
+/// The one of that name; all where it is the name of none, or of one that tells of others.
+std::vector<Subcommand> named_subcommands(std::string_view name) {
+    std::vector<Subcommand> all = all_subcommands();
+    const auto named = std::ranges::find(all, name, &Subcommand::name);
+    return named == all.end() || name == "help" ? all : std::vector<Subcommand>{*named};
+}
+
+bool is_command(const std::string& name) {
+    const std::vector<Subcommand> all = all_subcommands();
+    return std::ranges::find(all, name, &Subcommand::name) != all.end();
 }
 
 int run(int argc, char** argv) {
@@ -72,10 +89,10 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     app.formatter(std::make_shared<UsageFormatter>());
     Parsed parsed;
-    std::vector<Command> commands = add_fabric_commands(app, parsed);
-    std::ranges::move(add_operation_commands(app, parsed), std::back_inserter(commands));
-    std::ranges::move(add_simulation_commands(app, parsed), std::back_inserter(commands));
-    commands.push_back(add_help(app, parsed));
+    std::vector<Command> commands;
+    for (const Subcommand& each : named_subcommands(argc > 1 ? argv[1] : "")) {
+        commands.push_back(each.add(app, parsed));
+    }
     app.footer(kFooter);  // After the subcommands, which would inherit it.
     if (argc > 1 && std::string_view(argv[1]) == "__complete") {
         const std::vector<std::string> words(argv + 2, argv + argc);
@@ -83,7 +100,7 @@ int run(int argc, char** argv) {
         return 0;
     }
     std::vector<std::string> args = split(argc, argv, parsed);
-    if (!args.empty() && !args.back().starts_with('-') && !is_command(commands, args.back())) {
+    if (!args.empty() && !args.back().starts_with('-') && !is_command(args.back())) {
         note(fmt::format("no command '{}'; see: softib help", args.back()));
         return 2;
     }

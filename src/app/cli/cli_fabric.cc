@@ -177,11 +177,16 @@ Command add_mpi_rank(CLI::App& app, Parsed& parsed) {
 
 }  // namespace
 
-std::vector<Command> add_fabric_commands(CLI::App& app, Parsed& parsed) {
-    return {add_up(app, parsed),       add_down(app, parsed), add_list(app, parsed),
-            add_status(app, parsed),   add_topo(app, parsed), add_exec(app, parsed),
-            add_run(app, parsed),      add_env(app, parsed),  add_mpirun(app, parsed),
-            add_mpi_rank(app, parsed), add_addr(app, parsed), add_log(app, parsed)};
+std::span<const Subcommand> fabric_subcommands() {
+    static constexpr Subcommand kAll[]{
+        {"up", add_up},         {"down", add_down},
+        {"list", add_list},     {"status", add_status},
+        {"topo", add_topo},     {"exec", add_exec},
+        {"run", add_run},       {"env", add_env},
+        {"mpirun", add_mpirun}, {"mpi-rank", add_mpi_rank},
+        {"addr", add_addr},     {"log", add_log},
+    };
+    return kAll;
 }
 
 }  // namespace softib::app

@@ -151,10 +151,13 @@ Command add_capture(CLI::App& app, Parsed& parsed) {
 
 }  // namespace
 
-std::vector<Command> add_operation_commands(CLI::App& app, Parsed& parsed) {
-    return {add_route(app, parsed),  add_routes(app, parsed), add_link(app, parsed),
-            add_switch(app, parsed), add_sm(app, parsed),     add_fault(app, parsed),
-            add_capture(app, parsed)};
+std::span<const Subcommand> operation_subcommands() {
+    static constexpr Subcommand kAll[]{
+        {"route", add_route},     {"routes", add_routes}, {"link", add_link},
+        {"switch", add_switch},   {"sm", add_sm},         {"fault", add_fault},
+        {"capture", add_capture},
+    };
+    return kAll;
 }
 
 }  // namespace softib::app

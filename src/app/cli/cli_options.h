@@ -9,7 +9,9 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/commands.h"
@@ -57,9 +59,16 @@ void add_hostname_choice(CLI::App& app, bool& real_hostname);
 /// The keys of a description, as flags.
 void add_fabric_flags(CLI::App& app, FabricFlags& flags);
 
-// One function per group: the subcommands in the order of `softib help`.
-std::vector<Command> add_fabric_commands(CLI::App& app, Parsed& parsed);
-std::vector<Command> add_operation_commands(CLI::App& app, Parsed& parsed);
-std::vector<Command> add_simulation_commands(CLI::App& app, Parsed& parsed);
+/// A subcommand by its name, and what gives CLI11 its options. Only that which the user named is
+/// given them: all options of all take longer than most commands.
+struct Subcommand {
+    std::string_view name;
+    Command (*add)(CLI::App& app, Parsed& parsed);
+};
+
+// One list per group, in the order of `softib help`.
+std::span<const Subcommand> fabric_subcommands();
+std::span<const Subcommand> operation_subcommands();
+std::span<const Subcommand> simulation_subcommands();
 
 }  // namespace softib::app

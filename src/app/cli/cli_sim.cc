@@ -83,8 +83,11 @@ Command add_sim(CLI::App& app, Parsed& parsed) {
 
 }  // namespace
 
-std::vector<Command> add_simulation_commands(CLI::App& app, Parsed& parsed) {
-    return {add_sim(app, parsed)};
+std::span<const Subcommand> simulation_subcommands() {
+    static constexpr Subcommand kAll[]{
+        {"sim", add_sim},
+    };
+    return kAll;
 }
 
 }  // namespace softib::app
