@@ -35,7 +35,7 @@ listening() {
 }
 
 measure() {  # measure COMMAND...: server on h0, client on h1; shows the client's table
-    printf '\n%sh0$ %s\nh1$ %s h0%s\n' "$bold" "$*" "$*" "$plain"
+    printf '\n%sh0$ %s\nh1$ %s localhost%s\n' "$bold" "$*" "$*" "$plain"
     set -- "$1" -p "$port" -F "${@:2}"
     on h0 0 "$@" >"$log" 2>&1 &
     local server=$!
