@@ -273,6 +273,10 @@ void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
             start(net, index);
             break;
         case Timer::kSlowed:
+            if (roce_ != nullptr) {
+                resume_rate(net, index);
+                break;
+            }
             records_[index].state &= static_cast<std::uint8_t>(~kHeld);
             wake(index, Place::kLast);
             break;

@@ -200,6 +200,7 @@ class MessageHosts {
     std::uint32_t take_psn(std::uint32_t index, TimePs now);
     std::uint32_t roce_body(std::uint32_t index, std::uint32_t psn);
     bool wait_for_rate(Engine& net, Turns& queue, std::uint32_t index);
+    void resume_rate(Engine& net, std::uint32_t index);
     void charge_rate(Engine& net, std::uint32_t index, std::uint32_t packet_bytes);
     void handle_ack(Engine& net, std::uint32_t index, std::uint32_t psn);
     void handle_nak(Engine& net, std::uint32_t index, const RoceState::Body& body);

@@ -67,18 +67,52 @@ std::uint32_t MessageHosts::roce_body(std::uint32_t index, std::uint32_t psn) {
 }
 
 /// True: the rate of its connection lets the first message of a queue not send yet. It leaves the
-/// queue until then.
+/// queue and waits with the others of its connection, which share the rate.
 bool MessageHosts::wait_for_rate(Engine& net, Turns& queue, std::uint32_t index) {
-    const RoceState::Connection* const connection =
-        roce_->find(connection_key(records_[index]), roce_->progress(index));
+    Record& record = records_[index];
+    RoceState::Connection* const connection =
+        roce_->find(connection_key(record), roce_->progress(index));
     if (connection == nullptr || connection->next_at <= net.now()) {
         return false;
     }
     pop(queue);
-    records_[index].state |= kHeld;
-    records_[index].burst = 0;
-    set_timer(net, index, connection->next_at, Timer::kSlowed);
+    record.state |= kHeld;
+    record.burst = 0;
+    ++record.references;  // Until it is woken.
+    record.next = kNone;
+    (connection->parked_head == kNone ? connection->parked_head
+                                      : records_[connection->parked_tail].next) = index;
+    connection->parked_tail = index;
+    if (!connection->timed) {
+        connection->timed = true;
+        set_timer(net, index, connection->next_at, Timer::kSlowed);
+    }
     return true;
+}
+
+/// The time has come for the connection of a message: one that waits takes its turn. A timer goes
+/// on as long as others wait.
+void MessageHosts::resume_rate(Engine& net, std::uint32_t index) {
+    RoceState::Connection& connection =
+        roce_->make(connection_key(records_[index]), roce_->progress(index));
+    connection.timed = false;
+    bool woken = false;
+    while (!woken && connection.parked_head != kNone && connection.next_at <= net.now()) {
+        const std::uint32_t first = connection.parked_head;
+        const auto vl = static_cast<std::uint8_t>(records_[first].vl);
+        connection.parked_head = records_[first].next;
+        records_[first].state &= static_cast<std::uint8_t>(~kHeld);
+        wake(first, Place::kLast);
+        woken = (records_[first].state & kQueued) != 0;
+        release(first);
+        take_turns(net, records_[index].port, vl);
+    }
+    if (connection.parked_head != kNone && !connection.timed) {
+        connection.timed = true;
+        const TimePs takes = net.transmit_time(records_[index].port, config_.mtu);
+        set_timer(net, connection.parked_head, std::max(connection.next_at, net.now() + takes),
+                  Timer::kSlowed);
+    }
 }
 
 void MessageHosts::charge_rate(Engine& net, std::uint32_t index, std::uint32_t packet_bytes) {
@@ -135,7 +169,7 @@ void MessageHosts::handle_status(Engine& net, std::uint32_t index, std::uint32_t
     RoceState::Progress& progress = roce_->progress(index);
     progress.resend = {};
     progress.came.for_each_gap(
-        progress.acked, progress.high,
+        std::max(progress.acked, progress.expected), progress.high,
         [&](std::uint32_t first, std::uint32_t last) { progress.resend.add(first, last); });
     recount(index);
 }

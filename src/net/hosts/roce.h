@@ -70,6 +70,10 @@ class RoceState {
         link::Dcqcn rate;
         TimePs next_at = 0;             ///< It sends nothing before.
         TimePs notification_after = 0;  ///< Its receiver sends no notification before.
+        // Messages that wait until it may send, and whether a timer will wake the first.
+        std::uint32_t parked_head = kNone;
+        std::uint32_t parked_tail = kNone;
+        bool timed = false;
     };
 
     explicit RoceState(const RoceConfig& config) : config_(config) {}
