@@ -332,6 +332,8 @@ void MessageHosts::ask_again(Engine& net, std::uint32_t index, std::uint32_t psn
     RoceState::Progress& progress = roce_->progress(index);
     const RoceConfig& config = roce_->config();
     if (!config.selective) {
+        // The packet is thrown away. If others overtook it, what asks for it may come too late.
+        watch(net, index, net.now() + config_.timeout_ps);
         if (!progress.asked) {
             progress.asked = true;
             answer_roce(
