@@ -106,7 +106,7 @@ class SimRoce(CliCase):
         self.assertIn("take a larger --switch-buffer", refused(
             "sim", *ROCE, "--hosts", "8", "--switch-buffer", "256KiB"))
         self.assertIn("pfc_xon must not be above pfc_xoff", refused(
-            "sim", *ROCE, "--pfc-xon", "1MiB", status=2))
+            "sim", *ROCE, "--pfc-xon", "1MiB"))
         self.assertIn("must be a list of ib and roce", refused(
             "sim", "--compare", "ib,token-ring", status=2))
         self.assertIn("--compare ib+ecn=off: ", refused(

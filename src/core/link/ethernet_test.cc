@@ -105,7 +105,7 @@ TEST(Dcqcn, TwoFlowsThatShareALinkConvergeToTheSameRate) {
     ASSERT_LT(other.rate(), 0.2 * one.rate());
     double sum_one = 0;
     double sum_other = 0;
-    constexpr int kSteps = 20'000;
+    constexpr int kSteps = 100'000;
     for (int step = 1; step <= kSteps; ++step) {
         const TimePs now = TimePs(step) * rule.notification_gap_ps;
         const bool full = one.rate() + other.rate() > 1;
