@@ -306,6 +306,13 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     chosen.hosts.adaptive = chooses(options) && !routed->tables.groups.empty();
     if (options.roce) {
         use_roce(chosen);
+        if (chooses(options) && !chosen.hosts.adaptive &&
+            routed->topology.count(topo::NodeKind::kSwitch) > 1) {
+            notes.push_back(
+                fmt::format("the routes of {} leave switches no choice: each pair of "
+                            "hosts has one way, whatever ECMP says",
+                            routed->tables.engine));
+        }
     } else if (options.hosts.adaptive && routed->tables.groups.empty()) {
         return std::unexpected(topo::Error{
             fmt::format("the routes of {} leave switches no choice, so there is nothing to adapt: "

@@ -91,6 +91,12 @@ class SimRoce(CliCase):
         self.assertIn("RoCE, 1 lane, ECMP by 5-tuple, no PFC, no ECN, DCQCN, selective repeat",
                       text)
 
+    def test_ecmp_without_a_choice_is_said(self):
+        said = self.json("sim", *ROCE, "--topology", "torus", "--dimensions", "3x3", "--hosts", "9",
+                         "--engine", "dor", "--size", "10kB")
+        self.assertIn("leave switches no choice", said["notes"][0])
+        self.assertEqual(self.json("sim", *ROCE, "--hosts", "2", "--size", "10kB")["notes"], [])
+
     def test_errors_tell_what_to_do(self):
         refused = self.refused
         self.assertIn("--ecn: 'ecn' is for Ethernet: add --link-layer ethernet",
