@@ -180,6 +180,12 @@ class Engine : public Plant {
     /// Makes all links Ethernet. Before anything was sent; for good; not of an engine that carries
     /// a part of a fabric.
     void use_ethernet(const EthernetRules& rules);
+    /// How much of its buffer a switch needs to lose nothing: for each input and lane, what comes
+    /// before and after it tells the sender to pause. 0: there are no pauses.
+    std::uint64_t pause_bytes(std::uint32_t node) const;
+    /// On Ethernet, where switches choose by flows: the port by which a switch sends a flow on.
+    std::uint8_t hashed_route(std::uint32_t node, Lid source, Lid destination,
+                              std::uint8_t entropy) const;
 
     // Of an engine that carries a part of a fabric (see partition.h).
     /// The cable that leaves a port here ends at a switch that the engine of another part has.
@@ -328,13 +334,13 @@ class Engine : public Plant {
         std::vector<std::uint32_t> held;      ///< By node: blocks in its buffer.
         std::vector<std::uint64_t> lined_up;  ///< By port: packets, so that draws differ.
     };
-    bool arrive_ethernet(std::uint32_t in, const Rx& rx, std::uint32_t index, Packet& packet);
+    bool arrive_ethernet(std::uint32_t in, const Rx& rx, const Packet& packet);
     void release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at);
     void tell_sender(std::uint32_t link, std::uint8_t vl, link::PauseGate::Tell tell);
     void handle_pause(std::uint32_t link, std::uint8_t vl, bool pauses);
     bool offer_ethernet(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
     std::uint8_t spread_port(const Rx& rx, const Packet& packet,
-                             std::span<const std::uint8_t> ports);
+                             std::span<const std::uint8_t> ports, std::uint8_t by_table);
 
     // engine_counts.cc: of ports that count by lane.
     void count_sent(std::uint32_t port, const Packet& packet);

@@ -3,6 +3,7 @@
 // to pause, or drops. Ports look at each packet more closely than on InfiniBand, so this costs more
 // time.
 #include <algorithm>
+#include <array>
 
 #include "core/base/check.h"
 #include "core/base/mix.h"
@@ -46,22 +47,18 @@ void Engine::use_ethernet(const EthernetRules& rules) {
     }
 }
 
-/// Into a switch. Returns true if the packet found no room and is gone.
-bool Engine::arrive_ethernet(std::uint32_t in, const Rx& rx, std::uint32_t index, Packet& packet) {
+/// Into a switch. Returns false, with nothing changed, if the packet finds no room.
+bool Engine::arrive_ethernet(std::uint32_t in, const Rx& rx, const Packet& packet) {
     const std::uint16_t blocks = link::blocks_of(packet.bytes);
     const link::PauseRule& rule = ethernet_->pause[in];
     link::PauseGate& gate = ethernet_->gates[lane_index(in, packet.in_vl)];
     std::uint32_t& held = ethernet_->held[rx.node];
     if (!gate.has_room(rule, blocks) || held + blocks > to_blocks(ethernet_->rules.buffer_bytes)) {
-        ++odd(rx.self).overflows;
-        ++stats_.discarded;
-        packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
-        drop(index);
-        return true;
+        return false;
     }
     held += blocks;
     tell_sender(in, packet.in_vl, gate.arrive(rule, blocks));
-    return false;
+    return true;
 }
 
 void Engine::release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks,
@@ -130,14 +127,49 @@ bool Engine::offer_ethernet(std::uint32_t port, std::uint8_t vl, std::uint32_t i
 }
 
 std::uint8_t Engine::spread_port(const Rx& rx, const Packet& packet,
-                                 std::span<const std::uint8_t> ports) {
+                                 std::span<const std::uint8_t> ports, std::uint8_t by_table) {
+    // A switch knows at once which of its own cables are down.
+    std::array<std::uint8_t, 256> open;
+    std::size_t count = 0;
+    for (const std::uint8_t number : ports) {
+        if ((tx_[rx.first_out + number].special & tx_special::kClosed) == 0) {
+            open[count++] = number;
+        }
+    }
+    if (count == 0) {
+        return by_table;
+    }
+    const std::span<const std::uint8_t> usable(open.data(), count);
     if (ethernet_->rules.spread == EthernetRules::Spread::kPackets) {
         const auto self = static_cast<std::uint32_t>(rx.lft / lft_stride_);
-        return ports[turns_[self]++ % ports.size()];
+        return usable[turns_[self]++ % count];
     }
     return sw::hashed_port(
-        ports, {.source = packet.slid, .destination = packet.dlid, .entropy = packet.tag},
+        usable, {.source = packet.slid, .destination = packet.dlid, .entropy = packet.tag},
         ethernet_->rules.seed + rx.node);
+}
+
+std::uint64_t Engine::pause_bytes(std::uint32_t node) const {
+    std::uint64_t blocks = 0;
+    for (std::uint8_t number = 1; number < ports_of(node); ++number) {
+        const std::uint32_t port = port_of(node, number);
+        if (ethernet_ != nullptr && connected(port)) {
+            const link::PauseRule& rule = ethernet_->pause[peer(port)];
+            blocks += std::uint64_t{rule.xoff_blocks} + rule.headroom_blocks;
+        }
+    }
+    return blocks * config_.data_vls * link::kBlockBytes;
+}
+
+std::uint8_t Engine::hashed_route(std::uint32_t node, Lid source, Lid destination,
+                                  std::uint8_t entropy) const {
+    const std::span<const std::uint8_t> ports = choices(node, destination);
+    if (ports.size() < 2) {
+        return route(node, destination);
+    }
+    return sw::hashed_port(
+        ports, {.source = source.value, .destination = destination.value, .entropy = entropy},
+        ethernet_->rules.seed + node);
 }
 
 }  // namespace softib::net

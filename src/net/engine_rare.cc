@@ -49,7 +49,11 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
         seen.rcv_becn += (packet.flags & packet_flag::kBecn) != 0 ? 1 : 0;
     }
     if ((rx.special & rx_special::kEthernet) != 0) {
-        if (arrive_ethernet(in, rx, index, packet)) {
+        if (!arrive_ethernet(in, rx, packet)) {
+            count();
+            ++odd(rx.self).overflows;
+            ++stats_.discarded;
+            drop(index);
             return true;
         }
     } else if (packet.in_vl == link::kVl15) {
@@ -153,7 +157,7 @@ void Engine::lose(std::uint32_t link, std::uint32_t index) {
     ++at.lost;
     at.lost_words += packet.bytes / 4U;
     ++stats_.lost;
-    if (packet.in_vl != link::kVl15) {
+    if (packet.in_vl != link::kVl15 && ethernet_ == nullptr) {
         release(link, packet.in_vl, link::blocks_of(packet.bytes), now());
     }
     drop(index);
@@ -265,7 +269,7 @@ std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_
         return by_table;
     }
     if (ethernet_ != nullptr && ethernet_->rules.spread != EthernetRules::Spread::kLoad) {
-        return spread_port(rx, packet, ports);
+        return spread_port(rx, packet, ports, by_table);
     }
     return sw::least_loaded(ports, turns_[self]++, by_table, [&](std::uint8_t number) {
         const std::uint32_t out = rx.first_out + number;
@@ -437,7 +441,7 @@ bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
         ++at.lost;
         at.lost_words += packet.bytes / 4U;
         ++stats_.lost;
-        if (packet.in_vl != link::kVl15) {
+        if (packet.in_vl != link::kVl15 && ethernet_ == nullptr) {
             const std::uint16_t blocks = link::blocks_of(packet.bytes);
             queue_.push(now() + tx.delay_ps, port, EventKind::kRelease, kNone,
                         std::uint32_t{packet.in_vl} << 16 | blocks);

@@ -69,7 +69,11 @@ struct ModelStats {
     std::uint64_t lost = 0;       ///< Packets that cables lost.
     std::uint64_t marked = 0;     ///< Packets marked with FECN.
     std::uint64_t context_misses = 0;
-    std::uint64_t log_hash = 0;  ///< The same for every run of the same simulation.
+    std::uint64_t log_hash = 0;       ///< The same for every run of the same simulation.
+    std::uint64_t notifications = 0;  ///< BECNs or CNPs that came to senders.
+    std::uint64_t resent = 0;         ///< Packets that adapters sent again.
+    std::uint64_t timeouts = 0;       ///< Of adapters that waited for an acknowledgement.
+    std::uint64_t pauses = 0;         ///< Pause frames, on Ethernet.
 };
 
 class Model {

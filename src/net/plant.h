@@ -224,6 +224,11 @@ class Plant {
     sw::AdaptiveTable adaptive(std::uint32_t node) const {
         return adaptive_.empty() ? sw::AdaptiveTable{} : adaptive_[lft_of_[node]];
     }
+    /// The ports among which a switch may choose for a LID; empty: it may not.
+    std::span<const std::uint8_t> choices(std::uint32_t node, Lid lid) const {
+        return adaptive_.empty() ? std::span<const std::uint8_t>()
+                                 : adaptive_[lft_of_[node]].ports(lid.value);
+    }
     /// When the ports of a switch mark packets; threshold 0: never.
     void set_marking(std::uint32_t node, const sw::MarkingRule& rule);
     void set_port_marking(std::uint32_t port, const sw::MarkingRule& rule);

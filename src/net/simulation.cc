@@ -23,6 +23,7 @@ struct Change {
 namespace {
 
 constexpr std::uint8_t kLanesOffered = 8;  ///< To routing engines, unless the user says more.
+constexpr std::uint8_t kPriorities = 8;    ///< Of Ethernet's flow control.
 constexpr TimePs kFirstLookPs = 1'000'000;
 /// Whose routes a damaged fabric has that has lost the shape its own engine is for.
 constexpr char kAnyEngine[] = "auto";
@@ -65,7 +66,30 @@ std::expected<void, topo::Error> check_options(const SimulationOptions& options)
             topo::Error{fmt::format("traffic with service level {} needs {} data VLs, 15 at most",
                                     options.sl_max, options.sl_max + 1)});
     }
+    if (options.roce && plant.data_vls > kPriorities) {
+        return std::unexpected(topo::Error{fmt::format(
+            "Ethernet has {} priorities: {} data VLs are too many", kPriorities, plant.data_vls)});
+    }
     return {};
+}
+
+/// Whether switches choose among ports.
+bool chooses(const SimulationOptions& options) {
+    return options.roce ? options.roce->ecmp != RoceOptions::Ecmp::kTables : options.hosts.adaptive;
+}
+
+/// What hosts and links of Ethernet must be told.
+void use_roce(SimulationOptions& options) {
+    using Ecmp = RoceOptions::Ecmp;
+    using Spread = EthernetRules::Spread;
+    RoceOptions& roce = *options.roce;
+    options.hosts.roce = roce.hosts;
+    options.hosts.roce->by_connection = roce.ecmp == Ecmp::kConnection;
+    options.hosts.header_bytes = kRoceHeaderBytes;
+    options.hosts.ack_bytes = kRoceAckBytes;
+    roce.links.spread = roce.ecmp == Ecmp::kSpray  ? Spread::kPackets
+                        : roce.ecmp == Ecmp::kLoad ? Spread::kLoad
+                                                   : Spread::kFlows;
 }
 
 }  // namespace
@@ -80,6 +104,7 @@ struct Simulation::State {
           blocked_ps(fabric.net().port_count()) {}
 
     void configure();
+    std::expected<void, topo::Error> check_pauses() const;
     void refuse();
     void look();
     void look_if_worth();
@@ -121,13 +146,13 @@ void Simulation::State::configure() {
         SOFTIB_CHECK(fabric.use_adaptive_routing());
     }
     auto& net = fabric.net();
-    if (options.congestion) {
-        for (std::uint32_t node = 0; node < net.node_count(); ++node) {
-            if (net.is_switch(node)) {
-                net.set_marking(node, options.congestion->marking);
-            }
-        }
-        fabric.ends().control_congestion(options.congestion->reaction);
+    if (options.roce) {
+        net.use_ethernet(options.roce->links);
+    } else if (options.congestion) {
+        manage_congestion(net, fabric.topology(), *options.congestion,
+                          [&](std::uint32_t port, const link::InjectionControl& control) {
+                              fabric.ends().control_congestion(port, control);
+                          });
     }
     for (std::uint32_t end = 0; options.hosts.pcie_block_ps != 0 && end < fabric.host_count();
          ++end) {
@@ -136,6 +161,24 @@ void Simulation::State::configure() {
         }
     }
     fabric.forget_forwarding();  // The switches have it.
+}
+
+/// Whether the buffers of switches have room for what comes after they tell a sender to pause.
+std::expected<void, topo::Error> Simulation::State::check_pauses() const {
+    if (!options.roce || !options.roce->links.lossless) {
+        return {};
+    }
+    for (std::uint32_t node = 0; node < net().node_count(); ++node) {
+        const std::uint64_t needed = net().is_switch(node) ? net().pause_bytes(node) : 0;
+        if (needed > options.roce->links.buffer_bytes) {
+            return std::unexpected(topo::Error{fmt::format(
+                "{} needs {} bytes of buffer to pause its senders without loss (XOFF and headroom "
+                "of every port and lane) and has {}: take a larger --switch-buffer, a smaller "
+                "--pfc-xoff, or --pfc off",
+                fabric.topology().nodes[node].name, needed, options.roce->links.buffer_bytes)});
+        }
+    }
+    return {};
 }
 
 /// Tells of messages that could not begin; those that follow them may be of the same kind.
@@ -215,7 +258,7 @@ void Simulation::State::repair() {
                 notes.push_back(refusal_of(engine, *routed));
                 engine = *routed;
             }
-            if (options.hosts.adaptive && !fabric.use_adaptive_routing()) {
+            if (options.hosts.adaptive && !fabric.use_adaptive_routing() && !options.roce) {
                 notes.push_back("the new routes leave switches no choice");
             }
             fabric.forget_forwarding();
@@ -260,7 +303,17 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     if (options.plant.data_vls == 0) {
         chosen.plant.data_vls = std::max(routed->tables.vls, levels);
     }
-    if (options.hosts.adaptive && routed->tables.groups.empty()) {
+    chosen.hosts.adaptive = chooses(options) && !routed->tables.groups.empty();
+    if (options.roce) {
+        use_roce(chosen);
+        if (chooses(options) && !chosen.hosts.adaptive &&
+            routed->topology.count(topo::NodeKind::kSwitch) > 1) {
+            notes.push_back(
+                fmt::format("the routes of {} leave switches no choice: each pair of "
+                            "hosts has one way, whatever ECMP says",
+                            routed->tables.engine));
+        }
+    } else if (options.hosts.adaptive && routed->tables.groups.empty()) {
         return std::unexpected(topo::Error{
             fmt::format("the routes of {} leave switches no choice, so there is nothing to adapt: "
                         "take another engine, or leave adaptive routing out",
@@ -268,6 +321,9 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     }
     auto state = std::make_unique<State>(*std::move(routed), std::move(chosen));
     state->configure();
+    if (auto checked = state->check_pauses(); !checked) {
+        return std::unexpected(checked.error());
+    }
     state->notes = std::move(notes);
     return Simulation(std::move(state));
 }
@@ -353,9 +409,14 @@ ModelStats Simulation::stats() const {
                      .lost = engine.lost,
                      .marked = 0,
                      .context_misses = state_->fabric.ends().stats().context_misses,
-                     .log_hash = engine.log_hash};
+                     .log_hash = engine.log_hash,
+                     .notifications = state_->fabric.ends().stats().becns,
+                     .resent = state_->fabric.ends().stats().resent,
+                     .timeouts = state_->fabric.ends().stats().timeouts};
     for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-        stats.marked += net.odd_counts(port).marked;
+        const Odd odd = net.odd_counts(port);
+        stats.marked += odd.marked;
+        stats.pauses += odd.pauses;
     }
     return stats;
 }
@@ -399,6 +460,8 @@ std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
     std::uint32_t node = fabric.node(from);
     std::uint8_t port = 1;
     std::vector<Hop> hops;
+    const bool hashed =
+        state_->options.roce && state_->options.roce->ecmp == RoceOptions::Ecmp::kFiveTuple;
     while (node != target) {
         // Tables may lead in a circle.
         if (port == kNoPath || port == 0 || hops.size() > net.node_count() ||
@@ -407,7 +470,10 @@ std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
         }
         hops.push_back({node, port});
         node = net.node_of(net.peer(net.port_of(node, port)));
-        port = net.is_switch(node) ? net.route(node, fabric.lid(to)) : kNoPath;
+        port = !net.is_switch(node) ? kNoPath
+               : hashed
+                   ? net.hashed_route(node, fabric.lid(from), fabric.lid(to), MessageHosts::kTagged)
+                   : net.route(node, fabric.lid(to));
     }
     return hops;
 }
@@ -434,8 +500,10 @@ const std::vector<std::string>& Simulation::notes() const {
 
 std::vector<std::string> Simulation::check() const {
     const Inspector inspector(state_->net());
-    std::vector<std::string> found = inspector.check_credits();
-    std::ranges::move(inspector.check_counters(), std::back_inserter(found));
+    std::vector<std::string> found = inspector.check_counters();
+    if (!state_->options.roce) {
+        std::ranges::move(inspector.check_credits(), std::back_inserter(found));
+    }
     if (const Deadlock stuck = inspector.find_deadlock(); stuck.any()) {
         found.push_back(stuck.text);
     }

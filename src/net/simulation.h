@@ -16,8 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "core/switch/congestion.h"
 #include "core/topo/fabric.h"
+#include "net/congestion_manager.h"
+#include "net/engine.h"
 #include "net/failures.h"
 #include "net/hosts/message_hosts.h"
 #include "net/model.h"
@@ -25,12 +26,23 @@
 
 namespace softib::net {
 
-/// IBA congestion control: when switches mark, and how adapters slow down. These values keep a
-/// flow that only passes by an incast at four fifths of its fair share (congestion_test.cc).
-struct CongestionControl {
-    sw::MarkingRule marking{.threshold = 1, .packet_blocks = 8};
-    CongestionReaction reaction{.rule = {.timer = 5},
-                                .table = link::DelayTable::geometric(12, 13, 127)};
+/// The same fabric with Ethernet switches, and adapters that speak RoCEv2.
+struct RoceOptions {
+    /// How switches choose among equally good ports.
+    enum class Ecmp : std::uint8_t {
+        kTables,      ///< They do not: by the tables.
+        kFiveTuple,   ///< A hash of the two ends: all of a pair goes one way.
+        kConnection,  ///< Connections have UDP source ports of their own.
+        kSpray,       ///< Each packet to the next port.
+        kLoad,        ///< Each packet to the port with the least to do.
+    };
+    Ecmp ecmp = Ecmp::kFiveTuple;
+    /// A queue is marked before its senders are paused, as long as several ports fill it.
+    EthernetRules links{.xoff_bytes = 128U << 10,
+                        .xon_bytes = 96U << 10,
+                        .buffer_bytes = 64U << 20,
+                        .ecn = {.low_blocks = 1024, .high_blocks = 4096, .most = 0.1}};
+    RoceConfig hosts = {};
 };
 
 struct SimulationOptions {
@@ -39,7 +51,10 @@ struct SimulationOptions {
     PlantConfig plant{.data_vls = 0};
     MessageConfig hosts = {};
     std::uint8_t sl_max = 0;  ///< The highest service level that messages ask for.
+    /// On InfiniBand: a congestion manager writes it into all nodes.
     std::optional<CongestionControl> congestion = {};
+    /// Then hosts.adaptive, hosts.roce, the sizes of headers and `congestion` do not count.
+    std::optional<RoceOptions> roce = {};
     std::vector<Failure> failures = {};
     TimePs repair_ps = 100'000'000;  ///< From a failure to new routes; kNever: there are none.
 };

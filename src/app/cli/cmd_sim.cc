@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "app/cli/commands.h"
+#include "app/cli/sim/compare.h"
 #include "app/cli/sim/progress.h"
 #include "app/cli/sim/report.h"
 #include "app/cli/sim/whatif.h"
@@ -71,6 +72,33 @@ std::string title_of(const spec::Scenario& scenario, const topo::Fabric& fabric)
                        counted(fabric.count(topo::NodeKind::kSwitch), "switch"));
 }
 
+/// What is special about a network, in words.
+std::string describe_network(const net::SimulationOptions& options, std::uint8_t data_vls) {
+    using Ecmp = net::RoceOptions::Ecmp;
+    if (!options.roce) {
+        return fmt::format("{}{}{}", counted(data_vls, "data VL"),
+                           options.hosts.adaptive ? ", adaptive routing" : "",
+                           options.congestion ? ", congestion control" : "");
+    }
+    const net::RoceOptions& roce = *options.roce;
+    const char* const ways[] = {"no ECMP", "ECMP by 5-tuple", "ECMP by queue pair",
+                                "packets sprayed", "packets by load"};
+    static_assert(static_cast<int>(Ecmp::kLoad) == 4);
+    return fmt::format("RoCE, {}, {}, {}, {}, {}{}", counted(data_vls, "lane"),
+                       ways[static_cast<int>(roce.ecmp)], roce.links.lossless ? "PFC" : "no PFC",
+                       roce.links.ecn.high_blocks == 0 ? "no ECN" : "ECN",
+                       roce.hosts.reacts ? "DCQCN, " : "",
+                       roce.hosts.selective ? "selective repeat" : "go-back-N");
+}
+
+/// Whether the way of a packet between switches is known only to them.
+bool ways_unknown(const net::SimulationOptions& options) {
+    using Ecmp = net::RoceOptions::Ecmp;
+    return options.roce
+               ? options.roce->ecmp != Ecmp::kTables && options.roce->ecmp != Ecmp::kFiveTuple
+               : options.hosts.adaptive;
+}
+
 int write_file(const std::string& path, const std::string& text) {
     if (path == "-") {
         fmt::print("{}", text);
@@ -114,18 +142,21 @@ std::expected<void, std::string> simulate(const spec::Scenario& scenario,
     plan::Player player(*simulation, experiment.schedules);
     const sim::Ran ran =
         sim::run_with_progress(player, scenario.until, experiment.options.hosts.mtu);
-    sim::Report report{.title = title_of(scenario, experiment.fabric),
-                       .engine = simulation->engine(),
-                       .data_vls = simulation->data_vls(),
-                       .adaptive = experiment.options.hosts.adaptive,
-                       .congestion_control = experiment.options.congestion.has_value(),
-                       .seed = scenario.seed,
-                       .hosts = experiment.fabric.hosts.size(),
-                       .switches = experiment.fabric.count(topo::NodeKind::kSwitch),
-                       .stopped = ran.stopped,
-                       .cpu_seconds = ran.cpu_seconds,
-                       .notes = simulation->notes(),
-                       .results = {}};
+    sim::Report report{
+        .title = title_of(scenario, experiment.fabric),
+        .engine = simulation->engine(),
+        .data_vls = simulation->data_vls(),
+        .adaptive = ways_unknown(experiment.options),
+        .congestion_control = experiment.options.congestion.has_value() && !experiment.options.roce,
+        .roce = experiment.options.roce.has_value(),
+        .network = describe_network(experiment.options, simulation->data_vls()),
+        .seed = scenario.seed,
+        .hosts = experiment.fabric.hosts.size(),
+        .switches = experiment.fabric.count(topo::NodeKind::kSwitch),
+        .stopped = ran.stopped,
+        .cpu_seconds = ran.cpu_seconds,
+        .notes = simulation->notes(),
+        .results = {}};
     report.results =
         plan::summarise(player, experiment.fabric, ends, {.adaptive = report.adaptive});
     if (!ran.stopped && simulation->idle() && simulation->unfinished() != 0) {
@@ -148,6 +179,43 @@ int run_scenario(const SimOptions& options, const spec::Scenario& scenario) {
             status = write_report(options, report, player, plan::Ends(experiment->fabric));
         });
     return ran ? status : fail(ran.error());
+}
+
+// Several networks.
+
+int compare_variants(const SimOptions& options, const spec::Scenario& scenario) {
+    if (!options.csv.empty() || !options.csv_links.empty()) {
+        return fail("--csv and --csv-links are for one run: leave out --compare, or take --json");
+    }
+    sim::Comparison comparison;
+    for (const spec::Variant& variant : scenario.compare) {
+        const auto chosen = spec::choose_variant(scenario, variant);
+        if (!chosen) {
+            return fail_describing(chosen.error());
+        }
+        const auto experiment = spec::prepare(*chosen);
+        if (!experiment) {
+            return fail_describing(experiment.error());
+        }
+        const auto ran =
+            simulate(*chosen, *experiment, [&](const sim::Report& report, const plan::Player&) {
+                comparison.variants.push_back({variant.name, report});
+            });
+        if (!ran) {
+            return fail(fmt::format("{}: {}", variant.name, ran.error()));
+        }
+        if (comparison.variants.back().report.stopped) {
+            break;
+        }
+    }
+    comparison.title = comparison.variants.front().report.title;
+    int status = options.html.empty() ? 0 : write_file(options.html, sim::to_html(comparison));
+    if (options.json) {
+        status |= write_file("-", sim::to_json(comparison));
+    } else if (options.html != "-") {
+        status |= write_file("-", sim::to_text(comparison));
+    }
+    return status;
 }
 
 // What if.
@@ -268,7 +336,11 @@ int cmd_sim(const SimOptions& options) {
         return fail_describing(scenario.error());
     }
     if (!options.whatif) {
-        return run_scenario(options, *scenario);
+        return scenario->compare.empty() ? run_scenario(options, *scenario)
+                                         : compare_variants(options, *scenario);
+    }
+    if (!scenario->compare.empty()) {
+        return fail("whatif compares a fabric with damaged ones: leave out --compare");
     }
     const auto whatif = ask_what_if(options, *scenario);
     if (!whatif) {

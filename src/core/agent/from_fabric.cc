@@ -59,6 +59,8 @@ PortSpec port_spec(const topo::Node& node, std::uint8_t number) {
     return port;
 }
 
+}  // namespace
+
 NodeSpec node_spec(const topo::Fabric& fabric, const topo::Node& node) {
     const bool is_switch = node.kind == topo::NodeKind::kSwitch;
     NodeSpec spec;
@@ -77,8 +79,6 @@ NodeSpec node_spec(const topo::Fabric& fabric, const topo::Node& node) {
     }
     return spec;
 }
-
-}  // namespace
 
 Mesh make_mesh(const topo::Fabric& fabric, CounterSource& counters) {
     Mesh mesh(counters);

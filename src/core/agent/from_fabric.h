@@ -9,6 +9,9 @@
 
 namespace softib::agent {
 
+/// A node of the fabric as its managers find it.
+NodeSpec node_spec(const topo::Fabric& fabric, const topo::Node& node);
+
 /// Node ids are the fabric's node indices. HCAs are described as "HOST DEVICE", as Linux does.
 Mesh make_mesh(const topo::Fabric& fabric, CounterSource& counters);
 

@@ -93,6 +93,35 @@ TEST(Dcqcn, NeverFallsBelowTheLeast) {
     EXPECT_DOUBLE_EQ(flow.rate(), kDcqcn.least);
 }
 
+TEST(Dcqcn, TwoFlowsThatShareALinkConvergeToTheSameRate) {
+    // Both are told whenever they send more than the link carries.
+    DcqcnRule rule;
+    rule.gain = 1.0 / 16;
+    Dcqcn one;
+    Dcqcn other;
+    for (int i = 0; i < 3; ++i) {
+        other.handle_notification(rule, 0);
+    }
+    ASSERT_LT(other.rate(), 0.2 * one.rate());
+    double sum_one = 0;
+    double sum_other = 0;
+    constexpr int kSteps = 100'000;
+    for (int step = 1; step <= kSteps; ++step) {
+        const TimePs now = TimePs(step) * rule.notification_gap_ps;
+        const bool full = one.rate() + other.rate() > 1;
+        for (Dcqcn* flow : {&one, &other}) {
+            flow->delay(rule, 0, 1, now);
+            if (full) {
+                flow->handle_notification(rule, now);
+            }
+        }
+        sum_one += step > kSteps / 2 ? one.rate() : 0;
+        sum_other += step > kSteps / 2 ? other.rate() : 0;
+    }
+    EXPECT_NEAR(sum_one / (kSteps / 2), 0.5, 0.05);
+    EXPECT_NEAR(sum_other / (kSteps / 2), 0.5, 0.05);
+}
+
 TEST(Dcqcn, ReachesTheFullRateAgain) {
     Dcqcn flow;
     flow.handle_notification(kDcqcn, 0);

@@ -24,6 +24,7 @@ struct DelayTable {
 
     std::array<Entry, kEntries> entry{};
     std::uint16_t limit = 0;  ///< CCTI_Limit: the last that is used.
+    friend bool operator==(const DelayTable&, const DelayTable&) = default;
 
     /// Returns the pause after a packet that took `packet_ps` on the link.
     constexpr TimePs delay(std::uint16_t index, TimePs packet_ps) const {
@@ -53,12 +54,14 @@ struct InjectionRule {
     std::uint8_t increase = 1;
     std::uint8_t minimum = 0;
     std::uint8_t trigger = 0;  ///< Trigger_Threshold: from here on the HCA logs; 0: never.
+    friend bool operator==(const InjectionRule&, const InjectionRule&) = default;
 };
 
 /// All that a manager wrote into an HCA's port.
 struct InjectionControl {
     std::array<InjectionRule, 16> rules{};  ///< By service level.
     DelayTable table;
+    friend bool operator==(const InjectionControl&, const InjectionControl&) = default;
 };
 
 inline constexpr TimePs kCctiTimerUnit = 1'024'000;

@@ -54,6 +54,7 @@ bool MessageHosts::fetch_context(Engine& net, std::uint32_t index) {
     if (at.fetching < config_.context_fetches) {
         start_fetch(net, at, index);
     } else {
+        ++record.references;  // It may end meanwhile.
         record.next = kNone;
         (at.parked_head == kNone ? at.parked_head : records_[at.parked_tail].next) = index;
         at.parked_tail = index;
@@ -73,10 +74,13 @@ void MessageHosts::end_fetch(Engine& net, std::uint32_t index) {
     replace(at, sender_key(record));
     record.state = static_cast<std::uint8_t>((record.state & ~kHeld) | kContext);
     wake(index, Place::kLast);
-    if (at.parked_head != kNone) {
+    while (at.parked_head != kNone && at.fetching < config_.context_fetches) {
         const std::uint32_t next = at.parked_head;
         at.parked_head = records_[next].next;
-        start_fetch(net, at, next);
+        if ((records_[next].state & kEnded) == 0) {
+            start_fetch(net, at, next);
+        }
+        release(next);
     }
 }
 

@@ -7,18 +7,28 @@
 
 namespace softib::net {
 
-namespace {
-
-/// So that the engine tells what becomes of a packet.
-constexpr std::uint8_t kTagged = 1;
-
-}  // namespace
-
 MessageHosts::MessageHosts(const MessageConfig& config) : config_(config), prng_(config.seed) {
     if (config_.window_packets != 0) {
         // A sender asks for an acknowledgement before its window is full.
         config_.ack_every = std::clamp(config_.window_packets / 2, 1U, config_.ack_every);
     }
+    if (config_.roce) {
+        roce_ = std::make_unique<RoceState>(*config_.roce);
+    }
+}
+
+void MessageHosts::control_congestion(std::uint32_t port, const link::InjectionControl& control) {
+    if (controls_.empty()) {
+        controls_.emplace_back();
+    }
+    if (control_of_.size() <= port) {
+        control_of_.resize(port + 1);
+    }
+    // A manager writes the same into many ports, one after the other.
+    if (controls_.size() == 1 || controls_.back() != control) {
+        controls_.push_back(control);
+    }
+    control_of_[port] = static_cast<std::uint32_t>(controls_.size() - 1);
 }
 
 void MessageHosts::attach(const Engine& net) {
@@ -76,6 +86,9 @@ void MessageHosts::post(Engine& net, const Send& send, TimePs at) {
     record.vl = (lane < lanes_ ? lane : 0U) & 0xFU;
     record.last_bytes = static_cast<std::uint16_t>(send.bytes - (packets - 1) * config_.mtu);
     ++unfinished_;
+    if (roce_ != nullptr) {
+        roce_->begin(index);
+    }
     if (at > net.now() || send.port == send.to_port) {
         set_timer(net, index, at, Timer::kStart);
     } else {
@@ -145,28 +158,33 @@ void MessageHosts::take_turns(Engine& net, std::uint32_t port, std::uint8_t vl) 
         if (!paced_until_.empty() && wait_for_pace(net, port, vl, queue)) {
             return;
         }
+        if (roce_ != nullptr && wait_for_rate(net, queue, index)) {
+            continue;
+        }
         if (contexts_.empty() || fetch_context(net, index)) {
             send_packet(net, queue, index);
         }
     }
 }
 
-/// From the LRH to the VCRC, of the next packet.
-std::uint16_t MessageHosts::wire_bytes(const Record& record) const {
-    const std::uint32_t payload = record.unsent == 1 ? record.last_bytes : config_.mtu;
-    const std::uint32_t first = record.unsent == record.packets ? config_.first_header_bytes : 0U;
+/// From the LRH to the VCRC, of a message's packet with this number.
+std::uint16_t MessageHosts::wire_bytes(const Record& record, std::uint32_t psn) const {
+    const std::uint32_t payload = psn + 1 == record.packets ? record.last_bytes : config_.mtu;
+    const std::uint32_t first = psn == 0 ? config_.first_header_bytes : 0U;
     return static_cast<std::uint16_t>((payload + 3U) / 4 * 4 + config_.header_bytes + first);
 }
 
 /// The first message of the queue sends one packet.
 void MessageHosts::send_packet(Engine& net, Turns& queue, std::uint32_t index) {
     Record& record = records_[index];
-    const std::uint16_t bytes = wire_bytes(record);
+    const std::uint32_t psn =
+        roce_ != nullptr ? take_psn(index, net.now()) : record.packets - record.unsent;
+    const std::uint16_t bytes = wire_bytes(record, psn);
     --record.unsent;
     ++record.references;
     record.state &= static_cast<std::uint8_t>(~kContext);
     queue.lined_up = true;
-    if (controls_) {
+    if (!controls_.empty()) {
         pop(queue);
         record.state |= kHeld;  // Until it is known how long it must wait.
     } else if (!may_send(record)) {
@@ -183,13 +201,13 @@ void MessageHosts::send_packet(Engine& net, Turns& queue, std::uint32_t index) {
             std::max(until, net.now()) +
             link::transmit_time(bytes, std::max(config_.inject_block_ps, config_.pcie_block_ps));
     }
-    net.inject(record.port, {.body = index,
+    net.inject(record.port, {.body = roce_ != nullptr ? roce_body(index, psn) : index,
                              .dlid = lid_of_[adapter_of_[record.to_port]].value,
                              .slid = lid_of_[adapter_of_[record.port]].value,
                              .bytes = bytes,
                              .sl = static_cast<std::uint8_t>(record.sl),
                              .flags = config_.adaptive ? packet_flag::kAdaptive : std::uint8_t{0},
-                             .tag = kTagged});
+                             .tag = entropy(record)});
 }
 
 bool MessageHosts::wait_for_pace(Engine& net, std::uint32_t port, std::uint8_t vl, Turns& queue) {
@@ -205,13 +223,23 @@ bool MessageHosts::wait_for_pace(Engine& net, std::uint32_t port, std::uint8_t v
 }
 
 void MessageHosts::sent(Engine& net, std::uint32_t port, const Packet& packet) {
+    if (roce_ != nullptr) {
+        const RoceState::Body& body = roce_->body(packet);
+        if (body.kind == RoceState::Kind::kData || body.kind == RoceState::Kind::kProbe) {
+            const auto vl = static_cast<std::uint8_t>(records_[body.message].vl);
+            turns(port, vl).lined_up = false;
+            charge_rate(net, body.message, packet.bytes);
+            take_turns(net, port, vl);
+        }
+        return;
+    }
     if (packet.body >> kIndexBits != static_cast<std::uint32_t>(Body::kData)) {
         return;
     }
     const std::uint32_t index = packet.body & kIndexMask;
     const std::uint8_t vl = records_[index].vl;
     turns(port, vl).lined_up = false;
-    if (controls_) {
+    if (!controls_.empty()) {
         slow_down(net, index, packet.bytes);
     }
     take_turns(net, port, vl);
@@ -220,7 +248,9 @@ void MessageHosts::sent(Engine& net, std::uint32_t port, const Packet& packet) {
 void MessageHosts::slow_down(Engine& net, std::uint32_t index, std::uint32_t packet_bytes) {
     Record& record = records_[index];
     const TimePs takes = net.transmit_time(record.port, packet_bytes);
-    const TimePs delay = record.injection.delay(reaction_.rule, reaction_.table, takes, net.now());
+    const link::InjectionControl& control = control_of(record.port);
+    const TimePs delay =
+        record.injection.delay(control.rules[record.sl], control.table, takes, net.now());
     if (delay != 0) {
         set_timer(net, index, net.now() + takes + delay, Timer::kSlowed);
         return;
@@ -243,6 +273,10 @@ void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
             start(net, index);
             break;
         case Timer::kSlowed:
+            if (roce_ != nullptr) {
+                resume_rate(net, index);
+                break;
+            }
             records_[index].state &= static_cast<std::uint8_t>(~kHeld);
             wake(index, Place::kLast);
             break;
@@ -250,7 +284,7 @@ void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
             end_fetch(net, index);
             break;
         case Timer::kRetry:
-            retry(net, index);
+            roce_ != nullptr ? retry_roce(net, index) : retry(net, index);
             break;
         case Timer::kArrived:
             receive_data(net, index, false);
@@ -266,6 +300,10 @@ void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
 // Arrival.
 
 void MessageHosts::deliver(Engine& net, std::uint32_t, const Packet& packet) {
+    if (roce_ != nullptr) {
+        deliver_roce(net, packet);
+        return;
+    }
     const std::uint32_t index = packet.body & kIndexMask;
     const bool data = packet.body >> kIndexBits == static_cast<std::uint32_t>(Body::kData);
     if ((records_[index].state & kEnded) == 0) {
@@ -326,9 +364,10 @@ void MessageHosts::inject_answer(Engine& net, std::uint32_t index, Body body, bo
 
 void MessageHosts::receive_answer(Engine& net, const Packet& packet, std::uint32_t index) {
     Record& record = records_[index];
-    if ((packet.flags & packet_flag::kBecn) != 0 && controls_) {
+    if ((packet.flags & packet_flag::kBecn) != 0 && !controls_.empty()) {
+        const link::InjectionControl& control = control_of(record.port);
         ++stats_.becns;
-        record.injection.handle_becn(reaction_.rule, reaction_.table, net.now());
+        record.injection.handle_becn(control.rules[record.sl], control.table, net.now());
     }
     const auto body = static_cast<Body>(packet.body >> kIndexBits);
     if (body == Body::kLastAck) {
@@ -369,13 +408,16 @@ void MessageHosts::release(std::uint32_t index) {
     if ((record.state & kTroubled) != 0) {
         troubles_.erase(index);
     }
+    if (roce_ != nullptr) {
+        roce_->end(index);
+    }
     record.next = free_;
     free_ = index;
 }
 
 std::size_t MessageHosts::bytes() const {
     return records_.capacity() * sizeof(Record) + turns_.capacity() * sizeof(Turns) +
-           adapter_of_.capacity() * sizeof(std::uint32_t);
+           adapter_of_.capacity() * sizeof(std::uint32_t) + (roce_ == nullptr ? 0 : roce_->bytes());
 }
 
 }  // namespace softib::net

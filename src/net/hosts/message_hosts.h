@@ -15,11 +15,14 @@
 // acknowledged and none of its packets is under way.
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "core/base/prng.h"
 #include "core/link/injection.h"
+#include "net/hosts/roce.h"
 #include "net/model.h"
 #include "net/network.h"
 
@@ -39,17 +42,12 @@ struct MessageConfig {
     /// The same for its bus, in both directions.
     std::uint32_t pcie_block_ps = 0;
     TimePs pcie_round_trip_ps = 700'000;
-    std::uint32_t context_entries = 0;   ///< Connections that an adapter holds; 0: any number.
-    std::uint32_t context_fetches = 16;  ///< At once, by the sending side of an adapter.
-    TimePs timeout_ps = 524'288'000;     ///< Local ACK timeout: 4.096 us * 2^7.
-    std::uint8_t retries = 7;            ///< Timeouts in a row without progress that it bears.
-    std::uint64_t seed = 1;              ///< Of what an adapter throws out of its context cache.
-};
-
-/// How all adapters slow down; see link/injection.h.
-struct CongestionReaction {
-    link::InjectionRule rule;
-    link::DelayTable table;
+    std::uint32_t context_entries = 0;    ///< Connections that an adapter holds; 0: any number.
+    std::uint32_t context_fetches = 16;   ///< At once, by the sending side of an adapter.
+    TimePs timeout_ps = 524'288'000;      ///< Local ACK timeout: 4.096 us * 2^7.
+    std::uint8_t retries = 7;             ///< Timeouts in a row without progress that it bears.
+    std::uint64_t seed = 1;               ///< Of what an adapter throws out of its context cache.
+    std::optional<RoceConfig> roce = {};  ///< They speak RoCEv2.
 };
 
 class MessageHosts {
@@ -68,18 +66,18 @@ class MessageHosts {
     };
     struct Stats {
         std::uint64_t context_misses = 0;
-        std::uint64_t becns = 0;
+        std::uint64_t becns = 0;  ///< Or CNPs, that came to senders.
         std::uint64_t timeouts = 0;
+        std::uint64_t resent = 0;      ///< Packets that were sent before.
+        std::uint64_t duplicates = 0;  ///< Packets that came to a receiver that had them.
     };
 
     explicit MessageHosts(const MessageConfig& config);
 
     void set_listener(MessageListener* listener) { listener_ = listener; }
-    /// From now on, at every port.
-    void control_congestion(const CongestionReaction& reaction) {
-        reaction_ = reaction;
-        controls_ = true;
-    }
+    /// As a manager wrote it into the port: its messages slow down by it when they hear that they
+    /// make congestion.
+    void control_congestion(std::uint32_t port, const link::InjectionControl& control);
     /// Begins at `at`, which is not over. What a host sends to itself does not leave it.
     void post(Engine& net, const Send& send, TimePs at);
     /// Messages that have not ended.
@@ -91,6 +89,10 @@ class MessageHosts {
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
     void dropped(Engine& net, const Packet& packet);
     void timer(Engine& net, std::uint32_t port, std::uint32_t what);
+
+    /// Of a packet, so that the engine tells what becomes of it; with RoCE the least, as it also
+    /// tells connections apart. MADs in the same network have 1.
+    static constexpr std::uint8_t kTagged = 2;
 
   private:
     // A packet's body and a timer's word are the number of a message below three bits.
@@ -165,7 +167,10 @@ class MessageHosts {
     void wake(std::uint32_t index, Place place);
     bool wait_for_pace(Engine& net, std::uint32_t port, std::uint8_t vl, Turns& queue);
     void slow_down(Engine& net, std::uint32_t index, std::uint32_t packet_bytes);
-    std::uint16_t wire_bytes(const Record& record) const;
+    std::uint16_t wire_bytes(const Record& record, std::uint32_t psn) const;
+    const link::InjectionControl& control_of(std::uint32_t port) const {
+        return controls_[port < control_of_.size() ? control_of_[port] : 0];
+    }
 
     void receive_data(Engine& net, std::uint32_t index, bool marked);
     void inject_answer(Engine& net, std::uint32_t index, Body body, bool becn);
@@ -188,6 +193,28 @@ class MessageHosts {
     void note_loss(Engine& net, std::uint32_t index, Body body);
     void retry(Engine& net, std::uint32_t index);
 
+    // message_roce.cc
+    std::uint8_t entropy(const Record& record) const;
+    std::uint64_t connection_key(const Record& record) const;
+    void recount(std::uint32_t index);
+    std::uint32_t take_psn(std::uint32_t index, TimePs now);
+    std::uint32_t roce_body(std::uint32_t index, std::uint32_t psn);
+    bool wait_for_rate(Engine& net, Turns& queue, std::uint32_t index);
+    void resume_rate(Engine& net, std::uint32_t index);
+    void charge_rate(Engine& net, std::uint32_t index, std::uint32_t packet_bytes);
+    void handle_ack(Engine& net, std::uint32_t index, std::uint32_t psn);
+    void handle_nak(Engine& net, std::uint32_t index, const RoceState::Body& body);
+    void handle_status(Engine& net, std::uint32_t index, std::uint32_t psn);
+    void receive_roce_answer(Engine& net, const RoceState::Body& body);
+    void retry_roce(Engine& net, std::uint32_t index);
+    void watch(Engine& net, std::uint32_t index, TimePs at);
+    void dropped_roce(Engine& net, const Packet& packet);
+    void deliver_roce(Engine& net, const Packet& packet);
+    void answer_roce(Engine& net, const RoceState::Body& body);
+    void notify(Engine& net, std::uint32_t index);
+    void receive_roce_data(Engine& net, const RoceState::Body& body, bool marked);
+    void ask_again(Engine& net, std::uint32_t index, std::uint32_t psn);
+
     Turns& turns(std::uint32_t port, std::uint8_t vl) {
         return turns_[std::size_t{adapter_of_[port]} * lanes_ + vl];
     }
@@ -200,8 +227,9 @@ class MessageHosts {
     MessageConfig config_;
     Prng prng_;
     MessageListener* listener_ = nullptr;
-    bool controls_ = false;
-    CongestionReaction reaction_;
+    std::vector<link::InjectionControl> controls_;  ///< Empty: nobody slows down; the first: never.
+    std::vector<std::uint32_t> control_of_;         ///< By port.
+    std::unique_ptr<RoceState> roce_;               ///< nullptr: they speak InfiniBand.
     Table<Record> records_;
     std::uint32_t free_ = kNone;
     std::uint64_t unfinished_ = 0;

@@ -7,6 +7,10 @@
 namespace softib::net {
 
 void MessageHosts::dropped(Engine& net, const Packet& packet) {
+    if (roce_ != nullptr) {
+        dropped_roce(net, packet);
+        return;
+    }
     const std::uint32_t index = packet.body & kIndexMask;
     const auto body = static_cast<Body>(packet.body >> kIndexBits);
     const std::uint32_t port = records_[index].port;
@@ -14,7 +18,7 @@ void MessageHosts::dropped(Engine& net, const Packet& packet) {
     if (body == Body::kData && packet.in_link == kNone) {
         // It has not left its port.
         turns(port, vl).lined_up = false;
-        if (controls_) {
+        if (!controls_.empty()) {
             records_[index].state &= static_cast<std::uint8_t>(~kHeld);
             wake(index, Place::kLast);
         }
@@ -55,6 +59,7 @@ void MessageHosts::retry(Engine& net, std::uint32_t index) {
         return;
     }
     records_[index].unsent += trouble.packets;
+    stats_.resent += trouble.packets;
     const std::uint32_t acks = trouble.acks;
     const bool last_ack = trouble.last_ack;
     trouble.packets = trouble.acks = 0;

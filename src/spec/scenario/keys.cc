@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
+
+#include "spec/scenario/key_values.h"
 
 namespace softib::spec {
 
@@ -16,36 +18,6 @@ using plan::parse_rate;
 using plan::parse_size;
 using plan::parse_time;
 using Section = ScenarioKey::Section;
-
-/// What `parse` makes of the text goes where `field` of the target says, if it lies within.
-template <auto kField, typename Target, typename Parsed>
-Result put(Target& target, const Parsed& parsed, std::uint64_t least, std::uint64_t most) {
-    if (!parsed) {
-        return std::unexpected(parsed.error());
-    }
-    if (*parsed < least || *parsed > most) {
-        return std::unexpected(fmt::format("must be from {} to {}", least, most));
-    }
-    kField(target) = static_cast<std::remove_reference_t<decltype(kField(target))>>(*parsed);
-    return {};
-}
-
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-
-template <auto kField, std::uint64_t kLeast = 0, std::uint64_t kLargest = kMost>
-Result count(Scenario& scenario, const std::string& text) {
-    return put<kField>(scenario, parse_count(text), kLeast, kLargest);
-}
-
-template <auto kField, std::uint64_t kLargest = plan::kNever>
-Result time(Scenario& scenario, const std::string& text) {
-    return put<kField>(scenario, parse_time(text), 0, kLargest);
-}
-
-template <auto kField>
-Result size(Scenario& scenario, const std::string& text) {
-    return put<kField>(scenario, parse_size(text), 1, kMost);
-}
 
 template <auto kField>
 Result pace(Scenario& scenario, const std::string& text) {
@@ -179,25 +151,35 @@ const std::vector<ScenarioRule> kRules{
      count<[](S& s) -> auto& { return s.seed; }, 0, kMost>},
     {{Section::kTop, "until", "TIME", "stop at this time (default: when all is done)"},
      time<[](S& s) -> auto& { return s.until; }>},
+    {{Section::kTop, "compare", "VARIANTS",
+      "run the same traffic on each: ib or roce, and keys, as ib,ib+adaptive,roce+ecmp=spray"},
+     set_compare},
     {{Section::kNetwork, "adaptive", "", "switches choose among equally good ports by load"},
-     set_adaptive},
+     set_adaptive,
+     ScenarioRule::Layer::kInfiniBand},
     {{Section::kNetwork, "congestion_control", "",
       "switches mark packets (FECN), adapters slow down (BECN)"},
-     set_congestion_control},
+     set_congestion_control,
+     ScenarioRule::Layer::kInfiniBand},
     {{Section::kNetwork, "cc_threshold", "N", "queue from which on switches mark, 1 (long) to 15",
       "1"},
-     count<[](S& s) -> auto& { return control(s).marking.threshold; }, 1, 15>},
+     count<[](S& s) -> auto& { return control(s).marking.threshold; }, 1, 15>,
+     ScenarioRule::Layer::kInfiniBand},
     {{Section::kNetwork, "cc_marking_rate", "N", "packets unmarked between two marked ones", "0"},
-     count<[](S& s) -> auto& { return control(s).marking.marking_rate; }, 0, 65535>},
+     count<[](S& s) -> auto& { return control(s).marking.marking_rate; }, 0, 65535>,
+     ScenarioRule::Layer::kInfiniBand},
     {{Section::kNetwork, "cc_timer", "N", "CCTI_Timer, in units of 1.024 us", "5"},
-     count<[](S& s) -> auto& { return control(s).reaction.rule.timer; }, 1, 65535>},
+     count<[](S& s) -> auto& { return control(s).injection.timer; }, 1, 65535>,
+     ScenarioRule::Layer::kInfiniBand},
     {{Section::kNetwork, "cc_increase", "N", "CCTI_Increase", "1"},
-     count<[](S& s) -> auto& { return control(s).reaction.rule.increase; }, 1, 127>},
+     count<[](S& s) -> auto& { return control(s).injection.increase; }, 1, 127>,
+     ScenarioRule::Layer::kInfiniBand},
     {{Section::kNetwork, "data_vls", "N", "virtual lanes for data (default: as the routes need)"},
      count<[](S& s) -> auto& { return s.options.plant.data_vls; }, 1, 15>},
     {{Section::kNetwork, "buffer", "SIZE", "of each lane at a receiving port, up to 128KiB",
       "64KiB"},
-     size<[](S& s) -> auto& { return s.options.plant.buffer_bytes; }>},
+     size<[](S& s) -> auto& { return s.options.plant.buffer_bytes; }>,
+     ScenarioRule::Layer::kInfiniBand},
     {{Section::kNetwork, "cable", "TIME", "how long every cable takes: 5ns a metre", "25ns"},
      time<[](S& s) -> auto& { return s.options.plant.cable_ps; }, 100'000'000>},
     {{Section::kNetwork, "switch_latency", "TIME",
@@ -275,7 +257,18 @@ const std::vector<TrafficRule> kTrafficRules{
 }  // namespace
 
 const std::vector<ScenarioRule>& scenario_rules() {
-    return kRules;
+    static const std::vector<ScenarioRule> all = [] {
+        std::vector<ScenarioRule> rules = kRules;
+        rules.insert(rules.end(), roce_rules().begin(), roce_rules().end());
+        return rules;
+    }();
+    return all;
+}
+
+const ScenarioRule* find_scenario_rule(std::string_view name) {
+    const auto found = std::ranges::find_if(
+        scenario_rules(), [&](const ScenarioRule& rule) { return rule.key.name == name; });
+    return found == scenario_rules().end() ? nullptr : &*found;
 }
 
 const std::vector<TrafficRule>& traffic_rules() {
@@ -285,7 +278,7 @@ const std::vector<TrafficRule>& traffic_rules() {
 const std::vector<ScenarioKey>& scenario_keys() {
     static const std::vector<ScenarioKey> keys = [] {
         std::vector<ScenarioKey> all;
-        for (const ScenarioRule& rule : kRules) {
+        for (const ScenarioRule& rule : scenario_rules()) {
             all.push_back(rule.key);
         }
         for (const TrafficRule& rule : kTrafficRules) {

@@ -4,7 +4,9 @@
 // How each key of a scenario is set. A setter takes the value as text and refuses what it cannot
 // use with the rest of a sentence: "must be ...".
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spec/scenario/scenario.h"
@@ -12,8 +14,12 @@
 namespace softib::spec {
 
 struct ScenarioRule {
+    /// Where it means something.
+    enum class Layer : std::uint8_t { kBoth, kInfiniBand, kEthernet };
+
     ScenarioKey key;
     Result (*set)(Scenario&, const std::string&);
+    Layer layer = Layer::kBoth;
 };
 struct TrafficRule {
     ScenarioKey key;
@@ -21,6 +27,12 @@ struct TrafficRule {
 };
 
 const std::vector<ScenarioRule>& scenario_rules();
+/// Of them, those of Ethernet's switches and of adapters that speak RoCE.
+const std::vector<ScenarioRule>& roce_rules();
+/// nullptr: there is none of this name.
+const ScenarioRule* find_scenario_rule(std::string_view name);
+/// "ib,roce+ecmp=spray"
+Result set_compare(Scenario& scenario, const std::string& text);
 const std::vector<TrafficRule>& traffic_rules();
 
 }  // namespace softib::spec

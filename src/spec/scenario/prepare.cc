@@ -8,11 +8,15 @@
 #include <iterator>
 
 #include "core/link/rate.h"
+#include "spec/scenario/keys.h"
 #include "spec/scenario/scenario.h"
 
 namespace softib::spec {
 
 namespace {
+
+/// How many packets overtake one before it counts as lost, where switches choose for each packet.
+constexpr std::uint32_t kReorderPackets = 64;
 
 /// Bits per second of the first host's link.
 double end_rate(const topo::Fabric& fabric) {
@@ -84,9 +88,53 @@ Result find_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uin
     return {};
 }
 
+/// Keys that the link layer does not know are refused: they would change nothing.
+Result check_layers(const Scenario& scenario) {
+    using Layer = ScenarioRule::Layer;
+    const bool ethernet = scenario.fabric.link_layer == hca::LinkLayer::kEthernet;
+    for (const Scenario::Given& given : scenario.given) {
+        const ScenarioRule* const rule = find_scenario_rule(given.key);
+        if (rule->layer == Layer::kEthernet && !ethernet) {
+            return std::unexpected(
+                fmt::format("{}: '{}' is for Ethernet: add --link-layer ethernet (in a file: "
+                            "link_layer = \"ethernet\" in [fabric]), or --compare ib,roce",
+                            given.origin, given.key));
+        }
+        if (rule->layer == Layer::kInfiniBand && ethernet) {
+            const std::string_view instead = given.key == "adaptive" ? "take ecmp=load instead"
+                                             : given.key == "buffer" ? "take switch_buffer instead"
+                                                                     : "DCQCN is on anyway";
+            return std::unexpected(fmt::format("{}: '{}' is for InfiniBand: leave it out, {}",
+                                               given.origin, given.key, instead));
+        }
+    }
+    if (ethernet && scenario.pfc_xon > scenario.roce.links.xoff_bytes) {
+        return std::unexpected(fmt::format("pfc_xon must not be above pfc_xoff, and {} is above {}",
+                                           scenario.pfc_xon, scenario.roce.links.xoff_bytes));
+    }
+    return {};
+}
+
+net::RoceOptions roce_options(const Scenario& scenario) {
+    using Ecmp = net::RoceOptions::Ecmp;
+    net::RoceOptions roce = scenario.roce;
+    roce.links.seed = scenario.seed;
+    roce.links.xon_bytes = scenario.pfc_xon != 0 ? scenario.pfc_xon : roce.links.xoff_bytes / 4 * 3;
+    const bool reorders = roce.ecmp == Ecmp::kSpray || roce.ecmp == Ecmp::kLoad;
+    const bool said = std::ranges::any_of(
+        scenario.given, [](const Scenario::Given& given) { return given.key == "reorder"; });
+    if (reorders && !said) {
+        roce.hosts.reorder_packets = kReorderPackets;
+    }
+    return roce;
+}
+
 }  // namespace
 
 std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
+    if (auto checked = check_layers(scenario); !checked) {
+        return std::unexpected(checked.error());
+    }
     auto fabric = generate(scenario.fabric);
     if (!fabric) {
         return std::unexpected(fabric.error());
@@ -97,6 +145,9 @@ std::expected<Experiment, std::string> prepare(const Scenario& scenario) {
     Experiment experiment{*std::move(fabric), scenario.options, {}};
     experiment.options.engine = scenario.fabric.engine;
     experiment.options.hosts.seed = scenario.seed;
+    if (scenario.fabric.link_layer == hca::LinkLayer::kEthernet) {
+        experiment.options.roce = roce_options(scenario);
+    }
     if (scenario.context_cache != 0) {
         experiment.options.hosts.context_entries =
             std::max(scenario.context_cache / scenario.context_bytes, 1U);

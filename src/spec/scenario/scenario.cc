@@ -160,6 +160,7 @@ class Reader {
         if (auto done = rule->set(scenario_, *text); !done) {
             return refuse(node.source(), fmt::format("'{}' {}", key.str(), done.error()));
         }
+        scenario_.given.push_back({std::string(key.str()), place(file_, node.source())});
         return {};
     }
     Result take_network(const toml::key& key, const toml::node& node) {
@@ -293,6 +294,7 @@ Result apply_scenario_flag(std::string_view key, const std::string& value, Scena
     if (auto done = rule->set(scenario, value); !done) {
         return std::unexpected(fmt::format("{} {}", flag_name(key), done.error()));
     }
+    scenario.given.push_back({std::string(key), flag_name(key)});
     return {};
 }
 

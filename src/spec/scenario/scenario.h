@@ -55,6 +55,13 @@ struct FailureWish {
     std::string origin = {};
 };
 
+/// One of several networks that carry the same traffic.
+struct Variant {
+    std::string name = {};  ///< As given: "roce+ecmp=spray".
+    hca::LinkLayer link_layer = hca::LinkLayer::kInfiniBand;
+    std::vector<std::pair<std::string, std::string>> keys = {};
+};
+
 struct Scenario {
     Description fabric = {};
     net::SimulationOptions options = {};
@@ -64,7 +71,19 @@ struct Scenario {
     std::uint64_t seed = 1;
     std::uint32_t context_cache = 0;    ///< Bytes of an adapter; 0: hosts.context_entries says it.
     std::uint32_t context_bytes = 512;  ///< Of a connection's state.
+    net::RoceOptions roce = {};         ///< Where the link layer is Ethernet.
+    std::uint32_t pfc_xon = 0;          ///< Bytes; 0: three quarters of XOFF.
+    std::vector<Variant> compare = {};  ///< Empty: one run.
+    struct Given {
+        std::string key;
+        std::string origin;
+    };
+    std::vector<Given> given = {};  ///< Keys of [network] and [hosts], as the user gave them.
 };
+
+/// The scenario of one variant. Keys that only the other link layer knows do not count in it.
+std::expected<Scenario, std::string> choose_variant(const Scenario& scenario,
+                                                    const Variant& variant);
 
 /// A key as the user may give it, beside those of the fabric.
 struct ScenarioKey {

@@ -77,7 +77,7 @@ random = 2
 TEST(Scenario, AnErrorNamesLineAndRemedy) {
     EXPECT_EQ(error_of("sed = 7\n"),
               "a.toml:1:1: unknown key 'sed' outside of the sections fabric, network, hosts, "
-              "traffic and fail; the keys are seed, until");
+              "traffic and fail; the keys are seed, until, compare");
     EXPECT_EQ(error_of("[fabric]\nhosts = 0\n"),
               "a.toml:2:9: 'hosts' must be a whole number from 1 to 49151, not 0");
     EXPECT_EQ(error_of("[fabric]\nhostes = 3\n"),
@@ -97,6 +97,83 @@ TEST(Scenario, AnErrorNamesLineAndRemedy) {
     EXPECT_EQ(error_of("traffic = 3\n"), "a.toml:1:11: write each as a section [[traffic]]");
     EXPECT_EQ(error_of("[network]\nadaptive = 3\n"),
               "a.toml:2:12: 'adaptive' must be true or false, not \"3\"");
+}
+
+TEST(Scenario, EthernetHasKeysOfItsOwn) {
+    Scenario scenario;
+    const auto parsed = parse_scenario(R"(
+seed = 9
+[fabric]
+hosts = 4
+link_layer = "ethernet"
+[network]
+ecmp = "spray"
+pfc = "off"
+pfc_xoff = "100KiB"
+switch_buffer = "8MiB"
+ecn = "6400,64000,25%"
+[hosts]
+dcqcn = false
+dcqcn_timer = "100us"
+dcqcn_ai = "2%"
+loss_recovery = "selective"
+)",
+                                       "a.toml", scenario);
+    ASSERT_TRUE(parsed) << parsed.error();
+    const auto made = prepare(scenario);
+    ASSERT_TRUE(made) << made.error();
+    ASSERT_TRUE(made->options.roce);
+    const net::RoceOptions& roce = *made->options.roce;
+    EXPECT_EQ(roce.ecmp, net::RoceOptions::Ecmp::kSpray);
+    EXPECT_FALSE(roce.links.lossless);
+    EXPECT_EQ(roce.links.xoff_bytes, 102'400U);
+    EXPECT_EQ(roce.links.xon_bytes, 76'800U) << "three quarters";
+    EXPECT_EQ(roce.links.buffer_bytes, 8U << 20);
+    EXPECT_EQ(roce.links.ecn.low_blocks, 100U);
+    EXPECT_EQ(roce.links.ecn.high_blocks, 1000U);
+    EXPECT_DOUBLE_EQ(roce.links.ecn.most, 0.25);
+    EXPECT_EQ(roce.links.seed, 9U);
+    EXPECT_FALSE(roce.hosts.reacts);
+    EXPECT_EQ(roce.hosts.dcqcn.increase_period_ps, 100'000'000U);
+    EXPECT_DOUBLE_EQ(roce.hosts.dcqcn.additive, 0.02);
+    EXPECT_TRUE(roce.hosts.selective);
+    EXPECT_EQ(roce.hosts.reorder_packets, 64U) << "sprayed packets overtake each other";
+}
+
+TEST(Scenario, KeysOfTheOtherLinkLayerAreRefused) {
+    EXPECT_EQ(error_of("[network]\necn = \"off\"\n"),
+              "a.toml:2:7: 'ecn' is for Ethernet: add --link-layer ethernet (in a file: "
+              "link_layer = \"ethernet\" in [fabric]), or --compare ib,roce");
+    EXPECT_EQ(error_of("[fabric]\nlink_layer = \"ethernet\"\n[network]\ncc_timer = 3\n"),
+              "a.toml:4:12: 'cc_timer' is for InfiniBand: leave it out, DCQCN is on anyway");
+}
+
+TEST(Scenario, AVariantHasTheKeysThatItsLinkLayerKnows) {
+    Scenario scenario;
+    ASSERT_TRUE(
+        parse_scenario("compare = [\"ib\", \"roce+ecmp=spray+hosts=3\"]\n"
+                       "[network]\ncongestion_control = true\nswitch_buffer = \"4MiB\"\n",
+                       "a.toml", scenario));
+    ASSERT_EQ(scenario.compare.size(), 2U);
+    const auto ib = prepare(*choose_variant(scenario, scenario.compare[0]));
+    ASSERT_TRUE(ib) << ib.error();
+    EXPECT_FALSE(ib->options.roce);
+    EXPECT_TRUE(ib->options.congestion);
+    const auto roce = prepare(*choose_variant(scenario, scenario.compare[1]));
+    ASSERT_TRUE(roce) << roce.error();
+    ASSERT_TRUE(roce->options.roce);
+    EXPECT_EQ(roce->options.roce->links.buffer_bytes, 4U << 20);
+    EXPECT_EQ(roce->options.roce->ecmp, net::RoceOptions::Ecmp::kSpray);
+    EXPECT_EQ(roce->fabric.hosts.size(), 3U);
+    EXPECT_EQ(apply_scenario_flag("compare", "ib,ib", scenario).error(),
+              "--compare must not have \"ib\" twice");
+    EXPECT_EQ(apply_scenario_flag("compare", "fddi", scenario).error(),
+              "--compare must be a list of ib and roce, each with keys behind it as "
+              "ib+adaptive,roce+ecmp=spray, not \"fddi\"");
+    ASSERT_TRUE(apply_scenario_flag("compare", "ib+ecn=off", scenario));
+    const auto wrong = prepare(*choose_variant(scenario, scenario.compare[0]));
+    ASSERT_FALSE(wrong);
+    EXPECT_NE(wrong.error().find("'ecn' is for Ethernet"), std::string::npos);
 }
 
 TEST(Scenario, FlagsSayTheSame) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "app/cli/sim/compare.h"
 #include "app/cli/sim/report.h"
 #include "plan/units.h"
 
@@ -88,19 +89,24 @@ std::string axes(double max_us, const char* vertical) {
     return out;
 }
 
+struct Curve {
+    std::string name;
+    plan::Distribution us;
+};
+
 /// How many of the messages were done after how long.
-std::string completion_plot(const plan::Results& results) {
+std::string completion_plot(const std::vector<Curve>& curves) {
     double max_us = 0;
-    for (const plan::TrafficResult& each : results.traffics) {
-        max_us = std::max(max_us, each.completion_us.max());
+    for (const Curve& each : curves) {
+        max_us = std::max(max_us, each.us.max());
     }
     if (max_us == 0) {
         return "<p>No message was delivered.</p>\n";
     }
     std::string out = axes(max_us, "100 %");
     const double high = kHeight - kBottom - 10;
-    for (std::size_t i = 0; i < results.traffics.size(); ++i) {
-        const plan::Distribution& us = results.traffics[i].completion_us;
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+        const plan::Distribution& us = curves[i].us;
         const char* const colour = kColours[i % kColours.size()];
         std::string path;
         constexpr int kPoints = 200;
@@ -114,7 +120,7 @@ std::string completion_plot(const plan::Results& results) {
             "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n"
             "<text x=\"{}\" y=\"{}\" style=\"fill:{}\">{}</text>\n",
             path, colour, kLeft + 12, 26 + 16 * static_cast<int>(i), colour,
-            escaped(results.traffics[i].pattern));
+            escaped(curves[i].name));
     }
     return svg(kHeight, out);
 }
@@ -221,20 +227,23 @@ std::string sentences(const Report& report) {
     return out.empty() ? "<p>No link was full for long.</p>\n" : "<ul>\n" + out + "</ul>\n";
 }
 
+std::string page_head(const std::string& title) {
+    return fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+        "<meta name=\"viewport\" content=\"width=device-width\"><title>{0}</title>"
+        "<style>{1}</style></head><body>\n<h1>{0}</h1>\n",
+        escaped(title), kStyle);
+}
+
 }  // namespace
 
 std::string to_html(const Report& report) {
     const plan::Results& results = report.results;
-    std::string out = fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta name=\"viewport\" content=\"width=device-width\"><title>{0}</title>"
-        "<style>{1}</style></head><body>\n<h1>{0}</h1>\n",
-        escaped(report.title), kStyle);
+    std::string out = page_head(report.title);
     out += fmt::format(
-        "<p>Routes by {}, {} data VLs{}{}; {} of virtual time, {} packets on cables, seed {}, log "
+        "<p>Routes by {}, {}; {} of virtual time, {} packets on cables, seed {}, log "
         "{:016x}.</p>\n",
-        escaped(report.engine), report.data_vls, report.adaptive ? ", adaptive routing" : "",
-        report.congestion_control ? ", congestion control" : "", plan::show_time(results.duration),
+        escaped(report.engine), escaped(report.network), plan::show_time(results.duration),
         results.stats.hops, report.seed, results.stats.log_hash);
     if (report.stopped) {
         out += "<p class=\"note\">The run was stopped before its end.</p>\n";
@@ -243,7 +252,11 @@ std::string to_html(const Report& report) {
         out += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
     }
     out += "<h2>Traffic</h2>\n" + traffic_table(results);
-    out += "<h2>Messages done after a time</h2>\n" + completion_plot(results);
+    std::vector<Curve> curves;
+    for (const plan::TrafficResult& each : results.traffics) {
+        curves.push_back({each.pattern, each.completion_us});
+    }
+    out += "<h2>Messages done after a time</h2>\n" + completion_plot(curves);
     for (const plan::TrafficResult& each : results.traffics) {
         out += fmt::format("<h2>Completion times of {}</h2>\n", escaped(each.pattern)) +
                histogram_plot(each);
@@ -252,6 +265,31 @@ std::string to_html(const Report& report) {
     out += "<h2>Busiest links</h2>\n" + link_table(report);
     out += "<h2>Use of links between switches</h2>\n" + heat_strip(results, false);
     out += "<h2>Use of links of hosts</h2>\n" + heat_strip(results, true);
+    return out + "</body></html>\n";
+}
+
+std::string to_html(const Comparison& comparison) {
+    std::string out = page_head(comparison.title) + "<ul>\n";
+    std::vector<Curve> curves;
+    for (const Compared& each : comparison.variants) {
+        out += fmt::format("<li>{}: routes by {}, {}</li>\n", escaped(each.name),
+                           escaped(each.report.engine), escaped(each.report.network));
+        curves.push_back({each.name, figures_of(each.report).completion_us});
+    }
+    out += "</ul>\n<h2>Side by side</h2>\n<table>\n";
+    const std::vector<std::vector<std::string>> rows = comparison_rows(comparison);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        out += cells(rows[i], i == 0 ? "th" : "td");
+    }
+    out += "</table>\n<h2>Messages done after a time</h2>\n" + completion_plot(curves);
+    for (const Compared& each : comparison.variants) {
+        out += fmt::format("<h2>{}: what was in the way</h2>\n", escaped(each.name)) +
+               sentences(each.report);
+        for (const std::string& note : each.report.notes) {
+            out += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
+        }
+        out += "<h3>Use of links between switches</h3>\n" + heat_strip(each.report.results, false);
+    }
     return out + "</body></html>\n";
 }
 

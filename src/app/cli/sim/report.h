@@ -20,8 +20,11 @@ struct Report {
     std::string title = {};  ///< "fat-tree, 1024 hosts, ..."
     std::string engine = {};
     std::uint8_t data_vls = 1;
-    bool adaptive = false;
+    bool adaptive = false;  ///< Switches choose the way of packets.
     bool congestion_control = false;
+    bool roce = false;
+    /// All that is special about it: "InfiniBand, 1 data VL, adaptive routing".
+    std::string network = {};
     std::uint64_t seed = 1;
     std::size_t hosts = 0;
     std::size_t switches = 0;

@@ -20,8 +20,10 @@ Json value_of(std::string_view operand, std::string_view help) {
         value["type"] = "boolean";
     } else if (operand == "N") {
         value["type"] = "integer";
-    } else if (operand == "HOSTS" || operand == "AxB") {
+    } else if (operand == "HOSTS" || operand == "VARIANTS" || operand == "AxB") {
         value["type"] = {"string", "array"};
+    } else if (operand == "on|off") {
+        value["type"] = {"string", "boolean"};
     } else {
         value["type"] = {"string", "number"};
     }

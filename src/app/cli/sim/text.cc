@@ -24,10 +24,8 @@ std::string micro(double us) {
 
 std::string head(const Report& report) {
     const plan::Results& results = report.results;
-    std::string text = fmt::format(
-        "{}: routes by {}, {}{}{}\n", painted(report.title, Colour::kBold), report.engine,
-        counted(report.data_vls, "data VL"), report.adaptive ? ", adaptive routing" : "",
-        report.congestion_control ? ", congestion control" : "");
+    std::string text = fmt::format("{}: routes by {}, {}\n", painted(report.title, Colour::kBold),
+                                   report.engine, report.network);
     const double hops = static_cast<double>(results.stats.hops);
     text += fmt::format("{} of virtual time; {:.3g} million hops in {:.2f} s",
                         show_time(results.duration), hops / 1e6, report.cpu_seconds);
@@ -124,11 +122,16 @@ std::string to_text(const Report& report) {
     }
     const net::ModelStats& stats = results.stats;
     if (stats.discarded + stats.lost != 0) {
-        text += fmt::format("{} packets were discarded and {} lost; they were sent again\n",
-                            stats.discarded, stats.lost);
+        text += fmt::format("{} packets were discarded and {} lost; {} were sent again\n",
+                            stats.discarded, stats.lost, stats.resent);
     }
     if (stats.marked != 0) {
-        text += fmt::format("{} packets were marked (FECN)\n", stats.marked);
+        text += report.roce ? fmt::format("{} packets were marked (ECN), and senders got {} CNPs\n",
+                                          stats.marked, stats.notifications)
+                            : fmt::format("{} packets were marked (FECN)\n", stats.marked);
+    }
+    if (stats.pauses != 0) {
+        text += fmt::format("{} pause frames were sent (PFC)\n", stats.pauses);
     }
     if (stats.context_misses != 0) {
         text += fmt::format("{} packets found their connection's state not in the adapter\n",

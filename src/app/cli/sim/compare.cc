@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/cli/sim/compare.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "app/cli/json_text.h"
+#include "app/fabric/term.h"
+#include "plan/units.h"
+
+namespace softib::app::sim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string shown_us(double us) {
+    return plan::show_time(static_cast<plan::TimePs>(us * 1e6));
+}
+
+}  // namespace
+
+ComparedFigures figures_of(const Report& report) {
+    ComparedFigures figures;
+    std::vector<double> completion_us;
+    std::vector<double> gbps;
+    for (const plan::TrafficResult& traffic : report.results.traffics) {
+        figures.messages += traffic.messages;
+        figures.delivered += traffic.delivered;
+        figures.failed += traffic.failed;
+        figures.finished_at = std::max(figures.finished_at, traffic.finished_at);
+        figures.gbps += traffic.gbps;
+        std::ranges::copy(traffic.completion_us.values(), std::back_inserter(completion_us));
+        std::ranges::copy(traffic.message_gbps.values(), std::back_inserter(gbps));
+    }
+    figures.completion_us = plan::Distribution(std::move(completion_us));
+    figures.message_gbps = plan::Distribution(std::move(gbps));
+    figures.dropped = report.results.stats.discarded + report.results.stats.lost;
+    std::uint64_t ports = 0;
+    for (const plan::LinkResult& link : report.results.links) {
+        ports += link.load.packets != 0 ? 1 : 0;
+        figures.xmit_wait += link.wait;
+    }
+    figures.xmit_wait /= static_cast<double>(std::max<std::uint64_t>(ports, 1));
+    for (const plan::CongestionTree& tree : report.results.trees) {
+        figures.victims += tree.victims;
+    }
+    return figures;
+}
+
+std::vector<std::vector<std::string>> comparison_rows(const Comparison& comparison) {
+    using Cell = std::function<std::string(const Report&, const ComparedFigures&)>;
+    const auto count = [](std::uint64_t net::ModelStats::* field) -> Cell {
+        return [field](const Report& report, const ComparedFigures&) {
+            return std::to_string(report.results.stats.*field);
+        };
+    };
+    const std::vector<std::pair<std::string, Cell>> kinds{
+        {"delivered",
+         [](const Report&, const ComparedFigures& all) {
+             return fmt::format("{}/{}", all.delivered, all.messages);
+         }},
+        {"done after", [](const Report&,
+                          const ComparedFigures& all) { return plan::show_time(all.finished_at); }},
+        {"together",
+         [](const Report&, const ComparedFigures& all) { return plan::show_rate(all.gbps); }},
+        {"message: mean",
+         [](const Report&, const ComparedFigures& all) {
+             return plan::show_rate(all.message_gbps.mean());
+         }},
+        {"message: slowest 1 %",
+         [](const Report&, const ComparedFigures& all) {
+             return plan::show_rate(all.message_gbps.percentile(1));
+         }},
+        {"completion: median",
+         [](const Report&, const ComparedFigures& all) {
+             return shown_us(all.completion_us.percentile(50));
+         }},
+        {"completion: 99 %",
+         [](const Report&, const ComparedFigures& all) {
+             return shown_us(all.completion_us.percentile(99));
+         }},
+        {"completion: max",
+         [](const Report&, const ComparedFigures& all) {
+             return shown_us(all.completion_us.max());
+         }},
+        {"packets dropped",
+         [](const Report&, const ComparedFigures& all) { return std::to_string(all.dropped); }},
+        {"packets sent again", count(&net::ModelStats::resent)},
+        {"timeouts", count(&net::ModelStats::timeouts)},
+        {"packets marked", count(&net::ModelStats::marked)},
+        {"BECNs, CNPs", count(&net::ModelStats::notifications)},
+        {"pause frames", count(&net::ModelStats::pauses)},
+        {"XmitWait per port",
+         [](const Report&, const ComparedFigures& all) {
+             return fmt::format("{:.1f} %", 100 * all.xmit_wait);
+         }},
+        {"flows behind others' congestion",
+         [](const Report& report, const ComparedFigures& all) {
+             return report.adaptive ? "?" : std::to_string(all.victims);
+         }},
+    };
+    std::vector<std::vector<std::string>> rows{{""}};
+    for (const Compared& each : comparison.variants) {
+        rows.front().push_back(each.name);
+    }
+    for (const auto& [name, cell] : kinds) {
+        rows.push_back({name});
+        for (const Compared& each : comparison.variants) {
+            rows.back().push_back(cell(each.report, figures_of(each.report)));
+        }
+    }
+    return rows;
+}
+
+std::string to_text(const Comparison& comparison) {
+    std::string text = painted(comparison.title, Colour::kBold) + "\n";
+    for (const Compared& each : comparison.variants) {
+        text +=
+            fmt::format("{}: routes by {}, {}{}\n", each.name, each.report.engine,
+                        each.report.network, each.report.stopped ? "; stopped before the end" : "");
+    }
+    const std::vector<std::vector<std::string>> rows = comparison_rows(comparison);
+    Table table(rows.front());
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        table.row(rows[i]);
+    }
+    text += "\n" + table.text();
+    for (const Compared& each : comparison.variants) {
+        for (const plan::CongestionTree& tree : each.report.results.trees) {
+            text += fmt::format("{}: {}\n", each.name, tree.text);
+        }
+        for (const std::string& note : each.report.notes) {
+            text += fmt::format("{} {}: {}\n", painted("note:", Colour::kYellow), each.name, note);
+        }
+    }
+    return text;
+}
+
+std::string to_json(const Comparison& comparison) {
+    Json variants = Json::array();
+    for (const Compared& each : comparison.variants) {
+        const ComparedFigures all = figures_of(each.report);
+        const net::ModelStats& stats = each.report.results.stats;
+        variants.push_back({{"name", each.name},
+                            {"messages", all.messages},
+                            {"delivered", all.delivered},
+                            {"failed", all.failed},
+                            {"finished_us", static_cast<double>(all.finished_at) / 1e6},
+                            {"gbps", all.gbps},
+                            {"message_gbps", all.message_gbps.mean()},
+                            {"message_gbps_p1", all.message_gbps.percentile(1)},
+                            {"completion_us_p50", all.completion_us.percentile(50)},
+                            {"completion_us_p99", all.completion_us.percentile(99)},
+                            {"completion_us_max", all.completion_us.max()},
+                            {"dropped", all.dropped},
+                            {"resent", stats.resent},
+                            {"timeouts", stats.timeouts},
+                            {"marked", stats.marked},
+                            {"notifications", stats.notifications},
+                            {"pauses", stats.pauses},
+                            {"xmit_wait", all.xmit_wait},
+                            {"victims", each.report.adaptive ? Json(nullptr) : Json(all.victims)},
+                            {"report", Json::parse(to_json(each.report))}});
+    }
+    return json_text({{"title", comparison.title}, {"variants", std::move(variants)}});
+}
+
+}  // namespace softib::app::sim

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The keys of Ethernet's switches and of adapters that speak RoCE.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "spec/scenario/key_values.h"
+#include "spec/scenario/keys.h"
+
+namespace softib::spec {
+
+namespace {
+
+std::optional<net::RoceOptions::Ecmp> parse_ecmp(const std::string& text) {
+    using enum net::RoceOptions::Ecmp;
+    return text == "5tuple"  ? std::optional(kFiveTuple)
+           : text == "qp"    ? std::optional(kConnection)
+           : text == "spray" ? std::optional(kSpray)
+           : text == "load"  ? std::optional(kLoad)
+           : text == "none"  ? std::optional(kTables)
+                             : std::nullopt;
+}
+
+Result set_ecmp(Scenario& scenario, const std::string& text) {
+    const auto way = parse_ecmp(text);
+    if (!way) {
+        return std::unexpected(
+            fmt::format("must be 5tuple, qp, spray, load or none, not \"{}\"", text));
+    }
+    scenario.roce.ecmp = *way;
+    return {};
+}
+
+/// "on" or "off"; a file may also say true or false.
+template <auto kField>
+Result on_off(Scenario& scenario, const std::string& text) {
+    if (text != "on" && text != "off" && text != "true" && text != "false") {
+        return std::unexpected(fmt::format("must be on or off, not \"{}\"", text));
+    }
+    kField(scenario) = text == "on" || text == "true";
+    return {};
+}
+
+/// "64KiB,256KiB,10%"; ':' for ',' where a list stands around it.
+Result set_ecn(Scenario& scenario, const std::string& text) {
+    sw::EcnRule& ecn = scenario.roce.links.ecn;
+    if (text == "off" || text == "false") {
+        ecn.high_blocks = 0;
+        return {};
+    }
+    std::string commas = text;
+    std::ranges::replace(commas, ':', ',');
+    const std::size_t first = commas.find(',');
+    const std::size_t second = first == commas.npos ? commas.npos : commas.find(',', first + 1);
+    if (second == commas.npos) {
+        return std::unexpected(
+            fmt::format("must be KMIN,KMAX,PMAX as 64KiB,256KiB,10%, or off, not \"{}\"", text));
+    }
+    const auto low = plan::parse_size(commas.substr(0, first));
+    const auto high = plan::parse_size(commas.substr(first + 1, second - first - 1));
+    const auto most = plan::parse_part(commas.substr(second + 1));
+    if (!low || !high || !most) {
+        return std::unexpected(
+            fmt::format("must be KMIN,KMAX,PMAX as 64KiB,256KiB,10%: in \"{}\" {} {}", text,
+                        !low    ? "KMIN"
+                        : !high ? "KMAX"
+                                : "PMAX",
+                        !low    ? low.error()
+                        : !high ? high.error()
+                                : most.error()));
+    }
+    if (*low >= *high || *high > kMost) {
+        return std::unexpected(fmt::format("must have KMIN below KMAX, not \"{}\"", text));
+    }
+    ecn = {.low_blocks = static_cast<std::uint32_t>(*low / link::kBlockBytes),
+           .high_blocks = static_cast<std::uint32_t>(*high / link::kBlockBytes),
+           .most = *most};
+    return {};
+}
+
+template <auto kField>
+Result part(Scenario& scenario, const std::string& text) {
+    const auto parsed = plan::parse_part(text);
+    if (!parsed || *parsed <= 0) {
+        return std::unexpected(
+            fmt::format("must be a part above 0 as 0.001 or 0.1%, not \"{}\"", text));
+    }
+    kField(scenario) = *parsed;
+    return {};
+}
+
+template <auto kField>
+Result period(Scenario& scenario, const std::string& text) {
+    constexpr plan::TimePs kShortest = 1'000'000;
+    constexpr plan::TimePs kLongest = 1'000'000'000'000;
+    const auto parsed = plan::parse_time(text);
+    if (!parsed || *parsed < kShortest || *parsed > kLongest) {
+        return std::unexpected(
+            fmt::format("must be a time from 1us to 1s, as 55us, not \"{}\"", text));
+    }
+    kField(scenario) = *parsed;
+    return {};
+}
+
+Result set_loss_recovery(Scenario& scenario, const std::string& text) {
+    if (text != "gbn" && text != "selective") {
+        return std::unexpected(
+            fmt::format("must be gbn (go-back-N) or selective, not \"{}\"", text));
+    }
+    scenario.roce.hosts.selective = text == "selective";
+    return {};
+}
+
+ScenarioRule of_network(std::string_view name, std::string_view operand, std::string_view help,
+                        std::string_view initial, Result (*set)(Scenario&, const std::string&)) {
+    return {{ScenarioKey::Section::kNetwork, name, operand, help, initial},
+            set,
+            ScenarioRule::Layer::kEthernet};
+}
+
+ScenarioRule of_hosts(std::string_view name, std::string_view operand, std::string_view help,
+                      std::string_view initial, Result (*set)(Scenario&, const std::string&)) {
+    return {{ScenarioKey::Section::kHosts, name, operand, help, initial},
+            set,
+            ScenarioRule::Layer::kEthernet};
+}
+
+using R = Scenario;
+
+std::vector<ScenarioRule> network_rules() {
+    return {
+        of_network("ecmp", "WAY",
+                   "ethernet: how switches choose a port: 5tuple, qp, spray, load or none",
+                   "5tuple", set_ecmp),
+        of_network("pfc", "on|off", "ethernet: full switches pause their senders, and lose nothing",
+                   "on", on_off<[](R& s) -> auto& { return s.roce.links.lossless; }>),
+        of_network("pfc_xoff", "SIZE", "ethernet: what a port and lane holds when it pauses",
+                   "128KiB", size<[](R& s) -> auto& { return s.roce.links.xoff_bytes; }>),
+        of_network("pfc_xon", "SIZE",
+                   "ethernet: what is left when the sender may go on (default: 3/4 of it)", "",
+                   size<[](R& s) -> auto& { return s.pfc_xon; }>),
+        of_network("switch_buffer", "SIZE", "ethernet: of a switch, for all its ports", "64MiB",
+                   size<[](R& s) -> auto& { return s.roce.links.buffer_bytes; }>),
+        of_network("ecn", "KMIN,KMAX,PMAX",
+                   "ethernet: queues between which packets are marked, by what chance; or off",
+                   "64KiB,256KiB,10%", set_ecn),
+    };
+}
+
+std::vector<ScenarioRule> host_rules() {
+    return {
+        of_hosts("dcqcn", "on|off", "ethernet: senders slow down when packets were marked", "on",
+                 on_off<[](R& s) -> auto& { return s.roce.hosts.reacts; }>),
+        of_hosts("dcqcn_cnp_interval", "TIME",
+                 "ethernet: between two notifications for a connection", "50us",
+                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.notification_gap_ps; }>),
+        of_hosts("dcqcn_g", "PART", "ethernet: how much a notification moves alpha", "0.4%",
+                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.gain; }>),
+        of_hosts("dcqcn_alpha_timer", "TIME", "ethernet: alpha decays once in this time", "55us",
+                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.alpha_period_ps; }>),
+        of_hosts("dcqcn_timer", "TIME", "ethernet: a rate grows once in this time", "55us",
+                 period<[](R& s) -> auto& { return s.roce.hosts.dcqcn.increase_period_ps; }>),
+        of_hosts("dcqcn_bytes", "SIZE", "ethernet: and once in so many bytes", "10MB",
+                 size<[](R& s) -> auto& { return s.roce.hosts.dcqcn.increase_bytes; }>),
+        of_hosts("dcqcn_ai", "PART", "ethernet: additive increase, of the link", "0.1%",
+                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.additive; }>),
+        of_hosts("dcqcn_hai", "PART", "ethernet: hyper increase, of the link", "1%",
+                 part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.hyper; }>),
+        of_hosts("dcqcn_min_rate", "PART", "ethernet: no connection goes slower, of the link",
+                 "0.1%", part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.least; }>),
+        of_hosts("loss_recovery", "HOW",
+                 "ethernet: gbn sends all again that followed a loss, selective only the lost",
+                 "gbn", set_loss_recovery),
+        of_hosts(
+            "reorder", "N",
+            "ethernet, selective: packets that overtake one before it counts as lost (default: "
+            "0; 64 with ecmp spray or load)",
+            "", count<[](R& s) -> auto& { return s.roce.hosts.reorder_packets; }>),
+    };
+}
+
+}  // namespace
+
+const std::vector<ScenarioRule>& roce_rules() {
+    static const std::vector<ScenarioRule> all = [] {
+        std::vector<ScenarioRule> rules = network_rules();
+        std::ranges::copy(host_rules(), std::back_inserter(rules));
+        return rules;
+    }();
+    return all;
+}
+
+}  // namespace softib::spec
