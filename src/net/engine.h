@@ -294,11 +294,13 @@ class Engine : public Plant {
     void leave_buffer(const Packet& packet, TimePs at);
     void discard(std::uint32_t index);
     void drop(std::uint32_t index);
-    std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
     void watch(std::uint32_t port, Tx& tx);
     void enforce_limits(std::uint32_t port);
     TimePs deadline(const Lane& lane, const sw::WaitingLimits& limits, bool& of_head) const;
     void end_wait(Tx& tx);
+    // engine_choice.cc
+    std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
+    std::uint64_t wait_at(std::uint32_t out, std::uint8_t vl, std::uint16_t blocks);
     // engine_ports.cc
     void apply_state(std::uint32_t port);
     bool may_come_in(const Rx& rx, const Packet& packet);

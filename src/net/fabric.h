@@ -27,9 +27,10 @@ struct Routed {
     routing::Graph graph;
     routing::Tables tables;
 
-    /// With the routes of an engine; the message says what does not fit.
+    /// With the routes of an engine; the message says what does not fit. `adaptive`: also with the
+    /// longer ways that switches may choose.
     static std::expected<Routed, topo::Error> make(topo::Fabric topology, const std::string& engine,
-                                                   std::uint8_t data_vls);
+                                                   std::uint8_t data_vls, bool adaptive = false);
 };
 
 template <typename Ends>
@@ -72,8 +73,8 @@ class Fabric {
     void take_out(const Hop& what) { net::take_out(routed_.topology, what); }
     /// New routes by an engine, for the description as it is now; returns whose they are.
     std::expected<std::string, topo::Error> reroute(const std::string& engine,
-                                                    std::uint8_t data_vls) {
-        auto routed = Routed::make(routed_.topology, engine, data_vls);
+                                                    std::uint8_t data_vls, bool adaptive) {
+        auto routed = Routed::make(routed_.topology, engine, data_vls, adaptive);
         if (!routed) {
             return std::unexpected(routed.error());
         }

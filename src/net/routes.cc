@@ -9,7 +9,7 @@
 namespace softib::net {
 
 std::expected<Routed, topo::Error> Routed::make(topo::Fabric topology, const std::string& engine,
-                                                std::uint8_t data_vls) {
+                                                std::uint8_t data_vls, bool adaptive) {
     std::vector<Lid> lids = lids_of(topology);
     const routing::Engine* chosen = routing::find_engine(engine);
     if (chosen == nullptr) {
@@ -19,7 +19,7 @@ std::expected<Routed, topo::Error> Routed::make(topo::Fabric topology, const std
     if (!graph) {
         return std::unexpected(topo::Error{graph.error().message});
     }
-    auto tables = chosen->route(*graph, {.data_vls = data_vls});
+    auto tables = chosen->route(*graph, {.data_vls = data_vls, .adaptive = adaptive});
     if (!tables) {
         return std::unexpected(topo::Error{tables.error().message});
     }
@@ -68,6 +68,39 @@ void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph
     }
 }
 
+namespace {
+
+/// A table for each origin of packets but kAny, whose is the common one.
+void add_long_ways(sw::AdaptiveTable& table, std::uint8_t ports, const routing::Graph& graph,
+                   const routing::Tables& tables, std::uint32_t sw) {
+    const routing::LongWays& ways = tables.long_ways;
+    const auto add = [&](const routing::PortGroups& sets) {
+        const auto first = table.groups();
+        for (std::uint16_t group = 1; group < sets.count(sw); ++group) {
+            table.add_group(sets.ports(sw, group));
+        }
+        // Of the switch's sets; 0 is the same in all.
+        return [&sets, sw, first](std::uint32_t destination) {
+            const std::uint16_t group = sets.of(sw, destination);
+            return static_cast<std::uint16_t>(group == 0 ? 0 : first + group - 1);
+        };
+    };
+    const auto beside = add(ways.beside);
+    const auto instead = add(ways.instead);
+    for (std::uint8_t port = 0; port < ports; ++port) {
+        table.set_private(port, static_cast<std::uint8_t>(ways.origin(sw, port)));
+    }
+    graph.for_each_lid([&](const routing::Target& target, Lid lid) {
+        const std::uint16_t near = tables.groups.of(sw, target.at);
+        const std::uint16_t other = instead(target.at);
+        table.set(static_cast<std::uint8_t>(routing::Origin::kHost), lid, near, beside(target.at));
+        table.set(static_cast<std::uint8_t>(routing::Origin::kNear), lid, other != 0 ? other : near,
+                  0);
+    });
+}
+
+}  // namespace
+
 void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
                            const routing::Tables& tables, std::uint32_t sw) {
     sw::AdaptiveTable table;
@@ -77,6 +110,9 @@ void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Grap
     graph.for_each_lid([&](const routing::Target& target, Lid lid) {
         table.set(lid, tables.groups.of(sw, target.at));
     });
+    if (!tables.long_ways.empty()) {
+        add_long_ways(table, plant.ports_of(node), graph, tables, sw);
+    }
     plant.set_adaptive(node, std::move(table));
 }
 
@@ -92,8 +128,14 @@ void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
 
 void clear_routes(Plant& plant) {
     for (std::uint32_t node = 0; node < plant.node_count(); ++node) {
-        for (std::uint32_t lid = 1; plant.is_switch(node) && lid < plant.lid_count(); ++lid) {
+        if (!plant.is_switch(node)) {
+            continue;
+        }
+        for (std::uint32_t lid = 1; lid < plant.lid_count(); ++lid) {
             plant.set_route(node, Lid{static_cast<std::uint16_t>(lid)}, kNoPath);
+        }
+        if (!plant.adaptive(node).empty()) {
+            plant.set_adaptive(node, {});
         }
     }
 }

@@ -210,7 +210,8 @@ void Simulation::State::apply(const Change& change) {
 void Simulation::State::repair() {
     // A damaged fabric may have lost the shape that its engine is for.
     for (const std::string& name : {engine, std::string(kAnyEngine)}) {
-        if (auto routed = fabric.reroute(name, options.plant.data_vls); routed) {
+        if (auto routed = fabric.reroute(name, options.plant.data_vls, options.hosts.adaptive);
+            routed) {
             if (name != engine) {
                 notes.push_back(refusal_of(engine, *routed));
                 engine = *routed;
@@ -246,10 +247,11 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     const std::uint8_t levels = static_cast<std::uint8_t>(options.sl_max + 1U);
     const std::uint8_t offered =
         options.plant.data_vls != 0 ? options.plant.data_vls : std::max(kLanesOffered, levels);
-    auto routed = Routed::make(damaged ? fabric : std::move(fabric), options.engine, offered);
+    auto routed = Routed::make(damaged ? fabric : std::move(fabric), options.engine, offered,
+                               options.hosts.adaptive);
     std::vector<std::string> notes;
     if (!routed && damaged) {
-        routed = Routed::make(std::move(fabric), kAnyEngine, offered);
+        routed = Routed::make(std::move(fabric), kAnyEngine, offered, options.hosts.adaptive);
         if (routed) {
             notes.push_back(refusal_of(options.engine, routed->tables.engine));
         }

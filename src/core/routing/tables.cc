@@ -112,6 +112,20 @@ PortGroups::PortGroups(std::vector<std::uint32_t> first_group,
       ports_(std::move(ports)),
       group_of_(std::move(group_of)) {}
 
+Choice Tables::choice(std::uint32_t sw, std::uint8_t in_port, std::uint32_t destination) const {
+    const auto ports = [&](const PortGroups& sets) {
+        return sets.ports(sw, sets.of(sw, destination));
+    };
+    const Origin origin = long_ways.empty() ? Origin::kAny : long_ways.origin(sw, in_port);
+    Choice choice{.near = ports(groups), .far = {}};
+    if (origin == Origin::kHost) {
+        choice.far = ports(long_ways.beside);
+    } else if (origin == Origin::kNear && !ports(long_ways.instead).empty()) {
+        choice.near = ports(long_ways.instead);
+    }
+    return choice;
+}
+
 std::uint8_t Tables::sl(const Graph& graph, Lid source, Lid destination) const {
     const std::uint32_t from = graph.target_of(source);
     const std::uint32_t to = graph.target_of(destination);

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/ids.h"
@@ -142,6 +144,58 @@ class PortGroups {
     std::vector<std::uint16_t> group_of_;  ///< Switch by destination switch.
 };
 
+/// Builds the sets of a fabric with few switches: ports_to(switch, destination switch) returns the
+/// ports of one set.
+template <typename PortsTo>
+PortGroups make_port_groups(std::uint32_t switches, PortsTo ports_to) {
+    std::vector<std::uint32_t> first_group{0};
+    std::vector<std::uint32_t> first_port{0};
+    std::vector<std::uint8_t> ports;
+    std::vector<std::uint16_t> group_of(std::size_t{switches} * switches);
+    for (std::uint32_t sw = 0; sw < switches; ++sw) {
+        std::map<std::vector<std::uint8_t>, std::uint16_t> known{{{}, 0}};
+        first_port.push_back(first_port.back());
+        for (std::uint32_t to = 0; to < switches; ++to) {
+            const std::vector<std::uint8_t> set = ports_to(sw, to);
+            const auto [at, fresh] = known.emplace(set, static_cast<std::uint16_t>(known.size()));
+            if (fresh) {
+                ports.insert(ports.end(), set.begin(), set.end());
+                first_port.push_back(static_cast<std::uint32_t>(ports.size()));
+            }
+            group_of[std::size_t{sw} * switches + to] = at->second;
+        }
+        first_group.push_back(static_cast<std::uint32_t>(first_port.size() - 1));
+    }
+    return PortGroups(std::move(first_group), std::move(first_port), std::move(ports),
+                      std::move(group_of));
+}
+
+/// Where a packet has come from, as far as the choice of its way depends on it.
+enum class Origin : std::uint8_t {
+    kAny,   ///< It takes a shortest way: Tables::groups.
+    kHost,  ///< It has just begun, and may take a longer way as well: LongWays::beside.
+    kNear,  ///< It has chosen already: LongWays::instead, where there is such a set.
+};
+
+/// Ways that are longer than the shortest, for switches that choose by load. Empty: there are none.
+struct LongWays {
+    std::vector<Origin> origins = {};  ///< By switch, 256 in ports each.
+    PortGroups beside = {};            ///< From hosts: ports besides those of the shortest ways.
+    PortGroups instead = {};           ///< From near by: ports instead of those.
+
+    bool empty() const { return origins.empty(); }
+    Origin origin(std::uint32_t sw, std::uint8_t in_port) const {
+        return origins[std::size_t{sw} * 256 + in_port];
+    }
+    friend bool operator==(const LongWays&, const LongWays&) = default;
+};
+
+/// Among which ports a switch may choose.
+struct Choice {
+    std::span<const std::uint8_t> near;  ///< On the way that it prefers,
+    std::span<const std::uint8_t> far;   ///< and on longer ones.
+};
+
 struct Tables {
     std::string engine;
     Lfts lfts;
@@ -149,6 +203,10 @@ struct Tables {
     SlMap sls = {};
     SlToVl sl_to_vl = {};
     PortGroups groups = {};  ///< Empty: a switch must follow its forwarding table.
+    LongWays long_ways = {};
+
+    /// The ports for packets to an end port of a switch, by the port that they come in by.
+    Choice choice(std::uint32_t sw, std::uint8_t in_port, std::uint32_t destination) const;
 
     /// The service level a packet must carry from one LID to another.
     std::uint8_t sl(const Graph& graph, Lid source, Lid destination) const;
