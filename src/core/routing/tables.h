@@ -8,10 +8,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/ids.h"
@@ -145,30 +144,10 @@ class PortGroups {
 };
 
 /// Builds the sets of a fabric with few switches: ports_to(switch, destination switch) returns the
-/// ports of one set.
-template <typename PortsTo>
-PortGroups make_port_groups(std::uint32_t switches, PortsTo ports_to) {
-    std::vector<std::uint32_t> first_group{0};
-    std::vector<std::uint32_t> first_port{0};
-    std::vector<std::uint8_t> ports;
-    std::vector<std::uint16_t> group_of(std::size_t{switches} * switches);
-    for (std::uint32_t sw = 0; sw < switches; ++sw) {
-        std::map<std::vector<std::uint8_t>, std::uint16_t> known{{{}, 0}};
-        first_port.push_back(first_port.back());
-        for (std::uint32_t to = 0; to < switches; ++to) {
-            const std::vector<std::uint8_t> set = ports_to(sw, to);
-            const auto [at, fresh] = known.emplace(set, static_cast<std::uint16_t>(known.size()));
-            if (fresh) {
-                ports.insert(ports.end(), set.begin(), set.end());
-                first_port.push_back(static_cast<std::uint32_t>(ports.size()));
-            }
-            group_of[std::size_t{sw} * switches + to] = at->second;
-        }
-        first_group.push_back(static_cast<std::uint32_t>(first_port.size() - 1));
-    }
-    return PortGroups(std::move(first_group), std::move(first_port), std::move(ports),
-                      std::move(group_of));
-}
+/// ports of one set, in ascending order.
+PortGroups make_port_groups(
+    std::uint32_t switches,
+    const std::function<std::vector<std::uint8_t>(std::uint32_t, std::uint32_t)>& ports_to);
 
 /// Where a packet has come from, as far as the choice of its way depends on it.
 enum class Origin : std::uint8_t {
