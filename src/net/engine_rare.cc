@@ -187,7 +187,7 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
         no_lane = !has_lane(0);
         numbers[0] = 0;
         count = no_lane ? 0 : 1;
-        packets_[index].in_port = rx.port;
+        packets_[index].in_port_or_hop_lmt = rx.port;
     } else if (is_multicast(Lid{original.dlid}) &&
                original.dlid - kLidMulticastMin.value < config_.multicast_lids) {
         ++odd(rx.self).multicast_rcv_packets;

@@ -10,6 +10,7 @@
 #include "core/routing/engine.h"
 #include "net/fabric.h"
 #include "net/inspector.h"
+#include "net/routers.h"
 
 namespace softib::net {
 
@@ -103,6 +104,7 @@ struct Simulation::State {
     std::vector<Change> changes;
     std::size_t changed = 0;
     std::vector<std::string> notes;
+    std::unique_ptr<Routers> routers;  ///< Of several subnets.
     // Looks at what waits at ports, at intervals that grow with the run.
     TimePs look_every = kFirstLookPs;
     TimePs look_after = kFirstLookPs;  ///< The same, longer while little happens.
@@ -121,6 +123,12 @@ void Simulation::State::configure() {
         SOFTIB_CHECK(fabric.use_adaptive_routing());
     }
     auto& net = fabric.net();
+    if (fabric.subnets() > 1) {
+        routers = std::make_unique<Routers>(fabric.topology(), fabric.lids(), net,
+                                            options.plant.data_vls);
+        net.use_routers(routers.get(), &fabric.ends());
+        fabric.ends().set_routers(routers.get());
+    }
     if (options.congestion) {
         for (std::uint32_t node = 0; node < net.node_count(); ++node) {
             if (net.is_switch(node)) {
@@ -259,8 +267,21 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     if (!routed) {
         return std::unexpected(routed.error());
     }
+    // Between subnets a packet has one level on each side of a router.
+    constexpr std::uint8_t kLevelsAcross = 2;
+    const bool several = routed->subnets() > 1;
+    if (several && (options.sl_max != 0 ||
+                    (options.plant.data_vls != 0 && options.plant.data_vls < kLevelsAcross))) {
+        return std::unexpected(
+            topo::Error{"routers between subnets take service levels 0 and 1 with a data VL each: "
+                        "leave out sl and data_vls, or take one subnet"});
+    }
     if (options.plant.data_vls == 0) {
-        chosen.plant.data_vls = std::max(routed->tables.vls, levels);
+        chosen.plant.data_vls =
+            std::max({routed->tables.vls, levels, several ? kLevelsAcross : std::uint8_t{1}});
+    }
+    if (several) {
+        chosen.plant.lid_max = std::ranges::max(routed->lids).value;
     }
     if (options.hosts.adaptive && routed->tables.groups.empty()) {
         return std::unexpected(topo::Error{
@@ -354,6 +375,7 @@ ModelStats Simulation::stats() const {
                      .discarded = engine.discarded,
                      .lost = engine.lost,
                      .marked = 0,
+                     .routed = engine.routed,
                      .context_misses = state_->fabric.ends().stats().context_misses,
                      .log_hash = engine.log_hash};
     for (std::uint32_t port = 0; port < net.port_count(); ++port) {
@@ -397,9 +419,17 @@ std::vector<LinkLoad> Simulation::links() const {
 std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
     const Engine& net = state_->net();
     const Fabric<MessageHosts>& fabric = state_->fabric;
+    const Routers* const routers = state_->routers.get();
     const std::uint32_t target = fabric.node(to);
+    const std::uint32_t end = net.port_of(target, 1);
     std::uint32_t node = fabric.node(from);
     std::uint8_t port = 1;
+    Lid lid = fabric.lid(to);
+    router::Addressed packet{.hop_lmt = kHopLimit};
+    if (routers != nullptr && routers->apart(fabric.port(from), end)) {
+        lid = routers->gateway(fabric.port(from), end);
+        packet.dgid = routers->gid(end);
+    }
     std::vector<Hop> hops;
     while (node != target) {
         // Tables may lead in a circle.
@@ -409,7 +439,22 @@ std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
         }
         hops.push_back({node, port});
         node = net.node_of(net.peer(net.port_of(node, port)));
-        port = net.is_switch(node) ? net.route(node, fabric.lid(to)) : kNoPath;
+        if (net.is_switch(node)) {
+            port = net.route(node, lid);
+        } else if (node != target) {
+            std::uint32_t leg = kNone;
+            const auto onward = routers == nullptr
+                                    ? std::unexpected(router::Refusal::kNoRoute)
+                                    : routers->forward(net.port_of(node, 1), packet, leg);
+            if (!onward) {
+                return {};
+            }
+            node = net.node_of(leg);
+            port = 1;
+            lid = onward->dlid;
+            packet.hop_lmt = onward->hop_lmt;
+            packet.sl = onward->sl;
+        }
     }
     return hops;
 }

@@ -52,7 +52,7 @@ struct CongestionReaction {
     link::DelayTable table;
 };
 
-class MessageHosts {
+class MessageHosts : public GidReader {
   public:
     using Net = Network<MessageHosts>;
 
@@ -80,6 +80,9 @@ class MessageHosts {
         reaction_ = reaction;
         controls_ = true;
     }
+    /// Packets between subnets go to a router, and have a GRH. These outlive the hosts.
+    void set_routers(const Routers* routers) { routers_ = routers; }
+    Gid dgid_of(const Packet& packet) const override;
     /// Begins at `at`, which is not over. What a host sends to itself does not leave it.
     void post(Engine& net, const Send& send, TimePs at);
     /// Messages that have not ended.
@@ -166,6 +169,8 @@ class MessageHosts {
     bool wait_for_pace(Engine& net, std::uint32_t port, std::uint8_t vl, Turns& queue);
     void slow_down(Engine& net, std::uint32_t index, std::uint32_t packet_bytes);
     std::uint16_t wire_bytes(const Record& record) const;
+    /// Puts the addresses of two ports into a packet, and a GRH if they are in different subnets.
+    void address(Packet& packet, std::uint32_t from, std::uint32_t to) const;
 
     void receive_data(Engine& net, std::uint32_t index, bool marked);
     void inject_answer(Engine& net, std::uint32_t index, Body body, bool becn);
@@ -198,6 +203,7 @@ class MessageHosts {
     }
 
     MessageConfig config_;
+    const Routers* routers_ = nullptr;  ///< None: there is one subnet.
     Prng prng_;
     MessageListener* listener_ = nullptr;
     bool controls_ = false;
