@@ -14,7 +14,8 @@ namespace softib::plan {
 namespace {
 
 constexpr std::array<const char*, kAllPatterns.size()> kPatterns{
-    "permutation", "shift", "group-shift", "bisection", "incast", "all-to-all", "random", "hotspot", "pairs"};
+    "permutation", "shift",  "group-shift", "bisection", "incast",
+    "all-to-all",  "random", "hotspot",     "pairs"};
 
 void shuffle(std::vector<std::uint32_t>& all, Prng& prng) {
     for (std::size_t i = all.size(); i > 1; --i) {

@@ -31,9 +31,9 @@ enum class Pattern : std::uint8_t {
     kPairs,        ///< As listed.
 };
 inline constexpr std::array kAllPatterns{
-    Pattern::kPermutation, Pattern::kShift,    Pattern::kGroupShift,
-    Pattern::kBisection,   Pattern::kIncast,   Pattern::kAllToAll,
-    Pattern::kRandom,      Pattern::kHotspot,  Pattern::kPairs};
+    Pattern::kPermutation, Pattern::kShift,   Pattern::kGroupShift,
+    Pattern::kBisection,   Pattern::kIncast,  Pattern::kAllToAll,
+    Pattern::kRandom,      Pattern::kHotspot, Pattern::kPairs};
 std::optional<Pattern> parse_pattern(std::string_view text);
 const char* to_string(Pattern pattern);
 /// "permutation, shift, ..."
@@ -52,9 +52,9 @@ struct Traffic {
     std::vector<std::uint32_t> among = {};  ///< End ports that take part; empty: all.
     std::uint32_t shift = 1;
     std::vector<std::uint32_t> group_of = {};  ///< Group shift: by end port, from 0 on.
-    std::uint32_t target = 0;   ///< Incast, hotspot: an end port.
-    std::uint32_t sources = 0;  ///< Incast: how many; 0: all others.
-    double hot = 0.2;           ///< Hotspot: the part of messages that go to the target.
+    std::uint32_t target = 0;                  ///< Incast, hotspot: an end port.
+    std::uint32_t sources = 0;                 ///< Incast: how many; 0: all others.
+    double hot = 0.2;  ///< Hotspot: the part of messages that go to the target.
     std::vector<Pair> pairs = {};
     TimePs start = 0;
     std::uint32_t repetitions = 1;  ///< Messages (all-to-all: rounds) of each sender.

@@ -113,6 +113,7 @@ std::string to_json(const Report& report) {
                         {"discarded", stats.discarded},
                         {"lost", stats.lost},
                         {"marked", stats.marked},
+                        {"routed", stats.routed},
                         {"context_misses", stats.context_misses}}},
                       {"events", stats.events},
                       {"cpu_seconds", report.cpu_seconds},

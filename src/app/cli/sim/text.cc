@@ -127,6 +127,9 @@ std::string to_text(const Report& report) {
         text += fmt::format("{} packets were discarded and {} lost; they were sent again\n",
                             stats.discarded, stats.lost);
     }
+    if (stats.routed != 0) {
+        text += fmt::format("{} packets went from subnet to subnet\n", stats.routed);
+    }
     if (stats.marked != 0) {
         text += fmt::format("{} packets were marked (FECN)\n", stats.marked);
     }
