@@ -87,7 +87,8 @@ class Sim(CliCase):
         self.assertGreater(said["packets"]["routed"], 0)
         self.assertIn("2 subnets and 2 routers", self.ok("sim", *joined))
         self.assertEqual(self.json("sim", *trees)["packets"]["routed"], 0)
-        self.assertIn("routers = 1 or more", self.refused("sim", *trees, "--subnets", "2", status=2))
+        self.assertIn("routers = 1 or more",
+                      self.refused("sim", *trees, "--subnets", "2", status=2))
         self.assertIn("one subnet", self.refused("sim", "whatif", *joined))
         self.assertIn("a running fabric is one subnet", self.refused("up", *joined, status=2))
         report = self.json("topo", *joined, "--report")
