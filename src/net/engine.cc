@@ -134,6 +134,10 @@ void Engine::arrive(const Event& event) {
 
 /// At an HCA.
 void Engine::take(std::uint32_t in, std::uint32_t index) {
+    if (rx_[in].to_adapter == kToRouter) [[unlikely]] {
+        route_packet(in, index);
+        return;
+    }
     taken_ = true;
     taken_port_ = rx_[in].first_out;
     taken_packet_ = packets_[index];

@@ -26,6 +26,7 @@
 #include "core/switch/ethernet.h"
 #include "core/switch/lifetime.h"
 #include "net/plant.h"
+#include "net/routers.h"
 
 namespace softib::net {
 
@@ -37,6 +38,7 @@ struct EngineStats {
     std::uint64_t delivered = 0;
     std::uint64_t discarded = 0;  ///< By switches and adapters.
     std::uint64_t lost = 0;       ///< On cables.
+    std::uint64_t routed = 0;     ///< Packets that routers sent on.
     /// A hash of every arrival: when, where, what. It is a sum, so that the order in which events
     /// of one moment are handled does not show.
     std::uint64_t log_hash = 0;
@@ -172,6 +174,10 @@ class Engine : public Plant {
     };
     void set_key_reader(const KeyReader* reader) { key_reader_ = reader; }
 
+    /// Forwards what comes to the ports of these routers by its GRH. Both outlive the engine. Not
+    /// of an engine that carries a part of a fabric.
+    void use_routers(const Routers* routers, const GidReader* reader);
+
     /// Takes in all credits that have come back. Lanes tell times apart by their low bits, so a
     /// caller that lets time pass without packets must call this at least once a second. Returns
     /// false if some credits are still on the way.
@@ -300,11 +306,15 @@ class Engine : public Plant {
     void leave_buffer(const Packet& packet, TimePs at);
     void discard(std::uint32_t index);
     void drop(std::uint32_t index);
-    std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
     void watch(std::uint32_t port, Tx& tx);
     void enforce_limits(std::uint32_t port);
     TimePs deadline(const Lane& lane, const sw::WaitingLimits& limits, bool& of_head) const;
     void end_wait(Tx& tx);
+    // engine_choice.cc
+    std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
+    TimePs wait_at(std::uint32_t out, std::uint8_t vl);
+    // engine_router.cc
+    void route_packet(std::uint32_t in, std::uint32_t index);
     // engine_ports.cc
     void apply_state(std::uint32_t port);
     bool may_come_in(const Rx& rx, const Packet& packet);
@@ -372,6 +382,8 @@ class Engine : public Plant {
     std::unique_ptr<Ethernet> ethernet_;
     std::vector<std::uint32_t> delays_;  ///< By port: what was added to its delay_ps.
     const KeyReader* key_reader_ = nullptr;
+    const Routers* routers_ = nullptr;
+    const GidReader* gid_reader_ = nullptr;
 };
 
 }  // namespace softib::net

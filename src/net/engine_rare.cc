@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What few packets meet: copies, choice among ports, marks, limits of waiting, faults.
+// What few packets meet: copies, marks, limits of waiting, faults.
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/mix.h"
-#include "core/switch/adaptive.h"
 #include "net/engine.h"
 
 namespace softib::net {
@@ -14,8 +13,6 @@ namespace softib::net {
 namespace {
 
 constexpr std::uint32_t kMillion = 1'000'000;
-/// What a port without credits costs in the choice among ports: about a packet of 4 KiB.
-constexpr std::uint32_t kNoCreditBlocks = 64;
 
 std::uint64_t limit_units(std::uint8_t code) {
     const std::uint64_t ps = sw::lifetime_ps(code);
@@ -194,7 +191,7 @@ void Engine::copy_out(const Rx& rx, std::uint32_t index) {
         no_lane = !has_lane(0);
         numbers[0] = 0;
         count = no_lane ? 0 : 1;
-        packets_[index].in_port = rx.port;
+        packets_[index].in_port_or_hop_lmt = rx.port;
     } else if (is_multicast(Lid{original.dlid}) &&
                original.dlid - kLidMulticastMin.value < config_.multicast_lids) {
         ++odd(rx.self).multicast_rcv_packets;
@@ -260,31 +257,6 @@ void Engine::discard(std::uint32_t index) {
     leave_buffer(packets_[index], now());
     ++stats_.discarded;
     drop(index);
-}
-
-std::uint8_t Engine::choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table) {
-    const auto self = static_cast<std::uint32_t>(rx.lft / lft_stride_);
-    const std::span<const std::uint8_t> ports = adaptive_[self].ports(packet.dlid);
-    if (ports.size() < 2) {
-        return by_table;
-    }
-    if (ethernet_ != nullptr && ethernet_->rules.spread != EthernetRules::Spread::kLoad) {
-        return spread_port(rx, packet, ports, by_table);
-    }
-    return sw::least_loaded(ports, turns_[self]++, by_table, [&](std::uint8_t number) {
-        const std::uint32_t out = rx.first_out + number;
-        const Tx& tx = tx_[out];
-        if ((tx.special & tx_special::kClosed) != 0) {
-            return sw::kNotEligible;
-        }
-        Lane& to = lane(out, lane_of(packet.sl));
-        std::uint64_t load = tx.free_at > now() ? tx.free_at - now() : 0;
-        load += std::uint64_t{to.queued_blocks} * tx.block_ps;
-        if (!to.may_send(link::blocks_of(packet.bytes), now())) {
-            load += std::uint64_t{kNoCreditBlocks} * tx.block_ps;
-        }
-        return load;
-    });
 }
 
 /// Offers a packet to a port that needs a closer look. Returns true if the packet was dropped.

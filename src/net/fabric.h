@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,16 +21,32 @@
 
 namespace softib::net {
 
+/// One subnet of a fabric, as its subnet manager knows it.
+struct SubnetRoutes {
+    routing::Graph graph;
+    routing::Tables tables;
+};
+
 /// A fabric with its LIDs and routes.
 struct Routed {
     topo::Fabric topology;
-    std::vector<Lid> lids;  ///< By node.
-    routing::Graph graph;
-    routing::Tables tables;
+    std::vector<Lid> lids;                   ///< By node.
+    routing::Graph graph;                    ///< Of the first subnet,
+    routing::Tables tables;                  ///< which mostly is the only one.
+    std::vector<SubnetRoutes> further = {};  ///< Of the others.
 
-    /// With the routes of an engine; the message says what does not fit.
+    const routing::Graph& graph_in(SubnetId subnet) const {
+        return subnet.value == 0 ? graph : further[subnet.value - 1U].graph;
+    }
+    const routing::Tables& tables_in(SubnetId subnet) const {
+        return subnet.value == 0 ? tables : further[subnet.value - 1U].tables;
+    }
+    std::uint32_t subnets() const { return static_cast<std::uint32_t>(further.size()) + 1; }
+
+    /// With the routes of an engine; the message says what does not fit. `adaptive`: also with the
+    /// longer ways that switches may choose.
     static std::expected<Routed, topo::Error> make(topo::Fabric topology, const std::string& engine,
-                                                   std::uint8_t data_vls);
+                                                   std::uint8_t data_vls, bool adaptive = false);
 };
 
 template <typename Ends>
@@ -40,7 +57,7 @@ class Fabric {
         : routed_(std::move(routed)),
           ends_(std::forward<Arguments>(arguments)...),
           net_(routed_.topology, config, ends_, width) {
-        write_routes(net_, routed_.topology, routed_.graph, routed_.tables);
+        write_routes(net_, routed_);
         for (const topo::Host& host : routed_.topology.hosts) {
             for (const topo::NodeIndex hca : host.hcas) {
                 hosts_.push_back(hca.value);
@@ -64,7 +81,7 @@ class Fabric {
         if (routed_.tables.groups.empty()) {
             return false;
         }
-        write_adaptive_routes(net_, routed_.graph, routed_.tables);
+        write_adaptive_routes(net_, routed_);
         return true;
     }
 
@@ -72,26 +89,37 @@ class Fabric {
     void take_out(const Hop& what) { net::take_out(routed_.topology, what); }
     /// New routes by an engine, for the description as it is now; returns whose they are.
     std::expected<std::string, topo::Error> reroute(const std::string& engine,
-                                                    std::uint8_t data_vls) {
-        auto routed = Routed::make(routed_.topology, engine, data_vls);
+                                                    std::uint8_t data_vls, bool adaptive) {
+        auto routed = Routed::make(routed_.topology, engine, data_vls, adaptive);
         if (!routed) {
             return std::unexpected(routed.error());
         }
         routed_ = *std::move(routed);
         clear_routes(net_);
-        write_routes(net_, routed_.topology, routed_.graph, routed_.tables);
+        write_routes(net_, routed_);
         return routed_.tables.engine;
     }
     /// Drops the forwarding tables of the routes, which are large: the switches have them.
-    void forget_forwarding() { routed_.tables.lfts = {}; }
+    void forget_forwarding() {
+        routed_.tables.lfts = {};
+        for (SubnetRoutes& subnet : routed_.further) {
+            subnet.tables.lfts = {};
+        }
+    }
 
     // Adapters by number, in the order of hosts.
     std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
     std::uint32_t node(std::uint32_t host) const { return hosts_[host]; }
     std::uint32_t port(std::uint32_t host) const { return net_.port_of(hosts_[host], 1); }
     Lid lid(std::uint32_t host) const { return routed_.lids[hosts_[host]]; }
+    std::span<const Lid> lids() const { return routed_.lids; }
+    std::uint32_t subnets() const { return routed_.subnets(); }
+    /// 0 between subnets.
     std::uint8_t sl(std::uint32_t from, std::uint32_t to) const {
-        return routed_.tables.sl(routed_.graph, lid(from), lid(to));
+        const SubnetId subnet = routed_.topology.nodes[hosts_[from]].subnet;
+        return subnet == routed_.topology.nodes[hosts_[to]].subnet
+                   ? routed_.tables_in(subnet).sl(routed_.graph_in(subnet), lid(from), lid(to))
+                   : std::uint8_t{0};
     }
     std::uint32_t find(const std::string& name) const {
         const auto node = routed_.topology.find_node(name);

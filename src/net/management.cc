@@ -156,7 +156,7 @@ void Management::deliver(Engine& engine, std::uint32_t port, const Packet& carri
     free_bodies_.push_back(carried.body);
     const NodeId id = engine.node_of(port);
     agent::Node& node = nodes_.node(id);
-    const std::uint8_t in_port = node.is_switch() ? carried.in_port : std::uint8_t{1};
+    const std::uint8_t in_port = node.is_switch() ? carried.in_port_or_hop_lmt : std::uint8_t{1};
     const bool directed = Lid{carried.dlid} == kLidPermissive;
     if (!directed && !node.owns_lid(in_port, packet.dlid)) {
         return;  // Not for this port.

@@ -68,6 +68,7 @@ struct ModelStats {
     std::uint64_t discarded = 0;  ///< Packets that switches and adapters dropped.
     std::uint64_t lost = 0;       ///< Packets that cables lost.
     std::uint64_t marked = 0;     ///< Packets marked with FECN.
+    std::uint64_t routed = 0;     ///< Packets that routers sent on, from subnet to subnet.
     std::uint64_t context_misses = 0;
     std::uint64_t log_hash = 0;       ///< The same for every run of the same simulation.
     std::uint64_t notifications = 0;  ///< BECNs or CNPs that came to senders.

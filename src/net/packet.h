@@ -41,10 +41,12 @@ struct Packet {
     std::uint16_t bytes = 0;  ///< From the LRH to the VCRC; 0: a free record.
     std::uint8_t sl = 0;
     std::uint8_t flags = 0;
-    std::uint8_t in_vl = 0;    ///< Lane of in_link.
-    std::uint8_t vl = 0;       ///< Lane on which it waits or travels.
-    std::uint8_t tag = 0;      ///< The HCAs' own: whose the body is.
-    std::uint8_t in_port = 0;  ///< At a switch's agent, of a packet to the permissive LID.
+    std::uint8_t in_vl = 0;  ///< Lane of in_link.
+    std::uint8_t vl = 0;     ///< Lane on which it waits or travels.
+    std::uint8_t tag = 0;    ///< The HCAs' own: whose the body is.
+    /// At a switch's agent, of a packet to the permissive LID: the port that it came by. Of a
+    /// packet with a GRH: its HopLmt; 0: it has none.
+    std::uint8_t in_port_or_hop_lmt = 0;
     /// In a queued packet: its turn, see Engine::turn. In one that stands for multicast copies: how
     /// many are still here. Else 0.
     std::uint16_t round_or_copies = 0;

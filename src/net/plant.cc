@@ -28,6 +28,11 @@ std::uint32_t grid_shift(TimePs span_ps) {
     return shift;
 }
 
+/// A router is made as switches are.
+bool forwards(const topo::Node& node) {
+    return node.kind == topo::NodeKind::kRouter && !node.outside;
+}
+
 }  // namespace
 
 Plant::Plant(const topo::Fabric& fabric, const PlantConfig& config) : config_(config) {
@@ -90,8 +95,8 @@ void Plant::join(const topo::Fabric& fabric, std::uint32_t node, std::uint8_t nu
     tx.block_ps = self ? kManagementBlockPs : link::ps_per_block(cable.generation, cable.width);
     const TimePs in_switch =
         config_.switch_ps != 0 ? config_.switch_ps : switch_latency(cable.generation);
-    rx.silicon_ps =
-        self ? 0 : static_cast<std::uint32_t>(tx.to_adapter != 0 ? config_.hca_ps : in_switch);
+    const bool by_hca = tx.to_adapter != 0 && !forwards(fabric.nodes[other]);
+    rx.silicon_ps = self ? 0 : static_cast<std::uint32_t>(by_hca ? config_.hca_ps : in_switch);
     rx.node = other;
     rx.self = peer_[port];
     rx.name = port;

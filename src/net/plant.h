@@ -96,6 +96,8 @@ struct alignas(64) Tx {
 };
 static_assert(sizeof(Tx) == 64);
 
+inline constexpr std::uint8_t kToRouter = 2;
+
 /// The receiver's end of a link.
 struct alignas(64) Rx {
     std::uint64_t words = 0;
@@ -109,7 +111,7 @@ struct alignas(64) Rx {
     std::uint32_t block_ps = 0;    ///< For 64 bytes.
     std::uint32_t name = 0;        ///< Number of the link in the whole fabric, see name_link().
     std::uint8_t port = 0;         ///< Number of the port on its node.
-    std::uint8_t to_adapter = 0;   ///< Takes packets whole.
+    std::uint8_t to_adapter = 0;   ///< Takes packets whole; kToRouter: and sends them on.
     std::uint8_t special = 0;      ///< Bits of rx_special.
 };
 static_assert(sizeof(Rx) == 64);
@@ -118,11 +120,13 @@ static_assert(sizeof(Rx) == 64);
 /// sums rcv_errors, rcv_switch_relay_errors and xmit_discards only the parts are counted here.
 struct Odd : counters::PortCounts {
     // No counter of a real port has these.
-    std::uint64_t not_ready = 0;  ///< Data that came to a port in Initialize.
-    std::uint64_t marked = 0;     ///< With FECN.
-    std::uint64_t lost = 0;       ///< On the cable behind this port: for checkers.
-    std::uint64_t overflows = 0;  ///< On Ethernet: packets for which there was no room.
-    std::uint64_t pauses = 0;     ///< On Ethernet: pause frames sent.
+    std::uint64_t not_ready = 0;           ///< Data that came to a port in Initialize.
+    std::uint64_t marked = 0;              ///< With FECN.
+    std::uint64_t lost = 0;                ///< On the cable behind this port: for checkers.
+    std::uint64_t overflows = 0;           ///< On Ethernet: packets for which there was no room.
+    std::uint64_t pauses = 0;              ///< On Ethernet: pause frames sent.
+    std::uint64_t unrouted = 0;            ///< At a router: no GRH, or nowhere to send it.
+    std::uint64_t hop_limit_discards = 0;  ///< At a router: HopLmt was used up.
     std::uint64_t lost_words = 0;
 
     std::uint64_t all_rcv_errors() const { return local_physical_errors + malformed_packet_errors; }

@@ -1,43 +1,72 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "net/routes.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/routing/engine.h"
+#include "core/topo/subnets.h"
 #include "net/fabric.h"
 
 namespace softib::net {
 
+namespace {
+
+std::expected<SubnetRoutes, topo::Error> route_subnet(const topo::Fabric& fabric,
+                                                      std::span<const Lid> lids, SubnetId subnet,
+                                                      const routing::Engine& engine,
+                                                      const routing::Options& options) {
+    auto graph = routing::graph_of(fabric, lids, subnet);
+    if (!graph) {
+        return std::unexpected(topo::Error{graph.error().message});
+    }
+    auto tables = engine.route(*graph, options);
+    if (!tables) {
+        return std::unexpected(topo::Error{tables.error().message});
+    }
+    return SubnetRoutes{*std::move(graph), *std::move(tables)};
+}
+
+/// Routers tell packets apart by service levels (core/router/router.h), so the routes inside a
+/// subnet must leave these alone.
+std::expected<void, topo::Error> check_levels(const routing::Tables& tables) {
+    if (tables.sls.uniform() && tables.sl_to_vl.empty()) {
+        return {};
+    }
+    return std::unexpected(topo::Error{
+        fmt::format("the routes of {} need service levels inside a subnet, and routers need them "
+                    "between subnets: take engine ftree, updn or minhop, or one subnet",
+                    tables.engine)});
+}
+
+}  // namespace
+
 std::expected<Routed, topo::Error> Routed::make(topo::Fabric topology, const std::string& engine,
-                                                std::uint8_t data_vls) {
-    std::vector<Lid> lids = lids_of(topology);
+                                                std::uint8_t data_vls, bool adaptive) {
     const routing::Engine* chosen = routing::find_engine(engine);
     if (chosen == nullptr) {
         return std::unexpected(topo::Error{"there is no routing engine '" + engine + "'"});
     }
-    auto graph = routing::graph_of(topology, lids);
-    if (!graph) {
-        return std::unexpected(topo::Error{graph.error().message});
-    }
-    auto tables = chosen->route(*graph, {.data_vls = data_vls});
-    if (!tables) {
-        return std::unexpected(topo::Error{tables.error().message});
-    }
-    return Routed{std::move(topology), std::move(lids), *std::move(graph), *std::move(tables)};
-}
-
-std::vector<Lid> lids_of(const topo::Fabric& fabric) {
-    std::vector<Lid> lids(fabric.nodes.size());
-    std::uint16_t next = 1;
-    for (const topo::NodeKind kind :
-         {topo::NodeKind::kHca, topo::NodeKind::kSwitch, topo::NodeKind::kRouter}) {
-        for (std::size_t i = 0; i < lids.size(); ++i) {
-            if (fabric.nodes[i].kind == kind) {
-                lids[i] = Lid{next++};
-            }
+    const std::uint32_t subnets = topo::subnet_count(topology);
+    const routing::Options options{.data_vls = data_vls, .adaptive = adaptive};
+    std::vector<Lid> lids = topo::number_lids(topology);
+    std::vector<SubnetRoutes> all;
+    for (std::uint16_t subnet = 0; subnet < subnets; ++subnet) {
+        auto routes = route_subnet(topology, lids, SubnetId{subnet}, *chosen, options);
+        if (!routes) {
+            return std::unexpected(routes.error());
         }
+        if (auto checked = check_levels(routes->tables); subnets > 1 && !checked) {
+            return std::unexpected(checked.error());
+        }
+        all.push_back(*std::move(routes));
     }
-    return lids;
+    Routed routed{std::move(topology), std::move(lids), std::move(all.front().graph),
+                  std::move(all.front().tables)};
+    all.erase(all.begin());
+    routed.further = std::move(all);
+    return routed;
 }
 
 void write_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
@@ -56,17 +85,51 @@ void write_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
     }
 }
 
-void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph& graph,
-                  const routing::Tables& tables) {
-    std::uint32_t sw = 0;
-    for (std::uint32_t node = 0; node < fabric.nodes.size(); ++node) {
+void write_routes(Plant& plant, const Routed& routed) {
+    std::vector<std::uint32_t> switches(routed.subnets());
+    for (std::uint32_t node = 0; node < plant.node_count(); ++node) {
+        const SubnetId subnet = routed.topology.nodes[node].subnet;
+        const routing::Tables& tables = routed.tables_in(subnet);
         if (plant.is_switch(node)) {
-            write_switch(plant, node, graph, tables, sw++);
+            write_switch(plant, node, routed.graph_in(subnet), tables, switches[subnet.value]++);
         } else if (!tables.sl_to_vl.empty()) {
             plant.set_lanes(node, 0, 1, tables.sl_to_vl.host_row());
         }
     }
 }
+
+namespace {
+
+/// A table for each origin of packets but kAny, whose is the common one.
+void add_long_ways(sw::AdaptiveTable& table, std::uint8_t ports, const routing::Graph& graph,
+                   const routing::Tables& tables, std::uint32_t sw) {
+    const routing::LongWays& ways = tables.long_ways;
+    const auto add = [&](const routing::PortGroups& sets) {
+        const auto first = table.groups();
+        for (std::uint16_t group = 1; group < sets.count(sw); ++group) {
+            table.add_group(sets.ports(sw, group));
+        }
+        // Of the switch's sets; 0 is the same in all.
+        return [&sets, sw, first](std::uint32_t destination) {
+            const std::uint16_t group = sets.of(sw, destination);
+            return static_cast<std::uint16_t>(group == 0 ? 0 : first + group - 1);
+        };
+    };
+    const auto beside = add(ways.beside);
+    const auto instead = add(ways.instead);
+    for (std::uint8_t port = 0; port < ports; ++port) {
+        table.set_private(port, static_cast<std::uint8_t>(ways.origin(sw, port)));
+    }
+    graph.for_each_lid([&](const routing::Target& target, Lid lid) {
+        const std::uint16_t near = tables.groups.of(sw, target.at);
+        const std::uint16_t other = instead(target.at);
+        table.set(static_cast<std::uint8_t>(routing::Origin::kHost), lid, near, beside(target.at));
+        table.set(static_cast<std::uint8_t>(routing::Origin::kNear), lid, other != 0 ? other : near,
+                  0);
+    });
+}
+
+}  // namespace
 
 void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
                            const routing::Tables& tables, std::uint32_t sw) {
@@ -77,23 +140,33 @@ void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Grap
     graph.for_each_lid([&](const routing::Target& target, Lid lid) {
         table.set(lid, tables.groups.of(sw, target.at));
     });
+    if (!tables.long_ways.empty()) {
+        add_long_ways(table, plant.ports_of(node), graph, tables, sw);
+    }
     plant.set_adaptive(node, std::move(table));
 }
 
-void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
-                           const routing::Tables& tables) {
-    std::uint32_t sw = 0;
+void write_adaptive_routes(Plant& plant, const Routed& routed) {
+    std::vector<std::uint32_t> switches(routed.subnets());
     for (std::uint32_t node = 0; node < plant.node_count(); ++node) {
+        const SubnetId subnet = routed.topology.nodes[node].subnet;
         if (plant.is_switch(node)) {
-            write_adaptive_switch(plant, node, graph, tables, sw++);
+            write_adaptive_switch(plant, node, routed.graph_in(subnet), routed.tables_in(subnet),
+                                  switches[subnet.value]++);
         }
     }
 }
 
 void clear_routes(Plant& plant) {
     for (std::uint32_t node = 0; node < plant.node_count(); ++node) {
-        for (std::uint32_t lid = 1; plant.is_switch(node) && lid < plant.lid_count(); ++lid) {
+        if (!plant.is_switch(node)) {
+            continue;
+        }
+        for (std::uint32_t lid = 1; lid < plant.lid_count(); ++lid) {
             plant.set_route(node, Lid{static_cast<std::uint16_t>(lid)}, kNoPath);
+        }
+        if (!plant.adaptive(node).empty()) {
+            plant.set_adaptive(node, {});
         }
     }
 }

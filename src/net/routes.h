@@ -13,24 +13,20 @@
 
 namespace softib::net {
 
-/// LIDs by node, by the rule of routing::graph_of: HCAs first, then switches.
-std::vector<Lid> lids_of(const topo::Fabric& fabric);
-
 /// Writes the tables of one switch: number `sw` of the graph, `node` of the plant.
 void write_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
                   const routing::Tables& tables, std::uint32_t sw);
 
-/// `graph` is that of the fabric with lids_of.
-void write_routes(Plant& plant, const topo::Fabric& fabric, const routing::Graph& graph,
-                  const routing::Tables& tables);
+struct Routed;
+
+void write_routes(Plant& plant, const Routed& routed);
 
 /// Lets one switch choose among the ports that the engine found equally good.
 void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
                            const routing::Tables& tables, std::uint32_t sw);
 
 /// Every switch may choose among the ports that the engine found equally good.
-void write_adaptive_routes(Plant& plant, const routing::Graph& graph,
-                           const routing::Tables& tables);
+void write_adaptive_routes(Plant& plant, const Routed& routed);
 
 /// No switch knows a way to any LID any more.
 void clear_routes(Plant& plant);

@@ -10,6 +10,7 @@
 #include "core/routing/engine.h"
 #include "net/fabric.h"
 #include "net/inspector.h"
+#include "net/routers.h"
 
 namespace softib::net {
 
@@ -128,6 +129,7 @@ struct Simulation::State {
     std::vector<Change> changes;
     std::size_t changed = 0;
     std::vector<std::string> notes;
+    std::unique_ptr<Routers> routers;  ///< Of several subnets.
     // Looks at what waits at ports, at intervals that grow with the run.
     TimePs look_every = kFirstLookPs;
     TimePs look_after = kFirstLookPs;  ///< The same, longer while little happens.
@@ -146,6 +148,12 @@ void Simulation::State::configure() {
         SOFTIB_CHECK(fabric.use_adaptive_routing());
     }
     auto& net = fabric.net();
+    if (fabric.subnets() > 1) {
+        routers = std::make_unique<Routers>(fabric.topology(), fabric.lids(), net,
+                                            options.plant.data_vls);
+        net.use_routers(routers.get(), &fabric.ends());
+        fabric.ends().set_routers(routers.get());
+    }
     if (options.roce) {
         net.use_ethernet(options.roce->links);
     } else if (options.congestion) {
@@ -253,7 +261,8 @@ void Simulation::State::apply(const Change& change) {
 void Simulation::State::repair() {
     // A damaged fabric may have lost the shape that its engine is for.
     for (const std::string& name : {engine, std::string(kAnyEngine)}) {
-        if (auto routed = fabric.reroute(name, options.plant.data_vls); routed) {
+        if (auto routed = fabric.reroute(name, options.plant.data_vls, options.hosts.adaptive);
+            routed) {
             if (name != engine) {
                 notes.push_back(refusal_of(engine, *routed));
                 engine = *routed;
@@ -289,10 +298,11 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     const std::uint8_t levels = static_cast<std::uint8_t>(options.sl_max + 1U);
     const std::uint8_t offered =
         options.plant.data_vls != 0 ? options.plant.data_vls : std::max(kLanesOffered, levels);
-    auto routed = Routed::make(damaged ? fabric : std::move(fabric), options.engine, offered);
+    auto routed = Routed::make(damaged ? fabric : std::move(fabric), options.engine, offered,
+                               options.hosts.adaptive);
     std::vector<std::string> notes;
     if (!routed && damaged) {
-        routed = Routed::make(std::move(fabric), kAnyEngine, offered);
+        routed = Routed::make(std::move(fabric), kAnyEngine, offered, options.hosts.adaptive);
         if (routed) {
             notes.push_back(refusal_of(options.engine, routed->tables.engine));
         }
@@ -300,8 +310,26 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     if (!routed) {
         return std::unexpected(routed.error());
     }
+    // Between subnets a packet has one level on each side of a router.
+    constexpr std::uint8_t kLevelsAcross = 2;
+    const bool several = routed->subnets() > 1;
+    if (several && (options.sl_max != 0 ||
+                    (options.plant.data_vls != 0 && options.plant.data_vls < kLevelsAcross))) {
+        return std::unexpected(
+            topo::Error{"routers between subnets take service levels 0 and 1 with a data VL each: "
+                        "leave out sl and data_vls, or take one subnet"});
+    }
+    if (several && options.roce) {
+        return std::unexpected(
+            topo::Error{"routers between subnets forward InfiniBand: take link_layer "
+                        "\"infiniband\", or one subnet"});
+    }
     if (options.plant.data_vls == 0) {
-        chosen.plant.data_vls = std::max(routed->tables.vls, levels);
+        chosen.plant.data_vls =
+            std::max({routed->tables.vls, levels, several ? kLevelsAcross : std::uint8_t{1}});
+    }
+    if (several) {
+        chosen.plant.lid_max = std::ranges::max(routed->lids).value;
     }
     chosen.hosts.adaptive = chooses(options) && !routed->tables.groups.empty();
     if (options.roce) {
@@ -408,6 +436,7 @@ ModelStats Simulation::stats() const {
                      .discarded = engine.discarded,
                      .lost = engine.lost,
                      .marked = 0,
+                     .routed = engine.routed,
                      .context_misses = state_->fabric.ends().stats().context_misses,
                      .log_hash = engine.log_hash,
                      .notifications = state_->fabric.ends().stats().becns,
@@ -456,9 +485,17 @@ std::vector<LinkLoad> Simulation::links() const {
 std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
     const Engine& net = state_->net();
     const Fabric<MessageHosts>& fabric = state_->fabric;
+    const Routers* const routers = state_->routers.get();
     const std::uint32_t target = fabric.node(to);
+    const std::uint32_t end = net.port_of(target, 1);
     std::uint32_t node = fabric.node(from);
     std::uint8_t port = 1;
+    Lid lid = fabric.lid(to);
+    router::Addressed packet{.hop_lmt = kHopLimit};
+    if (routers != nullptr && routers->apart(fabric.port(from), end)) {
+        lid = routers->gateway(fabric.port(from), end);
+        packet.dgid = routers->gid(end);
+    }
     std::vector<Hop> hops;
     const bool hashed =
         state_->options.roce && state_->options.roce->ecmp == RoceOptions::Ecmp::kFiveTuple;
@@ -470,10 +507,23 @@ std::vector<Hop> Simulation::path(std::uint32_t from, std::uint32_t to) const {
         }
         hops.push_back({node, port});
         node = net.node_of(net.peer(net.port_of(node, port)));
-        port = !net.is_switch(node) ? kNoPath
-               : hashed
-                   ? net.hashed_route(node, fabric.lid(from), fabric.lid(to), MessageHosts::kTagged)
-                   : net.route(node, fabric.lid(to));
+        if (net.is_switch(node)) {
+            port = hashed ? net.hashed_route(node, fabric.lid(from), lid, MessageHosts::kTagged)
+                          : net.route(node, lid);
+        } else if (node != target) {
+            std::uint32_t leg = kNone;
+            const auto onward = routers == nullptr
+                                    ? std::unexpected(router::Refusal::kNoRoute)
+                                    : routers->forward(net.port_of(node, 1), packet, leg);
+            if (!onward) {
+                return {};
+            }
+            node = net.node_of(leg);
+            port = 1;
+            lid = onward->dlid;
+            packet.hop_lmt = onward->hop_lmt;
+            packet.sl = onward->sl;
+        }
     }
     return hops;
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/topo/subnets.h"
 #include "net/fabric.h"
 
 namespace softib::plan {
@@ -122,6 +123,9 @@ void put_worst_first(std::vector<Loss>& losses) {
 std::expected<RouteLoads, std::string> load_routes(const topo::Fabric& fabric,
                                                    const std::string& engine,
                                                    std::span<const Flow> flows) {
+    if (topo::subnet_count(fabric) > 1) {
+        return std::unexpected("losses are ranked inside one subnet: leave out --subnets");
+    }
     auto routed = net::Routed::make(fabric, engine, kLanesOffered);
     if (!routed && engine != "auto") {
         routed = net::Routed::make(fabric, "auto", kLanesOffered);

@@ -14,7 +14,8 @@ namespace softib::plan {
 namespace {
 
 constexpr std::array<const char*, kAllPatterns.size()> kPatterns{
-    "permutation", "shift", "bisection", "incast", "all-to-all", "random", "hotspot", "pairs"};
+    "permutation", "shift",  "group-shift", "bisection", "incast",
+    "all-to-all",  "random", "hotspot",     "pairs"};
 
 void shuffle(std::vector<std::uint32_t>& all, Prng& prng) {
     for (std::size_t i = all.size(); i > 1; --i) {
@@ -136,6 +137,11 @@ std::expected<void, std::string> Schedule::check(std::uint32_t ends) const {
                         "its target, and there are {}",
                         traffic_.sources, among_.size() - 1));
     }
+    if (traffic_.pattern == Pattern::kGroupShift && traffic_.group_of.size() != ends) {
+        return std::unexpected(
+            "group-shift is for fabrics of groups: take topology dragonfly or dragonfly-plus, or "
+            "shift");
+    }
     if (traffic_.repetitions == 0 || traffic_.connections == 0) {
         return std::unexpected("repetitions and connections are 1 at least");
     }
@@ -166,6 +172,9 @@ void Schedule::fill() {
             for (std::size_t i = 0; i < among_.size(); ++i) {
                 add(among_[i], among_[(i + traffic_.shift) % among_.size()]);
             }
+            break;
+        case Pattern::kGroupShift:
+            shift_groups();
             break;
         case Pattern::kBisection:
             bisect();
@@ -207,6 +216,22 @@ void Schedule::permute() {
     }
     for (std::size_t i = 0; i < to.size(); ++i) {
         add(among_[i], to[i]);
+    }
+}
+
+/// Where the other group is smaller, its places are taken more than once.
+void Schedule::shift_groups() {
+    std::vector<std::vector<std::uint32_t>> groups;
+    for (const std::uint32_t end : among_) {
+        groups.resize(std::max<std::size_t>(groups.size(), traffic_.group_of[end] + 1));
+        groups[traffic_.group_of[end]].push_back(end);
+    }
+    std::erase_if(groups, [](const auto& group) { return group.empty(); });
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        const std::vector<std::uint32_t>& to = groups[(g + traffic_.shift) % groups.size()];
+        for (std::size_t i = 0; i < groups[g].size(); ++i) {
+            add(groups[g][i], to[i % to.size()]);
+        }
     }
 }
 

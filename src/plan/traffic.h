@@ -22,6 +22,7 @@ namespace softib::plan {
 enum class Pattern : std::uint8_t {
     kPermutation,  ///< Everybody to one other at random, everybody from one other.
     kShift,        ///< Everybody to the one `shift` places on.
+    kGroupShift,   ///< Everybody to the one at his place `shift` groups on.
     kBisection,    ///< Two random halves, each to a partner in the other half, both ways.
     kIncast,       ///< `sources` senders to one target.
     kAllToAll,     ///< Everybody to everybody else, beginning with the next one.
@@ -30,8 +31,9 @@ enum class Pattern : std::uint8_t {
     kPairs,        ///< As listed.
 };
 inline constexpr std::array kAllPatterns{
-    Pattern::kPermutation, Pattern::kShift,  Pattern::kBisection, Pattern::kIncast,
-    Pattern::kAllToAll,    Pattern::kRandom, Pattern::kHotspot,   Pattern::kPairs};
+    Pattern::kPermutation, Pattern::kShift,   Pattern::kGroupShift,
+    Pattern::kBisection,   Pattern::kIncast,  Pattern::kAllToAll,
+    Pattern::kRandom,      Pattern::kHotspot, Pattern::kPairs};
 std::optional<Pattern> parse_pattern(std::string_view text);
 const char* to_string(Pattern pattern);
 /// "permutation, shift, ..."
@@ -49,9 +51,10 @@ struct Traffic {
     std::uint64_t bytes = 1'000'000;        ///< Of a message.
     std::vector<std::uint32_t> among = {};  ///< End ports that take part; empty: all.
     std::uint32_t shift = 1;
-    std::uint32_t target = 0;   ///< Incast, hotspot: an end port.
-    std::uint32_t sources = 0;  ///< Incast: how many; 0: all others.
-    double hot = 0.2;           ///< Hotspot: the part of messages that go to the target.
+    std::vector<std::uint32_t> group_of = {};  ///< Group shift: by end port, from 0 on.
+    std::uint32_t target = 0;                  ///< Incast, hotspot: an end port.
+    std::uint32_t sources = 0;                 ///< Incast: how many; 0: all others.
+    double hot = 0.2;  ///< Hotspot: the part of messages that go to the target.
     std::vector<Pair> pairs = {};
     TimePs start = 0;
     std::uint32_t repetitions = 1;  ///< Messages (all-to-all: rounds) of each sender.
@@ -116,6 +119,7 @@ class Schedule {
     void fill();
     void permute();
     void bisect();
+    void shift_groups();
     std::uint32_t draw(Sender& sender);
     TimePs interval(std::uint64_t bytes) const;
 

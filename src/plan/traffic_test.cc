@@ -111,6 +111,20 @@ TEST(Traffic, AnOpenLoopKeepsItsRate) {
     EXPECT_FALSE(Schedule::make({.repetitions = 4'000'000, .rate = 100e9}, 16, 1));
 }
 
+TEST(Traffic, AGroupShiftGoesToTheSamePlaceOfTheNextGroup) {
+    const auto of = Schedule::make(
+        {.pattern = Pattern::kGroupShift, .group_of = {0, 0, 0, 1, 1, 2, 2, 2}}, 8, 1);
+    ASSERT_TRUE(of);
+    std::vector<std::uint32_t> to;
+    for (std::uint32_t sender = 0; sender < of->sender_count(); ++sender) {
+        EXPECT_EQ(of->end_of(sender), sender);
+        to.push_back(Schedule(*of).next(sender).to);
+    }
+    EXPECT_EQ(to, (std::vector<std::uint32_t>{3, 4, 3, 5, 6, 0, 1, 2}));
+    EXPECT_NE(Schedule::make({.pattern = Pattern::kGroupShift}, 8, 1).error().find("dragonfly"),
+              std::string::npos);
+}
+
 TEST(Traffic, PairsComeFromLines) {
     const auto fabric = topo::generate({.hosts = 3});
     const Ends ends(*fabric);

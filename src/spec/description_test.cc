@@ -211,9 +211,9 @@ TEST(Config, UnknownKeyIsNamedWithItsPlaceAndTheNearestKey) {
 
 TEST(Config, WrongTypeIsNamedWithItsPlace) {
     EXPECT_EQ(error_of("\nhosts = \"many\""),
-              "lab.toml:2:9: 'hosts' must be a whole number from 1 to 49151, not \"many\"");
+              "lab.toml:2:9: 'hosts' must be a whole number from 1 to 393208, not \"many\"");
     EXPECT_EQ(error_of("hosts = 2.5"),
-              "lab.toml:1:9: 'hosts' must be a whole number from 1 to 49151, not a "
+              "lab.toml:1:9: 'hosts' must be a whole number from 1 to 393208, not a "
               "floating-point number");
     EXPECT_EQ(error_of("topology = true"),
               "lab.toml:1:12: 'topology' must be one of single-switch, fat-tree, torus, dragonfly, "
@@ -223,7 +223,7 @@ TEST(Config, WrongTypeIsNamedWithItsPlace) {
 
 TEST(Config, ValueOutOfRangeIsNamedWithItsPlace) {
     EXPECT_EQ(error_of("hosts = 0"),
-              "lab.toml:1:9: 'hosts' must be a whole number from 1 to 49151, not 0");
+              "lab.toml:1:9: 'hosts' must be a whole number from 1 to 393208, not 0");
     EXPECT_EQ(error_of("generation = \"SDR\""),
               "lab.toml:1:14: 'generation' must be EDR, HDR, NDR or XDR, not \"SDR\"");
     EXPECT_EQ(error_of("arena = \"1M\""),

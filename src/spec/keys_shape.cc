@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 
+#include "core/topo/subnets.h"
 #include "spec/fabric_name.h"
 #include "spec/key_rule.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 using topo::Spec;
 
-constexpr std::int64_t kHostsMax = kLidUnicastMax.value;
+constexpr std::int64_t kHostsMax = std::int64_t{kLidUnicastMax.value} * topo::kSubnetsMax;
 constexpr std::int64_t kHcasPerHostMax = 64;
 constexpr std::int64_t kSwitchPortsMax = 254;
 constexpr std::int64_t kLevelsMax = 3;
@@ -139,6 +140,12 @@ std::span<const KeyRule> shape_keys() {
         {{"switches_per_group", "N", "dragonflies: switches per group (dragonfly-plus: leaves)"},
          Form::kNumber,
          set_number<&Spec::switches_per_group, 0, kSwitchPortsMax>},
+        {{"subnets", "N", "subnets, each with a part of the hosts and LIDs of its own", "1"},
+         Form::kNumber,
+         set_number<&Spec::subnets, 1, topo::kSubnetsMax>},
+        {{"routers", "N", "routers between subnets, each with a port in every one"},
+         Form::kNumber,
+         set_number<&Spec::routers, 0, kSwitchPortsMax>},
         {{"generation", "GEN", "link speed: EDR, HDR, NDR or XDR", "NDR"},
          Form::kText,
          set_generation},

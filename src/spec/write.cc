@@ -121,6 +121,8 @@ std::string to_toml(const Description& description) {
     number("hosts_per_switch", spec.hosts_per_switch);
     number("groups", spec.groups);
     number("switches_per_group", spec.switches_per_group);
+    number("subnets", spec.subnets == 1 ? 0 : spec.subnets);
+    number("routers", spec.routers);
     if (!spec.dimensions.empty()) {
         toml::array dimensions;
         for (const std::uint32_t n : spec.dimensions) {

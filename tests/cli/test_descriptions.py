@@ -46,7 +46,7 @@ class Descriptions(CliCase):
 
     def test_wrong_type(self):
         self.assertEqual(self.message('hosts = "three"\n'),
-                         'FILE:1:9: \'hosts\' must be a whole number from 1 to 49151, '
+                         'FILE:1:9: \'hosts\' must be a whole number from 1 to 393208, '
                          'not "three"')
 
     def test_bad_value(self):
@@ -68,7 +68,7 @@ class Descriptions(CliCase):
 
     def test_bad_flags(self):
         self.assertEqual(self.refused("up", "--hosts", "-3", status=2),
-                         "softib: --hosts must be a whole number from 1 to 49151, not -3")
+                         "softib: --hosts must be a whole number from 1 to 393208, not -3")
         self.assertEqual(self.refused("up", "--arena", "much", status=2),
                          'softib: --arena must be a size from 2GiB to 16TiB, not "much"')
         self.assertEqual(self.refused("run", "--generation", "SDR", "--", "true", status=2),

@@ -71,6 +71,29 @@ class Sim(CliCase):
         adaptive = self.json("sim", *tree, "--adaptive")["traffic"][0]["finished_ps"]
         self.assertLess(adaptive, 0.6 * fixed)
 
+    def test_a_group_shift_needs_ways_round(self):
+        fly = ("--topology", "dragonfly", "--hosts", "72", "--traffic", "group-shift")
+        fixed = self.json("sim", *fly)["traffic"][0]["finished_ps"]
+        adaptive = self.json("sim", *fly, "--adaptive")["traffic"][0]["finished_ps"]
+        self.assertLess(adaptive, 0.6 * fixed)
+        self.assertIn("take topology dragonfly",
+                      self.refused("sim", *TREE, "--traffic", "group-shift", status=2))
+
+    def test_subnets_are_joined_by_routers(self):
+        trees = ("--topology", "fat-tree", "--hosts", "60", "--radix", "16")
+        joined = trees + ("--subnets", "2", "--routers", "2")
+        said = self.json("sim", *joined)
+        self.assertEqual(said["traffic"][0]["delivered"], 60)
+        self.assertGreater(said["packets"]["routed"], 0)
+        self.assertIn("2 subnets and 2 routers", self.ok("sim", *joined))
+        self.assertEqual(self.json("sim", *trees)["packets"]["routed"], 0)
+        self.assertIn("routers = 1 or more",
+                      self.refused("sim", *trees, "--subnets", "2", status=2))
+        self.assertIn("one subnet", self.refused("sim", "whatif", *joined))
+        self.assertIn("a running fabric is one subnet", self.refused("up", *joined, status=2))
+        report = self.json("topo", *joined, "--report")
+        self.assertEqual([subnet["lids"] for subnet in report["subnets"]], [38, 38])
+
     def test_tables_of_comma_separated_values(self):
         rows = list(csv.DictReader(io.StringIO(self.ok("sim", *TREE, "--csv", "-"))))
         self.assertEqual(len(rows), 32)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 # Folder -> folders it may include from (besides itself). The longest matching prefix counts.
 CORE = ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca", "core/mad",
-        "core/agent", "core/cm", "core/routing", "core/sm", "core/trunk"]
+        "core/agent", "core/cm", "core/router", "core/routing", "core/sm", "core/trunk"]
 ALLOWED = {
     "core/base": [],
     "core/wire": ["core/base"],
@@ -15,6 +15,7 @@ ALLOWED = {
     "core/topo": ["core/base"],
     "core/link": ["core/base", "core/topo"],
     "core/switch": ["core/base"],
+    "core/router": ["core/base"],
     "core/hca": ["core/base", "core/wire"],
     "core/mad": ["core/base", "core/wire"],
     "core/agent": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/mad"],
@@ -24,7 +25,7 @@ ALLOWED = {
     "core/sm": ["core/base", "core/wire", "core/topo", "core/mad", "core/routing"],
     # A whole fabric that moves packets; as pure as the core.
     "net": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca",
-            "core/mad", "core/agent", "core/routing", "core/sm"],
+            "core/mad", "core/agent", "core/router", "core/routing", "core/sm"],
     "parallel": ["core/base", "core/topo", "net"],
     # Traffic, results and what follows from them; as pure as the core.
     "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing", "net"],

@@ -13,6 +13,7 @@
 #include "app/cli/sim/report.h"
 #include "app/cli/sim/whatif.h"
 #include "app/fabric/term.h"
+#include "core/topo/subnets.h"
 #include "net/simulation.h"
 #include "plan/results.h"
 #include "spec/scenario/scenario.h"
@@ -68,8 +69,13 @@ std::string title_of(const spec::Scenario& scenario, const topo::Fabric& fabric)
     const std::string kind = !scenario.fabric.from.empty()
                                  ? scenario.fabric.from
                                  : std::string(topo::to_string(scenario.fabric.spec.shape));
-    return fmt::format("{}, {}, {}", kind, counted(fabric.hosts.size(), "host"),
-                       counted(fabric.count(topo::NodeKind::kSwitch), "switch"));
+    const std::size_t routers = topo::find_routers(fabric).size();
+    const std::string joined =
+        routers == 0 ? std::string()
+                     : fmt::format(", {} and {}", counted(topo::subnet_count(fabric), "subnet"),
+                                   counted(routers, "router"));
+    return fmt::format("{}, {}, {}{}", kind, counted(fabric.hosts.size(), "host"),
+                       counted(fabric.count(topo::NodeKind::kSwitch), "switch"), joined);
 }
 
 /// What is special about a network, in words.

@@ -142,6 +142,11 @@ void note_warnings(const topo::Fabric& graph) {
 }
 
 std::expected<topo::Fabric, std::string> generate_to_run(const spec::Description& description) {
+    if (description.spec.subnets > 1) {
+        return std::unexpected(
+            "--subnets: a running fabric is one subnet; several run in virtual time, with softib "
+            "sim");
+    }
     auto graph = spec::generate(description);
     if (graph) {
         note_warnings(*graph);

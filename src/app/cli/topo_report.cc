@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/cli/json_text.h"
+#include "core/topo/subnets.h"
 
 namespace softib::app {
 
@@ -49,12 +50,20 @@ std::string report_json(const topo::Fabric& fabric, const topo::Report& report) 
         cables.push_back(cable_json(cable));
     }
     const topo::LidBudget& lids = report.lids;
+    Json subnets = Json::array();
+    for (const topo::LidBudget& subnet : report.subnets) {
+        subnets.push_back({{"hca_ports", subnet.hca_ports},
+                           {"switches", subnet.switches},
+                           {"routers", subnet.routers},
+                           {"lids", subnet.used(subnet.lmc)}});
+    }
     return json_text(
         {{"name", fabric.name},
          {"topology", fabric.shape ? Json(topo::to_string(*fabric.shape)) : Json(nullptr)},
          {"hosts", report.hosts},
          {"hcas", report.hcas},
-         {"switches", lids.switches},
+         {"switches", fabric.count(topo::NodeKind::kSwitch)},
+         {"routers", topo::find_routers(fabric).size()},
          {"levels", std::move(levels)},
          {"cables", std::move(cables)},
          {"bisection_gbps", gbps(report.bisection.mbps)},
@@ -66,6 +75,7 @@ std::string report_json(const topo::Fabric& fabric, const topo::Report& report) 
            {"lmc", lids.lmc},
            {"lmc_max", lids.lmc_max()},
            {"fits", lids.fits()}}},
+         {"subnets", std::move(subnets)},
          {"racks", report.racks},
          {"assumptions", topo::assumptions(report)}});
 }

@@ -27,6 +27,7 @@ using Psn = Id<struct PsnTag, std::uint32_t>;
 using PKey = Id<struct PKeyTag, std::uint16_t>;
 using QKey = Id<struct QKeyTag, std::uint32_t>;
 using PortNum = Id<struct PortNumTag, std::uint8_t>;
+using SubnetId = Id<struct SubnetIdTag, std::uint16_t>;  ///< A LID means something in one subnet.
 
 inline constexpr Lid kLidUnassigned{0};
 inline constexpr Lid kLidUnicastMax{0xBFFF};

@@ -5,7 +5,18 @@
 // packets move from local lane 0 to global lane 0 to local lane 1, and never back. The lane follows
 // from the ports of a switch alone: in by a global one and out by a local one. All paths have
 // service level 0.
+//
+// Where switches choose by load (Kim, Dally, Scott and Abts 2008: UGAL), a packet may also go round
+// by a third group: its switch sends it by a global cable of its own, or to another switch of the
+// group, which sends it by one of its own. From there on it takes the shortest way. Lanes by ports
+// alone do not tell the first crossing from the second, so the groups are passed in an order that
+// never closes a circle: a crossing is even or odd (both groups are, or one is), up or down (to a
+// higher group or a lower one), and may follow another only as kFollows says. About half of all
+// groups are left to go round by, whichever two groups are joined (the parity-sign rule of Garcia
+// et al. 2013, there for the switches of a group). Behind a crossing its kind selects the lane of
+// the local cable: what may follow then is as with the crossing itself.
 #include <algorithm>
+#include <array>
 
 #include "core/routing/detours.h"
 #include "core/routing/engine.h"
@@ -22,6 +33,18 @@ constexpr std::uint8_t kSlDetour = 1;
 
 constexpr std::uint8_t kLocal = 0;
 constexpr std::uint8_t kGlobal = 1;
+
+// Kinds of crossings, and those that may follow each (bit n: kind n).
+enum Crossing : std::uint8_t { kEvenUp, kEvenDown, kOddUp, kOddDown };
+constexpr std::uint8_t kOdd = 1U << kOddUp | 1U << kOddDown;
+constexpr std::array<std::uint8_t, 4> kFollows{kOdd, 0xF, kOdd, 0};
+// The local lane behind each. Lane 0 is also that of packets that begin: what follows them is free.
+constexpr std::array<std::uint8_t, 4> kLaneBehind{1, 0, 1, 2};
+constexpr std::uint8_t kLongWayVls = 3;
+
+Crossing crossing(std::uint32_t from, std::uint32_t to) {
+    return static_cast<Crossing>((from % 2 == to % 2 ? kEvenUp : kOddUp) + (to < from ? 1 : 0));
+}
 
 // More holes than this are no damage: the graph is something else.
 constexpr std::size_t kHolesMaxPercent = 20;
@@ -40,7 +63,13 @@ class DragonflyRouter {
         : graph_(graph),
           neighbours_(graph),
           group_of_(std::move(group_of)),
+          rank_(graph.switch_count()),
           joined_(std::size_t{graph.switch_count()} * graph.switch_count()) {
+        // A group is named by its lowest switch.
+        std::uint32_t groups = 0;
+        for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+            rank_[sw] = group_of_[sw] == sw ? groups++ : rank_[group_of_[sw]];
+        }
         for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
             for (const Neighbours::Neighbour& next : neighbours_.of(sw)) {
                 joined_[std::size_t{sw} * graph.switch_count() + next.peer] = true;
@@ -79,6 +108,43 @@ class DragonflyRouter {
             }
         }
         return map;
+    }
+
+    /// Sets of equally short ways, and of the longer ones.
+    void add_choices(Tables& tables) const {
+        const std::uint32_t n = graph_.switch_count();
+        tables.groups = make_port_groups(n, [&](std::uint32_t from, std::uint32_t to) {
+            return from == to ? std::vector<std::uint8_t>{} : ports_to(from, next_hops(from, to));
+        });
+        // By a crossing of its own, where none leads to the destination's group.
+        const PortGroups& across = tables.long_ways.instead =
+            make_port_groups(n, [&](std::uint32_t sw, std::uint32_t to) {
+                return leads_across(sw, to) ? std::vector<std::uint8_t>{}
+                                            : ports_to(sw, ways_round(sw, to));
+            });
+        tables.long_ways.beside = make_port_groups(n, [&](std::uint32_t from, std::uint32_t to) {
+            if (group_of_[from] == group_of_[to]) {
+                return std::vector<std::uint8_t>{};
+            }
+            std::vector<std::uint32_t> hops = ways_round(from, to);
+            const auto near = neighbours_.of(from);
+            for (std::uint32_t i = 0; i < near.size(); ++i) {
+                if (group_of_[near[i].peer] == group_of_[from] &&
+                    across.of(near[i].peer, to) != 0) {
+                    hops.push_back(i);
+                }
+            }
+            return ports_to(from, hops);
+        });
+        tables.long_ways.origins.assign(std::size_t{n} * 256, Origin::kHost);
+        for (std::uint32_t sw = 0; sw < n; ++sw) {
+            for (const Link& link : graph_.links(sw)) {
+                tables.long_ways.origins[std::size_t{sw} * 256 + link.port] =
+                    group_of_[sw] == group_of_[link.peer] ? Origin::kNear : Origin::kAny;
+            }
+        }
+        tables.vls = kLongWayVls;
+        tables.sl_to_vl = lanes_behind();
     }
 
     bool one_group() const {
@@ -137,6 +203,59 @@ class DragonflyRouter {
         return shortest.empty() ? others : shortest;
     }
 
+    /// A cable of this switch leads to the destination's group, and from there to it.
+    bool leads_across(std::uint32_t sw, std::uint32_t to) const {
+        return group_of_[sw] == group_of_[to] || !crossings(sw, to).empty();
+    }
+
+    /// Positions of neighbours in third groups, from which the shortest way may follow.
+    std::vector<std::uint32_t> ways_round(std::uint32_t from, std::uint32_t to) const {
+        std::vector<std::uint32_t> result;
+        const std::uint32_t mine = rank_[from];
+        const auto near = neighbours_.of(from);
+        for (std::uint32_t i = 0; i < near.size(); ++i) {
+            const std::uint32_t third = rank_[near[i].peer];
+            if (third != mine && third != rank_[to] && mine != rank_[to] &&
+                (kFollows[crossing(mine, third)] >> crossing(third, rank_[to]) & 1) != 0) {
+                result.push_back(i);
+            }
+        }
+        return result;
+    }
+
+    std::vector<std::uint8_t> ports_to(std::uint32_t sw,
+                                       const std::vector<std::uint32_t>& positions) const {
+        std::vector<std::uint8_t> ports;
+        for (const std::uint32_t position : positions) {
+            for (const std::uint32_t link : neighbours_.links(neighbours_.of(sw)[position])) {
+                ports.push_back(graph_.links()[link].port);
+            }
+        }
+        std::ranges::sort(ports);
+        return ports;
+    }
+
+    SlToVl lanes_behind() const {
+        SlToVl map(graph_.switch_count(), kLongWayVls, 2);
+        for (std::uint8_t lane = 0; lane < kLongWayVls; ++lane) {
+            SlToVl::Row row;
+            row.fill(lane);
+            map.set_row(lane, kLocal, row);
+            row.fill(0);
+            map.set_row(lane, kGlobal, row);
+        }
+        for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
+            for (const Link& link : graph_.links(sw)) {
+                if (group_of_[sw] != group_of_[link.peer]) {
+                    map.set_out_class(sw, link.port, kGlobal);
+                    map.set_in_class(sw, link.port,
+                                     kLaneBehind[crossing(rank_[link.peer], rank_[sw])]);
+                }
+            }
+        }
+        return map;
+    }
+
     void fill_pair(std::uint32_t from, std::uint32_t to, Lfts& lfts) const {
         const std::vector<std::uint32_t> hops = next_hops(from, to);
         // Destinations take the next hops in turn, not all sources starting with the same.
@@ -155,7 +274,8 @@ class DragonflyRouter {
     const Graph& graph_;
     Neighbours neighbours_;
     std::vector<std::uint32_t> group_of_;
-    std::vector<bool> joined_;  ///< Switch by switch.
+    std::vector<std::uint32_t> rank_;  ///< By switch: its group, numbered from 0 on.
+    std::vector<bool> joined_;         ///< Switch by switch.
 };
 
 }  // namespace
@@ -185,6 +305,9 @@ std::expected<Tables, Error> route_with_dragonfly(const Graph& graph, const Opti
         return std::unexpected(
             Error{"too much of this dragonfly is missing to route it by its groups: take engine "
                   "nue instead"});
+    }
+    if (options.adaptive && holes.empty() && !router.one_group() && vls >= kLongWayVls) {
+        router.add_choices(tables);
     }
     return tables;
 }

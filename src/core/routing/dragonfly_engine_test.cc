@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/routing/groups.h"
 #include "core/routing/test_graphs.h"
 
@@ -56,6 +58,68 @@ TEST(DragonflyRouting, TwoLanesAndThreeHops) {
         EXPECT_LE(report.reach.hops_max, 3U);
         EXPECT_EQ(report.one_way_sls, 0U);
     }
+}
+
+/// What all choices of switches can do.
+Report check_choices(const Graph& graph, const Tables& tables) {
+    return verify(graph, tables,
+                  {.shifts_max = 0, .shift_samples = 0, .random_samples = 0, .choices = true});
+}
+
+TEST(DragonflyRouting, LongWaysNeedThreeLanesAndFiveHopsAndCloseNoCircle) {
+    for (const topo::Spec& spec : {dragonfly(9, 4, 2), dragonfly(5, 4, 2), dragonfly(3, 5, 2),
+                                   dragonfly(2, 4, 1), dragonfly(17, 8, 2), dragonfly(33, 8, 1)}) {
+        const Graph graph = make_graph(spec);
+        const Tables tables = route("dragonfly", graph, {.adaptive = true});
+        ASSERT_FALSE(tables.long_ways.empty());
+        EXPECT_EQ(tables.vls, 3);
+        const Report report = check_choices(graph, tables);
+        EXPECT_TRUE(report.good()) << summary(tables, report);
+        EXPECT_LE(report.reach.hops_max, 3U);
+        EXPECT_LE(report.reach.chosen_hops_max, 5U);
+    }
+}
+
+TEST(DragonflyRouting, HalfOfTheGroupsAreLeftToGoRoundBy) {
+    const topo::Fabric fabric = make_fabric(dragonfly(33, 8, 1));
+    const Graph graph = graph_from(fabric);
+    const std::vector<std::uint32_t> group_of = drawn_groups(fabric);
+    const Tables tables = route("dragonfly", graph, {.adaptive = true});
+    std::vector<std::set<std::uint32_t>> thirds(graph.switch_count());  // By group, to group 1.
+    const std::uint32_t to = 8;
+    ASSERT_EQ(group_of[to], to);
+    for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
+        if (group_of[sw] == group_of[to]) {
+            continue;
+        }
+        const PortGroups& beside = tables.long_ways.beside;
+        for (const std::uint8_t port : beside.ports(sw, beside.of(sw, to))) {
+            thirds[group_of[sw]].insert(group_of[graph.links()[graph.link_at(sw, port)].peer]);
+        }
+    }
+    for (std::uint32_t group = 0; group < graph.switch_count(); ++group) {
+        if (group_of[group] == group && group != to) {
+            thirds[group].erase(group);
+            EXPECT_GE(thirds[group].size(), 15U) << group;
+        }
+    }
+}
+
+TEST(DragonflyRouting, WithoutThatOrderLongWaysCloseACircle) {
+    const Graph graph = make_graph(dragonfly(9, 4, 2));
+    Tables tables = route("dragonfly", graph, {.adaptive = true});
+    // As if all that crossed went on by the same lane.
+    SlToVl flat(graph.switch_count(), 1, 1);
+    flat.set_row(0, 0, {});
+    tables.sl_to_vl = flat;
+    EXPECT_FALSE(check_choices(graph, tables).acyclic());
+}
+
+TEST(DragonflyRouting, ADamagedOneHasNoLongWays) {
+    const Graph graph = graph_from(damage(make_fabric(dragonfly(9, 4, 2)), 3, 0, 1));
+    const Tables tables = route("dragonfly", graph, {.adaptive = true});
+    EXPECT_TRUE(tables.long_ways.empty());
+    EXPECT_TRUE(holds(graph, tables));
 }
 
 TEST(DragonflyRouting, CablesBetweenGroupsAreEvenlyUsed) {

@@ -21,7 +21,8 @@ struct Options {
     std::vector<Guid> roots = {};  ///< updn, ftree: switches of the top level; empty: found.
     /// Data VLs that every link of the subnet has (PortInfo.OperationalVLs), 1 to 15.
     std::uint8_t data_vls = 8;
-    bool qos = true;  ///< False: nobody programs SL2VL tables, so all traffic shares VL 0.
+    bool qos = true;        ///< False: nobody programs SL2VL tables, so all traffic shares VL 0.
+    bool adaptive = false;  ///< Also find longer ways for switches that choose by load.
     std::vector<std::uint32_t> torus_dimensions =
         {};  ///< dor: what must be found; empty: anything.
 

@@ -176,6 +176,9 @@ std::vector<std::uint32_t> hops_from(const Graph& graph, std::uint32_t start);
 /// fabric lists its nodes.
 std::expected<Graph, Error> graph_of(const topo::Fabric& fabric, std::span<const Lid> lids,
                                      std::uint8_t lmc = 0);
+/// One of its subnets.
+std::expected<Graph, Error> graph_of(const topo::Fabric& fabric, std::span<const Lid> lids,
+                                     SubnetId subnet);
 
 /// The same with LIDs by the rule of bring-up: HCAs first, in node order from 1 on, then switches,
 /// then the rest; each HCA takes 2^lmc of them, at a multiple of 2^lmc.

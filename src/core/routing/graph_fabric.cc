@@ -23,9 +23,10 @@ std::uint32_t round_up(std::uint32_t value, std::uint32_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
-void add_switches(const Fabric& fabric, GraphBuilder& builder, std::vector<std::uint32_t>& index) {
+void add_switches(const Fabric& fabric, SubnetId subnet, GraphBuilder& builder,
+                  std::vector<std::uint32_t>& index) {
     for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
-        if (is_switch(fabric.nodes[i])) {
+        if (is_switch(fabric.nodes[i]) && fabric.nodes[i].subnet == subnet) {
             index[i] = builder.add_switch(fabric.nodes[i].node_guid);
         }
     }
@@ -49,14 +50,12 @@ void add_cables(const Fabric& fabric, GraphBuilder& builder,
     }
 }
 
-}  // namespace
-
-std::expected<Graph, Error> graph_of(const Fabric& fabric, std::span<const Lid> lids,
-                                     std::uint8_t lmc) {
+std::expected<Graph, Error> make_graph_of(const Fabric& fabric, std::span<const Lid> lids,
+                                          std::uint8_t lmc, SubnetId subnet) {
     SOFTIB_CHECK(lids.size() == fabric.nodes.size());
     GraphBuilder builder;
     std::vector<std::uint32_t> index(fabric.nodes.size(), kNone);
-    add_switches(fabric, builder, index);
+    add_switches(fabric, subnet, builder, index);
     add_cables(fabric, builder, index);
     std::uint32_t order = 0;
     for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
@@ -76,6 +75,18 @@ std::expected<Graph, Error> graph_of(const Fabric& fabric, std::span<const Lid> 
         }
     }
     return builder.build();
+}
+
+}  // namespace
+
+std::expected<Graph, Error> graph_of(const Fabric& fabric, std::span<const Lid> lids,
+                                     std::uint8_t lmc) {
+    return make_graph_of(fabric, lids, lmc, SubnetId{0});
+}
+
+std::expected<Graph, Error> graph_of(const Fabric& fabric, std::span<const Lid> lids,
+                                     SubnetId subnet) {
+    return make_graph_of(fabric, lids, 0, subnet);
 }
 
 std::expected<Graph, Error> graph_of(const Fabric& fabric, std::uint8_t lmc) {

@@ -2,6 +2,7 @@
 #include "core/routing/tables.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/base/check.h"
@@ -111,6 +112,51 @@ PortGroups::PortGroups(std::vector<std::uint32_t> first_group,
       first_port_(std::move(first_port)),
       ports_(std::move(ports)),
       group_of_(std::move(group_of)) {}
+
+PortGroups make_port_groups(
+    std::uint32_t switches,
+    const std::function<std::vector<std::uint8_t>(std::uint32_t, std::uint32_t)>& ports_to) {
+    using Bits = std::array<std::uint64_t, 4>;  // By port.
+    std::vector<std::uint32_t> first_group{0};
+    std::vector<std::uint32_t> first_port{0};
+    std::vector<std::uint8_t> ports;
+    std::vector<std::uint16_t> group_of(std::size_t{switches} * switches);
+    for (std::uint32_t sw = 0; sw < switches; ++sw) {
+        std::map<Bits, std::uint16_t> known;
+        known[Bits{}] = 0;
+        first_port.push_back(first_port.back());
+        for (std::uint32_t to = 0; to < switches; ++to) {
+            const std::vector<std::uint8_t> set = ports_to(sw, to);
+            Bits bits{};
+            for (const std::uint8_t port : set) {
+                bits[port / 64] |= std::uint64_t{1} << port % 64;
+            }
+            const auto [at, fresh] = known.emplace(bits, static_cast<std::uint16_t>(known.size()));
+            if (fresh) {
+                ports.insert(ports.end(), set.begin(), set.end());
+                first_port.push_back(static_cast<std::uint32_t>(ports.size()));
+            }
+            group_of[std::size_t{sw} * switches + to] = at->second;
+        }
+        first_group.push_back(static_cast<std::uint32_t>(first_port.size() - 1));
+    }
+    return PortGroups(std::move(first_group), std::move(first_port), std::move(ports),
+                      std::move(group_of));
+}
+
+Choice Tables::choice(std::uint32_t sw, std::uint8_t in_port, std::uint32_t destination) const {
+    const auto ports = [&](const PortGroups& sets) {
+        return sets.ports(sw, sets.of(sw, destination));
+    };
+    const Origin origin = long_ways.empty() ? Origin::kAny : long_ways.origin(sw, in_port);
+    Choice choice{.near = ports(groups), .far = {}};
+    if (origin == Origin::kHost) {
+        choice.far = ports(long_ways.beside);
+    } else if (origin == Origin::kNear && !ports(long_ways.instead).empty()) {
+        choice.near = ports(long_ways.instead);
+    }
+    return choice;
+}
 
 std::uint8_t Tables::sl(const Graph& graph, Lid source, Lid destination) const {
     const std::uint32_t from = graph.target_of(source);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -142,6 +143,38 @@ class PortGroups {
     std::vector<std::uint16_t> group_of_;  ///< Switch by destination switch.
 };
 
+/// Builds the sets of a fabric with few switches: ports_to(switch, destination switch) returns the
+/// ports of one set, in ascending order.
+PortGroups make_port_groups(
+    std::uint32_t switches,
+    const std::function<std::vector<std::uint8_t>(std::uint32_t, std::uint32_t)>& ports_to);
+
+/// Where a packet has come from, as far as the choice of its way depends on it.
+enum class Origin : std::uint8_t {
+    kAny,   ///< It takes a shortest way: Tables::groups.
+    kHost,  ///< It has just begun, and may take a longer way as well: LongWays::beside.
+    kNear,  ///< It has chosen already: LongWays::instead, where there is such a set.
+};
+
+/// Ways that are longer than the shortest, for switches that choose by load. Empty: there are none.
+struct LongWays {
+    std::vector<Origin> origins = {};  ///< By switch, 256 in ports each.
+    PortGroups beside = {};            ///< From hosts: ports besides those of the shortest ways.
+    PortGroups instead = {};           ///< From near by: ports instead of those.
+
+    bool empty() const { return origins.empty(); }
+    Origin origin(std::uint32_t sw, std::uint8_t in_port) const {
+        return origins[std::size_t{sw} * 256 + in_port];
+    }
+    friend bool operator==(const LongWays&, const LongWays&) = default;
+};
+
+/// Among which ports a switch may choose.
+struct Choice {
+    std::span<const std::uint8_t> near;  ///< On the way that it prefers,
+    std::span<const std::uint8_t> far;   ///< and on longer ones.
+};
+
 struct Tables {
     std::string engine;
     Lfts lfts;
@@ -149,6 +182,10 @@ struct Tables {
     SlMap sls = {};
     SlToVl sl_to_vl = {};
     PortGroups groups = {};  ///< Empty: a switch must follow its forwarding table.
+    LongWays long_ways = {};
+
+    /// The ports for packets to an end port of a switch, by the port that they come in by.
+    Choice choice(std::uint32_t sw, std::uint8_t in_port, std::uint32_t destination) const;
 
     /// The service level a packet must carry from one LID to another.
     std::uint8_t sl(const Graph& graph, Lid source, Lid destination) const;

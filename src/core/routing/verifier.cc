@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/routing/choice_walk.h"
 #include "core/routing/permutations.h"
 #include "core/routing/route_walk.h"
 
@@ -26,7 +27,8 @@ class Verifier {
           through_(graph.switch_count()),
           flows_(ports_.size()),
           collector_(graph, tables, ports_, options.switches_send),
-          dependencies_(graph, ports_, tables.vls) {
+          dependencies_(graph, ports_, tables.vls),
+          tables_(tables) {
         for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
             island_hosts_[islands_[sw]] += graph.host_count(sw);
             island_switches_[islands_[sw]] += 1;
@@ -35,8 +37,11 @@ class Verifier {
 
     void check_all(Report& report) {
         graph_.for_each_lid([&](const Target& target, Lid lid) { check(target, lid, report); });
-        report.dependencies = dependencies_.count();
         report.discarded = collector_.discarded();
+        if (options_.choices && !tables_.groups.empty()) {
+            follow_choices(report);
+        }
+        report.dependencies = dependencies_.count();
         report.cycle = dependencies_.find_cycle();
         sum_up_load(report.load);
     }
@@ -54,6 +59,18 @@ class Verifier {
         if (!target.is_switch()) {
             add_flows();
         }
+    }
+
+    void follow_choices(Report& report) {
+        ChoiceWalk walk(graph_, tables_, ports_);
+        for (std::uint32_t to = 0; to < graph_.switch_count(); ++to) {
+            if (graph_.host_count(to) != 0) {
+                walk.add(to, dependencies_);
+            }
+        }
+        report.reach.chosen_hops_max = walk.longest();
+        report.reach.choices_lost = walk.lost();
+        report.discarded += walk.discarded();
     }
 
     void count_pairs(const Target& target, Lid lid, Reachability& reach) {
@@ -140,6 +157,7 @@ class Verifier {
     std::vector<std::uint64_t> flows_;    ///< By PortMap index.
     DependencyCollector collector_;
     Dependencies dependencies_;
+    const Tables& tables_;
 };
 
 std::uint64_t count_one_way_sls(const Graph& graph, const SlMap& sls) {
@@ -177,6 +195,9 @@ void render_reach(const Graph& graph, const Reachability& reach, std::vector<std
         lines.push_back(fmt::format("  from switch {} to LID {}: {}",
                                     to_string(graph.guid(fault.sw)), fault.lid.value,
                                     fault.loop ? "runs in a circle" : "no path"));
+    }
+    if (reach.choices_lost != 0) {
+        lines.push_back(fmt::format("{} choices of switches lead nowhere", reach.choices_lost));
     }
     if (reach.apart != 0) {
         lines.push_back(fmt::format("{} pairs are not joined by cables", reach.apart));

@@ -25,6 +25,7 @@ struct VerifyOptions {
     std::span<const Lid> ranks = {};   ///< The LIDs that take part, in order; empty: all
                                        ///< hosts in the order of the graph.
     std::uint32_t examples_max = 8;    ///< Faults listed one by one.
+    bool choices = false;              ///< Also follow what switches that choose by load may do.
     std::uint64_t seed = 1;
 };
 
@@ -52,8 +53,10 @@ struct Reachability {
     /// Switch to switch, joined by cables and without a route. Trees leave such holes: a route from
     /// one root to another would go up a second time.
     std::uint64_t switch_pairs_lost = 0;
-    std::uint32_t hops_max = 0;   ///< Cables between switches on the longest route.
-    std::vector<Fault> examples;  ///< First lost or looping ones.
+    std::uint32_t hops_max = 0;         ///< Cables between switches on the longest route.
+    std::uint32_t chosen_hops_max = 0;  ///< The same where switches choose.
+    std::uint64_t choices_lost = 0;     ///< Choices that lead nowhere or round in circles.
+    std::vector<Fault> examples;        ///< First lost or looping ones.
 };
 
 struct LinkLoad {
@@ -85,7 +88,7 @@ struct Report {
     Contention shifts;
     Contention random;
 
-    bool arrives() const { return reach.lost == 0 && discarded == 0; }
+    bool arrives() const { return reach.lost == 0 && reach.choices_lost == 0 && discarded == 0; }
     bool acyclic() const { return cycle.empty(); }
     bool good() const { return arrives() && acyclic(); }
 };

@@ -2,7 +2,8 @@
 #pragma once
 
 // Adaptive routing: chooses, among ports that lead to a destination equally well, the one with the
-// least to send.
+// least to send. A port on a longer way is taken where it has much less to send: twice its wait
+// and a margin count (UGAL, Kim et al. 2008: a way round has about twice as many hops).
 
 #include <cstdint>
 #include <span>
@@ -32,6 +33,23 @@ std::uint8_t least_loaded(std::span<const std::uint8_t> ports, std::uint32_t sta
         }
     }
     return best;
+}
+
+/// The same with ports on longer ways besides. `detour`: how much more a packet must wait on the
+/// short way before a longer one is worth while, if nothing waits there.
+template <typename Load>
+std::uint8_t least_loaded(std::span<const std::uint8_t> near, std::span<const std::uint8_t> far,
+                          std::uint32_t start, std::uint8_t otherwise, std::uint64_t detour,
+                          Load load) {
+    const std::uint8_t best = least_loaded(near, start, otherwise, load);
+    const std::uint64_t waits = near.empty() ? kNotEligible : load(best);
+    if (waits <= detour || far.empty()) {
+        return best;
+    }
+    return least_loaded(far, start, best, [&](std::uint8_t port) {
+        const std::uint64_t there = load(port);
+        return there < (waits - detour) / 2 ? there : kNotEligible;
+    });
 }
 
 }  // namespace softib::sw

@@ -3,7 +3,11 @@
 
 // Among which ports a switch may choose for a packet that allows it: sets of ports, and for each
 // LID one of the sets. Set 0 has no ports: packets go by the forwarding table.
+//
+// In ports may have tables of their own, as switches with private forwarding tables do: for each
+// LID a set to prefer and one of ports on longer ways.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,6 +32,18 @@ class AdaptiveTable {
         group_of_[lid.value] = group;
     }
 
+    /// Gives in ports with this number a table of their own; 0 is the common one.
+    void set_private(std::uint8_t in_port, std::uint8_t table) {
+        table_of_.resize(256);
+        table_of_[in_port] = table;
+        private_.resize(std::max<std::size_t>(private_.size(), table));
+    }
+    void set(std::uint8_t table, Lid lid, std::uint16_t near, std::uint16_t far) {
+        std::vector<Entry>& entries = private_[table - 1U];
+        entries.resize(std::max<std::size_t>(entries.size(), lid.value + std::size_t{1}));
+        entries[lid.value] = {near, far};
+    }
+
     /// Groups and LIDs up to the last that has one, by number.
     std::uint16_t groups() const { return static_cast<std::uint16_t>(first_.size() - 1); }
     std::uint16_t lids() const { return static_cast<std::uint16_t>(group_of_.size()); }
@@ -44,12 +60,36 @@ class AdaptiveTable {
         }
         return group_ports(group_of_[lid]);
     }
+    struct Choice {
+        std::span<const std::uint8_t> near;
+        std::span<const std::uint8_t> far;
+        bool binding = false;  ///< The forwarding table is for packets from elsewhere.
+    };
+    /// By the port that a packet comes in by.
+    Choice choice(std::uint16_t lid, std::uint8_t in_port) const {
+        const std::uint8_t table = table_of_.empty() ? std::uint8_t{0} : table_of_[in_port];
+        if (table == 0) {
+            return {ports(lid), {}, false};
+        }
+        const std::vector<Entry>& entries = private_[table - 1U];
+        if (lid >= entries.size()) {
+            return {};
+        }
+        return {group_ports(entries[lid].near), group_ports(entries[lid].far), true};
+    }
     friend bool operator==(const AdaptiveTable&, const AdaptiveTable&) = default;
 
   private:
+    struct Entry {
+        std::uint16_t near = 0;
+        std::uint16_t far = 0;
+        friend bool operator==(const Entry&, const Entry&) = default;
+    };
     std::vector<std::uint16_t> group_of_;  ///< By LID.
     std::vector<std::uint32_t> first_{0, 0};
     std::vector<std::uint8_t> ports_;
+    std::vector<std::uint8_t> table_of_;       ///< By in port; empty: all have the common one.
+    std::vector<std::vector<Entry>> private_;  ///< By table from 1 on, then by LID.
 };
 
 }  // namespace softib::sw

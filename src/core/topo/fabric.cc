@@ -46,6 +46,11 @@ std::expected<void, Error> validate_cables(const Fabric& fabric, const Node& nod
             return broken(fmt::format("{}: port {} leads to port {} of {}, which does not exist",
                                       node.name, port, link.peer_port.value, peer.name));
         }
+        if (peer.subnet != node.subnet) {
+            return broken(fmt::format(
+                "{}: port {} leads to {}, which is in another subnet; only routers join subnets",
+                node.name, port, peer.name));
+        }
         const PortLink& back = peer.ports[link.peer_port.value];
         if (back.peer != index || back.peer_port.value != port ||
             back.generation != link.generation || back.width != link.width) {

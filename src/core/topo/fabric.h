@@ -7,7 +7,7 @@
 //
 // Invariants (checked by `validate`): every cable is recorded at both ends; HCAs and routers have
 // exactly one port (port 1); port numbers of a switch run from 1 to ports.size() - 1 (entry 0 is
-// the management port and has no cable); names and GUIDs are unique.
+// the management port and has no cable); cables stay in one subnet; names and GUIDs are unique.
 //
 // An adapter with two ports is two HCAs of one host, each with the part of the adapter that it is
 // (AdapterPort). That is what drivers make of adapters since ConnectX-4 (mlx5_0 and mlx5_1), and it
@@ -92,7 +92,10 @@ struct Node {
     Lid lid;  ///< As dumped, a wish; 0: none. A switch's is its port 0's.
     std::uint8_t lmc = 0;
     bool enhanced_port_0 = false;  ///< Switch.
-    bool outside = false;          ///< Stands for what is at the far end of a trunk; see trunk.h.
+    /// Of its port or ports. A router is a node for each of its ports (AdapterPort), because each
+    /// has a GUID and a LID of its own in a subnet of its own; see subnets.h.
+    SubnetId subnet;
+    bool outside = false;  ///< Stands for what is at the far end of a trunk; see trunk.h.
     std::uint32_t host = UINT32_MAX;  ///< HCA: index into Fabric::hosts.
     std::uint32_t level = 0;          ///< Switch: 0 next to hosts, growing upwards (trees only).
     /// Switch: its place in a torus or HyperX by dimension, or {group, index in group} in a
@@ -164,6 +167,8 @@ struct Spec {
     std::uint32_t hosts_per_switch = 0;    ///< Torus, HyperX, dragonflies: HCAs per switch (leaf).
     std::uint32_t groups = 0;              ///< Dragonflies.
     std::uint32_t switches_per_group = 0;  ///< Dragonfly; dragonfly+: leaves, and as many spines.
+    std::uint32_t subnets = 1;             ///< Each has as many hosts, give or take one,
+    std::uint32_t routers = 0;             ///< and so many routers have a port in all of them.
     Generation generation = Generation::kNdr;
     std::string device_pattern = "mlx5_{}";  ///< "{}" is replaced by the HCA's index on its host.
     std::string host_pattern = "h{}";

@@ -107,10 +107,11 @@ std::expected<void, Error> check_foreign_fields(const Spec& spec) {
 std::expected<void, Error> check_lids(const Spec& spec, std::uint64_t switches) {
     const std::uint64_t hcas = std::uint64_t{spec.hosts} * spec.hcas_per_host;
     if (hcas + switches > kLidUnicastMax.value) {
-        return refuse(
-            fmt::format("{} HCAs and {} switches need {} LIDs, a subnet has {}: ask for "
-                        "fewer hosts, fewer HCAs per host or larger switches",
-                        hcas, switches, hcas + switches, kLidUnicastMax.value));
+        return refuse(fmt::format(
+            "{} HCAs and {} switches need {} LIDs, a subnet has {}: ask for "
+            "fewer hosts, fewer HCAs per host or larger switches, or for several subnets "
+            "with routers between them",
+            hcas, switches, hcas + switches, kLidUnicastMax.value));
     }
     return {};
 }
@@ -126,6 +127,12 @@ std::expected<void, Error> check_rails(const Spec& spec) {
 }
 
 std::expected<Fabric, Error> generate(const Spec& spec) {
+    if (spec.subnets > 1) {
+        return generate_subnets(spec);
+    }
+    if (spec.routers != 0) {
+        return refuse("routers join subnets, and there is one: ask for subnets = 2 or more");
+    }
     if (auto result = check_common(spec); !result) {
         return std::unexpected(result.error());
     }

@@ -19,6 +19,7 @@ std::expected<Fabric, Error> generate_torus(const Spec& spec);
 std::expected<Fabric, Error> generate_dragonfly(const Spec& spec);
 std::expected<Fabric, Error> generate_dragonfly_plus(const Spec& spec);
 std::expected<Fabric, Error> generate_hyperx(const Spec& spec);
+std::expected<Fabric, Error> generate_subnets(const Spec& spec);  ///< Several of any shape.
 
 /// Every HCA and every switch takes one unicast LID: refuses what has no address left.
 std::expected<void, Error> check_lids(const Spec& spec, std::uint64_t switches);

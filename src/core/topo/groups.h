@@ -11,8 +11,11 @@
 
 namespace softib::topo {
 
-/// Joins every two groups by `cables_per_pair` cables, dealt round robin to the switches of both.
-/// `owners` are the switches that take such cables, group after group, `per_group` each.
+/// Joins every two groups by `cables_per_pair` cables. A single one belongs to the switch in whose
+/// part of the group's cables it is, so that the cables to the groups next to each other mostly are
+/// at one switch, and a packet that goes round by a third group needs no hop inside it. Several are
+/// dealt round robin, so that a lost switch takes one of them. `owners` are the switches that take
+/// such cables, group after group, `per_group` each.
 inline void cable_groups(FabricBuilder& builder, const std::vector<NodeIndex>& owners,
                          std::uint64_t per_group, std::uint64_t cables_per_pair) {
     const std::uint64_t groups = owners.size() / per_group;
@@ -20,7 +23,9 @@ inline void cable_groups(FabricBuilder& builder, const std::vector<NodeIndex>& o
     // the group `o` ahead is, seen from there, the cable to the group groups - o ahead.
     const auto owner = [&](std::uint64_t group, std::uint64_t ahead, std::uint64_t copy) {
         const std::uint64_t slot = (ahead - 1) * cables_per_pair + copy;
-        return owners[group * per_group + slot % per_group];
+        const std::uint64_t place =
+            cables_per_pair == 1 ? slot * per_group / (groups - 1) : slot % per_group;
+        return owners[group * per_group + place];
     };
     for (std::uint64_t i = 0; i < groups; ++i) {
         for (std::uint64_t j = i + 1; j < groups; ++j) {

@@ -5,13 +5,16 @@
 #include <map>
 #include <vector>
 
+#include "core/topo/subnets.h"
+
 namespace softib::topo {
 
 namespace {
 
 constexpr std::uint32_t kNowhere = UINT32_MAX;
 
-/// The switches of a fabric, numbered from 0, with parallel cables put together.
+/// The switches of a fabric, and routers between its subnets, numbered from 0, with parallel cables
+/// put together.
 struct SwitchGraph {
     struct Edge {
         std::uint32_t peer;
@@ -24,9 +27,15 @@ struct SwitchGraph {
                 number[i] = count++;
             }
         }
+        for (const auto& legs : find_routers(fabric)) {
+            for (const NodeIndex leg : legs) {
+                number[leg.value] = count;
+            }
+            ++count;
+        }
         edges.resize(count);
         for (const Node& node : fabric.nodes) {
-            if (node.kind == NodeKind::kSwitch) {
+            if (number[static_cast<std::size_t>(&node - fabric.nodes.data())] != kNowhere) {
                 add_edges(fabric, node);
             }
         }

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/topo/subnets.h"
+
 namespace softib::topo {
 
 namespace {
@@ -76,6 +78,31 @@ std::vector<CableReport> count_cables(const Fabric& fabric, const FloorPlan& pla
     return result;
 }
 
+std::vector<LidBudget> count_lids(const Fabric& fabric, std::uint8_t lmc) {
+    std::vector<LidBudget> subnets(subnet_count(fabric), LidBudget{.lmc = lmc});
+    for (const Node& node : fabric.nodes) {
+        LidBudget& subnet = subnets[node.subnet.value];
+        ++(node.kind == NodeKind::kHca      ? subnet.hca_ports
+           : node.kind == NodeKind::kSwitch ? subnet.switches
+                                            : subnet.routers);
+    }
+    return subnets;
+}
+
+std::string render_lids(const Report& report) {
+    std::string text;
+    for (std::size_t i = 0; i < report.subnets.size(); ++i) {
+        const LidBudget& lids = report.subnets[i];
+        text += fmt::format("LIDs       {}{} of {} with LMC {} ({})\n",
+                            report.subnets.size() == 1 ? "" : fmt::format("subnet {}: ", i),
+                            lids.used(lids.lmc), LidBudget::kLimit, lids.lmc,
+                            lids.fits() ? fmt::format("LMC {} would fit", lids.lmc_max())
+                                        : std::string("too many: take a smaller LMC or fewer "
+                                                      "hosts"));
+    }
+    return text;
+}
+
 std::string metres(std::uint64_t cm) {
     return cm % 100 == 0 ? fmt::format("{} m", cm / 100)
                          : fmt::format("{:.1f} m", static_cast<double>(cm) / 100);
@@ -126,10 +153,9 @@ Report make_report(const Fabric& fabric, const FloorPlan& asked, std::uint8_t lm
     report.cables = count_cables(fabric, report.plan, racks);
     report.bisection = find_bisection(fabric);
     report.diameter = find_diameter(fabric);
-    report.lids = {.hca_ports = report.hcas,
-                   .switches = fabric.count(NodeKind::kSwitch),
-                   .routers = fabric.count(NodeKind::kRouter),
-                   .lmc = lmc};
+    report.subnets = count_lids(fabric, lmc);
+    report.lids = *std::ranges::max_element(
+        report.subnets, {}, [&](const LidBudget& subnet) { return subnet.used(lmc); });
     return report;
 }
 
@@ -163,7 +189,7 @@ std::string render_report(const Fabric& fabric, const Report& report) {
     std::string text =
         fmt::format("{}{}: {} hosts, {} HCAs, {} switches\n\n", fabric.name,
                     fabric.shape ? fmt::format(" ({})", to_string(*fabric.shape)) : "",
-                    report.hosts, report.hcas, report.lids.switches);
+                    report.hosts, report.hcas, fabric.count(NodeKind::kSwitch));
     text += fmt::format("{:10} {:>8} {:>6} {:>12} {:>6}\n", "switches", "count", "radix",
                         "ports used", "");
     for (const LevelReport& level : report.levels) {
@@ -181,16 +207,12 @@ std::string render_report(const Fabric& fabric, const Report& report) {
             to_string(cable.rule.kind), reach_text(cable.rule), cable.count,
             metres(cable.longest_cm), metres((cable.length_cm + 50) / 100 * 100));
     }
-    const LidBudget& lids = report.lids;
     text += fmt::format("\nbisection  {} of {} ({:.1f}%)\n", gigabits(report.bisection.mbps),
                         gigabits(report.bisection.full_mbps),
                         percent(report.bisection.mbps, report.bisection.full_mbps));
     text += fmt::format("diameter   {} cables between switches, {} from host to host\n",
                         report.diameter, report.diameter + 2);
-    text += fmt::format("LIDs       {} of {} with LMC {} ({})\n", lids.used(lids.lmc),
-                        LidBudget::kLimit, lids.lmc,
-                        lids.fits() ? fmt::format("LMC {} would fit", lids.lmc_max())
-                                    : std::string("too many: take a smaller LMC or fewer hosts"));
+    text += render_lids(report);
     text += "\nassumed:\n";
     for (const std::string& sentence : assumptions(report)) {
         text += fmt::format("- {}\n", sentence);

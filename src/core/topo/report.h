@@ -56,8 +56,9 @@ struct Report {
     std::vector<LevelReport> levels;  ///< From the hosts upwards.
     std::vector<CableReport> cables;
     Bisection bisection;
-    std::uint32_t diameter = 0;  ///< Cables between the switches of two hosts, at most.
-    LidBudget lids;
+    std::uint32_t diameter = 0;      ///< Cables between the switches of two hosts, at most.
+    LidBudget lids;                  ///< Of the subnet that needs most.
+    std::vector<LidBudget> subnets;  ///< Of each.
     FloorPlan plan;
     std::uint32_t racks = 0;
 };

@@ -9,7 +9,6 @@ namespace softib::topo {
 
 namespace {
 
-constexpr unsigned kSiteShift = 32;  // Above what tells the nodes of one fabric from each other.
 constexpr std::uint64_t kTrunkGuids = 0x0250F71B30000000;
 constexpr std::size_t kPortsMax = 254;
 

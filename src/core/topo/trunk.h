@@ -16,6 +16,7 @@
 namespace softib::topo {
 
 inline constexpr std::uint32_t kSitesMax = 128;
+inline constexpr unsigned kSiteShift = 32;  ///< Above what tells the nodes of one fabric apart.
 
 /// Gives a generated fabric GUIDs that no other site has. Site 0 keeps those it has.
 void set_site(Fabric& fabric, std::uint32_t site);

@@ -77,6 +77,11 @@ std::optional<TimePs> FlowNetwork::find_way(std::uint32_t from, std::uint32_t to
     hops.clear();
     const End& source = ends_[from];
     const End& end = ends_[to];
+    // Only the first subnet is modelled.
+    if (routed_.topology.nodes[source.node].subnet != SubnetId{0} ||
+        routed_.topology.nodes[end.node].subnet != SubnetId{0}) {
+        return std::nullopt;
+    }
     TimePs latency = 0;
     for (std::uint32_t link = source.link; hops.size() < kHopsMax;) {
         const LinkRecord& record = links_[link];

@@ -174,6 +174,23 @@ std::uint16_t MessageHosts::wire_bytes(const Record& record, std::uint32_t psn) 
     return static_cast<std::uint16_t>((payload + 3U) / 4 * 4 + config_.header_bytes + first);
 }
 
+void MessageHosts::address(Packet& packet, std::uint32_t from, std::uint32_t to) const {
+    constexpr std::uint16_t kGrhBytes = 40;
+    packet.slid = lid_of_[adapter_of_[from]].value;
+    packet.dlid = lid_of_[adapter_of_[to]].value;
+    if (routers_ != nullptr && routers_->apart(from, to)) [[unlikely]] {
+        packet.dlid = routers_->gateway(from, to).value;
+        packet.bytes = static_cast<std::uint16_t>(packet.bytes + kGrhBytes);
+        packet.in_port_or_hop_lmt = kHopLimit;
+    }
+}
+
+Gid MessageHosts::dgid_of(const Packet& packet) const {
+    const Record& record = records_[packet.body & kIndexMask];
+    const bool data = packet.body >> kIndexBits == static_cast<std::uint32_t>(Body::kData);
+    return routers_->gid(data ? record.to_port : record.port);
+}
+
 /// The first message of the queue sends one packet.
 void MessageHosts::send_packet(Engine& net, Turns& queue, std::uint32_t index) {
     Record& record = records_[index];
@@ -201,13 +218,13 @@ void MessageHosts::send_packet(Engine& net, Turns& queue, std::uint32_t index) {
             std::max(until, net.now()) +
             link::transmit_time(bytes, std::max(config_.inject_block_ps, config_.pcie_block_ps));
     }
-    net.inject(record.port, {.body = roce_ != nullptr ? roce_body(index, psn) : index,
-                             .dlid = lid_of_[adapter_of_[record.to_port]].value,
-                             .slid = lid_of_[adapter_of_[record.port]].value,
-                             .bytes = bytes,
-                             .sl = static_cast<std::uint8_t>(record.sl),
-                             .flags = config_.adaptive ? packet_flag::kAdaptive : std::uint8_t{0},
-                             .tag = entropy(record)});
+    Packet packet{.body = roce_ != nullptr ? roce_body(index, psn) : index,
+                  .bytes = bytes,
+                  .sl = static_cast<std::uint8_t>(record.sl),
+                  .flags = config_.adaptive ? packet_flag::kAdaptive : std::uint8_t{0},
+                  .tag = entropy(record)};
+    address(packet, record.port, record.to_port);
+    net.inject(record.port, packet);
 }
 
 bool MessageHosts::wait_for_pace(Engine& net, std::uint32_t port, std::uint8_t vl, Turns& queue) {
@@ -353,13 +370,13 @@ void MessageHosts::inject_answer(Engine& net, std::uint32_t index, Body body, bo
     ++record.references;
     const unsigned flags =
         (config_.adaptive ? packet_flag::kAdaptive : 0U) | (becn ? packet_flag::kBecn : 0U);
-    net.inject(record.to_port, {.body = static_cast<std::uint32_t>(body) << kIndexBits | index,
-                                .dlid = lid_of_[adapter_of_[record.port]].value,
-                                .slid = lid_of_[adapter_of_[record.to_port]].value,
-                                .bytes = config_.ack_bytes,
-                                .sl = static_cast<std::uint8_t>(record.sl),
-                                .flags = static_cast<std::uint8_t>(flags),
-                                .tag = kTagged});
+    Packet packet{.body = static_cast<std::uint32_t>(body) << kIndexBits | index,
+                  .bytes = config_.ack_bytes,
+                  .sl = static_cast<std::uint8_t>(record.sl),
+                  .flags = static_cast<std::uint8_t>(flags),
+                  .tag = kTagged};
+    address(packet, record.to_port, record.port);
+    net.inject(record.to_port, packet);
 }
 
 void MessageHosts::receive_answer(Engine& net, const Packet& packet, std::uint32_t index) {

@@ -50,7 +50,7 @@ struct MessageConfig {
     std::optional<RoceConfig> roce = {};  ///< They speak RoCEv2.
 };
 
-class MessageHosts {
+class MessageHosts : public GidReader {
   public:
     using Net = Network<MessageHosts>;
 
@@ -78,6 +78,9 @@ class MessageHosts {
     /// As a manager wrote it into the port: its messages slow down by it when they hear that they
     /// make congestion.
     void control_congestion(std::uint32_t port, const link::InjectionControl& control);
+    /// Packets between subnets go to a router, and have a GRH. These outlive the hosts.
+    void set_routers(const Routers* routers) { routers_ = routers; }
+    Gid dgid_of(const Packet& packet) const override;
     /// Begins at `at`, which is not over. What a host sends to itself does not leave it.
     void post(Engine& net, const Send& send, TimePs at);
     /// Messages that have not ended.
@@ -171,6 +174,8 @@ class MessageHosts {
     const link::InjectionControl& control_of(std::uint32_t port) const {
         return controls_[port < control_of_.size() ? control_of_[port] : 0];
     }
+    /// Puts the addresses of two ports into a packet, and a GRH if they are in different subnets.
+    void address(Packet& packet, std::uint32_t from, std::uint32_t to) const;
 
     void receive_data(Engine& net, std::uint32_t index, bool marked);
     void inject_answer(Engine& net, std::uint32_t index, Body body, bool becn);
@@ -225,6 +230,7 @@ class MessageHosts {
     }
 
     MessageConfig config_;
+    const Routers* routers_ = nullptr;  ///< None: there is one subnet.
     Prng prng_;
     MessageListener* listener_ = nullptr;
     std::vector<link::InjectionControl> controls_;  ///< Empty: nobody slows down; the first: never.

@@ -227,7 +227,7 @@ const std::vector<TrafficRule> kTrafficRules{
     {{Section::kTraffic, "size", "SIZE", "of a message", "1MB"}, set_size},
     {{Section::kTraffic, "among", "HOSTS", "who takes part, as h0-h15,h31", "all"},
      wish_text<&TrafficWish::among>},
-    {{Section::kTraffic, "shift", "N", "shift: how many places on", "1"},
+    {{Section::kTraffic, "shift", "N", "shift: how many places on; group-shift: groups", "1"},
      wish_count<[](W& w) -> auto& { return w.traffic.shift; }>},
     {{Section::kTraffic, "target", "HOST", "incast, hotspot: to whom (default: the first host)"},
      wish_text<&TrafficWish::target>},

@@ -39,6 +39,20 @@ Result read_pairs(const TrafficWish& wish, const plan::Ends& ends, plan::Traffic
     return {};
 }
 
+/// By end port: the group of its switch; empty if the fabric has no groups.
+std::vector<std::uint32_t> list_groups(const topo::Fabric& fabric) {
+    std::vector<std::uint32_t> groups;
+    if (fabric.shape != topo::Shape::kDragonfly && fabric.shape != topo::Shape::kDragonflyPlus) {
+        return groups;
+    }
+    for (const topo::Host& host : fabric.hosts) {
+        for (const topo::NodeIndex hca : host.hcas) {
+            groups.push_back(fabric.node(fabric.node(hca).ports[1].peer).coordinates.front());
+        }
+    }
+    return groups;
+}
+
 std::expected<plan::Traffic, std::string> find_hosts(const TrafficWish& wish,
                                                      const topo::Fabric& fabric,
                                                      const plan::Ends& ends) {
@@ -64,6 +78,9 @@ std::expected<plan::Traffic, std::string> find_hosts(const TrafficWish& wish,
         if (auto read = read_pairs(wish, ends, traffic); !read) {
             return std::unexpected(read.error());
         }
+    }
+    if (traffic.pattern == plan::Pattern::kGroupShift) {
+        traffic.group_of = list_groups(fabric);
     }
     if (wish.rate_part != 0) {
         traffic.rate = wish.rate_part * end_rate(fabric);

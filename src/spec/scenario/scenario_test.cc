@@ -79,16 +79,17 @@ TEST(Scenario, AnErrorNamesLineAndRemedy) {
               "a.toml:1:1: unknown key 'sed' outside of the sections fabric, network, hosts, "
               "traffic and fail; the keys are seed, until, compare");
     EXPECT_EQ(error_of("[fabric]\nhosts = 0\n"),
-              "a.toml:2:9: 'hosts' must be a whole number from 1 to 49151, not 0");
+              "a.toml:2:9: 'hosts' must be a whole number from 1 to 393208, not 0");
     EXPECT_EQ(error_of("[fabric]\nhostes = 3\n"),
               "a.toml:2:10: unknown key 'hostes'; did you mean 'hosts'?");
     EXPECT_EQ(error_of("[[traffic]]\nsize = \"much\"\n"),
               "a.toml:2:8: 'size' must be a size as 2MB, 64KiB or 512, not \"much\"");
     EXPECT_EQ(error_of("[[traffic]]\npattern = \"incast\"\ntarget = \"h9\"\n"),
               "a.toml:1:1: there is no host 'h9'; the first is h0, the last h1");
-    EXPECT_EQ(error_of("[[traffic]]\npattern = \"chaos\"\n"),
-              "a.toml:2:11: 'pattern' must be one of permutation, shift, bisection, incast, "
-              "all-to-all, random, hotspot, pairs, not \"chaos\"");
+    EXPECT_EQ(
+        error_of("[[traffic]]\npattern = \"chaos\"\n"),
+        "a.toml:2:11: 'pattern' must be one of permutation, shift, group-shift, bisection, incast, "
+        "all-to-all, random, hotspot, pairs, not \"chaos\"");
     EXPECT_EQ(error_of("[[fail]]\nlink = \"sw0:9\"\n"),
               "a.toml:1:1: there is no port 'sw0:9': write SWITCH:PORT or HOST; softib topo shows "
               "them");

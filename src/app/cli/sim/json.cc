@@ -118,6 +118,7 @@ std::string to_json(const Report& report) {
                         {"notifications", stats.notifications},
                         {"pauses", stats.pauses},
                         {"timeouts", stats.timeouts},
+                        {"routed", stats.routed},
                         {"context_misses", stats.context_misses}}},
                       {"events", stats.events},
                       {"cpu_seconds", report.cpu_seconds},

@@ -125,6 +125,9 @@ std::string to_text(const Report& report) {
         text += fmt::format("{} packets were discarded and {} lost; {} were sent again\n",
                             stats.discarded, stats.lost, stats.resent);
     }
+    if (stats.routed != 0) {
+        text += fmt::format("{} packets went from subnet to subnet\n", stats.routed);
+    }
     if (stats.marked != 0) {
         text += report.roce ? fmt::format("{} packets were marked (ECN), and senders got {} CNPs\n",
                                           stats.marked, stats.notifications)
