@@ -207,7 +207,8 @@ std::string link_table(const Report& report) {
     for (const std::uint32_t i : results.busiest) {
         const plan::LinkResult& link = results.links[i];
         out += cells({link.name, link.peer, percent_text(link.use), percent_text(link.full),
-                      percent_text(link.wait), flows_on(report, link), plan::show_rate(link.gbps)},
+                      report.has_packets() ? percent_text(link.wait) : "?", flows_on(report, link),
+                      plan::show_rate(link.gbps)},
                      "td");
     }
     return out + "</table>\n";
@@ -231,11 +232,14 @@ std::string to_html(const Report& report) {
         "<style>{1}</style></head><body>\n<h1>{0}</h1>\n",
         escaped(report.title), kStyle);
     out += fmt::format(
-        "<p>Routes by {}, {} data VLs{}{}; {} of virtual time, {} packets on cables, seed {}, log "
-        "{:016x}.</p>\n",
+        "<p>Routes by {}, {} data VLs{}{}; {} of virtual time, {} {}, seed {}, log {:016x}.</p>\n",
         escaped(report.engine), report.data_vls, report.adaptive ? ", adaptive routing" : "",
         report.congestion_control ? ", congestion control" : "", plan::show_time(results.duration),
-        results.stats.hops, report.seed, results.stats.log_hash);
+        report.has_packets() ? results.stats.hops : results.stats.events,
+        report.has_packets() ? "packets on cables" : "events", report.seed, results.stats.log_hash);
+    if (!report.has_packets()) {
+        out += fmt::format("<p class=\"note\">{}</p>\n", kNoPackets);
+    }
     if (report.stopped) {
         out += "<p class=\"note\">The run was stopped before its end.</p>\n";
     }
