@@ -55,7 +55,9 @@ class Parallel(CliCase):
             with self.subTest(name):
                 one = self.report(flags)
                 self.assertGreater(one["packets"]["hops"], 0)
-                for threads in ("2", "4"):
+                # More threads than cores are slow: one case of each kind has 4.
+                four = name in ("adaptive", "closed loop", "all-to-all, late", "bus", "until")
+                for threads in ("2", "4") if four else ("2",):
                     self.assertEqual(self.report((*flags, "--threads", threads)), one)
 
     def test_processes_give_the_report_of_one(self):

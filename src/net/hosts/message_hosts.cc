@@ -339,8 +339,9 @@ void MessageHosts::receive_data(Engine& net, std::uint32_t index, bool marked) {
         inject_answer(net, index, Body::kNotification, true);
     }
     if (last) {
-        tell(index, MessageEvent::kDelivered, net.now());
-        if ((record.state & kEnters) != 0) {
+        const bool enters = (record.state & kEnters) != 0;
+        tell(index, MessageEvent::kDelivered, net.now());  // Records may move: it may send others.
+        if (enters) {
             finish_entered(index);
         } else if (config_.ack_bytes == 0) {
             end(index, MessageEvent::kAcknowledged, net.now());
