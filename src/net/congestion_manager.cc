@@ -72,11 +72,16 @@ std::vector<wire::MadBytes> adapter_requests(const CongestionControl& control) {
 
 void manage_congestion(
     Plant& plant, const topo::Fabric& fabric, const CongestionControl& control,
+    const std::function<std::uint32_t(std::uint32_t node)>& node_in_plant,
     const std::function<void(std::uint32_t port, const link::InjectionControl&)>& slow_down) {
     const std::vector<wire::MadBytes> to_switch = switch_requests(control);
     const std::vector<wire::MadBytes> to_adapter = adapter_requests(control);
-    for (std::uint32_t id = 0; id < fabric.nodes.size(); ++id) {
-        agent::Node node(agent::node_spec(fabric, fabric.nodes[id]));
+    for (std::uint32_t number = 0; number < fabric.nodes.size(); ++number) {
+        const std::uint32_t id = node_in_plant(number);
+        if (id == kNone) {
+            continue;
+        }
+        agent::Node node(agent::node_spec(fabric, fabric.nodes[number]));
         const std::uint8_t first = node.is_switch() ? 0 : 1;
         const std::uint8_t last = node.is_switch() ? 0 : node.port_count();
         for (std::uint8_t port = first; port <= last; ++port) {

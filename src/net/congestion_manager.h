@@ -30,9 +30,11 @@ std::vector<wire::MadBytes> switch_requests(const CongestionControl& control);
 std::vector<wire::MadBytes> adapter_requests(const CongestionControl& control);
 
 /// Sends these to the agent of every node before anything else happens, in no time, and makes the
-/// plant do what the agents accepted. `slow_down` is called with each HCA port and its settings.
+/// plant do what the agents accepted. `node_in_plant` gives a node's number there, or kNone if it
+/// is in another part of the fabric. `slow_down` is called with each HCA port and its settings.
 void manage_congestion(
     Plant& plant, const topo::Fabric& fabric, const CongestionControl& control,
+    const std::function<std::uint32_t(std::uint32_t node)>& node_in_plant,
     const std::function<void(std::uint32_t port, const link::InjectionControl&)>& slow_down);
 
 }  // namespace softib::net

@@ -132,14 +132,15 @@ TEST(CongestionManager, WritesWhatItWasTold) {
     const topo::Fabric fabric = *topo::generate(star(3));
     Plant plant(fabric, {});
     std::vector<std::uint32_t> told;
-    manage_congestion(plant, fabric, control,
-                      [&](std::uint32_t port, const link::InjectionControl& written) {
-                          told.push_back(port);
-                          for (const link::InjectionRule& rule : written.rules) {
-                              EXPECT_EQ(rule, control.injection);
-                          }
-                          EXPECT_EQ(written.table, control.table);
-                      });
+    manage_congestion(
+        plant, fabric, control, [](std::uint32_t node) { return node; },
+        [&](std::uint32_t port, const link::InjectionControl& written) {
+            told.push_back(port);
+            for (const link::InjectionRule& rule : written.rules) {
+                EXPECT_EQ(rule, control.injection);
+            }
+            EXPECT_EQ(written.table, control.table);
+        });
     EXPECT_EQ(told.size(), 3U);
     for (std::uint32_t port = 0; port < plant.port_count(); ++port) {
         if (plant.connected(port) && plant.is_switch(plant.node_of(port))) {

@@ -10,6 +10,7 @@
 #include "core/routing/engine.h"
 #include "net/fabric.h"
 #include "net/inspector.h"
+#include "net/looks.h"
 #include "net/routers.h"
 
 namespace softib::net {
@@ -25,7 +26,6 @@ namespace {
 
 constexpr std::uint8_t kLanesOffered = 8;  ///< To routing engines, unless the user says more.
 constexpr std::uint8_t kPriorities = 8;    ///< Of Ethernet's flow control.
-constexpr TimePs kFirstLookPs = 1'000'000;
 /// Whose routes a damaged fabric has that has lost the shape its own engine is for.
 constexpr char kAnyEngine[] = "auto";
 
@@ -47,6 +47,8 @@ std::vector<Change> plan_changes(const std::vector<Failure>& failures, TimePs re
     std::ranges::stable_sort(changes, {}, &Change::at);
     return changes;
 }
+
+}  // namespace
 
 std::expected<void, topo::Error> check_options(const SimulationOptions& options) {
     const PlantConfig& plant = options.plant;
@@ -74,6 +76,8 @@ std::expected<void, topo::Error> check_options(const SimulationOptions& options)
     return {};
 }
 
+namespace {
+
 /// Whether switches choose among ports.
 bool chooses(const SimulationOptions& options) {
     return options.roce ? options.roce->ecmp != RoceOptions::Ecmp::kTables : options.hosts.adaptive;
@@ -93,6 +97,24 @@ void use_roce(SimulationOptions& options) {
                                                    : Spread::kFlows;
 }
 
+/// Between subnets a packet has one level on each side of a router.
+constexpr std::uint8_t kLevelsAcross = 2;
+
+std::expected<void, topo::Error> check_subnets(const SimulationOptions& options) {
+    if (options.sl_max != 0 ||
+        (options.plant.data_vls != 0 && options.plant.data_vls < kLevelsAcross)) {
+        return std::unexpected(
+            topo::Error{"routers between subnets take service levels 0 and 1 with a data VL each: "
+                        "leave out sl and data_vls, or take one subnet"});
+    }
+    if (options.roce) {
+        return std::unexpected(
+            topo::Error{"routers between subnets forward InfiniBand: take link_layer "
+                        "\"infiniband\", or one subnet"});
+    }
+    return {};
+}
+
 }  // namespace
 
 struct Simulation::State {
@@ -101,14 +123,11 @@ struct Simulation::State {
           engine(routed.tables.engine),
           fabric(std::move(routed), options.plant, 0, options.hosts),
           changes(plan_changes(options.failures, options.repair_ps)),
-          full_ps(fabric.net().port_count()),
-          blocked_ps(fabric.net().port_count()) {}
+          looks(fabric.net().port_count()) {}
 
     void configure();
     std::expected<void, topo::Error> check_pauses() const;
     void refuse();
-    void look();
-    void look_if_worth();
     void settle();
     void apply(const Change& change);
     void repair();
@@ -130,17 +149,9 @@ struct Simulation::State {
     std::size_t changed = 0;
     std::vector<std::string> notes;
     std::unique_ptr<Routers> routers;  ///< Of several subnets.
-    // Looks at what waits at ports, at intervals that grow with the run.
-    TimePs look_every = kFirstLookPs;
-    TimePs look_after = kFirstLookPs;  ///< The same, longer while little happens.
-    TimePs look_at = kFirstLookPs;
-    TimePs looked_at = 0;
-    std::uint64_t looked_events = 0;
-    std::uint32_t looks = 0;
+    Looks looks;
     TimePs settled_at = 0;
     bool settled = false;
-    std::vector<TimePs> full_ps;     ///< By port.
-    std::vector<TimePs> blocked_ps;  ///< By port.
 };
 
 void Simulation::State::configure() {
@@ -157,10 +168,11 @@ void Simulation::State::configure() {
     if (options.roce) {
         net.use_ethernet(options.roce->links);
     } else if (options.congestion) {
-        manage_congestion(net, fabric.topology(), *options.congestion,
-                          [&](std::uint32_t port, const link::InjectionControl& control) {
-                              fabric.ends().control_congestion(port, control);
-                          });
+        manage_congestion(
+            net, fabric.topology(), *options.congestion, [](std::uint32_t node) { return node; },
+            [&](std::uint32_t port, const link::InjectionControl& control) {
+                fabric.ends().control_congestion(port, control);
+            });
     }
     for (std::uint32_t end = 0; options.hosts.pcie_block_ps != 0 && end < fabric.host_count();
          ++end) {
@@ -199,38 +211,6 @@ void Simulation::State::refuse() {
         }
     }
     refused.clear();
-}
-
-/// What stood at each port since the last look is taken to be what stands there now.
-void Simulation::State::look() {
-    constexpr std::uint32_t kLooksMax = 512;
-    constexpr TimePs kLongest = 100'000'000'000;
-    const Engine& engine_now = net();
-    const TimePs now = engine_now.now();
-    const TimePs since = now - std::exchange(looked_at, now);
-    looked_events = engine_now.stats().events;
-    for (std::uint32_t port = 0; port < engine_now.port_count(); ++port) {
-        if (!engine_now.has_waiting(port)) {
-            continue;
-        }
-        (engine_now.lacks_credits(port, now) ? blocked_ps : full_ps)[port] += since;
-    }
-    if (++looks % kLooksMax == 0 && look_every < kLongest) {
-        look_every *= 2;
-    }
-}
-
-/// A look costs as much as an event for each port.
-void Simulation::State::look_if_worth() {
-    constexpr TimePs kRarest = 1'000'000'000;
-    if (net().stats().events - looked_events >= net().port_count()) {
-        look();
-        look_after = look_every;
-    } else {
-        look_after = std::min(2 * look_after, std::max(kRarest, look_every));
-    }
-    look_at = net().now() + look_after;
-    settle();
 }
 
 /// Lanes tell times apart by their low bits, see Engine::settle_credits.
@@ -282,11 +262,8 @@ Simulation::Simulation(Simulation&&) noexcept = default;
 Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 Simulation::~Simulation() = default;
 
-std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
-                                                        const SimulationOptions& options) {
-    if (auto checked = check_options(options); !checked) {
-        return std::unexpected(checked.error());
-    }
+std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
+                                                          const SimulationOptions& options) {
     bool damaged = false;
     for (const Failure& failure : options.failures) {
         if (failure.at == 0) {
@@ -294,7 +271,6 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
             damaged = true;
         }
     }
-    SimulationOptions chosen = options;
     const std::uint8_t levels = static_cast<std::uint8_t>(options.sl_max + 1U);
     const std::uint8_t offered =
         options.plant.data_vls != 0 ? options.plant.data_vls : std::max(kLanesOffered, levels);
@@ -310,31 +286,14 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     if (!routed) {
         return std::unexpected(routed.error());
     }
-    // Between subnets a packet has one level on each side of a router.
-    constexpr std::uint8_t kLevelsAcross = 2;
     const bool several = routed->subnets() > 1;
-    if (several && (options.sl_max != 0 ||
-                    (options.plant.data_vls != 0 && options.plant.data_vls < kLevelsAcross))) {
-        return std::unexpected(
-            topo::Error{"routers between subnets take service levels 0 and 1 with a data VL each: "
-                        "leave out sl and data_vls, or take one subnet"});
-    }
-    if (several && options.roce) {
-        return std::unexpected(
-            topo::Error{"routers between subnets forward InfiniBand: take link_layer "
-                        "\"infiniband\", or one subnet"});
-    }
-    if (options.plant.data_vls == 0) {
-        chosen.plant.data_vls =
-            std::max({routed->tables.vls, levels, several ? kLevelsAcross : std::uint8_t{1}});
-    }
     if (several) {
-        chosen.plant.lid_max = std::ranges::max(routed->lids).value;
+        if (auto checked = check_subnets(options); !checked) {
+            return std::unexpected(checked.error());
+        }
     }
-    chosen.hosts.adaptive = chooses(options) && !routed->tables.groups.empty();
     if (options.roce) {
-        use_roce(chosen);
-        if (chooses(options) && !chosen.hosts.adaptive &&
+        if (chooses(options) && routed->tables.groups.empty() &&
             routed->topology.count(topo::NodeKind::kSwitch) > 1) {
             notes.push_back(
                 fmt::format("the routes of {} leave switches no choice: each pair of "
@@ -347,12 +306,37 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
                         "take another engine, or leave adaptive routing out",
                         routed->tables.engine)});
     }
-    auto state = std::make_unique<State>(*std::move(routed), std::move(chosen));
+    const std::uint8_t lanes =
+        options.plant.data_vls != 0
+            ? options.plant.data_vls
+            : std::max({routed->tables.vls, levels, several ? kLevelsAcross : std::uint8_t{1}});
+    return StartingRoutes{*std::move(routed), lanes, std::move(notes)};
+}
+
+std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
+                                                        const SimulationOptions& options) {
+    if (auto checked = check_options(options); !checked) {
+        return std::unexpected(checked.error());
+    }
+    auto start = route_at_start(std::move(fabric), options);
+    if (!start) {
+        return std::unexpected(start.error());
+    }
+    SimulationOptions chosen = options;
+    chosen.plant.data_vls = start->data_vls;
+    if (start->routed.subnets() > 1) {
+        chosen.plant.lid_max = std::ranges::max(start->routed.lids).value;
+    }
+    chosen.hosts.adaptive = chooses(options) && !start->routed.tables.groups.empty();
+    if (options.roce) {
+        use_roce(chosen);
+    }
+    auto state = std::make_unique<State>(std::move(start->routed), std::move(chosen));
     state->configure();
     if (auto checked = state->check_pauses(); !checked) {
         return std::unexpected(checked.error());
     }
-    state->notes = std::move(notes);
+    state->notes = std::move(start->notes);
     return Simulation(std::move(state));
 }
 
@@ -402,7 +386,7 @@ bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
             return true;
         }
         const TimePs change_at = change_due ? state.changes[state.changed].at : kNever;
-        const TimePs target = std::min({until, state.look_at, change_at});
+        const TimePs target = std::min({until, state.looks.next(), change_at});
         const std::uint64_t before = net.stats().events;
         const bool reached = net.run_some(target, events_max);
         const std::uint64_t done = net.stats().events - before;
@@ -410,8 +394,9 @@ bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
         if (!reached) {
             return false;
         }
-        if (target == state.look_at) {
-            state.look_if_worth();
+        if (target == state.looks.next()) {
+            state.looks.look_if_worth(net, net.stats().hops, net.port_count());
+            state.settle();
         }
         if (target == change_at) {
             state.apply(state.changes[state.changed++]);
@@ -466,18 +451,9 @@ std::vector<LinkLoad> Simulation::links() const {
             continue;
         }
         const std::uint32_t peer = net.peer(port);
-        const Plant::Traffic sent = net.traffic(port, net.now());
-        links.push_back(
-            {.at = {net.node_of(port), net.number_of(port)},
-             .peer = {net.node_of(peer), net.number_of(peer)},
-             .bytes = sent.bytes,
-             .packets = sent.packets,
-             .busy_ps = net.transmit_time(port, link::kBlockBytes) * sent.bytes / link::kBlockBytes,
-             .wait_ps = sent.wait_ps,
-             .full_ps = state_->full_ps[port],
-             .blocked_ps = state_->blocked_ps[port],
-             .gbps = 8.0 * link::kBlockBytes * 1000 /
-                     static_cast<double>(net.transmit_time(port, link::kBlockBytes))});
+        links.push_back(load_of(net, port, state_->looks));
+        links.back().at = {net.node_of(port), net.number_of(port)};
+        links.back().peer = {net.node_of(peer), net.number_of(peer)};
     }
     return links;
 }

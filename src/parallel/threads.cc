@@ -4,12 +4,17 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <thread>
 
 namespace softib::parallel {
 
 namespace {
 
-constexpr int kSpins = 4000;
+/// How long a thread spins before it yields: not at all where threads are more than cores.
+int spins_for(std::uint32_t parts) {
+    constexpr int kSpins = 4000;
+    return parts <= std::thread::hardware_concurrency() ? kSpins : 0;
+}
 
 void relax() {
 #if defined(__x86_64__)
@@ -33,6 +38,17 @@ class alignas(128) Meeting::Seat : public net::Exchange {
         }
         turn_ ^= 1;
         return least;
+    }
+
+    std::uint64_t sum(std::uint64_t mine) override {
+        said_[turn_] = mine;
+        meeting_.wait();
+        std::uint64_t sum = 0;
+        for (const auto& seat : meeting_.seats_) {
+            sum += seat->said_[turn_];
+        }
+        turn_ ^= 1;
+        return sum;
     }
 
     void swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) override {
@@ -60,7 +76,7 @@ class alignas(128) Meeting::Seat : public net::Exchange {
     std::vector<std::vector<net::Crossing>> sent_[2];
 };
 
-Meeting::Meeting(std::uint32_t parts) : parts_(parts) {
+Meeting::Meeting(std::uint32_t parts) : parts_(parts), spins_max_(spins_for(parts)) {
     for (std::uint32_t i = 0; i < parts; ++i) {
         seats_.push_back(std::make_unique<Seat>(*this, i));
     }
@@ -80,7 +96,7 @@ void Meeting::wait() {
         return;
     }
     for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
-        if (spins < kSpins) {
+        if (spins < spins_max_) {
             relax();
         } else {
             sched_yield();

@@ -26,6 +26,7 @@ class Meeting {
     void wait();
 
     std::uint32_t parts_;
+    int spins_max_;
     std::atomic<std::uint32_t> arrived_{0};
     std::atomic<std::uint32_t> round_{0};
     std::vector<std::unique_ptr<Seat>> seats_;

@@ -51,16 +51,20 @@ const KeyRule* find_rule(std::string_view name) {
     return found == key_rules().end() ? nullptr : &*found;
 }
 
-std::string unknown_key(std::string_view name) {
-    const auto distance = [&](const KeyRule& rule) { return edit_distance(name, rule.key.name); };
-    const auto nearest = std::ranges::min_element(key_rules(), {}, distance);
-    if (distance(*nearest) <= kSuggestionDistanceMax) {
-        return fmt::format("unknown key '{}'; did you mean '{}'?", name, nearest->key.name);
+std::string unknown_among(std::string_view name, const std::vector<std::string_view>& names) {
+    const auto distance = [&](std::string_view each) { return edit_distance(name, each); };
+    const auto nearest = std::ranges::min_element(names, {}, distance);
+    if (nearest != names.end() && distance(*nearest) <= kSuggestionDistanceMax) {
+        return fmt::format("unknown key '{}'; did you mean '{}'?", name, *nearest);
     }
+    return fmt::format("unknown key '{}'; the keys are {}", name, fmt::join(names, ", "));
+}
+
+std::string unknown_key(std::string_view name) {
     std::vector<std::string_view> names;
     std::ranges::transform(key_rules(), std::back_inserter(names),
                            [](const KeyRule& rule) { return rule.key.name; });
-    return fmt::format("unknown key '{}'; the keys are {}", name, fmt::join(names, ", "));
+    return unknown_among(name, names);
 }
 
 std::string unknown_manager_key(std::string_view name) {

@@ -49,13 +49,14 @@ ALLOWED = {
     # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
     "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
-                "spec", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon", "app/fabric"],
+                "spec", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon", "app/fabric", "app/cli/sweep"],
+    "app/cli/sweep": ["core/base", "plan", "spec/scenario", "app/fabric", "app/cli"],
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
                      "runtime/carrier", "app/fabric"],
     "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
 }
 
-APP = ["app/fabric", "app/cli", "app/programs", "app/programs/softib_sm.cc"]
+APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
 SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs",
                     "abi/rspreload"] + APP
@@ -65,6 +66,7 @@ RESTRICTED = {
     r"^nlohmann/": ["view"] + APP,
     r"^toml\+\+|^toml\.hpp": ["spec", "spec/scenario"],
     r"^CLI/": ["app/cli"],
+    r"^sqlite3": ["app/cli/sweep"],
     r"^spdlog/": ["app/programs", "runtime/daemon"],
     r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/programs/softib_sm.cc"],
     r"^rdma/(?!rdma_netlink\.h)": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],

@@ -4,6 +4,7 @@
 // How each key of a scenario is set. A setter takes the value as text and refuses what it cannot
 // use with the rest of a sentence: "must be ...".
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +26,14 @@ struct TrafficRule {
     ScenarioKey key;
     Result (*set)(TrafficWish&, const std::string&);
 };
+
+/// The rule of this name, or nullptr.
+template <typename Rule>
+const Rule* find_in(const std::vector<Rule>& rules, std::string_view name) {
+    const auto found =
+        std::ranges::find_if(rules, [&](const Rule& rule) { return rule.key.name == name; });
+    return found == rules.end() ? nullptr : &*found;
+}
 
 const std::vector<ScenarioRule>& scenario_rules();
 /// Of them, those of Ethernet's switches and of adapters that speak RoCE.

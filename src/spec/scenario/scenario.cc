@@ -8,10 +8,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "spec/scenario/keys.h"
+#include "spec/scenario/toml_file.h"
 
 namespace softib::spec {
 
@@ -20,45 +19,6 @@ namespace {
 using Section = ScenarioKey::Section;
 
 constexpr std::string_view kSections = "fabric, network, hosts, traffic and fail";
-
-std::string place(const std::string& file, const toml::source_region& region) {
-    return fmt::format("{}:{}:{}", file, region.begin.line, region.begin.column);
-}
-
-/// A value as a flag would give it; nothing if no flag could.
-std::optional<std::string> text_of(const toml::node& node) {
-    if (const auto* text = node.as_string()) {
-        return text->get();
-    }
-    if (const auto* number = node.as_integer()) {
-        return std::to_string(number->get());
-    }
-    if (const auto* number = node.as_floating_point()) {
-        return fmt::format("{}", number->get());
-    }
-    if (const auto* on = node.as_boolean()) {
-        return on->get() ? "true" : "false";
-    }
-    if (const auto* list = node.as_array()) {
-        std::string text;
-        for (const toml::node& each : *list) {
-            const auto item = text_of(each);
-            if (!item) {
-                return std::nullopt;
-            }
-            text += (text.empty() ? "" : ",") + *item;
-        }
-        return text;
-    }
-    return std::nullopt;
-}
-
-template <typename Rule>
-const Rule* find_in(const std::vector<Rule>& rules, std::string_view name) {
-    const auto found =
-        std::ranges::find_if(rules, [&](const Rule& rule) { return rule.key.name == name; });
-    return found == rules.end() ? nullptr : &*found;
-}
 
 template <typename Rule>
 std::string unknown_in(const std::vector<Rule>& rules, Section section, std::string_view name,
@@ -243,26 +203,11 @@ class Reader {
     Scenario& scenario_;
 };
 
-std::expected<std::string, std::string> read_text(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) {
-        return std::unexpected(
-            fmt::format("cannot read {}: {}", file, std::generic_category().message(errno)));
-    }
-    return std::string{std::istreambuf_iterator<char>(in), {}};
-}
-
 }  // namespace
 
 Result parse_scenario(std::string_view text, const std::string& file, Scenario& scenario) {
-    toml::table table;
-    try {
-        table = toml::parse(text, file);
-    } catch (const toml::parse_error& error) {
-        return std::unexpected(
-            fmt::format("{}: {}", place(file, error.source()), error.description()));
-    }
-    return Reader(file, scenario).read(table);
+    const auto table = parse_toml(text, file);
+    return table ? Reader(file, scenario).read(*table) : std::unexpected(table.error());
 }
 
 Result load_scenario(const std::string& file, Scenario& scenario) {
@@ -330,6 +275,19 @@ Result add_traffic(const std::string& text,
         }
     }
     scenario.traffics.push_back(std::move(wish));
+    return {};
+}
+
+Result set_traffic_key(std::string_view key, const std::string& value, Scenario& scenario) {
+    const TrafficRule* const rule = find_in(traffic_rules(), key);
+    if (rule == nullptr) {
+        return std::unexpected("is no key of traffic");
+    }
+    for (TrafficWish& wish : scenario.traffics) {
+        if (auto done = rule->set(wish, value); !done) {
+            return done;
+        }
+    }
     return {};
 }
 

@@ -213,7 +213,8 @@ std::string link_table(const Report& report) {
     for (const std::uint32_t i : results.busiest) {
         const plan::LinkResult& link = results.links[i];
         out += cells({link.name, link.peer, percent_text(link.use), percent_text(link.full),
-                      percent_text(link.wait), flows_on(report, link), plan::show_rate(link.gbps)},
+                      report.has_packets() ? percent_text(link.wait) : "?", flows_on(report, link),
+                      plan::show_rate(link.gbps)},
                      "td");
     }
     return out + "</table>\n";
@@ -241,10 +242,13 @@ std::string to_html(const Report& report) {
     const plan::Results& results = report.results;
     std::string out = page_head(report.title);
     out += fmt::format(
-        "<p>Routes by {}, {}; {} of virtual time, {} packets on cables, seed {}, log "
-        "{:016x}.</p>\n",
+        "<p>Routes by {}, {}; {} of virtual time, {} {}, seed {}, log {:016x}.</p>\n",
         escaped(report.engine), escaped(report.network), plan::show_time(results.duration),
-        results.stats.hops, report.seed, results.stats.log_hash);
+        report.has_packets() ? results.stats.hops : results.stats.events,
+        report.has_packets() ? "packets on cables" : "events", report.seed, results.stats.log_hash);
+    if (!report.has_packets()) {
+        out += fmt::format("<p class=\"note\">{}</p>\n", kNoPackets);
+    }
     if (report.stopped) {
         out += "<p class=\"note\">The run was stopped before its end.</p>\n";
     }
