@@ -9,29 +9,8 @@ namespace softib::net {
 namespace {
 
 constexpr std::uint64_t kNoBucket = UINT64_MAX;
-constexpr std::size_t kInsertionMax = 24;
-
-struct Before {
-    bool operator()(const Event& a, const Event& b) const {
-        return a.key != b.key ? a.key < b.key : a.extra < b.extra;
-    }
-};
-
-void sort_events(std::vector<Event>& events) {
-    if (events.size() > kInsertionMax) {
-        std::sort(events.begin(), events.end(),
-                  [](const Event& a, const Event& b) { return a.key < b.key; });
-    } else {
-        for (std::size_t i = 1; i < events.size(); ++i) {
-            const Event event = events[i];
-            std::size_t j = i;
-            for (; j > 0 && event.key < events[j - 1].key; --j) {
-                events[j] = events[j - 1];
-            }
-            events[j] = event;
-        }
-    }
-    // Equal keys are rare: they are put in order afterwards.
+/// Equal keys are rare: they are put in order after the others.
+void order_equals(std::vector<Event>& events) {
     for (std::size_t i = 1; i < events.size(); ++i) {
         for (std::size_t j = i;
              j > 0 && events[j].key == events[j - 1].key && events[j].extra < events[j - 1].extra;
@@ -75,8 +54,15 @@ void EventQueue::push_rare(TimePs at, const Event& event) {
         std::push_heap(far_.begin(), far_.end(), std::greater<>());
         return;
     }
-    const auto rest = current_.begin() + static_cast<std::ptrdiff_t>(place_);
-    current_.insert(std::upper_bound(rest, current_.end(), event, Before()), event);
+    late_.push_back(event);
+    std::push_heap(late_.begin(), late_.end(), After());
+}
+
+Event EventQueue::pop_late() {
+    std::pop_heap(late_.begin(), late_.end(), After());
+    const Event event = late_.back();
+    late_.pop_back();
+    return event;
 }
 
 /// Returns the next bucket of the ring that has events; the far ones do not count.
@@ -101,8 +87,8 @@ TimePs EventQueue::earliest() const {
     if (pending_ == 0) {
         return kNever;
     }
-    if (place_ != current_.size()) {
-        return bucket_ << width_ | (current_[place_].time_low() & width_mask_);
+    if (place_ != current_.size() || !late_.empty()) {
+        return time_of(late_comes_next() ? late_.front() : current_[place_]);
     }
     const std::uint64_t next = next_bucket();
     const TimePs ring = next == kNoBucket ? kNever : next << width_;
@@ -124,6 +110,7 @@ bool EventQueue::load(std::uint64_t bucket_max) {
     }
     bucket_ = bucket;
     place_ = 0;
+    begins_ = true;
     current_.clear();
     const std::uint32_t slot = static_cast<std::uint32_t>(bucket) & mask_;
     for (std::uint32_t c = heads_[slot]; c != kNone;) {
@@ -141,7 +128,8 @@ bool EventQueue::load(std::uint64_t bucket_max) {
         std::pop_heap(far_.begin(), far_.end(), std::greater<>());
         far_.pop_back();
     }
-    sort_events(current_);
+    sorter_.sort(current_);
+    order_equals(current_);
     return true;
 }
 
@@ -155,6 +143,8 @@ void EventQueue::give_back() {
     far_.shrink_to_fit();
     current_.clear();
     current_.shrink_to_fit();
+    late_.shrink_to_fit();
+    sorter_.give_back();
     place_ = 0;
 }
 

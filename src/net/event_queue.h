@@ -3,7 +3,8 @@
 
 // Pending events of a simulation. Nearly all of them lie within a microsecond or two, so they are
 // in a ring of narrow time buckets with a bitmap of those that are not empty; later events wait in
-// a heap. A bucket's events are sorted when its time has come.
+// a heap. A bucket's events are sorted when its time has come; what is pushed into it later stands
+// in a small heap beside it.
 //
 // The order is total: by time, then by link, then by kind, then by the event's extra word. Nothing
 // depends on the order of insertion, on the width of a bucket, or on how many queues share the
@@ -17,10 +18,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/check.h"
 #include "core/link/rate.h"
+#include "net/key_sort.h"
 #include "net/pages.h"
 
 namespace softib::net {
@@ -82,15 +85,15 @@ class EventQueue {
     /// Whether an event is due at this time or before it. If so it comes next: nothing may be
     /// pushed before it is popped.
     bool due(TimePs until) {
-        if (place_ == current_.size() && !load(until >> width_)) [[unlikely]] {
+        if (place_ == current_.size() && late_.empty() && !load(until >> width_)) [[unlikely]] {
             return false;
         }
-        return (bucket_ << width_ | (current_[place_].time_low() & width_mask_)) <= until;
+        return time_of(late_comes_next() ? late_.front() : current_[place_]) <= until;
     }
     /// Takes the next event, which is due, and sets now() to its time.
     Event pop() {
-        const Event event = current_[place_++];
-        now_ = bucket_ << width_ | (event.time_low() & width_mask_);
+        const Event event = late_comes_next() ? pop_late() : current_[place_++];
+        now_ = time_of(event);
         --pending_;
         return event;
     }
@@ -98,7 +101,7 @@ class EventQueue {
     /// What comes next in the bucket at hand, for prefetching.
     std::span<const Event> rest() const { return std::span(current_).subspan(place_); }
     /// True once after a bucket was begun.
-    bool begins_bucket() const { return place_ == 1; }
+    bool begins_bucket() { return std::exchange(begins_, false); }
     std::size_t bytes() const;
     /// While nothing is pending: returns the memory that many events took.
     void give_back();
@@ -110,6 +113,14 @@ class EventQueue {
         Event events[7];
     };
     static_assert(sizeof(Chunk) == 128);
+    struct Before {
+        bool operator()(const Event& a, const Event& b) const {
+            return a.key != b.key ? a.key < b.key : a.extra < b.extra;
+        }
+    };
+    struct After {
+        bool operator()(const Event& a, const Event& b) const { return Before()(b, a); }
+    };
     struct Far {
         TimePs at;
         Event event;
@@ -126,6 +137,15 @@ class EventQueue {
         Chunk& chunk = chunks_[c];
         chunk.events[chunk.count++] = event;
     }
+    /// Of an event in the bucket at hand.
+    TimePs time_of(const Event& event) const {
+        return bucket_ << width_ | (event.time_low() & width_mask_);
+    }
+    bool late_comes_next() const {
+        return !late_.empty() &&
+               (place_ == current_.size() || Before()(late_.front(), current_[place_]));
+    }
+    Event pop_late();
     std::uint32_t add_chunk(std::uint32_t slot);
     void push_rare(TimePs at, const Event& event);
     bool load(std::uint64_t bucket_max);
@@ -139,7 +159,10 @@ class EventQueue {
     std::uint64_t bucket_ = 0;  ///< The one that `current_` holds.
     std::uint64_t pending_ = 0;
     std::size_t place_ = 0;
+    bool begins_ = false;
     std::vector<Event> current_;
+    std::vector<Event> late_;  ///< A heap, the earliest first: pushed since `current_` was sorted.
+    KeySort<Event> sorter_;
     std::vector<std::uint32_t> heads_;   ///< By bucket: its last chunk.
     std::vector<std::uint64_t> filled_;  ///< Bitmap of buckets.
     Table<Chunk> chunks_;
