@@ -420,12 +420,14 @@ void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, 
         credited.fccl = static_cast<std::uint16_t>(credited.fccl - blocks);  // See arrive_odd.
         return;
     }
-    credited.absorb(credited.grid(now()));
-    const std::uint32_t point = credited.point_of(at);
-    if (!credited.has_slot(point)) [[unlikely]] {
-        queue_.push(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
-        deferred(link, vl) += blocks;
-        return;
+    const std::uint32_t point = credited.point_of(at, now());
+    if (!credited.has_slot(point)) {
+        credited.absorb(credited.grid(now()));
+        if (!credited.has_slot(point)) [[unlikely]] {
+            queue_.push(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
+            deferred(link, vl) += blocks;
+            return;
+        }
     }
     credited.give_back(point, blocks);
     if (credited.starved != 0) {
@@ -433,6 +435,7 @@ void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, 
             cross(link, {.at = at, .link = rx_[link].name, .blocks = blocks, .vl = vl});
             return;
         }
+        credited.absorb(credited.grid(now()));
         const TimePs credits = credited.credits_at(credited.head_blocks, now());
         if (credits != kNever) {
             wake_at(link, tx_[link], std::max(credits, tx_[link].free_at));
