@@ -210,17 +210,19 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
         return;
     }
     packet.vl = vl;
-    to.queued_blocks += blocks;
     if ((tx.special & tx_special::kLimited) != 0 && vl != link::kVl15) {
         watch(port, tx);
     }
     if (to.head != kNone) {
         line_up(port, vl, to, index, packet);
+        to.queued_blocks += blocks;
         return;  // A wake is planned, or a release will plan one.
     }
     packet.next = kNone;
     packet.round_or_copies = static_cast<std::uint16_t>(units(now()) / kRound * kRound);
-    to.head = to.tail = index;
+    to.head = index;
+    to.head_round = to.tail_round = packet.round_or_copies;
+    to.queued_blocks = blocks;
     to.head_blocks = static_cast<std::uint8_t>(blocks);
     to.head_since_units = units(now());
     tx.waiting = static_cast<std::uint16_t>(tx.waiting | 1U << vl);
@@ -239,7 +241,7 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
 
 std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
                            const Packet& packet) {
-    const std::uint16_t newest = packets_[to.tail].round_or_copies;
+    const std::uint16_t newest = to.tail_round;
     if (packet.in_link == kNone) {
         return newest;
     }
@@ -248,7 +250,7 @@ std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
                                  : packets_[packet.in_link].in_link;
     std::uint16_t& next = turns_at_[lane_index(port, vl) * turns_stride_ +
                                     (in == kNone ? std::size_t{0} : rx_[in].port)];
-    const std::uint16_t at_hand = packets_[to.head].round_or_copies;
+    const std::uint16_t at_hand = to.head_round;
     const auto open = static_cast<std::uint16_t>(newest - at_hand);
     if (static_cast<std::uint16_t>(next - at_hand) >= open + 2 * kRound) {
         next = at_hand;  // What it had was long ago.
@@ -270,18 +272,17 @@ void Engine::line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_
     const auto end_of = [&](std::uint16_t round_number) -> std::uint32_t& {
         return ends[round_number / kRound % kRoundsOpen];
     };
-    const std::uint16_t newest = packets_[to.tail].round_or_copies;
-    if (to.head == to.tail) {
-        end_of(newest) = to.tail;
+    if (to.queued_blocks == to.head_blocks) {
+        end_of(to.tail_round) = to.head;  // It was alone.
     }
-    const bool opens = round == static_cast<std::uint16_t>(newest + kRound);
-    const std::uint32_t before = opens ? to.tail : end_of(round);
+    const bool opens = round == static_cast<std::uint16_t>(to.tail_round + kRound);
+    const std::uint32_t before = end_of(opens ? to.tail_round : round);
     packet.round_or_copies = round;
     packet.next = packets_[before].next;
     packets_[before].next = index;
     end_of(round) = index;
-    if (before == to.tail) {
-        to.tail = index;
+    if (opens) {
+        to.tail_round = round;
     }
 }
 
@@ -339,6 +340,7 @@ std::uint32_t Engine::pop_head(Tx& tx, std::uint8_t vl, Lane& from) {
         tx.waiting = static_cast<std::uint16_t>(tx.waiting & ~(1U << vl));
     } else {
         from.head_blocks = static_cast<std::uint8_t>(link::blocks_of(packets_[from.head].bytes));
+        from.head_round = packets_[from.head].round_or_copies;
         from.head_since_units = units(now());
     }
     return index;

@@ -33,7 +33,8 @@ struct alignas(64) Lane {
     std::uint32_t base = 0;        ///< The grid point of the first slot not yet taken in.
     std::uint16_t slots[kSlots] = {};
     std::uint32_t head = kNone;
-    std::uint32_t tail = kNone;
+    std::uint16_t head_round = 0;  ///< Turns of the first and the last packet in the queue, see
+    std::uint16_t tail_round = 0;  ///< Engine::turn.
     std::uint32_t queued_blocks = 0;
     std::uint32_t head_since_units = 0;  ///< When the head got there, in units of 1,024 ps.
     std::uint32_t return_delay = 0;      ///< Cable, in picoseconds; shift in the upper 5 bits.
