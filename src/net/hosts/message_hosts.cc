@@ -31,7 +31,7 @@ void MessageHosts::attach(const Engine& net) {
         }
     }
     turns_.resize(std::size_t{adapters} * lanes_);
-    lid_of_.resize(adapters);
+    lid_of_.resize(net.port_count());
     if (std::max(config_.inject_block_ps, config_.pcie_block_ps) != 0) {
         paced_until_.resize(adapters);
     }
@@ -61,8 +61,8 @@ void MessageHosts::post(Engine& net, const Send& send, TimePs at) {
     const std::uint64_t packets =
         std::max<std::uint64_t>((send.bytes + config_.mtu - 1) / config_.mtu, 1);
     SOFTIB_CHECK(packets < kNone && at >= net.now());
-    lid_of_[adapter_of_[send.port]] = send.source;
-    lid_of_[adapter_of_[send.to_port]] = send.destination;
+    lid_of_[send.port] = send.source;
+    lid_of_[send.to_port] = send.destination;
     const std::uint32_t index = make_record();
     Record& record = records_[index];
     record.tag = send.tag;
@@ -184,8 +184,8 @@ void MessageHosts::send_packet(Engine& net, Turns& queue, std::uint32_t index) {
             link::transmit_time(bytes, std::max(config_.inject_block_ps, config_.pcie_block_ps));
     }
     net.inject(record.port, {.body = index,
-                             .dlid = lid_of_[adapter_of_[record.to_port]].value,
-                             .slid = lid_of_[adapter_of_[record.port]].value,
+                             .dlid = lid_of_[record.to_port].value,
+                             .slid = lid_of_[record.port].value,
                              .bytes = bytes,
                              .sl = static_cast<std::uint8_t>(record.sl),
                              .flags = config_.adaptive ? packet_flag::kAdaptive : std::uint8_t{0},
@@ -316,8 +316,8 @@ void MessageHosts::inject_answer(Engine& net, std::uint32_t index, Body body, bo
     const unsigned flags =
         (config_.adaptive ? packet_flag::kAdaptive : 0U) | (becn ? packet_flag::kBecn : 0U);
     net.inject(record.to_port, {.body = static_cast<std::uint32_t>(body) << kIndexBits | index,
-                                .dlid = lid_of_[adapter_of_[record.port]].value,
-                                .slid = lid_of_[adapter_of_[record.to_port]].value,
+                                .dlid = lid_of_[record.port].value,
+                                .slid = lid_of_[record.to_port].value,
                                 .bytes = config_.ack_bytes,
                                 .sl = static_cast<std::uint8_t>(record.sl),
                                 .flags = static_cast<std::uint8_t>(flags),
