@@ -11,22 +11,10 @@ namespace softib::net {
 
 namespace {
 
-// How many events ahead of their turn their memory is fetched.
-constexpr std::size_t kFirst = 24;
-constexpr std::size_t kSecond = 14;
-constexpr std::size_t kThird = 6;
-
-/// Without the empty statement GCC takes a function that only fetches for one without effect, and
-/// leaves its calls out.
-void fetch(const void* at) {
-    __builtin_prefetch(at);
-    asm volatile("");
-}
-
 /// So that a bucket of a busy fabric holds some tens of events.
 unsigned bucket_width(std::uint32_t ports) {
     const auto bits = static_cast<unsigned>(std::bit_width(ports));
-    return bits <= 13 ? 12 : bits >= 20 ? 6 : 25 - bits;
+    return bits <= 11 ? 12U : bits >= 17 ? 6U : 23 - bits;
 }
 
 /// Calls visit(lane number) for every bit.
@@ -70,7 +58,6 @@ void Engine::inject(std::uint32_t port, Packet packet) {
 }
 
 void Engine::handle(const Event& event) {
-    look_near();
     ++stats_.events;
     switch (event.kind()) {
         case EventKind::kArrival:
@@ -451,89 +438,6 @@ void Engine::log(std::uint32_t link, const Packet& packet) {
          std::uint64_t{packet.bytes} << 16 | std::uint64_t{packet.in_vl} << 8 | packet.flags;
     x = (x ^ x >> 32) * 0xD6E8FEB86659FD93;
     stats_.log_hash += x ^ x >> 32;
-}
-
-// The engine prefetches what an event will touch in three steps, each of which reads what the one
-// before has fetched. For an arrival: the records of link and packet, then the forwarding table and
-// the lane it came by, then the port it goes to. For a wake: the lane, its first packet, and the
-// lane that packet came by. A wrong guess only costs time, so it guesses lane 0, the most frequent.
-
-void Engine::look_ahead() {
-    // The first ones of a bucket have no others before them.
-    const std::span<const Event> bucket = queue_.rest();
-    for (const Event& event : bucket.first(std::min(bucket.size(), kFirst))) {
-        look_first(event);
-    }
-    for (const Event& event : bucket.first(std::min(bucket.size(), kSecond))) {
-        look_second(event);
-    }
-    for (const Event& event : bucket.first(std::min(bucket.size(), kThird))) {
-        look_third(event);
-    }
-}
-
-void Engine::look_near() {
-    const std::span<const Event> rest = queue_.rest();
-    if (rest.size() > kFirst) {
-        look_first(rest[kFirst]);
-    }
-    if (rest.size() > kSecond) {
-        look_second(rest[kSecond]);
-    }
-    if (rest.size() > kThird) {
-        look_third(rest[kThird]);
-    }
-}
-
-void Engine::look_first(const Event& event) {
-    if (event.kind() == EventKind::kArrival) {
-        fetch(&rx_[event.link()]);
-        fetch(packets_.data() + event.packet);
-    } else {
-        fetch(&tx_[event.link()]);
-        fetch(&lanes_[event.link()]);
-    }
-}
-
-void Engine::look_second(const Event& event) {
-    if (event.kind() == EventKind::kArrival) {
-        fetch(lfts_.data() + rx_[event.link()].lft + packets_[event.packet].dlid);
-        fetch(&lane(event.link(), static_cast<std::uint8_t>(event.extra)));
-        return;
-    }
-    const Lane& first = first_waiting(event.link());
-    fetch(&first);
-    if (&first < lanes_.data() + port_count() && first.head != kNone) {
-        fetch(packets_.data() + first.head);
-    }
-}
-
-void Engine::look_third(const Event& event) {
-    if (event.kind() == EventKind::kArrival) {
-        const Rx& rx = rx_[event.link()];
-        const Packet& packet = packets_[event.packet];
-        if (packet.dlid < lft_stride_) {
-            const std::uint8_t number = lfts_[rx.lft + packet.dlid];
-            const std::uint8_t vl =
-                rx.sl_rows == kNone ? lane_of(packet.sl) : rows_[sl_rows_[rx.sl_rows]][packet.sl];
-            fetch(tx_.data() + rx.first_out + number);
-            fetch(lanes_.data() + lane_index(rx.first_out + number, vl));
-        }
-        return;
-    }
-    const Lane& first = first_waiting(event.link());
-    if (first.head != kNone) {
-        const Packet& packet = packets_[first.head];
-        fetch(&packet);
-        fetch(lanes_.data() + lane_index(packet.in_link, packet.in_vl));
-        fetch(packets_.data() + packet.next);
-    }
-}
-
-/// The lowest lane that waits at a port, or lane 0.
-const Lane& Engine::first_waiting(std::uint32_t port) const {
-    const std::uint16_t waiting = tx_[port].waiting;
-    return lane(port, static_cast<std::uint8_t>(waiting == 0 ? 0 : std::countr_zero(waiting)));
 }
 
 }  // namespace softib::net

@@ -21,66 +21,67 @@ namespace softib::net {
 template <typename Record>
 class KeySort {
   public:
-    void sort(std::vector<Record>& records) {
-        if (records.size() <= kInsertionMax) {
-            insert_each(records);
+    /// Appends `from`, sorted, to `to`.
+    void append_sorted(const std::vector<Record>& from, std::vector<Record>& to) {
+        if (from.size() <= kInsertionMax) {
+            insert_each(from, to);
             return;
         }
         std::uint64_t differ = 0;
-        for (const Record& record : records) {
-            differ |= record.key ^ records.front().key;
+        for (const Record& record : from) {
+            differ |= record.key ^ from.front().key;
         }
-        const int low_bits = std::bit_width(differ & UINT32_MAX);
-        const int high_bits = std::bit_width(differ >> 32);
-        if (low_bits + high_bits > 32) {
-            std::stable_sort(records.begin(), records.end(),
-                             [](const Record& a, const Record& b) { return a.key < b.key; });
+        const auto low_bits = static_cast<unsigned>(std::bit_width(differ & UINT32_MAX));
+        const auto high_bits = static_cast<unsigned>(std::bit_width(differ >> 32));
+        if (low_bits + high_bits <= 32) {
+            distribute(from, low_bits, high_bits);
+            for (const std::uint64_t item : items_) {
+                to.push_back(from[item & UINT32_MAX]);
+            }
             return;
         }
-        distribute(records, low_bits, high_bits);
+        const std::size_t begin = to.size();
+        to.insert(to.end(), from.begin(), from.end());
+        std::stable_sort(to.begin() + static_cast<std::ptrdiff_t>(begin), to.end(),
+                         [](const Record& a, const Record& b) { return a.key < b.key; });
     }
     void give_back() { *this = {}; }
 
   private:
     static constexpr std::size_t kInsertionMax = 16;
-    static constexpr int kDigitBits = 7;
+    static constexpr unsigned kDigitBits = 7;
     static constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
 
-    static void insert_each(std::vector<Record>& records) {
-        for (std::size_t i = 1; i < records.size(); ++i) {
-            const Record record = records[i];
-            std::size_t j = i;
-            for (; j > 0 && record.key < records[j - 1].key; --j) {
-                records[j] = records[j - 1];
+    static void insert_each(const std::vector<Record>& from, std::vector<Record>& to) {
+        const std::size_t begin = to.size();
+        for (const Record& record : from) {
+            std::size_t at = to.size();
+            to.push_back(record);
+            for (; at > begin && record.key < to[at - 1].key; --at) {
+                to[at] = to[at - 1];
             }
-            records[j] = record;
+            to[at] = record;
         }
     }
 
-    /// An item is the bits that differ above a record's place.
-    void distribute(std::vector<Record>& records, int low_bits, int high_bits) {
-        const std::size_t count = records.size();
-        items_.resize(count);
-        others_.resize(count);
-        sorted_.resize(count);
+    /// Sorts items: the bits that differ above a record's place.
+    void distribute(const std::vector<Record>& from, unsigned low_bits, unsigned high_bits) {
+        items_.resize(from.size());
+        others_.resize(from.size());
         const std::uint64_t low_mask = (std::uint64_t{1} << low_bits) - 1;
         const std::uint64_t high_mask = (std::uint64_t{1} << high_bits) - 1;
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::uint64_t key = records[i].key;
+        for (std::size_t i = 0; i < from.size(); ++i) {
+            const std::uint64_t key = from[i].key;
             items_[i] = ((key >> 32 & high_mask) << low_bits | (key & low_mask)) << 32 | i;
         }
-        for (int bit = 0; bit < low_bits + high_bits; bit += kDigitBits) {
+        for (unsigned bit = 0; bit < low_bits + high_bits; bit += kDigitBits) {
             pass(32 + bit);
             items_.swap(others_);
         }
-        for (std::size_t i = 0; i < count; ++i) {
-            sorted_[i] = records[items_[i] & UINT32_MAX];
-        }
-        records.swap(sorted_);
     }
 
     /// By one digit.
-    void pass(int shift) {
+    void pass(unsigned shift) {
         std::array<std::uint32_t, kDigits> places{};
         for (const std::uint64_t item : items_) {
             ++places[item >> shift & (kDigits - 1)];
@@ -96,7 +97,6 @@ class KeySort {
 
     std::vector<std::uint64_t> items_;
     std::vector<std::uint64_t> others_;
-    std::vector<Record> sorted_;
 };
 
 }  // namespace softib::net

@@ -31,9 +31,7 @@ class Network : public Engine {
         tell_ends();
         while (queue_.due(until)) {
             const Event event = queue_.pop();
-            if (queue_.begins_bucket()) {
-                look_ahead();
-            }
+            look();
             handle_one(event);
             tell_ends();
         }
@@ -53,9 +51,7 @@ class Network : public Engine {
                 return true;
             }
             const Event event = queue_.pop();
-            if (queue_.begins_bucket()) {
-                look_ahead();
-            }
+            look();
             handle_one(event);
             tell_ends();
         }
