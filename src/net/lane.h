@@ -56,8 +56,8 @@ struct alignas(64) Lane {
             base = now + 1;
         }
     }
-    /// Whether room freed for this grid point, which is to come, can stand in a slot. If not, it may
-    /// after absorb(): slots that nobody needed yet wait there to be taken in together.
+    /// Whether room freed for this grid point, which is to come, can stand in a slot. If not, it
+    /// may after absorb(): slots that nobody needed yet wait there to be taken in together.
     bool has_slot(std::uint32_t point) const { return point - base < kSlots; }
     /// Room that is free at `at`: the grid point at which the sender knows, which is to come.
     std::uint32_t point_of(TimePs at, TimePs now) const {
