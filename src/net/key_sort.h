@@ -2,10 +2,9 @@
 #pragma once
 
 // Sorts records by 64-bit keys that differ in few bits, as the events of one bucket do. No branch
-// depends on how two keys compare: a processor cannot foresee that, and each wrong guess costs it
-// as much as the rest of a step. The bits in which the keys differ are put together to 32 at most,
-// and distributed by seven at a time from the lowest on (a radix sort), which for a hundred events
-// takes a fifth of the time of std::sort.
+// depends on how two keys compare, which a processor cannot foresee. The bits in which the keys
+// differ are put together to 32 at most, and distributed by seven at a time from the lowest on (a
+// radix sort).
 
 #include <algorithm>
 #include <array>
