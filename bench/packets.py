@@ -10,8 +10,8 @@ from pathlib import Path
 
 # Hosts, radix, bytes per message, lanes, hops that the work has, least million hops per CPU second, most MiB.
 WORKS = ((128, 8, 2_000_000, (1, 4), 717_852, None, None),
-         (1024, 16, 2_000_000, (1, 4), 5_856_264, 6.0, 40),
-         (8192, 32, 2_000_000, (1, 4), 47_577_744, 3.0, 250),
+         (1024, 16, 2_000_000, (1, 4), 5_856_264, 10.0, 40),
+         (8192, 32, 2_000_000, (1, 4), 47_577_744, 6.0, 250),
          (40960, 64, 200_000, (1,), 23_892_596, None, None))
 COLUMNS = ("hosts", "lanes", "hops", "cpu", "rate", "events", "bytes", "mib", "last", "hash")
 

@@ -11,22 +11,10 @@ namespace softib::net {
 
 namespace {
 
-// How many events ahead of their turn their memory is fetched.
-constexpr std::size_t kFirst = 24;
-constexpr std::size_t kSecond = 14;
-constexpr std::size_t kThird = 6;
-
-/// Without the empty statement GCC takes a function that only fetches for one without effect, and
-/// leaves its calls out.
-void fetch(const void* at) {
-    __builtin_prefetch(at);
-    asm volatile("");
-}
-
 /// So that a bucket of a busy fabric holds some tens of events.
 unsigned bucket_width(std::uint32_t ports) {
     const auto bits = static_cast<unsigned>(std::bit_width(ports));
-    return bits <= 13 ? 12 : bits >= 20 ? 6 : 25 - bits;
+    return bits <= 11 ? 12U : bits >= 17 ? 6U : 23 - bits;
 }
 
 /// Calls visit(lane number) for every bit.
@@ -70,7 +58,6 @@ void Engine::inject(std::uint32_t port, Packet packet) {
 }
 
 void Engine::handle(const Event& event) {
-    look_near();
     ++stats_.events;
     switch (event.kind()) {
         case EventKind::kArrival:
@@ -214,17 +201,19 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
         return;
     }
     packet.vl = vl;
-    to.queued_blocks += blocks;
     if ((tx.special & tx_special::kLimited) != 0 && vl != link::kVl15) {
         watch(port, tx);
     }
     if (to.head != kNone) {
         line_up(port, vl, to, index, packet);
+        to.queued_blocks += blocks;
         return;  // A wake is planned, or a release will plan one.
     }
     packet.next = kNone;
     packet.round_or_copies = static_cast<std::uint16_t>(units(now()) / kRound * kRound);
-    to.head = to.tail = index;
+    to.head = index;
+    to.head_round = to.tail_round = packet.round_or_copies;
+    to.queued_blocks = blocks;
     to.head_blocks = static_cast<std::uint8_t>(blocks);
     to.head_since_units = units(now());
     tx.waiting = static_cast<std::uint16_t>(tx.waiting | 1U << vl);
@@ -243,7 +232,7 @@ void Engine::offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Pac
 
 std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
                            const Packet& packet) {
-    const std::uint16_t newest = packets_[to.tail].round_or_copies;
+    const std::uint16_t newest = to.tail_round;
     if (packet.in_link == kNone) {
         return newest;
     }
@@ -252,7 +241,7 @@ std::uint16_t Engine::turn(std::uint32_t port, std::uint8_t vl, const Lane& to,
                                  : packets_[packet.in_link].in_link;
     std::uint16_t& next = turns_at_[lane_index(port, vl) * turns_stride_ +
                                     (in == kNone ? std::size_t{0} : rx_[in].port)];
-    const std::uint16_t at_hand = packets_[to.head].round_or_copies;
+    const std::uint16_t at_hand = to.head_round;
     const auto open = static_cast<std::uint16_t>(newest - at_hand);
     if (static_cast<std::uint16_t>(next - at_hand) >= open + 2 * kRound) {
         next = at_hand;  // What it had was long ago.
@@ -274,18 +263,17 @@ void Engine::line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_
     const auto end_of = [&](std::uint16_t round_number) -> std::uint32_t& {
         return ends[round_number / kRound % kRoundsOpen];
     };
-    const std::uint16_t newest = packets_[to.tail].round_or_copies;
-    if (to.head == to.tail) {
-        end_of(newest) = to.tail;
+    if (to.queued_blocks == to.head_blocks) {
+        end_of(to.tail_round) = to.head;  // It was alone.
     }
-    const bool opens = round == static_cast<std::uint16_t>(newest + kRound);
-    const std::uint32_t before = opens ? to.tail : end_of(round);
+    const bool opens = round == static_cast<std::uint16_t>(to.tail_round + kRound);
+    const std::uint32_t before = end_of(opens ? to.tail_round : round);
     packet.round_or_copies = round;
     packet.next = packets_[before].next;
     packets_[before].next = index;
     end_of(round) = index;
-    if (before == to.tail) {
-        to.tail = index;
+    if (opens) {
+        to.tail_round = round;
     }
 }
 
@@ -343,6 +331,7 @@ std::uint32_t Engine::pop_head(Tx& tx, std::uint8_t vl, Lane& from) {
         tx.waiting = static_cast<std::uint16_t>(tx.waiting & ~(1U << vl));
     } else {
         from.head_blocks = static_cast<std::uint8_t>(link::blocks_of(packets_[from.head].bytes));
+        from.head_round = packets_[from.head].round_or_copies;
         from.head_since_units = units(now());
     }
     return index;
@@ -424,12 +413,14 @@ void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, 
         credited.fccl = static_cast<std::uint16_t>(credited.fccl - blocks);  // See arrive_odd.
         return;
     }
-    credited.absorb(credited.grid(now()));
-    const std::uint32_t point = credited.point_of(at);
-    if (!credited.has_slot(point)) [[unlikely]] {
-        queue_.push(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
-        deferred(link, vl) += blocks;
-        return;
+    const std::uint32_t point = credited.point_of(at, now());
+    if (!credited.has_slot(point)) {
+        credited.absorb(credited.grid(now()));
+        if (!credited.has_slot(point)) [[unlikely]] {
+            queue_.push(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
+            deferred(link, vl) += blocks;
+            return;
+        }
     }
     credited.give_back(point, blocks);
     if (credited.starved != 0) {
@@ -437,6 +428,7 @@ void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, 
             cross(link, {.at = at, .link = rx_[link].name, .blocks = blocks, .vl = vl});
             return;
         }
+        credited.absorb(credited.grid(now()));
         const TimePs credits = credited.credits_at(credited.head_blocks, now());
         if (credits != kNever) {
             wake_at(link, tx_[link], std::max(credits, tx_[link].free_at));
@@ -450,89 +442,6 @@ void Engine::log(std::uint32_t link, const Packet& packet) {
          std::uint64_t{packet.bytes} << 16 | std::uint64_t{packet.in_vl} << 8 | packet.flags;
     x = (x ^ x >> 32) * 0xD6E8FEB86659FD93;
     stats_.log_hash += x ^ x >> 32;
-}
-
-// The engine prefetches what an event will touch in three steps, each of which reads what the one
-// before has fetched. For an arrival: the records of link and packet, then the forwarding table and
-// the lane it came by, then the port it goes to. For a wake: the lane, its first packet, and the
-// lane that packet came by. A wrong guess only costs time, so it guesses lane 0, the most frequent.
-
-void Engine::look_ahead() {
-    // The first ones of a bucket have no others before them.
-    const std::span<const Event> bucket = queue_.rest();
-    for (const Event& event : bucket.first(std::min(bucket.size(), kFirst))) {
-        look_first(event);
-    }
-    for (const Event& event : bucket.first(std::min(bucket.size(), kSecond))) {
-        look_second(event);
-    }
-    for (const Event& event : bucket.first(std::min(bucket.size(), kThird))) {
-        look_third(event);
-    }
-}
-
-void Engine::look_near() {
-    const std::span<const Event> rest = queue_.rest();
-    if (rest.size() > kFirst) {
-        look_first(rest[kFirst]);
-    }
-    if (rest.size() > kSecond) {
-        look_second(rest[kSecond]);
-    }
-    if (rest.size() > kThird) {
-        look_third(rest[kThird]);
-    }
-}
-
-void Engine::look_first(const Event& event) {
-    if (event.kind() == EventKind::kArrival) {
-        fetch(&rx_[event.link()]);
-        fetch(packets_.data() + event.packet);
-    } else {
-        fetch(&tx_[event.link()]);
-        fetch(&lanes_[event.link()]);
-    }
-}
-
-void Engine::look_second(const Event& event) {
-    if (event.kind() == EventKind::kArrival) {
-        fetch(lfts_.data() + rx_[event.link()].lft + packets_[event.packet].dlid);
-        fetch(&lane(event.link(), static_cast<std::uint8_t>(event.extra)));
-        return;
-    }
-    const Lane& first = first_waiting(event.link());
-    fetch(&first);
-    if (&first < lanes_.data() + port_count() && first.head != kNone) {
-        fetch(packets_.data() + first.head);
-    }
-}
-
-void Engine::look_third(const Event& event) {
-    if (event.kind() == EventKind::kArrival) {
-        const Rx& rx = rx_[event.link()];
-        const Packet& packet = packets_[event.packet];
-        if (packet.dlid < lft_stride_) {
-            const std::uint8_t number = lfts_[rx.lft + packet.dlid];
-            const std::uint8_t vl =
-                rx.sl_rows == kNone ? lane_of(packet.sl) : rows_[sl_rows_[rx.sl_rows]][packet.sl];
-            fetch(tx_.data() + rx.first_out + number);
-            fetch(lanes_.data() + lane_index(rx.first_out + number, vl));
-        }
-        return;
-    }
-    const Lane& first = first_waiting(event.link());
-    if (first.head != kNone) {
-        const Packet& packet = packets_[first.head];
-        fetch(&packet);
-        fetch(lanes_.data() + lane_index(packet.in_link, packet.in_vl));
-        fetch(packets_.data() + packet.next);
-    }
-}
-
-/// The lowest lane that waits at a port, or lane 0.
-const Lane& Engine::first_waiting(std::uint32_t port) const {
-    const std::uint16_t waiting = tx_[port].waiting;
-    return lane(port, static_cast<std::uint8_t>(waiting == 0 ? 0 : std::countr_zero(waiting)));
 }
 
 }  // namespace softib::net

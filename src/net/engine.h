@@ -12,10 +12,10 @@
 // (virtual output queues). At a lane of a port the inputs take turns; packets of one input leave
 // in the order they came.
 //
-// engine.cc is what every packet does; engine_rare.cc is multicast, choice among ports, limits and
-// faults; engine_ports.cc is cables and port states; engine_counts.cc counts by lane where somebody
-// asked for it. A Network decides what stands at the ends; the engine keeps for it the
-// packets that began to leave.
+// engine.cc is what every packet does, and engine_ahead.cc fetches memory for it; engine_rare.cc is
+// multicast, choice among ports, limits and faults; engine_ports.cc is cables and port states;
+// engine_counts.cc counts by lane where somebody asked for it. A Network decides what stands at the
+// ends; the engine keeps for it the packets that began to leave.
 
 #include <cstdint>
 #include <memory>
@@ -210,7 +210,12 @@ class Engine : public Plant {
 
   protected:
     void handle(const Event& event);
-    void look_ahead();
+    /// Before an event is handled: fetches what later ones will touch.
+    void look() {
+        if (--until_look_ == 0 || queue_.begins()) {
+            look_ahead();
+        }
+    }
 
     EventQueue queue_;
     EngineStats stats_;
@@ -292,11 +297,19 @@ class Engine : public Plant {
     static std::uint32_t units(TimePs at) {
         return static_cast<std::uint32_t>(at >> Lane::kUnitShift);
     }
-    void look_near();
+
+    // engine_ahead.cc
+    struct Ahead {
+        std::uint32_t port = 0;
+        std::uint32_t lane = 0;
+    };
+    void look_ahead();
     const Lane& first_waiting(std::uint32_t port) const;
-    void look_first(const Event& event);
-    void look_second(const Event& event);
-    void look_third(const Event& event);
+    Ahead ahead_of(const Event& event) const;
+    void look_first(std::span<const Event> events) const;
+    void look_second(std::span<const Event> events) const;
+    void look_third(std::span<const Event> events) const;
+    void look_fourth(std::span<const Event> events) const;
 
     // engine_rare.cc
     /// True: nothing is left to do for this packet.
@@ -373,6 +386,7 @@ class Engine : public Plant {
         std::uint32_t broken = 0;  ///< One more for each broken packet, one less for a good one,
         std::uint64_t packets_then = 0;  ///< up to this one.
     };
+    std::uint32_t until_look_ = 1;          ///< Events until memory is fetched again.
     std::vector<Integrity> integrity_;      ///< By port; empty until needed, as all below.
     std::vector<Errors> errors_;            ///< By port.
     std::vector<TimePs> downed_at_;         ///< By port: when its cable last went down.

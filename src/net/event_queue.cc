@@ -2,6 +2,7 @@
 #include "net/event_queue.h"
 
 #include <functional>
+#include <span>
 #include <utility>
 
 namespace softib::net {
@@ -9,29 +10,17 @@ namespace softib::net {
 namespace {
 
 constexpr std::uint64_t kNoBucket = UINT64_MAX;
-constexpr std::size_t kInsertionMax = 24;
+/// How many buckets further look() loads at most: what is pushed before the last one must be put in
+/// its place.
+constexpr std::uint64_t kNearBuckets = 2;
 
-struct Before {
-    bool operator()(const Event& a, const Event& b) const {
-        return a.key != b.key ? a.key < b.key : a.extra < b.extra;
-    }
-};
+/// Of events whose times are close: they may be on both sides of a change in the upper bits.
+bool before(const Event& a, const Event& b) {
+    return a.key != b.key ? static_cast<std::int64_t>(a.key - b.key) < 0 : a.extra < b.extra;
+}
 
-void sort_events(std::vector<Event>& events) {
-    if (events.size() > kInsertionMax) {
-        std::sort(events.begin(), events.end(),
-                  [](const Event& a, const Event& b) { return a.key < b.key; });
-    } else {
-        for (std::size_t i = 1; i < events.size(); ++i) {
-            const Event event = events[i];
-            std::size_t j = i;
-            for (; j > 0 && event.key < events[j - 1].key; --j) {
-                events[j] = events[j - 1];
-            }
-            events[j] = event;
-        }
-    }
-    // Equal keys are rare: they are put in order afterwards.
+/// Equal keys are rare: they are put in order after the others.
+void order_equals(std::span<Event> events) {
     for (std::size_t i = 1; i < events.size(); ++i) {
         for (std::size_t j = i;
              j > 0 && events[j].key == events[j - 1].key && events[j].extra < events[j - 1].extra;
@@ -47,7 +36,6 @@ EventQueue::EventQueue(unsigned width, unsigned span)
     : width_(width),
       buckets_(std::uint64_t{1} << (span - width)),
       mask_(static_cast<std::uint32_t>(buckets_ - 1)),
-      width_mask_((std::uint64_t{1} << width) - 1),
       heads_(buckets_, kNone),
       filled_((buckets_ + 63) / 64) {
     SOFTIB_CHECK(span < 32 && width + 6 <= span);  // At least a word of the bitmap.
@@ -69,14 +57,30 @@ std::uint32_t EventQueue::add_chunk(std::uint32_t slot) {
 }
 
 void EventQueue::push_rare(TimePs at, const Event& event) {
-    SOFTIB_CHECK(at >= now_ && at >> width_ >= bucket_);
-    if (at >> width_ != bucket_) {
+    SOFTIB_CHECK(at >= now_);
+    if (at >> width_ > bucket_) {
         far_.push_back({at, event});
         std::push_heap(far_.begin(), far_.end(), std::greater<>());
         return;
     }
-    const auto rest = current_.begin() + static_cast<std::ptrdiff_t>(place_);
-    current_.insert(std::upper_bound(rest, current_.end(), event, Before()), event);
+    put_in_place(event);
+}
+
+/// Among those that were loaded, most often near their end.
+void EventQueue::put_in_place(const Event& event) {
+    constexpr std::size_t kStepsMax = 64;
+    std::size_t at = current_.size();
+    const std::size_t stop = at - place_ > kStepsMax ? at - kStepsMax : place_;
+    current_.push_back(event);
+    for (; at != stop && before(event, current_[at - 1]); --at) {
+        current_[at] = current_[at - 1];
+    }
+    current_[at] = event;
+    if (at != place_ && at == stop && before(event, current_[at - 1])) {
+        const auto begin = current_.begin() + static_cast<std::ptrdiff_t>(place_);
+        const auto end = current_.begin() + static_cast<std::ptrdiff_t>(at);
+        std::rotate(std::upper_bound(begin, end, event, before), end, end + 1);
+    }
 }
 
 /// Returns the next bucket of the ring that has events; the far ones do not count.
@@ -97,12 +101,18 @@ std::uint64_t EventQueue::next_bucket() const {
     return kNoBucket;
 }
 
+/// The same, with the far ones.
+std::uint64_t EventQueue::next_loaded() const {
+    const std::uint64_t next = next_bucket();
+    return far_.empty() ? next : std::min(next, far_.front().at >> width_);
+}
+
 TimePs EventQueue::earliest() const {
     if (pending_ == 0) {
         return kNever;
     }
     if (place_ != current_.size()) {
-        return bucket_ << width_ | (current_[place_].time_low() & width_mask_);
+        return time_of(current_[place_]);
     }
     const std::uint64_t next = next_bucket();
     const TimePs ring = next == kNoBucket ? kNever : next << width_;
@@ -115,20 +125,36 @@ bool EventQueue::load(std::uint64_t bucket_max) {
     if (pending_ == 0) {
         return false;
     }
-    std::uint64_t bucket = next_bucket();
-    if (!far_.empty()) {
-        bucket = std::min(bucket, far_.front().at >> width_);
-    }
+    const std::uint64_t bucket = next_loaded();
     if (bucket > bucket_max) {
         return false;
     }
-    bucket_ = bucket;
-    place_ = 0;
     current_.clear();
+    place_ = 0;
+    begins_ = true;
+    append_bucket(bucket);
+    return true;
+}
+
+void EventQueue::load_more(std::size_t events) {
+    current_.erase(current_.begin(), current_.begin() + static_cast<std::ptrdiff_t>(place_));
+    place_ = 0;
+    while (current_.size() < events) {
+        const std::uint64_t bucket = next_loaded();
+        if (current_.empty() || bucket - bucket_ > kNearBuckets) {
+            return;
+        }
+        append_bucket(bucket);
+    }
+}
+
+void EventQueue::append_bucket(std::uint64_t bucket) {
+    bucket_ = bucket;
+    bucket_events_.clear();
     const std::uint32_t slot = static_cast<std::uint32_t>(bucket) & mask_;
     for (std::uint32_t c = heads_[slot]; c != kNone;) {
         Chunk& chunk = chunks_[c];
-        current_.insert(current_.end(), chunk.events, chunk.events + chunk.count);
+        bucket_events_.insert(bucket_events_.end(), chunk.events, chunk.events + chunk.count);
         const std::uint32_t next = chunk.next;
         chunk.next = free_chunk_;
         free_chunk_ = c;
@@ -137,12 +163,15 @@ bool EventQueue::load(std::uint64_t bucket_max) {
     heads_[slot] = kNone;
     filled_[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
     while (!far_.empty() && far_.front().at >> width_ == bucket) {
-        current_.push_back(far_.front().event);
+        bucket_events_.push_back(far_.front().event);
         std::pop_heap(far_.begin(), far_.end(), std::greater<>());
         far_.pop_back();
     }
-    sort_events(current_);
-    return true;
+    ahead_ = heads_[static_cast<std::uint32_t>(bucket + 1) & mask_];
+    fetch_lines(ahead_);
+    const std::size_t begin = current_.size();
+    sorter_.append_sorted(bucket_events_, current_);
+    order_equals(std::span(current_).subspan(begin));
 }
 
 void EventQueue::give_back() {
@@ -151,10 +180,11 @@ void EventQueue::give_back() {
     }
     chunks_.clear();
     chunks_.shrink_to_fit();
-    free_chunk_ = kNone;
+    free_chunk_ = ahead_ = kNone;
     far_.shrink_to_fit();
     current_.clear();
     current_.shrink_to_fit();
+    sorter_.give_back();
     place_ = 0;
 }
 

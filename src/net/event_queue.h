@@ -3,7 +3,8 @@
 
 // Pending events of a simulation. Nearly all of them lie within a microsecond or two, so they are
 // in a ring of narrow time buckets with a bitmap of those that are not empty; later events wait in
-// a heap. A bucket's events are sorted when its time has come.
+// a heap. A bucket's events are sorted when its time has come, or a little before that, for whoever
+// wants to know what comes next (look()). What is pushed into it later is put in its place.
 //
 // The order is total: by time, then by link, then by kind, then by the event's extra word. Nothing
 // depends on the order of insertion, on the width of a bucket, or on how many queues share the
@@ -17,10 +18,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/check.h"
 #include "core/link/rate.h"
+#include "net/key_sort.h"
 #include "net/pages.h"
 
 namespace softib::net {
@@ -85,20 +88,27 @@ class EventQueue {
         if (place_ == current_.size() && !load(until >> width_)) [[unlikely]] {
             return false;
         }
-        return (bucket_ << width_ | (current_[place_].time_low() & width_mask_)) <= until;
+        return time_of(current_[place_]) <= until;
     }
     /// Takes the next event, which is due, and sets now() to its time.
     Event pop() {
         const Event event = current_[place_++];
-        now_ = bucket_ << width_ | (event.time_low() & width_mask_);
+        now_ = time_of(event);
         --pending_;
         return event;
     }
 
-    /// What comes next in the bucket at hand, for prefetching.
-    std::span<const Event> rest() const { return std::span(current_).subspan(place_); }
-    /// True once after a bucket was begun.
-    bool begins_bucket() const { return place_ == 1; }
+    /// What comes next, `events` of them if so many come soon, for prefetching.
+    std::span<const Event> look(std::size_t events) {
+        if (current_.size() - place_ < events) {
+            load_more(events);
+        }
+        begins_ = false;
+        fetch_chunk();
+        return std::span(current_).subspan(place_);
+    }
+    /// The queue has gone on to events of which look() said nothing.
+    bool begins() const { return begins_; }
     std::size_t bytes() const;
     /// While nothing is pending: returns the memory that many events took.
     void give_back();
@@ -107,9 +117,9 @@ class EventQueue {
     struct alignas(64) Chunk {
         std::uint32_t next;
         std::uint32_t count;
-        Event events[7];
+        Event events[15];
     };
-    static_assert(sizeof(Chunk) == 128);
+    static_assert(sizeof(Chunk) == 256);
     struct Far {
         TimePs at;
         Event event;
@@ -126,25 +136,54 @@ class EventQueue {
         Chunk& chunk = chunks_[c];
         chunk.events[chunk.count++] = event;
     }
+    /// Of an event in `current_`: they lie close together.
+    TimePs time_of(const Event& event) const {
+        const TimePs begin = bucket_ << width_;
+        const auto after =
+            static_cast<std::int32_t>(event.time_low() - static_cast<std::uint32_t>(begin));
+        return begin + static_cast<TimePs>(std::int64_t{after});
+    }
+    /// Fetches one more piece of the bucket behind the last one that was loaded.
+    void fetch_chunk() {
+        if (ahead_ != kNone) {
+            ahead_ = chunks_[ahead_].next;
+            fetch_lines(ahead_);
+        }
+    }
+    void fetch_lines(std::uint32_t chunk) const {
+        if (chunk != kNone) {
+            const auto* const at = reinterpret_cast<const std::byte*>(&chunks_[chunk]);
+            for (std::size_t line = 0; line < sizeof(Chunk); line += 64) {
+                __builtin_prefetch(at + line);
+            }
+        }
+    }
     std::uint32_t add_chunk(std::uint32_t slot);
     void push_rare(TimePs at, const Event& event);
+    void put_in_place(const Event& event);
     bool load(std::uint64_t bucket_max);
+    void load_more(std::size_t events);
+    void append_bucket(std::uint64_t bucket);
     std::uint64_t next_bucket() const;
+    std::uint64_t next_loaded() const;
 
     unsigned width_;
     std::uint64_t buckets_;
     std::uint32_t mask_;
-    std::uint64_t width_mask_;
     TimePs now_ = 0;
-    std::uint64_t bucket_ = 0;  ///< The one that `current_` holds.
+    std::uint64_t bucket_ = 0;  ///< The last one that was loaded into `current_`.
     std::uint64_t pending_ = 0;
     std::size_t place_ = 0;
-    std::vector<Event> current_;
+    bool begins_ = false;
+    std::vector<Event> current_;  ///< In order; those before `place_` are over.
+    std::vector<Event> bucket_events_;
+    KeySort<Event> sorter_;
     std::vector<std::uint32_t> heads_;   ///< By bucket: its last chunk.
     std::vector<std::uint64_t> filled_;  ///< Bitmap of buckets.
     Table<Chunk> chunks_;
     std::uint32_t free_chunk_ = kNone;
-    std::vector<Far> far_;  ///< A heap, the earliest first.
+    std::uint32_t ahead_ = kNone;  ///< The chunk that was fetched last, see fetch_chunk().
+    std::vector<Far> far_;         ///< A heap, the earliest first.
 };
 
 }  // namespace softib::net

@@ -66,6 +66,30 @@ TEST(EventQueue, TimersOfOnePortAndMomentComeByNumber) {
     }
 }
 
+TEST(EventQueue, WhatIsPushedIntoTheBucketAtHandTakesItsPlace) {
+    EventQueue queue(12, 21);
+    for (std::uint32_t link = 0; link < 40; ++link) {
+        queue.push(4096 + link * 10, link, EventKind::kWake);
+    }
+    std::vector<Seen> seen;
+    while (queue.due(kNever)) {
+        const Event event = queue.pop();
+        seen.emplace_back(queue.now(), event.link(), static_cast<int>(event.kind()));
+        if (event.link() == 5) {
+            queue.push(queue.now() + 55, 100, EventKind::kWake);
+            queue.push(queue.now() + 20, 100, EventKind::kWake);
+            queue.push(queue.now(), 3, EventKind::kWake);  // It comes next all the same.
+            queue.push(queue.now() + 900, 100, EventKind::kWake);
+            EXPECT_EQ(queue.earliest(), queue.now());
+        }
+    }
+    ASSERT_EQ(seen.size(), 44U);
+    EXPECT_EQ(seen[6], (Seen{4146, 3, kWake}));
+    EXPECT_EQ(seen[9], (Seen{4166, 100, kWake}));
+    EXPECT_EQ(seen[13], (Seen{4201, 100, kWake}));
+    EXPECT_EQ(seen[43], (Seen{5046, 100, kWake}));
+}
+
 TEST(EventQueue, TimesNeverGoBackAndTheWidthOfBucketsDoesNotShow) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         const std::vector<Seen> first = drain(4, seed);

@@ -10,6 +10,7 @@
 // credit that no packet waits for costs no event. The slots cover the time of a packet and a cable;
 // credits further off are events of kind kRelease.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/link/credits.h"
@@ -32,7 +33,8 @@ struct alignas(64) Lane {
     std::uint32_t base = 0;        ///< The grid point of the first slot not yet taken in.
     std::uint16_t slots[kSlots] = {};
     std::uint32_t head = kNone;
-    std::uint32_t tail = kNone;
+    std::uint16_t head_round = 0;  ///< Turns of the first and the last packet in the queue, see
+    std::uint16_t tail_round = 0;  ///< Engine::turn.
     std::uint32_t queued_blocks = 0;
     std::uint32_t head_since_units = 0;  ///< When the head got there, in units of 1,024 ps.
     std::uint32_t return_delay = 0;      ///< Cable, in picoseconds; shift in the upper 5 bits.
@@ -54,14 +56,14 @@ struct alignas(64) Lane {
             base = now + 1;
         }
     }
-    /// Whether room freed for this grid point can stand in a slot. After absorb.
+    /// Whether room freed for this grid point, which is to come, can stand in a slot. If not, it
+    /// may after absorb(): slots that nobody needed yet wait there to be taken in together.
     bool has_slot(std::uint32_t point) const { return point - base < kSlots; }
-    /// Room that is free at `at`: the grid point at which the sender knows. After absorb.
-    std::uint32_t point_of(TimePs at) const {
+    /// Room that is free at `at`: the grid point at which the sender knows, which is to come.
+    std::uint32_t point_of(TimePs at, TimePs now) const {
         const unsigned shift = kUnitShift + (return_delay >> 27);
         const TimePs seen = at + cable_ps() + (TimePs{1} << shift) - 1;
-        const auto point = static_cast<std::uint32_t>(seen >> shift);
-        return static_cast<std::int32_t>(point - base) < 0 ? base : point;
+        return static_cast<std::uint32_t>(std::max(seen >> shift, (now >> shift) + 1));
     }
     void give_back(std::uint32_t point, std::uint16_t blocks) {
         slots[point % kSlots] = static_cast<std::uint16_t>(slots[point % kSlots] + blocks);

@@ -32,9 +32,7 @@ class Network : public Engine {
         tell_ends();
         while (queue_.due(until)) {
             const Event event = queue_.pop();
-            if (queue_.begins_bucket()) {
-                look_ahead();
-            }
+            look();
             handle_one(event);
             tell_ends();
         }
@@ -54,9 +52,7 @@ class Network : public Engine {
                 return true;
             }
             const Event event = queue_.pop();
-            if (queue_.begins_bucket()) {
-                look_ahead();
-            }
+            look();
             handle_one(event);
             tell_ends();
         }

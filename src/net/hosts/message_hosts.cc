@@ -45,7 +45,7 @@ void MessageHosts::attach(const Engine& net) {
     }
     turns_.resize(std::size_t{adapters} * lanes_);
     timers_set_.resize(adapters);
-    lid_of_.resize(adapters);
+    lid_of_.resize(adapter_of_.size());
     if (std::max(config_.inject_block_ps, config_.pcie_block_ps) != 0) {
         paced_until_.resize(adapters);
     }
@@ -80,8 +80,8 @@ void MessageHosts::set_up(const Send& send, Record& record) {
     const std::uint64_t packets =
         std::max<std::uint64_t>((send.bytes + config_.mtu - 1) / config_.mtu, 1);
     SOFTIB_CHECK(packets < kNone);
-    lid_of_[adapter_of_[send.port]] = send.source;
-    lid_of_[adapter_of_[send.to_port]] = send.destination;
+    lid_of_[send.port] = send.source;
+    lid_of_[send.to_port] = send.destination;
     record.tag = send.tag;
     record.port = send.port;
     record.to_port = send.to_port;
@@ -210,8 +210,8 @@ std::uint16_t MessageHosts::wire_bytes(const Record& record, std::uint32_t psn) 
 
 void MessageHosts::address(Packet& packet, std::uint32_t from, std::uint32_t to) const {
     constexpr std::uint16_t kGrhBytes = 40;
-    packet.slid = lid_of_[adapter_of_[from]].value;
-    packet.dlid = lid_of_[adapter_of_[to]].value;
+    packet.slid = lid_of_[from].value;
+    packet.dlid = lid_of_[to].value;
     if (routers_ != nullptr && routers_->apart(from, to)) [[unlikely]] {
         packet.dlid = routers_->gateway(from, to).value;
         packet.bytes = static_cast<std::uint16_t>(packet.bytes + kGrhBytes);

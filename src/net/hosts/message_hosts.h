@@ -291,7 +291,7 @@ class MessageHosts : public GidReader {
     std::uint32_t free_ = kNone;
     std::uint64_t unfinished_ = 0;
     std::vector<std::uint32_t> adapter_of_;  ///< By port.
-    std::vector<Lid> lid_of_;                ///< By adapter.
+    std::vector<Lid> lid_of_;                ///< By port.
     std::uint8_t lanes_ = 0;
     std::vector<Turns> turns_;                             ///< By adapter, then by lane.
     std::vector<TimePs> paced_until_;                      ///< By adapter; empty: no limit.

@@ -56,9 +56,8 @@ std::uint32_t MessageHosts::index_here(const Packet& packet) const {
 void MessageHosts::finish_entered(std::uint32_t index) {
     Record& record = records_[index];
     record.state |= kEnded;
-    closed_.push_back({.sender = lid_of_[adapter_of_[record.port]],
-                       .index = record.unsent,
-                       .answers = record.unacked});
+    closed_.push_back(
+        {.sender = lid_of_[record.port], .index = record.unsent, .answers = record.unacked});
 }
 
 }  // namespace softib::net

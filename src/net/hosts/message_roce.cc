@@ -274,8 +274,8 @@ void MessageHosts::answer_roce(Engine& net, const RoceState::Body& body) {
     const bool notifies = body.kind == RoceState::Kind::kNotification;
     net.inject(record.to_port,
                {.body = roce_->make_body(body),
-                .dlid = lid_of_[adapter_of_[record.port]].value,
-                .slid = lid_of_[adapter_of_[record.to_port]].value,
+                .dlid = lid_of_[record.port].value,
+                .slid = lid_of_[record.to_port].value,
                 .bytes = notifies ? kRoceNotificationBytes : config_.ack_bytes,
                 .sl = static_cast<std::uint8_t>(record.sl),
                 .flags = config_.adaptive ? packet_flag::kAdaptive : std::uint8_t{0},
