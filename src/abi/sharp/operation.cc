@@ -37,14 +37,8 @@ live::Turn Operation::turn(std::uint64_t index, std::uint32_t rank,
     turn.reduces = reduces();
     turn.reduction = reduction;
     turn.signature = signature();
-    const auto give_all = [&] {
-        turn.in_bytes = turn.bytes;
-        turn.in_at = begin;
-    };
-    const auto take_all = [&] {
-        turn.out_bytes = turn.bytes;
-        turn.out_at = begin;
-    };
+    const auto give_all = [&] { turn.in_bytes = turn.bytes, turn.in_at = begin; };
+    const auto take_all = [&] { turn.out_bytes = turn.bytes, turn.out_at = begin; };
     const std::uint64_t own_first = std::max(begin, own_begin);
     const std::uint64_t own_last = std::min(end, own_end);
     const auto own = static_cast<std::uint32_t>(own_last > own_first ? own_last - own_first : 0);
