@@ -43,6 +43,7 @@ struct Parsed {
     SwitchOptions power;
     SimOptions sim;
     SmOptions sm;
+    SharpOptions sharp;
     std::string help_about;
     std::vector<std::string> command;  ///< What stands behind "--".
 };
@@ -61,5 +62,6 @@ void add_fabric_flags(CLI::App& app, FabricFlags& flags);
 std::vector<Command> add_fabric_commands(CLI::App& app, Parsed& parsed);
 std::vector<Command> add_operation_commands(CLI::App& app, Parsed& parsed);
 std::vector<Command> add_simulation_commands(CLI::App& app, Parsed& parsed);
+std::vector<Command> add_sharp_commands(CLI::App& app, Parsed& parsed);
 
 }  // namespace softib::app
