@@ -81,12 +81,22 @@ class Sharp(CliCase):
         ranks = self.start(hosts, "wait")
         self.assertTrue(wait_until(lambda: all(
             os.path.exists(f"{self.meeting}/runs-{rank}") for rank in range(4)), 30))
+        job, = self.json("sharp", "trees")
+        self.assertEqual([job["state"], job["members"], job["depth"]], ["active", 4, 2])
+        below = [member["hca"] for sw in job["switches"] for member in sw["members"]]
+        self.assertEqual(sorted(below), [f"{host}/mlx5_0" for host in hosts])
+        self.assertIn("rank 3 (h3/mlx5_0)", self.ok("sharp", "trees"))
+        self.assertIn("active", self.ok("sharp", "jobs"))
         ranks[2].send_signal(signal.SIGKILL)
         for rank, (out, err, status) in enumerate(self.finish(ranks)):
             if rank != 2:
                 self.assertEqual(status, 3, out + err)
                 self.assertIn("error -1: SHARP job has ended", out)
         self.works(hosts, "1")
+        free = self.json("sharp", "status")
+        self.assertEqual(free["jobs"], [])
+        self.assertEqual([node["qps"] + node["trees"] + node["groups"] for node in free["nodes"]],
+                         [0] * 6, "resources are back")
 
     def test_a_pulled_cable_ends_the_job_and_the_next_one_gets_another_tree(self):
         self.ok("up", "--topology", "fat-tree", "--hosts", "8", "--radix", "4")
