@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "view/json.h"
+#include "view/sharp.h"
 
 namespace softib::view {
 namespace {
@@ -76,6 +77,21 @@ TEST(ViewHealth, WhatEndedIsToldUntilItRuns) {
         {.name = "carrier", .pid = 4, .restarts = 1, .last_end = 1, .reason = "signal 9"}};
     EXPECT_TRUE(health_text(again).starts_with("carrier restarted 1 time, last "));
     EXPECT_TRUE(all_run(again));
+}
+
+TEST(Sharp, LinesBecomeJobsWithTheirTrees) {
+    const Sharp sharp = parse_sharp(
+        "node\tleaf0\t9\t1\t63\t2\t1024\t4\t4096\n"
+        "job\t7\t0x10\tfailed\t2\t0\t1\t64\t1024\t8\t1\ta cable is gone\n"
+        "switch\t7\tleaf0\t-\t0\t0\nmember\t7\t1\th1/mlx5_0\tleaf0\t2\n"
+        "group\t7\t3\t2\tlocked\nsomething else\n");
+    ASSERT_EQ(sharp.nodes.size(), 1U);
+    EXPECT_EQ(sharp.nodes[0].qps, 4U);
+    ASSERT_EQ(sharp.jobs.size(), 1U);
+    EXPECT_EQ(sharp.jobs[0].reason, "a cable is gone");
+    EXPECT_EQ(sharp.jobs[0].switches.at(0).members.at(0).hca, "h1/mlx5_0");
+    EXPECT_EQ(sharp.jobs[0].groups.at(0).lock, "locked");
+    EXPECT_TRUE(parse_sharp("member\t1\n\ngroup").jobs.empty());
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ from pathlib import Path
 
 # Folder -> folders it may include from (besides itself). The longest matching prefix counts.
 CORE = ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca", "core/mad",
-        "core/agent", "core/cm", "core/router", "core/routing", "core/sm", "core/trunk"]
+        "core/agent", "core/cm", "core/router", "core/routing", "core/sharp", "core/sharp/manager", "core/sm",
+        "core/trunk"]
 ALLOWED = {
     "core/base": [],
     "core/wire": ["core/base"],
@@ -18,7 +19,11 @@ ALLOWED = {
     "core/router": ["core/base"],
     "core/hca": ["core/base", "core/wire"],
     "core/mad": ["core/base", "core/wire"],
-    "core/agent": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/mad"],
+    "core/agent": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/mad",
+                   "core/sharp"],
+    # Aggregation nodes, and the manager that gives jobs trees of them.
+    "core/sharp": ["core/base", "core/wire"],
+    "core/sharp/manager": ["core/base", "core/wire", "core/mad", "core/routing", "core/sharp"],
     "core/cm": ["core/base", "core/wire", "core/mad"],
     "core/trunk": ["core/base", "core/wire"],
     "core/routing": ["core/base", "core/topo"],
@@ -36,7 +41,9 @@ ALLOWED = {
     "runtime/shm": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca",
                     "core/cm", "core/routing"],
     "runtime/direct": ["core/base", "core/wire", "core/hca", "runtime/shm"],
-    "runtime/daemon": CORE + ["spec", "runtime/shm"],
+    # The memory of SHARP groups, between the daemon that makes it and the members that share it.
+    "runtime/sharp": ["core/base", "core/hca", "core/sharp"],
+    "runtime/daemon": CORE + ["spec", "runtime/shm", "runtime/sharp"],
     "runtime/carrier": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/hca", "core/agent",
                         "core/trunk", "net", "spec", "runtime/shm", "runtime/direct", "runtime/daemon"],
     # Snapshots of a running fabric, for whoever shows it.
@@ -44,6 +51,7 @@ ALLOWED = {
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
     "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
+    "abi/sharp": ["core/base", "core/sharp", "runtime/shm", "runtime/sharp"],
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
     # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
@@ -57,8 +65,8 @@ ALLOWED = {
 }
 
 APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/softib_sm.cc"]
-RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs",
+RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
+SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sharp", "abi/sysfs",
                     "abi/rspreload"] + APP
 
 # Where third-party headers may appear.

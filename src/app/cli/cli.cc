@@ -63,8 +63,8 @@ std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
 
 std::vector<Subcommand> all_subcommands() {
     std::vector<Subcommand> all;
-    for (const auto group :
-         {fabric_subcommands(), operation_subcommands(), simulation_subcommands()}) {
+    for (const auto group : {fabric_subcommands(), operation_subcommands(), sharp_subcommands(),
+                             simulation_subcommands()}) {
         all.insert(all.end(), group.begin(), group.end());
     }
     all.push_back({"help", add_help});

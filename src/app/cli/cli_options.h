@@ -45,6 +45,7 @@ struct Parsed {
     SwitchOptions power;
     SimOptions sim;
     SmOptions sm;
+    SharpOptions sharp;
     std::string help_about;
     std::vector<std::string> command;  ///< What stands behind "--".
 };
@@ -69,6 +70,7 @@ struct Subcommand {
 // One list per group, in the order of `softib help`.
 std::span<const Subcommand> fabric_subcommands();
 std::span<const Subcommand> operation_subcommands();
+std::span<const Subcommand> sharp_subcommands();
 std::span<const Subcommand> simulation_subcommands();
 
 }  // namespace softib::app

@@ -217,4 +217,11 @@ struct SmOptions {
 };
 int cmd_sm(const SmOptions& options);
 
+struct SharpOptions {
+    std::optional<std::string> fabric;
+    std::string action;  ///< "status", "trees" or "jobs".
+    bool json = false;
+};
+int cmd_sharp(const SharpOptions& options);
+
 }  // namespace softib::app

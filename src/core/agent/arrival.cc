@@ -160,6 +160,9 @@ Onward Arrival::arrive_service(Node& node, End at, mad::Packet& packet, std::uin
     if (!answer) {
         answer = node.receive_congestion(packet.mad, port, now_ns);
     }
+    if (!answer) {
+        answer = node.receive_aggregation(packet.mad);
+    }
     if (answer) {
         turn_round(packet, *answer);
         return go_by_lid(node, {at.node, port}, packet, now_ns);

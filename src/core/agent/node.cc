@@ -128,6 +128,7 @@ Node::Node(NodeSpec spec) : spec_(std::move(spec)), ports_(spec_.ports.size()) {
         switch_.optimized_sl_to_vl_mapping_programming = 1;
         switch_.multicast_fdb_top = kLidMulticastMin.value - 1;
         congestion_.push_back(CongestionAgent::of_switch(port_count()));
+        aggregation_.emplace(sharp::default_an_info(), port_count());
     } else {
         congestion_.assign(port_count(), CongestionAgent::of_adapter());
     }

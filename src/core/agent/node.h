@@ -22,6 +22,7 @@
 #include "core/base/ids.h"
 #include "core/link/port_state.h"
 #include "core/mad/packet.h"
+#include "core/sharp/aggregation_tables.h"
 #include "core/switch/adaptive_table.h"
 #include "core/switch/forward.h"
 #include "core/switch/lifetime.h"
@@ -111,6 +112,15 @@ class Node {
     /// Its answer to a MAD; nothing: as CongestionAgent::answer.
     std::optional<wire::MadBytes> receive_congestion(const wire::MadBytes& request,
                                                      std::uint8_t port, std::uint64_t now_ns);
+
+    /// The tables of a switch's aggregation node; nullptr: the node is no switch.
+    const sharp::AggregationTables* aggregation() const {
+        return aggregation_ ? &*aggregation_ : nullptr;
+    }
+    /// Its answer to a MAD; std::nullopt if there is no such node, or the MAD is not for it.
+    std::optional<wire::MadBytes> receive_aggregation(const wire::MadBytes& request) {
+        return aggregation_ ? aggregation_->answer(request) : std::nullopt;
+    }
 
     /// The answer to a subnet management packet that has arrived for this node by `in_port`, or
     /// nothing: it is not for the agent (a manager's business, see is_for_manager), or refused in
@@ -233,6 +243,7 @@ class Node {
     std::vector<std::uint8_t> lft_;
     std::vector<std::array<std::uint16_t, 16>> mft_;  ///< By MLID from 0xC000 on; port mask.
     std::vector<CongestionAgent> congestion_;  ///< A switch's, or one per port of an adapter.
+    std::optional<sharp::AggregationTables> aggregation_;
     Adaptive adaptive_;
     bool led_ = false;
     bool switch_written_ = false;  ///< By a manager: SwitchInfo.

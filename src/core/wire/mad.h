@@ -27,6 +27,7 @@ enum class MgmtClass : std::uint8_t {
     kBaseboard = 0x05,
     kDeviceMgmt = 0x06,
     kCommMgmt = 0x07,
+    kSharp = 0x0B,  ///< Aggregation management.
     kCongestion = 0x21,
     kSubnDirectedRoute = 0x81,
 };

@@ -93,7 +93,8 @@ Daemon::Daemon(const Arena& arena, const topo::Fabric& fabric, DaemonOptions opt
       mcast_(arena),
       management_(changed_, arena, events_, fabric, options_.management),
       clients_(changed_, arena, management_.unmarked()),
-      cm_(changed_, arena, management_.unmarked(), options_.addresses) {
+      cm_(changed_, arena, management_.unmarked(), options_.addresses),
+      sharp_(changed_, arena, management_.unmarked()) {
     events_.init(options_.dir, &arena_);
 }
 

@@ -23,6 +23,7 @@
 #include "runtime/daemon/management.h"
 #include "runtime/daemon/marked.h"
 #include "runtime/daemon/mcast_table.h"
+#include "runtime/daemon/sharp/sharp_clients.h"
 #include "runtime/daemon/supervisor.h"
 #include "runtime/daemon/trunk_socket.h"
 #include "runtime/shm/arena.h"
@@ -86,6 +87,7 @@ class Daemon {
         int refusal = 0;  ///< Not 0: the answer to whatever it asks, then it is closed.
         std::uint32_t mad_hca = UINT32_MAX;      ///< Whose MADs it sends; none before MadOpen.
         std::uint32_t manager_hca = UINT32_MAX;  ///< On which it says that it is a manager.
+        bool uses_sharp = false;
         bool uses_cm = false;  ///< For commands to a connection manager, or its events.
         std::unique_ptr<NetlinkSocket> netlink{};  ///< It is a netlink socket of a program.
     };
@@ -167,6 +169,11 @@ class Daemon {
     int handle(Connection& connection, const request::CmDescribe& request,
                Answer<request::CmDescribe>& answer);
 
+    int handle(Connection& connection, const request::Sharp& request,
+               Answer<request::Sharp>& answer);
+    int handle(Connection& connection, const request::SharpDescribe& request,
+               Answer<request::SharpDescribe>& answer);
+
     std::string master_text() const;
     int tell_manager(const sm::Manager& manager, Answer<request::Manager>& answer) const;
     void send_mad(const Connection& connection, const Message& message, int passed_fd) const;
@@ -191,10 +198,11 @@ class Daemon {
     DaemonOptions options_;
     McastTable mcast_;
     ChannelWriter events_;
-    bool changed_ = false;  ///< One of the next three was.
+    bool changed_ = false;  ///< One of the next four was.
     Marked<Management> management_;
     Marked<MadClients> clients_;
     Marked<CmClients> cm_;
+    Marked<SharpClients> sharp_;
     std::unordered_map<std::uint32_t, std::uint32_t> managers_;  ///< By HCA: who says so.
     std::uint64_t next_management_ns_ = 0;
     struct Trunk {

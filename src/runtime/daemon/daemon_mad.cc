@@ -128,6 +128,7 @@ void Daemon::hand_out_mads() {
         // What was sent in this round may have brought somebody an answer.
     } while (management_.unmarked().dispatcher().waiting());
     next_management_ns_ = std::min(next_management_ns_, cm_->next_timeout_ns());
+    sharp_.unmarked().follow(monotonic_ns());
     while (auto out = clients_.unmarked().poll()) {
         const auto found = connections_.find(out->fd);
         if (found == connections_.end()) {
@@ -152,6 +153,9 @@ void Daemon::hand_out_mads() {
 void Daemon::forget_mads(const Connection& connection) {
     if (connection.uses_cm) {
         cm_.change().close(connection.fd, monotonic_ns());
+    }
+    if (connection.uses_sharp) {
+        sharp_.change().close(connection.fd, monotonic_ns());
     }
     if (connection.mad_hca != UINT32_MAX) {
         clients_.change().close(connection.fd, monotonic_ns());

@@ -186,6 +186,7 @@ int Daemon::handle(Connection& connection, const request::McastDetach& request) 
 
 int Daemon::handle(Connection& /*connection*/, const request::SysfsRead& request,
                    Answer<request::SysfsRead>& answer) {
+    sharp_.unmarked().settle();  // Counters may be what is read.
     const auto contents = sysfs_read(arena_, request.host, request.path);
     return contents ? answer({.text = *contents}) : contents.error();
 }

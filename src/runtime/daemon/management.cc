@@ -37,10 +37,16 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
     for (const topo::NodeIndex node : topo::trunk_nodes(fabric)) {
         trunk_nodes_.push_back(node.value);
     }
+    // On the first switch; a fabric without one is managed by its first adapter.
+    if (!switch_nodes_.empty()) {
+        service_at_ = {switch_nodes_[0], 0};
+    } else if (!hca_nodes_.empty()) {
+        service_at_ = {hca_nodes_[0], 1};
+    }
+    constexpr std::array kAggregation{wire::MgmtClass::kSharp};
+    aggregation_token_ = dispatcher_.add(
+        {.interests = agent::interests_in(kAggregation), .nodes = {service_at_.node}});
     if (options.own_manager) {
-        // On the first switch; a fabric without one is managed by its first adapter.
-        service_at_ =
-            switch_nodes_.empty() ? agent::End{hca_nodes_[0], 1} : agent::End{switch_nodes_[0], 0};
         sm::ManagerConfig config = options.manager;
         config.port = service_at_.port;
         config.port_guid = mesh_.node(service_at_.node).spec().ports[service_at_.port].guid;
@@ -72,8 +78,11 @@ std::uint64_t Management::run(std::uint64_t now_ns) {
     if (service_ && service_->next_timeout_ns() <= now_ns) {
         service_->handle_timeout(now_ns);
     }
+    if (aggregation_.next_timeout_ns() <= now_ns) {
+        aggregation_.handle_timeout(now_ns);
+    }
     drive(now_ns);
-    next = std::min(next, mesh_.advance(now_ns));
+    next = std::min({next, mesh_.advance(now_ns), aggregation_.next_timeout_ns()});
     return service_ ? std::min(next, service_->next_timeout_ns()) : next;
 }
 
@@ -90,6 +99,10 @@ void Management::drive(std::uint64_t now_ns) {
             }
         }
         if (service_ && drive_service(now_ns)) {
+            busy = true;
+            continue;
+        }
+        if (drive_aggregation(now_ns)) {
             busy = true;
             continue;
         }
@@ -114,6 +127,26 @@ bool Management::drive_service(std::uint64_t now_ns) {
         tell(*event);
     }
     return false;
+}
+
+/// The same for the aggregation manager.
+bool Management::drive_aggregation(std::uint64_t now_ns) {
+    while (const auto arrived = dispatcher_.poll(aggregation_token_)) {
+        aggregation_.handle(arrived->packet);
+    }
+    if (auto packet = aggregation_.poll_transmit(now_ns)) {
+        dispatcher_.stamp(aggregation_token_, packet->mad);
+        mesh_.send(service_at_, *packet, now_ns);
+        return true;
+    }
+    return false;
+}
+
+const sharp::AggregationTables* Management::aggregation_tables(Lid lid) const {
+    if (lid > kLidUnicastMax || arena_.lid_owner[lid.value].kind != NodeRef::kSwitch) {
+        return nullptr;
+    }
+    return mesh_.node(switch_nodes_[arena_.lid_owner[lid.value].index]).aggregation();
 }
 
 void Management::tell(const sm::ManagerEvent& event) {
@@ -332,6 +365,9 @@ void Management::refresh() {
         return;
     }
     settle_all(arena_, kDaemonOwner);
+    if (settler_) {
+        settler_();
+    }
 }
 
 counters::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {

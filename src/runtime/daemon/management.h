@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 #include "core/agent/mad_dispatcher.h"
 #include "core/agent/mesh.h"
 #include "core/agent/outbound.h"
+#include "core/sharp/manager/manager.h"
 #include "core/sm/service/subnet_service.h"
 #include "core/topo/fabric.h"
 #include "runtime/daemon/arena_writer.h"
@@ -90,6 +92,14 @@ class Management final : public agent::CounterSource {
     sm::Manager* manager() { return service_ ? &service_->manager() : nullptr; }
     const sm::Manager* manager() const { return service_ ? &service_->manager() : nullptr; }
 
+    /// The aggregation manager. Whoever commands it calls run() then, for its MADs.
+    sharp::Manager& aggregation() { return aggregation_; }
+    const sharp::Manager& aggregation() const { return aggregation_; }
+    /// The tables of the aggregation node with this LID; nullptr: there is none.
+    const sharp::AggregationTables* aggregation_tables(Lid lid) const;
+    /// Called before counters are read.
+    void set_settler(std::function<void()> settler) { settler_ = std::move(settler); }
+
     void refresh() override;
     counters::PortCounts read(std::uint32_t node, std::uint8_t port) override;
     counters::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
@@ -100,6 +110,7 @@ class Management final : public agent::CounterSource {
     std::optional<agent::End> switch_port(std::uint32_t index) const;
     void drive(std::uint64_t now_ns);
     bool drive_service(std::uint64_t now_ns);
+    bool drive_aggregation(std::uint64_t now_ns);
     void tell(const sm::ManagerEvent& event);
     void refuse_passage(const request::Refused& packet);
     void refuse_at_end(const request::Refused& packet);
@@ -123,6 +134,9 @@ class Management final : public agent::CounterSource {
     agent::End service_at_;
     agent::MadDispatcher dispatcher_;
     agent::MadToken service_token_ = 0;  ///< Of our manager, where there is one.
+    sharp::Manager aggregation_;
+    agent::MadToken aggregation_token_ = 0;
+    std::function<void()> settler_;
 };
 
 }  // namespace softib::live

@@ -60,6 +60,46 @@ struct MadAgent {
 };
 static_assert(sizeof(MadAgent) == 32);
 
+/// What a member of a SHARP job asks the aggregation manager for.
+struct SharpCommand {
+    enum Operation : std::uint32_t {
+        kCreateJob = 1,    ///< With key, size and quotas; the reply names the job.
+        kJoinJob = 2,      ///< As member `rank`, by this HCA.
+        kStartJob = 3,     ///< All have joined.
+        kCreateGroup = 4,  ///< Of `size` members; the reply names it.
+        kJoinGroup = 5,    ///< As `rank` of the group.
+        kStartGroup = 6,   ///< All have joined.
+        kMapGroup = 7,     ///< The reply comes with the group's memory.
+        kLockGroup = 8,    ///< For streaming.
+        kLeaveGroup = 9,
+        kLeaveJob = 10,
+    };
+    Operation operation{};
+    std::uint32_t job = 0;
+    std::uint32_t group = 0;
+    std::uint32_t rank = 0;
+    std::uint32_t size = 0;
+    std::uint32_t hca = 0;  ///< Into the arena's table.
+    std::uint64_t key = 0;
+    std::uint32_t osts = 0;  ///< Quotas; 0: as the manager thinks.
+    std::uint32_t payload_bytes = 0;
+    std::uint32_t groups = 0;
+    std::uint32_t reserved = 0;
+};
+static_assert(sizeof(SharpCommand) == 48);
+
+struct SharpReply {
+    std::int32_t error = 0;     ///< sharp::Error.
+    std::uint32_t pending = 0;  ///< 1: not decided yet; ask again.
+    std::uint32_t job = 0;
+    std::uint32_t group = 0;
+    std::uint32_t osts = 0;
+    std::uint32_t payload_bytes = 0;
+    std::uint32_t groups = 0;
+    std::uint32_t depth = 0;  ///< Of the job's tree.
+};
+static_assert(sizeof(SharpReply) == 32);
+
 namespace request {
 
 struct NoFields {
@@ -412,6 +452,27 @@ struct CmNext : NoFields {
 /// Asks for the lines of CmClients::describe.
 struct CmDescribe : NoFields {
     static constexpr RequestId kId = RequestId::kCmDescribe;
+    using Reply = OneFile;
+};
+
+// --- the aggregation manager ------------------------------------------------------------------
+
+/// A member's command. The job ends for all if the connection does before kLeaveJob.
+struct Sharp {
+    static constexpr RequestId kId = RequestId::kSharp;
+    SharpCommand command{};
+    static void fields(auto& self, auto&& each) { each(self.command); }
+
+    struct Reply {
+        SharpReply reply{};
+        int file = -1;
+        static void fields(auto& self, auto&& each) { each(self.reply); }
+    };
+};
+
+/// Asks for the lines of SharpClients::describe.
+struct SharpDescribe : NoFields {
+    static constexpr RequestId kId = RequestId::kSharpDescribe;
     using Reply = OneFile;
 };
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "abi/sharp/session.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "runtime/shm/naming.h"
+#include "runtime/shm/observe.h"
+#include "runtime/shm/program_place.h"
+#include "runtime/shm/rpc.h"
+
+namespace softib::abi::sharp {
+
+namespace {
+
+constexpr std::size_t kDevicesMax = 128;
+constexpr int kAsksMax = 5000;  ///< One a millisecond.
+
+bool is_active(const live::Arena& arena, const live::DeviceEntry& device) {
+    return arena.hcas[device.hca].state.load(std::memory_order_relaxed) == PortState::kActive;
+}
+
+/// Returns the entry that the list names first, without the ":port" behind a name.
+const live::DeviceEntry* choose(const live::Arena& arena,
+                                std::span<const live::DeviceEntry> devices, const char* list) {
+    std::string_view rest = list == nullptr ? "" : list;
+    if (rest.empty()) {
+        const auto found = std::ranges::find_if(
+            devices, [&](const live::DeviceEntry& device) { return is_active(arena, device); });
+        return found == devices.end() ? nullptr : &*found;
+    }
+    while (!rest.empty()) {
+        const std::string_view entry = rest.substr(0, rest.find(','));
+        const std::string_view name = entry.substr(0, entry.find(':'));
+        for (const live::DeviceEntry& device : devices) {
+            if (name == device.name && is_active(arena, device)) {
+                return &device;
+            }
+        }
+        rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Error Session::open(const char* device_list) {
+    const auto [dir, hosts] = live::program_place();
+    if (dir == nullptr || hosts == nullptr) {
+        return Error::kSession;
+    }
+    live::Arena arena = live::observe(dir);
+    if (arena.base == nullptr) {
+        return Error::kSession;
+    }
+    live::DeviceEntry devices[kDevicesMax];
+    const std::size_t count =
+        std::min(live::list_devices(arena, hosts, std::span(devices)), kDevicesMax);
+    const live::DeviceEntry* const device = choose(arena, {devices, count}, device_list);
+    if (device == nullptr) {
+        live::arena_unmap(arena);
+        return Error::kDevice;
+    }
+    hca_ = device->hca;
+    live::arena_unmap(arena);
+    fd_ = live::rpc_connect(dir);
+    return fd_ < 0 ? Error::kSession : Error::kNone;
+}
+
+void Session::close() {
+    if (fd_ >= 0) {
+        ::close(fd_);
+        fd_ = -1;
+    }
+}
+
+Error Session::command(const live::SharpCommand& command, live::SharpReply& reply, int* file) {
+    const std::lock_guard guard(mutex_);
+    for (int asks = 0; asks < kAsksMax; ++asks) {
+        live::Message message;
+        live::request::Sharp::Reply told;
+        if (fd_ < 0 ||
+            live::rpc_ask(fd_, live::request::Sharp{.command = command}, message, told) != 0) {
+            return Error::kSession;
+        }
+        if (file != nullptr) {
+            *file = told.file;
+        } else if (told.file >= 0) {
+            ::close(told.file);
+        }
+        reply = told.reply;
+        if (reply.error != 0 || reply.pending == 0) {
+            return static_cast<Error>(reply.error);
+        }
+        const timespec pause{0, 1'000'000};
+        nanosleep(&pause, nullptr);
+    }
+    return Error::kSession;
+}
+
+}  // namespace softib::abi::sharp

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/sharp/aggregation_tables.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/prng.h"
+#include "core/sharp/test_tables.h"
+
+namespace softib::sharp {
+namespace {
+
+using wire::SharpAttribute;
+
+constexpr std::uint8_t kPorts = 8;
+
+TEST(AggregationTables, GiveBackWhatWasWritten) {
+    AggregationTables tables(default_an_info(), kPorts);
+    const std::vector<Qpn> qps = make_root(tables, 3);
+    wire::SharpTreeConfig wanted;
+    wanted.tree_id = 3;
+    const auto answer =
+        tables.answer(make_request(wire::Method::kGet, SharpAttribute::kTreeConfig, wanted));
+    const auto told =
+        wire::parse<wire::SharpTreeConfig>(wire::Sharp<const std::uint8_t>(*answer).data());
+    EXPECT_EQ(told.num_of_children, 3);
+    EXPECT_EQ(told.children[2], qps[2]);
+    EXPECT_EQ(told.state, wire::SharpTreeConfig::State::kEnabled);
+    EXPECT_EQ(tables.group(7)->children.size(), 3U);
+    EXPECT_EQ(tables.info().tree_radix_used, 3);
+}
+
+TEST(AggregationTables, AQueuePairIsInOneTreeOnly) {
+    AggregationTables tables(default_an_info(), kPorts);
+    const std::vector<Qpn> qps = make_root(tables, 2);
+    wire::SharpTreeConfig other;
+    other.tree_id = 4;
+    other.op = wire::SharpTreeConfig::Op::kWriteTree;
+    other.num_of_children = 1;
+    other.children[0] = qps[0];
+    const AggregationTables before = tables;
+    EXPECT_EQ(set(tables, SharpAttribute::kTreeConfig, other), wire::mad_status::kInvalidField);
+    EXPECT_EQ(tables, before);
+}
+
+TEST(AggregationTables, FullTablesRefuse) {
+    wire::SharpAnInfo info = default_an_info();
+    info.max_num_qps = 4;
+    info.operation_table_size = 8;
+    AggregationTables tables(info, kPorts);
+    make_root(tables, 4);
+    wire::SharpQpAllocation more;
+    more.op = wire::SharpQpAllocation::Op::kAllocate;
+    more.count = 1;
+    EXPECT_EQ(set(tables, SharpAttribute::kQpAllocation, more), wire::sharp_status::kNoResource);
+    wire::SharpQuotaConfig quota;
+    quota.job_id = 2;
+    quota.op = wire::SharpQuotaConfig::Op::kSet;
+    quota.tree_id = 3;
+    quota.max_osts = 1;
+    EXPECT_EQ(set(tables, SharpAttribute::kQuotaConfig, quota), wire::sharp_status::kNoResource);
+}
+
+TEST(AggregationTables, OneGroupStreamsThroughAPort) {
+    AggregationTables tables(default_an_info(), kPorts);
+    const std::vector<Qpn> qps = make_root(tables, 2);
+    wire::SharpGroupJoin second;
+    second.tree_id = 3;
+    second.group_id = 8;
+    second.qpn = qps[0];
+    second.job_id = 1;
+    ASSERT_EQ(set(tables, SharpAttribute::kGroupJoin, second), 0);
+    wire::SharpGroupJoin lock;
+    lock.tree_id = 3;
+    lock.group_id = 7;
+    lock.job_id = 1;
+    lock.op = wire::SharpGroupJoin::Op::kLock;
+    EXPECT_EQ(set(tables, SharpAttribute::kGroupJoin, lock), 0);
+    EXPECT_EQ(set(tables, SharpAttribute::kGroupJoin, lock), 0) << "it has it";
+    second.op = wire::SharpGroupJoin::Op::kLock;
+    EXPECT_EQ(set(tables, SharpAttribute::kGroupJoin, second), wire::sharp_status::kLocked);
+    lock.op = wire::SharpGroupJoin::Op::kUnlock;
+    EXPECT_EQ(set(tables, SharpAttribute::kGroupJoin, lock), 0);
+    EXPECT_EQ(set(tables, SharpAttribute::kGroupJoin, second), 0);
+}
+
+TEST(AggregationTables, CleanupLeavesNothingOfATree) {
+    AggregationTables tables(default_an_info(), kPorts);
+    make_root(tables, 4);
+    wire::SharpResourceCleanup cleanup;
+    cleanup.op = wire::SharpResourceCleanup::Op::kTree;
+    cleanup.tree_id = 3;
+    EXPECT_EQ(set(tables, SharpAttribute::kResourceCleanup, cleanup), 0);
+    EXPECT_EQ(tables.qp_count(), 0U);
+    EXPECT_TRUE(tables.trees().empty());
+    EXPECT_TRUE(tables.groups().empty());
+    EXPECT_EQ(tables.quota(1, 3), nullptr);
+}
+
+TEST(AggregationTables, OtherClassesAndAnswersAreNotForThem) {
+    AggregationTables tables(default_an_info(), kPorts);
+    wire::MadBytes mad =
+        make_request(wire::Method::kGetResp, SharpAttribute::kAnInfo, wire::SharpAnInfo{});
+    EXPECT_FALSE(tables.answer(mad));
+    wire::Mad<std::uint8_t>(mad).set_method(wire::Method::kGet);
+    wire::Mad<std::uint8_t>(mad).set_mgmt_class(wire::MgmtClass::kPerf);
+    EXPECT_FALSE(tables.answer(mad));
+    wire::Mad<std::uint8_t>(mad).set_mgmt_class(wire::MgmtClass::kSharp);
+    wire::Mad<std::uint8_t>(mad).set_class_version(77);
+    EXPECT_EQ(wire::Mad<const std::uint8_t>(*tables.answer(mad)).status(),
+              wire::mad_status::kUnsupportedClass);
+}
+
+TEST(AggregationTables, ARefusedRequestChangesNothing) {
+    AggregationTables tables(default_an_info(), kPorts);
+    make_root(tables, 4);
+    Prng prng(3);
+    const SharpAttribute attributes[] = {
+        SharpAttribute::kQpAllocation,     SharpAttribute::kQpcConfig,
+        SharpAttribute::kTreeConfig,       SharpAttribute::kQuotaConfig,
+        SharpAttribute::kGroupJoin,        SharpAttribute::kAnInfo,
+        static_cast<SharpAttribute>(0x77), SharpAttribute::kClassPortInfo};
+    int refused = 0;
+    for (int i = 0; i < 20000; ++i) {
+        wire::MadBytes mad{};
+        for (std::uint8_t& byte : mad) {  // Small numbers are those that mean something.
+            byte = static_cast<std::uint8_t>(prng.chance(1, 2) ? 0 : prng.next());
+        }
+        const wire::MadRepr header{
+            .mgmt_class = wire::MgmtClass::kSharp,
+            .class_version = static_cast<std::uint8_t>(prng.below(4)),
+            .method = prng.chance(1, 4) ? wire::Method::kGet : wire::Method::kSet,
+            .attribute_id =
+                static_cast<std::uint16_t>(attributes[prng.below(std::size(attributes))])};
+        header.emit(wire::Mad<std::uint8_t>(mad));
+        const AggregationTables before = tables;
+        const auto answer = tables.answer(mad);
+        ASSERT_TRUE(answer);
+        if (wire::Mad<const std::uint8_t>(*answer).status() != wire::mad_status::kOk) {
+            ++refused;
+            ASSERT_EQ(tables, before);
+        }
+    }
+    EXPECT_GT(refused, 1000);
+}
+
+}  // namespace
+}  // namespace softib::sharp

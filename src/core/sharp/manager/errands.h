@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// How the aggregation manager makes MADs; shared by its files.
+
+#include <cstdint>
+
+#include "core/sharp/manager/manager.h"
+#include "core/wire/mad.h"
+#include "core/wire/sharp_group_join.h"
+
+namespace softib::sharp {
+
+inline constexpr auto kGroupJoinId = static_cast<std::uint16_t>(wire::SharpAttribute::kGroupJoin);
+
+inline wire::SharpGroupJoin lock_message(std::uint32_t job, std::uint16_t tree, std::uint32_t group,
+                                         bool lock) {
+    wire::SharpGroupJoin message;
+    message.tree_id = tree;
+    message.op = lock ? wire::SharpGroupJoin::Op::kLock : wire::SharpGroupJoin::Op::kUnlock;
+    message.group_id = group;
+    message.job_id = job;
+    return message;
+}
+
+/// Lines a MAD up in the script of its job.
+template <typename Attribute>
+void Manager::add(Errand errand, wire::Method method, std::uint16_t id,
+                  const Attribute& attribute) {
+    const wire::MadRepr header{.mgmt_class = wire::MgmtClass::kSharp,
+                               .class_version = wire::kSharpClassVersion,
+                               .method = method,
+                               .attribute_id = id};
+    header.emit(wire::Mad<std::uint8_t>(errand.mad));
+    const auto data = wire::Sharp<std::uint8_t>(errand.mad).data();
+    wire::emit(attribute, std::span<std::uint8_t>(data));
+    scripts_[errand.job].errands.push_back(std::move(errand));
+}
+
+}  // namespace softib::sharp

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/sharp/reduce.h"
+
+#include <cstring>
+#include <type_traits>
+
+#include "core/base/check.h"
+#include "core/sharp/small_float.h"
+
+namespace softib::sharp {
+
+namespace {
+
+struct HalfBits {
+    std::uint16_t bits;
+};
+struct BrainBits {
+    std::uint16_t bits;
+};
+
+template <typename T>
+T load_element(const std::byte* at) {
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
+
+template <typename T>
+void store_element(std::byte* at, T value) {
+    std::memcpy(at, &value, sizeof value);
+}
+
+/// The type in which T is reduced.
+template <typename T>
+auto widen(T value) {
+    if constexpr (std::is_same_v<T, HalfBits>) {
+        return from_f16(value.bits);
+    } else if constexpr (std::is_same_v<T, BrainBits>) {
+        return from_bf16(value.bits);
+    } else {
+        return value;
+    }
+}
+
+template <typename T, typename Wide>
+T narrow(Wide value) {
+    if constexpr (std::is_same_v<T, HalfBits>) {
+        return {to_f16(value)};
+    } else if constexpr (std::is_same_v<T, BrainBits>) {
+        return {to_bf16(value)};
+    } else {
+        return static_cast<T>(value);
+    }
+}
+
+/// Sums and products of integers wrap, so they are those of unsigned numbers, which must not be
+/// promoted to a signed type.
+template <typename T, typename Fn>
+T wrapping(T a, T b, Fn&& fn) {
+    if constexpr (std::is_integral_v<T>) {
+        using Wide = std::conditional_t<sizeof(T) < 4, std::uint32_t, std::make_unsigned_t<T>>;
+        return static_cast<T>(fn(static_cast<Wide>(a), static_cast<Wide>(b)));
+    } else {
+        return fn(a, b);
+    }
+}
+
+template <ReduceOp Op, typename T>
+T apply_op(T a, T b) {
+    if constexpr (Op == ReduceOp::kMax) {
+        return a < b ? b : a;
+    } else if constexpr (Op == ReduceOp::kMin) {
+        return b < a ? b : a;
+    } else if constexpr (Op == ReduceOp::kSum) {
+        return wrapping(a, b, [](auto x, auto y) { return x + y; });
+    } else if constexpr (Op == ReduceOp::kProd) {
+        return wrapping(a, b, [](auto x, auto y) { return x * y; });
+    } else if constexpr (Op == ReduceOp::kLogicalAnd) {
+        return static_cast<T>(a != 0 && b != 0);
+    } else if constexpr (Op == ReduceOp::kBitAnd) {
+        return static_cast<T>(a & b);
+    } else if constexpr (Op == ReduceOp::kLogicalOr) {
+        return static_cast<T>(a != 0 || b != 0);
+    } else if constexpr (Op == ReduceOp::kBitOr) {
+        return static_cast<T>(a | b);
+    } else if constexpr (Op == ReduceOp::kLogicalXor) {
+        return static_cast<T>((a != 0) != (b != 0));
+    } else {
+        return static_cast<T>(a ^ b);
+    }
+}
+
+template <ReduceOp Op, typename T>
+void reduce_elements(std::span<std::byte> accumulator, const std::byte* operand) {
+    std::byte* const into = accumulator.data();
+    for (std::size_t i = 0; i < accumulator.size(); i += sizeof(T)) {
+        const auto a = widen(load_element<T>(into + i));
+        const auto b = widen(load_element<T>(operand + i));
+        store_element(into + i, narrow<T>(apply_op<Op>(a, b)));
+    }
+}
+
+/// Of equal values the one with the lower tag counts, as MPI has it.
+template <typename T, typename Tag>
+void reduce_located(bool max, std::span<std::byte> accumulator, const std::byte* operand) {
+    constexpr std::size_t kBytes = sizeof(T) + sizeof(Tag);
+    for (std::size_t i = 0; i < accumulator.size(); i += kBytes) {
+        std::byte* const here = accumulator.data() + i;
+        const auto a = widen(load_element<T>(here));
+        const auto b = widen(load_element<T>(operand + i));
+        const bool better = max ? a < b : b < a;
+        const bool equal = !(a < b) && !(b < a);
+        if (better || (equal && load_element<Tag>(operand + i + sizeof(T)) <
+                                    load_element<Tag>(here + sizeof(T)))) {
+            std::memcpy(here, operand + i, kBytes);
+        }
+    }
+}
+
+template <typename Fn>
+void with_integer(DataType type, Fn&& fn) {
+    switch (type) {
+        case DataType::kU32:
+            return fn(std::uint32_t{});
+        case DataType::kI32:
+            return fn(std::int32_t{});
+        case DataType::kU64:
+            return fn(std::uint64_t{});
+        case DataType::kI64:
+            return fn(std::int64_t{});
+        case DataType::kU16:
+            return fn(std::uint16_t{});
+        case DataType::kI16:
+            return fn(std::int16_t{});
+        case DataType::kU8:
+            return fn(std::uint8_t{});
+        case DataType::kI8:
+            return fn(std::int8_t{});
+        default:
+            SOFTIB_CHECK(false);
+    }
+}
+
+template <typename Fn>
+void with_number(DataType type, Fn&& fn) {
+    switch (type) {
+        case DataType::kF32:
+            return fn(float{});
+        case DataType::kF64:
+            return fn(double{});
+        case DataType::kF16:
+            return fn(HalfBits{});
+        case DataType::kBf16:
+            return fn(BrainBits{});
+        default:
+            return with_integer(type, fn);
+    }
+}
+
+template <ReduceOp Op>
+void reduce_numbers(DataType type, std::span<std::byte> accumulator, const std::byte* operand) {
+    with_number(type,
+                [&](auto sample) { reduce_elements<Op, decltype(sample)>(accumulator, operand); });
+}
+
+template <ReduceOp Op>
+void reduce_integers(DataType type, std::span<std::byte> accumulator, const std::byte* operand) {
+    with_integer(type,
+                 [&](auto sample) { reduce_elements<Op, decltype(sample)>(accumulator, operand); });
+}
+
+}  // namespace
+
+void reduce_into(const Reduction& reduction, std::span<std::byte> accumulator,
+                 const std::byte* operand) {
+    SOFTIB_CHECK(is_supported(reduction) && accumulator.size() % reduction.element_bytes() == 0);
+    switch (reduction.op) {
+        case ReduceOp::kMax:
+            return reduce_numbers<ReduceOp::kMax>(reduction.type, accumulator, operand);
+        case ReduceOp::kMin:
+            return reduce_numbers<ReduceOp::kMin>(reduction.type, accumulator, operand);
+        case ReduceOp::kSum:
+            return reduce_numbers<ReduceOp::kSum>(reduction.type, accumulator, operand);
+        case ReduceOp::kProd:
+            return reduce_numbers<ReduceOp::kProd>(reduction.type, accumulator, operand);
+        case ReduceOp::kLogicalAnd:
+            return reduce_integers<ReduceOp::kLogicalAnd>(reduction.type, accumulator, operand);
+        case ReduceOp::kBitAnd:
+            return reduce_integers<ReduceOp::kBitAnd>(reduction.type, accumulator, operand);
+        case ReduceOp::kLogicalOr:
+            return reduce_integers<ReduceOp::kLogicalOr>(reduction.type, accumulator, operand);
+        case ReduceOp::kBitOr:
+            return reduce_integers<ReduceOp::kBitOr>(reduction.type, accumulator, operand);
+        case ReduceOp::kLogicalXor:
+            return reduce_integers<ReduceOp::kLogicalXor>(reduction.type, accumulator, operand);
+        case ReduceOp::kBitXor:
+            return reduce_integers<ReduceOp::kBitXor>(reduction.type, accumulator, operand);
+        case ReduceOp::kMaxLoc:
+        case ReduceOp::kMinLoc:
+            with_number(reduction.type, [&](auto sample) {
+                with_integer(reduction.tag, [&](auto tag) {
+                    reduce_located<decltype(sample), decltype(tag)>(
+                        reduction.op == ReduceOp::kMaxLoc, accumulator, operand);
+                });
+            });
+    }
+}
+
+}  // namespace softib::sharp

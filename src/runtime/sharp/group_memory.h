@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The memory that the members of a SHARP group share on the direct path, made by the daemon when
+// the switches' tables have the group. Members are the switches here (ADR 26): each puts its data
+// into a slot, and whoever comes last, with those who wait, reduces all of it by the steps that the
+// daemon took from those tables (core/sharp/program.h).
+//
+// Operations are cut into turns of at most kWindowBytes. Turn t has slot t % kSlots. A slot belongs
+// to a turn until all members have left it, so a member that has not left finds its turn unchanged.
+//
+// Crash rule: a member may die anywhere. The daemon then writes GroupHeader::error, which every
+// wait looks at; nothing in here is used again.
+//
+// Counter rule: a member writes its own MemberCounts; the one who completes a turn adds to the
+// header's. The daemon only reads them, and adds what is new to the ports' totals.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/hca/packets.h"
+#include "core/sharp/program.h"
+
+namespace softib::live {
+
+inline constexpr std::uint64_t kGroupMagic = 0x736F667473687270;  // "softshrp"
+inline constexpr std::uint32_t kGroupVersion = 1;
+inline constexpr std::uint32_t kSlots = 16;
+inline constexpr std::uint32_t kWindowBytes = 64U << 10;
+inline constexpr std::uint32_t kSmallBytes = 1024;
+inline constexpr std::uint32_t kStretchBytes = 16U << 10;
+/// Not a power of two: members' data would all fall into the same sets of the caches.
+inline constexpr std::uint64_t kWindowStride = kWindowBytes + 4096 + 64;
+inline constexpr std::uint64_t kSmallStride = kSmallBytes + 64;
+
+/// Packets and words that something counted.
+struct WireCount {
+    std::atomic<std::uint64_t> packets;
+    std::atomic<std::uint64_t> words;
+};
+
+/// What one member's packets are at the ports they pass.
+struct alignas(64) MemberCounts {
+    WireCount sent;       ///< By its HCA's port,
+    WireCount received;   ///< and to it.
+    WireCount only_up;    ///< Data of this member alone, on its way to the root.
+    WireCount only_down;  ///< Data for this member alone, on its way from the root.
+};
+
+enum class LockState : std::uint32_t { kUnknown = 0, kAsking = 1, kLocked = 2, kRefused = 3 };
+
+struct alignas(64) GroupHeader {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t members;
+    std::uint32_t steps;  ///< sharp::Step each.
+    std::uint32_t stack_depth;
+    std::uint32_t ost_payload_bytes;
+    std::uint32_t mtu_bytes;
+    std::uint64_t steps_off;
+    std::uint64_t counts_off;  ///< MemberCounts each.
+    std::uint64_t slots_off;
+    std::uint64_t total_bytes;
+
+    alignas(64) std::atomic<std::int32_t> error;  ///< sharp::Error of the job; 0: it works.
+    alignas(64) std::atomic<std::uint32_t> lock;  ///< LockState.
+    std::atomic<std::uint32_t> lock_epoch;        ///< Counts refusals.
+    std::atomic<std::uint32_t> lock_seen;         ///< Members that know of the last refusal.
+    alignas(64) WireCount all_up;                 ///< At every cable of the tree between switches.
+    WireCount all_down;
+};
+
+struct alignas(64) Slot {
+    std::atomic<std::uint64_t> turn;       ///< To which it belongs.
+    std::atomic<std::uint64_t> signature;  ///< Of the operation; 0: nobody has come yet.
+    std::atomic<std::uint32_t> complete;
+    alignas(64) std::atomic<std::uint32_t> arrived;
+    std::atomic<std::uint32_t> next_chunk;
+    std::atomic<std::uint32_t> done_chunks;
+    std::atomic<std::uint32_t> left;
+};
+
+/// Where the parts of a slot stand, from its beginning: member m's data, then the result.
+struct SlotLayout {
+    explicit constexpr SlotLayout(std::uint32_t members) : members_(members) {}
+
+    constexpr std::uint64_t data(std::uint32_t bytes, std::uint64_t member) const {
+        return bytes <= kSmallBytes
+                   ? sizeof(Slot) + member * kSmallStride
+                   : sizeof(Slot) + (members_ + 1) * kSmallStride + member * kWindowStride;
+    }
+    constexpr std::uint64_t result(std::uint32_t bytes) const { return data(bytes, members_); }
+    constexpr std::uint64_t stride(std::uint32_t bytes) const {
+        return bytes <= kSmallBytes ? kSmallStride : kWindowStride;
+    }
+    constexpr std::uint64_t bytes() const {
+        return (sizeof(Slot) + (members_ + 1) * (kSmallStride + kWindowStride) + 4095) / 4096 *
+               4096;
+    }
+
+  private:
+    std::uint64_t members_;
+};
+
+/// What a vector costs on a link: datagrams of one OST each, or one streamed message.
+hca::WireCost wire_cost(const GroupHeader& header, std::uint64_t bytes, bool streaming);
+
+inline void count(WireCount& counter, const hca::WireCost& cost) {
+    // One writer: no locked instruction.
+    counter.packets.store(counter.packets.load(std::memory_order_relaxed) + cost.packets,
+                          std::memory_order_relaxed);
+    counter.words.store(counter.words.load(std::memory_order_relaxed) + cost.words,
+                        std::memory_order_relaxed);
+}
+
+}  // namespace softib::live

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/sharp/turns.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace softib::live {
+
+hca::WireCost wire_cost(const GroupHeader& header, std::uint64_t bytes, bool streaming) {
+    constexpr std::uint64_t kHeaderBytes = 32;  // SharpDataHeader.
+    const auto format = hca::make_wire_format(hca::QpType::kRc, false, header.mtu_bytes);
+    if (streaming) {
+        return hca::request_cost(format, hca::WireOp::kSend, kHeaderBytes + bytes);
+    }
+    const std::uint64_t payload = std::max<std::uint64_t>(header.ost_payload_bytes, 1);
+    const std::uint64_t full = bytes / payload;
+    const std::uint64_t rest = bytes % payload;
+    const auto one = hca::request_cost(format, hca::WireOp::kSend, kHeaderBytes + payload);
+    hca::WireCost cost{full * one.packets, full * one.words};
+    if (rest != 0 || full == 0) {
+        const auto last = hca::request_cost(format, hca::WireOp::kSend, kHeaderBytes + rest);
+        cost.packets += last.packets;
+        cost.words += last.words;
+    }
+    return cost;
+}
+
+template <typename Fn>
+void PieceList::for_each(std::size_t offset, std::size_t bytes, Fn&& fn) const {
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < count_ && done < bytes; ++i) {
+        if (offset >= pieces_[i].bytes) {
+            offset -= pieces_[i].bytes;
+            continue;
+        }
+        const std::size_t here = std::min(bytes - done, pieces_[i].bytes - offset);
+        fn(pieces_[i].at + offset, done, here);
+        done += here;
+        offset = 0;
+    }
+}
+
+std::size_t PieceList::bytes() const {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+        sum += pieces_[i].bytes;
+    }
+    return sum;
+}
+
+void PieceList::copy_out(std::size_t offset, std::size_t bytes, std::byte* to) const {
+    for_each(offset, bytes, [&](const std::byte* at, std::size_t done, std::size_t here) {
+        std::memcpy(to + done, at, here);
+    });
+}
+
+void PieceList::copy_in(std::size_t offset, std::size_t bytes, const std::byte* from) const {
+    for_each(offset, bytes, [&](std::byte* at, std::size_t done, std::size_t here) {
+        std::memcpy(at, from + done, here);
+    });
+}
+
+std::optional<Turns> Turns::map(int file, std::uint32_t rank) {
+    struct stat st{};
+    if (fstat(file, &st) != 0 || st.st_size < static_cast<off_t>(sizeof(GroupHeader))) {
+        return std::nullopt;
+    }
+    const auto bytes = static_cast<std::uint64_t>(st.st_size);
+    void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (at == MAP_FAILED) {
+        return std::nullopt;
+    }
+    Turns turns;
+    turns.base_ = static_cast<std::byte*>(at);
+    turns.total_bytes_ = bytes;
+    auto* const header = reinterpret_cast<GroupHeader*>(at);
+    turns.header_ = header;
+    turns.members_ = header->members;
+    turns.rank_ = rank;
+    turns.slots_off_ = header->slots_off;
+    const SlotLayout layout(turns.members_);
+    if (header->magic != kGroupMagic || header->version != kGroupVersion ||
+        header->total_bytes != bytes || rank >= turns.members_ ||
+        header->steps_off + header->steps * sizeof(sharp::Step) > header->counts_off ||
+        header->counts_off + turns.members_ * sizeof(MemberCounts) > turns.slots_off_ ||
+        turns.slots_off_ + kSlots * layout.bytes() > bytes) {
+        return std::nullopt;
+    }
+    turns.counts_ = reinterpret_cast<MemberCounts*>(turns.base_ + header->counts_off) + rank;
+    const auto* const first = reinterpret_cast<const sharp::Step*>(turns.base_ + header->steps_off);
+    turns.steps_.assign(first, first + header->steps);
+    const std::size_t depth = sharp::stack_depth(turns.steps_, turns.members_);
+    if (depth == 0) {
+        return std::nullopt;
+    }
+    turns.scratch_.resize((depth - 1) * kStretchBytes);
+    turns.contributions_.resize(turns.members_);
+    return turns;
+}
+
+Turns::Turns(Turns&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)),
+      header_(other.header_),
+      counts_(other.counts_),
+      rank_(other.rank_),
+      members_(other.members_),
+      total_bytes_(other.total_bytes_),
+      slots_off_(other.slots_off_),
+      steps_(std::move(other.steps_)),
+      contributions_(std::move(other.contributions_)),
+      scratch_(std::move(other.scratch_)) {}
+
+Turns::~Turns() {
+    if (base_ != nullptr) {
+        munmap(base_, total_bytes_);
+    }
+}
+
+std::byte* Turns::part(std::uint64_t number, std::uint64_t offset) const {
+    return base_ + slots_off_ + number % kSlots * SlotLayout(members_).bytes() + offset;
+}
+
+Slot& Turns::slot(std::uint64_t number) const {
+    return *reinterpret_cast<Slot*>(part(number, 0));
+}
+
+bool Turns::enter(std::uint64_t number, const Turn& turn, const PieceList& in) {
+    Slot& at = slot(number);
+    if (at.turn.load(std::memory_order_acquire) != number) {
+        return false;
+    }
+    const SlotLayout layout(members_);
+    std::uint64_t signature = 0;
+    if (!at.signature.compare_exchange_strong(signature, turn.signature,
+                                              std::memory_order_relaxed) &&
+        signature != turn.signature) {
+        // Members disagree about what they do: nobody gets a result.
+        header_->error.store(static_cast<std::int32_t>(sharp::Error::kInvalid),
+                             std::memory_order_relaxed);
+        return true;
+    }
+    if (turn.in_bytes != 0) {
+        const std::uint64_t to = turn.reduces ? layout.data(turn.bytes, rank_)
+                                              : layout.result(turn.bytes) + turn.in_offset;
+        in.copy_out(turn.in_at, turn.in_bytes, part(number, to));
+    }
+    count(counts_->sent, turn.sent);
+    count(counts_->only_up, turn.only_up);
+    if (at.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != members_) {
+        return true;
+    }
+    if (turn.reduces && turn.bytes != 0) {
+        if (turn.bytes <= kStretchBytes) {
+            reduce_chunks(number, turn);
+        }
+    } else {
+        complete(at, turn);
+    }
+    return true;
+}
+
+/// Does what no other member does yet.
+void Turns::reduce_chunks(std::uint64_t number, const Turn& turn) {
+    Slot& at = slot(number);
+    const SlotLayout layout(members_);
+    // A chunk has whole elements: element sizes divide neither 2^14 nor each other (MINLOC).
+    const auto element = static_cast<std::uint32_t>(turn.reduction.element_bytes());
+    const std::uint32_t chunk_bytes = kStretchBytes / element * element;
+    const std::uint32_t chunks = (turn.bytes + chunk_bytes - 1) / chunk_bytes;
+    while (at.next_chunk.load(std::memory_order_relaxed) < chunks) {
+        const std::uint32_t chunk = at.next_chunk.fetch_add(1, std::memory_order_relaxed);
+        if (chunk >= chunks) {
+            return;
+        }
+        const std::uint32_t from = chunk * chunk_bytes;
+        const std::uint32_t bytes = std::min(chunk_bytes, turn.bytes - from);
+        const std::byte* const first = part(number, layout.data(turn.bytes, 0) + from);
+        for (std::uint32_t member = 0; member < members_; ++member) {
+            contributions_[member] = first + member * layout.stride(turn.bytes);
+        }
+        sharp::execute(steps_, turn.reduction, contributions_,
+                       {part(number, layout.result(turn.bytes) + from), bytes}, scratch_);
+        if (at.done_chunks.fetch_add(1, std::memory_order_acq_rel) + 1 == chunks) {
+            complete(at, turn);
+        }
+    }
+}
+
+void Turns::complete(Slot& slot, const Turn& turn) {
+    const auto add = [](WireCount& counter, const hca::WireCost& cost) {
+        if (cost.packets != 0) {
+            counter.packets.fetch_add(cost.packets, std::memory_order_relaxed);
+            counter.words.fetch_add(cost.words, std::memory_order_relaxed);
+        }
+    };
+    add(header_->all_up, turn.all_up);
+    add(header_->all_down, turn.all_down);
+    slot.complete.store(1, std::memory_order_release);
+}
+
+bool Turns::leave(std::uint64_t number, const Turn& turn, const PieceList& out) {
+    Slot& at = slot(number);
+    if (at.complete.load(std::memory_order_acquire) == 0) {
+        if (!turn.reduces || at.arrived.load(std::memory_order_acquire) != members_) {
+            return false;
+        }
+        reduce_chunks(number, turn);
+        if (at.complete.load(std::memory_order_acquire) == 0) {
+            return false;
+        }
+    }
+    if (turn.out_bytes != 0) {
+        out.copy_in(turn.out_at, turn.out_bytes,
+                    part(number, SlotLayout(members_).result(turn.bytes) + turn.out_offset));
+    }
+    count(counts_->received, turn.received);
+    count(counts_->only_down, turn.only_down);
+    if (at.left.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
+        at.signature.store(0, std::memory_order_relaxed);
+        at.complete.store(0, std::memory_order_relaxed);
+        at.arrived.store(0, std::memory_order_relaxed);
+        at.next_chunk.store(0, std::memory_order_relaxed);
+        at.done_chunks.store(0, std::memory_order_relaxed);
+        at.left.store(0, std::memory_order_relaxed);
+        at.turn.store(number + kSlots, std::memory_order_release);
+    }
+    return true;
+}
+
+}  // namespace softib::live

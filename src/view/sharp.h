@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The aggregation nodes of a fabric and the SHARP jobs that use them, as the daemon tells of them.
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softib::view {
+
+struct SharpNode {
+    std::string name;
+    std::uint64_t lid = 0;
+    std::uint64_t trees = 0, trees_max = 0;
+    std::uint64_t groups = 0, groups_max = 0;
+    std::uint64_t qps = 0, qps_max = 0;
+};
+struct SharpMember {
+    std::uint64_t rank = 0;
+    std::string hca;
+    std::uint64_t port = 0;  ///< Of the switch.
+};
+struct SharpSwitch {
+    std::string name;
+    std::string parent;  ///< Empty: the root.
+    std::uint64_t port_to_parent = 0;
+    std::vector<SharpMember> members;
+};
+struct SharpGroup {
+    std::uint64_t id = 0;
+    std::uint64_t members = 0;
+    std::string lock;
+};
+struct SharpJob {
+    std::uint64_t id = 0;
+    std::string key;
+    std::string state;
+    std::uint64_t members = 0, tree = 0, depth = 0;
+    std::uint64_t osts = 0, payload_bytes = 0, groups_max = 0;
+    std::string reason;                 ///< Of its failure.
+    std::vector<SharpSwitch> switches;  ///< The root first.
+    std::vector<SharpGroup> groups;
+};
+struct Sharp {
+    std::vector<SharpNode> nodes;
+    std::vector<SharpJob> jobs;
+};
+
+/// Reads the lines of SharpClients::describe; what is no such line is left out.
+Sharp parse_sharp(std::string_view text);
+/// Asks the daemon. The error is an errno value.
+std::expected<Sharp, int> ask_sharp(int daemon);
+
+}  // namespace softib::view
