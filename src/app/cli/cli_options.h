@@ -42,6 +42,9 @@ struct Parsed {
     CaptureOptions capture;
     SwitchOptions power;
     SimOptions sim;
+    TelemetryCommand telemetry;
+    TelemetryCommand serve;
+    HealthOptions health;
     SmOptions sm;
     std::string help_about;
     std::vector<std::string> command;  ///< What stands behind "--".
@@ -61,5 +64,6 @@ void add_fabric_flags(CLI::App& app, FabricFlags& flags);
 std::vector<Command> add_fabric_commands(CLI::App& app, Parsed& parsed);
 std::vector<Command> add_operation_commands(CLI::App& app, Parsed& parsed);
 std::vector<Command> add_simulation_commands(CLI::App& app, Parsed& parsed);
+std::vector<Command> add_telemetry_commands(CLI::App& app, Parsed& parsed);
 
 }  // namespace softib::app

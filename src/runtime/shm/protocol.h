@@ -54,6 +54,8 @@ enum class RequestId : std::uint32_t {
     kCarrying = 29,
     kBadLink = 30,
     kSettle = 31,
+    kNotices = 40,
+    kReloadPartitions = 41,
 };
 
 inline constexpr std::uint32_t kTextMax = 4096;  ///< Of the longest text in a message.
