@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -38,15 +39,27 @@ class LimitedStream final : public httplib::Stream {
         bytes_left_ = limits_.request_bytes;
         end_ = Clock::now() + limits_.request_time;
     }
+    /// Whether bytes of the next request came along with the last one.
+    bool has_more() const { return at_ != filled_; }
     bool is_readable() const override { return bytes_left_ != 0 && left() > Milliseconds(0); }
     bool is_writable() const override { return !broken_; }
     ssize_t read(char* bytes, std::size_t size) override {
         if (!is_readable()) {
             return -1;
         }
-        const ssize_t got = wire_.read(bytes, std::min(size, bytes_left_), left());
-        bytes_left_ -= got > 0 ? static_cast<std::size_t>(got) : 0;
-        return got;
+        if (at_ == filled_) {  // The library reads heads byte by byte.
+            const ssize_t got = wire_.read(buffer_.data(), buffer_.size(), left());
+            if (got <= 0) {
+                return got;
+            }
+            at_ = 0;
+            filled_ = static_cast<std::size_t>(got);
+        }
+        const std::size_t count = std::min({size, bytes_left_, filled_ - at_});
+        std::memcpy(bytes, buffer_.data() + at_, count);
+        at_ += count;
+        bytes_left_ -= count;
+        return static_cast<ssize_t>(count);
     }
     ssize_t write(const char* bytes, std::size_t size) override {
         const ssize_t taken = broken_ ? -1 : wire_.write(bytes, size, limits_.write_time);
@@ -70,6 +83,9 @@ class LimitedStream final : public httplib::Stream {
 
     Wire& wire_;
     const Limits& limits_;
+    std::array<char, 8192> buffer_{};
+    std::size_t at_ = 0;  ///< Bytes of it from here to `filled_` were not read yet.
+    std::size_t filled_ = 0;
     std::size_t bytes_left_ = 0;
     Clock::time_point end_{};
     bool broken_ = false;
@@ -339,7 +355,7 @@ void Front::serve(Wire& wire) {
     LimitedStream stream(wire, config_.limits);
     const std::size_t most = config_.limits.requests_per_connection;
     for (std::size_t n = 1; n <= most && !stopping_; ++n) {
-        if (!wire.wait_readable(config_.limits.idle_time)) {
+        if (!stream.has_more() && !wire.wait_readable(config_.limits.idle_time)) {
             return;
         }
         stream.next_request();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""softib telemetry, serve and health as a user and as Prometheus, UFM's clients and a browser see them."""
+"""softib telemetry, serve and health, as users, Prometheus, UFM's clients and browsers see them."""
 
 import json
 import pathlib
@@ -26,11 +26,14 @@ class Telemetry(CliCase):
             self.server.communicate(timeout=20)
         super().tearDown()
 
+    def start(self, words):
+        self.server = subprocess.Popen(words, env=self.env, text=True, stdout=subprocess.PIPE,
+                                       stderr=subprocess.STDOUT)
+        self.url = re.search(r"(http://\S+)/", self.server.stdout.readline()).group(1)
+
     def serve(self, *flags):
         """Starts a server on a port that is free; the next calls ask it."""
-        self.server = subprocess.Popen([SOFTIB, "serve", "--port", "0", *flags], env=self.env, text=True,
-                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        self.url = re.search(r"(http://\S+)/", self.server.stdout.readline()).group(1)
+        self.start([SOFTIB, "serve", "--port", "0", *flags])
         if "--allow-control" in flags:
             self.token = self.server.stdout.readline().split()[1]
 
@@ -61,7 +64,8 @@ class Telemetry(CliCase):
         ports = len(self.get("/ufmRest/resources/ports"))
         self.assertEqual(len(re.findall(r"^infiniband_portxmitdata_total\{", text, re.M)), ports)
         if shutil.which("promtool"):
-            lint = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True)
+            lint = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
+                                  capture_output=True)
             self.assertEqual((lint.returncode, lint.stderr), (0, ""))
 
     def test_a_pulled_cable_is_an_alarm_on_the_page_and_in_health(self):
@@ -74,7 +78,8 @@ class Telemetry(CliCase):
         self.assertFalse(self.get("/api/v1/health")["ok"])
         report = self.softib("health", "--json")
         self.assertEqual(report.returncode, 1)
-        self.assertIn("links", [check["name"] for check in json.loads(report.stdout)["checks"] if not check["ok"]])
+        wrong = [check["name"] for check in json.loads(report.stdout)["checks"] if not check["ok"]]
+        self.assertIn("links", wrong)
         self.ok("link", "up", "h1")
         self.assertTrue(wait_until(lambda: not self.get("/api/v1/alarms")["alarms"]))
 
@@ -84,8 +89,10 @@ class Telemetry(CliCase):
         path, down, key = "/api/v1/links/h1/mlx5_0:1", {"up": False}, f"Bearer {self.token}"
         self.assertEqual(self.ask("/metrics", Host="evil.example")[0], 421)
         self.assertEqual(self.ask(path, "POST", down)[0], 401)
-        self.assertEqual(self.ask(path, "POST", down, Authorization=key, Origin="http://evil.example")[0], 403)
-        self.assertEqual(self.ask(path, "POST", down, Authorization=key, Content_Type="text/plain")[0], 415)
+        self.assertEqual(403, self.ask(path, "POST", down, Authorization=key,
+                                       Origin="http://evil.example")[0])
+        self.assertEqual(415, self.ask(path, "POST", down, Authorization=key,
+                                       Content_Type="text/plain")[0])
         self.assertEqual(self.get("/api/v1/health")["ok"], True)
         self.assertEqual(self.ask(path, "POST", down, Authorization=key)[0], 200)
         self.assertTrue(wait_until(lambda: not self.get("/api/v1/health")["ok"]))
@@ -98,9 +105,9 @@ class Telemetry(CliCase):
         for stream in silent:
             stream.sendall(b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertEqual(self.ask("/" + "a" * 4000)[0], 414)
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as endless:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as endless:
             try:  # Headers without end.
-                for _ in range(400):
+                for _ in range(160):
                     endless.sendall(b"GET / HTTP/1.1\r\n" + b"X-A: " + b"b" * 8000 + b"\r\n")
                 while endless.recv(65536):
                     pass
@@ -116,7 +123,8 @@ class Telemetry(CliCase):
         self.serve("--allow-control")
         key = f"Basic {self.token}"
         status, text = self.ask("/ufmRest/resources/pkeys/hosts", "POST",
-                                {"pkey": "0x5", "hosts_names": "h1", "membership": "full"}, Authorization=key)
+                                {"pkey": "0x5", "hosts_names": "h1", "membership": "full"},
+                                Authorization=key)
         self.assertEqual(status, 200, text)
         lids = {host["name"]: host["hcas"][0]["lid"] for host in self.json("status")["hosts"]}
         def keys(host):
@@ -154,15 +162,15 @@ class Telemetry(CliCase):
         self.ok("up", "--hosts", "2", "--telemetry")
         database = pathlib.Path(self.dir, "default", "telemetry", "history.db")
         self.assertTrue(wait_until(database.exists))
-        self.assertIn("telemetry", [helper["name"] for helper in self.json("status")["health"]["helpers"]])
+        helpers = self.json("status")["health"]["helpers"]
+        self.assertIn("telemetry", [helper["name"] for helper in helpers])
         self.serve()
         self.assertEqual(self.get("/api/v1/fabric")["ports"], 4)
 
     def test_a_fabric_is_read_by_mads_alone(self):
         self.ok("up", "--hosts", "2")
-        self.server = subprocess.Popen([SOFTIB, "exec", "h0", "--", SOFTIB, "serve", "--umad", "mlx5_0", "--port", "0"],
-                                       env=self.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        self.url = re.search(r"(http://\S+)/", self.server.stdout.readline()).group(1)
+        self.start([SOFTIB, "exec", "h0", "--", SOFTIB, "serve", "--umad", "mlx5_0", "--port",
+                    "0"])
         self.assertEqual(self.get("/api/v1/fabric")["ports"], 4)
         self.assertTrue(self.get("/api/v1/health")["ok"])
 
