@@ -47,6 +47,7 @@ struct Description {
     std::string trunk_key;    ///< The file with the key of its trunks.
     std::uint32_t site = 0;   ///< Each fabric that trunks connect has another.
     double link_scale = 1.0;  ///< Packet path: speed of all links, as a part of their own.
+    bool telemetry = false;   ///< A process samples all counters from the beginning.
     std::string addresses;    ///< IP addresses of ports beside the generated: "10.0.0.1=h0, ...".
     std::string manager = "softib";  ///< Or "opensm", or "none".
     std::string manager_args;        ///< For OpenSM.

@@ -37,6 +37,15 @@ Result set_data_path(Description& description, const Value& value) {
     return {};
 }
 
+Result set_telemetry(Description& description, const Value& value) {
+    const auto* on = std::get_if<bool>(&value);
+    if (on == nullptr) {
+        return refuse("true or false", value);
+    }
+    description.telemetry = *on;
+    return {};
+}
+
 Result set_link_layer(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr || (*text != "infiniband" && *text != "ethernet")) {
@@ -126,6 +135,10 @@ std::span<const KeyRule> runtime_keys() {
         {{"link_scale", "PART", "with packets: speed of all links, as a part of their own", "1"},
          Form::kText,
          set_link_scale,
+         About::kOther},
+        {{"telemetry", "", "keep a history of all counters and events: see softib telemetry"},
+         Form::kSwitch,
+         set_telemetry,
          About::kOther},
         {{"addresses", "LIST", "more addresses for rdma_cm: IP=HOST or IP=HOST/DEVICE, by commas"},
          Form::kText,

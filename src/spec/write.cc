@@ -55,6 +55,9 @@ void write_other_keys(const Description& description, toml::table& table) {
     if (description.lmc != 0) {
         table.insert("lmc", std::int64_t{description.lmc});
     }
+    if (description.telemetry) {
+        table.insert("telemetry", true);
+    }
     if (description.adaptive_routing) {
         table.insert("adaptive_routing", true);
     }

@@ -17,7 +17,10 @@ GLIBC = (2, 36)
 # Part of glibc; the loader is named by what uses it directly.
 GLIBC_LIBRARIES = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 # softib-sm takes the libibumad of the host it is on: ours, where softib exec starts it.
-OURS = {"bin/softib-sm": {"libibumad.so.3"}, "lib/softib/librdmacm.so.1": {"libibverbs.so.1"},
+TELEMETRY = {"libibumad.so.3", "libsqlite3.so.0", "libssl.so.3", "libcrypto.so.3", "libcpp-httplib.so.0.11",
+             "libcpp-httplib.so.0.14", "libstdc++.so.6", "libgcc_s.so.1"}
+OURS = {"bin/softib-sm": {"libibumad.so.3"}, "bin/softib-telemetry": TELEMETRY,
+        "lib/softib/librdmacm.so.1": {"libibverbs.so.1"},
         "lib/softib/rsocket/librspreload.so": {"librdmacm.so.1"},
         # Opened only in a job of that MPI.
         "lib/softib/libsoftib_mpi.so": {"libmpi.so.40"}}

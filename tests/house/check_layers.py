@@ -48,6 +48,15 @@ ALLOWED = {
                         "core/trunk", "net", "spec", "runtime/shm", "runtime/direct", "runtime/daemon"],
     # Snapshots of a running fabric, for whoever shows it.
     "view": ["core/base", "core/counters", "core/topo", "core/routing", "runtime/shm"],
+    # A client of libibumad; what is known of a fabric over time; HTTP for it.
+    "umad": ["core/base", "core/wire", "core/mad"],
+    "telemetry": ["core/base", "core/wire", "core/counters", "core/topo", "runtime/shm", "view"],
+    "telemetry/mad": ["core/base", "core/wire", "core/counters", "core/topo", "core/mad", "core/agent", "core/sm",
+                      "telemetry", "umad"],
+    "telemetry/export": ["core/base", "core/counters", "core/topo", "telemetry"],
+    "telemetry/store": ["core/base", "core/counters", "core/topo", "telemetry"],
+    "server": ["core/base", "core/counters", "core/topo", "core/sm", "runtime/shm", "telemetry", "telemetry/export",
+               "telemetry/store"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
     "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
@@ -57,26 +66,30 @@ ALLOWED = {
     # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
     "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
-                "spec", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon", "app/fabric", "app/cli/sweep"],
+                "spec", "spec/scenario", "telemetry", "view", "runtime/shm", "runtime/direct", "runtime/daemon",
+                "app/fabric", "app/cli/sweep"],
     "app/cli/sweep": ["core/base", "plan", "spec/scenario", "app/fabric", "app/cli"],
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
-                     "runtime/carrier", "app/fabric"],
-    "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
+                     "runtime/carrier", "app/fabric", "server", "telemetry", "telemetry/export", "telemetry/mad",
+                     "telemetry/store"],
+    "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm", "umad"],
 }
 
 APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sharp", "abi/sysfs",
-                    "abi/rspreload"] + APP
+SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sharp",
+                    "abi/sysfs", "abi/rspreload", "umad", "telemetry", "telemetry/export", "telemetry/mad",
+                    "telemetry/store", "server"] + APP
 
 # Where third-party headers may appear.
 RESTRICTED = {
-    r"^nlohmann/": ["view"] + APP,
-    r"^toml\+\+|^toml\.hpp": ["spec", "spec/scenario"],
+    r"^nlohmann/": ["view", "server"] + APP,
+    r"^toml\+\+|^toml\.hpp": ["spec", "spec/scenario", "telemetry"],
+    r"^httplib\.h|^openssl/": ["server"],
     r"^CLI/": ["app/cli"],
-    r"^sqlite3": ["app/cli/sweep"],
+    r"^sqlite3\.h": ["app/cli/sweep", "telemetry/store"],
     r"^spdlog/": ["app/programs", "runtime/daemon"],
-    r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/programs/softib_sm.cc"],
+    r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "umad"],
     r"^rdma/(?!rdma_netlink\.h)": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$": SYSTEM,
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|rdma/rdma_netlink\.h|netinet/.*|arpa/.*)$":

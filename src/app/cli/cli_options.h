@@ -44,6 +44,9 @@ struct Parsed {
     CaptureOptions capture;
     SwitchOptions power;
     SimOptions sim;
+    TelemetryCommand telemetry;
+    TelemetryCommand serve;
+    HealthOptions health;
     SmOptions sm;
     SharpOptions sharp;
     std::string help_about;
@@ -72,5 +75,6 @@ std::span<const Subcommand> fabric_subcommands();
 std::span<const Subcommand> operation_subcommands();
 std::span<const Subcommand> sharp_subcommands();
 std::span<const Subcommand> simulation_subcommands();
+std::span<const Subcommand> telemetry_subcommands();
 
 }  // namespace softib::app

@@ -10,6 +10,7 @@
 #include "app/fabric/launch.h"
 #include "app/fabric/manager_program.h"
 #include "app/fabric/observe.h"
+#include "app/fabric/telemetry_program.h"
 #include "app/fabric/term.h"
 
 namespace softib::app {
@@ -188,6 +189,9 @@ int cmd_up(const UpOptions& options) {
     description->spec.name = fabric->name;
     if (auto checked = check_manager(*description); !checked) {
         return fail_describing(checked.error());
+    }
+    if (auto checked = check_telemetry(description->telemetry); !checked) {
+        return fail(checked.error());
     }
     const auto graph = generate_to_run(*description);
     if (!graph) {

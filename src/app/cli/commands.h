@@ -168,6 +168,32 @@ struct CaptureOptions {
 };
 int cmd_capture(const CaptureOptions& options);
 
+/// softib telemetry and softib serve.
+struct TelemetryCommand {
+    std::optional<std::string> fabric;
+    std::optional<std::string> umad;
+    std::string history;
+    std::string history_max;
+    std::string rules;
+    std::string sysfs;
+    bool serve = false;
+    std::string port;
+    std::string address;
+    std::string cert;
+    std::string key;
+    std::vector<std::string> names;
+    bool allow_control = false;
+    std::string exporter;
+};
+int cmd_telemetry(const TelemetryCommand& command);
+
+struct HealthOptions {
+    std::optional<std::string> fabric;
+    std::string compare;  ///< A file with the topology as it should be.
+    bool json = false;
+};
+int cmd_health(const HealthOptions& options);
+
 struct LogOptions {
     std::optional<std::string> fabric;
     std::optional<std::uint32_t> lines;  ///< std::nullopt: all.

@@ -264,6 +264,7 @@ void remove_fabric(const FabricRef& fabric) {
     std::error_code ignored;
     remove_leftovers(fabric);
     fs::remove_all(fs::path(fabric.dir) / live::kProcDirName, ignored);
+    fs::remove_all(fs::path(fabric.dir) / kTelemetryDirName, ignored);
     rmdir(fabric.dir.c_str());
 }
 

@@ -13,6 +13,7 @@
 //   softibd.log    what the daemon did; softibd.1.log what it did before
 //   proc/          one directory per attached process, for its event channels
 //   sm/            the files of OpenSM, if it is the subnet manager (softib up --sm opensm)
+//   telemetry/     history, lock and log of telemetry (softib up --telemetry, softib serve)
 //   hosts/         the /sys and /dev of each host that was used
 
 #include <sys/types.h>
@@ -35,6 +36,7 @@ inline constexpr char kLogName[] = "softibd.log";
 inline constexpr char kOldLogName[] = "softibd.1.log";
 inline constexpr char kHostsDirName[] = "hosts";
 inline constexpr char kManagerDirName[] = "sm";
+inline constexpr char kTelemetryDirName[] = "telemetry";
 inline constexpr char kPrivatePrefix[] = "run-";  ///< Names of fabrics that `softib run` makes.
 
 struct FabricRef {

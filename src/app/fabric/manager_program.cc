@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "app/fabric/manager_program.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <deque>
 #include <fstream>
 
+#include "app/fabric/child_program.h"
 #include "app/fabric/environment.h"
 #include "app/fabric/observe.h"
 #include "app/fabric/term.h"
@@ -40,29 +35,6 @@ std::string in_manager_dir(const FabricRef& fabric, const char* name) {
 /// In PATH, or where root has it.
 std::string find_program() {
     return find_in_path(kProgram, "/usr/sbin:/sbin:/usr/local/sbin");
-}
-
-/// In the child: what the daemon set up for itself is undone, and its death is ours.
-[[noreturn]] void become_manager(const std::vector<std::string>& args,
-                                 const std::vector<std::string>& environment, pid_t parent,
-                                 int output_fd) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(1);
-    }
-    setpgid(0, 0);  // Ctrl-C is for the daemon, which ends us in good order.
-    const int null_fd = open("/dev/null", O_RDONLY);
-    dup2(null_fd, STDIN_FILENO);
-    dup2(output_fd, STDOUT_FILENO);
-    dup2(output_fd, STDERR_FILENO);
-    for (const int signal_number : {SIGPIPE, SIGHUP, SIGCHLD}) {
-        signal(signal_number, SIG_DFL);
-    }
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    execve(args[0].c_str(), to_argv(args).data(), to_argv(environment).data());
-    _exit(127);
 }
 
 /// OpenSM brings a fabric up at the first try, or not at all.
@@ -178,37 +150,17 @@ std::expected<pid_t, std::string> start_manager(const FabricRef& fabric,
     }
     const std::string dir = fabric.dir + "/" + kManagerDirName;
     mkdir(dir.c_str(), 0700);
-    const int output_fd = open(in_manager_dir(fabric, kManagerOutput).c_str(),
-                               O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (output_fd < 0) {
-        return std::unexpected(fmt::format("cannot write to {}: {}", dir, std::strerror(errno)));
-    }
     std::vector<std::string> args{
         own_bin_dir() + "/softib",          "exec", host, "--", find_program(), "-f",
         in_manager_dir(fabric, kManagerLog)};
     const auto words = split_words(description.manager_args);
     args.insert(args.end(), words->begin(), words->end());
-    std::vector<std::string> environment = daemon_environment();
-    for (const auto& [name, value] :
-         {std::pair<std::string, std::string>{"SOFTIB_FABRIC", fabric.name},
-          {"SOFTIB_DIR", fabric.dir},
-          {"OSM_CACHE_DIR", dir},
-          {"OSM_TMP_DIR", dir}}) {
-        std::erase_if(environment,
-                      [&](const std::string& entry) { return entry.starts_with(name + "="); });
-        environment.push_back(name + "=" + value);
-    }
-    const pid_t parent = getpid();
-    const pid_t pid = fork();
-    if (pid == 0) {
-        become_manager(args, environment, parent, output_fd);
-    }
-    const int error = errno;
-    close(output_fd);
-    if (pid < 0) {
-        return std::unexpected(fmt::format("cannot start OpenSM: {}", std::strerror(error)));
-    }
-    return pid;
+    return start_child(args,
+                       child_environment({{"SOFTIB_FABRIC", fabric.name},
+                                          {"SOFTIB_DIR", fabric.dir},
+                                          {"OSM_CACHE_DIR", dir},
+                                          {"OSM_TMP_DIR", dir}}),
+                       in_manager_dir(fabric, kManagerOutput));
 }
 
 std::expected<void, std::string> wait_until_managed(const FabricRef& fabric) {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Our subnet manager as a program of its own, on a port that libibumad opens: a virtual one under
 // `softib exec`, or one of an HCA.
-#include <arpa/inet.h>
-#include <endian.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <getopt.h>
-#include <infiniband/umad.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -26,6 +22,7 @@
 
 #include "core/routing/engine.h"
 #include "core/sm/service/subnet_service.h"
+#include "umad/port.h"
 
 namespace softib::app {
 namespace {
@@ -44,8 +41,6 @@ constexpr char kUsage[] =
     "                       switches choose among ports that are equally good\n"
     "  -o, --once           ends when the subnet is up\n"
     "SIGHUP: sweeps again. SIGUSR1: hands over to another manager.\n";
-
-constexpr unsigned kMadTimeoutMs = 1000;
 
 struct Options {
     std::string device;
@@ -144,130 +139,26 @@ bool parse(int argc, char** argv, Options& options) {
     return good;
 }
 
-/// The port, and the classes that we answer on it.
-class Port {
-  public:
-    Port() : buffer_(umad_size() + wire::kMadBytes) {}
-    Port(const Port&) = delete;
-    ~Port() {
-        if (issm_ >= 0) {
-            close(issm_);
-        }
-        if (id_ >= 0) {
-            umad_close_port(id_);
-        }
-        if (known_) {
-            umad_release_port(&port_);
-        }
-    }
+/// The classes that a manager takes requests of.
+std::vector<umad::Agent> agents() {
+    using enum wire::Method;
+    return {{0x01, 1, {kGet, kSet, kTrap}},
+            {0x81, 1, {kGet, kSet}},
+            {0x03,
+             wire::kSaClassVersion,
+             {kGet, kSet, kReport, kGetTable, kGetTraceTable, kGetMulti, kDelete}},
+            {static_cast<std::uint8_t>(sm::kReplicaClass), 1, {kSet}, sm::kReplicaOui}};
+}
 
-    std::expected<void, std::string> open(const Options& options) {
-        const char* const name = options.device.empty() ? nullptr : options.device.c_str();
-        if (umad_init() < 0 || umad_get_port(name, options.port, &port_) < 0) {
-            return std::unexpected(
-                fmt::format("no InfiniBand port{}: see ibstat; on a softib fabric, run me by "
-                            "softib exec HOST --",
-                            options.device.empty() ? "" : " on " + options.device));
-        }
-        known_ = true;
-        id_ = umad_open_port(port_.ca_name, port_.portnum);
-        if (id_ < 0) {
-            return std::unexpected(fmt::format("cannot open {} port {}: {}", port_.ca_name,
-                                               port_.portnum, std::strerror(errno)));
-        }
-        using enum wire::Method;
-        if (!add_agent(0x01, 1, {kGet, kSet, kTrap}) || !add_agent(0x81, 1, {kGet, kSet}) ||
-            !add_agent(0x03, wire::kSaClassVersion,
-                       {kGet, kSet, kReport, kGetTable, kGetTraceTable, kGetMulti, kDelete}) ||
-            !add_agent(static_cast<std::uint8_t>(sm::kReplicaClass), 1, {kSet}, sm::kReplicaOui)) {
-            return std::unexpected(fmt::format("{} port {} has a subnet manager already",
-                                               port_.ca_name, port_.portnum));
-        }
-        char path[256];
-        if (umad_get_issm_path(port_.ca_name, port_.portnum, path, sizeof path) == 0) {
-            issm_ = ::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-        }
-        if (issm_ < 0) {
-            return std::unexpected(fmt::format("cannot tell the fabric that a manager is here: {}",
-                                               std::strerror(errno)));
-        }
-        return {};
+std::expected<void, std::string> open_port(const Options& options, umad::Port& port) {
+    if (auto opened = port.open(options.device, options.port); !opened) {
+        return opened;
     }
-
-    Guid guid() const { return Guid{be64toh(port_.port_guid)}; }
-    std::uint8_t number() const { return static_cast<std::uint8_t>(port_.portnum); }
-    std::string name() const { return fmt::format("{} port {}", port_.ca_name, port_.portnum); }
-    int fd() const { return umad_get_fd(id_); }
-
-    void send(const mad::Packet& packet) {
-        const wire::Mad<const std::uint8_t> header(packet.mad);
-        const auto agent = agents_.find(static_cast<std::uint8_t>(header.mgmt_class()));
-        if (agent == agents_.end()) {
-            return;
-        }
-        std::ranges::fill(buffer_, std::uint8_t{0});
-        umad_set_addr(buffer_.data(), packet.dlid.value, static_cast<int>(packet.destination.value),
-                      packet.sl, static_cast<int>(packet.qkey.value));
-        umad_set_grh(buffer_.data(), nullptr);
-        umad_set_pkey(buffer_.data(), pkey_index(packet.pkey));
-        std::memcpy(umad_get_mad(buffer_.data()), packet.mad.data(), packet.mad.size());
-        // libibumad hands answers on only to requests that were sent with a timeout. The manager
-        // has timeouts of its own.
-        const int timeout = wire::wants_response(header.method()) ? int{kMadTimeoutMs} : 0;
-        umad_send(id_, static_cast<int>(agent->second), buffer_.data(), wire::kMadBytes, timeout,
-                  0);
+    if (!port.add_agents(agents())) {
+        return std::unexpected(fmt::format("{} has a subnet manager already", port.name()));
     }
-
-    /// Returns the next packet; std::nullopt if there is none now, or if a request of ours came
-    /// back unanswered.
-    std::optional<mad::Packet> receive(bool& any) {
-        int length = wire::kMadBytes;
-        any = umad_recv(id_, buffer_.data(), &length, 0) >= 0;
-        if (!any || umad_status(buffer_.data()) != 0) {
-            return std::nullopt;
-        }
-        mad::Packet packet;
-        std::memcpy(packet.mad.data(), umad_get_mad(buffer_.data()), packet.mad.size());
-        const ib_mad_addr_t* const from = umad_get_mad_addr(buffer_.data());
-        packet.slid = Lid{ntohs(from->lid)};
-        packet.source = Qpn{ntohl(from->qpn)};
-        packet.sl = from->sl;
-        if (from->pkey_index < port_.pkeys_size && port_.pkeys != nullptr) {
-            packet.pkey = PKey{port_.pkeys[from->pkey_index]};
-        }
-        return packet;
-    }
-
-  private:
-    bool add_agent(std::uint8_t mgmt_class, std::uint8_t version,
-                   std::initializer_list<wire::Method> methods, std::uint32_t oui = 0) {
-        umad_reg_attr attr{};
-        attr.mgmt_class = mgmt_class;
-        attr.mgmt_class_version = version;
-        attr.flags = UMAD_USER_RMPP;
-        attr.oui = oui;
-        for (const wire::Method method : methods) {
-            const auto bit = static_cast<unsigned>(method);
-            attr.method_mask[bit / 64] |= std::uint64_t{1} << bit % 64;
-        }
-        return umad_register2(id_, &attr, &agents_[mgmt_class]) == 0;
-    }
-    int pkey_index(PKey pkey) const {
-        for (unsigned i = 0; port_.pkeys != nullptr && i < port_.pkeys_size; ++i) {
-            if (matches(PKey{port_.pkeys[i]}, pkey)) {
-                return static_cast<int>(i);
-            }
-        }
-        return 0;
-    }
-
-    umad_port_t port_{};
-    bool known_ = false;
-    int id_ = -1;
-    int issm_ = -1;
-    std::map<std::uint8_t, std::uint32_t> agents_;  ///< By class.
-    std::vector<std::uint8_t> buffer_;
-};
+    return port.claim_manager();
+}
 
 std::string upper_case(std::string text) {
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -286,7 +177,7 @@ int signals() {
 
 class Program {
   public:
-    Program(const Options& options, Port& port) : port_(port), once_(options.once) {
+    Program(const Options& options, umad::Port& port) : port_(port), once_(options.once) {
         sm::ManagerConfig config = options.manager;
         config.port_guid = port.guid();
         config.port = port.number();
@@ -379,7 +270,7 @@ class Program {
         }
     }
 
-    Port& port_;
+    umad::Port& port_;
     std::unique_ptr<sm::SubnetService> service_;
     bool once_;
     bool over_ = false;
@@ -394,8 +285,8 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "{}", softib::app::kUsage);
         return 2;
     }
-    softib::app::Port port;
-    if (const auto opened = port.open(options); !opened) {
+    softib::umad::Port port;
+    if (const auto opened = softib::app::open_port(options, port); !opened) {
         fmt::print(stderr, "softib-sm: {}\n", opened.error());
         return 1;
     }

@@ -20,6 +20,7 @@
 #include "app/fabric/launch.h"
 #include "app/fabric/manager_program.h"
 #include "app/fabric/teardown.h"
+#include "app/fabric/telemetry_program.h"
 #include "app/fabric/term.h"
 #include "app/programs/carrier_process.h"
 #include "runtime/carrier/roce/roce_socket.h"
@@ -211,6 +212,13 @@ std::expected<void, std::string> start_helpers(live::Daemon& daemon, const Fabri
                                                             .trunks = built.trunks});
                                   },
                               .ended = [&] { daemon.carrier_ended(); }});
+        if (!started) {
+            return started;
+        }
+    }
+    if (built.description.telemetry) {
+        auto started = daemon.supervise(
+            {.name = kTelemetryHelper, .start = [&] { return start_telemetry(fabric); }});
         if (!started) {
             return started;
         }

@@ -64,6 +64,11 @@ void Manager::set_engine(const std::string& engine, std::uint64_t now_ns) {
     resweep(now_ns);
 }
 
+void Manager::set_partitions(std::vector<Partition> partitions, std::uint64_t now_ns) {
+    config_.partitions = std::move(partitions);
+    resweep(now_ns);
+}
+
 void Manager::set_groups(std::vector<McastTree> groups, std::uint64_t now_ns) {
     groups_ = std::move(groups);
     groups_changed_ = true;

@@ -110,6 +110,8 @@ class Manager {
 
     void resweep(std::uint64_t now_ns);
     void set_engine(const std::string& engine, std::uint64_t now_ns);
+    /// Partitions that hold from now on: P_Key tables are written anew where they differ.
+    void set_partitions(std::vector<Partition> partitions, std::uint64_t now_ns);
     /// Groups that exist from now on; their trees are written in the next sweep or at once.
     void set_groups(std::vector<McastTree> groups, std::uint64_t now_ns);
     /// Alias GUIDs by the ports' own, entry 0 unused; ports that are not named have none.

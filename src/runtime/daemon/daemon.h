@@ -154,6 +154,10 @@ class Daemon {
                Answer<request::Routes>& answer);
     int handle(Connection& connection, const request::Health& request,
                Answer<request::Health>& answer);
+    int handle(Connection& connection, const request::Notices& request,
+               Answer<request::Notices>& answer);
+    int handle(Connection& connection, const request::ReloadPartitions& request,
+               Answer<request::ReloadPartitions>& answer);
     int handle(Connection& connection, const request::MadOpen& request);
     int handle(Connection& connection, const request::Mad& request);
     int handle(Connection& connection, const request::MadRegister& request);

@@ -4,15 +4,21 @@
 
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "runtime/daemon/daemon.h"
+#include "runtime/daemon/log.h"
+#include "runtime/daemon/notice_log.h"
 #include "runtime/daemon/routes.h"
 #include "runtime/shm/clock.h"
 
 namespace softib::live {
 
 namespace {
+
+constexpr char kPartitionsFile[] = "partitions.conf";  // Beside the description.
 
 /// Returns the name of a process's program.
 std::string program_of(std::uint32_t pid) {
@@ -106,6 +112,34 @@ int Daemon::handle(Connection& /*connection*/, const request::Routes& /*request*
     const int fd = write_routes(
         collect_routes(management_->mesh(), management_->switch_nodes(), management_->manager()));
     return fd < 0 ? errno : answer({{}, fd});
+}
+
+int Daemon::handle(Connection& /*connection*/, const request::Notices& request,
+                   Answer<request::Notices>& answer) {
+    return answer(management_->notices().reply_from(request.from));
+}
+
+int Daemon::handle(Connection& /*connection*/, const request::ReloadPartitions& /*request*/,
+                   Answer<request::ReloadPartitions>& answer) {
+    if (management_->manager() == nullptr) {
+        return ENOENT;
+    }
+    const std::string path = options_.dir + "/" + kPartitionsFile;
+    std::ifstream in(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (!in) {
+        return ENOENT;
+    }
+    auto partitions = sm::parse_partitions(text);
+    if (!partitions) {
+        const std::string error = fmt::format("{}:{}: {}", kPartitionsFile, partitions.error().line,
+                                              partitions.error().message);
+        return answer({.error = error});
+    }
+    log_info("partitions were read again: {}", partitions->size());
+    management_.change().set_partitions(std::move(*partitions), monotonic_ns());
+    settle();  // They are in the ports when the answer comes.
+    return answer({});
 }
 
 }  // namespace softib::live

@@ -150,6 +150,7 @@ const sharp::AggregationTables* Management::aggregation_tables(Lid lid) const {
 }
 
 void Management::tell(const sm::ManagerEvent& event) {
+    notices_.add(event, service_->manager());
     if (event.kind == sm::ManagerEvent::kRoutingFailed ||
         event.kind == sm::ManagerEvent::kWarning) {
         log_warning("subnet manager: {}", event.text);
@@ -253,6 +254,15 @@ bool Management::set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std
     if (service_) {
         service_->manager().resweep(now_ns);  // It is to know.
     }
+    drive(now_ns);
+    return true;
+}
+
+bool Management::set_partitions(std::vector<sm::Partition> partitions, std::uint64_t now_ns) {
+    if (!service_) {
+        return false;
+    }
+    service_->set_partitions(std::move(partitions), now_ns);
     drive(now_ns);
     return true;
 }

@@ -24,6 +24,7 @@
 #include "runtime/daemon/arena_writer.h"
 #include "runtime/daemon/lid_file.h"
 #include "runtime/daemon/mad/mad_cables.h"
+#include "runtime/daemon/notice_log.h"
 #include "runtime/shm/arena.h"
 #include "runtime/shm/channel.h"
 #include "runtime/shm/requests.h"
@@ -75,6 +76,8 @@ class Management final : public agent::CounterSource {
     bool set_powered(std::uint32_t sw, bool powered, std::uint64_t now_ns);
     bool set_route(std::uint32_t sw, Lid lid, std::uint8_t port, std::uint64_t now_ns);
     bool set_pkey(std::uint32_t hca, std::uint16_t index, PKey pkey, std::uint64_t now_ns);
+    /// Gives our manager other partitions. Returns false if there is no manager of ours.
+    bool set_partitions(std::vector<sm::Partition> partitions, std::uint64_t now_ns);
     /// A program's packet that a switch port or an adapter did not take; the program has counted
     /// it.
     void refuse(const request::Refused& packet, std::uint64_t now_ns);
@@ -99,6 +102,7 @@ class Management final : public agent::CounterSource {
     const sharp::AggregationTables* aggregation_tables(Lid lid) const;
     /// Called before counters are read.
     void set_settler(std::function<void()> settler) { settler_ = std::move(settler); }
+    const NoticeLog& notices() const { return notices_; }
 
     void refresh() override;
     counters::PortCounts read(std::uint32_t node, std::uint8_t port) override;
@@ -137,6 +141,7 @@ class Management final : public agent::CounterSource {
     sharp::Manager aggregation_;
     agent::MadToken aggregation_token_ = 0;
     std::function<void()> settler_;
+    NoticeLog notices_;
 };
 
 }  // namespace softib::live

@@ -56,6 +56,8 @@ enum class RequestId : std::uint32_t {
     kSettle = 31,
     kSharp = 32,
     kSharpDescribe = 33,
+    kNotices = 40,
+    kReloadPartitions = 41,
 };
 
 inline constexpr std::uint32_t kTextMax = 4096;  ///< Of the longest text in a message.

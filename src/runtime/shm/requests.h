@@ -325,6 +325,61 @@ struct Health : NoFields {
     };
 };
 
+/// What our subnet manager tells of a fabric.
+enum class NoticeKind : std::uint8_t {
+    kSweep,         ///< A sweep is over: tables are written, ports active.
+    kPortAppeared,  ///< `guid` is the port's.
+    kPortVanished,
+    kTrap,          ///< `trap` came from `lid`.
+    kManagerState,  ///< It became master, or standby.
+    kRoutingFailed,
+    kSilentNode,
+    kWarning,
+};
+
+struct Notice {
+    NoticeKind kind{};
+    std::uint16_t trap = 0;
+    Lid lid{};
+    Guid guid{};
+    std::int64_t time_us = 0;  ///< Since 1970.
+    std::string_view text{};
+};
+inline constexpr std::size_t kNoticesPerReply = 16;
+inline constexpr std::size_t kNoticeTextMax = 192;
+
+/// Asks for notices of our subnet manager, from a number on. The daemon keeps the last ones.
+struct Notices {
+    static constexpr RequestId kId = RequestId::kNotices;
+    std::uint64_t from = 0;
+    static void fields(auto& self, auto&& each) { each(self.from); }
+
+    struct Reply {
+        std::uint64_t next = 0;  ///< To ask for after these.
+        std::uint32_t count = 0;
+        std::array<Notice, kNoticesPerReply> notices{};
+        static void fields(auto& self, auto&& each) {
+            each(self.next, self.count);
+            for (std::size_t i = 0; i < self.count && i < kNoticesPerReply; ++i) {
+                auto& notice = self.notices[i];
+                each(notice.kind, notice.trap, notice.lid, notice.guid, notice.time_us,
+                     notice.text);
+            }
+        }
+    };
+};
+
+/// Lets our subnet manager read the partitions of the fabric's directory again, and write them into
+/// all ports. A text that is wrong changes nothing.
+struct ReloadPartitions : NoFields {
+    static constexpr RequestId kId = RequestId::kReloadPartitions;
+
+    struct Reply {
+        std::string_view error{};  ///< Empty: they hold from now on.
+        static void fields(auto& self, auto&& each) { each(self.error); }
+    };
+};
+
 // --- MADs -----------------------------------------------------------------------------------
 
 /// Opens a port of one of the hosts for MADs. After that, only Mad messages come back.

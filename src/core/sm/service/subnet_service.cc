@@ -33,10 +33,20 @@ SaConfig admin_config(const Manager& manager) {
 
 SubnetService::SubnetService(ManagerConfig config)
     : manager_(std::move(config)), admin_(manager_.subnet(), admin_config(manager_)) {
-    for (const wire::McMemberRecord& group : partition_groups(manager_.config().partitions)) {
-        static_cast<void>(admin_.add_group(group, 0));
-    }
+    add_groups(0);
     fresh_ = admin_.snapshot(0);
+}
+
+/// Those that exist already stay as they are.
+void SubnetService::add_groups(std::uint64_t now_ns) {
+    for (const wire::McMemberRecord& group : partition_groups(manager_.config().partitions)) {
+        static_cast<void>(admin_.add_group(group, now_ns));
+    }
+}
+
+void SubnetService::set_partitions(std::vector<Partition> partitions, std::uint64_t now_ns) {
+    manager_.set_partitions(std::move(partitions), now_ns);
+    add_groups(now_ns);
 }
 
 void SubnetService::start(std::uint64_t now_ns) {

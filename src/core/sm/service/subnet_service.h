@@ -43,6 +43,9 @@ class SubnetService {
     /// Returns the manager's next event, after the SA has taken it in.
     std::optional<ManagerEvent> poll_event();
 
+    /// Partitions that hold from now on, with the groups that they ask for; groups stay.
+    void set_partitions(std::vector<Partition> partitions, std::uint64_t now_ns);
+
     Manager& manager() { return manager_; }
     const Manager& manager() const { return manager_; }
     SubnetAdmin& admin() { return admin_; }
@@ -57,6 +60,7 @@ class SubnetService {
     void send(const SaPeer& to, std::vector<std::uint8_t> message, std::uint64_t now_ns);
     void follow_groups(std::uint64_t now_ns);
     void follow_guids(std::uint64_t now_ns);
+    void add_groups(std::uint64_t now_ns);
     void replicate(std::uint64_t now_ns);
     bool may_replicate() const;
     bool heir_is_ready() const;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Subcommands that watch a fabric over time: telemetry, serve, health.
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+#include "app/cli/cli_options.h"
+#include "app/cli/commands.h"
+
+namespace softib::app {
+namespace {
+
+void add_sampling(CLI::App& app, TelemetryCommand& command) {
+    add_fabric_choice(app, command.fabric);
+    app.add_option("--umad", command.umad,
+                   "read any InfiniBand fabric through this HCA instead, by MADs")
+        ->type_name("DEVICE[:PORT]");
+    app.add_option("--history", command.history,
+                   "the file with its past (default: in the fabric's directory)")
+        ->type_name("FILE");
+    app.add_option("--history-max", command.history_max, "bytes of it at most (default: 536870912)")
+        ->type_name("BYTES")
+        ->check(CLI::PositiveNumber.description(""));
+    app.add_option("--rules", command.rules, "rules for alarms (TOML) instead of the built-in")
+        ->type_name("FILE");
+    app.add_option("--sysfs", command.sysfs,
+                   "also write files in the shape of /sys, for "
+                   "node_exporter")
+        ->type_name("DIR");
+}
+
+Command add_telemetry(CLI::App& app, Parsed& parsed) {
+    TelemetryCommand& command = parsed.telemetry;
+    CLI::App* const sub =
+        app.add_subcommand("telemetry", "Sample a fabric's counters, and keep a history of them");
+    add_sampling(*sub, command);
+    return {sub, [&command] { return cmd_telemetry(command); }};
+}
+
+Command add_serve(CLI::App& app, Parsed& parsed) {
+    TelemetryCommand& command = parsed.serve;
+    command.serve = true;
+    CLI::App* const sub = app.add_subcommand(
+        "serve", "Sample a fabric and serve it over HTTP: metrics, JSON, events, UFM's REST");
+    add_sampling(*sub, command);
+    sub->add_option("--port", command.port, "the port (default: 8080; 0: any that is free)")
+        ->type_name("PORT")
+        ->check(CLI::Range(0, 65535).description(""));
+    sub->add_option("--address", command.address,
+                    "where to listen (default: 127.0.0.1); others need --cert and --key")
+        ->type_name("ADDR");
+    sub->add_option("--cert", command.cert, "certificate for TLS (PEM)")->type_name("FILE");
+    sub->add_option("--key", command.key, "its key")->type_name("FILE");
+    sub->add_option("--name", command.names, "a host name that clients may use for this server")
+        ->type_name("NAME");
+    sub->add_flag("--allow-control", command.allow_control,
+                  "let clients that have the token change the fabric");
+    only(sub->add_option("--exporter", command.exporter,
+                         "names of metrics: by node, by cable, or both (default: node)"),
+         "node|cable|both");
+    return {sub, [&command] { return cmd_telemetry(command); }};
+}
+
+Command add_health(CLI::App& app, Parsed& parsed) {
+    HealthOptions& health = parsed.health;
+    CLI::App* const sub =
+        app.add_subcommand("health", "Check links, speeds, errors, LIDs, and the topology");
+    add_fabric_choice(*sub, health.fabric);
+    sub->add_option("--compare", health.compare,
+                    "compare with a topology that ibnetdiscover or softib topo wrote")
+        ->type_name("FILE");
+    add_json(*sub, health.json);
+    return {sub, [&health] { return cmd_health(health); }};
+}
+
+}  // namespace
+
+std::span<const Subcommand> telemetry_subcommands() {
+    static constexpr Subcommand kAll[]{
+        {"telemetry", add_telemetry}, {"serve", add_serve}, {"health", add_health}};
+    return kAll;
+}
+
+}  // namespace softib::app

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Becomes softib-telemetry, which links what nothing else needs.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "app/cli/commands.h"
+#include "app/fabric/environment.h"
+#include "app/fabric/observe.h"
+#include "app/fabric/telemetry_program.h"
+#include "app/fabric/term.h"
+
+namespace softib::app {
+
+namespace {
+
+std::vector<std::string> arguments(const TelemetryCommand& command) {
+    std::vector<std::string> args;
+    const auto add = [&](const char* flag, const std::string& value) {
+        if (!value.empty()) {
+            args.insert(args.end(), {flag, value});
+        }
+    };
+    add("--history", command.history);
+    add("--history-max", command.history_max);
+    add("--rules", command.rules);
+    add("--sysfs", command.sysfs);
+    add("--port", command.port);
+    add("--address", command.address);
+    add("--cert", command.cert);
+    add("--key", command.key);
+    add("--exporter", command.exporter);
+    for (const std::string& name : command.names) {
+        add("--name", name);
+    }
+    for (const auto& [flag, on] :
+         {std::pair{"--serve", command.serve}, {"--allow-control", command.allow_control}}) {
+        if (on) {
+            args.emplace_back(flag);
+        }
+    }
+    return args;
+}
+
+}  // namespace
+
+int cmd_telemetry(const TelemetryCommand& command) {
+    if (command.cert.empty() != command.key.empty()) {
+        return misuse("--cert and --key belong together");
+    }
+    if (auto there = check_telemetry(true); !there) {
+        return fail(there.error());
+    }
+    std::vector<std::string> args{telemetry_program()};
+    if (command.umad) {
+        args.insert(args.end(), {"--umad", *command.umad});
+    } else {
+        const auto observer = Observer::open(command.fabric);
+        if (!observer) {
+            return fail(observer.error());
+        }
+        args.insert(args.end(), {"--dir", observer->fabric().dir});
+    }
+    const std::vector<std::string> more = arguments(command);
+    args.insert(args.end(), more.begin(), more.end());
+    execv(args[0].c_str(), to_argv(args).data());
+    return fail(fmt::format("cannot start {}: {}", args[0], std::strerror(errno)));
+}
+
+}  // namespace softib::app

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/fabric/child_program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "app/fabric/environment.h"
+
+namespace softib::app {
+
+namespace {
+
+/// In the child: what the daemon set up for itself is undone, and its death is ours.
+[[noreturn]] void become_child(const std::vector<std::string>& args,
+                               const std::vector<std::string>& environment, pid_t parent,
+                               int output_fd) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(1);
+    }
+    setpgid(0, 0);  // Ctrl-C is for the daemon, which ends us in good order.
+    const int null_fd = open("/dev/null", O_RDONLY);
+    dup2(null_fd, STDIN_FILENO);
+    dup2(output_fd, STDOUT_FILENO);
+    dup2(output_fd, STDERR_FILENO);
+    for (const int signal_number : {SIGPIPE, SIGHUP, SIGCHLD}) {
+        signal(signal_number, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execve(args[0].c_str(), to_argv(args).data(), to_argv(environment).data());
+    _exit(127);
+}
+
+}  // namespace
+
+std::expected<pid_t, std::string> start_child(const std::vector<std::string>& args,
+                                              const std::vector<std::string>& environment,
+                                              const std::string& output) {
+    const int output_fd = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (output_fd < 0) {
+        return std::unexpected(fmt::format("cannot write {}: {}", output, std::strerror(errno)));
+    }
+    const pid_t parent = getpid();
+    const pid_t pid = fork();
+    if (pid == 0) {
+        become_child(args, environment, parent, output_fd);
+    }
+    const int error = errno;
+    close(output_fd);
+    if (pid < 0) {
+        return std::unexpected(fmt::format("cannot start {}: {}", args[0], std::strerror(error)));
+    }
+    return pid;
+}
+
+std::vector<std::string> child_environment(
+    const std::vector<std::pair<std::string, std::string>>& variables) {
+    std::vector<std::string> environment = daemon_environment();
+    for (const auto& [name, value] : variables) {
+        std::erase_if(environment, [&, wanted = name + "="](const std::string& entry) {
+            return entry.starts_with(wanted);
+        });
+        environment.push_back(name + "=" + value);
+    }
+    return environment;
+}
+
+}  // namespace softib::app

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A program that the daemon starts beside a fabric and that ends with it, however the daemon ends.
+
+#include <sys/types.h>
+
+#include <expected>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace softib::app {
+
+/// Starts a program with its output in a file, and returns its pid.
+std::expected<pid_t, std::string> start_child(const std::vector<std::string>& args,
+                                              const std::vector<std::string>& environment,
+                                              const std::string& output);
+
+/// Returns the daemon's environment with these variables.
+std::vector<std::string> child_environment(
+    const std::vector<std::pair<std::string, std::string>>& variables);
+
+}  // namespace softib::app

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Answers requests: our own JSON (docs/api.md), what Prometheus and readers of UFM's telemetry ask
+// for, and UFM's REST tree (ufm.h). Whether a request may be asked at all is for the Guard.
+//
+// Thread rule: any thread may call handle().
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "server/controls.h"
+#include "server/http.h"
+#include "server/ufm.h"
+#include "telemetry/collector.h"
+#include "telemetry/export/metrics.h"
+
+namespace softib::server {
+
+struct ApiConfig {
+    telemetry::Collector* collector = nullptr;
+    Controls* controls = nullptr;  ///< None: the fabric can only be looked at.
+    std::string history;           ///< The file; empty: there is no history.
+    std::string token;
+    std::string version;
+    telemetry::MetricsOptions metrics;
+};
+
+class Api {
+  public:
+    explicit Api(const ApiConfig& config)
+        : config_(config),
+          ufm_({config.collector, config.controls, config.token, config.version}) {}
+
+    Response handle(const Request& request);
+
+  private:
+    Response metrics(const Request& request) const;
+    Response csv(const Request& request, std::string_view set) const;
+    Response own(const Request& request, const std::vector<std::string_view>& path);
+    Response fabric() const;
+    Response events(const Request& request) const;
+    Response port(const Request& request, std::string_view name) const;
+    Response port_history(const Request& request, const telemetry::Snapshot& snapshot,
+                          std::uint32_t port) const;
+    Response set_link(const Request& request, std::string_view name) const;
+    Response set_switch(const Request& request, std::string_view name) const;
+
+    ApiConfig config_;
+    Ufm ufm_;
+};
+
+}  // namespace softib::server

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What the server may change in a fabric: cables, switches, partitions. A fabric that is only read
+// (one of real hardware, or a finished simulation) has none of it.
+
+#include <expected>
+#include <string>
+
+#include "core/base/ids.h"
+
+namespace softib::server {
+
+class Controls {
+  public:
+    Controls() = default;
+    Controls(const Controls&) = delete;
+    Controls& operator=(const Controls&) = delete;
+    virtual ~Controls() = default;
+    using Done = std::expected<void, std::string>;
+
+    /// Pulls the cable at "leaf0:3", or puts it back.
+    virtual Done set_link(const std::string& node, std::uint8_t port, bool up) = 0;
+    virtual Done set_switch(const std::string& name, bool on) = 0;
+    /// Returns the text of the fabric's partitions; empty: there are none but the default.
+    virtual std::string partitions() = 0;
+    /// Writes other partitions, and waits until the subnet manager has put them into all ports.
+    virtual Done set_partitions(const std::string& text) = 0;
+    virtual Done resweep() = 0;
+};
+
+/// Controls a fabric of ours by its daemon.
+class DaemonControls final : public Controls {
+  public:
+    explicit DaemonControls(std::string dir) : dir_(std::move(dir)) {}
+
+    Done set_link(const std::string& node, std::uint8_t port, bool up) override;
+    Done set_switch(const std::string& name, bool on) override;
+    std::string partitions() override;
+    Done set_partitions(const std::string& text) override;
+    Done resweep() override;
+
+  private:
+    std::string dir_;
+};
+
+}  // namespace softib::server

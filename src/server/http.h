@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A request and its response, without the library that carries them (front.cc). What answers
+// requests is a function of one value to another, and is tested so.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softib::server {
+
+struct Request {
+    std::string method = "GET";
+    std::string path;                            ///< Decoded, without the query.
+    std::map<std::string, std::string> query;    ///< Decoded; of several with one name the last.
+    std::map<std::string, std::string> headers;  ///< Names in lower case.
+    std::string body;
+
+    /// Returns a header's value, or "".
+    std::string_view header(const std::string& name) const {
+        const auto found = headers.find(name);
+        return found == headers.end() ? std::string_view{} : std::string_view(found->second);
+    }
+    std::string_view parameter(const std::string& name) const {
+        const auto found = query.find(name);
+        return found == query.end() ? std::string_view{} : std::string_view(found->second);
+    }
+    bool is_write() const { return method != "GET" && method != "HEAD" && method != "OPTIONS"; }
+};
+
+struct Response {
+    int status = 200;
+    std::string type = "application/json";
+    std::string body;
+    std::map<std::string, std::string> headers{};
+
+    static Response json(std::string text) { return {200, "application/json", std::move(text)}; }
+    static Response text(std::string text, std::string type) {
+        return {200, std::move(type), std::move(text)};
+    }
+    /// Returns an error with a sentence that says what to do, as {"error": …}.
+    static Response error(int status, std::string_view sentence);
+};
+
+/// Cuts a path at its slashes; empty parts are left out.
+std::vector<std::string_view> split_path(std::string_view path);
+
+/// Reads a decimal number of a query; `fallback` if it is not given, std::nullopt if it is none or
+/// larger than `most`.
+std::optional<std::uint64_t> number_of(std::string_view text, std::uint64_t fallback,
+                                       std::uint64_t most);
+
+}  // namespace softib::server

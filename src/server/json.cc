@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "server/json.h"
+
+#include <algorithm>
+
+namespace softib::server {
+
+std::string to_text(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<Json> parse_json(std::string_view text) {
+    int depth = 0;
+    bool too_deep = false;
+    const Json parsed = Json::parse(
+        text,
+        [&](int at, Json::parse_event_t, Json&) {
+            depth = at;
+            too_deep = too_deep || at > kJsonDepthMax;
+            return !too_deep;
+        },
+        false);
+    if (parsed.is_discarded() || too_deep) {
+        return std::nullopt;
+    }
+    return parsed;
+}
+
+Json to_json(const telemetry::Event& event) {
+    return {{"id", event.id},
+            {"revision", event.revision},
+            {"severity", to_string(event.severity)},
+            {"kind", event.kind},
+            {"category", event.category},
+            {"object", event.object},
+            {"text", event.text},
+            {"first_us", event.first_us},
+            {"last_us", event.last_us},
+            {"count", event.count},
+            {"alarm", event.alarm},
+            {"active", event.active}};
+}
+
+Json to_json(const std::vector<telemetry::Check>& checks) {
+    Json list = Json::array();
+    for (const telemetry::Check& check : checks) {
+        list.push_back({{"name", check.name},
+                        {"ok", check.ok()},
+                        {"severity", to_string(check.severity)},
+                        {"text", check.text},
+                        {"objects", check.objects}});
+    }
+    return {{"ok", telemetry::worst(checks) == telemetry::Severity::kInfo},
+            {"severity", to_string(telemetry::worst(checks))},
+            {"checks", std::move(list)}};
+}
+
+}  // namespace softib::server

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "server/partition_book.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace softib::server {
+
+namespace {
+
+constexpr std::string_view kMark = "# What follows was asked for over HTTP.\n";
+/// What holds in a fabric without a file: everybody is a full member of the default partition.
+constexpr std::string_view kWithoutFile = "Default=0x7fff, ipoib : ALL=full ;\n";
+
+std::string refusal(const sm::PartitionError& error) {
+    return fmt::format("partitions.conf:{}: {}", error.line, error.message);
+}
+
+std::string definition(std::uint16_t pkey, const BookedPartition& partition) {
+    std::string members;
+    for (const auto& [guid, full] : partition.members) {
+        members += fmt::format("{} {:#018x}={}", members.empty() ? "" : ",", guid,
+                               full ? "full" : "limited");
+    }
+    return fmt::format("pkey{:04x}={:#06x}{}{} :{} ;\n", pkey, pkey,
+                       partition.ipoib ? ", ipoib" : "", partition.index0 ? ", indx0" : "",
+                       members);
+}
+
+}  // namespace
+
+std::expected<PartitionBook, std::string> PartitionBook::parse(std::string_view text) {
+    PartitionBook book;
+    const std::size_t mark = text.find(kMark);
+    book.operators_ = text.empty() ? std::string(kWithoutFile) : std::string(text.substr(0, mark));
+    auto all = sm::parse_partitions(text.empty() ? kWithoutFile : text);
+    auto operators = sm::parse_partitions(book.operators_);
+    if (!all || !operators) {
+        return std::unexpected(refusal(all ? operators.error() : all.error()));
+    }
+    book.all_ = std::move(*all);
+    book.operators_rules_ = std::move(*operators);
+    if (mark != std::string_view::npos) {
+        auto asked = sm::parse_partitions(text.substr(mark));
+        if (!asked) {
+            return std::unexpected(refusal(asked.error()));
+        }
+        for (const sm::Partition& partition : *asked) {
+            BookedPartition& booked = book.booked_[partition.pkey.value];
+            booked.ipoib = partition.ipoib;
+            booked.index0 = partition.at_index0;
+            for (const sm::PartitionMember& member : partition.members) {
+                booked.members[member.guid.value] = member.membership == sm::Membership::kFull;
+            }
+        }
+    }
+    return book;
+}
+
+std::string PartitionBook::text() const {
+    std::string out = operators_;
+    if (booked_.empty()) {
+        return out;
+    }
+    out += kMark;
+    for (const auto& [pkey, partition] : booked_) {
+        out += definition(pkey, partition);
+    }
+    return out;
+}
+
+bool PartitionBook::is_operators(PKey pkey, Guid port) const {
+    const auto keys = sm::keys_of(operators_rules_, {.guid = port});
+    return std::ranges::any_of(keys, [&](PKey key) { return same_partition(key, pkey); });
+}
+
+}  // namespace softib::server

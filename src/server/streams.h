@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Streams of server-sent events. Everybody gets the same messages; each client has a queue of its
+// own with a bound. A client that does not read loses messages and is told to load all anew
+// ("resync"); nobody waits for it.
+//
+// Thread rule: any thread may call anything.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace softib::server {
+
+using MessageText = std::shared_ptr<const std::string>;
+
+/// One client.
+class Subscriber {
+  public:
+    static constexpr std::size_t kQueued = 32;
+
+    /// Waits for a message. Returns nullptr if none came in this time, or the stream is over.
+    MessageText wait(std::chrono::milliseconds patience);
+    bool over() const;
+
+  private:
+    friend class Streams;
+    void push(const MessageText& message);
+    void end();
+
+    mutable std::mutex mutex_;
+    std::condition_variable woken_;
+    std::deque<MessageText> queue_;
+    bool lagged_ = false;
+    bool over_ = false;
+};
+
+class Streams {
+  public:
+    explicit Streams(std::size_t most) : most_(most) {}
+
+    /// Adds a client that has seen messages up to number `seen`; those after it come first, or a
+    /// resync if they are forgotten. Returns nullptr if there are too many clients.
+    std::shared_ptr<Subscriber> subscribe(std::optional<std::uint64_t> seen);
+    void unsubscribe(const std::shared_ptr<Subscriber>& subscriber);
+    /// Sends an event of this name and number, with data of one line.
+    void publish(std::uint64_t number, std::string_view event, std::string_view data);
+    /// Ends all streams, and takes no more.
+    void stop();
+    std::size_t clients() const;
+
+  private:
+    static constexpr std::size_t kRemembered = 64;
+    struct Past {
+        std::uint64_t number;
+        MessageText text;
+    };
+
+    const std::size_t most_;
+    mutable std::mutex mutex_;
+    std::vector<std::shared_ptr<Subscriber>> subscribers_;
+    std::deque<Past> past_;
+    bool stopped_ = false;
+};
+
+}  // namespace softib::server

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "server/ufm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "telemetry/clocks.h"
+#include "telemetry/health.h"
+
+namespace softib::server {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kPrefixes{"ufmRest", "ufmRestV2", "ufmRestV3",
+                                                    "ufmRestKrb"};
+constexpr std::size_t kReportsMax = 100;
+constexpr std::size_t kTextMax = 1000;
+
+Response unknown(const Request& request) {
+    return Response::error(
+        404, fmt::format("{} {} is not served; see docs/api.md", request.method, request.path));
+}
+
+std::string time_text(std::int64_t time_us) {
+    const std::time_t seconds = time_us / 1'000'000;
+    std::tm local{};
+    std::array<char, 32> text{};
+    gmtime_r(&seconds, &local);
+    return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &local)};
+}
+
+Json event_json(const telemetry::Event& event) {
+    return {{"id", event.id},
+            {"name", event.kind},
+            {"object_name", event.object},
+            {"object_path", event.object},
+            {"severity", to_string(event.severity)},
+            {"timestamp", time_text(event.last_us)},
+            {"first_timestamp", time_text(event.first_us)},
+            {"counter", event.count},
+            {"category", event.category},
+            {"type", event.kind},
+            {"write_to_syslog", false},
+            {"description", event.text}};
+}
+
+telemetry::Severity severity_of(std::string_view name) {
+    using enum telemetry::Severity;
+    for (const telemetry::Severity severity : {kWarning, kMinor, kCritical}) {
+        if (name == to_string(severity)) {
+            return severity;
+        }
+    }
+    return kInfo;
+}
+
+Response listed(Json list) {
+    return Response::json(to_text(list));
+}
+
+}  // namespace
+
+std::string ufm_guid(Guid guid) {
+    return to_string(guid).substr(2);
+}
+
+std::string ufm_port_name(const telemetry::Inventory& inventory, std::uint32_t port) {
+    return fmt::format("{}_{}", ufm_guid(inventory.ports[port].guid), inventory.ports[port].number);
+}
+
+bool is_listed(std::string_view list, std::string_view name) {
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        if (list.substr(0, end) == name) {
+            return true;
+        }
+        list.remove_prefix(std::min(end + 1, list.size()));
+        if (list.empty()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::optional<std::vector<std::string>> texts_of(const Json& json) {
+    if (json.is_string()) {
+        return std::vector{json.get<std::string>()};
+    }
+    if (!json.is_array()) {
+        return std::nullopt;
+    }
+    std::vector<std::string> texts;
+    for (const Json& item : json) {
+        if (!item.is_string()) {
+            return std::nullopt;
+        }
+        texts.push_back(item.get<std::string>());
+    }
+    return texts;
+}
+
+Response Ufm::handle(const Request& request, std::vector<std::string_view> path) {
+    if (!path.empty() && std::ranges::find(kPrefixes, path[0]) != kPrefixes.end()) {
+        path.erase(path.begin());
+    }
+    if (path.empty()) {
+        return unknown(request);
+    }
+    const std::string_view tree = path[0];
+    if (tree == "app") {
+        return app(request, path);
+    }
+    if (tree == "resources") {
+        return resources(request, path);
+    }
+    if (tree == "actions") {
+        return actions(request, path);
+    }
+    if (tree == "reports" || tree == "jobs" || tree == "Topology_Compare") {
+        return reports(request, path);
+    }
+    if ((tree == "monitoring" && path.size() > 1 && path[1] == "aggr_topx") ||
+        tree == "telemetry") {
+        return top(request);
+    }
+    return unknown(request);
+}
+
+Response Ufm::app(const Request& request, const Path& path) {
+    const std::string_view what = path.size() > 1 ? path[1] : std::string_view{};
+    if (what == "ufm_version" && !request.is_write()) {
+        return Response::json(
+            to_text({{"ufm_release_version", config_.version}, {"product", "softib"}}));
+    }
+    if (what == "tokens" && request.method == "POST") {
+        // Whoever comes here has brought it: clients want it back in their own words.
+        return Response::json(to_text({{"access_token", config_.token}}));
+    }
+    if (what == "events") {
+        return events(request, path);
+    }
+    if (what == "alarms" && !request.is_write()) {
+        Json list = Json::array();
+        for (const telemetry::Event& event : config_.collector->alarms()) {
+            list.push_back(event_json(event));
+        }
+        return listed(std::move(list));
+    }
+    if (what == "unhealthy_ports") {
+        return unhealthy_ports(request);
+    }
+    return unknown(request);
+}
+
+Response Ufm::events(const Request& request, const Path& path) {
+    if (path.size() > 2 && path[2] == "external_event" && request.method == "POST") {
+        return external_event(request);
+    }
+    if (path.size() > 2 && request.method == "DELETE") {
+        const auto id = number_of(path[2], 0, UINT64_MAX);
+        bool removed = false;
+        config_.collector->with_events(
+            [&](telemetry::EventBook& book) { removed = id && book.remove(*id); });
+        return removed ? Response::json("{}")
+                       : Response::error(404, fmt::format("no event {}", path[2]));
+    }
+    if (request.is_write()) {
+        return unknown(request);
+    }
+    Json list = Json::array();
+    for (const telemetry::Event& event : config_.collector->events()) {
+        list.push_back(event_json(event));
+    }
+    return listed(std::move(list));
+}
+
+Response Ufm::external_event(const Request& request) {
+    const auto body = parse_json(request.body);
+    if (!body || !body->is_object() || !body->contains("description") ||
+        !(*body)["description"].is_string()) {
+        return Response::error(400, "an external event needs a description");
+    }
+    const auto text = [&](const char* key) {
+        const auto found = body->find(key);
+        return found != body->end() && found->is_string()
+                   ? found->get<std::string>().substr(0, kTextMax)
+                   : std::string();
+    };
+    const auto id = body->find("event_id");
+    const std::string kind = id != body->end() && id->is_number_integer()
+                                 ? fmt::format("external_{}", id->get<std::int64_t>())
+                                 : "external";
+    const std::string name = text("external_event_name");
+    const std::string object = text("object_name");
+    config_.collector->with_events([&](telemetry::EventBook& book) {
+        book.raise(
+            {severity_of(text("external_event_severity")), name.empty() ? kind : name, "external",
+             object.empty() ? text("otype") : object, text("description"), false},
+            telemetry::wall_us());
+    });
+    return Response::json("{}");
+}
+
+/// A port that is isolated is taken out of the fabric: its cable is down until it is healthy again.
+Response Ufm::unhealthy_ports(const Request& request) {
+    const std::lock_guard lock(mutex_);
+    if (!request.is_write()) {
+        Json list = Json::array();
+        for (const std::string& name : unhealthy_) {
+            list.push_back({{"name", name}, {"condition", "MANUAL"}, {"status_time", ""}});
+        }
+        return listed(std::move(list));
+    }
+    const auto body = parse_json(request.body);
+    const bool shaped = body && body->is_object() && body->contains("ports") &&
+                        body->contains("ports_policy") && (*body)["ports_policy"].is_string();
+    const auto names = shaped ? texts_of((*body)["ports"]) : std::nullopt;
+    const std::string policy = shaped ? (*body)["ports_policy"].get<std::string>() : "";
+    if (request.method != "PUT" || !names || (policy != "UNHEALTHY" && policy != "HEALTHY")) {
+        return Response::error(
+            400, R"(PUT {"ports": ["GUID_N"], "ports_policy": "UNHEALTHY" or "HEALTHY"})");
+    }
+    const auto snapshot = config_.collector->snapshot();
+    for (const std::string& name : *names) {
+        const auto port = snapshot->inventory->find_port(name);
+        if (!port || config_.controls == nullptr) {
+            return Response::error(404, port ? "this fabric can only be looked at"
+                                             : fmt::format("no port '{}'", name));
+        }
+        const auto changed = config_.controls->set_link(snapshot->inventory->node_of(*port).name,
+                                                        snapshot->inventory->ports[*port].number,
+                                                        policy == "HEALTHY");
+        if (!changed) {
+            return Response::error(409, changed.error());
+        }
+        if (policy == "HEALTHY") {
+            unhealthy_.erase(name);
+        } else {
+            unhealthy_.insert(name);
+        }
+    }
+    return Response::json("{}");
+}
+
+Response Ufm::actions(const Request& request, const Path& path) {
+    const auto body = parse_json(request.body);
+    if (request.method != "POST" || !body || !body->is_object()) {
+        return Response::error(400, "an action is a POST with JSON");
+    }
+    if (path.size() > 1 && path[1] == "remove_guids_from_pkey") {
+        const bool shaped =
+            body->contains("pkey") && (*body)["pkey"].is_string() && body->contains("guids");
+        const auto guids = shaped ? texts_of((*body)["guids"]) : std::nullopt;
+        const std::lock_guard lock(mutex_);
+        return guids ? remove_guids((*body)["pkey"].get<std::string>(), *guids)
+                     : Response::error(400, R"(send {"pkey": "0x1", "guids": ["GUID"]})");
+    }
+    const std::string action = body->value("action", "");
+    if (action == "fabric_discovery" || action == "reset") {
+        if (config_.controls == nullptr) {
+            return Response::error(404, "this fabric can only be looked at");
+        }
+        const auto done = config_.controls->resweep();
+        return done ? Response::json("{}") : Response::error(409, done.error());
+    }
+    return Response::error(404, fmt::format("no action '{}'; there are remove_guids_from_pkey, "
+                                            "fabric_discovery and reset",
+                                            action));
+}
+
+Response Ufm::start_report(std::string kind, Json result) {
+    const std::lock_guard lock(mutex_);
+    if (reports_.size() >= kReportsMax) {
+        reports_.erase(reports_.begin());
+    }
+    const std::uint64_t id = next_report_++;
+    reports_[id] = {std::move(kind), std::move(result)};
+    return Response::json(to_text({{"report_id", id}, {"job_id", std::to_string(id)}}));
+}
+
+Response Ufm::reports(const Request& request, const Path& path) {
+    const std::string_view what = path.size() > 1 ? path[1] : std::string_view{};
+    if (request.method == "POST" && path[0] == "reports") {
+        if (what != "Fabric_Health") {
+            return Response::error(404, "reports are: Fabric_Health");
+        }
+        return start_report("Fabric_Health",
+                            to_json(telemetry::check_health(*config_.collector->snapshot(),
+                                                            config_.collector->alarms())));
+    }
+    const std::lock_guard lock(mutex_);
+    if (path[0] == "jobs" && what.empty()) {
+        Json list = Json::array();
+        for (const auto& [id, report] : reports_) {
+            list.push_back({{"ID", std::to_string(id)},
+                            {"Operation", report.kind},
+                            {"Status", "Completed"},
+                            {"Progress", 100}});
+        }
+        return listed(std::move(list));
+    }
+    const auto id = number_of(what, 0, UINT64_MAX);
+    const auto report = id ? reports_.find(*id) : reports_.end();
+    if (request.is_write() || report == reports_.end()) {
+        return Response::error(404, fmt::format("no report '{}'", what));
+    }
+    return Response::json(to_text(path[0] == "jobs" ? Json{{"ID", std::to_string(*id)},
+                                                           {"Operation", report->second.kind},
+                                                           {"Status", "Completed"},
+                                                           {"Progress", 100},
+                                                           {"Summary", report->second.result}}
+                                                    : report->second.result));
+}
+
+}  // namespace softib::server

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The bytes of one HTTP connection: plain or TLS. Reads and writes wait for a bounded time.
+
+#include <chrono>
+#include <cstddef>
+#include <expected>
+#include <memory>
+#include <string>
+
+namespace softib::server {
+
+class Wire {
+  public:
+    Wire() = default;
+    Wire(const Wire&) = delete;
+    Wire& operator=(const Wire&) = delete;
+    virtual ~Wire() = default;
+
+    /// Returns the number of bytes; 0 at the end, -1 if none came in this time or the wire broke.
+    virtual ssize_t read(char* bytes, std::size_t size, std::chrono::milliseconds patience) = 0;
+    /// Returns how many were taken; -1 if none were in this time, or the wire broke.
+    virtual ssize_t write(const char* bytes, std::size_t size,
+                          std::chrono::milliseconds patience) = 0;
+    /// Returns whether a read would return something, within this time.
+    virtual bool wait_readable(std::chrono::milliseconds patience) = 0;
+};
+
+/// Owns the socket.
+std::unique_ptr<Wire> plain_wire(int fd);
+
+/// The certificate and key of a server.
+class TlsContext {
+  public:
+    static std::expected<std::unique_ptr<TlsContext>, std::string> load(const std::string& cert,
+                                                                        const std::string& key);
+    ~TlsContext();
+    TlsContext(const TlsContext&) = delete;
+    TlsContext& operator=(const TlsContext&) = delete;
+
+    /// Owns the socket. Returns nullptr if the client does not shake hands in this time.
+    std::unique_ptr<Wire> accept(int fd, std::chrono::milliseconds patience);
+
+  private:
+    explicit TlsContext(void* context) : context_(context) {}
+    void* context_;  ///< SSL_CTX
+};
+
+}  // namespace softib::server

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "telemetry/events.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace softib::telemetry {
+
+const char* to_string(Severity severity) {
+    switch (severity) {
+        case Severity::kWarning:
+            return "Warning";
+        case Severity::kMinor:
+            return "Minor";
+        case Severity::kCritical:
+            return "Critical";
+        case Severity::kInfo:
+            break;
+    }
+    return "Info";
+}
+
+Event* EventBook::find(std::string_view kind, std::string_view object) {
+    const auto number = last_.find(Key(kind, object));
+    if (number == last_.end()) {
+        return nullptr;
+    }
+    const auto event = std::ranges::lower_bound(events_, number->second, {}, &Event::id);
+    return event == events_.end() || event->id != number->second ? nullptr : &*event;
+}
+
+std::uint64_t EventBook::raise(Report report, std::int64_t now_us) {
+    Event* const known = find(report.kind, report.object);
+    // A clock that was set back makes no event older than it is.
+    const bool again = known != nullptr && (known->active || now_us - known->last_us < kSameForUs);
+    if (again) {
+        known->last_us = now_us;
+        ++known->count;
+        known->active = known->alarm;
+        known->severity = std::max(known->severity, report.severity);
+        known->text = std::move(report.text);
+        known->revision = ++revision_;
+        return known->id;
+    }
+    if (events_.size() >= kKept) {
+        const Key key(events_.front().kind, events_.front().object);
+        if (const auto last = last_.find(key);
+            last != last_.end() && last->second == events_.front().id) {
+            last_.erase(last);
+        }
+        events_.pop_front();
+    }
+    last_[Key(report.kind, report.object)] = next_id_;
+    events_.push_back({.id = next_id_++,
+                       .revision = ++revision_,
+                       .severity = report.severity,
+                       .kind = std::move(report.kind),
+                       .category = std::move(report.category),
+                       .object = std::move(report.object),
+                       .text = std::move(report.text),
+                       .first_us = now_us,
+                       .last_us = now_us,
+                       .count = 1,
+                       .alarm = report.alarm,
+                       .active = report.alarm});
+    return events_.back().id;
+}
+
+void EventBook::clear(std::string_view kind, std::string_view object, std::int64_t now_us) {
+    if (Event* const event = find(kind, object); event != nullptr && event->active) {
+        event->active = false;
+        event->last_us = now_us;
+        event->revision = ++revision_;
+    }
+}
+
+bool EventBook::is_active(std::string_view kind, std::string_view object) const {
+    const Event* const event = const_cast<EventBook*>(this)->find(kind, object);
+    return event != nullptr && event->active;
+}
+
+bool EventBook::remove(std::uint64_t id) {
+    const auto event = std::ranges::lower_bound(events_, id, {}, &Event::id);
+    if (event == events_.end() || event->id != id) {
+        return false;
+    }
+    if (const auto last = last_.find(Key(event->kind, event->object));
+        last != last_.end() && last->second == id) {
+        last_.erase(last);
+    }
+    events_.erase(event);
+    ++revision_;
+    return true;
+}
+
+std::vector<Event> EventBook::alarms() const {
+    std::vector<Event> active;
+    std::ranges::copy_if(events_, std::back_inserter(active), &Event::active);
+    return active;
+}
+
+std::vector<Event> EventBook::changed_since(std::uint64_t revision) const {
+    std::vector<Event> changed;
+    std::ranges::copy_if(events_, std::back_inserter(changed),
+                         [&](const Event& event) { return event.revision > revision; });
+    return changed;
+}
+
+void EventBook::restore(std::vector<Event> events) {
+    for (Event& event : events) {
+        last_[Key(event.kind, event.object)] = event.id;
+        next_id_ = std::max(next_id_, event.id + 1);
+        revision_ = std::max(revision_, event.revision);
+        events_.push_back(std::move(event));
+    }
+}
+
+}  // namespace softib::telemetry

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A snapshot as a directory of plain files in the shape of /sys, for programs that our preloaded
+// library does not reach: `prometheus-node-exporter --path.sysfs=DIR --collector.infiniband` is
+// one. Every node is a device; of its name '/' becomes '_'.
+
+#include <expected>
+#include <string>
+
+#include "telemetry/snapshot.h"
+
+namespace softib::telemetry {
+
+/// Writes all files below `directory`/class/infiniband. The error names the file.
+std::expected<void, std::string> write_sysfs(const Snapshot& snapshot,
+                                             const std::string& directory);
+
+}  // namespace softib::telemetry

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "telemetry/health.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace softib::telemetry {
+
+namespace {
+
+constexpr float kCongested = 0.2F;
+
+bool is_active(PortState state) {
+    return state == PortState::kActive || state == PortState::kActiveDefer;
+}
+
+/// Collects the ports that fail a test, and says how many of how many.
+template <typename Fails>
+Check check_ports(const Snapshot& snapshot, std::string name, Severity severity, const char* wrong,
+                  const char* right, Fails&& fails) {
+    Check check{std::move(name), Severity::kInfo, right, {}};
+    const auto ports = static_cast<std::uint32_t>(
+        std::min(snapshot.inventory->ports.size(), snapshot.sample.states.size()));
+    for (std::uint32_t i = 0; i < ports; ++i) {
+        if (fails(i)) {
+            check.objects.push_back(fmt::format("{} - {}", snapshot.inventory->port_name(i),
+                                                snapshot.inventory->peer_name(i)));
+        }
+    }
+    if (!check.objects.empty()) {
+        check.severity = severity;
+        check.text = fmt::format("{} of {} ports {}", check.objects.size(), ports, wrong);
+    }
+    return check;
+}
+
+Check check_lids(const Inventory& inventory) {
+    Check check{"lids", Severity::kInfo, "every node has a LID of its own", {}};
+    std::map<std::uint16_t, const Node*> owners;
+    for (const Node& node : inventory.nodes) {
+        if (node.port_count == 0) {
+            continue;
+        }
+        const auto [owner, is_new] = owners.try_emplace(node.lid.value, &node);
+        if (node.lid == kLidUnassigned) {
+            check.objects.push_back(fmt::format("{} has no LID", node.name));
+        } else if (!is_new) {
+            check.objects.push_back(fmt::format("{} and {} both have LID {}", node.name,
+                                                owner->second->name, node.lid.value));
+        }
+    }
+    if (!check.objects.empty()) {
+        check.severity = Severity::kCritical;
+        check.text = "nodes have no LID, or share one";
+    }
+    return check;
+}
+
+Check check_nodes(const Snapshot& snapshot) {
+    Check check{"nodes",
+                Severity::kInfo,
+                fmt::format("all {} nodes answer", snapshot.inventory->nodes.size()),
+                {}};
+    if (!snapshot.sample.silent.empty()) {
+        check = {"nodes", Severity::kMinor,
+                 fmt::format("{} of {} nodes do not answer", snapshot.sample.silent.size(),
+                             snapshot.inventory->nodes.size()),
+                 snapshot.sample.silent};
+    }
+    return check;
+}
+
+Check check_alarms(const std::vector<Event>& alarms) {
+    Check check{"alarms", Severity::kInfo, "no alarm is active", {}};
+    for (const Event& alarm : alarms) {
+        check.severity = std::max(check.severity, alarm.severity);
+        check.objects.push_back(fmt::format("{}: {}", alarm.object, alarm.text));
+    }
+    if (!alarms.empty()) {
+        check.severity = std::max(check.severity, Severity::kWarning);
+        check.text =
+            fmt::format("{} alarm{} active", alarms.size(), alarms.size() == 1 ? " is" : "s are");
+    }
+    return check;
+}
+
+}  // namespace
+
+std::vector<Check> check_health(const Snapshot& snapshot, const std::vector<Event>& alarms) {
+    const Inventory& inventory = *snapshot.inventory;
+    const Sample& sample = snapshot.sample;
+    std::vector<Check> checks;
+    checks.push_back(snapshot.trouble.empty()
+                         ? Check{"source", Severity::kInfo, "the fabric can be read", {}}
+                         : Check{"source", Severity::kCritical, snapshot.trouble, {}});
+    checks.push_back(check_nodes(snapshot));
+    checks.push_back(check_ports(snapshot, "links", Severity::kCritical, "are not active",
+                                 "every cabled port is active",
+                                 [&](std::uint32_t i) { return !is_active(sample.states[i]); }));
+    checks.push_back(check_ports(snapshot, "one_way", Severity::kMinor,
+                                 "are active while the other end is not",
+                                 "both ends of every cable agree", [&](std::uint32_t i) {
+                                     const std::uint32_t peer = inventory.ports[i].peer;
+                                     return peer != kNoIndex && is_active(sample.states[i]) &&
+                                            !is_active(sample.states[peer]);
+                                 }));
+    checks.push_back(check_ports(snapshot, "speed", Severity::kMinor, "are slower than they could",
+                                 "every link has its full speed", [&](std::uint32_t i) {
+                                     return inventory.ports[i].active_mbps <
+                                            inventory.ports[i].nominal_mbps;
+                                 }));
+    checks.push_back(check_lids(inventory));
+    const auto rate = [&](std::uint32_t i) {
+        return i < snapshot.rates.size() ? snapshot.rates[i] : PortRate{};
+    };
+    checks.push_back(check_ports(snapshot, "errors", Severity::kWarning, "count errors now",
+                                 "no port counts errors now",
+                                 [&](std::uint32_t i) { return rate(i).errors > 0; }));
+    checks.push_back(check_ports(snapshot, "congestion", Severity::kWarning,
+                                 "wait for credits a fifth of the time or more",
+                                 "no port waits long for credits",
+                                 [&](std::uint32_t i) { return rate(i).wait_share > kCongested; }));
+    checks.push_back(check_alarms(alarms));
+    return checks;
+}
+
+Check check_topology(const Inventory& expected, const Inventory& found) {
+    Check check{"topology", Severity::kInfo, "nodes and cables are as in the saved topology", {}};
+    for (const Difference& difference : compare(expected, found)) {
+        check.objects.push_back(difference.text);
+    }
+    if (!check.objects.empty()) {
+        check.severity = Severity::kMinor;
+        check.text = fmt::format("{} difference{} from the saved topology", check.objects.size(),
+                                 check.objects.size() == 1 ? "" : "s");
+    }
+    return check;
+}
+
+Severity worst(const std::vector<Check>& checks) {
+    Severity found = Severity::kInfo;
+    for (const Check& check : checks) {
+        found = std::max(found, check.severity);
+    }
+    return found;
+}
+
+}  // namespace softib::telemetry

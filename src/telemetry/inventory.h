@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The nodes and cabled ports of a fabric, as telemetry numbers them. An inventory is a value:
+// whoever finds that something in it changed makes a new one with another revision.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/topo/fabric.h"
+
+namespace softib::telemetry {
+
+inline constexpr std::uint32_t kNoIndex = UINT32_MAX;
+
+struct Node {
+    Guid guid{};
+    Guid system_guid{};
+    std::string name;  ///< "leaf0", "h0/mlx5_0"; of a real fabric its NodeDescription.
+    topo::NodeKind kind{};
+    Lid lid{};
+    /// Hops to the nearest HCA: 0 is an HCA, 1 a switch with hosts, and so on.
+    std::uint32_t tier = 0;
+    std::uint32_t port_first = 0;  ///< Into Inventory::ports.
+    std::uint32_t port_count = 0;  ///< Those with a cable.
+    bool operator==(const Node&) const = default;
+};
+
+struct Port {
+    std::uint32_t node = 0;
+    std::uint8_t number = 0;
+    std::uint8_t lanes = 4;
+    Guid guid{};
+    std::uint32_t peer = kNoIndex;   ///< The port at the other end; kNoIndex: not known.
+    std::uint32_t nominal_mbps = 0;  ///< What its generation has,
+    std::uint32_t active_mbps = 0;   ///< and what it has now.
+    std::string speed;               ///< "NDR"
+    bool operator==(const Port&) const = default;
+};
+
+struct Inventory {
+    std::string fabric;
+    std::uint64_t revision = 0;
+    std::vector<Node> nodes;
+    std::vector<Port> ports;  ///< Those of a node stand together.
+
+    const Node& node_of(std::uint32_t port) const { return nodes[ports[port].node]; }
+    /// Returns "leaf0:3".
+    std::string port_name(std::uint32_t port) const;
+    /// Returns the name of the port at the other end, or "-".
+    std::string peer_name(std::uint32_t port) const;
+    /// Returns the port of a name ("leaf0:3", "h0/mlx5_0:1") or of UFM's name (GUID_N).
+    std::optional<std::uint32_t> find_port(std::string_view name) const;
+    std::optional<std::uint32_t> find_node(Guid guid) const;
+};
+
+/// Numbers the tiers of nodes whose ports and peers are known.
+void assign_tiers(Inventory& inventory);
+
+/// What differs between two inventories, in sentences: nodes and cables that came, went or moved.
+struct Difference {
+    enum Kind : std::uint8_t { kNodeGone, kNodeNew, kCableGone, kCableNew, kCableMoved };
+    Kind kind{};
+    std::string object;  ///< The node, or the port at one end.
+    std::string text;
+};
+std::vector<Difference> compare(const Inventory& expected, const Inventory& found);
+
+/// Makes an inventory of a graph, such as one read from ibnetdiscover's output.
+Inventory from_graph(const topo::Fabric& fabric);
+
+}  // namespace softib::telemetry

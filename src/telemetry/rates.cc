@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "telemetry/rates.h"
+
+#include <algorithm>
+
+namespace softib::telemetry {
+
+namespace {
+
+constexpr double kBytesPerWord = 4;
+constexpr double kBitsPerTick = 32;  // A tick is the time of four bytes on the wire.
+
+}  // namespace
+
+std::uint64_t errors_of(const PortCounts& counts) {
+    std::uint64_t sum = 0;
+    for (const auto& row : kErrorCounters) {
+        sum += counts.*row.value;
+    }
+    return sum;
+}
+
+float load_of(const Port& port, const PortRate& rate) {
+    const double bits = 8.0 * static_cast<double>(std::max(rate.xmit_bytes, rate.rcv_bytes));
+    return port.active_mbps == 0 ? 0.0F
+                                 : static_cast<float>(bits / (1e6 * double(port.active_mbps)));
+}
+
+std::vector<PortRate> rates_between(const Inventory& inventory, const Sample& before,
+                                    const Sample& now) {
+    std::vector<PortRate> rates(now.counts.size());
+    if (before.counts.size() != now.counts.size() || now.time_ns <= before.time_ns) {
+        return rates;
+    }
+    const double seconds = static_cast<double>(now.time_ns - before.time_ns) / 1e9;
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+        if (now.fresh[i] == 0 || before.fresh[i] == 0) {
+            continue;
+        }
+        const PortCounts& a = before.counts[i];
+        const PortCounts& b = now.counts[i];
+        const auto per_second = [&](std::uint64_t PortCounts::* counter, double each) {
+            return static_cast<float>(static_cast<double>(growth(a.*counter, b.*counter)) * each /
+                                      seconds);
+        };
+        PortRate& rate = rates[i];
+        rate.xmit_bytes = per_second(&PortCounts::xmit_words, kBytesPerWord);
+        rate.rcv_bytes = per_second(&PortCounts::rcv_words, kBytesPerWord);
+        rate.xmit_packets = per_second(&PortCounts::xmit_packets, 1);
+        rate.rcv_packets = per_second(&PortCounts::rcv_packets, 1);
+        const double mbps = std::max(1U, inventory.ports[i].active_mbps);
+        rate.wait_share =
+            std::min(1.0F, per_second(&PortCounts::xmit_wait, kBitsPerTick / (mbps * 1e6)));
+        for (const auto& row : kErrorCounters) {
+            rate.errors += per_second(row.value, 1);
+        }
+    }
+    return rates;
+}
+
+}  // namespace softib::telemetry

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What ports did between two samples: rates, the share of time that a port waited for credits,
+// errors. Counters that went back (a reset, a node that was restarted) count from zero again.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "telemetry/source.h"
+
+namespace softib::telemetry {
+
+/// Rows of the counter list that count something that went wrong.
+inline constexpr auto kErrorCounters = counters::make_error_counters<std::uint64_t>();
+
+/// Per second, unless it says otherwise.
+struct PortRate {
+    float xmit_bytes = 0;
+    float rcv_bytes = 0;
+    float xmit_packets = 0;
+    float rcv_packets = 0;
+    float wait_share = 0;  ///< Part of the time that the port had data and no credits, 0 to 1.
+    float errors = 0;      ///< Of all kinds.
+};
+
+/// Returns the rates of all ports, in the order of the inventory. Zero where a sample is not fresh.
+std::vector<PortRate> rates_between(const Inventory& inventory, const Sample& before,
+                                    const Sample& now);
+
+/// Returns what a counter grew by.
+constexpr std::uint64_t growth(std::uint64_t before, std::uint64_t now) {
+    return now >= before ? now - before : now;
+}
+
+/// Returns the sum of all error counters.
+std::uint64_t errors_of(const PortCounts& counts);
+
+/// Returns the load of a port's busier direction as a part of its speed.
+float load_of(const Port& port, const PortRate& rate);
+
+}  // namespace softib::telemetry

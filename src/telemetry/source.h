@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Where telemetry gets its numbers from: the arena of a fabric of ours (arena_source.h), or the
+// performance agents of any fabric (mad_source.h). A reading has the counters of every cabled port
+// at one moment, as totals that only grow.
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/port_state.h"
+#include "core/counters/port_counters.h"
+#include "telemetry/inventory.h"
+
+namespace softib::telemetry {
+
+using counters::PortCounts;
+
+/// Something that the subnet manager told: a trap, the end of a sweep, a port that came or went.
+struct Notice {
+    enum Kind : std::uint8_t {
+        kSweep,
+        kPortAppeared,
+        kPortVanished,
+        kTrap,
+        kManagerState,
+        kRoutingFailed,
+        kSilentNode,
+        kWarning,
+    };
+    Kind kind{};
+    std::uint16_t trap = 0;  ///< Its number.
+    Lid lid{};               ///< The issuer's.
+    Guid guid{};
+    std::int64_t time_us = 0;
+    std::string text;
+};
+
+struct Sample {
+    std::uint64_t time_ns = 0;  ///< By a clock that nobody sets; for rates.
+    std::int64_t wall_us = 0;   ///< Since 1970; for people.
+    std::vector<PortCounts> counts;
+    std::vector<PortState> states;
+    std::vector<std::uint8_t> fresh;  ///< 0: the port did not answer, and has its last counts.
+    std::vector<std::string> silent;  ///< Nodes that did not answer.
+};
+
+struct Reading {
+    std::shared_ptr<const Inventory> inventory;
+    Sample sample;
+    std::vector<Notice> notices;
+};
+
+class Source {
+  public:
+    Source() = default;
+    Source(const Source&) = delete;
+    Source& operator=(const Source&) = delete;
+    virtual ~Source() = default;
+    /// Reads all ports. The error is a sentence: why nothing can be read now. The next call tries
+    /// again.
+    virtual std::expected<Reading, std::string> read() = 0;
+    /// Returns what this reads, for people: "fabric lab", "mlx5_0 port 1".
+    virtual std::string name() const = 0;
+};
+
+}  // namespace softib::telemetry
