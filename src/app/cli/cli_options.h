@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/cli/commands.h"
+#include "app/cli/plan/plan_commands.h"
 
 namespace softib::app {
 
@@ -42,6 +43,7 @@ struct Parsed {
     CaptureOptions capture;
     SwitchOptions power;
     SimOptions sim;
+    PlanOptions plan;
     SmOptions sm;
     std::string help_about;
     std::vector<std::string> command;  ///< What stands behind "--".
@@ -61,5 +63,6 @@ void add_fabric_flags(CLI::App& app, FabricFlags& flags);
 std::vector<Command> add_fabric_commands(CLI::App& app, Parsed& parsed);
 std::vector<Command> add_operation_commands(CLI::App& app, Parsed& parsed);
 std::vector<Command> add_simulation_commands(CLI::App& app, Parsed& parsed);
+std::vector<Command> add_planning_commands(CLI::App& app, Parsed& parsed);
 
 }  // namespace softib::app

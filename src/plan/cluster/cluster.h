@@ -68,7 +68,9 @@ struct ClusterFabric {
     bool adaptive = true;         ///< Switches choose among ports that the engine found equal.
     bool sharp = false;           ///< Switches aggregate.
     std::uint16_t mtu = 4096;
-    double cable_m = 5;  ///< Length that a cable has on average, for delays.
+    double speed_factor = 1;  ///< Links carry this many times their generation's rate: GDR is XDR
+                              ///< twice.
+    double cable_m = 5;       ///< Length that a cable has on average, for delays.
 };
 
 struct Cluster {
