@@ -95,7 +95,7 @@ struct Cluster {
     std::uint32_t domain_gpus() const {
         return nvlink.domain_gpus < gpus() ? nvlink.domain_gpus : gpus();
     }
-    /// What one NIC sends as the sender's data, headers taken off.
+    /// What one NIC sends as the sender's data: its link without headers, or PCIe if that is less.
     double nic_bytes_per_s() const;
     /// The share of NICs that a GPU has: of the fabric, without what NVLink or PCIe allow.
     double fabric_bytes_per_gpu_s() const {

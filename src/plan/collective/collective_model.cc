@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "net/flow/flow_simulation.h"
 #include "net/latency.h"
@@ -13,7 +14,6 @@ namespace softib::plan {
 
 namespace {
 
-constexpr double kUs = 1e6;
 constexpr double kPsPerUs = 1e6;
 
 net::SimulationOptions simulation_options(const Cluster& cluster,
@@ -29,6 +29,12 @@ net::SimulationOptions simulation_options(const Cluster& cluster,
         // What wire_efficiency() counts: Ethernet, IPv4, UDP and the gap between frames.
         result.hosts.header_bytes = static_cast<std::uint16_t>(
             std::lround(fabric.mtu / wire_efficiency(fabric.link_layer, fabric.mtu) - fabric.mtu));
+    }
+    // PCIe of the same speed as the model's links.
+    const double pcie = cluster.pcie.bytes_per_s / fabric.speed_factor;
+    const std::uint32_t link_ps = link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
+    if (pcie < 64e12 / link_ps) {
+        result.hosts.pcie_block_ps = static_cast<std::uint32_t>(std::lround(64e12 / pcie));
     }
     result.hosts.adaptive = fabric.adaptive;
     result.failures = options.failures;
@@ -233,6 +239,20 @@ std::expected<Timing, std::string> CollectiveModel::time(Op op, Algorithm algori
     timing.algbw = static_cast<double>(bytes) / timing.us / 1e3;
     timing.busbw = timing.algbw * bus_factor(op, ranks());
     return timing;
+}
+
+std::expected<double, std::string> CollectiveModel::send_between_nodes(std::uint64_t bytes,
+                                                                       std::uint32_t rails) {
+    Flows flows;
+    const std::uint32_t nics = cluster_.nics_per_node();
+    for (std::uint32_t rail = 0; rail < std::min(rails, nics); ++rail) {
+        flows.push_back({rail, nics + rail, std::max<std::uint64_t>(bytes / rails, 1), 0});
+    }
+    const auto played = stage_->play(flows);
+    if (!played) {
+        return std::unexpected(played.error());
+    }
+    return played->us + played->latency_us;
 }
 
 }  // namespace softib::plan

@@ -77,6 +77,10 @@ class CollectiveModel {
     /// Without a protocol: the one that NCCL would take with this algorithm and size.
     std::expected<Timing, std::string> time(Op op, Algorithm algorithm, std::uint64_t bytes,
                                             std::optional<Protocol> protocol = {});
+    /// Returns the microseconds that a transfer takes from the first node to the second, with the
+    /// same part on each of the first `rails` NICs and without NCCL.
+    std::expected<double, std::string> send_between_nodes(std::uint64_t bytes,
+                                                          std::uint32_t rails);
     /// What NCCL would take; direct for what it has no choice of.
     nccl::Choice choose(Op op, std::uint64_t bytes) const;
 

@@ -68,10 +68,14 @@ std::expected<Played, std::string> Stage::play(const Flows& flows, double flow_b
     }
     // A part has as many slices as its window at least, so that it is as steady as the whole.
     const double longest_played = static_cast<double>(longest) * part / config_.speed_factor;
+    // Many flows make up for few slices of each.
+    constexpr double kMessagesMax = 1U << 18;
+    const double slices = std::clamp(kMessagesMax / static_cast<double>(flows.size()), 1.0,
+                                     2.0 * config_.outstanding);
     const auto slice = static_cast<std::uint64_t>(
-        std::max(std::min(static_cast<double>(config_.slice_bytes),
-                          std::ceil(longest_played / (2 * config_.outstanding))),
-                 4096.0));
+        std::max({std::min(static_cast<double>(config_.slice_bytes),
+                           std::ceil(longest_played / slices)),
+                  std::ceil(longest_played / std::max(slices, 64.0)), 4096.0}));
     const net::TimePs begun_at = model_.now();
     if (auto ran = run(flows, part / config_.speed_factor, slice); !ran) {
         return std::unexpected(ran.error());
