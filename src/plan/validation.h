@@ -16,13 +16,13 @@ struct ValidationRow {
     std::string claim = {};       ///< What is compared: "ring all-reduce, 16 nodes".
     std::string parameters = {};  ///< What it was measured or derived with.
     double expected = 0;
-    double tolerance = 0;       ///< Relative: 0.1 is 10 %. 0: exact.
-    double tolerance_up = -1;   ///< Upwards, where it differs; negative: the same.
-    std::string unit = {};      ///< "GB/s", "us", "switches".
-    std::string source = {};    ///< Who published it.
-    double (*ours)() = nullptr; ///< Computes our number; takes seconds at most.
-    bool fitted = false;        ///< A constant of ours was chosen on this row; `note` names it.
-    bool known_miss = false;    ///< We miss it, and `note` says why.
+    double tolerance = 0;        ///< Relative: 0.1 is 10 %. 0: exact.
+    double tolerance_up = -1;    ///< Upwards, where it differs; negative: the same.
+    std::string unit = {};       ///< "GB/s", "us", "switches".
+    std::string source = {};     ///< Who published it.
+    double (*ours)() = nullptr;  ///< Computes our number; takes seconds at most.
+    bool fitted = false;         ///< A constant of ours was chosen on this row; `note` names it.
+    bool known_miss = false;     ///< We miss it, and `note` says why.
     std::string note = {};
 };
 

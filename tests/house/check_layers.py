@@ -49,7 +49,8 @@ ALLOWED = {
     # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
     "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
-                "spec", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon", "app/fabric", "app/cli/sweep"],
+                "spec", "spec/scenario", "spec/cluster", "view", "runtime/shm", "runtime/direct", "runtime/daemon",
+                "app/fabric", "app/cli/sweep"],
     "app/cli/sweep": ["core/base", "plan", "spec/scenario", "app/fabric", "app/cli"],
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
                      "runtime/carrier", "app/fabric"],

@@ -13,8 +13,9 @@ namespace softib::app {
 namespace {
 
 void add_cluster_operand(CLI::App& app, std::string& cluster) {
-    app.add_option("cluster", cluster, "a preset (softib plan presets), with a size as NAME:N, or a "
-                                       "file (TOML)")
+    app.add_option("cluster", cluster,
+                   "a preset (softib plan presets), with a size as NAME:N, or a "
+                   "file (TOML)")
         ->type_name("CLUSTER")
         ->required();
 }
@@ -113,8 +114,8 @@ std::vector<Command> add_planning_commands(CLI::App& app, Parsed& parsed) {
         add_collective(*plan, options.collective), add_compare(*plan, options.compare),
         add_validate(*plan, options.validate)});
     return {{plan, [actions] {
-                 return std::ranges::find_if(
-                            *actions, [](const Command& each) { return each.app->parsed(); })
+                 return std::ranges::find_if(*actions,
+                                             [](const Command& each) { return each.app->parsed(); })
                      ->act();
              }}};
 }

@@ -94,8 +94,8 @@ TEST_P(DoubleTree, ReachesEveryNodeAndLoadsNoneInBothTrees) {
 INSTANTIATE_TEST_SUITE_P(Sizes, DoubleTree, testing::Values(2, 3, 4, 5, 8, 13, 16, 31, 32, 127));
 
 TEST(Flows, RecursiveHalvingAndDoublingMoveWhatARingDoes) {
-    for (const auto& rounds : {halving_rounds(layout_of(8), 8000),
-                               doubling_rounds(layout_of(8), 8000)}) {
+    for (const auto& rounds :
+         {halving_rounds(layout_of(8), 8000), doubling_rounds(layout_of(8), 8000)}) {
         EXPECT_EQ(rounds.size(), 3U);
         for (const auto& [end, bytes] : sent_by_end(rounds)) {
             EXPECT_EQ(bytes, 7000U);

@@ -22,16 +22,17 @@ std::uint64_t ring_block(std::uint64_t bytes, std::uint32_t ranks) {
 
 }  // namespace
 
-std::expected<CollectiveModel::Parts, std::string> CollectiveModel::on_hosts(
-    Op op, Algorithm algorithm, std::uint64_t bytes) {
+std::expected<CollectiveModel::Parts, std::string> CollectiveModel::on_hosts(Op op,
+                                                                             Algorithm algorithm,
+                                                                             std::uint64_t bytes) {
     Parts parts;
     parts.round_us = kHostUs;
     const std::uint32_t count = ranks();
     switch (algorithm) {
         case Algorithm::kRing:
             // Every step has the same traffic, so one is played.
-            parts.rounds.push_back(ring_flows(
-                layout_, 1, op == Op::kBroadcast ? bytes : ring_block(bytes, count)));
+            parts.rounds.push_back(
+                ring_flows(layout_, 1, op == Op::kBroadcast ? bytes : ring_block(bytes, count)));
             parts.repeats = (op == Op::kAllReduce ? 2.0 : 1.0) * (count - 1);
             return parts;
         case Algorithm::kRecursive:
@@ -54,9 +55,8 @@ std::expected<CollectiveModel::Parts, std::string> CollectiveModel::on_hosts(
         case Algorithm::kTree:
             parts.rounds.push_back(op == Op::kBroadcast ? tree_down_flows(layout_, 1, bytes)
                                                         : tree_flows(layout_, 1, bytes));
-            parts.software_us =
-                (op == Op::kBroadcast ? 1.0 : 2.0) * (std::bit_width(count) - 1) *
-                (kHostUs + leaf_us_);
+            parts.software_us = (op == Op::kBroadcast ? 1.0 : 2.0) * (std::bit_width(count) - 1) *
+                                (kHostUs + leaf_us_);
             return parts;
         case Algorithm::kPat:
             parts.rounds = pat_rounds(layout_, bytes);

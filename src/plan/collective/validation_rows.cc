@@ -48,8 +48,8 @@ double superpod_cables() {
     constexpr double kManagerPorts = 4;
     double count = kNodes && kUnits <= 4 ? kManagerPorts : 0;
     for (const topo::CableReport& cable : report.cables) {
-        const bool wanted = kNodes ? cable.between.starts_with("hosts")
-                                   : cable.between == "level 0 and level 1";
+        const bool wanted =
+            kNodes ? cable.between.starts_with("hosts") : cable.between == "level 0 and level 1";
         count += wanted ? cable.count : 0;
     }
     return count;
@@ -172,8 +172,8 @@ double edr_write_gbps() {
 
 double mpi_latency_us() {
     const auto model = pair_of_hosts(topo::Generation::kHdr, net::ModelKind::kPacket);
-    const auto timing = model ? model->time(Op::kSendRecv, Algorithm::kDirect, 8)
-                              : std::unexpected(std::string());
+    const auto timing =
+        model ? model->time(Op::kSendRecv, Algorithm::kDirect, 8) : std::unexpected(std::string());
     return timing ? timing->us : 0;
 }
 
@@ -181,8 +181,7 @@ double mpi_latency_us() {
 Timing b200_timing(Op op, Algorithm algorithm, std::uint32_t nodes, std::uint32_t channels) {
     CollectiveOptions options;
     options.channels = channels;
-    const auto model =
-        CollectiveModel::make(with_nodes(cluster_named("hgx-b200"), nodes), options);
+    const auto model = CollectiveModel::make(with_nodes(cluster_named("hgx-b200"), nodes), options);
     const auto timing = model ? (*model)->time(op, algorithm, kEightGb, Protocol::kSimple)
                               : std::unexpected(model.error());
     return timing.value_or(Timing{});
@@ -267,7 +266,8 @@ void add_rings(std::vector<ValidationRow>& rows) {
                                                     {64, 280, b200_ring<64, 8>, nullptr}}};
     constexpr std::array<PublishedRing, 6> kAuto{
         {{2, 352, b200_ring<2, 16>,
-          "NCCL's 14 us a hop are the same for two nodes as for many; with two nodes the report has "
+          "NCCL's 14 us a hop are the same for two nodes as for many; with two nodes the report "
+          "has "
           "9 % less than with four, which no latency explains"},
          {4, 385, b200_ring<4, 16>, nullptr},
          {8, 385, b200_ring<8, 16>, nullptr},
@@ -319,8 +319,8 @@ Timing host_timing(topo::Generation generation, std::uint32_t hosts, Op op, Algo
     CollectiveOptions options;
     options.stack = Stack::kHost;
     const auto model = CollectiveModel::make(cluster, options);
-    const auto timing = model ? (*model)->time(op, algorithm, bytes)
-                              : std::unexpected(model.error());
+    const auto timing =
+        model ? (*model)->time(op, algorithm, bytes) : std::unexpected(model.error());
     return timing.value_or(Timing{});
 }
 
@@ -335,9 +335,8 @@ constexpr std::uint64_t kMega = 1 << 20;
 /// Streaming all-reduce by switches, of what a link carries from one host to another.
 double sat_of_link() {
     constexpr std::uint64_t kBytes = 256 * kMega;
-    const double us = host_timing(topo::Generation::kHdr, 64, Op::kAllReduce, Algorithm::kSharp,
-                                  kBytes)
-                          .us;
+    const double us =
+        host_timing(topo::Generation::kHdr, 64, Op::kAllReduce, Algorithm::kSharp, kBytes).us;
     const double alone =
         host_timing(topo::Generation::kHdr, 2, Op::kSendRecv, Algorithm::kDirect, kBytes).us;
     return alone / us;
@@ -372,16 +371,17 @@ void add_sharp(std::vector<ValidationRow>& rows) {
     constexpr const char* kComhpc = "Graham et al., COMHPC 2016";
     constexpr const char* kIsc = "Graham et al., ISC 2020";
     using topo::Generation;
-    rows.push_back({.id = "C5",
-                    .claim = "SHARP all-reduce of 8 bytes",
-                    .parameters = "128 hosts, EDR",
-                    .expected = 2.83,
-                    .tolerance = 0.2,
-                    .unit = "us",
-                    .source = kComhpc,
-                    .ours = on_hosts_us<Generation::kEdr, 128, Op::kAllReduce, Algorithm::kSharp, 8>,
-                    .fitted = true,
-                    .note = "SharpTimes::reduce_us, the time of one datagram in a switch"});
+    rows.push_back(
+        {.id = "C5",
+         .claim = "SHARP all-reduce of 8 bytes",
+         .parameters = "128 hosts, EDR",
+         .expected = 2.83,
+         .tolerance = 0.2,
+         .unit = "us",
+         .source = kComhpc,
+         .ours = on_hosts_us<Generation::kEdr, 128, Op::kAllReduce, Algorithm::kSharp, 8>,
+         .fitted = true,
+         .note = "SharpTimes::reduce_us, the time of one datagram in a switch"});
     rows.push_back(
         {.id = "C5",
          .claim = "all-reduce of 8 bytes by hosts",
@@ -439,13 +439,11 @@ template <std::uint32_t kNodes, Algorithm kAlgorithm>
 double nccl_small() {
     const nccl::Communicator comm{
         .ranks = kNodes * 8, .nodes = kNodes, .graph = {8, 48, 48}, .nvls_graph = {8, 46, 48}};
-    return std::round(
-        nccl::estimate(comm, Op::kAllReduce, kAlgorithm, Protocol::kLl).latency_us);
+    return std::round(nccl::estimate(comm, Op::kAllReduce, kAlgorithm, Protocol::kLl).latency_us);
 }
 
 void add_nccl(std::vector<ValidationRow>& rows) {
-    const auto add = [&](std::uint32_t nodes, const char* name, double expected,
-                         double (*ours)()) {
+    const auto add = [&](std::uint32_t nodes, const char* name, double expected, double (*ours)()) {
         rows.push_back({.id = "C9",
                         .claim = fmt::format("NCCL's latency of a small all-reduce, {} LL, {} "
                                              "nodes of 8",
