@@ -117,6 +117,7 @@ TEST(CollectiveModel, HierarchiesBeatFlatRingsByWhatTheyKeepInside) {
 
 TEST(CollectiveModel, OversubscriptionHurtsRandomOrdersFirst) {
     Cluster cluster = *find_preset("superpod-h100:2");
+    cluster.fabric.spec.radix = 32;
     cluster.fabric.spec.oversubscription = {.down = 4, .up = 1};
     CollectiveOptions random;
     random.order = RankOrder::kRandom;

@@ -82,9 +82,9 @@ struct SharpTimes {
     double hop_us = 0;         ///< Through a switch.
     double cable_us = 0.025;   ///< Through a cable.
     double hca_us = 0.3;       ///< Through an HCA, one way.
-    double software_us = 0.3;  ///< Of the host, both ways.
+    double software_us = 0.1;  ///< Of the host, both ways.
     /// A switch adds up one datagram. Fitted on row C5 (128 hosts, EDR: 2.83 us).
-    double reduce_us = 0.367;
+    double reduce_us = 0.4175;
     double payload_bytes = 256;    ///< Of a datagram: SHARP_COLL_JOB_QUOTA_PAYLOAD_PER_OST.
     double outstanding = 32;       ///< Datagrams under way: SHARP_COLL_JOB_QUOTA_OSTS.
     double link_bytes_per_s = 0;   ///< Of the slowest link, headers taken off.

@@ -2,6 +2,7 @@
 // The published numbers about fabrics and collective operations, and our functions for them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -29,28 +30,33 @@ Cluster cluster_named(std::string_view name) {
 
 // ---- Components ----
 
-topo::Report report_of(std::uint32_t units) {
-    const auto fabric =
-        topo::generate(cluster_named(fmt::format("superpod-h100:{}", units)).fabric.spec);
-    return fabric ? topo::make_report(*fabric) : topo::Report{};
+topo::Fabric superpod(std::uint32_t units) {
+    return topo::generate(cluster_named(fmt::format("superpod-h100:{}", units)).fabric.spec)
+        .value_or(topo::Fabric{});
 }
 
 template <std::uint32_t kUnits, std::uint32_t kLevel>
 double superpod_switches() {
-    const topo::Report report = report_of(kUnits);
-    return kLevel < report.levels.size() ? report.levels[kLevel].switches : 0;
+    const topo::Fabric fabric = superpod(kUnits);
+    return static_cast<double>(std::ranges::count_if(fabric.nodes, [](const topo::Node& node) {
+        return node.kind == topo::NodeKind::kSwitch && node.level == kLevel;
+    }));
 }
 
 /// Cables of nodes or above the leaves; the manager's own 4 ports are cabled to leaves too.
 template <std::uint32_t kUnits, bool kNodes>
 double superpod_cables() {
-    const topo::Report report = report_of(kUnits);
+    const topo::Fabric fabric = superpod(kUnits);
     constexpr double kManagerPorts = 4;
     double count = kNodes && kUnits <= 4 ? kManagerPorts : 0;
-    for (const topo::CableReport& cable : report.cables) {
-        const bool wanted =
-            kNodes ? cable.between.starts_with("hosts") : cable.between == "level 0 and level 1";
-        count += wanted ? cable.count : 0;
+    for (const topo::Node& node : fabric.nodes) {
+        for (const topo::PortLink& link : node.ports) {
+            const bool leaf = node.kind == topo::NodeKind::kSwitch && node.level == 0;
+            if (leaf && link.peer != topo::kNoNode) {
+                const bool to_node = fabric.node(link.peer).kind == topo::NodeKind::kHca;
+                count += to_node == kNodes ? 1 : 0;
+            }
+        }
     }
     return count;
 }
@@ -523,11 +529,15 @@ void add_hosts(std::vector<ValidationRow>& rows) {
     add("B23", "ring all-gather of 512 MiB, 32 nodes", 23'347, 0.1,
         on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRing, 512 * kMega>, nullptr);
     add("B24", "recursive all-gather of 256 bytes, 32 nodes", 14.1, 0.25,
-        on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRecursive, 256>, nullptr);
+        on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRecursive, 256>,
+        "the measured run spends 2.8 us a round, nearly twice what its ring spends a step; we "
+        "charge a round as a step");
     add("B31", "ring all-gather of 256 bytes, 32 nodes of Leonardo", 47.4, 0.25,
         on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRing, 256>, nullptr);
     add("B31", "ring all-gather of 256 MiB, 32 nodes of Leonardo", 11'866, 0.1,
-        on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRing, 256 * kMega>, nullptr);
+        on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRing, 256 * kMega>,
+        "the machine stripes messages over two rails of 100 Gb/s; our one link of 200 Gb/s loses "
+        "nothing to that");
 }
 
 }  // namespace
