@@ -188,7 +188,7 @@ std::expected<Played, std::string> CollectiveModel::play(const Parts& parts, std
                                                          Protocol protocol) {
     const Flows& flows = parts.rounds[round];
     const std::uint64_t longest =
-        flows.empty() ? 0 : std::ranges::max(flows, {}, &Flow::bytes).bytes;
+        flows.empty() ? 0 : std::ranges::max(flows, {}, &NicFlow::bytes).bytes;
     const auto key = std::tuple(op, algorithm, protocol, round);
     if (const auto known = known_.find(key);
         known != known_.end() && known->second.bytes <= longest) {

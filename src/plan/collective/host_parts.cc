@@ -40,7 +40,7 @@ std::expected<CollectiveModel::Parts, std::string> CollectiveModel::on_hosts(Op 
             if (op == Op::kAllReduce && bytes <= 4096) {
                 // Short vectors are exchanged whole in each round.
                 for (Flows& round : doubling_rounds(layout_, bytes)) {
-                    std::ranges::for_each(round, [bytes](Flow& flow) { flow.bytes = bytes; });
+                    std::ranges::for_each(round, [bytes](NicFlow& flow) { flow.bytes = bytes; });
                     parts.rounds.push_back(std::move(round));
                 }
                 return parts;

@@ -15,10 +15,10 @@ constexpr double kPsPerMicro = 1e6;
 /// One flow of each sender, to see how long a bit is under way.
 Flows probes_of(const Flows& flows) {
     Flows probes = flows;
-    std::ranges::stable_sort(probes, {}, &Flow::from);
-    const auto [first, last] = std::ranges::unique(probes, {}, &Flow::from);
+    std::ranges::stable_sort(probes, {}, &NicFlow::from);
+    const auto [first, last] = std::ranges::unique(probes, {}, &NicFlow::from);
     probes.erase(first, last);
-    for (Flow& probe : probes) {
+    for (NicFlow& probe : probes) {
         probe.bytes = 1;
     }
     return probes;
@@ -49,9 +49,9 @@ std::expected<Played, std::string> Stage::play(const Flows& flows, double flow_b
         latency = std::max(latency, state.delivered_at - probed_at);
     }
     played.latency_us = static_cast<double>(latency) / kPsPerMicro;
-    const std::uint64_t longest = std::ranges::max(flows, {}, &Flow::bytes).bytes;
+    const std::uint64_t longest = std::ranges::max(flows, {}, &NicFlow::bytes).bytes;
     std::uint64_t all = 0;
-    for (const Flow& flow : flows) {
+    for (const NicFlow& flow : flows) {
         all += flow.bytes;
     }
     const auto of_longest = [longest](std::uint64_t bytes) {
@@ -115,7 +115,7 @@ std::expected<void, std::string> Stage::run(const Flows& flows, double part,
     const auto unfinished = std::ranges::find_if(
         states_, [](const State& state) { return state.unsent != 0 || state.open != 0; });
     if (failed_ || unfinished != states_.end()) {
-        const Flow& flow = failed_ ? states_[failed_tag_].flow : unfinished->flow;
+        const NicFlow& flow = failed_ ? states_[failed_tag_].flow : unfinished->flow;
         return std::unexpected(fmt::format(
             "no message goes from end port {} to end port {}: the fabric's routes do not join them",
             flow.from, flow.to));

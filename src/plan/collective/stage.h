@@ -49,7 +49,7 @@ class Stage : public net::MessageListener {
 
   private:
     struct State {
-        Flow flow = {};
+        NicFlow flow = {};
         std::uint64_t unsent = 0;
         std::uint32_t open = 0;
         net::TimePs next_at = 0;  ///< Not earlier than this the next slice begins.
