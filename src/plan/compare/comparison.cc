@@ -125,8 +125,22 @@ Cluster with_shape(Cluster cluster, topo::Shape shape) {
     return cluster;
 }
 
+/// Ports of the largest switch of a cluster's fabric; 0: it cannot be built.
+std::uint32_t radix_of(const Cluster& cluster) {
+    std::size_t ports = 1;
+    if (const auto fabric = topo::generate(cluster.fabric.spec)) {
+        for (const topo::Node& node : fabric->nodes) {
+            ports = std::max(ports, node.ports.size());
+        }
+    }
+    return static_cast<std::uint32_t>(ports - 1);
+}
+
+/// Fewer cables above leaves that keep as many hosts: smaller switches, or leaves would take more.
 Cluster with_taper(Cluster cluster, std::uint32_t down) {
+    const std::uint32_t hosts = radix_of(cluster) / 2;
     cluster.fabric.spec.oversubscription = {.down = down, .up = 1};
+    cluster.fabric.spec.radix = (hosts * (down + 1) + down - 1) / down;
     return cluster;
 }
 
