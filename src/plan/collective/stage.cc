@@ -68,7 +68,7 @@ std::expected<Played, std::string> Stage::play(const Flows& flows, double flow_b
     // A part has as many slices as its window at least, so that it is as steady as the whole.
     const double longest_played = static_cast<double>(longest) * part / config_.speed_factor;
     // Many flows make up for few slices of each.
-    constexpr double kMessagesMax = 1U << 16;
+    constexpr double kMessagesMax = 1U << 14;
     const double slices = std::clamp(kMessagesMax / static_cast<double>(flows.size()), 1.0,
                                      2.0 * config_.outstanding);
     const auto slice = static_cast<std::uint64_t>(std::max(
