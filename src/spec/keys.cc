@@ -5,32 +5,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 
+#include "core/base/nearest.h"
 #include "spec/key_rule.h"
 
 namespace softib::spec {
-
-namespace {
-
-constexpr std::size_t kSuggestionDistanceMax = 3;
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-        }
-    }
-    return row[b.size()];
-}
-
-}  // namespace
 
 const std::vector<KeyRule>& key_rules() {
     static const std::vector<KeyRule> all = [] {
@@ -52,19 +31,14 @@ const KeyRule* find_rule(std::string_view name) {
 }
 
 std::string unknown_among(std::string_view name, const std::vector<std::string_view>& names) {
-    const auto distance = [&](std::string_view each) { return edit_distance(name, each); };
-    const auto nearest = std::ranges::min_element(names, {}, distance);
-    if (nearest != names.end() && distance(*nearest) <= kSuggestionDistanceMax) {
-        return fmt::format("unknown key '{}'; did you mean '{}'?", name, *nearest);
-    }
-    return fmt::format("unknown key '{}'; the keys are {}", name, fmt::join(names, ", "));
+    return unknown_name("key", name, names);
 }
 
 std::string unknown_key(std::string_view name) {
     std::vector<std::string_view> names;
     std::ranges::transform(key_rules(), std::back_inserter(names),
                            [](const KeyRule& rule) { return rule.key.name; });
-    return unknown_among(name, names);
+    return unknown_name("key", name, names);
 }
 
 std::string unknown_manager_key(std::string_view name) {

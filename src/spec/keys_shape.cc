@@ -131,7 +131,7 @@ std::span<const KeyRule> shape_keys() {
          Form::kText,
          set_dimensions},
         {{"hosts_per_switch", "N",
-          "torus, hyperx, dragonflies: HCAs per switch (default: as needed)"},
+          "fat-tree (at a leaf), torus, hyperx, dragonflies: HCAs per switch (default: as needed)"},
          Form::kNumber,
          set_number<&Spec::hosts_per_switch, 0, kSwitchPortsMax>},
         {{"groups", "N", "dragonflies: groups"},

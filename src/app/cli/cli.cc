@@ -63,8 +63,9 @@ std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
 
 std::vector<Subcommand> all_subcommands() {
     std::vector<Subcommand> all;
-    for (const auto group : {fabric_subcommands(), operation_subcommands(), sharp_subcommands(),
-                             simulation_subcommands(), telemetry_subcommands()}) {
+    for (const auto group :
+         {fabric_subcommands(), operation_subcommands(), sharp_subcommands(),
+          simulation_subcommands(), planning_subcommands(), telemetry_subcommands()}) {
         all.insert(all.end(), group.begin(), group.end());
     }
     all.push_back({"help", add_help});

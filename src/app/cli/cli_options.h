@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "app/cli/commands.h"
+#include "app/cli/plan/plan_commands.h"
 
 namespace softib::app {
 
@@ -47,6 +48,7 @@ struct Parsed {
     TelemetryCommand telemetry;
     TelemetryCommand serve;
     HealthOptions health;
+    PlanOptions plan;
     SmOptions sm;
     SharpOptions sharp;
     std::string help_about;
@@ -73,6 +75,7 @@ struct Subcommand {
 // One list per group, in the order of `softib help`.
 std::span<const Subcommand> fabric_subcommands();
 std::span<const Subcommand> operation_subcommands();
+std::span<const Subcommand> planning_subcommands();
 std::span<const Subcommand> sharp_subcommands();
 std::span<const Subcommand> simulation_subcommands();
 std::span<const Subcommand> telemetry_subcommands();

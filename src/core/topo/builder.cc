@@ -41,7 +41,8 @@ Placement::Placement(const Spec& spec, std::uint32_t leaves, std::uint32_t per_l
       leaves_(leaves),
       hosts_per_unit_(hosts_per_unit) {
     SOFTIB_CHECK(leaves_ > 0);
-    if (hcas_per_host_ > 1) {
+    const bool together = spec.shape == Shape::kFatTree && spec.hosts_per_switch != 0;
+    if (hcas_per_host_ > 1 && !together) {
         const std::uint64_t blocks = leaves_ / hcas_per_host_;
         const bool rails_fit = blocks > 0 && ceil_div(hosts_, blocks) <= per_leaf_max;
         mode_ = rails_fit ? Mode::kRails : Mode::kRoundRobin;

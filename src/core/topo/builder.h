@@ -35,7 +35,8 @@ std::string fill_pattern(const std::string& pattern, std::uint32_t index);
 class Placement {
   public:
     /// Spreads all HCAs over `leaves`. Hosts with several HCAs get one rail per HCA (leaf j, then
-    /// j + hcas_per_host, …) where that needs no more than `per_leaf_max` ports of a leaf. Hosts
+    /// j + hcas_per_host, …) where that needs no more than `per_leaf_max` ports of a leaf, unless
+    /// a fat tree says how many HCAs a leaf has: then those of a host stay together. Hosts
     /// are then spread evenly, or fill sets of leaves one after the other, `hosts_per_unit` each.
     Placement(const Spec& spec, std::uint32_t leaves, std::uint32_t per_leaf_max,
               std::uint32_t hosts_per_unit = 0);

@@ -164,7 +164,9 @@ struct Spec {
     Taper spine_oversubscription = {};  ///< Trees of 3 levels: at the spines.
     /// Torus, HyperX: switches each; empty: near-cubic 2D/3D, near-square.
     std::vector<std::uint32_t> dimensions = {};
-    std::uint32_t hosts_per_switch = 0;    ///< Torus, HyperX, dragonflies: HCAs per switch (leaf).
+    /// Torus, HyperX, dragonflies: HCAs per switch (leaf). Fat tree: the same, at most; HCAs of a
+    /// host then stay together, and a leaf has no more ports than its cables need.
+    std::uint32_t hosts_per_switch = 0;
     std::uint32_t groups = 0;              ///< Dragonflies.
     std::uint32_t switches_per_group = 0;  ///< Dragonfly; dragonfly+: leaves, and as many spines.
     std::uint32_t subnets = 1;             ///< Each has as many hosts, give or take one,

@@ -88,8 +88,8 @@ std::expected<void, Error> check_foreign_fields(const Spec& spec) {
         {spec.oversubscription != Taper{}, tree, "oversubscription", kTrees},
         {spec.spine_oversubscription != Taper{}, tree, "spine_oversubscription", kTrees},
         {!spec.dimensions.empty(), grid, "dimensions", "torus and hyperx"},
-        {spec.hosts_per_switch != 0, grid || groups, "hosts_per_switch",
-         "torus, hyperx, dragonfly and dragonfly-plus"},
+        {spec.hosts_per_switch != 0, grid || groups || spec.shape == Shape::kFatTree,
+         "hosts_per_switch", "fat-tree, torus, hyperx, dragonfly and dragonfly-plus"},
         {spec.groups != 0, groups, "groups", kDragonflies},
         {spec.switches_per_group != 0, groups, "switches_per_group", kDragonflies},
     };

@@ -189,6 +189,22 @@ TEST(Oversubscription, SpinesOfThreeLevelsMayHaveTheirOwn) {
     EXPECT_EQ(bisection.mbps * 3, bisection.full_mbps);
 }
 
+TEST(FatTree, ALeafWithAGivenNumberOfHcasKeepsHostsTogetherAndHasNoPortsLeft) {
+    const Fabric fabric = make({.shape = Shape::kFatTree,
+                                .hosts = 32,
+                                .hcas_per_host = 4,
+                                .radix = 36,
+                                .levels = 3,
+                                .spine_oversubscription = {.down = 7, .up = 1},
+                                .hosts_per_switch = 8});
+    EXPECT_EQ(switches_by_level(fabric)[0], 16U);
+    for (const Host& host : fabric.hosts) {
+        const NodeIndex leaf = fabric.node(host.hcas.front()).ports[1].peer;
+        EXPECT_EQ(fabric.node(host.hcas.back()).ports[1].peer, leaf);
+        EXPECT_EQ(fabric.node(leaf).ports.size(), 1U + 8 + 8);
+    }
+}
+
 TEST(Oversubscription, OfSpinesNeedsThreeLevels) {
     const auto fabric = generate({.shape = Shape::kFatTree,
                                   .hosts = 16,

@@ -18,6 +18,12 @@ std::uint32_t ports_down(std::uint32_t radix, const Taper& taper) {
     return radix * taper.down / (taper.down + taper.up);
 }
 
+/// Ports of a leaf that HCAs may have.
+std::uint32_t leaf_ports_down(const Spec& spec, std::uint32_t radix) {
+    const std::uint32_t ports = ports_down(radix, spec.oversubscription);
+    return spec.hosts_per_switch == 0 ? ports : std::min(ports, spec.hosts_per_switch);
+}
+
 std::uint32_t cables_up(std::uint32_t down, const Taper& taper) {
     return ceil_div(down * taper.up, taper.down);
 }
@@ -28,13 +34,12 @@ std::uint64_t leaves_max(const Spec& spec, std::uint32_t radix, std::uint32_t le
 }
 
 std::uint64_t capacity(const Spec& spec, std::uint32_t radix, std::uint32_t levels) {
-    return leaves_max(spec, radix, levels) * ports_down(radix, spec.oversubscription);
+    return leaves_max(spec, radix, levels) * leaf_ports_down(spec, radix);
 }
 
 /// Leaves that give each HCA of a host one of its own.
 std::uint64_t rail_leaves(const Spec& spec, std::uint32_t radix) {
-    return std::uint64_t{ceil_div(spec.hosts, ports_down(radix, spec.oversubscription))} *
-           spec.hcas_per_host;
+    return std::uint64_t{ceil_div(spec.hosts, leaf_ports_down(spec, radix))} * spec.hcas_per_host;
 }
 
 bool fits(const Spec& spec, const TreeRules& rules, std::uint32_t radix, std::uint32_t levels) {
@@ -119,7 +124,7 @@ std::expected<void, Error> choose_size(const Spec& spec, const TreeRules& rules,
             "spine_oversubscription is for trees of 3 levels and this one has 2: take levels 3, or "
             "oversubscription for its leaves");
     }
-    plan.leaf_down = ports_down(plan.radix, spec.oversubscription);
+    plan.leaf_down = leaf_ports_down(spec, plan.radix);
     plan.spine_down =
         plan.levels == 2 ? plan.radix : ports_down(plan.radix, spec.spine_oversubscription);
     return {};
@@ -132,7 +137,7 @@ void choose_leaves(const Spec& spec, const TreeRules& rules, TreePlan& plan) {
     const auto most = static_cast<std::uint32_t>(leaves_max(spec, plan.radix, plan.levels));
     const std::uint32_t leaves_min = plan.levels == 2 ? 2 : 4;
     const std::uint64_t for_rails = rail_leaves(spec, plan.radix);
-    const bool rails = spec.hcas_per_host > 1 && for_rails <= most;
+    const bool rails = spec.hcas_per_host > 1 && for_rails <= most && spec.hosts_per_switch == 0;
     plan.leaves =
         rails ? static_cast<std::uint32_t>(for_rails)
               : std::min({hcas, most, std::max(ceil_div(hcas, plan.leaf_down), leaves_min)});
@@ -160,6 +165,9 @@ void choose_trunks(const Spec& spec, const TreeRules& rules, std::uint32_t per_l
     const std::uint32_t down = rules.whole_units ? plan.leaf_down : per_leaf;
     plan.leaf_up = fit_trunk(cables_up(down, spec.oversubscription), plan.radix - down,
                              plan.leaves_per_pod, plan.spine_down);
+    plan.leaf_radix = spec.hosts_per_switch == 0
+                          ? plan.radix
+                          : plan.leaf_down + plan.leaf_up.uppers * plan.leaf_up.width;
     if (plan.levels == 3) {
         const std::uint32_t spine_down = plan.leaves_per_pod * plan.leaf_up.width;
         plan.spine_up = fit_trunk(cables_up(spine_down, spec.spine_oversubscription),
@@ -226,7 +234,7 @@ Placement placement_of(const Spec& spec, const TreeRules& rules, const TreePlan&
 }
 
 TreeSwitches add_tree(FabricBuilder& builder, const TreePlan& plan, const std::string& prefix) {
-    return {.leaves = add_level(builder, prefix + "leaf", plan.leaves, plan.radix, 0),
+    return {.leaves = add_level(builder, prefix + "leaf", plan.leaves, plan.leaf_radix, 0),
             .spines = add_level(builder, prefix + "spine", plan.spines(), plan.radix, 1),
             .cores = add_level(builder, prefix + "core", plan.cores(), plan.radix, 2)};
 }

@@ -27,6 +27,7 @@ struct TreeTrunk {
 
 struct TreePlan {
     std::uint32_t radix = 0;
+    std::uint32_t leaf_radix = 0;  ///< Ports of a leaf, where they are not those of all switches.
     std::uint32_t levels = 0;
     std::uint32_t leaf_down = 0;   ///< Ports of a leaf for HCAs.
     std::uint32_t spine_down = 0;  ///< Ports of a spine for leaves.

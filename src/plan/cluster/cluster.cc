@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/cluster/cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/link/rate.h"
+
+namespace softib::plan {
+
+namespace {
+
+constexpr std::array<const char*, kPrecisions.size()> kPrecisionNames{"fp32", "tf32", "fp16",
+                                                                      "bf16", "fp8",  "fp4"};
+
+/// Bytes around the payload of a packet in the middle of an RDMA WRITE.
+constexpr double kInfiniBandHeaders = 8 + 12 + 4 + 2;  // LRH, BTH, ICRC, VCRC
+/// Ethernet, IPv4, UDP, BTH, ICRC, FCS; preamble and the gap between frames.
+constexpr double kRoceHeaders = 14 + 20 + 8 + 12 + 4 + 4 + 8 + 12;
+
+}  // namespace
+
+const char* to_string(Precision precision) {
+    return kPrecisionNames[static_cast<std::size_t>(precision)];
+}
+
+std::optional<Precision> parse_precision(std::string_view text) {
+    const auto found = std::ranges::find(kPrecisionNames, text);
+    if (found == kPrecisionNames.end()) {
+        return std::nullopt;
+    }
+    return kPrecisions[static_cast<std::size_t>(found - kPrecisionNames.begin())];
+}
+
+double bytes_of(Precision precision) {
+    switch (precision) {
+        case Precision::kFp32:
+        case Precision::kTf32:
+            return 4;
+        case Precision::kFp16:
+        case Precision::kBf16:
+            return 2;
+        case Precision::kFp8:
+            return 1;
+        case Precision::kFp4:
+            break;
+    }
+    return 0.5;
+}
+
+const char* to_string(LinkLayer layer) {
+    return layer == LinkLayer::kInfiniBand ? "InfiniBand" : "RoCE";
+}
+
+double wire_efficiency(LinkLayer layer, std::uint16_t mtu) {
+    const double headers = layer == LinkLayer::kInfiniBand ? kInfiniBandHeaders : kRoceHeaders;
+    return mtu / (mtu + headers);
+}
+
+double Cluster::nic_bytes_per_s() const {
+    const std::uint32_t block_ps = link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
+    return std::min(
+        64e12 / block_ps * fabric.speed_factor * wire_efficiency(fabric.link_layer, fabric.mtu),
+        pcie.bytes_per_s);
+}
+
+Cluster with_nodes(Cluster cluster, std::uint32_t nodes) {
+    topo::Spec& spec = cluster.fabric.spec;
+    spec.hosts = nodes;
+    // Nodes that fit one pod of a tree with 3 levels do not meet what is above it.
+    if (spec.levels == 3 && spec.hosts_per_switch != 0) {
+        const topo::Taper& taper = spec.spine_oversubscription;
+        const std::uint32_t pod_leaves = spec.radix * taper.down / (taper.down + taper.up);
+        if (nodes * spec.hcas_per_host <= pod_leaves * spec.hosts_per_switch) {
+            spec.levels = 2;
+            spec.spine_oversubscription = {};
+        }
+    }
+    return cluster;
+}
+
+std::optional<std::string> find_fault(const Cluster& cluster) {
+    const struct {
+        double value;
+        const char* name;
+    } needed[] = {{static_cast<double>(cluster.nodes()), "nodes"},
+                  {static_cast<double>(cluster.gpus_per_node), "gpus_per_node"},
+                  {static_cast<double>(cluster.nics_per_node()), "nics_per_node"},
+                  {static_cast<double>(cluster.nvlink.domain_gpus), "nvlink domain_gpus"},
+                  {cluster.gpu.peak(Precision::kBf16), "the GPU's bf16 rate"},
+                  {static_cast<double>(cluster.gpu.memory_bytes), "the GPU's memory"},
+                  {cluster.pcie.bytes_per_s, "the pcie rate"}};
+    for (const auto& [value, name] : needed) {
+        if (value <= 0) {
+            return fmt::format("{} must be more than 0", name);
+        }
+    }
+    if (cluster.nvlink.domain_gpus > 1 && cluster.nvlink.bytes_per_s <= 0) {
+        return "an nvlink domain of several GPUs needs a rate: set bytes_per_s, or domain_gpus 1";
+    }
+    const std::uint32_t domain = cluster.nvlink.domain_gpus;
+    const std::uint32_t node = cluster.gpus_per_node;
+    if (domain > node ? domain % node != 0 : node % domain != 0) {
+        return fmt::format(
+            "nvlink domain_gpus {} must divide the {} GPUs of a node or be a multiple of them",
+            domain, node);
+    }
+    return std::nullopt;
+}
+
+}  // namespace softib::plan

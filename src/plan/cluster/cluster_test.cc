@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/cluster/cluster.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/cluster/presets.h"
+
+namespace softib::plan {
+namespace {
+
+Cluster preset(std::string_view name) {
+    const auto found = find_preset(name);
+    EXPECT_TRUE(found) << found.error();
+    return found.value_or(Cluster{});
+}
+
+TEST(Cluster, EveryPresetIsWholeAndItsFabricCanBeBuilt) {
+    for (const Preset& each : presets()) {
+        SCOPED_TRACE(each.name);
+        const Cluster cluster = preset(each.name);
+        EXPECT_EQ(find_fault(cluster), std::nullopt);
+        EXPECT_FALSE(cluster.source.empty());
+        const auto fabric = topo::generate(cluster.fabric.spec);
+        ASSERT_TRUE(fabric) << fabric.error().message;
+        EXPECT_EQ(fabric->count(topo::NodeKind::kHca),
+                  std::size_t{cluster.nodes()} * cluster.nics_per_node());
+    }
+}
+
+TEST(Cluster, PresetsHaveTheGpusThatTheirSourcesSay) {
+    EXPECT_EQ(preset("superpod-h100:4").gpus(), 1016U);
+    EXPECT_EQ(preset("superpod-h100:64").gpus(), 16'384U);
+    EXPECT_EQ(preset("meta-ib-24k").gpus(), 24'576U);
+    EXPECT_EQ(preset("meta-roce-24k").gpus(), 24'576U);
+    EXPECT_EQ(preset("ebay-h100").gpus(), 480U);
+    EXPECT_EQ(preset("h800-2048").gpus(), 2048U);
+    EXPECT_EQ(preset("nvl72-xdr:2").gpus(), 144U);
+    EXPECT_EQ(preset("nvl72-xdr:2").domain_nodes(), 18U);
+    EXPECT_EQ(preset("superpod-h100").domain_nodes(), 1U);
+}
+
+TEST(Cluster, AnUnknownPresetOrSizeNamesWhatThereIs) {
+    EXPECT_EQ(find_preset("superpod-h10").error(),
+              "unknown preset 'superpod-h10'; did you mean 'superpod-h100'?");
+    EXPECT_NE(find_preset("frontier").error().find("the presets are superpod-h100"),
+              std::string::npos);
+    EXPECT_EQ(find_preset("superpod-h100:65").error(),
+              "the size of preset superpod-h100 must be 1 to 64 (SUs), not '65'");
+    EXPECT_FALSE(find_preset("superpod-h100:0"));
+    EXPECT_EQ(find_gpu("h10").error(), "unknown GPU 'H10'; did you mean 'H100'?");
+}
+
+// RC WRITE and RoCEv2 with what stands between frames.
+TEST(Cluster, WireEfficiencyIsThatOfTheHeaders) {
+    EXPECT_NEAR(wire_efficiency(LinkLayer::kInfiniBand, 256), 0.908, 5e-4);
+    EXPECT_NEAR(wire_efficiency(LinkLayer::kInfiniBand, 4096), 0.9937, 5e-5);
+    EXPECT_NEAR(wire_efficiency(LinkLayer::kRoce, 256), 0.757, 5e-4);
+    EXPECT_NEAR(wire_efficiency(LinkLayer::kRoce, 4096), 0.980, 5e-4);
+}
+
+TEST(Cluster, AGpuOfAnNdrNodeHasTheRateOfItsNic) {
+    EXPECT_NEAR(preset("superpod-h100").fabric_bytes_per_gpu_s(), 50e9 * 0.9937, 1e7);
+    EXPECT_NEAR(preset("nvl72-xdr").fabric_bytes_per_gpu_s(), 100e9 * 0.9937, 1e7);
+}
+
+TEST(Cluster, FaultsNameTheField) {
+    Cluster cluster = preset("ebay-h100");
+    cluster.nvlink.domain_gpus = 12;
+    EXPECT_EQ(find_fault(cluster),
+              "nvlink domain_gpus 12 must divide the 8 GPUs of a node or be a multiple of them");
+    cluster.nvlink.domain_gpus = 8;
+    cluster.fabric.spec.hosts = 0;
+    EXPECT_EQ(find_fault(cluster), "nodes must be more than 0");
+}
+
+TEST(Cluster, NodesOfOnePodDoNotMeetTheCores) {
+    const Cluster pod = with_nodes(preset("meta-roce-24k"), 384);
+    const auto fabric = topo::generate(pod.fabric.spec);
+    ASSERT_TRUE(fabric) << fabric.error().message;
+    for (const topo::Node& node : fabric->nodes) {
+        EXPECT_LT(node.level, 2U);
+    }
+}
+
+}  // namespace
+}  // namespace softib::plan
