@@ -28,6 +28,7 @@ ALLOWED = {
     "parallel": ["core/base", "core/topo", "net"],
     # Traffic, results and what follows from them; as pure as the core.
     "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing", "net"],
+    "spec/model": ["core/base", "plan"],
     "spec/scenario": ["core/base", "core/topo", "core/link", "net", "plan", "spec"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
     # What processes share; what runs in programs; what runs in the daemon. Neither of the last two
@@ -48,7 +49,7 @@ ALLOWED = {
     # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
     "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
-                "spec", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon", "app/fabric"],
+                "spec", "spec/model", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon", "app/fabric"],
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
                      "runtime/carrier", "app/fabric"],
     "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
@@ -56,13 +57,13 @@ ALLOWED = {
 
 APP = ["app/fabric", "app/cli", "app/programs", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs",
+SYSTEM = RUNTIME + ["parallel", "spec", "spec/model", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs",
                     "abi/rspreload"] + APP
 
 # Where third-party headers may appear.
 RESTRICTED = {
     r"^nlohmann/": ["view"] + APP,
-    r"^toml\+\+|^toml\.hpp": ["spec", "spec/scenario"],
+    r"^toml\+\+|^toml\.hpp": ["spec", "spec/model", "spec/scenario"],
     r"^CLI/": ["app/cli"],
     r"^spdlog/": ["app/programs", "runtime/daemon"],
     r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/programs/softib_sm.cc"],
