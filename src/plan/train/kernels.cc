@@ -19,27 +19,30 @@ Efficiency efficiency_of(const Gpu& gpu) {
     // matmul: fitted once for each generation, on the rows that validation_rows.cc marks.
     // flash: the FlashAttention-2 and -3 papers, causal, head size 128, sequences of 2 to 16 Ki.
     // memory, launch: usual for large kernels in a stream.
-    Efficiency efficiency{.matmul = 0.74,
-                          .matmul_fp8 = 0.74,
+    Efficiency efficiency{.matmul = 0.72,
+                          .matmul_fp8 = 0.72,
                           .flash = 0.60,
                           .flash_backward = 0.50,
                           .memory = 0.80,
                           .launch_s = 4e-6};
     if (gpu.compute_capability >= 90) {
-        efficiency.matmul = 0.70;
-        efficiency.matmul_fp8 = 0.55;
+        efficiency.matmul = 0.56;
+        efficiency.matmul_fp8 = 0.37;
     }
     return efficiency;
 }
 
-Kernels::Kernels(const Gpu& gpu, Precision precision, const Efficiency& efficiency)
-    : matmul_rate_(gpu.peak(precision) *
-                   (bytes_of(precision) < 2 ? efficiency.matmul_fp8 : efficiency.matmul)),
-      operand_bytes_(bytes_of(precision)),
-      sms_(gpu.sms),
-      half_rate_(gpu.peak(Precision::kBf16)),
-      memory_rate_(gpu.memory_bytes_per_s * efficiency.memory),
-      efficiency_(efficiency) {}
+Kernels::Kernels(const Gpu& gpu, Precision precision, std::uint32_t comm_sms)
+    : operand_bytes_(bytes_of(precision)),
+      sms_(gpu.sms - comm_sms),
+      efficiency_(efficiency_of(gpu)) {
+    const double left = sms_ / gpu.sms;
+    const bool narrow = operand_bytes_ < 2;
+    matmul_rate_ =
+        left * gpu.peak(precision) * (narrow ? efficiency_.matmul_fp8 : efficiency_.matmul);
+    half_rate_ = left * gpu.peak(Precision::kBf16);
+    memory_rate_ = gpu.memory_bytes_per_s * efficiency_.memory;
+}
 
 double Kernels::matmul(double m, double n, double k, double batch) const {
     const double tiles = batch * std::ceil(m / kTileRows) * std::ceil(n / kTileColumns);

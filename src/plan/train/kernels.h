@@ -23,8 +23,8 @@ Efficiency efficiency_of(const Gpu& gpu);
 
 class Kernels {
   public:
-    Kernels(const Gpu& gpu, Precision precision) : Kernels(gpu, precision, efficiency_of(gpu)) {}
-    Kernels(const Gpu& gpu, Precision precision, const Efficiency& efficiency);
+    /// `comm_sms` of the GPU's multiprocessors do something else.
+    Kernels(const Gpu& gpu, Precision precision, std::uint32_t comm_sms = 0);
 
     /// `batch` products of m x k and k x n matrices.
     double matmul(double m, double n, double k, double batch = 1) const;
@@ -34,11 +34,11 @@ class Kernels {
     double elementwise(double bytes, double kernels) const;
 
   private:
-    double matmul_rate_;
     double operand_bytes_;
     double sms_;
-    double half_rate_;
-    double memory_rate_;
+    double matmul_rate_ = 0;
+    double half_rate_ = 0;
+    double memory_rate_ = 0;
     Efficiency efficiency_;
 };
 

@@ -78,14 +78,14 @@ struct LayerCosts::Block {
     double data_gradients = 0;    ///< Seconds of entering matrices in the backward pass.
     double weight_gradients = 0;
     LayerCost cost;
-    PassCost scores;  ///< The part that selective recomputation repeats.
+    PassCost scores = {};  ///< The part that selective recomputation repeats.
 };
 
 LayerCosts::LayerCosts(const Model& model, const Mapping& mapping, const Gpu& gpu,
                        const Communication& communication)
     : model_(model),
       mapping_(mapping),
-      kernels_(gpu, mapping.precision),
+      kernels_(gpu, mapping.precision, mapping.comm_sms),
       communication_(communication),
       groups_(groups_of(mapping)),
       tokens_(static_cast<double>(mapping.micro_batch) * mapping.sequence / mapping.cp),
@@ -182,7 +182,7 @@ void LayerCosts::add_scores(Block& block) const {
     scores.elementwise = kernels_.elementwise((2 + dropped) * square, model_.dropout ? 2 : 1);
     backward.elementwise += kernels_.elementwise((3 + dropped) * square, model_.dropout ? 2 : 1);
     forward += scores;
-    block.scores = scores;
+    block.scores += scores;
 }
 
 LayerCosts::Block LayerCosts::attention() const {
@@ -203,6 +203,10 @@ LayerCosts::Block LayerCosts::attention() const {
         block.entering.push_back(
             {tokens_, static_cast<double>(model_.kv_rank) + model_.rope_dim, hidden});
         block.entering.push_back({tokens_, expanded, static_cast<double>(model_.kv_rank)});
+        block.scores.matmul = kernels_.matmul(tokens_, expanded, model_.kv_rank);
+        if (model_.q_rank != 0) {
+            block.scores.matmul += kernels_.matmul(tokens_, queries, model_.q_rank);
+        }
     } else {
         block.entering.push_back({tokens_, queries + 2 * keys, hidden});
     }

@@ -78,6 +78,10 @@ std::optional<std::string> fault_of_numbers(const Cluster& cluster, const Mappin
     if (mapping.grad_bytes != 2 && mapping.grad_bytes != 4) {
         return fmt::format("grad-bytes {} must be 2 or 4", mapping.grad_bytes);
     }
+    if (mapping.comm_sms >= cluster.gpu.sms) {
+        return fmt::format("comm-sms {} must leave some of the {}'s {} multiprocessors; use 20",
+                           mapping.comm_sms, cluster.gpu.name, cluster.gpu.sms);
+    }
     if (cluster.gpu.peak(mapping.precision) <= 0) {
         return fmt::format("precision {} is none of the {}'s; use bf16",
                            to_string(mapping.precision), cluster.gpu.name);

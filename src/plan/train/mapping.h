@@ -16,7 +16,8 @@
 
 namespace softib::plan {
 
-/// Which activations the backward pass computes again: none, attention's scores, or all.
+/// Which activations the backward pass computes again: none; attention's scores, or with latent
+/// attention what its latents are expanded to; or all.
 enum class Recompute : std::uint8_t { kNone, kSelective, kFull };
 /// One kernel that keeps no scores (FlashAttention), or a kernel for each operation.
 enum class AttentionKernel : std::uint8_t { kFlash, kUnfused };
@@ -48,10 +49,11 @@ struct Mapping {
     Precision precision = Precision::kBf16;  ///< Of matrices; everything else is bf16.
     std::uint32_t grad_bytes = 4;            ///< Of a gradient as it is added up and sent.
     TensorOverlap tp_overlap = TensorOverlap::kBackward;
-    bool overlap_dp = true;   ///< Gradients and parameters travel while layers compute.
-    bool overlap_pp = true;   ///< Sends between stages do not hold up the sender.
-    bool overlap_ep = false;  ///< Experts' exchanges hide behind another micro-batch.
-    bool uneven = false;      ///< Stages may differ by a layer.
+    bool overlap_dp = true;      ///< Gradients and parameters travel while layers compute.
+    bool overlap_pp = true;      ///< Sends between stages do not hold up the sender.
+    std::uint32_t comm_sms = 0;  ///< Multiprocessors that only communicate.
+    bool overlap_ep = false;     ///< Experts' exchanges hide behind another micro-batch.
+    bool uneven = false;         ///< Stages may differ by a layer.
 
     std::uint32_t dp() const { return gpus / (tp * pp * cp); }
     /// Ranks that have the same parameters, experts' aside.

@@ -21,7 +21,7 @@ constexpr double kReserved = 4 * kGiB;
 
 /// Bytes that a token of a micro-batch leaves in a layer for its backward pass.
 struct KeptBytes {
-    double scores = 0;  ///< Attention's scores, which selective recomputation drops.
+    double scores = 0;  ///< What selective recomputation drops.
     double rest = 0;
     double input = 0;  ///< All that full recomputation keeps.
 };
@@ -37,23 +37,25 @@ KeptBytes kept_bytes(const Model& model, const Mapping& mapping, bool experts) {
     kept.rest = (2 * (2 + 2) + 2 * mask) * hidden / divided;
     const double keys = std::max(static_cast<double>(model.kv_heads) / tp, 1.0) * model.head_dim;
     if (model.latent()) {
-        kept.rest += 2.0 * (model.q_rank + model.kv_rank + model.rope_dim) +
-                     2 * model.heads * (model.head_dim + model.value_dim) / tp;
+        kept.rest += 2.0 * (model.q_rank + model.kv_rank + model.rope_dim);
+        kept.scores += 2 * model.heads * (model.head_dim + model.value_dim) / tp;
+        kept.scores += 2 * model.query_width() / tp;
     } else {
-        kept.rest += 2 * 2 * keys;
+        kept.rest += 2 * 2 * keys + 2 * model.query_width() / tp;
     }
-    kept.rest += 2 * (model.query_width() + model.value_width()) / tp;
+    kept.rest += 2 * model.value_width() / tp;
     if (mapping.attention == AttentionKernel::kUnfused) {
-        kept.scores = (model.dropout ? 5.0 : 2.0) * model.heads * mapping.sequence / tp;
+        kept.scores += (model.dropout ? 5.0 : 2.0) * model.heads * mapping.sequence / tp;
     }
     const double gates = model.gated ? 2 : 1;
+    const double element = bytes_of(mapping.precision);  // Of what enters a matrix.
     if (!experts) {
-        kept.rest += 2 * (gates + 1) * model.ffn / tp;
+        kept.rest += element * (gates + 1) * model.ffn / tp;
         return kept;
     }
     const double passed = model.top_k + model.shared_experts;
-    kept.rest += passed * 2 * (gates + 1) * model.expert_ffn / tp;
-    kept.rest += 2.0 * model.top_k * hidden / divided;  // Sorted by expert.
+    kept.rest += passed * element * (gates + 1) * model.expert_ffn / tp;
+    kept.rest += element * model.top_k * hidden / divided;  // Sorted by expert.
     return kept;
 }
 

@@ -171,10 +171,14 @@ class StepBuilder {
     }
 
     /// Adam reads gradient, parameter and two moments, and writes all but the first and a copy of
-    /// 16 bits; the norm of gradients is found before, and they are set to zero after it.
+    /// 16 bits. Before it gradients are measured and clipped, and with fp16 unscaled; gradients of
+    /// 16 bits are copied to 32 and parameters back. After it they are set to zero.
     double optimizer_seconds() const {
-        constexpr double kUpdateBytes = 4 * 4 + 3 * 4 + 2;
-        constexpr double kNormBytes = 4;
+        const double update = 4 * 4 + 3 * 4 + 2;
+        const double clip = 4 + 4 + 4;
+        const double unscale = mapping_.precision == Precision::kFp16 ? 4 + 4 : 0;
+        const double copies = mapping_.grad_bytes == 2 ? (2 + 4) + (4 + 2) : 0;
+        const double own_bytes = update + clip + unscale + copies;
         double most = 0;
         for (std::uint32_t stage = 0; stage < mapping_.pp; ++stage) {
             double own = 0;
@@ -187,9 +191,8 @@ class StepBuilder {
                 all += held.shared + held.experts;
             }
             const Kernels kernels(cluster_.gpu, mapping_.precision);
-            most = std::max(most,
-                            kernels.elementwise(
-                                (kUpdateBytes + kNormBytes) * own + mapping_.grad_bytes * all, 3));
+            most =
+                std::max(most, kernels.elementwise(own_bytes * own + mapping_.grad_bytes * all, 4));
         }
         return most;
     }

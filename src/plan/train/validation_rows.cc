@@ -283,6 +283,8 @@ double deepseek_days() {
     mapping.sequence = 4096;
     mapping.precision = Precision::kFp8;
     mapping.overlap_ep = true;
+    mapping.comm_sms = 20;
+    mapping.recompute = Recompute::kSelective;
     mapping.uneven = true;
     const Step step = step_of(model, cluster_named("h800-2048"), mapping);
     return run_for(step, mapping, 1e12).days;

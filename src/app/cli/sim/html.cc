@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "app/cli/html_page.h"
 #include "app/cli/sim/report.h"
 #include "plan/units.h"
 
@@ -13,51 +13,15 @@ namespace softib::app::sim {
 
 namespace {
 
-constexpr double kWidth = 860;
+using html::cells;
+using html::escaped;
+using html::kColours;
+using html::kWidth;
+using html::svg;
+
 constexpr double kHeight = 260;
 constexpr double kLeft = 60;
 constexpr double kBottom = 30;
-constexpr std::array<const char*, 6> kColours{"#1f6feb", "#d1242f", "#1a7f37",
-                                              "#9a6700", "#8250df", "#0a7c86"};
-
-constexpr char kStyle[] =
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2em auto;padding:0 1em;"
-    "color:#1f2328}h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
-    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25em .6em;"
-    "border-bottom:1px solid #d1d9e0}th{font-weight:600}svg{width:100%;height:auto}"
-    "text{font:12px system-ui,sans-serif;fill:#59636e}.note{background:#fff8c5;padding:.5em 1em}"
-    "li{margin:.3em 0}";
-
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        switch (c) {
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '&':
-                out += "&amp;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += c;
-        }
-    }
-    return out;
-}
-
-std::string cells(const std::vector<std::string>& row, const char* tag) {
-    std::string text = "<tr>";
-    for (const std::string& cell : row) {
-        text += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
-    }
-    return text + "</tr>\n";
-}
 
 std::string micro_text(double us) {
     return plan::show_time(static_cast<plan::TimePs>(us * 1e6));
@@ -65,11 +29,6 @@ std::string micro_text(double us) {
 
 std::string percent_text(double part) {
     return fmt::format("{:.0f} %", 100 * part);
-}
-
-std::string svg(double height, const std::string& inside) {
-    return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n{}</svg>\n", kWidth, height,
-                       inside);
 }
 
 /// The frame of a plot over time, from 0 to `max_us`.
@@ -225,11 +184,7 @@ std::string sentences(const Report& report) {
 
 std::string to_html(const Report& report) {
     const plan::Results& results = report.results;
-    std::string out = fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta name=\"viewport\" content=\"width=device-width\"><title>{0}</title>"
-        "<style>{1}</style></head><body>\n<h1>{0}</h1>\n",
-        escaped(report.title), kStyle);
+    std::string out;
     out += fmt::format(
         "<p>Routes by {}, {} data VLs{}{}; {} of virtual time, {} packets on cables, seed {}, log "
         "{:016x}.</p>\n",
@@ -252,7 +207,7 @@ std::string to_html(const Report& report) {
     out += "<h2>Busiest links</h2>\n" + link_table(report);
     out += "<h2>Use of links between switches</h2>\n" + heat_strip(results, false);
     out += "<h2>Use of links of hosts</h2>\n" + heat_strip(results, true);
-    return out + "</body></html>\n";
+    return html::page(report.title, out);
 }
 
 }  // namespace softib::app::sim
