@@ -49,7 +49,8 @@ ALLOWED = {
     # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
     "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
-                "spec", "spec/model", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon", "app/fabric"],
+                "spec", "spec/model", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon",
+                "app/fabric"],
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
                      "runtime/carrier", "app/fabric"],
     "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
@@ -57,8 +58,8 @@ ALLOWED = {
 
 APP = ["app/fabric", "app/cli", "app/programs", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["parallel", "spec", "spec/model", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad", "abi/sysfs",
-                    "abi/rspreload"] + APP
+SYSTEM = RUNTIME + ["parallel", "spec", "spec/model", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad",
+                    "abi/sysfs", "abi/rspreload"] + APP
 
 # Where third-party headers may appear.
 RESTRICTED = {

@@ -75,6 +75,7 @@ int run(int argc, char** argv) {
     std::vector<Command> commands = add_fabric_commands(app, parsed);
     std::ranges::move(add_operation_commands(app, parsed), std::back_inserter(commands));
     std::ranges::move(add_simulation_commands(app, parsed), std::back_inserter(commands));
+    std::ranges::move(add_planning_commands(app, parsed), std::back_inserter(commands));
     commands.push_back(add_help(app, parsed));
     app.footer(kFooter);  // After the subcommands, which would inherit it.
     if (argc > 1 && std::string_view(argv[1]) == "__complete") {

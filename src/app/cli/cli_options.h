@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "app/cli/commands.h"
+#include "app/cli/plan/plan_commands.h"
+#include "app/cli/plan/train_options.h"
 
 namespace softib::app {
 
@@ -42,6 +44,8 @@ struct Parsed {
     CaptureOptions capture;
     SwitchOptions power;
     SimOptions sim;
+    PlanOptions plan;
+    TrainOptions train;
     SmOptions sm;
     std::string help_about;
     std::vector<std::string> command;  ///< What stands behind "--".
@@ -61,5 +65,8 @@ void add_fabric_flags(CLI::App& app, FabricFlags& flags);
 std::vector<Command> add_fabric_commands(CLI::App& app, Parsed& parsed);
 std::vector<Command> add_operation_commands(CLI::App& app, Parsed& parsed);
 std::vector<Command> add_simulation_commands(CLI::App& app, Parsed& parsed);
+std::vector<Command> add_planning_commands(CLI::App& app, Parsed& parsed);
+/// The subcommands of `softib plan` about training.
+std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed);
 
 }  // namespace softib::app

@@ -22,7 +22,8 @@ void add_mapping(CLI::App& app, TrainOptions& train) {
         ->type_name("MODEL")
         ->required();
     app.add_option("-c,--cluster", train.cluster,
-                   "a cluster of 'softib plan presets', with a size as superpod-h100:16")
+                   "a cluster of 'softib plan presets', with a size as superpod-h100:16, or a file "
+                   "(TOML)")
         ->type_name("CLUSTER")
         ->required();
     const char* const map = "Mapping";
@@ -76,6 +77,10 @@ void add_mapping(CLI::App& app, TrainOptions& train) {
         ->group(work);
     app.add_flag("--overlap-ep", train.overlap_ep,
                  "hide experts' exchanges behind another micro-batch")
+        ->group(work);
+    app.add_option("--comm-sms", train.comm_sms,
+                   "multiprocessors of a GPU that only communicate (default: 0)")
+        ->type_name("N")
         ->group(work);
     add_json(app, train.json);
 }

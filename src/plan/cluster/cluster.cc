@@ -61,7 +61,9 @@ double wire_efficiency(LinkLayer layer, std::uint16_t mtu) {
 double Cluster::nic_bytes_per_s() const {
     const std::uint32_t block_ps =
         link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
-    return 64e12 / block_ps * wire_efficiency(fabric.link_layer, fabric.mtu);
+    return std::min(64e12 / block_ps * fabric.speed_factor *
+                        wire_efficiency(fabric.link_layer, fabric.mtu),
+                    pcie.bytes_per_s);
 }
 
 Cluster with_nodes(Cluster cluster, std::uint32_t nodes) {

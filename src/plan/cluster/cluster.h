@@ -68,7 +68,9 @@ struct ClusterFabric {
     bool adaptive = true;         ///< Switches choose among ports that the engine found equal.
     bool sharp = false;           ///< Switches aggregate.
     std::uint16_t mtu = 4096;
-    double cable_m = 5;  ///< Length that a cable has on average, for delays.
+    double speed_factor = 1;  ///< Links carry this many times their generation's rate: GDR is XDR
+                              ///< twice.
+    double cable_m = 5;       ///< Length that a cable has on average, for delays.
 };
 
 struct Cluster {
@@ -93,7 +95,7 @@ struct Cluster {
     std::uint32_t domain_gpus() const {
         return nvlink.domain_gpus < gpus() ? nvlink.domain_gpus : gpus();
     }
-    /// What one NIC sends as the sender's data, headers taken off.
+    /// What one NIC sends as the sender's data: its link without headers, or PCIe if that is less.
     double nic_bytes_per_s() const;
     /// The share of NICs that a GPU has: of the fabric, without what NVLink or PCIe allow.
     double fabric_bytes_per_gpu_s() const {

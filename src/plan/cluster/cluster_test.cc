@@ -47,7 +47,7 @@ TEST(Cluster, AnUnknownPresetOrSizeNamesWhatThereIs) {
     EXPECT_EQ(find_preset("superpod-h100:65").error(),
               "the size of preset superpod-h100 must be 1 to 64 (SUs), not '65'");
     EXPECT_FALSE(find_preset("superpod-h100:0"));
-    EXPECT_EQ(find_gpu("h10").error(), "unknown GPU 'h10'; did you mean 'H100'?");
+    EXPECT_EQ(find_gpu("h10").error(), "unknown GPU 'H10'; did you mean 'H100'?");
 }
 
 // RC WRITE and RoCEv2 with what stands between frames.

@@ -71,17 +71,6 @@ const Gpu& gpu(std::string_view name) {
     return *std::ranges::find(gpus(), name, &Gpu::name);
 }
 
-/// PCIe between a GPU and its NIC, what a x16 slot moves with 256-byte payloads.
-Pcie pcie_of(const Gpu& gpu) {
-    constexpr double kGen4 = 26 * kGiga;
-    constexpr double kGen5 = 55 * kGiga;
-    constexpr double kGen6 = 110 * kGiga;
-    return {.bytes_per_s = gpu.name == "A100"    ? kGen4
-                           : gpu.name == "GB200" ? kGen6
-                                                 : kGen5,
-            .latency_us = 0.35};
-}
-
 /// Nodes of 8 GPUs with a NIC for each.
 Cluster hgx(std::string_view gpu_name, std::uint32_t nodes, topo::Shape shape,
             topo::Generation generation) {
@@ -218,7 +207,7 @@ std::expected<Gpu, std::string> find_gpu(std::string_view name) {
         }
         names.emplace_back(each.name);
     }
-    return std::unexpected(unknown_name("GPU", name, names));
+    return std::unexpected(unknown_name("GPU", wanted, names));
 }
 
 NvLink nvlink_of(const Gpu& gpu) {
@@ -239,6 +228,16 @@ NvLink nvlink_of(const Gpu& gpu) {
         return {72, 900 * kGiga, kBlackwell, 18, true, true};
     }
     return {8, 450 * kGiga, kHopper, 18, true, true};
+}
+
+Pcie pcie_of(const Gpu& gpu) {
+    constexpr double kGen4 = 26 * kGiga;
+    constexpr double kGen5 = 55 * kGiga;
+    constexpr double kGen6 = 110 * kGiga;
+    return {.bytes_per_s = gpu.name == "A100"    ? kGen4
+                           : gpu.name == "GB200" ? kGen6
+                                                 : kGen5,
+            .latency_us = 0.35};
 }
 
 const std::vector<Preset>& presets() {

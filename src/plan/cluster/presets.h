@@ -21,6 +21,9 @@ std::expected<Gpu, std::string> find_gpu(std::string_view name);
 /// The NVLink domain of a node or rack with this GPU, as its maker sells it.
 NvLink nvlink_of(const Gpu& gpu);
 
+/// PCIe between a GPU and its NIC: what a x16 slot moves with payloads of 256 bytes.
+Pcie pcie_of(const Gpu& gpu);
+
 struct Preset {
     std::string name = {};
     std::string unit = {};           ///< What its size counts: "SU", "node", "rack".

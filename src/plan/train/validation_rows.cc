@@ -199,7 +199,7 @@ double mean_sequence_error() {
 void add_sequence_rows(std::vector<ValidationRow>& rows) {
     for (const SequenceRow& row : kSequenceRows) {
         for (const bool selective : {false, true}) {
-            const bool fitted = std::string_view(row.model) == "gpt3-175b" && !selective;
+            const bool fitted = std::string_view(row.model) == "gpt3-175b" && selective;
             rows.push_back(
                 {.id = "M4",
                  .claim = fmt::format("step of {} on {} A100, {}", row.model, 8 * row.pp,

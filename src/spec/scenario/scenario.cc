@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "spec/scenario/keys.h"
+#include "spec/toml_text.h"
 
 namespace softib::spec {
 
@@ -20,38 +20,6 @@ namespace {
 using Section = ScenarioKey::Section;
 
 constexpr std::string_view kSections = "fabric, network, hosts, traffic and fail";
-
-std::string place(const std::string& file, const toml::source_region& region) {
-    return fmt::format("{}:{}:{}", file, region.begin.line, region.begin.column);
-}
-
-/// A value as a flag would give it; nothing if no flag could.
-std::optional<std::string> text_of(const toml::node& node) {
-    if (const auto* text = node.as_string()) {
-        return text->get();
-    }
-    if (const auto* number = node.as_integer()) {
-        return std::to_string(number->get());
-    }
-    if (const auto* number = node.as_floating_point()) {
-        return fmt::format("{}", number->get());
-    }
-    if (const auto* on = node.as_boolean()) {
-        return on->get() ? "true" : "false";
-    }
-    if (const auto* list = node.as_array()) {
-        std::string text;
-        for (const toml::node& each : *list) {
-            const auto item = text_of(each);
-            if (!item) {
-                return std::nullopt;
-            }
-            text += (text.empty() ? "" : ",") + *item;
-        }
-        return text;
-    }
-    return std::nullopt;
-}
 
 template <typename Rule>
 const Rule* find_in(const std::vector<Rule>& rules, std::string_view name) {
@@ -242,15 +210,6 @@ class Reader {
     Scenario& scenario_;
 };
 
-std::expected<std::string, std::string> read_text(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) {
-        return std::unexpected(
-            fmt::format("cannot read {}: {}", file, std::generic_category().message(errno)));
-    }
-    return std::string{std::istreambuf_iterator<char>(in), {}};
-}
-
 }  // namespace
 
 Result parse_scenario(std::string_view text, const std::string& file, Scenario& scenario) {
@@ -265,7 +224,7 @@ Result parse_scenario(std::string_view text, const std::string& file, Scenario& 
 }
 
 Result load_scenario(const std::string& file, Scenario& scenario) {
-    const auto text = read_text(file);
+    const auto text = read_file(file);
     if (!text) {
         return std::unexpected(text.error());
     }

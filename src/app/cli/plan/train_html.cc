@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/cli/html_page.h"
+#include "app/cli/plan/page.h"
 #include "app/cli/plan/train_report.h"
 #include "plan/units.h"
 
@@ -19,6 +20,7 @@ constexpr const char* kDoingColours[] = {"#f6f8fa", "#1f6feb", "#1a7f37", "#9a67
 constexpr const char* kDoingNames[] = {"waits", "forward", "backward", "optimizer"};
 
 constexpr std::size_t kPieces = 780;  ///< Of a step: about as many as there are pixels.
+constexpr double kPictureWidth = 860;
 constexpr double kLabel = 64;
 constexpr double kRowHeight = 12;
 
@@ -48,7 +50,7 @@ std::vector<std::vector<Doing>> pieces_of(const plan::Step& step) {
 std::string timeline_picture(const plan::Step& step) {
     std::string out;
     const auto rows = pieces_of(step);
-    const double wide = (html::kWidth - kLabel - 4) / kPieces;
+    const double wide = (kPictureWidth - kLabel - 4) / kPieces;
     for (std::size_t stage = 0; stage < rows.size(); ++stage) {
         const double y = 4 + kRowHeight * static_cast<double>(stage);
         out += fmt::format("<text x=\"2\" y=\"{:.0f}\">stage {}</text>\n", y + 10, stage);
@@ -66,7 +68,8 @@ std::string timeline_picture(const plan::Step& step) {
             first = last;
         }
     }
-    return html::svg(8 + kRowHeight * static_cast<double>(rows.size()), out);
+    return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n{}</svg>\n", kPictureWidth,
+                       8 + kRowHeight * static_cast<double>(rows.size()), out);
 }
 
 std::string legend() {
@@ -86,20 +89,20 @@ std::string legend() {
 std::string to_html(const Report& report) {
     const plan::Mapping& mapping = report.mapping;
     std::string body = fmt::format("<p>{}, batch {} of {} tokens.</p>\n<p><b>{}</b></p>\n",
-                                   html::escaped(plan::describe(mapping)), mapping.batch,
-                                   mapping.sequence, html::escaped(summary(report)));
+                                   escaped(plan::describe(mapping)), mapping.batch,
+                                   mapping.sequence, escaped(summary(report)));
     body += "<h2>Parts of the step</h2>\n" +
-            html::table({"part", "time", "share"}, part_rows(report.step));
+            page_table({"part", "time", "share"}, part_rows(report.step));
     body += "<h2>Timeline</h2>\n" + legend() + timeline_picture(report.step);
     if (const Rows bytes = byte_rows(report); !bytes.empty()) {
         body += "<h2>Communication</h2>\n<p>Bytes are what a GPU sends in a step.</p>\n" +
-                html::table({"dimension", "ranks", "exposed", "NVLink", "fabric"}, bytes);
+                page_table({"dimension", "ranks", "exposed", "NVLink", "fabric"}, bytes);
     }
-    body += "<h2>Memory of a GPU</h2>\n" +
-            html::table({"part", "GiB"}, memory_rows(report.step.memory));
-    return html::page(fmt::format("{} on {} {} of {}", report.model.name, mapping.gpus,
-                                  report.cluster.gpu.name, report.cluster.name),
-                      body);
+    body +=
+        "<h2>Memory of a GPU</h2>\n" + page_table({"part", "GiB"}, memory_rows(report.step.memory));
+    return page_head(fmt::format("{} on {} {} of {}", report.model.name, mapping.gpus,
+                                 report.cluster.gpu.name, report.cluster.name)) +
+           body + kPageFoot;
 }
 
 }  // namespace softib::app::train

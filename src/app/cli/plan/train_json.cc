@@ -32,6 +32,7 @@ Json mapping_json(const plan::Mapping& mapping) {
             {"overlap_dp", mapping.overlap_dp},
             {"overlap_pp", mapping.overlap_pp},
             {"overlap_ep", mapping.overlap_ep},
+            {"comm_sms", mapping.comm_sms},
             {"uneven", mapping.uneven}};
 }
 

@@ -31,6 +31,7 @@ struct TrainOptions {
     bool no_overlap_dp = false;
     bool no_overlap_pp = false;
     bool overlap_ep = false;
+    std::uint32_t comm_sms = 0;
     bool uneven = false;
     std::string tokens;
     bool json = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A report as one page: no script, no font and no picture comes from anywhere else.
+// A report as one page.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,12 +13,7 @@ namespace softib::app::sim {
 
 namespace {
 
-using html::cells;
-using html::escaped;
-using html::kColours;
-using html::kWidth;
-using html::svg;
-
+constexpr double kWidth = 860;
 constexpr double kHeight = 260;
 constexpr double kLeft = 60;
 constexpr double kBottom = 30;
@@ -29,6 +24,11 @@ std::string micro_text(double us) {
 
 std::string percent_text(double part) {
     return fmt::format("{:.0f} %", 100 * part);
+}
+
+std::string svg(double height, const std::string& inside) {
+    return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n{}</svg>\n", kWidth, height,
+                       inside);
 }
 
 /// The frame of a plot over time, from 0 to `max_us`.
@@ -60,7 +60,7 @@ std::string completion_plot(const plan::Results& results) {
     const double high = kHeight - kBottom - 10;
     for (std::size_t i = 0; i < results.traffics.size(); ++i) {
         const plan::Distribution& us = results.traffics[i].completion_us;
-        const char* const colour = kColours[i % kColours.size()];
+        const char* const colour = kPageColours[i % kPageColours.size()];
         std::string path;
         constexpr int kPoints = 200;
         for (int point = 0; point <= kPoints && !us.empty(); ++point) {
@@ -143,12 +143,12 @@ std::string heat_strip(const plan::Results& results, bool hosts) {
 }
 
 std::string traffic_table(const plan::Results& results) {
-    std::string out = "<table>\n" + cells({"traffic", "senders", "message", "delivered", "time",
+    std::string out = "<table>\n" + table_row({"traffic", "senders", "message", "delivered", "time",
                                            "together", "median", "99 %", "per message"},
                                           "th");
     for (const plan::TrafficResult& each : results.traffics) {
         out +=
-            cells({each.pattern, std::to_string(each.senders), plan::show_size(each.message_bytes),
+            table_row({each.pattern, std::to_string(each.senders), plan::show_size(each.message_bytes),
                    fmt::format("{} of {}", each.delivered, each.messages),
                    plan::show_time(each.duration()), plan::show_rate(each.gbps),
                    micro_text(each.completion_us.percentile(50)),
@@ -162,10 +162,10 @@ std::string traffic_table(const plan::Results& results) {
 std::string link_table(const Report& report) {
     const plan::Results& results = report.results;
     std::string out =
-        "<table>\n" + cells({"link", "to", "use", "full", "XmitWait", "flows", "carries"}, "th");
+        "<table>\n" + table_row({"link", "to", "use", "full", "XmitWait", "flows", "carries"}, "th");
     for (const std::uint32_t i : results.busiest) {
         const plan::LinkResult& link = results.links[i];
-        out += cells({link.name, link.peer, percent_text(link.use), percent_text(link.full),
+        out += table_row({link.name, link.peer, percent_text(link.use), percent_text(link.full),
                       percent_text(link.wait), flows_on(report, link), plan::show_rate(link.gbps)},
                      "td");
     }
@@ -184,7 +184,7 @@ std::string sentences(const Report& report) {
 
 std::string to_html(const Report& report) {
     const plan::Results& results = report.results;
-    std::string out;
+    std::string out = page_head(report.title);
     out += fmt::format(
         "<p>Routes by {}, {} data VLs{}{}; {} of virtual time, {} packets on cables, seed {}, log "
         "{:016x}.</p>\n",
@@ -207,7 +207,7 @@ std::string to_html(const Report& report) {
     out += "<h2>Busiest links</h2>\n" + link_table(report);
     out += "<h2>Use of links between switches</h2>\n" + heat_strip(results, false);
     out += "<h2>Use of links of hosts</h2>\n" + heat_strip(results, true);
-    return html::page(report.title, out);
+    return out + kPageFoot;
 }
 
 }  // namespace softib::app::sim

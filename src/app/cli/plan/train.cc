@@ -4,23 +4,22 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
+#include <cstdlib>
 #include <expected>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "app/cli/plan/page.h"
 #include "app/cli/plan/train_options.h"
 #include "app/cli/plan/train_report.h"
 #include "app/fabric/term.h"
-#include "plan/cluster/presets.h"
 #include "plan/train/communication.h"
 #include "plan/train/timeline.h"
 #include "plan/units.h"
+#include "spec/cluster/cluster_file.h"
 #include "spec/model/model_file.h"
 
 namespace softib::app {
@@ -62,7 +61,7 @@ std::expected<TrainJob, std::string> read_job(const TrainOptions& options) {
     if (!model) {
         return std::unexpected(model.error());
     }
-    auto cluster = plan::find_preset(options.cluster);
+    auto cluster = spec::find_cluster(options.cluster);
     if (!cluster) {
         return std::unexpected(cluster.error());
     }
@@ -86,6 +85,7 @@ std::expected<TrainJob, std::string> read_job(const TrainOptions& options) {
     mapping.overlap_dp = !options.no_overlap_dp;
     mapping.overlap_pp = !options.no_overlap_pp;
     mapping.overlap_ep = options.overlap_ep;
+    mapping.comm_sms = options.comm_sms;
     mapping.uneven = options.uneven;
     return TrainJob{*std::move(model), *std::move(cluster), mapping};
 }
@@ -107,13 +107,6 @@ void choose_sizes(TrainJob& job) {
         mapping.batch = usual_batch(mapping, std::uint64_t{mapping.dp()} * mapping.micro_batch *
                                                  (mapping.interleave > 1 ? mapping.pp : 1));
     }
-}
-
-int write_plan_file(const std::string& path, const std::string& text) {
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    return out ? 0 : fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
 volatile std::sig_atomic_t search_interrupted = 0;
@@ -213,10 +206,10 @@ int cmd_plan_train(const TrainOptions& options) {
     report.step = *std::move(step);
     int status = 0;
     if (!options.trace.empty()) {
-        status |= write_plan_file(options.trace, plan::chrome_trace(report.step));
+        status |= write_output(options.trace, plan::chrome_trace(report.step));
     }
     if (!options.html.empty()) {
-        status |= write_plan_file(options.html, train::to_html(report));
+        status |= write_output(options.html, train::to_html(report));
     }
     fmt::print("{}", options.json ? train::to_json(report) : train::to_text(report));
     return status;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Subcommands that plan a cluster.
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "app/cli/cli_options.h"
+#include "app/cli/plan/plan_commands.h"
+
+namespace softib::app {
+namespace {
+
+void add_cluster_operand(CLI::App& app, std::string& cluster) {
+    app.add_option("cluster", cluster, "a preset (softib plan presets), with a size as NAME:N, or a "
+                                       "file (TOML)")
+        ->type_name("CLUSTER")
+        ->required();
+}
+
+void add_cluster_flag(CLI::App& app, std::string& cluster, std::uint32_t& nodes) {
+    app.add_option("--cluster", cluster,
+                   "a preset (softib plan presets), with a size as NAME:N, or a file (TOML)")
+        ->type_name("CLUSTER");
+    app.add_option("--nodes", nodes, "take this many nodes of it (default: all)")->type_name("N");
+}
+
+void add_html(CLI::App& app, std::string& html) {
+    app.add_option("--html", html, "write a report with plots")->type_name("FILE");
+}
+
+void add_model(CLI::App& app, std::string& model) {
+    only(app.add_option("--model", model, "how messages move (default: flow)"), "flow|packet");
+}
+
+Command add_presets(CLI::App& plan, PlanClusterOptions& options) {
+    CLI::App* const sub = plan.add_subcommand("presets", "List clusters that exist, and GPUs");
+    add_json(*sub, options.json);
+    return {sub, [&options] { return cmd_plan_presets(options); }};
+}
+
+Command add_show(CLI::App& plan, PlanClusterOptions& options) {
+    CLI::App* const sub = plan.add_subcommand(
+        "show", "Show what a cluster is made of: switches, cables, LIDs, power, cost");
+    add_cluster_operand(*sub, options.cluster);
+    sub->add_option("--nodes", options.nodes, "take this many nodes of it")->type_name("N");
+    sub->add_option("--prices", options.prices, "price ranges (TOML)")->type_name("FILE");
+    add_json(*sub, options.json);
+    return {sub, [&options] { return cmd_plan_show(options); }};
+}
+
+Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
+    CLI::App* const sub =
+        plan.add_subcommand("collective", "Time a collective operation over sizes and algorithms");
+    add_cluster_flag(*sub, options.cluster, options.nodes);
+    only(sub->add_option("--op", options.op, "what is computed (default: all-reduce)"),
+         "all-reduce|all-gather|reduce-scatter|broadcast|all-to-all|send-recv");
+    sub->add_option("--sizes", options.sizes,
+                    "FROM:TO by powers of two, or SIZE,SIZE,... (default: 8:1G)")
+        ->type_name("SIZES");
+    sub->add_option("--algorithms", options.algorithms,
+                    "nccl (what NCCL would take), all, or ring, tree, recursive, hierarchical, "
+                    "pat, nvls, nvls-tree, sharp, direct (default: nccl)")
+        ->type_name("NAMES");
+    only(sub->add_option("--protocol", options.protocol, "of NCCL (default: as NCCL would)"),
+         "LL|LL128|Simple");
+    sub->add_option("--channels", options.channels, "between nodes (default: two for each NIC)")
+        ->type_name("N");
+    only(sub->add_option("--order", options.order, "of nodes (default: topology)"),
+         "topology|random");
+    sub->add_flag("--rails-crossed", options.rails_crossed,
+                  "messages arrive at the NIC of the next rail");
+    sub->add_option("--seed", options.seed, "of a random order (default: 1)")->type_name("N");
+    add_model(*sub, options.model);
+    only(sub->add_option("--stack", options.stack,
+                         "NCCL on GPUs, or an MPI with one rank a node (default: nccl)"),
+         "nccl|mpi");
+    add_json(*sub, options.json);
+    add_html(*sub, options.html);
+    return {sub, [&options] { return cmd_plan_collective(options); }};
+}
+
+Command add_compare(CLI::App& plan, PlanCompareOptions& options) {
+    CLI::App* const sub = plan.add_subcommand("compare", "Compare networks for one cluster");
+    only(sub->add_option("what", options.what, "what differs")->required(),
+         "oversubscription|topology|generation|link-layer|sharp|failed-spine|kv-cache");
+    add_cluster_flag(*sub, options.cluster, options.nodes);
+    sub->add_option("--size", options.size, "of the operation (default: 1GB)")->type_name("SIZE");
+    add_model(*sub, options.model);
+    add_json(*sub, options.json);
+    add_html(*sub, options.html);
+    return {sub, [&options] { return cmd_plan_compare(options); }};
+}
+
+Command add_validate(CLI::App& plan, PlanValidateOptions& options) {
+    CLI::App* const sub =
+        plan.add_subcommand("validate", "Compare the planner with published measurements");
+    sub->add_flag("--markdown", options.markdown, "as a page of documentation");
+    add_json(*sub, options.json);
+    return {sub, [&options] { return cmd_plan_validate(options); }};
+}
+
+}  // namespace
+
+std::vector<Command> add_planning_commands(CLI::App& app, Parsed& parsed) {
+    CLI::App* const plan =
+        app.add_subcommand("plan", "Plan a GPU cluster: components, collectives, training");
+    plan->require_subcommand(1);
+    PlanOptions& options = parsed.plan;
+    const auto actions = std::make_shared<std::vector<Command>>(std::vector<Command>{
+        add_presets(*plan, options.presets), add_show(*plan, options.show),
+        add_collective(*plan, options.collective), add_compare(*plan, options.compare),
+        add_validate(*plan, options.validate)});
+    std::ranges::move(add_training_commands(*plan, parsed), std::back_inserter(*actions));
+    return {{plan, [actions] {
+                 return std::ranges::find_if(
+                            *actions, [](const Command& each) { return each.app->parsed(); })
+                     ->act();
+             }}};
+}
+
+}  // namespace softib::app

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/cli/plan/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "app/cli/html_page.h"
+#include "app/fabric/term.h"
+#include "plan/units.h"
+
+namespace softib::app {
+
+namespace {
+
+constexpr double kPlotWidth = 860;
+constexpr double kPlotHeight = 340;
+constexpr double kPlotLeft = 70;
+constexpr double kPlotBottom = 30;
+constexpr double kPlotTop = 14;
+
+/// From the smallest to the largest value on a logarithmic axis.
+struct Axis {
+    double low = INFINITY;
+    double high = 0;
+
+    void take(double value) {
+        low = std::min(low, value);
+        high = std::max(high, value);
+    }
+    double place(double value) const {
+        return high <= low ? 0.5 : std::log(value / low) / std::log(high / low);
+    }
+};
+
+std::string wrap_svg(double height, const std::string& inside) {
+    return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n{}</svg>\n", kPlotWidth, height,
+                       inside);
+}
+
+std::string grid_lines(const Axis& x, const Axis& y, const std::string& unit) {
+    std::string out;
+    const double right = kPlotWidth - 10;
+    const double base = kPlotHeight - kPlotBottom;
+    for (double value = std::pow(10, std::ceil(std::log10(y.low))); value <= y.high; value *= 10) {
+        const double at = base - y.place(value) * (base - kPlotTop);
+        out += fmt::format(
+            "<path d=\"M{0} {1:.1f}H{2}\" stroke=\"#d1d9e0\"/>"
+            "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:g}</text>\n",
+            kPlotLeft, at, right, kPlotLeft - 6, at + 4, value);
+    }
+    constexpr int kMarks = 6;
+    for (int i = 0; i <= kMarks; ++i) {
+        const double part = static_cast<double>(i) / kMarks;
+        const double value = x.low * std::pow(x.high / x.low, part);
+        out += fmt::format("<text x=\"{:.0f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+                           kPlotLeft + part * (right - kPlotLeft - 30), kPlotHeight - 8,
+                           plan::show_size(static_cast<std::uint64_t>(value)));
+    }
+    return out + fmt::format("<text x=\"4\" y=\"12\">{}</text>\n", escaped(unit));
+}
+
+}  // namespace
+
+std::string line_plot(const std::vector<Series>& series, const std::string& unit) {
+    Axis x;
+    Axis y;
+    for (const Series& each : series) {
+        for (const auto& [size, value] : each.points) {
+            x.take(size);
+            y.take(value);
+        }
+    }
+    if (x.high == 0) {
+        return "<p>There is nothing to plot.</p>\n";
+    }
+    std::string out = grid_lines(x, y, unit);
+    const double base = kPlotHeight - kPlotBottom;
+    for (std::size_t i = 0; i < series.size(); ++i) {
+        const char* const colour = kPageColours[i % kPageColours.size()];
+        std::string path;
+        for (const auto& [size, value] : series[i].points) {
+            path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L',
+                                kPlotLeft + x.place(size) * (kPlotWidth - kPlotLeft - 40),
+                                base - y.place(value) * (base - kPlotTop));
+        }
+        out += fmt::format(
+            "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n"
+            "<text x=\"{}\" y=\"{}\" style=\"fill:{}\">{}</text>\n",
+            path, colour, kPlotLeft + 12, 30 + 16 * static_cast<int>(i), colour,
+            escaped(series[i].name));
+    }
+    return wrap_svg(kPlotHeight, out);
+}
+
+std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
+                     const std::string& unit) {
+    double most = 0;
+    for (const auto& [name, value] : bars) {
+        most = std::max(most, value);
+    }
+    constexpr double kRow = 26;
+    constexpr double kNames = 220;
+    std::string out;
+    double at = 4;
+    for (const auto& [name, value] : bars) {
+        const double wide = most > 0 ? value / most * (kPlotWidth - kNames - 130) : 0;
+        out += fmt::format(
+            "<text x=\"{0}\" y=\"{1:.0f}\" text-anchor=\"end\">{2}</text>"
+            "<rect x=\"{3}\" y=\"{4:.0f}\" width=\"{5:.1f}\" height=\"18\" fill=\"#1f6feb\"/>"
+            "<text x=\"{6:.1f}\" y=\"{1:.0f}\">{7:.4g} {8}</text>\n",
+            kNames - 8, at + 14, escaped(name), kNames, at, wide, kNames + wide + 6, value,
+            escaped(unit));
+        at += kRow;
+    }
+    return wrap_svg(at + 4, out);
+}
+
+std::string page_table(const std::vector<std::string>& header,
+                       const std::vector<std::vector<std::string>>& rows) {
+    std::string out = "<table>\n" + table_row(header, "th");
+    for (const auto& row : rows) {
+        out += table_row(row, "td");
+    }
+    return out + "</table>\n";
+}
+
+int write_output(const std::string& path, const std::string& text) {
+    if (path == "-") {
+        fmt::print("{}", text);
+        return 0;
+    }
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out << text;
+    out.close();
+    return out ? 0 : fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+}  // namespace softib::app

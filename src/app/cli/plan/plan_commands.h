@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The subcommands of `softib plan`, one file each. cli_plan.cc turns the command line into these
+// structures; a command returns the exit status of the program.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace softib::app {
+
+struct PlanClusterOptions {
+    std::string cluster;  ///< A preset or a file.
+    std::uint32_t nodes = 0;  ///< 0: all.
+    std::string prices;   ///< A file; empty: the ranges that come along.
+    bool json = false;
+};
+int cmd_plan_presets(const PlanClusterOptions& options);
+int cmd_plan_show(const PlanClusterOptions& options);
+
+struct PlanCollectiveOptions {
+    std::string cluster;
+    std::uint32_t nodes = 0;
+    std::string op = "all-reduce";
+    std::string sizes = "8:1G";            ///< FROM:TO by powers of two, or a list.
+    std::string algorithms = "nccl";       ///< Names by comma, "all", or "nccl".
+    std::string protocol;                  ///< Empty: as NCCL would.
+    std::uint32_t channels = 0;
+    std::string order = "topology";
+    bool rails_crossed = false;
+    std::uint64_t seed = 1;
+    std::string model = "flow";
+    std::string stack = "nccl";
+    bool json = false;
+    std::string html;
+};
+int cmd_plan_collective(const PlanCollectiveOptions& options);
+
+struct PlanCompareOptions {
+    std::string what;
+    std::string cluster;
+    std::uint32_t nodes = 0;
+    std::string model = "flow";
+    std::string size;
+    bool json = false;
+    std::string html;
+};
+int cmd_plan_compare(const PlanCompareOptions& options);
+
+struct PlanValidateOptions {
+    bool markdown = false;
+    bool json = false;
+};
+int cmd_plan_validate(const PlanValidateOptions& options);
+
+struct PlanOptions {
+    PlanClusterOptions presets;
+    PlanClusterOptions show;
+    PlanCollectiveOptions collective;
+    PlanCompareOptions compare;
+    PlanValidateOptions validate;
+};
+
+}  // namespace softib::app

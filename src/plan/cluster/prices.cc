@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/cluster/prices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace softib::plan {
+
+namespace {
+
+constexpr const char* kReseller = "resellers' and cloud reports; low confidence";
+constexpr const char* kSheet = "data sheets";
+
+Range find_price(const Prices& prices, std::string_view name) {
+    const auto found = std::ranges::find(prices, name, &Price::name);
+    return found == prices.end() ? Range{} : Range{found->low, found->high};
+}
+
+const char* cable_price(topo::CableKind kind) {
+    switch (kind) {
+        case topo::CableKind::kDac:
+            return "cable_dac";
+        case topo::CableKind::kAcc:
+            return "cable_acc";
+        case topo::CableKind::kAoc:
+            return "cable_aoc";
+        case topo::CableKind::kMultiMode:
+            return "cable_multi_mode";
+        case topo::CableKind::kSingleMode:
+            break;
+    }
+    return "cable_single_mode";
+}
+
+void add_line(Bill& bill, std::string what, double count, const Range& each, Range& sum) {
+    if (count == 0) {
+        return;
+    }
+    bill.lines.push_back({std::move(what), count, each, each * count});
+    sum += each * count;
+}
+
+}  // namespace
+
+Prices default_prices() {
+    return {{"switch_port", 180, 250, "1,024-GPU NDR tree: 48 switches, 0.55 to 0.75 M$ (reseller)"},
+            {"nic", 1'500, 2'500, kReseller},
+            {"cable_dac", 100, 300, kReseller},
+            {"cable_acc", 200, 500, kReseller},
+            {"cable_aoc", 500, 1'500, kReseller},
+            {"cable_multi_mode", 1'200, 2'400, "two transceivers and fibre; " + std::string(kReseller)},
+            {"cable_single_mode", 1'600, 3'200,
+             "two transceivers and fibre; " + std::string(kReseller)},
+            {"node", 250'000, 450'000, "8 GPUs with their server; " + std::string(kReseller)},
+            {"switch_port_w", 12, 27, "Quantum-2 QM9700: 747 W with copper to 1,720 W at most"},
+            {"nic_w", 17, 26, kSheet},
+            {"transceiver_w", 8, 17, kSheet}};
+}
+
+Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices& prices) {
+    Bill bill;
+    double ports = 0;
+    for (const topo::LevelReport& level : report.levels) {
+        add_line(bill, fmt::format("switches of level {}, {} ports each", level.level, level.radix),
+                 level.switches, find_price(prices, "switch_port") * level.radix,
+                 bill.network_usd);
+        ports += static_cast<double>(level.ports_used);
+    }
+    add_line(bill, "NICs", static_cast<double>(report.hcas), find_price(prices, "nic"),
+             bill.network_usd);
+    double transceivers = 0;
+    for (const topo::CableReport& cable : report.cables) {
+        add_line(bill, fmt::format("{}, {}", topo::to_string(cable.rule.kind), cable.between),
+                 cable.count, find_price(prices, cable_price(cable.rule.kind)), bill.network_usd);
+        if (cable.rule.kind != topo::CableKind::kDac) {
+            transceivers += 2.0 * cable.count;
+        }
+    }
+    add_line(bill, "nodes", cluster.nodes(), find_price(prices, "node"), bill.nodes_usd);
+    bill.network_w += find_price(prices, "switch_port_w") * ports;
+    bill.network_w += find_price(prices, "nic_w") * static_cast<double>(report.hcas);
+    bill.network_w += find_price(prices, "transceiver_w") * transceivers;
+    const double node_w = cluster.node_power_w > 0
+                              ? cluster.node_power_w
+                              : cluster.gpus_per_node * cluster.gpu.power_w * 1.6;
+    bill.nodes_w += Range{0.7 * node_w, node_w} * cluster.nodes();
+    return bill;
+}
+
+}  // namespace softib::plan

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/collective/collective_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "plan/cluster/presets.h"
+#include "plan/validation.h"
+
+namespace softib::plan {
+namespace {
+
+constexpr std::uint64_t kLarge = 8ULL << 30;
+
+Cluster nodes_of_eight(std::uint32_t nodes) {
+    return with_nodes(*find_preset("hgx-h200"), nodes);
+}
+
+std::unique_ptr<CollectiveModel> model_of(const Cluster& cluster,
+                                          const CollectiveOptions& options = {}) {
+    auto model = CollectiveModel::make(cluster, options);
+    EXPECT_TRUE(model) << model.error();
+    return model ? *std::move(model) : nullptr;
+}
+
+Timing timing_of(CollectiveModel& model, Op op, Algorithm algorithm, std::uint64_t bytes,
+                 std::optional<Protocol> protocol = Protocol::kSimple) {
+    const auto timing = model.time(op, algorithm, bytes, protocol);
+    EXPECT_TRUE(timing) << timing.error();
+    return timing.value_or(Timing{});
+}
+
+TEST(CollectiveModel, EveryAlgorithmTimesEveryOperationThatItComputes) {
+    const auto model = model_of(nodes_of_eight(4));
+    for (const Op op : kOps) {
+        for (const Algorithm algorithm : algorithms_of(op)) {
+            SCOPED_TRACE(std::string(to_string(op)) + " by " + to_string(algorithm));
+            const Timing small = timing_of(*model, op, algorithm, 1024, {});
+            const Timing large = timing_of(*model, op, algorithm, 1 << 30, {});
+            EXPECT_GT(small.us, 0);
+            EXPECT_GT(large.us, small.us);
+            EXPECT_NEAR(large.algbw * large.us * 1e3, 1 << 30, 1);
+        }
+    }
+    EXPECT_FALSE(model->time(Op::kAllToAll, Algorithm::kTree, 8));
+}
+
+TEST(CollectiveModel, MoreBandwidthNeverSlows) {
+    double before = INFINITY;
+    for (const topo::Generation generation :
+         {topo::Generation::kEdr, topo::Generation::kHdr, topo::Generation::kNdr}) {
+        Cluster cluster = nodes_of_eight(4);
+        cluster.fabric.spec.generation = generation;
+        const auto model = model_of(cluster);
+        const double us =
+            timing_of(*model, Op::kAllReduce, Algorithm::kHierarchical, 1 << 28).us;
+        EXPECT_LT(us, before);
+        before = us;
+    }
+    Cluster faster = nodes_of_eight(1);
+    double inside = INFINITY;
+    for (const double rate : {100e9, 200e9, 300e9}) {
+        faster.nvlink.bytes_per_s = rate;
+        const double us =
+            timing_of(*model_of(faster), Op::kAllGather, Algorithm::kRing, 1 << 28).us;
+        EXPECT_LT(us, inside);
+        inside = us;
+    }
+}
+
+// Two channels on each NIC fill it; what is above the latency is 2 (n - 1) / n of the bytes at the
+// rate of all NICs.
+TEST(CollectiveModel, WithoutLatencyARingHasTheBoundOfItsNics) {
+    const Cluster cluster = nodes_of_eight(4);
+    const auto model = model_of(cluster);
+    const Timing timing = timing_of(*model, Op::kAllReduce, Algorithm::kRing, kLarge);
+    const double bound_us =
+        static_cast<double>(kLarge) * 2 * 31 / 32 / (8 * cluster.nic_bytes_per_s()) * 1e6;
+    EXPECT_NEAR(timing.fabric_us, bound_us, 0.01 * bound_us);
+    EXPECT_GE(timing.fabric_us, 0.999 * bound_us);
+}
+
+TEST(CollectiveModel, PacketsAndFlowsAgreeOnARing) {
+    CollectiveOptions packets;
+    packets.model = net::ModelKind::kPacket;
+    const auto by_packets = model_of(nodes_of_eight(2), packets);
+    const auto by_flows = model_of(nodes_of_eight(2));
+    const double us =
+        timing_of(*by_packets, Op::kAllReduce, Algorithm::kRing, 1 << 26).fabric_us;
+    EXPECT_NEAR(timing_of(*by_flows, Op::kAllReduce, Algorithm::kRing, 1 << 26).fabric_us, us,
+                0.03 * us);
+}
+
+TEST(CollectiveModel, SharpTimeGrowsWithLevelsAloneNotWithNodes) {
+    Cluster cluster = nodes_of_eight(8);
+    CollectiveOptions few;
+    few.domains = 2;
+    const auto two = model_of(cluster, few);
+    const auto eight = model_of(cluster);
+    EXPECT_DOUBLE_EQ(timing_of(*two, Op::kAllReduce, Algorithm::kSharp, 1 << 28).fabric_us,
+                     timing_of(*eight, Op::kAllReduce, Algorithm::kSharp, 1 << 28).fabric_us);
+    const auto pod = model_of(*find_preset("superpod-h100:2"));
+    const double deeper = timing_of(*pod, Op::kAllReduce, Algorithm::kSharp, 1 << 28).fabric_us;
+    const double flat = timing_of(*eight, Op::kAllReduce, Algorithm::kSharp, 1 << 28).fabric_us;
+    EXPECT_GT(deeper, flat);
+    EXPECT_LT(deeper - flat, 3) << "one level more, in microseconds";
+}
+
+// A flat ring of n GPUs sends 2 (n - 1) / n through the NICs, rails of N nodes 2 (N - 1) / N.
+TEST(CollectiveModel, HierarchiesBeatFlatRingsByWhatTheyKeepInside) {
+    const Cluster cluster = nodes_of_eight(4);
+    const auto model = model_of(cluster);
+    const Timing flat = timing_of(*model, Op::kAllReduce, Algorithm::kRing, kLarge);
+    const Timing levels = timing_of(*model, Op::kAllReduce, Algorithm::kHierarchical, kLarge);
+    EXPECT_NEAR(flat.fabric_us / levels.fabric_us, (31.0 / 32) / (3.0 / 4), 0.02);
+    EXPECT_GE(levels.busbw, flat.busbw);
+}
+
+TEST(CollectiveModel, OversubscriptionHurtsRandomOrdersFirst) {
+    Cluster cluster = *find_preset("superpod-h100:2");
+    cluster.fabric.spec.oversubscription = {.down = 4, .up = 1};
+    CollectiveOptions random;
+    random.order = RankOrder::kRandom;
+    const Timing sorted =
+        timing_of(*model_of(cluster), Op::kAllReduce, Algorithm::kRing, 1 << 30);
+    const Timing shuffled =
+        timing_of(*model_of(cluster, random), Op::kAllReduce, Algorithm::kRing, 1 << 30);
+    EXPECT_GT(shuffled.fabric_us, 1.3 * sorted.fabric_us);
+}
+
+TEST(CollectiveModel, LengthsBeyondWhatIsPlayedScale) {
+    const auto model = model_of(nodes_of_eight(2));
+    const Timing one = timing_of(*model, Op::kAllReduce, Algorithm::kRing, 1ULL << 32);
+    const Timing two = timing_of(*model, Op::kAllReduce, Algorithm::kRing, 1ULL << 33);
+    EXPECT_TRUE(one.scaled);
+    EXPECT_NEAR(two.fabric_us / one.fabric_us, 2, 1e-3);
+}
+
+TEST(CollectiveModel, SharpOnAFabricWithoutItSaysWhatToDo) {
+    Cluster cluster = nodes_of_eight(2);
+    cluster.fabric.sharp = false;
+    const auto timing = model_of(cluster)->time(Op::kAllReduce, Algorithm::kSharp, 8);
+    ASSERT_FALSE(timing);
+    EXPECT_EQ(timing.error(), "the cluster's switches do not aggregate: set sharp in its fabric");
+}
+
+TEST(CollectiveModel, MoreDomainsThanThereAreAreRefused) {
+    CollectiveOptions options;
+    options.domains = 3;
+    const auto model = CollectiveModel::make(nodes_of_eight(2), options);
+    ASSERT_FALSE(model);
+    EXPECT_EQ(model.error(), "the cluster has 2 NVLink domains, not 3: take 2 or fewer");
+}
+
+// Every published number in the list is met within its tolerance, or said to be missed.
+TEST(Validation, RowsHoldUnlessTheyAreKnownMisses) {
+    for (const ValidationRow& row : fabric_rows()) {
+        const double ours = row.ours();
+        EXPECT_EQ(holds(row, ours), !row.known_miss)
+            << row.id << " " << row.claim << ": expected " << row.expected << " " << row.unit
+            << ", ours " << ours << " (" << 100 * error_of(row, ours) << " %)";
+        EXPECT_FALSE(row.source.empty()) << row.id;
+        EXPECT_FALSE((row.known_miss || row.fitted) && row.note.empty()) << row.id;
+    }
+}
+
+TEST(Validation, AToleranceIsRelativeAndMayDifferUpwards) {
+    const ValidationRow row{.expected = 100, .tolerance = 0, .tolerance_up = 0.03};
+    EXPECT_TRUE(holds(row, 103));
+    EXPECT_FALSE(holds(row, 104));
+    EXPECT_FALSE(holds(row, 99));
+}
+
+}  // namespace
+}  // namespace softib::plan

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/collective/flows.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
+
+#include "core/base/prng.h"
+
+namespace softib::plan {
+
+Layout::Layout(const Cluster& cluster, std::uint32_t domains, RankOrder order, bool rails_aligned,
+               std::uint64_t seed)
+    : order_(domains),
+      gpus_(cluster.domain_gpus()),
+      domain_nodes_(cluster.domain_nodes()),
+      nics_per_node_(cluster.nics_per_node()),
+      aligned_(rails_aligned) {
+    nics_ = std::max(1U, nics_per_node_ * gpus_ / cluster.gpus_per_node);
+    std::iota(order_.begin(), order_.end(), 0U);
+    if (order == RankOrder::kRandom) {
+        Prng prng(seed);
+        for (std::size_t i = order_.size(); i > 1; --i) {
+            std::swap(order_[i - 1], order_[prng.below(i)]);
+        }
+    }
+}
+
+std::uint32_t Layout::end(std::uint32_t position, std::uint32_t nic) const {
+    // A domain smaller than a node has its part of the node's NICs.
+    if (nics_ < nics_per_node_) {
+        return order_[position] * nics_ + nic;
+    }
+    const std::uint32_t node = order_[position] * domain_nodes_ + nic / nics_per_node_;
+    return node * nics_per_node_ + nic % nics_per_node_;
+}
+
+Flows ring_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes) {
+    Flows flows;
+    const std::uint32_t count = layout.domains();
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+        const std::uint32_t nic = channel % layout.nics_per_domain();
+        for (std::uint32_t p = 0; p < count && count > 1; ++p) {
+            flows.push_back({layout.end(p, nic),
+                             layout.end((p + 1) % count, layout.nic_behind(nic)), bytes,
+                             channel / layout.nics_per_domain()});
+        }
+    }
+    return flows;
+}
+
+TreePair double_tree(std::uint32_t count) {
+    // In-order numbering: position i with lowest bit b is inside the tree between i - b and i + b.
+    const auto parent = [count](std::uint32_t i) {
+        if (i == 0) {
+            return 0U;
+        }
+        const std::uint32_t bit = i & (~i + 1);
+        const std::uint32_t up = (i ^ bit) | (bit << 1);
+        return up < count ? up : i ^ bit;
+    };
+    TreePair trees{std::vector<std::uint32_t>(count), std::vector<std::uint32_t>(count)};
+    for (std::uint32_t i = 0; i < count; ++i) {
+        trees.first[i] = parent(i);
+        // Mirrored if the number is even, else shifted by one: leaves are odd positions.
+        const bool even = count % 2 == 0;
+        const std::uint32_t image = even ? count - 1 - i : (i + count - 1) % count;
+        const std::uint32_t up = parent(image);
+        trees.second[i] = even ? count - 1 - up : (up + 1) % count;
+    }
+    return trees;
+}
+
+namespace {
+
+void add_tree_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes, bool up,
+                    Flows& flows) {
+    const TreePair trees = double_tree(layout.domains());
+    for (std::uint32_t channel = 0; channel < channels; ++channel) {
+        const std::uint32_t nic = channel % layout.nics_per_domain();
+        const std::uint32_t connection = 2 * (channel / layout.nics_per_domain());
+        std::uint32_t tree = 0;
+        for (const auto* const parents : {&trees.first, &trees.second}) {
+            for (std::uint32_t p = 0; p < layout.domains(); ++p) {
+                const std::uint32_t parent = (*parents)[p];
+                if (parent == p) {
+                    continue;
+                }
+                const std::uint32_t low = layout.end(p, nic);
+                const std::uint32_t high = layout.end(parent, layout.nic_behind(nic));
+                flows.push_back({high, low, bytes / 2, connection + tree});
+                if (up) {
+                    flows.push_back({low, high, bytes / 2, connection + tree});
+                }
+            }
+            ++tree;
+        }
+    }
+}
+
+/// Positions that pair up in rounds: the largest power of two.
+std::uint32_t paired(const Layout& layout) {
+    return std::bit_floor(layout.domains());
+}
+
+Flows swap_flows(const Layout& layout, std::uint32_t distance, std::uint64_t bytes) {
+    Flows flows;
+    for (std::uint32_t nic = 0; nic < layout.nics_per_domain(); ++nic) {
+        for (std::uint32_t p = 0; p < paired(layout); ++p) {
+            flows.push_back({layout.end(p, nic),
+                             layout.end(p ^ distance, layout.nic_behind(nic)), bytes, 0});
+        }
+    }
+    return flows;
+}
+
+/// Between positions that exceed the power of two and those that stand in for them.
+Flows fold_flows(const Layout& layout, std::uint64_t bytes, bool back) {
+    Flows flows;
+    const std::uint32_t count = paired(layout);
+    for (std::uint32_t nic = 0; nic < layout.nics_per_domain(); ++nic) {
+        for (std::uint32_t p = count; p < layout.domains(); ++p) {
+            const std::uint32_t extra = layout.end(p, nic);
+            const std::uint32_t other = layout.end(p - count, nic);
+            flows.push_back(back ? Flow{other, extra, bytes, 0} : Flow{extra, other, bytes, 0});
+        }
+    }
+    return flows;
+}
+
+}  // namespace
+
+Flows tree_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes) {
+    Flows flows;
+    add_tree_flows(layout, channels, bytes, true, flows);
+    return flows;
+}
+
+Flows tree_down_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes) {
+    Flows flows;
+    add_tree_flows(layout, channels, bytes, false, flows);
+    return flows;
+}
+
+std::vector<Flows> halving_rounds(const Layout& layout, std::uint64_t bytes) {
+    std::vector<Flows> rounds;
+    if (paired(layout) != layout.domains()) {
+        rounds.push_back(fold_flows(layout, bytes, false));
+    }
+    for (std::uint32_t distance = paired(layout) / 2; distance != 0; distance /= 2) {
+        bytes = (bytes + 1) / 2;
+        rounds.push_back(swap_flows(layout, distance, bytes));
+    }
+    return rounds;
+}
+
+std::vector<Flows> doubling_rounds(const Layout& layout, std::uint64_t bytes) {
+    std::vector<Flows> rounds = halving_rounds(layout, bytes);
+    std::ranges::reverse(rounds);
+    if (paired(layout) != layout.domains()) {
+        rounds.back() = fold_flows(layout, bytes, true);
+    }
+    return rounds;
+}
+
+std::vector<Flows> pat_rounds(const Layout& layout, std::uint64_t bytes) {
+    std::vector<Flows> rounds;
+    const std::uint32_t count = layout.domains();
+    for (std::uint32_t distance = 1; distance < count; distance *= 2) {
+        const std::uint64_t blocks = std::min(distance, count - distance);
+        Flows flows;
+        for (std::uint32_t nic = 0; nic < layout.nics_per_domain(); ++nic) {
+            for (std::uint32_t p = 0; p < count; ++p) {
+                flows.push_back({layout.end(p, nic),
+                                 layout.end((p + distance) % count, layout.nic_behind(nic)),
+                                 std::max<std::uint64_t>(bytes * blocks / count, 1), 0});
+            }
+        }
+        rounds.push_back(std::move(flows));
+    }
+    return rounds;
+}
+
+Flows all_to_all_flows(const Layout& layout, std::uint64_t bytes) {
+    Flows flows;
+    const std::uint32_t count = layout.domains();
+    for (std::uint32_t shift = 1; shift < count; ++shift) {
+        for (std::uint32_t nic = 0; nic < layout.nics_per_domain(); ++nic) {
+            for (std::uint32_t p = 0; p < count; ++p) {
+                flows.push_back({layout.end(p, nic),
+                                 layout.end((p + shift) % count, layout.nic_behind(nic)), bytes,
+                                 0});
+            }
+        }
+    }
+    return flows;
+}
+
+Flows send_recv_flows(const Layout& layout, std::uint64_t bytes) {
+    Flows flows;
+    const std::uint32_t count = layout.domains();
+    // With rails aligned NVLink takes the message to the GPU whose NIC the receiver has.
+    const std::uint32_t nic = layout.nic_behind(0) == 0 ? 0 : layout.nics_per_domain() - 1;
+    for (std::uint32_t p = 0; p < count && count > 1; ++p) {
+        flows.push_back({layout.end(p, nic), layout.end((p + 1) % count, 0), bytes, 0});
+    }
+    return flows;
+}
+
+}  // namespace softib::plan

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the operations of an MPI with one rank a node consist of: rounds that wait for each other.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
+#include "plan/collective/collective_model.h"
+
+namespace softib::plan {
+
+namespace {
+
+/// Sender and receiver together, beside the HCAs: what is left of 1.0 us between two hosts.
+constexpr double kHostUs = 0.3;
+
+/// As host_parts: what every rank sends to the next in a step of a ring.
+std::uint64_t ring_block(std::uint64_t bytes, std::uint32_t ranks) {
+    return std::max<std::uint64_t>(bytes / ranks, 1);
+}
+
+}  // namespace
+
+std::expected<CollectiveModel::Parts, std::string> CollectiveModel::on_hosts(
+    Op op, Algorithm algorithm, std::uint64_t bytes) {
+    Parts parts;
+    parts.round_us = kHostUs;
+    const std::uint32_t count = ranks();
+    switch (algorithm) {
+        case Algorithm::kRing:
+            // Every step has the same traffic, so one is played.
+            parts.rounds.push_back(ring_flows(
+                layout_, 1, op == Op::kBroadcast ? bytes : ring_block(bytes, count)));
+            parts.repeats = (op == Op::kAllReduce ? 2.0 : 1.0) * (count - 1);
+            return parts;
+        case Algorithm::kRecursive:
+            if (op == Op::kAllReduce && bytes <= 4096) {
+                // Short vectors are exchanged whole in each round.
+                for (Flows& round : doubling_rounds(layout_, bytes)) {
+                    std::ranges::for_each(round, [bytes](Flow& flow) { flow.bytes = bytes; });
+                    parts.rounds.push_back(std::move(round));
+                }
+                return parts;
+            }
+            if (op != Op::kAllGather) {
+                parts.rounds = halving_rounds(layout_, bytes);
+            }
+            if (op != Op::kReduceScatter) {
+                std::ranges::move(doubling_rounds(layout_, bytes),
+                                  std::back_inserter(parts.rounds));
+            }
+            return parts;
+        case Algorithm::kTree:
+            parts.rounds.push_back(op == Op::kBroadcast ? tree_down_flows(layout_, 1, bytes)
+                                                        : tree_flows(layout_, 1, bytes));
+            parts.software_us =
+                (op == Op::kBroadcast ? 1.0 : 2.0) * (std::bit_width(count) - 1) *
+                (kHostUs + leaf_us_);
+            return parts;
+        case Algorithm::kPat:
+            parts.rounds = pat_rounds(layout_, bytes);
+            return parts;
+        case Algorithm::kDirect:
+            parts.rounds.push_back(op == Op::kAllToAll
+                                       ? all_to_all_flows(layout_, ring_block(bytes, count))
+                                       : send_recv_flows(layout_, bytes));
+            return parts;
+        case Algorithm::kSharp: {
+            const auto levels = sharp_levels();
+            if (!levels) {
+                return std::unexpected(levels.error());
+            }
+            const SharpTimes times =
+                sharp_times(cluster_.fabric.spec.generation, cluster_.nic_bytes_per_s());
+            const bool streams = sharp_limits(cluster_.fabric.spec.generation).sat_trees != 0;
+            parts.streamed_us =
+                streams ? sharp_us(times, *levels, bytes) : llt_us(times, *levels, bytes);
+            return parts;
+        }
+        default:
+            return std::unexpected(fmt::format(
+                "{} needs GPUs: on hosts take ring, tree, recursive, pat, direct or sharp",
+                to_string(algorithm)));
+    }
+}
+
+}  // namespace softib::plan

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the operations of NCCL consist of, by algorithm.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "plan/collective/collective_model.h"
+
+namespace softib::plan {
+
+namespace {
+
+constexpr double kUsPerS = 1e6;
+
+
+/// Parts of an operation's bytes that a ring of `count` passes over each of its edges.
+double ring_factor(Op op, double count) {
+    return op == Op::kAllReduce ? 2 * (count - 1) / count
+           : op == Op::kBroadcast ? 1
+                                  : (count - 1) / count;
+}
+
+/// Bytes on the wire for each byte of data: LL has a flag of 4 bytes beside each 4, LL128 one of 8
+/// in each 128.
+double wire_bytes(Protocol protocol) {
+    return protocol == Protocol::kLl ? 2 : protocol == Protocol::kLl128 ? 128.0 / 120 : 1;
+}
+
+std::uint64_t scaled_bytes(std::uint64_t bytes, double by) {
+    return std::max<std::uint64_t>(
+        static_cast<std::uint64_t>(static_cast<double>(bytes) * by + 0.5), 1);
+}
+
+/// The same communicator seen from above: one rank for each domain.
+nccl::Communicator domains_of(nccl::Communicator comm) {
+    comm.ranks = comm.nodes;
+    return comm;
+}
+
+nccl::Communicator one_domain_of(nccl::Communicator comm) {
+    comm.ranks /= comm.nodes;
+    comm.nodes = 1;
+    return comm;
+}
+
+/// Microseconds for so many bytes of one GPU.
+double nvlink_us(const Cluster& cluster, double bytes) {
+    const double rate = nvlink_rate(cluster);
+    return rate > 0 ? bytes / rate * kUsPerS : 0;
+}
+
+}  // namespace
+
+/// Within one NVLink domain.
+CollectiveModel::Parts CollectiveModel::inside(Op op, Algorithm algorithm, Protocol protocol,
+                                               double bytes) const {
+    Parts parts;
+    const double ranks = comm_.ranks;
+    const bool nvls = algorithm == Algorithm::kNvls || algorithm == Algorithm::kHierarchical;
+    const Algorithm by = nvls && comm_.nvls ? Algorithm::kNvls
+                         : algorithm == Algorithm::kTree ? Algorithm::kTree
+                                                         : Algorithm::kRing;
+    const nccl::Estimate nccl = nccl::estimate(comm_, op, by, protocol);
+    if (nccl.algbw > 0) {
+        parts.software_us = nccl.latency_us;
+    } else {
+        parts.software_us = nccl::latency_us(comm_, Op::kAllGather, Algorithm::kRing, protocol, 1);
+    }
+    const double moved = op == Op::kAllToAll  ? (ranks - 1) / ranks
+                         : op == Op::kSendRecv ? 1
+                                               : ring_factor(op, ranks);
+    parts.nvlink_us = nvlink_us(cluster_, bytes * moved * wire_bytes(protocol));
+    if (by == Algorithm::kNvls && nccl.algbw > 0) {
+        parts.nvlink_us = bytes / (nccl.algbw * 1e3);
+    }
+    return parts;
+}
+
+CollectiveModel::Parts CollectiveModel::ring(Op op, Protocol protocol, std::uint64_t bytes) const {
+    Parts parts;
+    const double factor = ring_factor(op, ranks()) * wire_bytes(protocol);
+    parts.software_us = nccl::latency_us(comm_, op, Algorithm::kRing, protocol, bytes);
+    parts.rounds.push_back(
+        ring_flows(layout_, channels_, scaled_bytes(bytes, factor / channels_)));
+    parts.flow_bytes_per_s = kChannelBytesPerS;
+    const double gpus = layout_.gpus_per_domain();
+    parts.nvlink_us =
+        nvlink_us(cluster_, static_cast<double>(bytes) * factor * (gpus - 1) / gpus);
+    if (protocol != Protocol::kSimple) {
+        const double algbw = nccl::estimate(comm_, op, Algorithm::kRing, protocol).algbw;
+        parts.fabric_us_min = static_cast<double>(bytes) / (algbw * 1e3);
+    }
+    return parts;
+}
+
+CollectiveModel::Parts CollectiveModel::tree(Op op, Algorithm algorithm, Protocol protocol,
+                                             std::uint64_t bytes) const {
+    Parts parts;
+    const double wire = wire_bytes(protocol);
+    if (op == Op::kBroadcast) {
+        const double depth = std::bit_width(layout_.domains() - 1);
+        parts.software_us = nccl::hop_us(protocol) * depth;
+        parts.rounds.push_back(
+            tree_down_flows(layout_, channels_, scaled_bytes(bytes, wire / channels_)));
+        parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes) * wire);
+        return parts;
+    }
+    parts.software_us = nccl::latency_us(comm_, op, algorithm, protocol, bytes);
+    parts.rounds.push_back(tree_flows(layout_, channels_, scaled_bytes(bytes, wire / channels_)));
+    // Up and down between nodes; the limit of a channel counts both.
+    const double limit = nccl::channel_limit(comm_, algorithm, protocol) * comm_.graph.channels;
+    if (limit > 0) {
+        parts.fabric_us_min = 2 * static_cast<double>(bytes) / (limit * 1e3);
+    }
+    const double gpus = layout_.gpus_per_domain();
+    const bool nvls = algorithm == Algorithm::kNvlsTree;
+    parts.nvlink_us = nvls ? inside(op, Algorithm::kNvls, protocol, static_cast<double>(bytes)).nvlink_us
+                           : nvlink_us(cluster_, 2 * static_cast<double>(bytes) * wire *
+                                                     (gpus - 1) / gpus);
+    return parts;
+}
+
+/// Reduce-scatter inside domains, rings over domains with a part for each NIC, all-gather inside.
+CollectiveModel::Parts CollectiveModel::levels(Op op, Algorithm algorithm, Protocol protocol,
+                                               std::uint64_t bytes) const {
+    Parts parts;
+    const nccl::Communicator above = domains_of(comm_);
+    const nccl::Communicator below = one_domain_of(comm_);
+    const bool nvls = algorithm == Algorithm::kNvls && comm_.nvls;
+    const double factor = ring_factor(op, layout_.domains()) * wire_bytes(protocol);
+    parts.software_us =
+        nccl::latency_us(above, op, Algorithm::kRing, protocol, bytes / layout_.gpus_per_domain());
+    if (layout_.gpus_per_domain() > 1) {
+        parts.software_us += nccl::latency_us(below, op, nvls ? Algorithm::kNvls : Algorithm::kRing,
+                                              nvls ? Protocol::kSimple : protocol, bytes);
+    }
+    const std::uint32_t channels = std::max(channels_, layout_.nics_per_domain());
+    parts.rounds.push_back(ring_flows(layout_, channels, scaled_bytes(bytes, factor / channels)));
+    parts.flow_bytes_per_s = nvls ? 0 : kChannelBytesPerS;
+    const double gpus = layout_.gpus_per_domain();
+    parts.nvlink_us = nvlink_us(
+        cluster_, static_cast<double>(bytes) * wire_bytes(protocol) * ring_factor(op, gpus));
+    return parts;
+}
+
+CollectiveModel::Parts CollectiveModel::recursive(Op op, Protocol protocol,
+                                                  std::uint64_t bytes) const {
+    Parts parts;
+    const double wire = wire_bytes(protocol);
+    const std::uint64_t share = scaled_bytes(nic_share(bytes), wire);
+    if (op != Op::kAllGather) {
+        parts.rounds = halving_rounds(layout_, share);
+    }
+    if (op != Op::kReduceScatter) {
+        std::ranges::move(doubling_rounds(layout_, share), std::back_inserter(parts.rounds));
+    }
+    parts.round_us = nccl::hop_us(protocol);
+    parts.flow_bytes_per_s = kChannelBytesPerS * channels_ / layout_.nics_per_domain();
+    const nccl::Communicator below = one_domain_of(comm_);
+    const double gpus = layout_.gpus_per_domain();
+    if (gpus > 1) {
+        parts.software_us = nccl::latency_us(below, op, Algorithm::kRing, protocol, bytes);
+    }
+    parts.nvlink_us =
+        nvlink_us(cluster_, static_cast<double>(bytes) * wire * ring_factor(op, gpus));
+    return parts;
+}
+
+CollectiveModel::Parts CollectiveModel::pat(Op op, std::uint64_t bytes) const {
+    Parts parts;
+    parts.software_us =
+        nccl::latency_us(domains_of(comm_), op, Algorithm::kPat, Protocol::kSimple, bytes);
+    parts.rounds = pat_rounds(layout_, nic_share(bytes));
+    // NCCL gives PAT three quarters of the links.
+    constexpr double kPatShare = 0.75;
+    const double domains = layout_.domains();
+    parts.fabric_us_min = static_cast<double>(nic_share(bytes)) * (domains - 1) / domains /
+                          (cluster_.nic_bytes_per_s() * kPatShare) * kUsPerS;
+    parts.flow_bytes_per_s = kChannelBytesPerS * channels_ / layout_.nics_per_domain();
+    const double gpus = layout_.gpus_per_domain();
+    parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes) * ring_factor(op, gpus));
+    return parts;
+}
+
+CollectiveModel::Parts CollectiveModel::direct(Op op, std::uint64_t bytes) const {
+    Parts parts;
+    constexpr double kStart = 8.4;  // NCCL's base latency of Simple.
+    parts.software_us = kStart + nccl::hop_us(Protocol::kSimple);
+    if (op == Op::kSendRecv) {
+        parts.rounds.push_back(send_recv_flows(layout_, bytes));
+        parts.flow_bytes_per_s = kChannelBytesPerS;
+        parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes));
+        return parts;
+    }
+    const double gpus = layout_.gpus_per_domain();
+    const double each = static_cast<double>(bytes) / ranks();
+    parts.rounds.push_back(all_to_all_flows(
+        layout_, scaled_bytes(1, each * gpus * gpus / layout_.nics_per_domain())));
+    // Half of what leaves a domain takes NVLink to the GPU on the receiver's rail first.
+    parts.nvlink_us = nvlink_us(cluster_, each * (gpus - 1) * layout_.domains());
+    return parts;
+}
+
+std::expected<std::uint32_t, std::string> CollectiveModel::sharp_levels() {
+    if (sharp_levels_) {
+        return *sharp_levels_;
+    }
+    if (!cluster_.fabric.sharp) {
+        return std::unexpected("the cluster's switches do not aggregate: set sharp in its fabric");
+    }
+    auto fabric = topo::generate(cluster_.fabric.spec);
+    if (!fabric) {
+        return std::unexpected(fabric.error().message);
+    }
+    for (const net::Failure& failure : failures_) {
+        net::take_out(*fabric, failure.what);
+    }
+    constexpr std::uint8_t kLanes = 8;
+    auto routed = net::Routed::make(*std::move(fabric), cluster_.fabric.engine, kLanes);
+    if (!routed) {
+        return std::unexpected(routed.error().message);
+    }
+    routed_ = std::make_unique<net::Routed>(*std::move(routed));
+    const SharpLimits limits = sharp_limits(cluster_.fabric.spec.generation);
+    AggregationManager manager(*routed_, limits);
+    std::uint32_t most = 0;
+    // NCCL has a job for each HCA of a node.
+    for (std::uint32_t nic = 0; nic < layout_.nics_per_domain(); ++nic) {
+        std::vector<std::uint32_t> ends;
+        for (std::uint32_t p = 0; p < layout_.domains(); ++p) {
+            ends.push_back(layout_.end(p, nic));
+        }
+        const SharpTree kind = limits.sat_trees != 0 ? SharpTree::kSat : SharpTree::kLlt;
+        const auto tree = manager.add(ends, kind);
+        if (!tree) {
+            return std::unexpected(tree.error());
+        }
+        most = std::max(most, manager.tree(*tree).levels);
+    }
+    sharp_levels_ = most;
+    return most;
+}
+
+std::expected<CollectiveModel::Parts, std::string> CollectiveModel::sharp(Op op,
+                                                                          Algorithm algorithm,
+                                                                          std::uint64_t bytes) {
+    if (layout_.domains() < 2) {
+        return std::unexpected("SHARP joins domains, and this is one: take nvls");
+    }
+    const auto levels = sharp_levels();
+    if (!levels) {
+        return std::unexpected(levels.error());
+    }
+    Parts parts;
+    parts.software_us = nccl::latency_us(comm_, op, algorithm, Protocol::kSimple, bytes);
+    SharpTimes times =
+        sharp_times(cluster_.fabric.spec.generation, cluster_.nic_bytes_per_s());
+    times.software_us = 0;  // NCCL's, above.
+    const bool streams = sharp_limits(cluster_.fabric.spec.generation).sat_trees != 0;
+    const std::uint64_t share = std::max<std::uint64_t>(nic_share(bytes), 1);
+    parts.streamed_us =
+        streams ? sharp_us(times, *levels, share) : llt_us(times, *levels, share);
+    const double gpus = layout_.gpus_per_domain();
+    parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes) * ring_factor(op, gpus));
+    return parts;
+}
+
+}  // namespace softib::plan

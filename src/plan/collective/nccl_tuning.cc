@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/collective/nccl_tuning.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace softib::plan::nccl {
+
+namespace {
+
+/// By protocol: LL, LL128, Simple.
+using ByProtocol = std::array<double, 3>;
+/// By Algorithm up to kPat: tree, ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT.
+using Latencies = std::array<ByProtocol, 7>;
+
+constexpr Latencies kBase{{{6.8, 14, 8.4}, {6.6, 14, 8.4}, {}, {}, {}, {}, {8, 8, 8}}};
+constexpr Latencies kNvLink{
+    {{0.6, 1.25, 4}, {0.6, 1.9, 3.4}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 25}, {0, 0, 25}, {0, 0, 4}}};
+constexpr Latencies kPci{
+    {{1, 1.9, 4}, {1, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, {}, {}, {0, 0, 4}}};
+constexpr Latencies kNet{{{5, 8.5, 14},
+                          {2.7, 4, 14},
+                          {0, 0, 31},
+                          {0, 0, 30},
+                          {0, 0, 18},
+                          {0, 0, 20.9},
+                          {0, 0, 14}}};
+
+/// Limits by 1, 2 and more nodes.
+using ByNodes = std::array<double, 3>;
+/// By generation: Volta, Ampere, Hopper, Blackwell.
+using Limits = std::array<ByNodes, 4>;
+constexpr Limits kLlMax{{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
+constexpr Limits kRingLl128{
+    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
+constexpr Limits kTreeLl128{
+    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
+constexpr Limits kTree{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
+constexpr Limits kNvlsTree{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}}};
+constexpr std::array<double, 4> kNvlsEfficiency{0, 0, 0.85, 0.74};
+
+/// What a channel may have of a link, from the most to the least.
+constexpr std::array kIntraSm80{40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0,
+                                3.0};
+constexpr std::array kInterSm80{48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0,
+                                6.0,  5.0,  4.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+constexpr std::array kIntraSm90{60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0};
+constexpr std::array kInterSm90{48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5,
+                                15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+constexpr std::array kIntraSm100{90.0, 80.0, 70.0, 60.0, 50.0, 45.0,
+                                 40.0, 30.0, 24.0, 20.0, 19.0, 18.0};
+constexpr std::array kInterSm100{96.0, 86.0, 80.0, 48.0, 45.1, 42.0, 40.0, 30.0, 24.0, 22.0,
+                                 20.0, 17.5, 15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+
+// Trees do not follow the model at medium sizes: by protocol and powers of two from 64 B on.
+constexpr std::array<std::array<double, 24>, 3> kTreeCorrection{
+    {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
+     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
+     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
+      .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9}}};
+
+std::size_t generation_of(std::uint32_t compute_capability) {
+    return compute_capability >= 100  ? 3
+           : compute_capability >= 90 ? 2
+           : compute_capability >= 80 ? 1
+                                      : 0;
+}
+
+std::size_t nodes_index(const Communicator& comm) {
+    return std::min(comm.nodes, 3U) - 1;
+}
+
+std::size_t index(Protocol protocol) {
+    return static_cast<std::size_t>(protocol);
+}
+
+double log2i(std::uint32_t value) {
+    return static_cast<double>(std::bit_width(value)) - 1;
+}
+
+/// PAT is for one GPU a node; NVLS needs GPUs that can, and SHARP across nodes.
+bool enabled(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
+    const bool halves = op == Op::kAllGather || op == Op::kReduceScatter;
+    const bool simple = protocol == Protocol::kSimple;
+    switch (algorithm) {
+        case Algorithm::kRing:
+            return op == Op::kAllReduce || op == Op::kBroadcast || halves;
+        case Algorithm::kTree:
+            return op == Op::kAllReduce;
+        case Algorithm::kSharp:
+            return simple && comm.collnet && comm.nvswitch && comm.nodes > 1 &&
+                   (op == Op::kAllReduce || halves);
+        case Algorithm::kSharpChain:
+            return simple && comm.collnet && comm.nodes > 1 && op == Op::kAllReduce;
+        case Algorithm::kNvls:
+            return simple && comm.nvls && comm.graph.channels >= 2 &&
+                   (comm.nodes == 1 || comm.collnet) && (op == Op::kAllReduce || halves);
+        case Algorithm::kNvlsTree:
+            return simple && comm.nvls && comm.nodes > 1 && op == Op::kAllReduce;
+        case Algorithm::kPat:
+            return simple && comm.nodes == comm.ranks && halves;
+        case Algorithm::kRecursive:
+        case Algorithm::kHierarchical:
+        case Algorithm::kDirect:
+            break;
+    }
+    return false;
+}
+
+/// GB/s of a channel of NVLS or NVLSTree.
+double nvls_channel(const Communicator& comm, Op op, Algorithm algorithm) {
+    const Graph& graph = comm.nvls_graph;
+    const std::size_t generation = generation_of(comm.compute_capability);
+    const double ppn = comm.ranks_per_node();
+    double intra = graph.bw_intra * kNvlsEfficiency[generation] * (graph.channels - 1) /
+                   graph.channels;
+    intra *= op == Op::kAllReduce ? 2 : (ppn - 1) / ppn;
+    const bool pairs = comm.nodes <= 2 && algorithm == Algorithm::kNvlsTree;
+    double result = std::min(intra, graph.bw_inter * (pairs ? 2 : 1));
+    if (algorithm == Algorithm::kNvlsTree) {
+        result = std::min(result, kNvlsTree[generation][nodes_index(comm)]);
+    }
+    return result;
+}
+
+double tree_busbw(const Communicator& comm, Protocol protocol, double busbw, double ll_max) {
+    const std::size_t generation = generation_of(comm.compute_capability);
+    const std::size_t nodes = nodes_index(comm);
+    const double channels = comm.graph.channels;
+    busbw = std::min(busbw * .92, channels * kTree[generation][nodes]);
+    if (protocol == Protocol::kLl) {
+        busbw = std::min(busbw / 3.8, ll_max);
+    }
+    if (protocol == Protocol::kLl128) {
+        busbw = std::min(busbw * (comm.nodes == 1 ? 7.0 / 9.0 : 120.0 / 128.0),
+                         channels * kTreeLl128[generation][nodes]);
+    }
+    return busbw;
+}
+
+double sharp_busbw(const Communicator& comm, Op op, double busbw) {
+    if (op != Op::kAllReduce) {
+        return comm.ranks_per_node() *
+               std::min(comm.graph.bw_intra, comm.graph.bw_inter * 0.9);
+    }
+    double factor = comm.ranks_per_node() / comm.graph.channels;
+    factor -= (factor - 1) / 2;
+    return busbw / factor * (comm.compute_capability >= 90 ? .85 : 1);
+}
+
+double busbw_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
+    const std::size_t generation = generation_of(comm.compute_capability);
+    const std::size_t nodes = nodes_index(comm);
+    const std::size_t by = comm.nodes == 1 ? generation : comm.amd_cpu ? 1 : 0;
+    const double ll_max = kLlMax[by][nodes];
+    const bool collnet = algorithm == Algorithm::kSharp || algorithm == Algorithm::kSharpChain;
+    const double channels = comm.graph.channels;
+    const double busbw =
+        channels * (comm.nodes <= 2 || collnet ? comm.graph.bw_intra : comm.graph.bw_inter);
+    switch (algorithm) {
+        case Algorithm::kRing:
+            return protocol == Protocol::kLl ? std::min(ll_max, busbw * .5)
+                   : protocol == Protocol::kLl128
+                       ? std::min(busbw * .92, channels * kRingLl128[generation][nodes])
+                       : busbw;
+        case Algorithm::kTree:
+            return tree_busbw(comm, protocol, busbw, ll_max);
+        case Algorithm::kSharp:
+            return sharp_busbw(comm, op, busbw);
+        case Algorithm::kNvls:
+        case Algorithm::kNvlsTree:
+            return comm.nvls_graph.channels * nvls_channel(comm, op, algorithm);
+        case Algorithm::kPat:
+            return busbw * .75;
+        case Algorithm::kSharpChain:
+        case Algorithm::kRecursive:
+        case Algorithm::kHierarchical:
+        case Algorithm::kDirect:
+            break;
+    }
+    return busbw;
+}
+
+double steps_of(Op op, double ranks) {
+    return op == Op::kAllReduce                                  ? 2 * (ranks - 1)
+           : op == Op::kReduceScatter || op == Op::kAllGather ? ranks - 1
+                                                              : ranks;
+}
+
+double ring_latency(const Communicator& comm, Op op, Protocol protocol, double intra,
+                    double inter) {
+    const double steps = steps_of(op, comm.ranks);
+    if (op == Op::kBroadcast) {
+        // Rings of one node have the same order in all channels; others wait for chunks.
+        const auto ring = static_cast<std::size_t>(Algorithm::kRing);
+        const auto tree = static_cast<std::size_t>(Algorithm::kTree);
+        const Latencies& hardware = comm.nodes > 1 ? kNet : comm.nvlink ? kNvLink : kPci;
+        return comm.nodes == 1 ? hardware[ring][index(protocol)]
+                               : steps * hardware[protocol == Protocol::kSimple ? tree : ring]
+                                                 [index(protocol)];
+    }
+    // Every step of a ring between nodes costs the post of a message.
+    double post = 0;
+    if (comm.nodes > 1) {
+        post = (comm.amd_cpu ? 2.0 : 1.0) * (protocol == Protocol::kSimple ? 3 : 1);
+    }
+    const double inter_steps =
+        comm.nodes == 1 ? 0 : (op == Op::kAllReduce ? 2.0 : 1.0) * (comm.nodes - 1);
+    return (steps - inter_steps) * std::max(intra, post) + inter_steps * inter;
+}
+
+double latency_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
+    const auto a = static_cast<std::size_t>(algorithm);
+    const std::size_t p = index(protocol);
+    const double base = kBase[a][p];
+    const double intra = (comm.nvlink ? kNvLink : kPci)[a][p];
+    const bool exposed = comm.ranks == comm.nodes;
+    const double inter = kNet[exposed ? static_cast<std::size_t>(Algorithm::kTree) : a][p];
+    const double others = comm.ranks / comm.nodes - 1;
+    switch (algorithm) {
+        case Algorithm::kRing:
+            return base + ring_latency(comm, op, protocol, intra, inter);
+        case Algorithm::kTree:
+            return base + 2 * (others * intra + log2i(comm.nodes) * inter);
+        case Algorithm::kSharp:
+            return base + 2 * (std::min(1.0, others) * intra + others * 0.4) + inter;
+        case Algorithm::kSharpChain:
+            return base + 2 * others * intra + inter;
+        case Algorithm::kNvls:
+            return intra + (comm.nodes > 1 ? inter : 0);
+        case Algorithm::kNvlsTree:
+            return base + intra + 2 * log2i(comm.nodes) * inter;
+        case Algorithm::kPat:
+            return base + log2i(comm.nodes) * (inter / 3.5) + comm.ranks * 2.8;
+        case Algorithm::kRecursive:
+        case Algorithm::kHierarchical:
+        case Algorithm::kDirect:
+            break;
+    }
+    return base;
+}
+
+template <std::size_t kCount>
+double fastest_of(const std::array<double, kCount>& speeds, double most) {
+    const auto found =
+        std::ranges::find_if(speeds, [most](double speed) { return speed <= most; });
+    return found == speeds.end() ? speeds.back() : *found;
+}
+
+}  // namespace
+
+Estimate estimate(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol) {
+    if (comm.ranks < 2 || !enabled(comm, op, algorithm, protocol)) {
+        return {};
+    }
+    double algbw = busbw_of(comm, op, algorithm, protocol);
+    const bool halves = op == Op::kAllGather || op == Op::kReduceScatter;
+    if (algorithm == Algorithm::kRing || !halves) {
+        const bool steps = algorithm == Algorithm::kRing || algorithm == Algorithm::kNvls ||
+                           algorithm == Algorithm::kNvlsTree;
+        algbw *= steps ? comm.ranks / steps_of(op, comm.ranks) : .5;
+    }
+    return {latency_of(comm, op, algorithm, protocol), algbw};
+}
+
+double latency_us(const Communicator& comm, Op op, Algorithm algorithm, Protocol protocol,
+                  std::uint64_t bytes) {
+    double latency = latency_of(comm, op, algorithm, protocol);
+    const bool plateau = algorithm == Algorithm::kRing && protocol == Protocol::kSimple &&
+                         comm.nodes > 1 && op == Op::kAllReduce && comm.graph.channels != 0 &&
+                         bytes / (std::uint64_t{comm.graph.channels} * comm.ranks) >= 64;
+    if (plateau) {
+        latency *= comm.compute_capability < 80 ? 1.9 : 1.4;
+    }
+    return latency;
+}
+
+std::optional<double> expected_us(const Communicator& comm, Op op, Algorithm algorithm,
+                                  Protocol protocol, std::uint64_t bytes) {
+    double algbw = estimate(comm, op, algorithm, protocol).algbw;
+    if (algbw <= 0) {
+        return std::nullopt;
+    }
+    const std::uint64_t blocks = bytes >> 6;
+    const std::size_t size = blocks == 0 ? 24 : static_cast<std::size_t>(std::bit_width(blocks)) - 1;
+    const bool tree = algorithm == Algorithm::kTree && size < 23;
+    const bool nvls_tree = algorithm == Algorithm::kNvlsTree && size < 24 &&
+                           comm.compute_capability >= 100;
+    if (op == Op::kAllReduce && (tree || nvls_tree)) {
+        algbw *= kTreeCorrection[index(protocol)][size];
+    }
+    return latency_us(comm, op, algorithm, protocol, bytes) +
+           static_cast<double>(bytes) / (1000 * algbw);
+}
+
+double hop_us(Protocol protocol) {
+    return kNet[static_cast<std::size_t>(Algorithm::kTree)][index(protocol)];
+}
+
+double channel_limit(const Communicator& comm, Algorithm algorithm, Protocol protocol) {
+    const std::size_t generation = generation_of(comm.compute_capability);
+    const std::size_t nodes = nodes_index(comm);
+    switch (algorithm) {
+        case Algorithm::kTree:
+            return (protocol == Protocol::kLl128 ? kTreeLl128 : kTree)[generation][nodes];
+        case Algorithm::kNvlsTree:
+            return kNvlsTree[generation][nodes];
+        case Algorithm::kRing:
+            return protocol == Protocol::kLl128 ? kRingLl128[generation][nodes] : 0;
+        default:
+            return 0;
+    }
+}
+
+std::optional<Choice> choose(const Communicator& comm, Op op, std::uint64_t bytes,
+                             std::span<const Algorithm> among) {
+    std::optional<Choice> best;
+    for (const Algorithm algorithm : kAlgorithms) {
+        if (!among.empty() && std::ranges::find(among, algorithm) == among.end()) {
+            continue;
+        }
+        for (const Protocol protocol : kProtocols) {
+            const auto time = expected_us(comm, op, algorithm, protocol, bytes);
+            if (time && (!best || *time < best->expected_us)) {
+                best = Choice{algorithm, protocol, *time};
+            }
+        }
+    }
+    return best;
+}
+
+Protocol choose_protocol(const Communicator& comm, Op op, Algorithm algorithm,
+                         std::uint64_t bytes) {
+    const auto chosen = choose(comm, op, bytes, std::array{algorithm});
+    return chosen ? chosen->protocol : Protocol::kSimple;
+}
+
+Communicator communicator_of(const Cluster& cluster, std::uint32_t domains) {
+    const std::uint32_t cc = cluster.gpu.compute_capability;
+    const std::uint32_t per_domain = cluster.domain_gpus();
+    const double nic = cluster.nic_bytes_per_s() / 1e9;
+    const double link = cc >= 100 ? 40.1 : cc >= 90 ? 20.6 : 20.0;
+    const double nvlink = link * cluster.nvlink.links;
+    Communicator comm{.ranks = domains * per_domain,
+                      .nodes = domains,
+                      .compute_capability = cc,
+                      .nvlink = cluster.nvlink.domain_gpus > 1,
+                      .nvswitch = cluster.nvlink.switched && cluster.nvlink.domain_gpus > 1,
+                      .nvls = cluster.nvlink.nvls,
+                      .collnet = cluster.fabric.sharp && domains > 1};
+    const std::uint32_t nics =
+        std::max(cluster.nics_per_node() * per_domain / cluster.gpus_per_node, 1U);
+    if (domains > 1) {
+        const double speed = cc >= 100  ? fastest_of(kInterSm100, nic)
+                             : cc >= 90 ? fastest_of(kInterSm90, nic)
+                                        : fastest_of(kInterSm80, nic);
+        comm.graph = {nics, speed, speed};
+        comm.nvls_graph = {per_domain, nvlink / per_domain, nic * nics / per_domain};
+    } else {
+        const double speed = cc >= 100  ? fastest_of(kIntraSm100, nvlink)
+                             : cc >= 90 ? fastest_of(kIntraSm90, nvlink)
+                                        : fastest_of(kIntraSm80, nvlink);
+        const auto channels = static_cast<std::uint32_t>(nvlink / speed);
+        comm.graph = {std::max(channels, 1U), speed, speed};
+        comm.nvls_graph = {16, nvlink / 16, nvlink / 16};
+    }
+    return comm;
+}
+
+}  // namespace softib::plan::nccl

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/compare/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "core/base/nearest.h"
+#include "core/topo/report.h"
+#include "plan/collective/collective_model.h"
+#include "plan/units.h"
+
+namespace softib::plan {
+
+namespace {
+
+/// A cluster that differs from the others in one thing.
+struct Variant {
+    std::string name;
+    Cluster cluster;
+    std::vector<net::Failure> failures = {};
+    std::string note = {};
+};
+
+/// What is timed on each, and its column.
+struct Probe {
+    const char* column;
+    Op op;
+    Algorithm algorithm;
+    RankOrder order;
+};
+
+constexpr std::array kProbes{
+    Probe{"all-reduce ring GB/s", Op::kAllReduce, Algorithm::kRing, RankOrder::kTopology},
+    Probe{"same, random nodes", Op::kAllReduce, Algorithm::kRing, RankOrder::kRandom},
+    Probe{"hierarchical GB/s", Op::kAllReduce, Algorithm::kHierarchical, RankOrder::kTopology},
+    Probe{"all-to-all GB/s", Op::kAllToAll, Algorithm::kDirect, RankOrder::kTopology},
+};
+
+struct FabricCount {
+    double switches = 0;
+    double cables = 0;
+};
+
+std::expected<FabricCount, std::string> count_fabric(const Cluster& cluster) {
+    const auto fabric = topo::generate(cluster.fabric.spec);
+    if (!fabric) {
+        return std::unexpected(fabric.error().message);
+    }
+    FabricCount count{.switches = static_cast<double>(fabric->count(topo::NodeKind::kSwitch))};
+    for (const topo::Node& node : fabric->nodes) {
+        count.cables += static_cast<double>(std::ranges::count_if(
+            node.ports, [](const topo::PortLink& link) { return link.peer != topo::kNoNode; }));
+    }
+    count.cables /= 2;
+    return count;
+}
+
+std::expected<std::vector<double>, std::string> probe_variant(const Variant& variant,
+                                                              const CompareRequest& request) {
+    std::vector<double> values;
+    for (const Probe& probe : kProbes) {
+        CollectiveOptions options;
+        options.order = probe.order;
+        options.model = request.model;
+        options.failures = variant.failures;
+        const auto model = CollectiveModel::make(variant.cluster, options);
+        if (!model) {
+            return std::unexpected(model.error());
+        }
+        const auto timing =
+            (*model)->time(probe.op, probe.algorithm, request.bytes, Protocol::kSimple);
+        if (!timing) {
+            return std::unexpected(timing.error());
+        }
+        values.push_back(timing->busbw);
+    }
+    const auto count = count_fabric(variant.cluster);
+    if (!count) {
+        return std::unexpected(count.error());
+    }
+    values.push_back(count->switches);
+    values.push_back(count->cables);
+    return values;
+}
+
+Comparison compare_variants(std::string title, std::string first_column,
+                            const std::vector<Variant>& variants, const CompareRequest& request) {
+    Comparison result{.title = std::move(title), .first_column = std::move(first_column)};
+    for (const Probe& probe : kProbes) {
+        result.columns.emplace_back(probe.column);
+    }
+    result.columns.insert(result.columns.end(), {"switches", "cables"});
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+        if (request.progress) {
+            request.progress(i, variants.size(), variants[i].name);
+        }
+        ComparisonRow row{.name = variants[i].name, .note = variants[i].note};
+        if (auto values = probe_variant(variants[i], request)) {
+            row.values = *std::move(values);
+        } else {
+            row.note = values.error();
+        }
+        result.rows.push_back(std::move(row));
+    }
+    result.notes.push_back(fmt::format(
+        "busbw as nccl-tests defines it, {} on {} GPUs of {}; protocol Simple, two channels a NIC",
+        show_size(request.bytes), request.cluster.gpus(), request.cluster.name));
+    return result;
+}
+
+/// The cluster with another shape of its fabric, and nothing that the old one had asked for.
+Cluster with_shape(Cluster cluster, topo::Shape shape) {
+    topo::Spec& old = cluster.fabric.spec;
+    topo::Spec spec;
+    spec.name = old.name;
+    spec.shape = shape;
+    spec.hosts = old.hosts;
+    spec.hcas_per_host = old.hcas_per_host;
+    spec.generation = old.generation;
+    old = spec;
+    return cluster;
+}
+
+Cluster with_taper(Cluster cluster, std::uint32_t down) {
+    cluster.fabric.spec.oversubscription = {.down = down, .up = 1};
+    return cluster;
+}
+
+}  // namespace
+
+Comparison compare_oversubscription(const CompareRequest& request) {
+    std::vector<Variant> variants;
+    for (const std::uint32_t down : {1U, 2U, 4U, 7U}) {
+        variants.push_back({fmt::format("{}:1", down), with_taper(request.cluster, down)});
+    }
+    return compare_variants("Oversubscription of leaves", "down:up", variants, request);
+}
+
+Comparison compare_topology(const CompareRequest& request) {
+    std::vector<Variant> variants;
+    for (const topo::Shape shape :
+         {topo::Shape::kFatTree, topo::Shape::kRailOptimized, topo::Shape::kRailOnly,
+          topo::Shape::kDragonfly, topo::Shape::kDragonflyPlus, topo::Shape::kTorus,
+          topo::Shape::kHyperX}) {
+        variants.push_back({topo::to_string(shape), with_shape(request.cluster, shape)});
+    }
+    return compare_variants("Topologies for the same hosts", "topology", variants, request);
+}
+
+Comparison compare_generation(const CompareRequest& request) {
+    std::vector<Variant> variants;
+    for (const topo::Generation generation :
+         {topo::Generation::kEdr, topo::Generation::kHdr, topo::Generation::kNdr,
+          topo::Generation::kXdr}) {
+        Variant variant{topo::link_speed(generation).name, request.cluster};
+        variant.cluster.fabric.spec.generation = generation;
+        variant.cluster.fabric.spec.radix = 0;
+        variant.cluster.fabric.speed_factor = 1;
+        variants.push_back(variant);
+    }
+    variants.push_back({"GDR", variants.back().cluster, {}, "XDR's switches at twice its rate"});
+    variants.back().cluster.fabric.speed_factor = 2;
+    for (Variant& variant : variants) {
+        // The PCIe that the generation's adapters come with: a slot that is as fast.
+        Cluster& cluster = variant.cluster;
+        cluster.pcie.bytes_per_s = 1e18;
+        cluster.pcie.bytes_per_s = 1.1 * cluster.nic_bytes_per_s();
+    }
+    Comparison result =
+        compare_variants("Generations of links", "generation", variants, request);
+    result.notes.emplace_back("each generation has switches of its own radix and PCIe that is fast "
+                              "enough; a channel copies no faster with it");
+    return result;
+}
+
+Comparison compare_link_layer(const CompareRequest& request) {
+    std::vector<Variant> variants;
+    for (const std::uint32_t down : {1U, 2U, 4U, 7U}) {
+        const std::string taper = down == 1 ? "" : fmt::format(", {}:1", down);
+        for (const LinkLayer layer : {LinkLayer::kInfiniBand, LinkLayer::kRoce}) {
+            Variant variant{to_string(layer) + taper, with_taper(request.cluster, down)};
+            variant.cluster.fabric.link_layer = layer;
+            variant.cluster.fabric.adaptive = layer == LinkLayer::kInfiniBand;
+            variants.push_back(variant);
+        }
+    }
+    Comparison result = compare_variants("InfiniBand and RoCE", "network", variants, request);
+    result.notes.emplace_back(
+        "InfiniBand: switches choose among equal ports; RoCE: one route for each destination, "
+        "headers and gaps of Ethernet, no loss (PFC)");
+    return result;
+}
+
+Comparison compare_sharp(const CompareRequest& request) {
+    constexpr std::array kHow{Algorithm::kRing, Algorithm::kTree, Algorithm::kHierarchical,
+                              Algorithm::kSharp};
+    Comparison result{.title = "All-reduce with and without SHARP", .first_column = "size"};
+    for (const Algorithm how : kHow) {
+        result.columns.push_back(fmt::format("{} us", to_string(how)));
+    }
+    result.columns.emplace_back("sharp gains");
+    Cluster cluster = request.cluster;
+    cluster.fabric.sharp = true;
+    CollectiveOptions options;
+    options.model = request.model;
+    const auto model = CollectiveModel::make(cluster, options);
+    if (!model) {
+        result.rows.push_back({.name = cluster.name, .note = model.error()});
+        return result;
+    }
+    std::vector<std::uint64_t> sizes;
+    for (std::uint64_t bytes = 1024; bytes < request.bytes; bytes *= 8) {
+        sizes.push_back(bytes);
+    }
+    sizes.push_back(request.bytes);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        ComparisonRow row{.name = show_size(sizes[i])};
+        if (request.progress) {
+            request.progress(i, sizes.size(), row.name);
+        }
+        double host = INFINITY;
+        for (const Algorithm how : kHow) {
+            const auto timing = (*model)->time(Op::kAllReduce, how, sizes[i]);
+            if (!timing) {
+                row.values.clear();
+                row.note = timing.error();
+                break;
+            }
+            row.values.push_back(timing->us);
+            host = how == Algorithm::kSharp ? host : std::min(host, timing->us);
+        }
+        if (!row.values.empty()) {
+            row.values.push_back(host / row.values.back());
+        }
+        result.rows.push_back(std::move(row));
+    }
+    result.notes.push_back(fmt::format("{} GPUs of {}; a SAT for each rail", cluster.gpus(),
+                                       cluster.name));
+    return result;
+}
+
+Comparison compare_failed_spine(const CompareRequest& request) {
+    std::vector<Variant> variants{{"none", request.cluster}};
+    const auto fabric = topo::generate(request.cluster.fabric.spec);
+    std::vector<net::Failure> failures;
+    for (std::uint32_t i = 0; fabric && i < fabric->nodes.size() && failures.size() < 2; ++i) {
+        const topo::Node& node = fabric->nodes[i];
+        if (node.kind == topo::NodeKind::kSwitch && node.level == 1) {
+            failures.push_back({.what = {.node = i, .port = 0}, .at = 0});
+            variants.push_back({failures.size() == 1 ? node.name
+                                                     : variants.back().name + ", " + node.name,
+                                request.cluster, failures});
+        }
+    }
+    Comparison result =
+        compare_variants("Switches above the leaves that have failed", "failed", variants, request);
+    if (failures.empty()) {
+        result.notes.emplace_back("the fabric has no level above its leaves");
+    }
+    return result;
+}
+
+Comparison compare_kv_cache(const CompareRequest& request) {
+    Comparison result{.title = "KV cache from a prefill node to a decode node",
+                      .first_column = "rails",
+                      .columns = {"seconds", "GB/s", "of the links"}};
+    const Cluster& cluster = request.cluster;
+    CollectiveOptions options;
+    options.model = request.model;
+    const auto model = CollectiveModel::make(with_nodes(cluster, std::max(2U, cluster.nodes())),
+                                             options);
+    if (!model) {
+        result.rows.push_back({.name = cluster.name, .note = model.error()});
+        return result;
+    }
+    for (std::uint32_t rails = 1; rails <= cluster.nics_per_node(); rails *= 2) {
+        ComparisonRow row{.name = std::to_string(rails)};
+        if (request.progress) {
+            request.progress(rails - 1, cluster.nics_per_node(), row.name);
+        }
+        const auto us = (*model)->send_between_nodes(request.bytes, rails);
+        if (us) {
+            const double rate = static_cast<double>(request.bytes) / *us / 1e3;
+            row.values = {*us / 1e6, rate,
+                          rate * 1e9 / (rails * 64e12 /
+                                        link::ps_per_block(cluster.fabric.spec.generation,
+                                                           topo::Width::k4x) *
+                                        cluster.fabric.speed_factor)};
+        } else {
+            row.note = us.error();
+        }
+        result.rows.push_back(std::move(row));
+    }
+    result.notes.push_back(fmt::format("{} by RDMA WRITEs, the same part on each rail of {}",
+                                       show_size(request.bytes), cluster.name));
+    result.notes.emplace_back(
+        "Mooncake reports 87 GB/s on 4 rails of 200 Gb/s and 190 GB/s on 8 of 400 Gb/s: an engine "
+        "that copies or allocates on the way does not reach the links");
+    return result;
+}
+
+std::expected<Comparison, std::string> compare(std::string_view what,
+                                               const CompareRequest& request) {
+    constexpr std::array<std::pair<std::string_view, Comparison (*)(const CompareRequest&)>, 7>
+        kAll{{{"oversubscription", compare_oversubscription},
+              {"topology", compare_topology},
+              {"generation", compare_generation},
+              {"link-layer", compare_link_layer},
+              {"sharp", compare_sharp},
+              {"failed-spine", compare_failed_spine},
+              {"kv-cache", compare_kv_cache}}};
+    std::vector<std::string_view> names;
+    for (const auto& [name, make] : kAll) {
+        if (name == what) {
+            return make(request);
+        }
+        names.push_back(name);
+    }
+    return std::unexpected(unknown_name("comparison", what, names));
+}
+
+}  // namespace softib::plan

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "spec/cluster/cluster_file.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "core/base/nearest.h"
+#include "plan/cluster/presets.h"
+#include "spec/description.h"
+#include "spec/toml_text.h"
+
+namespace softib::spec {
+
+namespace {
+
+using plan::Cluster;
+
+/// A number of a cluster and what it may be.
+struct NumberKey {
+    std::string_view section;  ///< Empty: above all sections.
+    std::string_view name;
+    double least;
+    double most;
+    bool whole;
+    void (*set)(Cluster&, double);
+};
+
+template <plan::Precision kPrecision>
+void set_peak(Cluster& cluster, double tera) {
+    cluster.gpu.peak_flops[static_cast<std::size_t>(kPrecision)] = tera * 1e12;
+}
+
+std::uint32_t count_of(double value) {
+    return static_cast<std::uint32_t>(value);
+}
+
+const std::vector<NumberKey>& number_keys() {
+    using plan::Precision;
+    static const std::vector<NumberKey> keys{
+        {"", "nodes", 1, 65'536, true,
+         [](Cluster& c, double v) { c = plan::with_nodes(std::move(c), count_of(v)); }},
+        {"", "gpus_per_node", 1, 256, true,
+         [](Cluster& c, double v) { c.gpus_per_node = count_of(v); }},
+        {"", "nics_per_node", 1, 64, true,
+         [](Cluster& c, double v) { c.fabric.spec.hcas_per_host = count_of(v); }},
+        {"", "node_power_w", 0, 1e6, false, [](Cluster& c, double v) { c.node_power_w = v; }},
+        {"gpu_rates", "fp32", 0, 1e6, false, set_peak<Precision::kFp32>},
+        {"gpu_rates", "tf32", 0, 1e6, false, set_peak<Precision::kTf32>},
+        {"gpu_rates", "fp16", 0, 1e6, false, set_peak<Precision::kFp16>},
+        {"gpu_rates", "bf16", 0, 1e6, false, set_peak<Precision::kBf16>},
+        {"gpu_rates", "fp8", 0, 1e6, false, set_peak<Precision::kFp8>},
+        {"gpu_rates", "fp4", 0, 1e6, false, set_peak<Precision::kFp4>},
+        {"gpu_rates", "memory_gib", 1, 1e6, false,
+         [](Cluster& c, double v) {
+             c.gpu.memory_bytes = static_cast<std::uint64_t>(std::llround(v * (1U << 30)));
+         }},
+        {"gpu_rates", "memory_gbs", 1, 1e6, false,
+         [](Cluster& c, double v) { c.gpu.memory_bytes_per_s = v * 1e9; }},
+        {"gpu_rates", "power_w", 0, 1e5, false, [](Cluster& c, double v) { c.gpu.power_w = v; }},
+        {"nvlink", "domain_gpus", 1, 1024, true,
+         [](Cluster& c, double v) { c.nvlink.domain_gpus = count_of(v); }},
+        {"nvlink", "gbs", 0, 1e5, false,
+         [](Cluster& c, double v) {
+             c.nvlink.bytes_per_s = v * 1e9;
+             c.nvlink.links = 0;
+         }},
+        {"nvlink", "latency_us", 0, 1e3, false,
+         [](Cluster& c, double v) { c.nvlink.latency_us = v; }},
+        {"nvlink", "nvls", 0, 1, true, [](Cluster& c, double v) { c.nvlink.nvls = v != 0; }},
+        {"pcie", "gbs", 0.1, 1e5, false, [](Cluster& c, double v) { c.pcie.bytes_per_s = v * 1e9; }},
+        {"pcie", "latency_us", 0, 1e3, false, [](Cluster& c, double v) { c.pcie.latency_us = v; }},
+        {"fabric", "adaptive", 0, 1, true, [](Cluster& c, double v) { c.fabric.adaptive = v != 0; }},
+        {"fabric", "sharp", 0, 1, true, [](Cluster& c, double v) { c.fabric.sharp = v != 0; }},
+        {"fabric", "mtu", 256, 4096, true,
+         [](Cluster& c, double v) { c.fabric.mtu = static_cast<std::uint16_t>(v); }},
+        {"fabric", "cable_m", 0, 1e5, false, [](Cluster& c, double v) { c.fabric.cable_m = v; }},
+    };
+    return keys;
+}
+
+constexpr std::array<std::string_view, 4> kSectionNames{"gpu_rates", "nvlink", "pcie", "fabric"};
+
+class ClusterReader {
+  public:
+    explicit ClusterReader(const std::string& file) : file_(file) {}
+
+    std::expected<Cluster, std::string> read(const toml::table& table) {
+        cluster_ = *plan::find_preset("hgx-h200:2");
+        cluster_.name = file_;
+        cluster_.title = "described in " + file_;
+        cluster_.source = file_;
+        // A base and a GPU first, because the rest changes them.
+        for (const std::string_view first : {"base", "gpu", ""}) {
+            for (auto&& [key, node] : table) {
+                const bool now = first.empty() ? key != "base" && key != "gpu" : key == first;
+                if (!now) {
+                    continue;
+                }
+                if (auto taken = take(key, node); !taken) {
+                    return std::unexpected(taken.error());
+                }
+            }
+        }
+        if (const auto fault = plan::find_fault(cluster_)) {
+            return std::unexpected(fmt::format("{}: {}", file_, *fault));
+        }
+        return cluster_;
+    }
+
+  private:
+    std::unexpected<std::string> refuse(const toml::source_region& where,
+                                        const std::string& message) {
+        return std::unexpected(fmt::format("{}: {}", place(file_, where), message));
+    }
+    Result take(const toml::key& key, const toml::node& node) {
+        const toml::table* const section = node.as_table();
+        if (section != nullptr) {
+            if (std::ranges::find(kSectionNames, key.str()) == kSectionNames.end()) {
+                return refuse(key.source(), unknown_name("section", key.str(), kSectionNames));
+            }
+            for (auto&& [inner, value] : *section) {
+                if (auto taken = take_value(key.str(), inner, value); !taken) {
+                    return taken;
+                }
+            }
+            return {};
+        }
+        return take_value("", key, node);
+    }
+    Result take_value(std::string_view section, const toml::key& key, const toml::node& node) {
+        const auto text = text_of(node);
+        if (!text) {
+            return refuse(node.source(),
+                          fmt::format("'{}' must be a text, a number, true or false", key.str()));
+        }
+        if (section.empty() && key == "name") {
+            cluster_.name = *text;
+            return {};
+        }
+        if (section.empty() && key == "base") {
+            auto base = plan::find_preset(*text);
+            if (!base) {
+                return refuse(node.source(), base.error());
+            }
+            cluster_ = *std::move(base);
+            cluster_.title += ", changed in " + file_;
+            return {};
+        }
+        if (section.empty() && key == "gpu") {
+            return take_gpu(node, *text);
+        }
+        for (const NumberKey& each : number_keys()) {
+            if (each.section == section && each.name == key.str()) {
+                return take_number(each, node);
+            }
+        }
+        if (section == "fabric") {
+            return take_fabric(key, node, *text);
+        }
+        std::vector<std::string_view> names;
+        for (const NumberKey& each : number_keys()) {
+            if (each.section == section) {
+                names.push_back(each.name);
+            }
+        }
+        if (section.empty()) {
+            names.insert(names.end(), {"name", "base", "gpu"});
+            names.insert(names.end(), kSectionNames.begin(), kSectionNames.end());
+        }
+        return refuse(key.source(), unknown_name("key", key.str(), names));
+    }
+    Result take_gpu(const toml::node& node, const std::string& name) {
+        const auto gpu = plan::find_gpu(name);
+        if (!gpu) {
+            return refuse(node.source(), gpu.error());
+        }
+        const std::uint32_t domain = cluster_.nvlink.domain_gpus;
+        cluster_.gpu = *gpu;
+        cluster_.nvlink = plan::nvlink_of(*gpu);
+        cluster_.nvlink.domain_gpus = domain;
+        cluster_.pcie = plan::pcie_of(*gpu);
+        return {};
+    }
+    Result take_number(const NumberKey& key, const toml::node& node) {
+        std::optional<double> value;
+        if (const auto on = node.value_exact<bool>()) {
+            value = key.most == 1 ? std::optional(*on ? 1.0 : 0.0) : std::nullopt;
+        } else {
+            value = node.value<double>();
+        }
+        const bool fits = value && *value >= key.least && *value <= key.most &&
+                          (!key.whole || *value == std::floor(*value));
+        if (!fits) {
+            return refuse(node.source(),
+                          key.most == 1 && key.whole
+                              ? fmt::format("'{}' must be true or false", key.name)
+                              : fmt::format("'{}' must be a {} from {} to {}", key.name,
+                                            key.whole ? "whole number" : "number", key.least,
+                                            key.most));
+        }
+        key.set(cluster_, *value);
+        return {};
+    }
+    Result take_fabric(const toml::key& key, const toml::node& node, std::string text) {
+        plan::ClusterFabric& fabric = cluster_.fabric;
+        if (key == "link_layer") {
+            if (text != "infiniband" && text != "roce") {
+                return refuse(node.source(), "'link_layer' must be infiniband or roce");
+            }
+            fabric.link_layer =
+                text == "roce" ? plan::LinkLayer::kRoce : plan::LinkLayer::kInfiniBand;
+            return {};
+        }
+        if (key == "generation" && (text == "GDR" || text == "gdr")) {
+            fabric.spec.generation = topo::Generation::kXdr;
+            fabric.speed_factor = 2;
+            return {};
+        }
+        if (key == "dimensions") {
+            std::ranges::replace(text, ',', 'x');
+        }
+        Description description;
+        description.spec = fabric.spec;
+        description.engine = fabric.engine;
+        if (auto done = apply_flag(key.str(), text, description); !done) {
+            std::string message = done.error();
+            if (const std::string flag = flag_name(key.str()); message.starts_with(flag)) {
+                message = fmt::format("'{}'{}", key.str(), message.substr(flag.size()));
+            }
+            return refuse(node.source(), message);
+        }
+        fabric.spec = description.spec;
+        fabric.engine = description.engine;
+        if (key == "generation") {
+            fabric.speed_factor = 1;
+        }
+        return {};
+    }
+
+    const std::string& file_;
+    Cluster cluster_;
+};
+
+std::expected<toml::table, std::string> parse_table(std::string_view text,
+                                                    const std::string& file) {
+    try {
+        return toml::parse(text, file);
+    } catch (const toml::parse_error& error) {
+        return std::unexpected(
+            fmt::format("{}: {}", place(file, error.source()), error.description()));
+    }
+}
+
+}  // namespace
+
+std::expected<Cluster, std::string> parse_cluster(std::string_view text, const std::string& file) {
+    const auto table = parse_table(text, file);
+    return table ? ClusterReader(file).read(*table) : std::unexpected(table.error());
+}
+
+std::expected<Cluster, std::string> find_cluster(const std::string& name) {
+    if (!name.ends_with(".toml") && name.find('/') == name.npos) {
+        return plan::find_preset(name);
+    }
+    const auto text = read_file(name);
+    return text ? parse_cluster(*text, name) : std::unexpected(text.error());
+}
+
+std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
+                                                      const std::string& file) {
+    const auto table = parse_table(text, file);
+    if (!table) {
+        return std::unexpected(table.error());
+    }
+    plan::Prices prices = plan::default_prices();
+    std::vector<std::string_view> names;
+    for (const plan::Price& price : prices) {
+        names.emplace_back(price.name);
+    }
+    for (auto&& [key, node] : *table) {
+        const auto refuse = [&](const toml::source_region& where, const std::string& message) {
+            return std::unexpected(fmt::format("{}: {}", place(file, where), message));
+        };
+        const auto found = std::ranges::find(prices, key.str(), &plan::Price::name);
+        if (found == prices.end()) {
+            return refuse(key.source(), unknown_name("price", key.str(), names));
+        }
+        const toml::array* const range = node.as_array();
+        const auto low = range != nullptr && range->size() == 2 ? range->at(0).value<double>()
+                                                                : std::nullopt;
+        const auto high = low ? range->at(1).value<double>() : std::nullopt;
+        if (!low || !high || *low < 0 || *high < *low) {
+            return refuse(node.source(),
+                          fmt::format("'{}' must be a range of two numbers, [LOW, HIGH]",
+                                      key.str()));
+        }
+        found->low = *low;
+        found->high = *high;
+        found->source = file;
+    }
+    return prices;
+}
+
+std::expected<plan::Prices, std::string> load_prices(const std::string& file) {
+    const auto text = read_file(file);
+    return text ? parse_prices(*text, file) : std::unexpected(text.error());
+}
+
+}  // namespace softib::spec

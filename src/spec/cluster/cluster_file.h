@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Clusters and prices from TOML files.
+//
+//   base = "superpod-h100:4"     # a preset that the rest changes
+//   nodes = 16
+//   gpu = "H200"                 # of plan::gpus(); its NVLink and PCIe come along
+//   [gpu_rates]                  # another GPU: TFLOP/s, GiB, GB/s, W
+//   bf16 = 1200
+//   [nvlink]
+//   domain_gpus = 8
+//   [fabric]                     # keys of `softib up`, and those of a cluster
+//   oversubscription = "2:1"
+//
+// Errors begin with FILE:LINE:COLUMN and name the nearest valid key.
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "plan/cluster/cluster.h"
+#include "plan/cluster/prices.h"
+
+namespace softib::spec {
+
+std::expected<plan::Cluster, std::string> parse_cluster(std::string_view text,
+                                                        const std::string& file);
+/// A preset by its name, or a file if the name ends with ".toml" or has a '/'.
+std::expected<plan::Cluster, std::string> find_cluster(const std::string& name);
+
+/// Changes the prices that a file names.
+std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
+                                                      const std::string& file);
+std::expected<plan::Prices, std::string> load_prices(const std::string& file);
+
+}  // namespace softib::spec

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "spec/cluster/cluster_file.h"
+
+#include <gtest/gtest.h>
+
+namespace softib::spec {
+namespace {
+
+std::string refusal(std::string_view text) {
+    const auto cluster = parse_cluster(text, "lab.toml");
+    return cluster ? "accepted" : cluster.error();
+}
+
+TEST(ClusterFile, ChangesThePresetThatItNames) {
+    const auto cluster = parse_cluster(R"(
+name = "lab"
+nodes = 64
+base = "superpod-h100:4"
+gpu = "H200"
+[gpu_rates]
+bf16 = 1000
+memory_gib = 120
+[nvlink]
+gbs = 400
+nvls = false
+[fabric]
+oversubscription = "2:1"
+generation = "HDR"
+link_layer = "roce"
+sharp = false
+)",
+                                       "lab.toml");
+    ASSERT_TRUE(cluster) << cluster.error();
+    EXPECT_EQ(cluster->name, "lab");
+    EXPECT_EQ(cluster->nodes(), 64U);
+    EXPECT_EQ(cluster->gpu.name, "H200");
+    EXPECT_EQ(cluster->gpu.peak(plan::Precision::kBf16), 1e15);
+    EXPECT_EQ(cluster->gpu.memory_bytes, 120ULL << 30);
+    EXPECT_EQ(cluster->nvlink.bytes_per_s, 400e9);
+    EXPECT_FALSE(cluster->nvlink.nvls);
+    EXPECT_EQ(cluster->fabric.spec.oversubscription, (topo::Taper{2, 1}));
+    EXPECT_EQ(cluster->fabric.spec.generation, topo::Generation::kHdr);
+    EXPECT_EQ(cluster->fabric.link_layer, plan::LinkLayer::kRoce);
+    EXPECT_FALSE(cluster->fabric.sharp);
+}
+
+TEST(ClusterFile, GdrIsTwiceXdr) {
+    const auto cluster = parse_cluster("[fabric]\ngeneration = \"GDR\"\n", "lab.toml");
+    ASSERT_TRUE(cluster) << cluster.error();
+    EXPECT_NEAR(cluster->nic_bytes_per_s(), 200e9 * 0.9937, 1e8);
+}
+
+TEST(ClusterFile, ErrorsNameLineAndNearestName) {
+    EXPECT_EQ(refusal("base = \"superpod-h10\"\n"),
+              "lab.toml:1:8: unknown preset 'superpod-h10'; did you mean 'superpod-h100'?");
+    EXPECT_EQ(refusal("node = 4\n"), "lab.toml:1:1: unknown key 'node'; did you mean 'nodes'?");
+    EXPECT_EQ(refusal("\n[nvlinks]\ngbs = 1\n"),
+              "lab.toml:2:2: unknown section 'nvlinks'; did you mean 'nvlink'?");
+    EXPECT_EQ(refusal("nodes = 0\n"),
+              "lab.toml:1:9: 'nodes' must be a whole number from 1 to 65536");
+    EXPECT_EQ(refusal("[nvlink]\nnvls = 3\n"), "lab.toml:2:8: 'nvls' must be true or false");
+    EXPECT_EQ(refusal("gpu = \"H300\"\n"), "lab.toml:1:7: unknown GPU 'H300'; did you mean 'H100'?");
+    EXPECT_NE(refusal("[fabric]\nradix = \"many\"\n").find("lab.toml:2:9: 'radix'"),
+              std::string::npos);
+    EXPECT_NE(refusal("[nvlink]\ndomain_gpus = 3\n").find("nvlink domain_gpus 3 must divide"),
+              std::string::npos);
+    EXPECT_NE(refusal("nodes = \n").find("lab.toml:1:"), std::string::npos);
+}
+
+TEST(ClusterFile, PricesAreRanges) {
+    const auto prices = parse_prices("nic = [1000, 1200]\n", "prices.toml");
+    ASSERT_TRUE(prices) << prices.error();
+    const auto nic = std::ranges::find(*prices, "nic", &plan::Price::name);
+    ASSERT_NE(nic, prices->end());
+    EXPECT_EQ(nic->low, 1000);
+    EXPECT_EQ(nic->high, 1200);
+    EXPECT_EQ(parse_prices("nick = [1, 2]\n", "p.toml").error(),
+              "p.toml:1:1: unknown price 'nick'; did you mean 'nic'?");
+    EXPECT_EQ(parse_prices("nic = 5\n", "p.toml").error(),
+              "p.toml:1:7: 'nic' must be a range of two numbers, [LOW, HIGH]");
+    EXPECT_FALSE(parse_prices("nic = [5, 3]\n", "p.toml"));
+}
+
+}  // namespace
+}  // namespace softib::spec
