@@ -5,9 +5,12 @@ and an all-to-all. Writes docs/performance-sim.md."""
 import argparse
 import json
 import os
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 TREE = ("--topology", "fat-tree", "--levels", "3", "--engine", "ftree", "--cable", "500ns",
@@ -26,19 +29,86 @@ WORKS = (("1,024 hosts, permutation of 2 MB",
          ("45,000 hosts, permutation of 200 kB",
           ("--hosts", "45000", "--radix", "64", "--size", "200kB")))
 
+# B4, B7 and B8 of the benchmark's definitions. Name, flags, what others need or what is wanted.
+NAMED = (("B4, ring all-reduce of 1 MB, 1,024 ranks: 2,046 steps to the next rank",
+          ("--hosts", "1024", "--radix", "16", "--traffic", "shift,shift=1,repetitions=2046",
+           "--size", "976"), "ASTRA-sim, analytical: 30.5 s"),
+         ("B4, direct all-to-all of 1 MB, 1,024 ranks",
+          ("--hosts", "1024", "--radix", "16", "--traffic", "all-to-all", "--size", "976"),
+          "ASTRA-sim, analytical: 149 s"),
+         ("B7, 45,000 hosts, permutation of 200 kB",
+          ("--hosts", "45000", "--radix", "64", "--size", "200kB"), "at most 12 s and 1 GB"))
+PARALLEL = ("--hosts", "8192", "--radix", "32", "--size", "2MB")
+REPEATS = 3
+
 CONNECTIONS = (100, 1_000, 4_000, 10_000, 30_000, 100_000)
 
 
-def measure(build, flags):
+def measure(build, flags, launcher=()):
     """The report, and CPU seconds and MiB of the whole command."""
     with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen([f"{build}/bin/softib", "sim", *flags, "--json"], stdout=out)
+        process = subprocess.Popen([*launcher, f"{build}/bin/softib", "sim", *flags, "--json"],
+                                   stdout=out)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise RuntimeError(f"softib sim {' '.join(flags)} failed")
         out.seek(0)
         return json.load(out), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def named(build):
+    """The section of single runs that the benchmark's definitions name."""
+    lines = ["", "## B4 and B7", "",
+             "Seconds by the clock and MiB of the whole command, on one thread. A rank of the "
+             "all-reduce sends its next part when the",
+             "last one is acknowledged, which is later than when the part from its other neighbour "
+             "has come.", "",
+             "| work | s | MiB | hops | simulated | beside |", "|---|---|---|---|---|---|"]
+    for name, flags, beside in NAMED:
+        begin = time.monotonic()
+        said, _, mib = measure(build, TREE + flags)
+        lines.append(f"| {name} | {time.monotonic() - begin:.1f} | {mib:.0f} | "
+                     f"{said['packets']['hops']:,} | {said['duration_ps'] / 1e6:.1f} µs | "
+                     f"{beside} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def same(said):
+    """What a run showed, without what it cost."""
+    return {key: value for key, value in said.items() if key not in ("cpu_seconds", "events")}
+
+
+def parallel(build, flags):
+    """The section of threads and processes: ratios of the whole command's time in one run."""
+    ways = {"1 thread": ((), ()), "2 threads": ((), ("--threads", "2"))}
+    mpirun = shutil.which("mpirun.openmpi")
+    if mpirun is not None:
+        root = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
+        ways["2 processes of Open MPI"] = ((mpirun, *root, "-n", "2", "--oversubscribe", "--mca",
+                                            "btl", "self,vader", "--mca", "pml", "ob1"), ())
+    seconds = {way: [] for way in ways}
+    first = None
+    for _ in range(REPEATS):
+        for way, (launcher, more) in ways.items():
+            begin = time.monotonic()
+            said = same(measure(build, (*TREE, *flags, *more), launcher)[0])
+            seconds[way].append(time.monotonic() - begin)
+            first = first or said
+            if said != first:
+                raise RuntimeError(f"{way}: another report than that of one thread")
+    lines = ["", "## B8: one simulation on threads and processes", "",
+             "8,192 hosts, permutation of 2 MB. Seconds by the clock of the whole command, routing "
+             "and report included, and the median",
+             f"of the ratios of {REPEATS} rounds, each of which runs all ways one after the other. "
+             f"All reports are the same. {os.cpu_count()} cores.", "",
+             "| on | s, median | times as fast |", "|---|---|---|"]
+    for way, took in seconds.items():
+        ratio = statistics.median(one / this for one, this in zip(seconds["1 thread"], took))
+        lines.append(f"| {way} | {statistics.median(took):.2f} | {ratio:.2f} |")
+        print(lines[-1], flush=True)
+    return lines
 
 
 def thrash(build, connections):
@@ -60,7 +130,13 @@ def main():
     parser.add_argument("--build", default="build")
     parser.add_argument("--write")
     parser.add_argument("--works", type=int, default=len(WORKS), help="only the first ones")
+    parser.add_argument("--only", choices=("named", "parallel"), help="print only this section")
+    parser.add_argument("--hosts", help="of the section of threads, to try it")
     arguments = parser.parse_args()
+    shared = PARALLEL if arguments.hosts is None else ("--hosts", arguments.hosts, *PARALLEL[2:])
+    if arguments.only is not None:
+        named(arguments.build) if arguments.only == "named" else parallel(arguments.build, shared)
+        return 0
     lines = ["# Performance of `softib sim`", "",
              "Written by `make bench` (`bench/sim.py`). One thread, one run each. "
              "Non-blocking 3-level fat trees of 400 Gb/s,",
@@ -79,6 +155,7 @@ def main():
         lines.append(f"| {name} | {hops:,} | {run:.2f} | {hops / run / 1e6:.1f} | {cpu:.1f} | "
                      f"{mib:.0f} | {said['duration_ps'] / 1e6:.1f} µs |")
         print(lines[-1], flush=True)
+    lines += named(arguments.build) + parallel(arguments.build, shared)
     lines += ["", "## Connections", "",
               "Messages of 64 bytes from one host to another over ever more connections, "
               "256 under way at a time. An adapter",

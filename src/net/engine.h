@@ -46,7 +46,7 @@ struct EngineStats {
 /// cut cable, or credits that go back over it. Plain bytes, the same on every machine of a kind.
 struct Crossing {
     TimePs at = 0;             ///< When the packet arrives, or its room was free.
-    std::uint32_t link = 0;    ///< Its number in the whole fabric.
+    std::uint32_t link = 0;    ///< Its number in the whole fabric; kNone: a note of the hosts.
     std::uint16_t blocks = 0;  ///< Credits; 0: it is a packet.
     std::uint8_t vl = 0;
     std::uint8_t unused = 0;
@@ -109,6 +109,11 @@ class Engine : public Plant {
     void set_arbitration(std::uint32_t port, const link::ArbitrationTable& table);
     void set_timer(std::uint32_t port, TimePs at, std::uint32_t what) {
         queue_.push(at, port, EventKind::kTimer, kNone, what);
+    }
+
+    /// The same with a word of the ends' own; timers of one port and moment come by `order`.
+    void set_timer(std::uint32_t port, TimePs at, std::uint32_t order, std::uint32_t word) {
+        queue_.push(at, port, EventKind::kTimer, word, order);
     }
 
     // Faults. A link is both directions of a cable, named by either port; the rest is per

@@ -3,12 +3,14 @@
 
 // What a model of a fabric can be asked: carry messages between end ports in virtual time, tell
 // when they arrive, and say afterwards how busy each link was. Traffic and results are written
-// against this alone. Simulation is the model that moves every packet.
+// against this alone. Simulation is the model that moves every packet, flow::FlowSimulation the one
+// that has rates instead.
 //
 // End ports are numbered from 0 on in the order of the fabric's hosts and of the HCAs of each.
 
 #include <compare>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/link/rate.h"
@@ -17,6 +19,11 @@ namespace softib::net {
 
 using link::kNever;
 using link::TimePs;
+
+enum class ModelKind : std::uint8_t {
+    kPacket,  ///< Every packet moves.
+    kFlow,    ///< Messages have rates. There are no packets, no queues and no credits.
+};
 
 /// A transfer from one end port to another, as an RDMA WRITE would do it.
 struct Message {
@@ -77,6 +84,8 @@ class Model {
     virtual ~Model() = default;
 
     virtual std::uint32_t end_count() const = 0;
+    /// Whether messages may be sent from an end port here: a model of a part of a fabric has some.
+    virtual bool has_end(std::uint32_t) const { return true; }
     virtual TimePs now() const = 0;
     /// Begins a message at a time that is not over yet.
     virtual void send(const Message& message, TimePs at) = 0;
@@ -95,6 +104,16 @@ class Model {
     /// The ports by which packets leave on their way, that of the sending end first. Where switches
     /// choose: those of their tables. Empty: there is no way.
     virtual std::vector<Hop> path(std::uint32_t from, std::uint32_t to) const = 0;
+
+    /// The engine whose routes it has: never "auto".
+    virtual const std::string& engine() const = 0;
+    virtual std::uint8_t data_vls() const = 0;
+    /// Messages that have not ended.
+    virtual std::uint64_t unfinished() const = 0;
+    /// What the user should know about the run: routes that could not be repaired, for example.
+    virtual const std::vector<std::string>& notes() const = 0;
+    /// A line for each thing that is wrong with the model itself, or keeps messages from ending.
+    virtual std::vector<std::string> check() const = 0;
 };
 
 }  // namespace softib::net

@@ -5,7 +5,8 @@
 // template's argument is a type that handles them:
 //   void deliver(Network&, port, const Packet&)   a packet has come in whole; it is gone after this
 //   void sent(Network&, port, const Packet&)      a packet injected here has begun to leave
-//   void timer(Network&, port, what)              as asked for by set_timer
+//   void timer(Network&, port, what)              as asked for by set_timer; of a type with
+//                                                 kOrdersTimers, what is the word and not the order
 //   void copied(Network&, const Packet&, more)    a switch has made more of one with a tag
 //   (optional) void dropped(Network&, const Packet&)         a packet with a tag will not arrive
 //   (optional) void tapped(Network&, port, const Packet&)    one with a tag came to a tapped port
@@ -66,7 +67,11 @@ class Network : public Engine {
     void handle_one(const Event& event) {
         if (event.kind() == EventKind::kTimer) {
             ++stats_.events;
-            ends_.timer(*this, event.link(), event.extra);
+            if constexpr (requires { Ends::kOrdersTimers; }) {
+                ends_.timer(*this, event.link(), event.packet);
+            } else {
+                ends_.timer(*this, event.link(), event.extra);
+            }
             return;
         }
         handle(event);

@@ -78,6 +78,8 @@ class Exchange {
     virtual ~Exchange() = default;
     /// Returns the least of what all parts say.
     virtual TimePs least(TimePs mine) = 0;
+    /// Returns the sum of what all parts say.
+    virtual std::uint64_t sum(std::uint64_t mine) = 0;
     using Taker = std::function<void(std::span<const Crossing>)>;
     /// Sends `out`, one list for each part, and empties it; calls `take` with what others sent
     /// here. least() is called between any two of these calls.

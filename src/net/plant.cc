@@ -59,7 +59,8 @@ Plant::Plant(const topo::Fabric& fabric, const PlantConfig& config) : config_(co
     limits_of_.resize(ports);
     tables_.push_back(link::ArbitrationTable::equal(config.data_vls));
     lanes_.resize(std::size_t{ports} * (config.data_vls + 1U));
-    turns_stride_ = *std::ranges::max_element(ports_of_);
+    // A part of a small fabric may have no node at all.
+    turns_stride_ = ports_of_.empty() ? 0 : *std::ranges::max_element(ports_of_);
     turns_at_.resize(lanes_.size() * turns_stride_);
     round_ends_.resize(lanes_.size() * kRoundsOpen);
     for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {

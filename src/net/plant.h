@@ -196,6 +196,7 @@ class Plant {
     /// Numbers a link as it is numbered in a larger fabric of which this plant is a part. Logs and
     /// drawn errors go by this number, so that they do not depend on how a fabric was cut.
     void name_link(std::uint32_t link, std::uint32_t name) { rx_[link].name = name; }
+    std::uint32_t name_of(std::uint32_t link) const { return rx_[link].name; }
     std::uint32_t link_name(std::uint32_t link) const { return rx_[link].name; }
 
     void set_route(std::uint32_t node, Lid lid, std::uint8_t port);

@@ -10,6 +10,7 @@
 #include "core/routing/engine.h"
 #include "net/fabric.h"
 #include "net/inspector.h"
+#include "net/looks.h"
 
 namespace softib::net {
 
@@ -23,7 +24,6 @@ struct Change {
 namespace {
 
 constexpr std::uint8_t kLanesOffered = 8;  ///< To routing engines, unless the user says more.
-constexpr TimePs kFirstLookPs = 1'000'000;
 /// Whose routes a damaged fabric has that has lost the shape its own engine is for.
 constexpr char kAnyEngine[] = "auto";
 
@@ -45,6 +45,8 @@ std::vector<Change> plan_changes(const std::vector<Failure>& failures, TimePs re
     std::ranges::stable_sort(changes, {}, &Change::at);
     return changes;
 }
+
+}  // namespace
 
 std::expected<void, topo::Error> check_options(const SimulationOptions& options) {
     const PlantConfig& plant = options.plant;
@@ -68,21 +70,16 @@ std::expected<void, topo::Error> check_options(const SimulationOptions& options)
     return {};
 }
 
-}  // namespace
-
 struct Simulation::State {
     State(Routed routed, SimulationOptions wanted)
         : options(std::move(wanted)),
           engine(routed.tables.engine),
           fabric(std::move(routed), options.plant, 0, options.hosts),
           changes(plan_changes(options.failures, options.repair_ps)),
-          full_ps(fabric.net().port_count()),
-          blocked_ps(fabric.net().port_count()) {}
+          looks(fabric.net().port_count()) {}
 
     void configure();
     void refuse();
-    void look();
-    void look_if_worth();
     void settle();
     void apply(const Change& change);
     void repair();
@@ -103,17 +100,9 @@ struct Simulation::State {
     std::vector<Change> changes;
     std::size_t changed = 0;
     std::vector<std::string> notes;
-    // Looks at what waits at ports, at intervals that grow with the run.
-    TimePs look_every = kFirstLookPs;
-    TimePs look_after = kFirstLookPs;  ///< The same, longer while little happens.
-    TimePs look_at = kFirstLookPs;
-    TimePs looked_at = 0;
-    std::uint64_t looked_events = 0;
-    std::uint32_t looks = 0;
+    Looks looks;
     TimePs settled_at = 0;
     bool settled = false;
-    std::vector<TimePs> full_ps;     ///< By port.
-    std::vector<TimePs> blocked_ps;  ///< By port.
 };
 
 void Simulation::State::configure() {
@@ -148,38 +137,6 @@ void Simulation::State::refuse() {
         }
     }
     refused.clear();
-}
-
-/// What stood at each port since the last look is taken to be what stands there now.
-void Simulation::State::look() {
-    constexpr std::uint32_t kLooksMax = 512;
-    constexpr TimePs kLongest = 100'000'000'000;
-    const Engine& engine_now = net();
-    const TimePs now = engine_now.now();
-    const TimePs since = now - std::exchange(looked_at, now);
-    looked_events = engine_now.stats().events;
-    for (std::uint32_t port = 0; port < engine_now.port_count(); ++port) {
-        if (!engine_now.has_waiting(port)) {
-            continue;
-        }
-        (engine_now.lacks_credits(port, now) ? blocked_ps : full_ps)[port] += since;
-    }
-    if (++looks % kLooksMax == 0 && look_every < kLongest) {
-        look_every *= 2;
-    }
-}
-
-/// A look costs as much as an event for each port.
-void Simulation::State::look_if_worth() {
-    constexpr TimePs kRarest = 1'000'000'000;
-    if (net().stats().events - looked_events >= net().port_count()) {
-        look();
-        look_after = look_every;
-    } else {
-        look_after = std::min(2 * look_after, std::max(kRarest, look_every));
-    }
-    look_at = net().now() + look_after;
-    settle();
 }
 
 /// Lanes tell times apart by their low bits, see Engine::settle_credits.
@@ -230,11 +187,8 @@ Simulation::Simulation(Simulation&&) noexcept = default;
 Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 Simulation::~Simulation() = default;
 
-std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
-                                                        const SimulationOptions& options) {
-    if (auto checked = check_options(options); !checked) {
-        return std::unexpected(checked.error());
-    }
+std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
+                                                          const SimulationOptions& options) {
     bool damaged = false;
     for (const Failure& failure : options.failures) {
         if (failure.at == 0) {
@@ -242,7 +196,6 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
             damaged = true;
         }
     }
-    SimulationOptions chosen = options;
     const std::uint8_t levels = static_cast<std::uint8_t>(options.sl_max + 1U);
     const std::uint8_t offered =
         options.plant.data_vls != 0 ? options.plant.data_vls : std::max(kLanesOffered, levels);
@@ -257,18 +210,31 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     if (!routed) {
         return std::unexpected(routed.error());
     }
-    if (options.plant.data_vls == 0) {
-        chosen.plant.data_vls = std::max(routed->tables.vls, levels);
-    }
     if (options.hosts.adaptive && routed->tables.groups.empty()) {
         return std::unexpected(topo::Error{
             fmt::format("the routes of {} leave switches no choice, so there is nothing to adapt: "
                         "take another engine, or leave adaptive routing out",
                         routed->tables.engine)});
     }
-    auto state = std::make_unique<State>(*std::move(routed), std::move(chosen));
+    const std::uint8_t lanes =
+        options.plant.data_vls != 0 ? options.plant.data_vls : std::max(routed->tables.vls, levels);
+    return StartingRoutes{*std::move(routed), lanes, std::move(notes)};
+}
+
+std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
+                                                        const SimulationOptions& options) {
+    if (auto checked = check_options(options); !checked) {
+        return std::unexpected(checked.error());
+    }
+    auto start = route_at_start(std::move(fabric), options);
+    if (!start) {
+        return std::unexpected(start.error());
+    }
+    SimulationOptions chosen = options;
+    chosen.plant.data_vls = start->data_vls;
+    auto state = std::make_unique<State>(std::move(start->routed), std::move(chosen));
     state->configure();
-    state->notes = std::move(notes);
+    state->notes = std::move(start->notes);
     return Simulation(std::move(state));
 }
 
@@ -318,7 +284,7 @@ bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
             return true;
         }
         const TimePs change_at = change_due ? state.changes[state.changed].at : kNever;
-        const TimePs target = std::min({until, state.look_at, change_at});
+        const TimePs target = std::min({until, state.looks.next(), change_at});
         const std::uint64_t before = net.stats().events;
         const bool reached = net.run_some(target, events_max);
         const std::uint64_t done = net.stats().events - before;
@@ -326,8 +292,9 @@ bool Simulation::run_some(TimePs until, std::uint32_t events_max) {
         if (!reached) {
             return false;
         }
-        if (target == state.look_at) {
-            state.look_if_worth();
+        if (target == state.looks.next()) {
+            state.looks.look_if_worth(net, net.stats().hops, net.port_count());
+            state.settle();
         }
         if (target == change_at) {
             state.apply(state.changes[state.changed++]);
@@ -376,18 +343,9 @@ std::vector<LinkLoad> Simulation::links() const {
             continue;
         }
         const std::uint32_t peer = net.peer(port);
-        const Plant::Traffic sent = net.traffic(port, net.now());
-        links.push_back(
-            {.at = {net.node_of(port), net.number_of(port)},
-             .peer = {net.node_of(peer), net.number_of(peer)},
-             .bytes = sent.bytes,
-             .packets = sent.packets,
-             .busy_ps = net.transmit_time(port, link::kBlockBytes) * sent.bytes / link::kBlockBytes,
-             .wait_ps = sent.wait_ps,
-             .full_ps = state_->full_ps[port],
-             .blocked_ps = state_->blocked_ps[port],
-             .gbps = 8.0 * link::kBlockBytes * 1000 /
-                     static_cast<double>(net.transmit_time(port, link::kBlockBytes))});
+        links.push_back(load_of(net, port, state_->looks));
+        links.back().at = {net.node_of(port), net.number_of(port)};
+        links.back().peer = {net.node_of(peer), net.number_of(peer)};
     }
     return links;
 }

@@ -18,6 +18,7 @@
 
 #include "core/switch/congestion.h"
 #include "core/topo/fabric.h"
+#include "net/fabric.h"
 #include "net/failures.h"
 #include "net/hosts/message_hosts.h"
 #include "net/model.h"
@@ -44,6 +45,20 @@ struct SimulationOptions {
     TimePs repair_ps = 100'000'000;  ///< From a failure to new routes; kNever: there are none.
 };
 
+/// Whether packets of these options fit into buffers and lanes.
+std::expected<void, topo::Error> check_options(const SimulationOptions& options);
+
+/// A fabric with the routes that a model of it has at its beginning.
+struct StartingRoutes {
+    Routed routed;
+    std::uint8_t data_vls = 1;
+    std::vector<std::string> notes = {};
+};
+/// Routes a fabric without what has failed from the beginning. If that has cost it the shape that
+/// its engine is for, another engine takes over, and a note says so.
+std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
+                                                          const SimulationOptions& options);
+
 class Simulation : public Model {
   public:
     /// The message says what does not fit and what to do.
@@ -65,17 +80,14 @@ class Simulation : public Model {
     std::vector<LinkLoad> links() const override;
     std::vector<Hop> path(std::uint32_t from, std::uint32_t to) const override;
 
+    const std::string& engine() const override;
+    std::uint8_t data_vls() const override;
+    std::uint64_t unfinished() const override;
+    const std::vector<std::string>& notes() const override;
+    /// Whether credits and counters add up: a line for each port where they do not.
+    std::vector<std::string> check() const override;
     /// As it is now: without what has failed.
     const topo::Fabric& fabric() const;
-    /// The engine whose routes it has: never "auto".
-    const std::string& engine() const;
-    std::uint8_t data_vls() const;
-    /// Messages that have not ended.
-    std::uint64_t unfinished() const;
-    /// What the user should know about the run: routes that could not be repaired, for example.
-    const std::vector<std::string>& notes() const;
-    /// Whether credits and counters add up: a line for each port where they do not.
-    std::vector<std::string> check() const;
     /// Bytes of memory, without the description.
     std::size_t bytes() const;
 

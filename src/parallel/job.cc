@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "core/base/check.h"
 #include "parallel/mpi/plugin.h"
@@ -82,6 +83,12 @@ Job::~Job() {
 
 net::TimePs Job::least(net::TimePs mine) {
     return calls_->least(mine);
+}
+
+std::uint64_t Job::sum(std::uint64_t mine) {
+    std::vector<std::uint64_t> all(size_, mine);
+    calls_->sizes(all.data());
+    return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
 }
 
 void Job::swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) {

@@ -29,6 +29,7 @@ class Job : public net::Exchange {
     std::uint32_t size() const { return size_; }
 
     net::TimePs least(net::TimePs mine) override;
+    std::uint64_t sum(std::uint64_t mine) override;
     void swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) override;
     /// Brings what each process has to the first one, by rank; the others get nothing. Lengths are
     /// multiples of 8.

@@ -35,6 +35,17 @@ class alignas(128) Meeting::Seat : public net::Exchange {
         return least;
     }
 
+    std::uint64_t sum(std::uint64_t mine) override {
+        said_[turn_] = mine;
+        meeting_.wait();
+        std::uint64_t sum = 0;
+        for (const auto& seat : meeting_.seats_) {
+            sum += seat->said_[turn_];
+        }
+        turn_ ^= 1;
+        return sum;
+    }
+
     void swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) override {
         // Others read these lists until they come to least(); the ones before have been read.
         auto& sent = sent_[turn_];

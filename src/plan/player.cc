@@ -6,8 +6,8 @@
 
 namespace softib::plan {
 
-Player::Player(net::Model& model, std::vector<Schedule> schedules)
-    : model_(model), schedules_(std::move(schedules)) {
+Player::Player(net::Model& model, std::vector<Schedule> schedules, std::uint32_t number)
+    : model_(model), schedules_(std::move(schedules)), number_(number) {
     model_.set_listener(this);
     for (std::uint32_t traffic = 0; traffic < schedules_.size(); ++traffic) {
         begin(traffic);
@@ -27,7 +27,9 @@ void Player::begin(std::uint32_t traffic) {
              : std::min<std::uint64_t>(schedule.outstanding(), schedule.messages_each());
     for (std::uint64_t i = 0; i < first; ++i) {
         for (std::uint32_t sender = 0; sender < schedule.sender_count(); ++sender) {
-            send_next(traffic, sender, schedule.next_at(sender));
+            if (model_.has_end(schedule.end_of(sender))) {
+                send_next(traffic, sender, schedule.next_at(sender));
+            }
         }
     }
 }
@@ -35,7 +37,7 @@ void Player::begin(std::uint32_t traffic) {
 void Player::send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at) {
     Schedule& schedule = schedules_[traffic];
     const Planned planned = schedule.next(sender);
-    const std::uint64_t tag = messages_.size();
+    const std::uint64_t tag = number_ << kMessageBits | messages_.size();
     messages_.push_back({.traffic = traffic,
                          .from = schedule.end_of(sender),
                          .to = planned.to,
@@ -52,7 +54,11 @@ void Player::send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at) {
 }
 
 void Player::handle_message(std::uint64_t tag, net::MessageEvent event, TimePs at) {
-    MessageRecord& message = messages_[tag];
+    if (tag >> kMessageBits != number_) {
+        deliveries_.push_back({tag, at});  // Nothing else is told away from the sender.
+        return;
+    }
+    MessageRecord& message = messages_[tag - (number_ << kMessageBits)];
     if (event == net::MessageEvent::kDelivered) {
         message.delivered_at = at;
         return;
@@ -65,6 +71,19 @@ void Player::handle_message(std::uint64_t tag, net::MessageEvent event, TimePs a
     const Schedule& schedule = schedules_[traffic];
     if (schedule.traffic().rate == 0 && schedule.left(sender) != 0) {
         send_next(traffic, sender, at);
+    }
+}
+
+void Player::take_records(std::vector<PlayerRecords> all) {
+    for (const PlayerRecords& each : all) {
+        for (const Delivery& delivery : each.deliveries) {
+            const std::uint64_t of = delivery.tag >> kMessageBits;
+            all[of].messages[delivery.tag - (of << kMessageBits)].delivered_at = delivery.at;
+        }
+    }
+    messages_.clear();
+    for (const PlayerRecords& each : all) {
+        messages_.insert(messages_.end(), each.messages.begin(), each.messages.end());
     }
 }
 

@@ -24,10 +24,23 @@ struct MessageRecord {
     bool failed = false;
 };
 
+/// A message of another player that was delivered here.
+struct Delivery {
+    std::uint64_t tag = 0;
+    TimePs at = 0;
+};
+/// What one of several players knows.
+struct PlayerRecords {
+    std::vector<MessageRecord> messages = {};
+    std::vector<Delivery> deliveries = {};
+};
+
 class Player : public net::MessageListener {
   public:
-    /// The model stays the caller's and outlives this.
-    Player(net::Model& model, std::vector<Schedule> schedules);
+    /// The model stays the caller's and outlives this. It plays what senders do that the model has:
+    /// where models of the parts of a fabric play one traffic together, each has a player with a
+    /// number of its own.
+    Player(net::Model& model, std::vector<Schedule> schedules, std::uint32_t number = 0);
     Player(const Player&) = delete;
     Player& operator=(const Player&) = delete;
     ~Player() override;
@@ -44,15 +57,24 @@ class Player : public net::MessageListener {
     std::uint64_t bytes_planned() const;
     std::uint64_t ended() const { return ended_; }
 
+    PlayerRecords records() const { return {messages_, deliveries_}; }
+    /// From now on knows what all players of one run know; their records are by number.
+    void take_records(std::vector<PlayerRecords> all);
+
     void handle_message(std::uint64_t tag, net::MessageEvent event, TimePs at) override;
 
   private:
     void begin(std::uint32_t traffic);
     void send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at);
 
+    /// A tag is the number of the player, and of the message below it.
+    static constexpr unsigned kMessageBits = 40;
+
     net::Model& model_;
     std::vector<Schedule> schedules_ = {};
+    std::uint64_t number_ = 0;
     std::vector<MessageRecord> messages_ = {};
+    std::vector<Delivery> deliveries_ = {};  ///< Of messages of other players.
     std::uint64_t ended_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "plan/results.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -89,7 +90,7 @@ LinkResult summarise_link(const topo::Fabric& fabric, const net::LinkLoad& load,
 std::vector<std::uint32_t> rank_links(const std::vector<LinkResult>& links, std::uint32_t most) {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < links.size(); ++i) {
-        if (links[i].load.packets != 0) {
+        if (links[i].load.bytes != 0) {
             order.push_back(i);
         }
     }
@@ -127,6 +128,24 @@ Results summarise(const Player& player, const topo::Fabric& fabric, const Ends& 
     results.trees = find_trees(fabric, ends, loads, paths, results.duration);
     results.stats = player.model().stats();
     return results;
+}
+
+Totals total_of(const Results& results) {
+    Totals totals;
+    std::vector<double> completion_us;
+    std::vector<double> gbps;
+    for (const TrafficResult& traffic : results.traffics) {
+        totals.messages += traffic.messages;
+        totals.delivered += traffic.delivered;
+        totals.failed += traffic.failed;
+        totals.gbps += traffic.gbps;
+        totals.finished_at = std::max(totals.finished_at, traffic.finished_at);
+        std::ranges::copy(traffic.completion_us.values(), std::back_inserter(completion_us));
+        std::ranges::copy(traffic.message_gbps.values(), std::back_inserter(gbps));
+    }
+    totals.completion_us = Distribution(std::move(completion_us));
+    totals.message_gbps = Distribution(std::move(gbps));
+    return totals;
 }
 
 }  // namespace softib::plan

@@ -36,6 +36,17 @@ struct TrafficResult {
     TimePs duration() const { return finished_at - std::min(started_at, finished_at); }
 };
 
+/// All traffics of a run together.
+struct Totals {
+    std::uint64_t messages = 0;
+    std::uint64_t delivered = 0;
+    std::uint64_t failed = 0;
+    double gbps = 0;         ///< The sum of what the traffics got.
+    TimePs finished_at = 0;  ///< The last delivery.
+    Distribution completion_us = {};
+    Distribution message_gbps = {};
+};
+
 struct LinkResult {
     std::string name = {};  ///< "leaf3:17"
     std::string peer = {};  ///< What is behind it.
@@ -65,5 +76,7 @@ struct ResultOptions {
 
 Results summarise(const Player& player, const topo::Fabric& fabric, const Ends& ends,
                   const ResultOptions& options);
+
+Totals total_of(const Results& results);
 
 }  // namespace softib::plan

@@ -93,6 +93,16 @@ std::expected<double, std::string> parse_part(std::string_view text) {
     return part;
 }
 
+std::expected<double, std::string> parse_message_rate(std::string_view text) {
+    constexpr std::array kMessages{Unit{"", 1}, Unit{"k", 1e3}, Unit{"M", 1e6}, Unit{"G", 1e9}};
+    auto rate = parse(text, kMessages, "number of messages", "200M or 5000000");
+    if (rate && (*rate < 1 || *rate > 1e12)) {
+        return std::unexpected(
+            fmt::format("must be from 1 to 1000G messages a second, not \"{}\"", text));
+    }
+    return rate;
+}
+
 std::expected<std::uint64_t, std::string> parse_count(std::string_view text) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -22,6 +22,8 @@ std::expected<TimePs, std::string> parse_time(std::string_view text);
 std::expected<double, std::string> parse_rate(std::string_view text);
 /// "0.3" or "30%", from 0 to 1.
 std::expected<double, std::string> parse_part(std::string_view text);
+/// "200M" or "5000000" messages a second.
+std::expected<double, std::string> parse_message_rate(std::string_view text);
 std::expected<std::uint64_t, std::string> parse_count(std::string_view text);
 
 std::string show_size(std::uint64_t bytes);  ///< "2.00 MB"

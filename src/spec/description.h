@@ -80,9 +80,6 @@ std::string flag_name(std::string_view key);
 Result parse_description(std::string_view text, const std::string& file, Description& description);
 Result load_description(const std::string& file, Description& description);
 
-/// Reads a whole file; the error says why it cannot.
-std::expected<std::string, std::string> read_file(const std::string& file);
-
 /// Reads the text of the file `from`.
 Result load_netlist(Description& description);
 /// Reads the file `partitions`.

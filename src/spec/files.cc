@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::size_t kFileBytesMax = std::size_t{256} << 20;
 
-}  // namespace
-
 std::expected<std::string, std::string> read_file(const std::string& file) {
     std::ifstream in(file, std::ios::binary);
     std::string text;
@@ -36,6 +34,8 @@ std::expected<std::string, std::string> read_file(const std::string& file) {
     }
     return text;
 }
+
+}  // namespace
 
 Result load_description(const std::string& file, Description& description) {
     const auto text = read_file(file);

@@ -30,6 +30,10 @@ const KeyRule* find_rule(std::string_view name) {
     return found == key_rules().end() ? nullptr : &*found;
 }
 
+std::string unknown_among(std::string_view name, const std::vector<std::string_view>& names) {
+    return unknown_name("key", name, names);
+}
+
 std::string unknown_key(std::string_view name) {
     std::vector<std::string_view> names;
     std::ranges::transform(key_rules(), std::back_inserter(names),

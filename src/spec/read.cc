@@ -6,11 +6,14 @@
 #include <optional>
 
 #include "spec/key_rule.h"
-#include "spec/toml_text.h"
 
 namespace softib::spec {
 
 namespace {
+
+std::string position(const std::string& file, const toml::source_region& region) {
+    return fmt::format("{}:{}:{}", file, region.begin.line, region.begin.column);
+}
 
 std::optional<Value> to_value(const toml::node& node) {
     if (const auto number = node.value_exact<std::int64_t>()) {
@@ -68,10 +71,10 @@ Result take_entry(const toml::key& key, const toml::node& node, const std::strin
     const bool known = rule != nullptr && (!in_section || rule->about == About::kManager);
     if (!known) {
         return std::unexpected(
-            fmt::format("{}: {}", place(file, key.source()),
+            fmt::format("{}: {}", position(file, key.source()),
                         in_section ? unknown_manager_key(key.str()) : unknown_key(key.str())));
     }
-    const std::string where = place(file, node.source());
+    const std::string where = position(file, node.source());
     const auto value = to_value(node);
     if (!value) {
         return std::unexpected(fmt::format("{}: {}", where, wrong_type(*rule, node)));
@@ -91,7 +94,7 @@ Result parse_description(std::string_view text, const std::string& file, Descrip
         table = toml::parse(text, file);
     } catch (const toml::parse_error& error) {
         return std::unexpected(
-            fmt::format("{}: {}", place(file, error.source()), error.description()));
+            fmt::format("{}: {}", position(file, error.source()), error.description()));
     }
     for (auto&& [key, node] : table) {
         if (const toml::table* const section = key == "sm" ? node.as_table() : nullptr) {

@@ -23,6 +23,9 @@ std::string shown(const Value& value);
 /// Returns the error "must be WANTED, not VALUE".
 std::unexpected<std::string> refuse(std::string_view wanted, const Value& value);
 
+/// Returns an error that suggests the nearest of the known names, or lists all of them.
+std::string unknown_among(std::string_view name, const std::vector<std::string_view>& names);
+
 /// Returns the number, if the value is one from `least` to `most`.
 std::expected<std::int64_t, std::string> take_number(const Value& value, std::int64_t least,
                                                      std::int64_t most);

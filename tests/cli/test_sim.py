@@ -71,6 +71,48 @@ class Sim(CliCase):
         adaptive = self.json("sim", *tree, "--adaptive")["traffic"][0]["finished_ps"]
         self.assertLess(adaptive, 0.6 * fixed)
 
+    def test_the_flow_model_answers_the_same_question(self):
+        flags = ("--traffic", "shift,shift=4", "--size", "4MB")
+        packets = self.json("sim", *TREE, *flags)
+        flows = self.json("sim", *TREE, *flags, "--model", "flow")
+        self.assertEqual((packets["model"], flows["model"]), ("packet", "flow"))
+        self.assertAlmostEqual(flows["traffic"][0]["finished_ps"] /
+                               packets["traffic"][0]["finished_ps"], 1, delta=0.01)
+        self.assertIsNone(flows["packets"])
+        self.assertIsNone(flows["busiest_links"][0]["xmit_wait"])
+        self.assertIsNotNone(packets["busiest_links"][0]["xmit_wait"])
+        text = self.ok("sim", *TREE, *flags, "--model", "flow")
+        self.assertIn("XmitWait, flows that wait behind others", text)
+        self.assertNotIn("XMITWAIT", text)
+        page = Page(self.ok("sim", *TREE, *flags, "--model", "flow", "--html", "-"))
+        self.assertEqual(page.open, [])
+        links = csv.DictReader(io.StringIO(
+            self.ok("sim", *TREE, *flags, "--model", "flow", "--csv-links", "-")))
+        self.assertEqual({row["xmit_wait_ps"] for row in links}, {""})
+
+    def test_the_flow_model_names_the_root_and_ranks_losses(self):
+        said = self.json("sim", *TREE, "--traffic", "incast,target=h3,sources=8", "--size", "1MB",
+                         "--model", "flow")
+        self.assertAlmostEqual(said["traffic"][0]["gbps"], 397.5, delta=3)
+        self.assertRegex(said["congestion"][0]["text"], r" is full because of 8 flows to h3$")
+        said = self.json("sim", "whatif", *TREE, "--model", "flow", "--fail-random", "2")
+        self.assertEqual([case["delivered"] for case in said["cases"]], [32, 32])
+
+    def test_the_flow_model_refuses_what_needs_packets(self):
+        for flags in (("--congestion-control",), ("--window", "4"), ("--contexts", "9"),
+                      ("--message-rate", "1M"), ("--fail-random", "1@1us")):
+            self.assertIn("the flow model has no ",
+                          self.refused("sim", *TREE, "--model", "flow", *flags))
+        self.assertEqual(self.refused("sim", "--model", "fluid", status=2),
+                         'softib: --model must be packet or flow, not "fluid"')
+
+    def test_an_adapter_begins_no_more_messages_than_its_rate_allows(self):
+        said = self.json("sim", "--hosts", "2", "--traffic", "shift", "--size", "8",
+                         "--repetitions", "1000", "--outstanding", "100", "--message-rate", "2M")
+        self.assertAlmostEqual(said["duration_ps"] / 1e6, 500, delta=2)
+        self.assertIn("--message-rate must be a number of messages as 200M",
+                      self.refused("sim", "--message-rate", "fast", status=2))
+
     def test_tables_of_comma_separated_values(self):
         rows = list(csv.DictReader(io.StringIO(self.ok("sim", *TREE, "--csv", "-"))))
         self.assertEqual(len(rows), 32)

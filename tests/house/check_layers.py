@@ -28,6 +28,7 @@ ALLOWED = {
     "parallel": ["core/base", "core/topo", "net"],
     # Traffic, results and what follows from them; as pure as the core.
     "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing", "net"],
+    "spec/cluster": ["core/base", "core/topo", "plan", "spec", "spec/scenario"],
     "spec/model": ["core/base", "plan"],
     "spec/scenario": ["core/base", "core/topo", "core/link", "net", "plan", "spec"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
@@ -49,23 +50,25 @@ ALLOWED = {
     # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
     "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
-                "spec", "spec/model", "spec/scenario", "view", "runtime/shm", "runtime/direct", "runtime/daemon",
-                "app/fabric"],
+                "spec", "spec/cluster", "spec/model", "spec/scenario", "view", "runtime/shm", "runtime/direct",
+                "runtime/daemon", "app/fabric", "app/cli/sweep"],
+    "app/cli/sweep": ["core/base", "plan", "spec/scenario", "app/fabric", "app/cli"],
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
                      "runtime/carrier", "app/fabric"],
     "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm"],
 }
 
-APP = ["app/fabric", "app/cli", "app/programs", "app/programs/softib_sm.cc"]
+APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["parallel", "spec", "spec/model", "spec/scenario", "view", "abi/verbs", "abi/rdmacm", "abi/umad",
-                    "abi/sysfs", "abi/rspreload"] + APP
+SYSTEM = RUNTIME + ["parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "view", "abi/verbs",
+                    "abi/rdmacm", "abi/umad", "abi/sysfs", "abi/rspreload"] + APP
 
 # Where third-party headers may appear.
 RESTRICTED = {
     r"^nlohmann/": ["view"] + APP,
-    r"^toml\+\+|^toml\.hpp": ["spec", "spec/model", "spec/scenario"],
+    r"^toml\+\+|^toml\.hpp": ["spec", "spec/cluster", "spec/model", "spec/scenario"],
     r"^CLI/": ["app/cli"],
+    r"^sqlite3": ["app/cli/sweep"],
     r"^spdlog/": ["app/programs", "runtime/daemon"],
     r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "app/programs/softib_sm.cc"],
     r"^rdma/(?!rdma_netlink\.h)": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],

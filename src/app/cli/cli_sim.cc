@@ -57,6 +57,23 @@ void add_scenario_flags(CLI::App& app, SimOptions& sim) {
     }
 }
 
+void add_sweep_flags(CLI::App& app, SimOptions& sim) {
+    constexpr char kGroup[] = "Sweeps";
+    CLI::Option* const sweep =
+        app.add_option("--sweep", sim.sweep, "simulate every combination of lists of values (TOML)")
+            ->type_name("FILE")
+            ->group(kGroup);
+    const auto add = [&](CLI::Option* option) { option->group(kGroup)->needs(sweep); };
+    add(app.add_option("--jobs", sim.jobs, "simulations at a time (default: one for each core)")
+            ->type_name("N")
+            ->check(CLI::Range(1, 4096).description("")));
+    add(app.add_option("--db", sim.db, "where results are kept (default: the sweep's name.db)")
+            ->type_name("FILE"));
+    add(app.add_option("--part", sim.part, "only every N-th point, from the I-th on")
+            ->type_name("I/N"));
+    add(app.add_flag("--merge", sim.merge, "only put the results of parts together"));
+}
+
 Command add_sim(CLI::App& app, Parsed& parsed) {
     SimOptions& sim = parsed.sim;
     CLI::App* const sub =
@@ -68,8 +85,13 @@ Command add_sim(CLI::App& app, Parsed& parsed) {
         ->type_name("FILE");
     sub->add_option("--csv-links", sim.csv_links, "write all links")->type_name("FILE");
     sub->add_option("--html", sim.html, "write a report with plots")->type_name("FILE");
+    sub->add_option("--threads", sim.threads,
+                    "threads of one simulation, which change nothing but its time (default: 1)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 256).description(""));
     sub->add_flag("--schema", sim.schema, "print the JSON schema of scenarios, for editors");
     add_scenario_flags(*sub, sim);
+    add_sweep_flags(*sub, sim);
     add_fabric_flags(*sub, sim.flags);
     CLI::App* const whatif = sub->add_subcommand(
         "whatif", "compare with the fabric that has lost something, and rank what hurts most");

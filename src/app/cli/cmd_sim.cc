@@ -8,13 +8,15 @@
 #include <iterator>
 
 #include "app/cli/commands.h"
-#include "app/cli/sim/progress.h"
 #include "app/cli/sim/report.h"
+#include "app/cli/sim/run.h"
 #include "app/cli/sim/whatif.h"
+#include "app/cli/sweep/sweep.h"
 #include "app/fabric/term.h"
-#include "net/simulation.h"
+#include "parallel/job.h"
 #include "plan/results.h"
 #include "spec/scenario/scenario.h"
+#include "spec/scenario/sweep.h"
 
 namespace softib::app {
 
@@ -63,14 +65,6 @@ std::expected<spec::Scenario, std::string> read_scenario(const SimOptions& optio
     return scenario;
 }
 
-std::string title_of(const spec::Scenario& scenario, const topo::Fabric& fabric) {
-    const std::string kind = !scenario.fabric.from.empty()
-                                 ? scenario.fabric.from
-                                 : std::string(topo::to_string(scenario.fabric.spec.shape));
-    return fmt::format("{}, {}, {}", kind, counted(fabric.hosts.size(), "host"),
-                       counted(fabric.count(topo::NodeKind::kSwitch), "switch"));
-}
-
 int write_file(const std::string& path, const std::string& text) {
     if (path == "-") {
         fmt::print("{}", text);
@@ -90,7 +84,7 @@ int write_report(const SimOptions& options, const sim::Report& report, const pla
         status |= write_file(options.csv, sim::messages_csv(player, ends));
     }
     if (!options.csv_links.empty()) {
-        status |= write_file(options.csv_links, sim::links_csv(report.results));
+        status |= write_file(options.csv_links, sim::links_csv(report));
     }
     if (!options.html.empty()) {
         status |= write_file(options.html, sim::to_html(report));
@@ -103,38 +97,9 @@ int write_report(const SimOptions& options, const sim::Report& report, const pla
     return status;
 }
 
-/// Runs an experiment; `use(report, player)` is called with what it showed.
-std::expected<void, std::string> simulate(const spec::Scenario& scenario,
-                                          const spec::Experiment& experiment, auto use) {
-    const plan::Ends ends(experiment.fabric);
-    auto simulation = net::Simulation::make(experiment.fabric, experiment.options);
-    if (!simulation) {
-        return std::unexpected(simulation.error().message);
-    }
-    plan::Player player(*simulation, experiment.schedules);
-    const sim::Ran ran =
-        sim::run_with_progress(player, scenario.until, experiment.options.hosts.mtu);
-    sim::Report report{.title = title_of(scenario, experiment.fabric),
-                       .engine = simulation->engine(),
-                       .data_vls = simulation->data_vls(),
-                       .adaptive = experiment.options.hosts.adaptive,
-                       .congestion_control = experiment.options.congestion.has_value(),
-                       .seed = scenario.seed,
-                       .hosts = experiment.fabric.hosts.size(),
-                       .switches = experiment.fabric.count(topo::NodeKind::kSwitch),
-                       .stopped = ran.stopped,
-                       .cpu_seconds = ran.cpu_seconds,
-                       .notes = simulation->notes(),
-                       .results = {}};
-    report.results =
-        plan::summarise(player, experiment.fabric, ends, {.adaptive = report.adaptive});
-    if (!ran.stopped && simulation->idle() && simulation->unfinished() != 0) {
-        report.notes.push_back(fmt::format("{} will never be delivered",
-                                           counted(simulation->unfinished(), "message")));
-        std::ranges::copy(simulation->check(), std::back_inserter(report.notes));
-    }
-    use(report, player);
-    return {};
+/// 0: the processes of a job have one part each.
+std::uint32_t threads_of(const SimOptions& options) {
+    return parallel::job_size() > 1 ? 0 : options.threads;
 }
 
 int run_scenario(const SimOptions& options, const spec::Scenario& scenario) {
@@ -143,30 +108,26 @@ int run_scenario(const SimOptions& options, const spec::Scenario& scenario) {
         return fail_describing(experiment.error());
     }
     int status = 0;
-    const auto ran =
-        simulate(scenario, *experiment, [&](const sim::Report& report, const plan::Player& player) {
-            status = write_report(options, report, player, plan::Ends(experiment->fabric));
-        });
+    const auto ran = sim::simulate(scenario, *experiment, threads_of(options),
+                                   [&](const sim::Report& report, const plan::Player& player) {
+                                       status = write_report(options, report, player,
+                                                             plan::Ends(experiment->fabric));
+                                   });
     return ran ? status : fail(ran.error());
 }
 
 // What if.
 
 sim::WhatIfCase to_case(const sim::Report& report, std::string lost) {
-    sim::WhatIfCase result{.lost = std::move(lost), .engine = report.engine};
-    std::vector<double> gbps;
-    for (const plan::TrafficResult& traffic : report.results.traffics) {
-        result.messages += traffic.messages;
-        result.delivered += traffic.delivered;
-        result.gbps += traffic.gbps;
-        result.finished_us =
-            std::max(result.finished_us, static_cast<double>(traffic.finished_at) / 1e6);
-        std::ranges::copy(traffic.message_gbps.values(), std::back_inserter(gbps));
-    }
-    const plan::Distribution all(std::move(gbps));
-    result.message_gbps = all.mean();
-    result.slowest_gbps = all.min();
-    return result;
+    const plan::Totals totals = plan::total_of(report.results);
+    return {.lost = std::move(lost),
+            .engine = report.engine,
+            .messages = totals.messages,
+            .delivered = totals.delivered,
+            .gbps = totals.gbps,
+            .message_gbps = totals.message_gbps.mean(),
+            .slowest_gbps = totals.message_gbps.min(),
+            .finished_us = static_cast<double>(totals.finished_at) / 1e6};
 }
 
 std::string names_of(const topo::Fabric& fabric, const std::vector<net::Failure>& failures) {
@@ -226,11 +187,12 @@ std::expected<sim::WhatIf, std::string> ask_what_if(const SimOptions& options,
     if (!experiment) {
         return std::unexpected(experiment.error());
     }
-    sim::WhatIf whatif{.title = title_of(scenario, experiment->fabric)};
+    sim::WhatIf whatif{.title = sim::title_of(scenario, experiment->fabric)};
     const auto add = [&](const std::string& lost) {
-        return simulate(whole, *experiment, [&](const sim::Report& report, const plan::Player&) {
-            whatif.cases.push_back(to_case(report, lost));
-        });
+        return sim::simulate(whole, *experiment, options.threads,
+                             [&](const sim::Report& report, const plan::Player&) {
+                                 whatif.cases.push_back(to_case(report, lost));
+                             });
     };
     if (auto ran = add("nothing"); !ran) {
         return std::unexpected(ran.error());
@@ -257,15 +219,117 @@ std::expected<sim::WhatIf, std::string> ask_what_if(const SimOptions& options,
     return whatif;
 }
 
+// Sweeps.
+
+sweep::Outcome simulate_point(const spec::Sweep& of, const spec::SweepPoint& point,
+                              spec::Scenario scenario) {
+    const auto failed = [](const std::string& error) {
+        return sweep::Outcome{.failed = true, .error = error};
+    };
+    if (auto applied = spec::apply_point(of, point, scenario); !applied) {
+        return failed(applied.error());
+    }
+    const auto experiment = spec::prepare(scenario);
+    if (!experiment) {
+        return failed(experiment.error());
+    }
+    sweep::Outcome outcome;
+    const auto ran = sim::simulate(
+        scenario, *experiment, 1, [&](const sim::Report& report, const plan::Player&) {
+            const plan::Totals totals = plan::total_of(report.results);
+            outcome = {.messages = totals.messages,
+                       .delivered = totals.delivered,
+                       .duration_us = static_cast<double>(totals.finished_at) / 1e6,
+                       .gbps = totals.gbps,
+                       .message_gbps = totals.message_gbps.mean(),
+                       .slowest_gbps = totals.message_gbps.min(),
+                       .completion_p50_us = totals.completion_us.percentile(50),
+                       .completion_p99_us = totals.completion_us.percentile(99),
+                       .completion_max_us = totals.completion_us.max(),
+                       .cpu_seconds = report.cpu_seconds,
+                       .log_hash = fmt::format("{:016x}", report.results.stats.log_hash),
+                       .report = sim::to_json(report)};
+        });
+    return ran ? outcome : failed(ran.error());
+}
+
+/// What all points have in common, as text: what the base says and the files that it names.
+std::string common_text(const SimOptions& options, const spec::Scenario& base) {
+    std::string text = SOFTIB_VERSION;
+    const auto add = [&](std::string_view part) { text += fmt::format("{}{}", '\0', part); };
+    const auto add_file = [&](const std::string& file) {
+        std::ifstream in(file, std::ios::binary);
+        add(std::string{std::istreambuf_iterator<char>(in), {}});
+    };
+    for (const std::string& file : {options.scenario, options.flags.config}) {
+        add_file(file);
+    }
+    add(base.fabric.netlist);
+    add(base.fabric.partitions_text);
+    for (const spec::TrafficWish& wish : base.traffics) {
+        add_file(wish.pairs_file);
+    }
+    for (const KeyTexts* keys :
+         {&options.flags.keys, &options.keys, &options.traffic_keys, &options.failures}) {
+        for (const auto& [key, value] : *keys) {
+            add(key + "=" + value);
+        }
+    }
+    for (const std::string& traffic : options.traffics) {
+        add(traffic);
+    }
+    return text;
+}
+
+int run_sweep_file(const SimOptions& options) {
+    if (options.whatif || !options.csv_links.empty() || !options.html.empty() ||
+        !options.scenario.empty()) {
+        return misuse(
+            "--sweep goes with neither whatif, --html, --csv-links nor a scenario; the "
+            "sweep names its scenario as base");
+    }
+    const auto of = spec::load_sweep(options.sweep);
+    if (!of) {
+        return fail(of.error());
+    }
+    SimOptions with_base = options;
+    with_base.scenario = of->base;
+    const auto base = read_scenario(with_base);
+    if (!base) {
+        return fail_describing(base.error());
+    }
+    if (auto checked = spec::check_sweep(*of, *base); !checked) {
+        return fail(checked.error());
+    }
+    return sweep::run_sweep(
+        *of,
+        {.database = options.db,
+         .part = options.part,
+         .jobs = options.jobs,
+         .merge = options.merge,
+         .csv = options.csv,
+         .json = options.json,
+         .common = common_text(with_base, *base)},
+        [&](const spec::SweepPoint& point) { return simulate_point(*of, point, *base); });
+}
+
 }  // namespace
 
 int cmd_sim(const SimOptions& options) {
     if (options.schema) {
         return write_file("-", sim::scenario_schema());
     }
+    if (!options.sweep.empty()) {
+        return run_sweep_file(options);
+    }
     const auto scenario = read_scenario(options);
     if (!scenario) {
         return fail_describing(scenario.error());
+    }
+    if (parallel::job_size() > 1 && (options.whatif || options.threads > 1)) {
+        return misuse(
+            "under mpirun each process has one part of one simulation: whatif and --threads do not "
+            "go with it");
     }
     if (!options.whatif) {
         return run_scenario(options, *scenario);

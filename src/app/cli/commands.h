@@ -192,6 +192,13 @@ struct SimOptions {
     std::string csv;
     std::string csv_links;
     std::string html;
+    std::uint32_t threads = 1;
+    // Of a sweep.
+    std::string sweep;  ///< The file; empty: there is one simulation.
+    std::string db;
+    std::string part;  ///< "2/8"
+    std::uint32_t jobs = 0;
+    bool merge = false;
 };
 int cmd_sim(const SimOptions& options);
 

@@ -29,9 +29,10 @@ void merge_hops(std::vector<Hop>& hops) {
 
 }  // namespace
 
-FlowNetwork::FlowNetwork(const Routed& routed, const PlantConfig& config, bool adaptive)
+FlowNetwork::FlowNetwork(const Routed& routed, const PlantConfig& config, bool adaptive,
+                         const EndLimits& limits)
     : routed_(routed), adaptive_(adaptive && !routed.tables.groups.empty()) {
-    add_links(routed.topology, config);
+    add_links(routed.topology, config, limits);
     for (const topo::Host& host : routed.topology.hosts) {
         for (const topo::NodeIndex hca : host.hcas) {
             ends_.push_back(
@@ -40,7 +41,8 @@ FlowNetwork::FlowNetwork(const Routed& routed, const PlantConfig& config, bool a
     }
 }
 
-void FlowNetwork::add_links(const topo::Fabric& fabric, const PlantConfig& config) {
+void FlowNetwork::add_links(const topo::Fabric& fabric, const PlantConfig& config,
+                            const EndLimits& limits) {
     std::vector<std::uint32_t> switch_of(fabric.nodes.size(), kNone);
     std::uint32_t links = 0;
     for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
@@ -63,8 +65,12 @@ void FlowNetwork::add_links(const topo::Fabric& fabric, const PlantConfig& confi
             const std::uint32_t to_switch = switch_of[cable.peer.value];
             const TimePs in_switch =
                 config.switch_ps != 0 ? config.switch_ps : switch_latency(cable.generation);
+            const std::uint32_t limit = switch_of[i] == kNone ? limits.out_block_ps
+                                        : to_switch == kNone  ? limits.in_block_ps
+                                                              : 0;
             links_[link_of(i, static_cast<std::uint8_t>(port))] = {
-                .capacity = rate_of(link::ps_per_block(cable.generation, cable.width)),
+                .capacity =
+                    rate_of(std::max(link::ps_per_block(cable.generation, cable.width), limit)),
                 .delay_ps = config.cable_ps + (to_switch == kNone ? config.hca_ps : in_switch),
                 .to_switch = to_switch,
                 .to_node = cable.peer.value};

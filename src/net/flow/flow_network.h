@@ -27,17 +27,26 @@ struct Hop {
 };
 inline constexpr std::uint32_t kWhole = 1U << 16;
 
+/// What every HCA carries at most, as picoseconds for 64 bytes; 0: as much as its link.
+struct EndLimits {
+    std::uint32_t out_block_ps = 0;
+    std::uint32_t in_block_ps = 0;
+};
+
 class FlowNetwork {
   public:
     /// `routed` must outlive it. Of `config` it takes the delays. `adaptive` has no effect where
     /// the routing engine found no groups.
-    FlowNetwork(const Routed& routed, const PlantConfig& config, bool adaptive = false);
+    FlowNetwork(const Routed& routed, const PlantConfig& config, bool adaptive = false,
+                const EndLimits& limits = {});
 
     /// End ports are numbered in the order of the fabric's hosts and of the HCAs of each.
     std::uint32_t end_count() const { return static_cast<std::uint32_t>(ends_.size()); }
     std::uint32_t link_count() const { return static_cast<std::uint32_t>(links_.size()); }
     /// 0: no cable is there.
     Rate capacity(std::uint32_t link) const { return links_[link].capacity; }
+    /// The HCA of an end port, as the fabric numbers nodes.
+    std::uint32_t node_of(std::uint32_t end) const { return ends_[end].node; }
     /// The link by which an end port sends.
     std::uint32_t link_of(std::uint32_t end) const { return ends_[end].link; }
     /// The link that leaves a port of a node, as the fabric numbers nodes.
@@ -68,7 +77,7 @@ class FlowNetwork {
         std::uint32_t share;
     };
 
-    void add_links(const topo::Fabric& fabric, const PlantConfig& config);
+    void add_links(const topo::Fabric& fabric, const PlantConfig& config, const EndLimits& limits);
     bool spread(const End& from, const End& to, std::vector<Hop>& hops) const;
     void split(const Arrived& arrived, const End& to, std::vector<Hop>& hops) const;
 

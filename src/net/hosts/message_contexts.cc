@@ -34,7 +34,7 @@ void MessageHosts::replace(Contexts& at, std::uint64_t key) {
     if (at.place.contains(key)) {
         return;
     }
-    const auto victim = static_cast<std::uint32_t>(prng_.below(at.keys.size()));
+    const auto victim = static_cast<std::uint32_t>(at.prng.below(at.keys.size()));
     at.place.erase(at.keys[victim]);
     at.keys[victim] = key;
     at.place.emplace(key, victim);

@@ -14,7 +14,7 @@ constexpr std::uint8_t kTagged = 1;
 
 }  // namespace
 
-MessageHosts::MessageHosts(const MessageConfig& config) : config_(config), prng_(config.seed) {
+MessageHosts::MessageHosts(const MessageConfig& config) : config_(config) {
     if (config_.window_packets != 0) {
         // A sender asks for an acknowledgement before its window is full.
         config_.ack_every = std::clamp(config_.window_packets / 2, 1U, config_.ack_every);
@@ -23,20 +23,31 @@ MessageHosts::MessageHosts(const MessageConfig& config) : config_(config), prng_
 
 void MessageHosts::attach(const Engine& net) {
     lanes_ = net.config().data_vls;
-    adapter_of_.resize(net.port_count(), kNone);
+    adapter_of_.resize(net.port_count() + hosts_elsewhere_, kNone);
     std::uint32_t adapters = 0;
     for (std::uint32_t port = 0; port < net.port_count(); ++port) {
         if (net.connected(port) && !net.is_switch(net.node_of(port))) {
             adapter_of_[port] = adapters++;
         }
     }
+    for (std::uint32_t i = 0; i < hosts_elsewhere_; ++i) {
+        adapter_of_[net.port_count() + i] = adapters++;
+    }
     turns_.resize(std::size_t{adapters} * lanes_);
+    timers_set_.resize(adapters);
     lid_of_.resize(adapters);
     if (std::max(config_.inject_block_ps, config_.pcie_block_ps) != 0) {
         paced_until_.resize(adapters);
     }
-    if (config_.context_entries != 0) {
-        contexts_.resize(adapters);
+    if (config_.message_gap_ps != 0) {
+        next_message_at_.resize(adapters);
+    }
+    for (std::uint32_t port = 0; config_.context_entries != 0 && port < adapter_of_.size();
+         ++port) {
+        if (adapter_of_[port] != kNone) {
+            contexts_.emplace_back(config_.seed +
+                                   (port < net.port_count() ? net.name_of(port) : 0));
+        }
     }
 }
 
@@ -53,37 +64,60 @@ std::uint32_t MessageHosts::make_record() {
     return index;
 }
 
-void MessageHosts::post(Engine& net, const Send& send, TimePs at) {
-    if (lanes_ == 0) {
-        attach(net);
-    }
+/// What sender and receiver know of a message.
+void MessageHosts::set_up(const Send& send, Record& record) {
     SOFTIB_CHECK(adapter_of_[send.port] != kNone && adapter_of_[send.to_port] != kNone);
     const std::uint64_t packets =
         std::max<std::uint64_t>((send.bytes + config_.mtu - 1) / config_.mtu, 1);
-    SOFTIB_CHECK(packets < kNone && at >= net.now());
+    SOFTIB_CHECK(packets < kNone);
     lid_of_[adapter_of_[send.port]] = send.source;
     lid_of_[adapter_of_[send.to_port]] = send.destination;
-    const std::uint32_t index = make_record();
-    Record& record = records_[index];
     record.tag = send.tag;
     record.port = send.port;
     record.to_port = send.to_port;
-    record.packets = record.unsent = record.unacked = static_cast<std::uint32_t>(packets);
+    record.packets = static_cast<std::uint32_t>(packets);
     record.connection = send.connection & 0xFFFFFFU;
     record.sl = send.sl & 0xFU;
+    record.last_bytes = static_cast<std::uint16_t>(send.bytes - (packets - 1) * config_.mtu);
+}
+
+std::uint32_t MessageHosts::post(Engine& net, const Send& send, TimePs at) {
+    if (lanes_ == 0) {
+        attach(net);
+    }
+    SOFTIB_CHECK(at >= net.now());
+    const std::uint32_t index = make_record();
+    Record& record = records_[index];
+    set_up(send, record);
+    record.unsent = record.unacked = record.packets;
     // A level without a lane: the engine refuses its packets, whatever queue they come from.
     const std::uint8_t lane = net.first_lane(send.port, send.sl);
     record.vl = (lane < lanes_ ? lane : 0U) & 0xFU;
-    record.last_bytes = static_cast<std::uint16_t>(send.bytes - (packets - 1) * config_.mtu);
+    record.state = send.to_port >= net.port_count() ? kLeaves : std::uint8_t{0};
     ++unfinished_;
     if (at > net.now() || send.port == send.to_port) {
         set_timer(net, index, at, Timer::kStart);
     } else {
         start(net, index);
     }
+    return index;
 }
 
+/// The adapter takes up messages one after the other, no faster than its rate allows.
 void MessageHosts::start(Engine& net, std::uint32_t index) {
+    if (!next_message_at_.empty()) {
+        TimePs& next = next_message_at_[adapter_of_[records_[index].port]];
+        const TimePs at = std::max(next, net.now());
+        next = at + config_.message_gap_ps;
+        if (at > net.now()) {
+            set_timer(net, index, at, Timer::kBegin);
+            return;
+        }
+    }
+    begin(net, index);
+}
+
+void MessageHosts::begin(Engine& net, std::uint32_t index) {
     const Record& record = records_[index];
     if (record.port != record.to_port) {
         enqueue(index, Place::kLast);
@@ -163,7 +197,7 @@ void MessageHosts::send_packet(Engine& net, Turns& queue, std::uint32_t index) {
     Record& record = records_[index];
     const std::uint16_t bytes = wire_bytes(record);
     --record.unsent;
-    ++record.references;
+    record.references += (record.state & kLeaves) == 0 ? 1 : 0;
     record.state &= static_cast<std::uint8_t>(~kContext);
     queue.lined_up = true;
     if (controls_) {
@@ -199,7 +233,8 @@ bool MessageHosts::wait_for_pace(Engine& net, std::uint32_t port, std::uint8_t v
     }
     if (!queue.paced) {
         queue.paced = true;
-        net.set_timer(port, until, static_cast<std::uint32_t>(Timer::kPaced) << kIndexBits | vl);
+        net.set_timer(port, until, timers_set_[adapter_of_[port]]++,
+                      static_cast<std::uint32_t>(Timer::kPaced) << kIndexBits | vl);
     }
     return true;
 }
@@ -242,6 +277,9 @@ void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
         case Timer::kStart:
             start(net, index);
             break;
+        case Timer::kBegin:
+            begin(net, index);
+            break;
         case Timer::kSlowed:
             records_[index].state &= static_cast<std::uint8_t>(~kHeld);
             wake(index, Place::kLast);
@@ -266,8 +304,9 @@ void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
 // Arrival.
 
 void MessageHosts::deliver(Engine& net, std::uint32_t, const Packet& packet) {
-    const std::uint32_t index = packet.body & kIndexMask;
     const bool data = packet.body >> kIndexBits == static_cast<std::uint32_t>(Body::kData);
+    const std::uint32_t index =
+        data && !entered_.empty() ? index_here(packet) : packet.body & kIndexMask;
     if ((records_[index].state & kEnded) == 0) {
         const bool marked = (packet.flags & packet_flag::kFecn) != 0;
         if (!data) {
@@ -276,7 +315,8 @@ void MessageHosts::deliver(Engine& net, std::uint32_t, const Packet& packet) {
             if (marked && config_.ack_bytes != 0) {
                 inject_answer(net, index, Body::kNotification, true);
             }
-            set_timer(net, index, net.now() + config_.pcie_round_trip_ps, Timer::kArrived);
+            set_timer_at(net, records_[index].to_port, index,
+                         net.now() + config_.pcie_round_trip_ps, Timer::kArrived);
         } else {
             receive_data(net, index, marked);
         }
@@ -300,7 +340,9 @@ void MessageHosts::receive_data(Engine& net, std::uint32_t index, bool marked) {
     }
     if (last) {
         tell(index, MessageEvent::kDelivered, net.now());
-        if (config_.ack_bytes == 0) {
+        if ((record.state & kEnters) != 0) {
+            finish_entered(index);
+        } else if (config_.ack_bytes == 0) {
             end(index, MessageEvent::kAcknowledged, net.now());
         }
     } else if (config_.ack_bytes == 0 && config_.window_packets != 0) {
@@ -312,10 +354,12 @@ void MessageHosts::receive_data(Engine& net, std::uint32_t index, bool marked) {
 /// From the receiver to the sender. A notification only carries the BECN, as a CNP does.
 void MessageHosts::inject_answer(Engine& net, std::uint32_t index, Body body, bool becn) {
     Record& record = records_[index];
-    ++record.references;
+    const bool enters = (record.state & kEnters) != 0;
+    ++(enters ? record.unacked : record.references);
+    const std::uint32_t number = enters ? record.unsent : index;
     const unsigned flags =
         (config_.adaptive ? packet_flag::kAdaptive : 0U) | (becn ? packet_flag::kBecn : 0U);
-    net.inject(record.to_port, {.body = static_cast<std::uint32_t>(body) << kIndexBits | index,
+    net.inject(record.to_port, {.body = static_cast<std::uint32_t>(body) << kIndexBits | number,
                                 .dlid = lid_of_[adapter_of_[record.port]].value,
                                 .slid = lid_of_[adapter_of_[record.to_port]].value,
                                 .bytes = config_.ack_bytes,

@@ -36,7 +36,9 @@ struct MessageConfig {
     bool adaptive = false;             ///< Switches may choose the way of packets.
     /// Picoseconds for 64 bytes that a port sends at most; 0: as fast as its link.
     std::uint32_t inject_block_ps = 0;
-    /// The same for its bus, in both directions.
+    /// Picoseconds from one message that a port begins to the next, at least; 0: none.
+    TimePs message_gap_ps = 0;
+    /// The same as inject_block_ps for its bus, in both directions.
     std::uint32_t pcie_block_ps = 0;
     TimePs pcie_round_trip_ps = 700'000;
     std::uint32_t context_entries = 0;   ///< Connections that an adapter holds; 0: any number.
@@ -80,8 +82,9 @@ class MessageHosts {
         reaction_ = reaction;
         controls_ = true;
     }
-    /// Begins at `at`, which is not over. What a host sends to itself does not leave it.
-    void post(Engine& net, const Send& send, TimePs at);
+    /// Begins at `at`, which is not over. What a host sends to itself does not leave it. Returns
+    /// the message's number here.
+    std::uint32_t post(Engine& net, const Send& send, TimePs at);
     /// Messages that have not ended.
     std::uint64_t unfinished() const { return unfinished_; }
     const Stats& stats() const { return stats_; }
@@ -91,13 +94,46 @@ class MessageHosts {
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
     void dropped(Engine& net, const Packet& packet);
     void timer(Engine& net, std::uint32_t port, std::uint32_t what);
+    /// Timers of one port and moment come in the order in which they were set: their word is
+    /// theirs.
+    static constexpr bool kOrdersTimers = true;
+
+    // message_parts.cc: hosts in one part of a fabric (net/partition.h). A message whose ends are
+    // in two parts has a record in each; packets name it by its number at the sender. Hosts of
+    // other parts have the port numbers from port_count() of the engine on.
+    /// Before anything is sent. `part_of_lid`: the parts of all hosts; `hosts`: how many there are.
+    void join_parts(std::vector<std::uint32_t> part_of_lid, std::uint32_t part, std::uint32_t parts,
+                    std::uint32_t hosts);
+    /// A message comes from another part, where it has the number `index`.
+    void open(const Engine& net, const Send& send, std::uint32_t index);
+    /// All of a message to another part has arrived, which has sent so many answers.
+    void close(std::uint32_t index, std::uint32_t answers) {
+        records_[index].references += answers;
+    }
+    /// Messages from other parts that have arrived whole, since this was last cleared.
+    struct Closed {
+        Lid sender;
+        std::uint32_t index = 0;  ///< At the sender.
+        std::uint32_t answers = 0;
+    };
+    std::vector<Closed>& closed() { return closed_; }
+    /// Packets dropped here whose senders are in other parts, and do not know it.
+    std::uint64_t dropped_unknown() const { return dropped_unknown_; }
 
   private:
     // A packet's body and a timer's word are the number of a message below three bits.
     static constexpr std::uint32_t kIndexBits = 29;
     static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
     enum class Body : std::uint32_t { kData, kAck, kLastAck, kNotification };
-    enum class Timer : std::uint32_t { kStart, kSlowed, kFetched, kRetry, kPaced, kArrived };
+    enum class Timer : std::uint32_t {
+        kStart,
+        kSlowed,
+        kFetched,
+        kRetry,
+        kPaced,
+        kArrived,
+        kBegin
+    };
 
     struct Record {
         std::uint64_t tag = 0;
@@ -124,6 +160,9 @@ class MessageHosts {
     static constexpr std::uint8_t kContext = 1U << 2;  ///< Its context has just been fetched.
     static constexpr std::uint8_t kEnded = 1U << 3;
     static constexpr std::uint8_t kTroubled = 1U << 4;  ///< It has an entry in troubles_.
+    // Where the ends are in two parts. Packets and answers on their way are not counted then.
+    static constexpr std::uint8_t kLeaves = 1U << 5;  ///< The receiver is in another part.
+    static constexpr std::uint8_t kEnters = 1U << 6;  ///< The sender is in another part.
 
     /// The messages of a port and lane that could send.
     struct Turns {
@@ -134,6 +173,8 @@ class MessageHosts {
     };
     /// The connections whose state is in an adapter.
     struct Contexts {
+        explicit Contexts(std::uint64_t seed) : prng(seed) {}
+        Prng prng;  ///< Each has its own: draws do not depend on what other adapters do.
         std::vector<std::uint64_t> keys;
         std::unordered_map<std::uint64_t, std::uint32_t> place;  ///< Only looked up.
         std::uint32_t fetching = 0;
@@ -152,7 +193,9 @@ class MessageHosts {
 
     void attach(const Engine& net);
     std::uint32_t make_record();
+    void set_up(const Send& send, Record& record);
     void start(Engine& net, std::uint32_t index);
+    void begin(Engine& net, std::uint32_t index);
     enum class Place { kFirst, kLast };
     void enqueue(std::uint32_t index, Place place);
     void pop(Turns& queue);
@@ -192,13 +235,21 @@ class MessageHosts {
         return turns_[std::size_t{adapter_of_[port]} * lanes_ + vl];
     }
     void set_timer(Engine& net, std::uint32_t index, TimePs at, Timer timer) {
+        set_timer_at(net, records_[index].port, index, at, timer);
+    }
+    void set_timer_at(Engine& net, std::uint32_t port, std::uint32_t index, TimePs at,
+                      Timer timer) {
         ++records_[index].references;
-        net.set_timer(records_[index].port, at,
+        net.set_timer(port, at, timers_set_[adapter_of_[port]]++,
                       static_cast<std::uint32_t>(timer) << kIndexBits | index);
     }
 
+    // message_parts.cc
+    bool is_mine(const Packet& packet) const;
+    std::uint32_t index_here(const Packet& packet) const;
+    void finish_entered(std::uint32_t index);
+
     MessageConfig config_;
-    Prng prng_;
     MessageListener* listener_ = nullptr;
     bool controls_ = false;
     CongestionReaction reaction_;
@@ -210,9 +261,18 @@ class MessageHosts {
     std::uint8_t lanes_ = 0;
     std::vector<Turns> turns_;                             ///< By adapter, then by lane.
     std::vector<TimePs> paced_until_;                      ///< By adapter; empty: no limit.
+    std::vector<TimePs> next_message_at_;                  ///< By adapter; empty: no limit.
     std::vector<Contexts> contexts_;                       ///< By adapter; empty: no limit.
+    std::vector<std::uint32_t> timers_set_;                ///< By adapter: how many.
     std::unordered_map<std::uint32_t, Trouble> troubles_;  ///< By message; only looked up.
     Stats stats_;
+    // Of hosts in a part; else empty.
+    std::uint32_t part_ = 0;
+    std::uint32_t hosts_elsewhere_ = 0;  ///< Port numbers for hosts of other parts.
+    std::vector<std::uint32_t> part_of_lid_;
+    std::vector<std::vector<std::uint32_t>> entered_;  ///< By part and number there: number here.
+    std::vector<Closed> closed_;
+    std::uint64_t dropped_unknown_ = 0;
 };
 
 }  // namespace softib::net

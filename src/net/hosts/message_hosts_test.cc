@@ -99,6 +99,27 @@ TEST(MessageHosts, AnInjectionLimitIsKept) {
                 0.02 * 400 * static_cast<double>(wire(4122)));
 }
 
+TEST(MessageHosts, AnAdapterBeginsNoMoreMessagesThanItsRateAllows) {
+    const auto last = [](TimePs gap_ps, std::uint32_t senders) {
+        SimulationOptions options = plain();
+        options.hosts.message_gap_ps = gap_ps;
+        TestSimulation many(single_switch(5), options);
+        for (std::uint32_t i = 0; i < 1000; ++i) {
+            many.send({.from = 1 + i % senders, .to = 0, .bytes = 64});
+        }
+        many.run();
+        many.expect_sound();
+        return many.last_delivered();
+    };
+    // The last one begins after 999 gaps, and is then as late as the first one of all.
+    const TimePs gap_ps = 10'000;
+    EXPECT_GT(last(gap_ps, 1), 999 * gap_ps);
+    EXPECT_LT(last(gap_ps, 1), 1001 * gap_ps + 500'000);
+    EXPECT_LT(last(0, 1), 300 * gap_ps);
+    // Each adapter has a limit of its own.
+    EXPECT_LT(last(gap_ps, 4), 251 * gap_ps + 500'000);
+}
+
 TEST(MessageHosts, ABusThatIsSlowLimitsWhatComesInToo) {
     SimulationOptions options = plain();
     options.hosts.pcie_block_ps = 2 * kBlockPs;

@@ -7,6 +7,10 @@
 namespace softib::net {
 
 void MessageHosts::dropped(Engine& net, const Packet& packet) {
+    if (!is_mine(packet)) {
+        ++dropped_unknown_;
+        return;
+    }
     const std::uint32_t index = packet.body & kIndexMask;
     const auto body = static_cast<Body>(packet.body >> kIndexBits);
     const std::uint32_t port = records_[index].port;
@@ -22,7 +26,9 @@ void MessageHosts::dropped(Engine& net, const Packet& packet) {
     if ((records_[index].state & kEnded) == 0 && body != Body::kNotification) {
         note_loss(net, index, body);
     }
-    release(index);
+    if (body != Body::kData || (records_[index].state & kLeaves) == 0) {
+        release(index);
+    }
     take_turns(net, port, vl);
 }
 

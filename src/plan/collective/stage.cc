@@ -10,7 +10,7 @@ namespace softib::plan {
 
 namespace {
 
-constexpr double kPsPerUs = 1e6;
+constexpr double kPsPerMicro = 1e6;
 
 /// One flow of each sender, to see how long a bit is under way.
 Flows probes_of(const Flows& flows) {
@@ -48,7 +48,7 @@ std::expected<Played, std::string> Stage::play(const Flows& flows, double flow_b
     for (const State& state : states_) {
         latency = std::max(latency, state.delivered_at - probed_at);
     }
-    played.latency_us = static_cast<double>(latency) / kPsPerUs;
+    played.latency_us = static_cast<double>(latency) / kPsPerMicro;
     const std::uint64_t longest = std::ranges::max(flows, {}, &Flow::bytes).bytes;
     std::uint64_t all = 0;
     for (const Flow& flow : flows) {
@@ -88,7 +88,7 @@ std::expected<Played, std::string> Stage::play(const Flows& flows, double flow_b
                              static_cast<double>(latency),
                          static_cast<double>(state.next_at - begun_at)});
     }
-    played.us = busy / part / kPsPerUs;
+    played.us = busy / part / kPsPerMicro;
     return played;
 }
 

@@ -12,7 +12,7 @@
 #include "core/base/nearest.h"
 #include "plan/cluster/presets.h"
 #include "spec/description.h"
-#include "spec/toml_text.h"
+#include "spec/scenario/toml_file.h"
 
 namespace softib::spec {
 
@@ -246,20 +246,10 @@ class ClusterReader {
     Cluster cluster_;
 };
 
-std::expected<toml::table, std::string> parse_table(std::string_view text,
-                                                    const std::string& file) {
-    try {
-        return toml::parse(text, file);
-    } catch (const toml::parse_error& error) {
-        return std::unexpected(
-            fmt::format("{}: {}", place(file, error.source()), error.description()));
-    }
-}
-
 }  // namespace
 
 std::expected<Cluster, std::string> parse_cluster(std::string_view text, const std::string& file) {
-    const auto table = parse_table(text, file);
+    const auto table = parse_toml(text, file);
     return table ? ClusterReader(file).read(*table) : std::unexpected(table.error());
 }
 
@@ -267,13 +257,13 @@ std::expected<Cluster, std::string> find_cluster(const std::string& name) {
     if (!name.ends_with(".toml") && name.find('/') == name.npos) {
         return plan::find_preset(name);
     }
-    const auto text = read_file(name);
+    const auto text = read_text(name);
     return text ? parse_cluster(*text, name) : std::unexpected(text.error());
 }
 
 std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
                                                       const std::string& file) {
-    const auto table = parse_table(text, file);
+    const auto table = parse_toml(text, file);
     if (!table) {
         return std::unexpected(table.error());
     }
@@ -307,7 +297,7 @@ std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
 }
 
 std::expected<plan::Prices, std::string> load_prices(const std::string& file) {
-    const auto text = read_file(file);
+    const auto text = read_text(file);
     return text ? parse_prices(*text, file) : std::unexpected(text.error());
 }
 

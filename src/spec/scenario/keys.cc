@@ -91,6 +91,23 @@ net::CongestionControl& control(Scenario& scenario) {
                                        : scenario.options.congestion.emplace();
 }
 
+Result set_model(Scenario& scenario, const std::string& text) {
+    if (text != "packet" && text != "flow") {
+        return std::unexpected(fmt::format("must be packet or flow, not \"{}\"", text));
+    }
+    scenario.model = text == "flow" ? net::ModelKind::kFlow : net::ModelKind::kPacket;
+    return {};
+}
+
+Result set_message_rate(Scenario& scenario, const std::string& text) {
+    const auto rate = plan::parse_message_rate(text);
+    if (!rate) {
+        return std::unexpected(rate.error());
+    }
+    scenario.options.hosts.message_gap_ps = static_cast<plan::TimePs>(1e12 / *rate + 0.5);
+    return {};
+}
+
 Result set_repair(Scenario& scenario, const std::string& text) {
     if (text == "never") {
         scenario.options.repair_ps = plan::kNever;
@@ -175,6 +192,9 @@ using S = Scenario;
 using W = TrafficWish;
 
 const std::vector<ScenarioRule> kRules{
+    {{Section::kTop, "model", "packet|flow",
+      "packet: every packet moves; flow: rates of messages, for long transfers", "packet"},
+     set_model},
     {{Section::kTop, "seed", "N", "of everything that is drawn at random", "1"},
      count<[](S& s) -> auto& { return s.seed; }, 0, kMost>},
     {{Section::kTop, "until", "TIME", "stop at this time (default: when all is done)"},
@@ -219,6 +239,9 @@ const std::vector<ScenarioRule> kRules{
     {{Section::kHosts, "injection_rate", "RATE",
       "what an adapter sends at most (default: its link)"},
      pace<[](S& s) -> auto& { return s.options.hosts.inject_block_ps; }>},
+    {{Section::kHosts, "message_rate", "MESSAGES",
+      "messages that an adapter begins in a second at most, as 200M (default: any number)"},
+     set_message_rate},
     {{Section::kHosts, "pcie_rate", "RATE", "what its bus carries each way (default: enough)"},
      pace<[](S& s) -> auto& { return s.options.hosts.pcie_block_ps; }>},
     {{Section::kHosts, "pcie_latency", "TIME", "a round trip on the bus", "700ns"},

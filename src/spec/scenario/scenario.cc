@@ -8,10 +8,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 
 #include "spec/scenario/keys.h"
-#include "spec/toml_text.h"
+#include "spec/scenario/toml_file.h"
 
 namespace softib::spec {
 
@@ -20,13 +19,6 @@ namespace {
 using Section = ScenarioKey::Section;
 
 constexpr std::string_view kSections = "fabric, network, hosts, traffic and fail";
-
-template <typename Rule>
-const Rule* find_in(const std::vector<Rule>& rules, std::string_view name) {
-    const auto found =
-        std::ranges::find_if(rules, [&](const Rule& rule) { return rule.key.name == name; });
-    return found == rules.end() ? nullptr : &*found;
-}
 
 template <typename Rule>
 std::string unknown_in(const std::vector<Rule>& rules, Section section, std::string_view name,
@@ -213,18 +205,12 @@ class Reader {
 }  // namespace
 
 Result parse_scenario(std::string_view text, const std::string& file, Scenario& scenario) {
-    toml::table table;
-    try {
-        table = toml::parse(text, file);
-    } catch (const toml::parse_error& error) {
-        return std::unexpected(
-            fmt::format("{}: {}", place(file, error.source()), error.description()));
-    }
-    return Reader(file, scenario).read(table);
+    const auto table = parse_toml(text, file);
+    return table ? Reader(file, scenario).read(*table) : std::unexpected(table.error());
 }
 
 Result load_scenario(const std::string& file, Scenario& scenario) {
-    const auto text = read_file(file);
+    const auto text = read_text(file);
     if (!text) {
         return std::unexpected(text.error());
     }
@@ -287,6 +273,19 @@ Result add_traffic(const std::string& text,
         }
     }
     scenario.traffics.push_back(std::move(wish));
+    return {};
+}
+
+Result set_traffic_key(std::string_view key, const std::string& value, Scenario& scenario) {
+    const TrafficRule* const rule = find_in(traffic_rules(), key);
+    if (rule == nullptr) {
+        return std::unexpected("is no key of traffic");
+    }
+    for (TrafficWish& wish : scenario.traffics) {
+        if (auto done = rule->set(wish, value); !done) {
+            return done;
+        }
+    }
     return {};
 }
 

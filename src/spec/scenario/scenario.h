@@ -4,6 +4,7 @@
 // A scenario: a fabric, what is special about its links and hosts, the traffic on it and what
 // fails. It comes from a TOML file, from flags, or from both (flags win).
 //
+//   model = "packet"         # or "flow"
 //   seed = 7
 //   until = "10ms"
 //   [fabric]                 # the keys of a description of a fabric
@@ -56,6 +57,7 @@ struct FailureWish {
 };
 
 struct Scenario {
+    net::ModelKind model = net::ModelKind::kPacket;
     Description fabric = {};
     net::SimulationOptions options = {};
     std::vector<TrafficWish> traffics = {};
@@ -87,6 +89,8 @@ Result apply_scenario_flag(std::string_view key, const std::string& value, Scena
 Result add_traffic(const std::string& text,
                    const std::vector<std::pair<std::string, std::string>>& common,
                    Scenario& scenario);
+/// Sets a key of all traffics there are. The error is the rest of a sentence: "must be ...".
+Result set_traffic_key(std::string_view key, const std::string& value, Scenario& scenario);
 /// Adds a failure: "leaf3:17" or "leaf3:17@50us"; `key` is fail_link, fail_switch or fail_random.
 Result add_failure(std::string_view key, const std::string& text, Scenario& scenario);
 

@@ -77,7 +77,7 @@ random = 2
 TEST(Scenario, AnErrorNamesLineAndRemedy) {
     EXPECT_EQ(error_of("sed = 7\n"),
               "a.toml:1:1: unknown key 'sed' outside of the sections fabric, network, hosts, "
-              "traffic and fail; the keys are seed, until");
+              "traffic and fail; the keys are model, seed, until");
     EXPECT_EQ(error_of("[fabric]\nhosts = 0\n"),
               "a.toml:2:9: 'hosts' must be a whole number from 1 to 49151, not 0");
     EXPECT_EQ(error_of("[fabric]\nhostes = 3\n"),

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// softib plan collective.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/html_page.h"
+#include "app/cli/json_text.h"
+#include "app/cli/plan/page.h"
+#include "app/cli/plan/plan_commands.h"
+#include "app/fabric/term.h"
+#include "plan/collective/collective_model.h"
+#include "plan/units.h"
+#include "spec/cluster/cluster_file.h"
+
+namespace softib::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TimedRow {
+    std::uint64_t bytes = 0;
+    plan::Algorithm algorithm = plan::Algorithm::kRing;
+    plan::Timing timing = {};
+};
+
+std::vector<std::string> split_list(const std::string& text, char by) {
+    std::vector<std::string> words;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(by, begin), text.size());
+        words.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return words;
+}
+
+/// "8", "64KiB", and as nccl-tests take them "1G": a bare letter is a power of 1024.
+std::expected<std::uint64_t, std::string> read_size(std::string text) {
+    if (!text.empty() && std::string("KMGT").find(text.back()) != std::string::npos) {
+        text += "iB";
+    }
+    auto size = plan::parse_size(text);
+    if (!size) {
+        return std::unexpected(fmt::format("--sizes: {}", size.error()));
+    }
+    return size;
+}
+
+std::expected<std::vector<std::uint64_t>, std::string> read_sizes(const std::string& text) {
+    std::vector<std::uint64_t> sizes;
+    const std::vector<std::string> range = split_list(text, ':');
+    if (range.size() == 2) {
+        const auto low = read_size(range[0]);
+        const auto high = read_size(range[1]);
+        if (!low || !high) {
+            return std::unexpected(!low ? low.error() : high.error());
+        }
+        if (*low == 0 || *high < *low) {
+            return std::unexpected(
+                fmt::format("--sizes {}: write FROM:TO with FROM more than 0 and TO not less", text));
+        }
+        for (std::uint64_t size = *low; size <= *high; size *= 2) {
+            sizes.push_back(size);
+        }
+        return sizes;
+    }
+    for (const std::string& word : split_list(text, ',')) {
+        const auto size = read_size(word);
+        if (!size) {
+            return std::unexpected(size.error());
+        }
+        sizes.push_back(*size);
+    }
+    return sizes;
+}
+
+/// Empty: as NCCL would choose for each size.
+std::expected<std::vector<plan::Algorithm>, std::string> read_algorithms(const std::string& text,
+                                                                         plan::Op op) {
+    if (text == "nccl") {
+        return std::vector<plan::Algorithm>{};
+    }
+    if (text == "all") {
+        return plan::algorithms_of(op);
+    }
+    std::vector<plan::Algorithm> result;
+    for (const std::string& word : split_list(text, ',')) {
+        const auto algorithm = plan::parse_algorithm(word);
+        if (!algorithm) {
+            return std::unexpected("--algorithms: " + algorithm.error());
+        }
+        result.push_back(*algorithm);
+    }
+    return result;
+}
+
+plan::CollectiveOptions options_of(const PlanCollectiveOptions& options) {
+    plan::CollectiveOptions result;
+    result.channels = options.channels;
+    result.order =
+        options.order == "random" ? plan::RankOrder::kRandom : plan::RankOrder::kTopology;
+    result.rails_aligned = !options.rails_crossed;
+    result.seed = options.seed;
+    result.stack = options.stack == "mpi" ? plan::Stack::kHost : plan::Stack::kNccl;
+    result.model = options.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;
+    return result;
+}
+
+Json rows_json(const PlanCollectiveOptions& options, const plan::CollectiveModel& model,
+               const std::vector<TimedRow>& rows, const std::vector<std::string>& notes) {
+    Json list = Json::array();
+    for (const TimedRow& row : rows) {
+        const plan::Timing& timing = row.timing;
+        list.push_back({{"bytes", row.bytes},
+                        {"algorithm", plan::to_string(row.algorithm)},
+                        {"protocol", plan::to_string(timing.protocol)},
+                        {"us", timing.us},
+                        {"algbw_gbs", timing.algbw},
+                        {"busbw_gbs", timing.busbw},
+                        {"software_us", timing.software_us},
+                        {"fabric_us", timing.fabric_us},
+                        {"nvlink_us", timing.nvlink_us},
+                        {"scaled", timing.scaled}});
+    }
+    return {{"cluster", options.cluster}, {"op", options.op},         {"ranks", model.ranks()},
+            {"model", options.model},     {"rows", std::move(list)}, {"notes", notes}};
+}
+
+std::string rows_text(const std::vector<TimedRow>& rows) {
+    Table table({"SIZE", "ALGORITHM", "PROTOCOL", "TIME us", "ALGBW GB/s", "BUSBW GB/s",
+                 "SOFTWARE us", "FABRIC us", "NVLINK us"});
+    for (const TimedRow& row : rows) {
+        const plan::Timing& timing = row.timing;
+        table.row({std::to_string(row.bytes), plan::to_string(row.algorithm),
+                   plan::to_string(timing.protocol), fmt::format("{:.2f}", timing.us),
+                   fmt::format("{:.2f}", timing.algbw), fmt::format("{:.2f}", timing.busbw),
+                   fmt::format("{:.1f}", timing.software_us),
+                   fmt::format("{:.1f}", timing.fabric_us),
+                   fmt::format("{:.1f}", timing.nvlink_us)});
+    }
+    return table.text();
+}
+
+std::string rows_html(const std::string& title, const std::vector<TimedRow>& rows,
+                      const std::vector<std::string>& notes) {
+    std::vector<Series> series;
+    std::vector<std::vector<std::string>> cells;
+    for (const TimedRow& row : rows) {
+        const std::string name = plan::to_string(row.algorithm);
+        auto found = std::ranges::find(series, name, &Series::name);
+        if (found == series.end()) {
+            found = series.insert(series.end(), {name, {}});
+        }
+        found->points.emplace_back(static_cast<double>(row.bytes), row.timing.busbw);
+        cells.push_back({plan::show_size(row.bytes), name, fmt::format("{:.2f}", row.timing.us),
+                         fmt::format("{:.2f}", row.timing.busbw)});
+    }
+    std::string page = page_head(title) + "<h2>busbw by size</h2>\n" + line_plot(series, "GB/s") +
+                       page_table({"size", "algorithm", "us", "busbw GB/s"}, cells);
+    for (const std::string& note : notes) {
+        page += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
+    }
+    return page + kPageFoot;
+}
+
+}  // namespace
+
+int cmd_plan_collective(const PlanCollectiveOptions& options) {
+    if (options.cluster.empty()) {
+        return misuse("say which cluster: --cluster NAME (see: softib plan presets)");
+    }
+    auto cluster = spec::find_cluster(options.cluster);
+    if (!cluster) {
+        return fail(cluster.error());
+    }
+    if (options.nodes != 0) {
+        cluster = plan::with_nodes(*std::move(cluster), options.nodes);
+    }
+    const auto op = plan::parse_op(options.op);
+    const auto sizes = read_sizes(options.sizes);
+    if (!op || !sizes) {
+        return misuse(!op ? op.error() : sizes.error());
+    }
+    const auto algorithms = read_algorithms(options.algorithms, *op);
+    if (!algorithms) {
+        return misuse(algorithms.error());
+    }
+    std::optional<plan::Protocol> protocol;
+    if (!options.protocol.empty()) {
+        protocol = *plan::parse_protocol(options.protocol);
+    }
+    Progress progress(fmt::format("{} on {}: routing", options.op, options.cluster));
+    const auto model = plan::CollectiveModel::make(*cluster, options_of(options));
+    if (!model) {
+        return fail(model.error());
+    }
+    std::vector<TimedRow> rows;
+    std::vector<std::string> notes;
+    for (std::size_t i = 0; i < sizes->size(); ++i) {
+        const std::uint64_t bytes = (*sizes)[i];
+        const plan::nccl::Choice choice = (*model)->choose(*op, bytes);
+        const std::vector<plan::Algorithm> one{choice.algorithm};
+        for (const plan::Algorithm algorithm : algorithms->empty() ? one : *algorithms) {
+            progress.set(fmt::format("{} on {}: size {} of {}, {}", options.op, options.cluster,
+                                     i + 1, sizes->size(), plan::to_string(algorithm)));
+            progress.tick();
+            const auto timing = (*model)->time(*op, algorithm, bytes, protocol);
+            if (timing) {
+                rows.push_back({bytes, algorithm, *timing});
+                continue;
+            }
+            const std::string note =
+                fmt::format("{}: {}", plan::to_string(algorithm), timing.error());
+            if (std::ranges::find(notes, note) == notes.end()) {
+                notes.push_back(note);
+            }
+        }
+    }
+    if (rows.empty()) {
+        return fail(notes.empty() ? "there is nothing to time" : notes.front());
+    }
+    if (!options.html.empty()) {
+        const int status = write_output(
+            options.html, rows_html(fmt::format("{} on {} ({} GPUs)", options.op, options.cluster,
+                                                (*model)->ranks()),
+                                    rows, notes));
+        if (status != 0 || options.html == "-") {
+            return status;
+        }
+    }
+    if (options.json) {
+        fmt::print("{}", json_text(rows_json(options, **model, rows, notes)));
+        return 0;
+    }
+    fmt::print("{} on {}, {} ranks\n\n{}", options.op, options.cluster, (*model)->ranks(),
+               rows_text(rows));
+    for (const std::string& message : notes) {
+        note(message);
+    }
+    return 0;
+}
+
+}  // namespace softib::app

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// softib plan compare.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+#include "app/cli/html_page.h"
+#include "app/cli/json_text.h"
+#include "app/cli/plan/page.h"
+#include "app/cli/plan/plan_commands.h"
+#include "app/fabric/term.h"
+#include "plan/compare/comparison.h"
+#include "plan/units.h"
+#include "spec/cluster/cluster_file.h"
+
+namespace softib::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kCompareCluster[] = "superpod-h100:2";
+/// 128k tokens of Llama 3 70B: 320 KiB a token.
+constexpr std::uint64_t kKvCacheBytes = 40ULL << 30;
+
+std::vector<std::string> header_of(const plan::Comparison& comparison) {
+    std::vector<std::string> header{comparison.first_column};
+    header.insert(header.end(), comparison.columns.begin(), comparison.columns.end());
+    header.emplace_back("note");
+    return header;
+}
+
+std::vector<std::string> cells_of(const plan::Comparison& comparison,
+                                  const plan::ComparisonRow& row) {
+    std::vector<std::string> cells{row.name};
+    for (std::size_t i = 0; i < comparison.columns.size(); ++i) {
+        cells.push_back(i < row.values.size() ? fmt::format("{:.5g}", row.values[i]) : "-");
+    }
+    cells.push_back(row.note);
+    return cells;
+}
+
+std::string comparison_text(const plan::Comparison& comparison) {
+    Table table(header_of(comparison));
+    for (const plan::ComparisonRow& row : comparison.rows) {
+        table.row(cells_of(comparison, row));
+    }
+    std::string text = comparison.title + "\n\n" + table.text() + "\n";
+    for (const std::string& each : comparison.notes) {
+        text += fmt::format("- {}\n", each);
+    }
+    return text;
+}
+
+std::string comparison_html(const plan::Comparison& comparison) {
+    std::vector<std::vector<std::string>> rows;
+    for (const plan::ComparisonRow& row : comparison.rows) {
+        rows.push_back(cells_of(comparison, row));
+    }
+    std::string page = page_head(comparison.title) + page_table(header_of(comparison), rows);
+    for (std::size_t i = 0; i < comparison.columns.size(); ++i) {
+        std::vector<std::pair<std::string, double>> bars;
+        for (const plan::ComparisonRow& row : comparison.rows) {
+            if (i < row.values.size()) {
+                bars.emplace_back(row.name, row.values[i]);
+            }
+        }
+        page += fmt::format("<h2>{}</h2>\n", escaped(comparison.columns[i])) + bar_plot(bars, "");
+    }
+    for (const std::string& each : comparison.notes) {
+        page += fmt::format("<p class=\"note\">{}</p>\n", escaped(each));
+    }
+    return page + kPageFoot;
+}
+
+Json comparison_json(const plan::Comparison& comparison) {
+    Json rows = Json::array();
+    for (const plan::ComparisonRow& row : comparison.rows) {
+        Json values = Json::object();
+        for (std::size_t i = 0; i < row.values.size(); ++i) {
+            values[comparison.columns[i]] = row.values[i];
+        }
+        rows.push_back({{"name", row.name}, {"values", std::move(values)}, {"note", row.note}});
+    }
+    return {{"title", comparison.title}, {"rows", std::move(rows)}, {"notes", comparison.notes}};
+}
+
+}  // namespace
+
+int cmd_plan_compare(const PlanCompareOptions& options) {
+    auto cluster = spec::find_cluster(options.cluster.empty() ? kCompareCluster : options.cluster);
+    if (!cluster) {
+        return fail(cluster.error());
+    }
+    if (options.nodes != 0) {
+        cluster = plan::with_nodes(*std::move(cluster), options.nodes);
+    }
+    plan::CompareRequest request;
+    request.cluster = *std::move(cluster);
+    request.model = options.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;
+    if (options.what == "kv-cache") {
+        request.bytes = kKvCacheBytes;
+    }
+    if (!options.size.empty()) {
+        const auto size = plan::parse_size(options.size);
+        if (!size || *size == 0) {
+            return misuse(fmt::format("--size {}: write a size as 1GB", options.size));
+        }
+        request.bytes = *size;
+    }
+    Progress progress(options.what);
+    request.progress = [&](std::size_t done, std::size_t all, const std::string& name) {
+        progress.set(fmt::format("{}: {} of {}, {}", options.what, done + 1, all, name));
+        progress.tick();
+    };
+    const auto comparison = plan::compare(options.what, request);
+    if (!comparison) {
+        return misuse(comparison.error());
+    }
+    if (!options.html.empty()) {
+        const int status = write_output(options.html, comparison_html(*comparison));
+        if (status != 0 || options.html == "-") {
+            return status;
+        }
+    }
+    fmt::print("{}", options.json ? json_text(comparison_json(*comparison))
+                                  : comparison_text(*comparison));
+    return 0;
+}
+
+}  // namespace softib::app

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <expected>
 #include <string>
@@ -15,6 +14,7 @@
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/train_options.h"
 #include "app/cli/plan/train_report.h"
+#include "app/cli/sim/interrupt.h"
 #include "app/fabric/term.h"
 #include "plan/train/communication.h"
 #include "plan/train/timeline.h"
@@ -109,21 +109,15 @@ void choose_sizes(TrainJob& job) {
     }
 }
 
-volatile std::sig_atomic_t search_interrupted = 0;
-
-void stop_search(int) {
-    search_interrupted = 1;
-}
-
 /// Tries all mappings on several threads. Results stand in the order of mappings, whoever tried.
 std::vector<plan::Candidate> try_all(const TrainJob& job, const std::vector<plan::Mapping>& all,
-                                     std::uint32_t threads) {
+                                     std::uint32_t threads, const sim::InterruptWatch& watch) {
     std::vector<std::optional<plan::Candidate>> tried(all.size());
     std::atomic<std::size_t> next{0};
     std::atomic<std::size_t> done{0};
     const plan::LinkCommunication communication(job.cluster);
     const auto work = [&] {
-        for (std::size_t i = next++; i < all.size() && search_interrupted == 0; i = next++) {
+        for (std::size_t i = next++; i < all.size() && !watch.interrupted(); i = next++) {
             tried[i] = plan::try_mapping(job.model, job.cluster, all[i], communication);
             ++done;
         }
@@ -133,7 +127,7 @@ std::vector<plan::Candidate> try_all(const TrainJob& job, const std::vector<plan
         team.emplace_back(work);
     }
     Progress progress("searching");
-    while (done < all.size() && search_interrupted == 0) {
+    while (done < all.size() && !watch.interrupted()) {
         constexpr std::size_t kBar = 24;
         const std::size_t filled = all.empty() ? kBar : done * kBar / all.size();
         progress.set(fmt::format("[{}{}] {} of {} mappings", std::string(filled, '#'),
@@ -229,18 +223,15 @@ int cmd_plan_search(const TrainOptions& options) {
     const auto begun = std::chrono::steady_clock::now();
     const std::vector<plan::Mapping> all =
         plan::candidates(job->model, job->cluster, space_of(options, job->mapping));
-    struct sigaction action{};
-    action.sa_handler = stop_search;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, nullptr);
+    const sim::InterruptWatch watch;
     const std::uint32_t cores = std::max(std::thread::hardware_concurrency(), 1U);
-    auto fitting = try_all(*job, all, options.threads != 0 ? options.threads : cores);
+    auto fitting = try_all(*job, all, options.threads != 0 ? options.threads : cores, watch);
     train::Search search{.model = job->model,
                          .cluster = job->cluster,
                          .gpus = job->mapping.gpus,
                          .mappings = all.size(),
                          .fitting = fitting.size(),
-                         .stopped = search_interrupted != 0};
+                         .stopped = watch.interrupted()};
     search.best = plan::best_of(std::move(fitting), options.top);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     search.seconds = took.count();

@@ -50,15 +50,18 @@ Json to_json(const plan::TrafficResult& traffic) {
 
 Json to_json(const Report& report, const plan::LinkResult& link) {
     const bool flows_known = !report.adaptive || link.host;
+    const auto of_packets = [&](auto value) {
+        return report.has_packets() ? Json(value) : Json(nullptr);
+    };
     return {{"link", link.name},
             {"to", link.peer},
             {"use", link.use},
             {"full", link.full},
-            {"xmit_wait", link.wait},
-            {"xmit_wait_ps", link.load.wait_ps},
+            {"xmit_wait", of_packets(link.wait)},
+            {"xmit_wait_ps", of_packets(link.load.wait_ps)},
             {"flows", flows_known ? Json(link.flows) : Json(nullptr)},
             {"bytes", link.load.bytes},
-            {"packets", link.load.packets},
+            {"packets", of_packets(link.load.packets)},
             {"gbps", link.gbps},
             {"link_gbps", link.load.gbps}};
 }
@@ -73,6 +76,12 @@ Json to_json(const plan::CongestionTree& tree, const plan::Results& results) {
             {"victims", tree.victims},
             {"without_credits", std::move(behind)},
             {"text", tree.text}};
+}
+
+Json to_json(const net::ModelStats& stats) {
+    return {{"hops", stats.hops},           {"delivered", stats.delivered},
+            {"discarded", stats.discarded}, {"lost", stats.lost},
+            {"marked", stats.marked},       {"context_misses", stats.context_misses}};
 }
 
 }  // namespace
@@ -92,7 +101,8 @@ std::string to_json(const Report& report) {
         trees.push_back(to_json(tree, results));
     }
     const net::ModelStats& stats = results.stats;
-    return json_text({{"fabric",
+    return json_text({{"model", report.has_packets() ? "packet" : "flow"},
+                      {"fabric",
                        {{"title", report.title},
                         {"hosts", report.hosts},
                         {"switches", report.switches},
@@ -107,13 +117,7 @@ std::string to_json(const Report& report) {
                       {"busiest_links", std::move(links)},
                       {"congestion", std::move(trees)},
                       {"notes", report.notes},
-                      {"packets",
-                       {{"hops", stats.hops},
-                        {"delivered", stats.delivered},
-                        {"discarded", stats.discarded},
-                        {"lost", stats.lost},
-                        {"marked", stats.marked},
-                        {"context_misses", stats.context_misses}}},
+                      {"packets", report.has_packets() ? to_json(stats) : Json(nullptr)},
                       {"events", stats.events},
                       {"cpu_seconds", report.cpu_seconds},
                       {"log_hash", fmt::format("{:016x}", stats.log_hash)}});

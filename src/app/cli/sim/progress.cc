@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <string>
 
+#include "app/cli/sim/interrupt.h"
 #include "plan/units.h"
 
 namespace softib::app::sim {
@@ -21,30 +21,6 @@ constexpr std::uint32_t kStep = 200'000;  ///< Events: some hundredths of a seco
 constexpr std::chrono::milliseconds kRedraw{200};
 constexpr int kBarWidth = 24;
 
-volatile std::sig_atomic_t interrupted = 0;
-
-void note_interrupt(int) {
-    interrupted = 1;
-}
-
-/// Ctrl-C ends the run; a second one ends the program.
-class InterruptWatch {
-  public:
-    InterruptWatch() {
-        interrupted = 0;
-        struct sigaction action{};
-        action.sa_handler = note_interrupt;
-        action.sa_flags = static_cast<int>(SA_RESETHAND);
-        sigaction(SIGINT, &action, &before_);
-    }
-    ~InterruptWatch() { sigaction(SIGINT, &before_, nullptr); }
-    InterruptWatch(const InterruptWatch&) = delete;
-    InterruptWatch& operator=(const InterruptWatch&) = delete;
-
-  private:
-    struct sigaction before_{};
-};
-
 double cpu_seconds() {
     timespec used{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -54,7 +30,9 @@ double cpu_seconds() {
 /// The line at the bottom of a terminal.
 class Bar {
   public:
-    Bar() : terminal_(isatty(STDERR_FILENO) == 1), begun_(std::chrono::steady_clock::now()) {}
+    explicit Bar(bool shows)
+        : terminal_(shows && isatty(STDERR_FILENO) == 1),
+          begun_(std::chrono::steady_clock::now()) {}
     ~Bar() {
         if (drawn_) {
             fmt::print(stderr, "\r\x1b[K");
@@ -90,19 +68,22 @@ class Bar {
 
 }  // namespace
 
-Ran run_with_progress(plan::Player& player, plan::TimePs until, std::uint32_t mtu) {
+Ran run_with_progress(plan::Player& player, plan::TimePs until, std::uint32_t mtu, bool shows) {
     const InterruptWatch watch;
     const double begun = cpu_seconds();
-    Bar bar;
+    Bar bar(shows);
     const double packets =
         std::max<double>(static_cast<double>(player.bytes_planned()) / mtu +
                              2.0 * static_cast<double>(player.messages_planned()),
                          1);
     bool done = false;
-    while (!done && interrupted == 0) {
+    while (!done && !watch.interrupted()) {
         done = player.run_some(until, kStep);
         const net::Model& model = player.model();
-        double part = static_cast<double>(model.packets_delivered()) / packets;
+        double part = std::max(
+            static_cast<double>(model.packets_delivered()) / packets,
+            static_cast<double>(player.ended()) /
+                static_cast<double>(std::max<std::uint64_t>(player.messages_planned(), 1)));
         if (until != plan::kNever && until != 0) {
             part = std::max(part, static_cast<double>(model.now()) / static_cast<double>(until));
         }

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 
-#include "net/simulation.h"
 #include "plan/player.h"
 
 namespace softib::app::sim {
@@ -16,7 +15,9 @@ struct Ran {
     double cpu_seconds = 0;
 };
 
-/// `mtu`: to estimate how many packets there will be.
-Ran run_with_progress(plan::Player& player, plan::TimePs until, std::uint32_t mtu);
+/// `mtu`: to estimate how many packets there will be, where the model has packets.
+/// `shows`: false where another thread or process has the bar.
+Ran run_with_progress(plan::Player& player, plan::TimePs until, std::uint32_t mtu,
+                      bool shows = true);
 
 }  // namespace softib::app::sim

@@ -18,6 +18,7 @@ namespace softib::app::sim {
 /// A run and what it was of.
 struct Report {
     std::string title = {};  ///< "fat-tree, 1024 hosts, ..."
+    net::ModelKind model = net::ModelKind::kPacket;
     std::string engine = {};
     std::uint8_t data_vls = 1;
     bool adaptive = false;
@@ -29,7 +30,15 @@ struct Report {
     double cpu_seconds = 0;
     std::vector<std::string> notes = {};
     plan::Results results = {};
+
+    bool has_packets() const { return model == net::ModelKind::kPacket; }
 };
+
+/// What a reader of a report without packets must know.
+inline constexpr char kNoPackets[] =
+    "flow model: rates of messages without packets, so XmitWait, flows that wait behind others, "
+    "and "
+    "the order of packets are not known";
 
 /// How many flows a link has, or "?" where switches choose.
 inline std::string flows_on(const Report& report, const plan::LinkResult& link) {
@@ -44,6 +53,6 @@ std::string scenario_schema();
 /// One line for each message.
 std::string messages_csv(const plan::Player& player, const plan::Ends& ends);
 /// One line for each direction of each cable.
-std::string links_csv(const plan::Results& results);
+std::string links_csv(const Report& report);
 
 }  // namespace softib::app::sim

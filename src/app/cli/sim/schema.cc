@@ -2,6 +2,8 @@
 // The schema of scenarios, for editors that check and complete TOML by one.
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 #include "app/cli/json_text.h"
 #include "app/cli/sim/report.h"
 #include "plan/traffic.h"
@@ -20,6 +22,13 @@ Json value_of(std::string_view operand, std::string_view help) {
         value["type"] = "boolean";
     } else if (operand == "N") {
         value["type"] = "integer";
+    } else if (operand.find('|') != operand.npos) {
+        value["type"] = "string";
+        for (std::size_t begin = 0; begin <= operand.size();) {
+            const std::size_t end = std::min(operand.find('|', begin), operand.size());
+            value["enum"].push_back(operand.substr(begin, end - begin));
+            begin = end + 1;
+        }
     } else if (operand == "HOSTS" || operand == "AxB") {
         value["type"] = {"string", "array"};
     } else {

@@ -14,6 +14,8 @@ namespace {
 using plan::show_rate;
 using plan::show_time;
 
+constexpr int kWaitColumn = 4;  ///< Place of XmitWait among the columns of links.
+
 std::string percent(double part) {
     return fmt::format("{:.0f} %", 100 * part);
 }
@@ -26,15 +28,21 @@ std::string head(const Report& report) {
     const plan::Results& results = report.results;
     std::string text = fmt::format(
         "{}: routes by {}, {}{}{}\n", painted(report.title, Colour::kBold), report.engine,
-        counted(report.data_vls, "data VL"), report.adaptive ? ", adaptive routing" : "",
+        report.has_packets() ? counted(report.data_vls, "data VL") : "flow model",
+        report.adaptive ? ", adaptive routing" : "",
         report.congestion_control ? ", congestion control" : "");
-    const double hops = static_cast<double>(results.stats.hops);
-    text += fmt::format("{} of virtual time; {:.3g} million hops in {:.2f} s",
-                        show_time(results.duration), hops / 1e6, report.cpu_seconds);
+    const double done =
+        static_cast<double>(report.has_packets() ? results.stats.hops : results.stats.events);
+    text += fmt::format("{} of virtual time; {:.3g} million {} in {:.2f} s",
+                        show_time(results.duration), done / 1e6,
+                        report.has_packets() ? "hops" : "events", report.cpu_seconds);
     if (report.cpu_seconds > 0.01) {
-        text += fmt::format(" ({:.1f} million a second)", hops / 1e6 / report.cpu_seconds);
+        text += fmt::format(" ({:.1f} million a second)", done / 1e6 / report.cpu_seconds);
     }
     text += fmt::format("; seed {}, log {:016x}\n", report.seed, results.stats.log_hash);
+    if (!report.has_packets()) {
+        text += fmt::format("{}\n", kNoPackets);
+    }
     if (report.stopped) {
         text += painted("stopped before the end: these are the results so far\n", Colour::kYellow);
     }
@@ -93,14 +101,23 @@ std::string links(const Report& report) {
     if (results.busiest.empty()) {
         return "";
     }
-    Table table({"LINK", "TO", "USE", "FULL", "XMITWAIT", "FLOWS", "CARRIES"});
+    std::vector<std::string> header{"LINK", "TO", "USE", "FULL", "FLOWS", "CARRIES"};
+    if (report.has_packets()) {
+        header.insert(header.begin() + kWaitColumn, "XMITWAIT");
+    }
+    Table table(header);
     for (const std::uint32_t i : results.busiest) {
         const plan::LinkResult& link = results.links[i];
         const Colour colour = link.full >= 0.5   ? Colour::kRed
                               : link.wait >= 0.2 ? Colour::kYellow
                                                  : Colour::kNone;
-        table.row({painted(link.name, colour), link.peer, percent(link.use), percent(link.full),
-                   percent(link.wait), flows_on(report, link), show_rate(link.gbps)});
+        std::vector<std::string> row{painted(link.name, colour), link.peer,
+                                     percent(link.use),          percent(link.full),
+                                     flows_on(report, link),     show_rate(link.gbps)};
+        if (report.has_packets()) {
+            row.insert(row.begin() + kWaitColumn, percent(link.wait));
+        }
+        table.row(std::move(row));
     }
     return table.text();
 }
@@ -142,7 +159,12 @@ std::string messages_csv(const plan::Player& player, const plan::Ends& ends) {
     const auto time = [](plan::TimePs at) {
         return at == plan::kNever ? std::string() : std::to_string(at);
     };
-    for (const plan::MessageRecord& message : player.messages()) {
+    // By sender: where several threads played the traffic, the messages of each are together.
+    std::vector<plan::MessageRecord> messages = player.messages();
+    std::ranges::stable_sort(messages, {}, [](const plan::MessageRecord& message) {
+        return std::pair(message.traffic, message.sender);
+    });
+    for (const plan::MessageRecord& message : messages) {
         const bool timed =
             message.delivered_at != plan::kNever && message.delivered_at > message.started_at;
         const double gbps = timed
@@ -158,12 +180,15 @@ std::string messages_csv(const plan::Player& player, const plan::Ends& ends) {
     return text;
 }
 
-std::string links_csv(const plan::Results& results) {
+std::string links_csv(const Report& report) {
     std::string text = "link,to,bytes,packets,use,full,xmit_wait_ps,flows,gbps,link_gbps\n";
-    for (const plan::LinkResult& link : results.links) {
+    const auto of_packets = [&](std::uint64_t value) {
+        return report.has_packets() ? std::to_string(value) : std::string();
+    };
+    for (const plan::LinkResult& link : report.results.links) {
         text += fmt::format("{},{},{},{},{:.4f},{:.4f},{},{},{:.3f},{:.1f}\n", link.name, link.peer,
-                            link.load.bytes, link.load.packets, link.use, link.full,
-                            link.load.wait_ps, link.flows, link.gbps, link.load.gbps);
+                            link.load.bytes, of_packets(link.load.packets), link.use, link.full,
+                            of_packets(link.load.wait_ps), link.flows, link.gbps, link.load.gbps);
     }
     return text;
 }

@@ -1,23 +1,38 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#pragma once
-
-// What readers of TOML share. For the files that include toml++: it is slow to compile.
+#include "spec/scenario/toml_file.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
-#include <optional>
-#include <string>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <system_error>
 
 namespace softib::spec {
 
-/// "lab.toml:3:1".
-inline std::string place(const std::string& file, const toml::source_region& region) {
+std::expected<std::string, std::string> read_text(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) {
+        return std::unexpected(
+            fmt::format("cannot read {}: {}", file, std::generic_category().message(errno)));
+    }
+    return std::string{std::istreambuf_iterator<char>(in), {}};
+}
+
+std::expected<toml::table, std::string> parse_toml(std::string_view text, const std::string& file) {
+    try {
+        return toml::parse(text, file);
+    } catch (const toml::parse_error& error) {
+        return std::unexpected(
+            fmt::format("{}: {}", place(file, error.source()), error.description()));
+    }
+}
+
+std::string place(const std::string& file, const toml::source_region& region) {
     return fmt::format("{}:{}:{}", file, region.begin.line, region.begin.column);
 }
 
-/// A value as a flag would give it; std::nullopt if no flag could.
-inline std::optional<std::string> text_of(const toml::node& node) {
+std::optional<std::string> text_of(const toml::node& node) {
     if (const auto* text = node.as_string()) {
         return text->get();
     }

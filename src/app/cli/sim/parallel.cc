@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/cli/sim/parallel.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <type_traits>
+
+#include "app/fabric/environment.h"
+#include "net/part_simulation.h"
+#include "parallel/job.h"
+#include "parallel/threads.h"
+
+namespace softib::app::sim {
+
+namespace {
+
+/// One part of a run with its player.
+struct PartRun {
+    PartRun(const net::PartedFabric& whole, const spec::Experiment& experiment,
+            std::uint32_t number, net::Exchange& exchange)
+        : model(whole, number, exchange), player(model, experiment.schedules, number) {}
+
+    /// Returns true if the user stopped it, here or elsewhere.
+    Ran run(const spec::Scenario& scenario, const spec::Experiment& experiment, bool shows) {
+        Ran ran = run_with_progress(player, scenario.until, experiment.options.hosts.mtu, shows);
+        if (ran.stopped) {
+            model.stop();
+            while (!model.run_some(scenario.until, 1)) {
+            }
+        }
+        ran.stopped = model.stopped();
+        return ran;
+    }
+
+    net::PartSimulation model;
+    plan::Player player;
+};
+
+std::expected<net::PartedFabric, std::string> part(const spec::Experiment& experiment,
+                                                   std::uint32_t parts) {
+    auto whole = net::PartedFabric::make(experiment.fabric, experiment.options, parts);
+    if (!whole) {
+        return std::unexpected(whole.error().message);
+    }
+    return *std::move(whole);
+}
+
+/// What all parts know comes together in the first one.
+std::expected<void, std::string> conclude(PartRun& first, std::vector<net::PartTotals> totals,
+                                          std::vector<plan::PlayerRecords> records, const Ran& ran,
+                                          const UsePlayer& use) {
+    for (const net::PartTotals& each : totals) {
+        if (each.dropped_unknown != 0) {
+            return std::unexpected(
+                fmt::format("{} packets were dropped where their senders could not learn of it in "
+                            "time; run it without --threads and mpirun",
+                            each.dropped_unknown));
+        }
+    }
+    first.model.take_totals(std::move(totals));
+    first.player.take_records(std::move(records));
+    use(first.player, ran);
+    return {};
+}
+
+// What the processes of a job send to the first one: lists of plain records behind their lengths.
+
+template <typename T>
+void put(std::vector<std::uint8_t>& out, std::span<const T> list) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 8 == 0);
+    const std::uint64_t count = list.size();
+    const std::size_t at = out.size();
+    out.resize(at + sizeof count + list.size_bytes());
+    std::memcpy(out.data() + at, &count, sizeof count);
+    if (count != 0) {
+        std::memcpy(out.data() + at + sizeof count, list.data(), list.size_bytes());
+    }
+}
+
+template <typename T>
+std::vector<T> get(std::span<const std::uint8_t>& in) {
+    std::uint64_t count = 0;
+    std::memcpy(&count, in.data(), sizeof count);
+    std::vector<T> list(count);
+    if (count != 0) {
+        std::memcpy(list.data(), in.data() + sizeof count, count * sizeof(T));
+    }
+    in = in.subspan(sizeof count + count * sizeof(T));
+    return list;
+}
+
+/// The numbers of a part's totals.
+struct Numbers {
+    net::ModelStats stats = {};
+    net::TimePs now = 0;
+    std::uint64_t unfinished = 0;
+    std::uint64_t dropped_unknown = 0;
+    double cpu_seconds = 0;
+};
+
+std::vector<std::uint8_t> pack(const PartRun& run, const Ran& ran) {
+    const net::PartTotals totals = run.model.totals();
+    const plan::PlayerRecords records = run.player.records();
+    const Numbers numbers{totals.stats, totals.now, totals.unfinished, totals.dropped_unknown,
+                          ran.cpu_seconds};
+    std::vector<std::uint8_t> out;
+    put(out, std::span(&numbers, 1));
+    put(out, std::span(totals.links));
+    put(out, std::span(records.messages));
+    put(out, std::span(records.deliveries));
+    return out;
+}
+
+}  // namespace
+
+std::expected<void, std::string> run_on_threads(const spec::Scenario& scenario,
+                                                const spec::Experiment& experiment,
+                                                std::uint32_t threads, const UsePlayer& use) {
+    const auto whole = part(experiment, threads);
+    if (!whole) {
+        return std::unexpected(whole.error());
+    }
+    parallel::Meeting meeting(threads);
+    std::vector<std::unique_ptr<PartRun>> runs(threads);
+    Ran ran;
+    {
+        std::vector<std::jthread> others;
+        for (std::uint32_t i = 1; i < threads; ++i) {
+            others.emplace_back([&, i] {
+                runs[i] = std::make_unique<PartRun>(*whole, experiment, i, meeting.seat(i));
+                while (!runs[i]->model.run_some(scenario.until, UINT32_MAX)) {
+                }
+            });
+        }
+        runs[0] = std::make_unique<PartRun>(*whole, experiment, 0, meeting.seat(0));
+        ran = runs[0]->run(scenario, experiment, true);
+    }
+    std::vector<net::PartTotals> totals;
+    std::vector<plan::PlayerRecords> records;
+    for (const auto& run : runs) {
+        totals.push_back(run->model.totals());
+        records.push_back(run->player.records());
+    }
+    return conclude(*runs[0], std::move(totals), std::move(records), ran, use);
+}
+
+std::expected<void, std::string> run_in_job(const spec::Scenario& scenario,
+                                            const spec::Experiment& experiment,
+                                            const UsePlayer& use) {
+    auto job = parallel::Job::join(library_dir());
+    if (!job) {
+        return std::unexpected(job.error());
+    }
+    const auto whole = part(experiment, (*job)->size());
+    if (!whole) {
+        return (*job)->rank() == 0
+                   ? std::expected<void, std::string>(std::unexpected(whole.error()))
+                   : std::expected<void, std::string>();
+    }
+    PartRun run(*whole, experiment, (*job)->rank(), **job);
+    Ran ran = run.run(scenario, experiment, (*job)->rank() == 0);
+    const auto packed = (*job)->gather(pack(run, ran));
+    if ((*job)->rank() != 0) {
+        return {};
+    }
+    std::vector<net::PartTotals> totals;
+    std::vector<plan::PlayerRecords> records;
+    ran.cpu_seconds = 0;
+    for (const std::vector<std::uint8_t>& each : packed) {
+        std::span<const std::uint8_t> in(each);
+        const Numbers numbers = get<Numbers>(in).front();
+        ran.cpu_seconds += numbers.cpu_seconds;
+        totals.push_back({.stats = numbers.stats,
+                          .now = numbers.now,
+                          .unfinished = numbers.unfinished,
+                          .dropped_unknown = numbers.dropped_unknown});
+        totals.back().links = get<net::LinkLoad>(in);
+        records.emplace_back();
+        records.back().messages = get<plan::MessageRecord>(in);
+        records.back().deliveries = get<plan::Delivery>(in);
+    }
+    return conclude(run, std::move(totals), std::move(records), ran, use);
+}
+
+}  // namespace softib::app::sim

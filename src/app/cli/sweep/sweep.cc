@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "app/cli/sweep/sweep.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "app/cli/sim/interrupt.h"
+#include "app/cli/sweep/points.h"
+#include "app/cli/sweep/pool.h"
+#include "app/cli/sweep/share.h"
+#include "app/fabric/term.h"
+#include "core/base/mix.h"
+
+namespace softib::app::sweep {
+
+namespace {
+
+constexpr int kRedrawMs = 200;
+
+/// 128 bits of a text, as 32 digits.
+std::string hash_of(std::string_view text) {
+    std::uint64_t words[2] = {0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93};
+    for (const char c : text) {
+        for (std::uint64_t& word : words) {
+            word = (word ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+            word = mix(word);
+        }
+    }
+    return fmt::format("{:016x}{:016x}", words[0], words[1]);
+}
+
+std::uint32_t cores() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0
+               ? static_cast<std::uint32_t>(std::max(CPU_COUNT(&set), 1))
+               : 1;
+}
+
+/// How far the sweep is, at the bottom of a terminal.
+class SweepBar {
+  public:
+    SweepBar() : terminal_(isatty(STDERR_FILENO) == 1) {}
+    ~SweepBar() {
+        if (drawn_) {
+            fmt::print(stderr, "\r\x1b[K");
+        }
+    }
+    SweepBar(const SweepBar&) = delete;
+    SweepBar& operator=(const SweepBar&) = delete;
+
+    /// `before`: of those done, the ones that an earlier run has done.
+    void draw(std::uint64_t done, std::uint64_t before, std::uint64_t all, std::size_t running) {
+        if (!terminal_) {
+            return;
+        }
+        constexpr std::uint64_t kWidth = 24;
+        const std::uint64_t filled = all == 0 ? kWidth : done * kWidth / all;
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun_;
+        const std::string left =
+            done == before
+                ? std::string("...")
+                : fmt::format("{:.0f} s left", spent.count() * static_cast<double>(all - done) /
+                                                   static_cast<double>(done - before));
+        fmt::print(stderr, "\r\x1b[K[{}{}] {}/{} points, {} running, {}", std::string(filled, '#'),
+                   std::string(kWidth - filled, '.'), done, all, running, left);
+        std::fflush(stderr);
+        drawn_ = true;
+    }
+
+  private:
+    bool terminal_;
+    bool drawn_ = false;
+    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
+class Run {
+  public:
+    Run(const spec::Sweep& sweep, const Settings& settings, const Simulate& simulate)
+        : sweep_(sweep), settings_(settings), simulate_(simulate) {
+        for (const spec::SweepAxis& axis : sweep.axes) {
+            keys_.push_back(axis.key);
+        }
+        whole_ = !settings.database.empty()
+                     ? settings.database
+                     : std::filesystem::path(sweep.file).stem().string() + ".db";
+    }
+
+    int simulate_all();
+    int merge();
+
+  private:
+    struct Point {
+        std::uint64_t number = 0;
+        spec::SweepPoint values = {};
+        std::string key = {};
+        std::optional<Outcome> outcome = {};
+    };
+
+    Point make_point(std::uint64_t number) const {
+        Point point{.number = number, .values = sweep_.point(number)};
+        // In an order of its own, so that a sweep whose axes change places has the same points.
+        const std::set<std::pair<std::string, std::string>> sorted(point.values.begin(),
+                                                                   point.values.end());
+        std::string text = settings_.common;
+        for (const auto& [name, value] : sorted) {
+            text += fmt::format("{}={}{}", name, value, '\0');
+        }
+        point.key = hash_of(text);
+        return point;
+    }
+    /// "sweep.part-2-of-8.db"
+    std::string part_file(const Share& share) const {
+        if (share.count == 1) {
+            return whole_;
+        }
+        std::filesystem::path path(whole_);
+        const std::string extension = path.extension();
+        path.replace_extension();
+        return fmt::format("{}.part-{}-of-{}{}", path.string(), share.index + 1, share.count,
+                           extension);
+    }
+    std::expected<void, std::string> recall(const std::string& file, std::vector<Point>& points);
+    std::expected<bool, std::string> run_points(std::vector<Point>& points, std::uint32_t jobs,
+                                                Database& database);
+    int finish(const std::vector<Point>& points, const std::string& file, bool stopped) const;
+
+    const spec::Sweep& sweep_;
+    const Settings& settings_;
+    const Simulate& simulate_;
+    std::vector<std::string> keys_ = {};
+    std::string whole_;
+};
+
+/// Takes in what a database has of points that have no result, or only a failure.
+std::expected<void, std::string> Run::recall(const std::string& file, std::vector<Point>& points) {
+    auto database = Database::open(file, keys_);
+    if (!database) {
+        return std::unexpected(database.error());
+    }
+    for (Point& point : points) {
+        if (point.outcome && !point.outcome->failed) {
+            continue;
+        }
+        auto found = database->load(point.key);
+        if (!found) {
+            return std::unexpected(found.error());
+        }
+        if (*found) {
+            point.outcome = *std::move(found);
+        }
+    }
+    return {};
+}
+
+/// Simulates points that have no result. Returns false if the user stopped it.
+std::expected<bool, std::string> Run::run_points(std::vector<Point>& points, std::uint32_t jobs,
+                                                 Database& database) {
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        if (!points[i].outcome || points[i].outcome->failed) {
+            open.push_back(i);
+        }
+    }
+    const std::uint64_t before = points.size() - open.size();
+    std::uint64_t done = before;
+    const sim::InterruptWatch watch;
+    SweepBar bar;
+    Pool pool(jobs, [&](std::uint64_t i) { return to_message(simulate_(points[i].values)); });
+    for (auto next = open.begin(); next != open.end() || pool.running() != 0;) {
+        if (watch.interrupted()) {
+            return false;
+        }
+        while (next != open.end() && !pool.full()) {
+            if (!pool.start(*next)) {
+                if (pool.running() == 0) {
+                    return std::unexpected(
+                        fmt::format("cannot start a process: {}", std::strerror(errno)));
+                }
+                break;
+            }
+            ++next;
+        }
+        bar.draw(done, before, points.size(), pool.running());
+        for (const Pool::Finished& finished : pool.wait(kRedrawMs)) {
+            Point& point = points[finished.piece];
+            std::optional<Outcome> said;
+            if (!finished.failed) {
+                said = from_message(finished.said);
+            }
+            point.outcome =
+                said ? *std::move(said) : Outcome{.failed = true, .error = finished.said};
+            if (auto stored = database.store(point.key, point.number, point.values, *point.outcome);
+                !stored) {
+                return std::unexpected(stored.error());
+            }
+            ++done;
+        }
+    }
+    return true;
+}
+
+int Run::simulate_all() {
+    const auto share =
+        find_share(settings_.part, [](const char* name) { return std::getenv(name); });
+    if (!share) {
+        return settings_.part.empty() ? fail(share.error()) : misuse(share.error());
+    }
+    std::vector<Point> points;
+    for (std::uint64_t number = 0; number < sweep_.point_count(); ++number) {
+        if (share->has(number)) {
+            points.push_back(make_point(number));
+        }
+    }
+    const std::string file = part_file(*share);
+    // What the whole sweep has already is not done again by a part of it.
+    std::vector<std::string> files{file};
+    if (file != whole_ && std::filesystem::exists(whole_)) {
+        files.push_back(whole_);
+    }
+    for (const std::string& each : files) {
+        if (auto recalled = recall(each, points); !recalled) {
+            return fail(recalled.error());
+        }
+    }
+    auto database = Database::open(file, keys_);
+    if (!database) {
+        return fail(database.error());
+    }
+    const std::uint32_t jobs = settings_.jobs != 0 ? settings_.jobs : share->launched ? 1 : cores();
+    const auto ran = run_points(points, jobs, *database);
+    if (!ran) {
+        return fail(ran.error());
+    }
+    return finish(points, file, !*ran);
+}
+
+/// All files beside that of the whole sweep that are named as its parts.
+int Run::merge() {
+    const std::filesystem::path whole(whole_);
+    const std::filesystem::path folder = whole.has_parent_path() ? whole.parent_path() : ".";
+    const std::string begin = whole.stem().string() + ".part-";
+    std::set<std::string> files;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with(begin) && entry.path().extension() == whole.extension()) {
+            files.insert(entry.path());
+        }
+    }
+    if (std::filesystem::exists(whole)) {
+        files.insert(whole_);
+    }
+    if (files.empty()) {
+        return fail(
+            fmt::format("there are no results in {} and no parts beside it; run the sweep "
+                        "first, or say with --db where they are",
+                        whole_));
+    }
+    std::vector<Point> points;
+    for (std::uint64_t number = 0; number < sweep_.point_count(); ++number) {
+        points.push_back(make_point(number));
+    }
+    for (const std::string& file : files) {
+        if (auto recalled = recall(file, points); !recalled) {
+            return fail(recalled.error());
+        }
+    }
+    auto database = Database::open(whole_, keys_);
+    if (!database) {
+        return fail(database.error());
+    }
+    for (const Point& point : points) {
+        if (!point.outcome) {
+            continue;
+        }
+        if (auto stored = database->store(point.key, point.number, point.values, *point.outcome);
+            !stored) {
+            return fail(stored.error());
+        }
+    }
+    return finish(points, whole_, false);
+}
+
+/// Says what there is. The status is 0 if every point is done.
+int Run::finish(const std::vector<Point>& points, const std::string& file, bool stopped) const {
+    std::vector<PointRow> rows;
+    std::uint64_t failed = 0;
+    std::uint64_t missing = 0;
+    for (const Point& point : points) {
+        rows.push_back({point.number, point.values, point.outcome});
+        missing += point.outcome ? 0U : 1U;
+        failed += point.outcome && point.outcome->failed ? 1U : 0U;
+    }
+    if (settings_.json) {
+        fmt::print("{}", to_json(rows));
+    } else if (settings_.csv == "-") {
+        fmt::print("{}", to_csv(rows));
+    } else {
+        fmt::print("{}", to_text(rows));
+    }
+    if (!settings_.csv.empty() && settings_.csv != "-") {
+        std::ofstream out(settings_.csv, std::ios::binary | std::ios::trunc);
+        out << to_csv(rows);
+        out.close();
+        if (!out) {
+            return fail(fmt::format("cannot write {}: {}", settings_.csv, std::strerror(errno)));
+        }
+    }
+    note(fmt::format("{} of {} are in {}", counted(points.size() - missing, "point"), points.size(),
+                     file));
+    if (stopped) {
+        note("stopped: the same command goes on where this one ended");
+    }
+    return failed + missing == 0 ? 0
+           : failed == 0         ? 1
+                                 : fail(fmt::format("{} failed; the errors are in {}, and the same "
+                                                            "command tries them again",
+                                                    counted(failed, "point"), file));
+}
+
+}  // namespace
+
+int run_sweep(const spec::Sweep& sweep, const Settings& settings, const Simulate& simulate) {
+    Run run(sweep, settings, simulate);
+    return settings.merge ? run.merge() : run.simulate_all();
+}
+
+}  // namespace softib::app::sweep

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Messages between hosts of two parts of a fabric. The sender's part opens a record in the
+// receiver's part before the first packet gets there, and the receiver's part closes the message
+// when all of it has arrived, before the last answer gets back: both by notes that go with the
+// crossings of packets. In a record of a message that enters this part, `unsent` is its number at
+// the sender, `unacked` counts the answers that were sent, and `references` the packets to come. In
+// one that leaves it, `references` are answers to come from close() on; until then the answers that
+// have come make it a number below zero.
+#include <utility>
+
+#include "core/base/check.h"
+#include "net/hosts/message_hosts.h"
+
+namespace softib::net {
+
+void MessageHosts::join_parts(std::vector<std::uint32_t> part_of_lid, std::uint32_t part,
+                              std::uint32_t parts, std::uint32_t hosts) {
+    SOFTIB_CHECK(lanes_ == 0 && config_.ack_bytes != 0);
+    part_of_lid_ = std::move(part_of_lid);
+    part_ = part;
+    hosts_elsewhere_ = hosts;
+    entered_.resize(parts);
+}
+
+void MessageHosts::open(const Engine& net, const Send& send, std::uint32_t index) {
+    if (lanes_ == 0) {
+        attach(net);
+    }
+    const std::uint32_t here = make_record();
+    Record& record = records_[here];
+    set_up(send, record);
+    record.state = kEnters;
+    record.references = record.packets;
+    record.unsent = index;
+    record.unacked = 0;
+    std::vector<std::uint32_t>& entered = entered_[part_of_lid_[send.source.value]];
+    if (entered.size() <= index) {
+        entered.resize(index + 1, kNone);
+    }
+    entered[index] = here;
+}
+
+/// Whether the sender of the packet's message is here.
+bool MessageHosts::is_mine(const Packet& packet) const {
+    const bool data = packet.body >> kIndexBits == static_cast<std::uint32_t>(Body::kData);
+    return entered_.empty() || part_of_lid_[data ? packet.slid : packet.dlid] == part_;
+}
+
+/// The number here of the message of a data packet.
+std::uint32_t MessageHosts::index_here(const Packet& packet) const {
+    const std::uint32_t index = packet.body & kIndexMask;
+    const std::uint32_t part = part_of_lid_[packet.slid];
+    return part == part_ ? index : entered_[part][index];
+}
+
+void MessageHosts::finish_entered(std::uint32_t index) {
+    Record& record = records_[index];
+    record.state |= kEnded;
+    closed_.push_back({.sender = lid_of_[adapter_of_[record.port]],
+                       .index = record.unsent,
+                       .answers = record.unacked});
+}
+
+}  // namespace softib::net

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "net/part_simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace softib::net {
+
+namespace {
+
+/// What the hosts of one part tell those of another, in the place of a crossing's packet.
+struct MessageNote {
+    std::uint64_t tag = 0;
+    std::uint64_t bytes = 0;  ///< Of the message; of a note that closes one: answers sent.
+    std::uint32_t index = 0;  ///< The message's number at its sender.
+    std::uint32_t connection = 0;
+    std::uint16_t from = 0;  ///< LID.
+    std::uint16_t to = 0;    ///< LID.
+    std::uint8_t sl = 0;
+    bool closes = false;
+};
+static_assert(sizeof(MessageNote) == sizeof(Packet));
+
+Crossing crossing_of(const MessageNote& note, TimePs at) {
+    return {.at = at, .link = kNone, .packet = std::bit_cast<Packet>(note)};
+}
+
+std::unexpected<topo::Error> refuse_parts(std::string_view why) {
+    return std::unexpected(topo::Error{fmt::format(
+        "one simulation cannot run on several threads or processes {}; leave --threads and mpirun "
+        "out",
+        why)});
+}
+
+std::expected<void, topo::Error> check_parts(const SimulationOptions& options) {
+    if (std::ranges::any_of(options.failures,
+                            [](const Failure& failure) { return failure.at != 0; })) {
+        return refuse_parts("where something fails during the run");
+    }
+    if (options.hosts.ack_bytes == 0) {
+        return refuse_parts("without acknowledgements");
+    }
+    if (options.plant.cable_ps == 0) {
+        return refuse_parts("with cables that take no time (--cable 0)");
+    }
+    return {};
+}
+
+}  // namespace
+
+std::expected<PartedFabric, topo::Error> PartedFabric::make(topo::Fabric fabric,
+                                                            const SimulationOptions& options,
+                                                            std::uint32_t parts) {
+    if (auto checked = check_parts(options); !checked) {
+        return std::unexpected(checked.error());
+    }
+    if (auto checked = check_options(options); !checked) {
+        return std::unexpected(checked.error());
+    }
+    auto start = route_at_start(std::move(fabric), options);
+    if (!start) {
+        return std::unexpected(start.error());
+    }
+    for (const topo::Host& host : start->routed.topology.hosts) {
+        for (const topo::NodeIndex hca : host.hcas) {
+            const topo::Node& node = start->routed.topology.node(hca);
+            if (node.ports.size() < 2 || node.ports[1].peer == topo::kNoNode) {
+                return refuse_parts(
+                    fmt::format("where a host has no cable, as {} has none", node.name));
+            }
+        }
+    }
+    PartedFabric parted{.start = *std::move(start), .options = options, .parts = parts};
+    parted.options.plant.data_vls = parted.start.data_vls;
+    parted.part_of = assign_parts(parted.start.routed.topology, parts);
+    return parted;
+}
+
+PartSimulation::PartSimulation(const PartedFabric& whole, std::uint32_t part, Exchange& exchange)
+    : whole_(whole),
+      number_(part),
+      exchange_(exchange),
+      part_(whole.start.routed.topology, whole.part_of, part),
+      hosts_(whole.options.hosts),
+      net_(part_.fabric(), part_.config(whole.options.plant), hosts_),
+      looks_(net_.port_count()),
+      paths_(whole.start.routed) {
+    add_ends();
+    configure();
+}
+
+void PartSimulation::add_ends() {
+    std::vector<std::uint32_t> part_of_lid;
+    for (const topo::Host& host : routed().topology.hosts) {
+        for (const topo::NodeIndex hca : host.hcas) {
+            const std::uint32_t here = part_.local(hca.value);
+            const Lid lid = routed().lids[hca.value];
+            end_of_lid_.resize(std::max<std::size_t>(end_of_lid_.size(), lid.value + 1U), kNone);
+            part_of_lid.resize(end_of_lid_.size(), kNone);
+            end_of_lid_[lid.value] = end_count();
+            part_of_lid[lid.value] = whole_.part_of[hca.value];
+            ends_.push_back({.node = hca.value,
+                             .part = whole_.part_of[hca.value],
+                             .port = here == kNone ? kNone : net_.port_of(here, 1),
+                             .lid = lid});
+        }
+    }
+    hosts_.join_parts(std::move(part_of_lid), number_, whole_.parts, end_count());
+    for (const topo::Node& node : routed().topology.nodes) {
+        const bool is_switch = node.kind == topo::NodeKind::kSwitch;
+        ports_of_all_ += node.ports.size() - (is_switch ? 0 : 1);
+    }
+}
+
+void PartSimulation::configure() {
+    const SimulationOptions& options = whole_.options;
+    net_.crossings().resize(whole_.parts);
+    part_.prepare(net_);
+    part_.write_routes(net_, routed().graph, routed().tables);
+    if (options.hosts.adaptive) {
+        part_.write_adaptive_routes(net_, routed().graph, routed().tables);
+    }
+    if (options.congestion) {
+        for (std::uint32_t node = 0; node < net_.node_count(); ++node) {
+            if (net_.is_switch(node)) {
+                net_.set_marking(node, options.congestion->marking);
+            }
+        }
+        hosts_.control_congestion(options.congestion->reaction);
+    }
+    for (const End& end : ends_) {
+        if (options.hosts.pcie_block_ps != 0 && end.port != kNone) {
+            net_.set_slow(end.port, options.hosts.pcie_block_ps);
+        }
+    }
+}
+
+/// Hosts of other parts have the ports behind those that are here, see MessageHosts.
+MessageHosts::Send PartSimulation::make_send(std::uint32_t from, std::uint32_t to) const {
+    const auto port = [&](std::uint32_t end) {
+        return ends_[end].port != kNone ? ends_[end].port : net_.port_count() + end;
+    };
+    return {.port = port(from),
+            .to_port = port(to),
+            .source = ends_[from].lid,
+            .destination = ends_[to].lid};
+}
+
+void PartSimulation::send(const Message& message, TimePs at) {
+    SOFTIB_CHECK(message.to < end_count() && has_end(message.from));
+    const routing::Tables& tables = routed().tables;
+    const bool routes_decide = !tables.sls.uniform() || !tables.sl_to_vl.empty();
+    MessageHosts::Send send = make_send(message.from, message.to);
+    send.bytes = message.bytes;
+    send.tag = message.tag;
+    send.connection = message.connection;
+    send.sl = routes_decide ? tables.sl(routed().graph, send.source, send.destination) : message.sl;
+    const std::uint32_t index = hosts_.post(net_, send, at);
+    if (!has_end(message.to)) {
+        net_.crossings()[ends_[message.to].part].push_back(
+            crossing_of({.tag = message.tag,
+                         .bytes = message.bytes,
+                         .index = index,
+                         .connection = message.connection,
+                         .from = send.source.value,
+                         .to = send.destination.value,
+                         .sl = send.sl},
+                        at));
+    }
+}
+
+void PartSimulation::take(const Crossing& crossing) {
+    if (crossing.link != kNone) {
+        part_.take(net_, crossing);
+        return;
+    }
+    const auto note = std::bit_cast<MessageNote>(crossing.packet);
+    if (note.closes) {
+        hosts_.close(note.index, static_cast<std::uint32_t>(note.bytes));
+        return;
+    }
+    MessageHosts::Send send = make_send(end_of_lid_[note.from], end_of_lid_[note.to]);
+    send.bytes = note.bytes;
+    send.tag = note.tag;
+    send.connection = note.connection;
+    send.sl = note.sl;
+    hosts_.open(net_, send, note.index);
+}
+
+/// Puts what hosts tell those of other parts among the crossings.
+void PartSimulation::hand_over() {
+    for (const MessageHosts::Closed& closed : hosts_.closed()) {
+        const End& sender = ends_[end_of_lid_[closed.sender.value]];
+        net_.crossings()[sender.part].push_back(crossing_of({.bytes = closed.answers,
+                                                             .index = closed.index,
+                                                             .from = closed.sender.value,
+                                                             .closes = true},
+                                                            net_.now()));
+    }
+    hosts_.closed().clear();
+}
+
+bool PartSimulation::run_some(TimePs until, std::uint32_t events_max) {
+    if (!begun_) {
+        begun_ = true;
+        lookahead_ = exchange_.least(part_.lookahead());
+        net_.run(net_.now());  // What was sent before the first event has crossings too.
+    }
+    const std::uint64_t begin = net_.stats().events;
+    while (net_.stats().events - begin < events_max) {
+        if (run_window(until) == Turn::kDone) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Takes the same turn in all parts: each step follows from what all of them have said.
+PartSimulation::Turn PartSimulation::run_window(TimePs until) {
+    hand_over();
+    exchange_.swap(net_.crossings(), [this](std::span<const Crossing> crossings) {
+        for (const Crossing& crossing : crossings) {
+            take(crossing);
+        }
+    });
+    // One later than it is: 0 is for who wants to stop.
+    const TimePs mine = net_.idle() ? kNever : net_.earliest() + 1;
+    const TimePs least = exchange_.least(wants_stop_ ? 0 : mine);
+    stopped_ |= least == 0;
+    idle_ = least == kNever;
+    if (stopped_ || (idle_ && !between_looks_)) {
+        return Turn::kDone;
+    }
+    const TimePs begin = idle_ ? kNever : least - 1;
+    const TimePs target = std::min(until, looks_.next());
+    if (begin <= target) {
+        between_looks_ = true;
+        const TimePs room = kNever - begin;
+        net_.run(std::min(target, lookahead_ >= room ? kNever - 1 : begin + lookahead_ - 1));
+        return Turn::kGoOn;
+    }
+    net_.run(target);
+    between_looks_ = false;
+    if (target == looks_.next()) {
+        looks_.look_if_worth(net_, exchange_.sum(net_.stats().hops), ports_of_all_);
+        settle();
+    }
+    return target == until ? Turn::kDone : Turn::kGoOn;
+}
+
+/// Lanes tell times apart by their low bits, see Engine::settle_credits.
+void PartSimulation::settle() {
+    constexpr TimePs kEvery = 500'000'000'000;
+    if (net_.now() - settled_at_ >= kEvery) {
+        net_.settle_credits();
+        settled_at_ = net_.now();
+    }
+}
+
+// Answers.
+
+PartTotals PartSimulation::totals() const {
+    PartTotals totals{.now = net_.now(),
+                      .unfinished = hosts_.unfinished(),
+                      .dropped_unknown = hosts_.dropped_unknown()};
+    const EngineStats& engine = net_.stats();
+    totals.stats = {.events = engine.events,
+                    .hops = engine.hops,
+                    .delivered = engine.delivered,
+                    .discarded = engine.discarded,
+                    .lost = engine.lost,
+                    .context_misses = hosts_.stats().context_misses,
+                    .log_hash = engine.log_hash};
+    const std::vector<topo::Node>& nodes = routed().topology.nodes;
+    for (std::uint32_t node = 0; node < nodes.size(); ++node) {
+        const std::uint32_t here = part_.local(node);
+        for (std::size_t i = 0; here != kNone && i < nodes[node].ports.size(); ++i) {
+            const auto number = static_cast<std::uint8_t>(i);
+            if (number == 0 && !net_.is_switch(here)) {
+                continue;
+            }
+            const std::uint32_t port = net_.port_of(here, number);
+            totals.stats.marked += net_.odd_counts(port).marked;
+            const topo::PortLink& cable = nodes[node].ports[number];
+            if (number == 0 || cable.peer == topo::kNoNode) {
+                continue;
+            }
+            totals.links.push_back(load_of(net_, port, looks_));
+            totals.links.back().at = {node, number};
+            totals.links.back().peer = {cable.peer.value, cable.peer_port.value};
+        }
+    }
+    return totals;
+}
+
+void PartSimulation::take_totals(std::vector<PartTotals> all) {
+    auto sum = std::make_unique<PartTotals>();
+    for (const PartTotals& part : all) {
+        sum->links.insert(sum->links.end(), part.links.begin(), part.links.end());
+        sum->now = std::max(sum->now, part.now);
+        sum->unfinished += part.unfinished;
+        sum->dropped_unknown += part.dropped_unknown;
+        sum->stats.events += part.stats.events;
+        sum->stats.hops += part.stats.hops;
+        sum->stats.delivered += part.stats.delivered;
+        sum->stats.discarded += part.stats.discarded;
+        sum->stats.lost += part.stats.lost;
+        sum->stats.marked += part.stats.marked;
+        sum->stats.context_misses += part.stats.context_misses;
+        sum->stats.log_hash += part.stats.log_hash;
+    }
+    std::ranges::sort(sum->links, {}, &LinkLoad::at);
+    totals_ = std::move(sum);
+}
+
+ModelStats PartSimulation::stats() const {
+    return totals_ ? totals_->stats : totals().stats;
+}
+
+std::vector<LinkLoad> PartSimulation::links() const {
+    return totals_ ? totals_->links : totals().links;
+}
+
+std::uint64_t PartSimulation::unfinished() const {
+    return totals_ ? totals_->unfinished : hosts_.unfinished();
+}
+
+std::vector<std::string> PartSimulation::check() const {
+    return {"run it on one thread to see why"};
+}
+
+std::vector<Hop> PartSimulation::path(std::uint32_t from, std::uint32_t to) const {
+    return paths_.find(ends_[from].node, ends_[to].node);
+}
+
+}  // namespace softib::net

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// One part of a fabric at packet level (partition.h), with hosts that carry messages. The parts of
+// one fabric, each on a thread or a process of its own, together do what one Simulation does, to
+// the last bit. Each part has a listener of its own: it is told of deliveries to hosts of its part
+// and of acknowledgements and failures of messages that they sent, and may send messages from them.
+// Tags must differ between parts.
+//
+// All parts call run_some() until it returns true, with the same times. Nothing may fail during the
+// run: a sender in one part would have to learn at once of a loss in another.
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/hosts/message_hosts.h"
+#include "net/looks.h"
+#include "net/model.h"
+#include "net/partition.h"
+#include "net/paths.h"
+#include "net/simulation.h"
+
+namespace softib::net {
+
+/// What all parts of one run have in common.
+struct PartedFabric {
+    StartingRoutes start;
+    SimulationOptions options = {};
+    std::uint32_t parts = 1;
+    std::vector<std::uint32_t> part_of = {};  ///< By node.
+
+    /// The message says what does not fit and what to do.
+    static std::expected<PartedFabric, topo::Error> make(topo::Fabric fabric,
+                                                         const SimulationOptions& options,
+                                                         std::uint32_t parts);
+};
+
+/// What one part knows of a run; all together it is what a Simulation knows.
+struct PartTotals {
+    std::vector<LinkLoad> links = {};
+    ModelStats stats = {};
+    TimePs now = 0;
+    std::uint64_t unfinished = 0;
+    /// Packets that were dropped where their sender does not learn of it: the run is not valid.
+    std::uint64_t dropped_unknown = 0;
+};
+
+class PartSimulation : public Model {
+  public:
+    /// `whole` and `exchange` must outlive it.
+    PartSimulation(const PartedFabric& whole, std::uint32_t part, Exchange& exchange);
+    PartSimulation(const PartSimulation&) = delete;
+    PartSimulation& operator=(const PartSimulation&) = delete;
+
+    std::uint32_t end_count() const override { return static_cast<std::uint32_t>(ends_.size()); }
+    bool has_end(std::uint32_t end) const override { return ends_[end].port != kNone; }
+    TimePs now() const override { return totals_ ? totals_->now : net_.now(); }
+    void send(const Message& message, TimePs at) override;
+    void set_listener(MessageListener* listener) override { hosts_.set_listener(listener); }
+    /// `events_max`: of this part.
+    bool run_some(TimePs until, std::uint32_t events_max) override;
+    /// Makes run_some() return true in all parts soon.
+    void stop() { wants_stop_ = true; }
+    /// Whether one of the parts was told to stop.
+    bool stopped() const { return stopped_; }
+    bool idle() const override { return idle_; }
+    ModelStats stats() const override;
+    std::uint64_t events() const override { return net_.stats().events; }
+    std::uint64_t packets_delivered() const override { return net_.stats().delivered; }
+    std::vector<LinkLoad> links() const override;
+    std::vector<Hop> path(std::uint32_t from, std::uint32_t to) const override;
+    const std::string& engine() const override { return routed().tables.engine; }
+    std::uint8_t data_vls() const override { return whole_.start.data_vls; }
+    std::uint64_t unfinished() const override;
+    const std::vector<std::string>& notes() const override { return whole_.start.notes; }
+    std::vector<std::string> check() const override;
+
+    PartTotals totals() const;
+    /// From now on answers for all parts, by the totals of each.
+    void take_totals(std::vector<PartTotals> all);
+
+  private:
+    struct End {
+        std::uint32_t node = 0;  ///< In the whole fabric.
+        std::uint32_t part = 0;
+        std::uint32_t port = kNone;  ///< Here; kNone: it is in another part.
+        Lid lid;
+    };
+    enum class Turn { kGoOn, kDone };
+
+    const Routed& routed() const { return whole_.start.routed; }
+    void add_ends();
+    void configure();
+    void take(const Crossing& crossing);
+    void hand_over();
+    MessageHosts::Send make_send(std::uint32_t from, std::uint32_t to) const;
+    Turn run_window(TimePs until);
+    void settle();
+
+    const PartedFabric& whole_;
+    std::uint32_t number_;
+    Exchange& exchange_;
+    Part part_;
+    MessageHosts hosts_;
+    MessageHosts::Net net_;
+    Looks looks_;
+    Paths paths_;
+    std::vector<End> ends_ = {};
+    std::vector<std::uint32_t> end_of_lid_ = {};
+    TimePs lookahead_ = 0;
+    std::uint64_t ports_of_all_ = 0;
+    bool begun_ = false;
+    bool between_looks_ = false;
+    bool wants_stop_ = false;
+    bool stopped_ = false;
+    bool idle_ = false;
+    TimePs settled_at_ = 0;
+    std::unique_ptr<PartTotals> totals_ = {};  ///< Of all parts.
+};
+
+}  // namespace softib::net

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Listeners that answer deliveries, which no traffic of softib sim does: rings of messages that
+// cross parts all the time.
+#include "net/part_simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "net/test_simulation.h"
+#include "parallel/threads.h"
+
+namespace softib::parallel {
+namespace {
+
+using net::Message;
+using net::MessageEvent;
+using net::TimePs;
+
+constexpr std::uint32_t kHosts = 32;
+constexpr std::uint32_t kRounds = 20;
+
+/// When each message was delivered and acknowledged.
+using Times = std::map<std::uint64_t, std::pair<TimePs, TimePs>>;
+
+/// Every host passes what it gets on to a host some places on, in messages of several sizes. A tag
+/// is round and sender.
+class Ring : public net::MessageListener {
+  public:
+    explicit Ring(net::Model& model) : model_(model) {
+        model.set_listener(this);
+        for (std::uint32_t host = 0; host < kHosts; ++host) {
+            if (model.has_end(host)) {
+                send(0, host, 0);
+            }
+        }
+    }
+    void handle_message(std::uint64_t tag, MessageEvent event, TimePs at) override {
+        ASSERT_NE(event, MessageEvent::kFailed);
+        if (event == MessageEvent::kAcknowledged) {
+            times_[tag].second = at;
+            return;
+        }
+        times_[tag].first = at;
+        const auto round = static_cast<std::uint32_t>(tag / kHosts);
+        if (round + 1 < kRounds) {
+            send(round + 1, target(round, static_cast<std::uint32_t>(tag % kHosts)), at);
+        }
+    }
+    const Times& times() const { return times_; }
+
+  private:
+    static std::uint32_t target(std::uint32_t round, std::uint32_t from) {
+        return (from + 1 + 7 * round) % kHosts;
+    }
+    void send(std::uint32_t round, std::uint32_t from, TimePs at) {
+        model_.send({.from = from,
+                     .to = target(round, from),
+                     .bytes = 1000 + 9000 * (from % 5),
+                     .tag = std::uint64_t{round} * kHosts + from,
+                     .connection = from % 3},
+                    at);
+    }
+
+    net::Model& model_;
+    Times times_ = {};
+};
+
+struct Heard {
+    Times times = {};
+    net::PartTotals totals = {};
+};
+
+net::SimulationOptions options(bool adaptive) {
+    net::SimulationOptions options{.engine = "ftree"};
+    options.hosts.adaptive = adaptive;
+    options.hosts.ack_every = 2;
+    options.hosts.context_entries = 4;
+    return options;
+}
+
+Heard run_serial(const topo::Fabric& fabric, bool adaptive) {
+    auto simulation = net::Simulation::make(fabric, options(adaptive));
+    EXPECT_TRUE(simulation);
+    Ring ring(*simulation);
+    while (!simulation->run_some(net::kNever, 1000)) {
+    }
+    return {ring.times(),
+            {.links = simulation->links(),
+             .stats = simulation->stats(),
+             .now = simulation->now(),
+             .unfinished = simulation->unfinished()}};
+}
+
+Heard run_parts(const topo::Fabric& fabric, bool adaptive, std::uint32_t parts) {
+    const auto whole = net::PartedFabric::make(fabric, options(adaptive), parts);
+    EXPECT_TRUE(whole) << (whole ? "" : whole.error().message);
+    Meeting meeting(parts);
+    std::vector<std::unique_ptr<net::PartSimulation>> models(parts);
+    std::vector<Times> times(parts);
+    {
+        std::vector<std::jthread> threads;
+        for (std::uint32_t i = 0; i < parts; ++i) {
+            threads.emplace_back([&, i] {
+                models[i] = std::make_unique<net::PartSimulation>(*whole, i, meeting.seat(i));
+                Ring ring(*models[i]);
+                while (!models[i]->run_some(net::kNever, 100 + i)) {
+                }
+                times[i] = ring.times();
+                models[i]->set_listener(nullptr);
+            });
+        }
+    }
+    std::vector<net::PartTotals> totals;
+    Heard outcome;
+    for (std::uint32_t i = 0; i < parts; ++i) {
+        totals.push_back(models[i]->totals());
+        EXPECT_EQ(totals.back().dropped_unknown, 0U);
+        for (const auto& [tag, at] : times[i]) {
+            auto& both = outcome.times[tag];
+            both = {std::max(both.first, at.first), std::max(both.second, at.second)};
+        }
+    }
+    models[0]->take_totals(std::move(totals));
+    outcome.totals = {.links = models[0]->links(),
+                      .stats = models[0]->stats(),
+                      .now = models[0]->now(),
+                      .unfinished = models[0]->unfinished()};
+    return outcome;
+}
+
+TEST(PartSimulation, ListenersThatSendOnHearWhatOneWouldHear) {
+    const auto fabric = topo::generate(net::fat_tree(kHosts, 8, 2));
+    ASSERT_TRUE(fabric);
+    for (const bool adaptive : {false, true}) {
+        const Heard one = run_serial(*fabric, adaptive);
+        EXPECT_EQ(one.times.size(), kHosts * kRounds);
+        EXPECT_GT(one.totals.stats.context_misses, 0U);
+        for (const std::uint32_t parts : {1U, 2U, 4U, 9U}) {
+            const Heard several = run_parts(*fabric, adaptive, parts);
+            EXPECT_EQ(several.times, one.times) << parts;
+            EXPECT_EQ(several.totals.stats.log_hash, one.totals.stats.log_hash) << parts;
+            EXPECT_EQ(several.totals.stats.hops, one.totals.stats.hops);
+            EXPECT_EQ(several.totals.stats.context_misses, one.totals.stats.context_misses);
+            EXPECT_EQ(several.totals.now, one.totals.now);
+            EXPECT_EQ(several.totals.unfinished, 0U);
+            ASSERT_EQ(several.totals.links.size(), one.totals.links.size());
+            for (std::size_t i = 0; i < one.totals.links.size(); ++i) {
+                EXPECT_EQ(several.totals.links[i].at, one.totals.links[i].at);
+                EXPECT_EQ(several.totals.links[i].peer, one.totals.links[i].peer);
+                EXPECT_EQ(several.totals.links[i].bytes, one.totals.links[i].bytes);
+                EXPECT_EQ(several.totals.links[i].wait_ps, one.totals.links[i].wait_ps);
+                EXPECT_EQ(several.totals.links[i].full_ps, one.totals.links[i].full_ps);
+            }
+        }
+    }
+}
+
+TEST(PartSimulation, OneThatIsToldToStopStopsAll) {
+    const auto fabric = topo::generate(net::fat_tree(kHosts, 8, 2));
+    const auto whole = net::PartedFabric::make(*fabric, options(false), 2);
+    ASSERT_TRUE(whole);
+    Meeting meeting(2);
+    std::vector<std::jthread> threads;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        threads.emplace_back([&, i] {
+            net::PartSimulation model(*whole, i, meeting.seat(i));
+            Ring ring(model);
+            if (i == 1) {
+                EXPECT_FALSE(model.run_some(net::kNever, 50));
+                model.stop();
+            }
+            EXPECT_TRUE(model.run_some(net::kNever, UINT32_MAX));
+            EXPECT_TRUE(model.stopped());
+            EXPECT_FALSE(model.idle());
+        });
+    }
+}
+
+TEST(PartSimulation, WhatCannotBeCutIsRefused) {
+    const auto fabric = topo::generate(net::fat_tree(kHosts, 8, 2));
+    net::SimulationOptions no_acks;
+    no_acks.hosts.ack_bytes = 0;
+    net::SimulationOptions no_cable;
+    no_cable.failures = {{.what = {0, 1}, .at = 0}};
+    for (const net::SimulationOptions& options : {no_acks, no_cable}) {
+        const auto whole = net::PartedFabric::make(*fabric, options, 2);
+        ASSERT_FALSE(whole);
+        EXPECT_TRUE(whole.error().message.starts_with("one simulation cannot run on several"));
+    }
+}
+
+}  // namespace
+}  // namespace softib::parallel

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A sweep: lists of values for some keys of a scenario, of which every combination is a point to
+// simulate.
+//
+//   base = "permutation.toml"      # a scenario; without it: the defaults
+//   seeds = 3                      # every point with the seeds 1, 2 and 3
+//   [vary]                         # keys are long flags of `softib sim` with '_' for '-'
+//   hosts = [64, 128, 256]
+//   adaptive = [false, true]
+//   traffic = ["permutation", "shift,shift=8"]
+//   size = ["100kB", "2MB"]        # of all traffics
+//
+// The last key turns fastest, and seeds turn faster than all. Errors are sentences for the user
+// that begin with FILE:LINE:COLUMN.
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "spec/scenario/scenario.h"
+
+namespace softib::spec {
+
+/// A key with the values that it takes.
+struct SweepAxis {
+    struct Choice {
+        std::string value;
+        std::string origin;  ///< "sweep.toml:7:10"
+    };
+    std::string key;
+    std::vector<Choice> choices;
+};
+
+/// The value of every varied key, in the order of the axes.
+using SweepPoint = std::vector<std::pair<std::string, std::string>>;
+
+struct Sweep {
+    std::string file;
+    std::string base = {};  ///< The scenario, found from where the sweep is; empty: none.
+    std::vector<SweepAxis> axes = {};
+
+    std::uint64_t point_count() const;
+    /// Points are numbered from 0 on.
+    SweepPoint point(std::uint64_t number) const;
+};
+
+/// At most so many points.
+inline constexpr std::uint64_t kSweepPointsMax = 1'000'000;
+
+std::expected<Sweep, std::string> parse_sweep(std::string_view text, const std::string& file);
+std::expected<Sweep, std::string> load_sweep(const std::string& file);
+
+/// Tries every value of every axis on a scenario, one at a time.
+Result check_sweep(const Sweep& sweep, const Scenario& base);
+/// Sets the keys of a point in a scenario. The error names the key.
+Result apply_point(const Sweep& sweep, const SweepPoint& point, Scenario& scenario);
+
+}  // namespace softib::spec
