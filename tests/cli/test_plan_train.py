@@ -7,15 +7,15 @@ import unittest
 
 from cli_case import CliCase
 
-GPT = ("--model", "gpt3-175b", "--cluster", "superpod-h100", "--gpus", "1024", "--tp", "8", "--pp", "8",
-       "--interleave", "6", "--batch", "1536")
+GPT = ("--model", "gpt3-175b", "--cluster", "superpod-h100", "--gpus", "1024", "--tp", "8",
+       "--pp", "8", "--interleave", "6", "--batch", "1536")
 
 
 class PlanTrain(CliCase):
     def test_a_step_has_time_parts_bytes_and_memory(self):
         text = self.ok("plan", "train", *GPT, "--tokens", "300B")
-        for words in ("gpt3-175b (174.6 B parameters) on 1,024 H100", "MFU", "GPU-hours", "exposed tp", "bubble",
-                      "NVLINK", "MEMORY OF A GPU"):
+        for words in ("gpt3-175b (174.6 B parameters) on 1,024 H100", "MFU", "GPU-hours",
+                      "exposed tp", "bubble", "NVLINK", "MEMORY OF A GPU"):
             self.assertIn(words, text)
         step = self.json("plan", "train", *GPT)
         parts = dict(step["parts_s"])
@@ -35,13 +35,14 @@ class PlanTrain(CliCase):
         page.unlink()
 
     def test_sixteen_thousand_gpus_are_one_step(self):
-        step = self.json("plan", "train", "--model", "llama3.1-405b", "--cluster", "superpod-h100:64", "--gpus",
-                         "16384", "--tp", "8", "--pp", "16", "--uneven", "--batch", "2048", "--recompute", "full")
+        step = self.json("plan", "train", "--model", "llama3.1-405b", "--cluster",
+                         "superpod-h100:64", "--gpus", "16384", "--tp", "8", "--pp", "16",
+                         "--uneven", "--batch", "2048", "--recompute", "full")
         self.assertEqual(step["mapping"]["dp"], 128)
 
     def test_a_search_ranks_mappings_and_keeps_what_was_said(self):
-        words = ("plan", "search", "--model", "llama3.1-70b", "--cluster", "superpod-h100", "--gpus", "256",
-                 "--batch", "512", "--tp", "8", "--top", "3")
+        words = ("plan", "search", "--model", "llama3.1-70b", "--cluster", "superpod-h100",
+                 "--gpus", "256", "--batch", "512", "--tp", "8", "--top", "3")
         found = self.json(*words)
         self.assertEqual(len(found["best"]), 3)
         times = [each["step_s"] for each in found["best"]]
@@ -55,7 +56,8 @@ class PlanTrain(CliCase):
         self.assertIn("llama3.1-405b", [model["name"] for model in self.json("plan", "models")])
         model = pathlib.Path(self.dir, "mine.toml")
         model.write_text('base = "llama3.1-8b"\nname = "mine"\nlayers = 16\n')
-        step = self.json("plan", "train", "--model", str(model), "--cluster", "superpod-h100:1", "--gpus", "8")
+        step = self.json("plan", "train", "--model", str(model), "--cluster", "superpod-h100:1",
+                         "--gpus", "8")
         self.assertEqual(step["model"]["layers"], 16)
         model.unlink()
 
@@ -64,11 +66,13 @@ class PlanTrain(CliCase):
         self.assertIn("did you mean 'gpt3-175b'?",
                       self.refused("plan", "train", "--model", "gpt3-175", *cluster))
         self.assertIn("did you mean 'superpod-h100'?",
-                      self.refused("plan", "train", "--model", "gpt3-175b", "--cluster", "superpod-h10"))
+                      self.refused("plan", "train", "--model", "gpt3-175b", "--cluster",
+                                   "superpod-h10"))
         self.assertIn("use 6 or 8",
                       self.refused("plan", "train", "--model", "gpt3-175b", *cluster, "--tp", "7"))
         self.assertIn("does not fit on H100",
-                      self.refused("plan", "train", "--model", "gpt3-175b", *cluster, "--gpus", "8"))
+                      self.refused("plan", "train", "--model", "gpt3-175b", *cluster, "--gpus",
+                                   "8"))
         self.assertIn("as 300B or 1.5T",
                       self.refused("plan", "train", *GPT, "--tokens", "many", status=2))
 
