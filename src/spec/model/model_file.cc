@@ -122,12 +122,13 @@ std::unexpected<std::string> model_error(const std::string& file, const toml::so
 }  // namespace
 
 std::expected<Model, std::string> parse_model(std::string_view text, const std::string& file) {
-    const toml::parse_result parsed = toml::parse(text, file);
-    if (!parsed) {
-        return model_error(file, parsed.error().source(), parsed.error().description());
+    toml::table table;
+    try {
+        table = toml::parse(text, file);
+    } catch (const toml::parse_error& error) {
+        return model_error(file, error.source(), error.description());
     }
     Model model;
-    const toml::table& table = parsed.table();
     if (const toml::node* const base = table.get("base")) {
         const auto* const name = base->as_string();
         auto found = plan::find_model(name == nullptr ? "" : name->get());

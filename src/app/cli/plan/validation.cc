@@ -33,9 +33,9 @@ std::string number_text(double value) {
 std::string tolerance_text(const plan::ValidationRow& row) {
     const double up = row.tolerance_up < 0 ? row.tolerance : row.tolerance_up;
     return row.tolerance == 0 && up == 0 ? "exact"
-           : row.tolerance == up         ? fmt::format("{:.3g} %", 100 * up)
-                                         : fmt::format("-{:.3g} / +{:.3g} %", 100 * row.tolerance,
-                                                       100 * up);
+           : row.tolerance == up
+               ? fmt::format("{:.3g} %", 100 * up)
+               : fmt::format("-{:.3g} / +{:.3g} %", 100 * row.tolerance, 100 * up);
 }
 
 std::string markdown_of(const std::vector<Checked>& all) {
@@ -91,7 +91,8 @@ int cmd_plan_validate(const PlanValidateOptions& options) {
     std::vector<plan::ValidationRow> rows = plan::fabric_rows();
     std::ranges::move(plan::training_rows(), std::back_inserter(rows));
     for (const plan::ValidationRow& row : rows) {
-        progress.set(fmt::format("validating: row {} of {}, {}", all.size() + 1, rows.size(), row.id));
+        progress.set(
+            fmt::format("validating: row {} of {}, {}", all.size() + 1, rows.size(), row.id));
         progress.tick();
         const double ours = row.ours();
         all.push_back({row, ours, plan::holds(row, ours)});
@@ -102,9 +103,9 @@ int cmd_plan_validate(const PlanValidateOptions& options) {
     }
     Table table({"ROW", "WHAT", "EXPECTED", "OURS", "ERROR", "TOLERANCE", ""});
     for (const auto& [row, ours, holds] : all) {
-        table.row({row.id, row.claim, number_text(row.expected) + " " + row.unit,
-                   number_text(ours), fmt::format("{:+.1f} %", 100 * plan::error_of(row, ours)),
-                   tolerance_text(row), holds ? "met" : painted("missed", Colour::kRed)});
+        table.row({row.id, row.claim, number_text(row.expected) + " " + row.unit, number_text(ours),
+                   fmt::format("{:+.1f} %", 100 * plan::error_of(row, ours)), tolerance_text(row),
+                   holds ? "met" : painted("missed", Colour::kRed)});
     }
     fmt::print("{}", table.text());
     return 0;
