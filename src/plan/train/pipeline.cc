@@ -42,7 +42,7 @@ class Player1F1B {
         }
     }
 
-    Played run() {
+    PlayedPasses run() {
         bool moved = true;
         while (moved) {
             moved = false;
@@ -135,7 +135,7 @@ class Player1F1B {
     std::vector<TimePs> arrived_;  ///< When the next virtual stage has a pass's output.
     std::vector<std::size_t> next_;
     std::vector<TimePs> free_;
-    Played played_;
+    PlayedPasses played_;
 };
 
 }  // namespace
@@ -162,7 +162,7 @@ std::uint32_t passes_in_flight(const Pipeline& pipeline, std::uint32_t stage) {
     return std::min(warm_up_passes(pipeline, stage) + 1, pipeline.micro_batches * pipeline.chunks);
 }
 
-Played play(const Pipeline& pipeline) {
+PlayedPasses play(const Pipeline& pipeline) {
     return Player1F1B(pipeline).run();
 }
 

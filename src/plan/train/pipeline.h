@@ -41,14 +41,14 @@ struct PassEvent {
     TimePs waited = 0;  ///< For parameters, within start to end.
 };
 
-struct Played {
+struct PlayedPasses {
     std::vector<PassEvent> events = {};      ///< By time of start within each stage.
     std::vector<TimePs> ends = {};           ///< By stage.
     std::vector<TimePs> last_backward = {};  ///< By virtual stage: the end of its last pass.
     TimePs end = 0;
 };
 
-Played play(const Pipeline& pipeline);
+PlayedPasses play(const Pipeline& pipeline);
 
 /// A pass as a stage's program has it.
 struct PassStep {

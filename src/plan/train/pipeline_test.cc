@@ -83,7 +83,7 @@ TEST(Pipeline, InFlightPassesAreTheMostThatTheScheduleHolds) {
 }
 
 TEST(Pipeline, NoTwoPassesOfAStageOverlapAndInputsComeFirst) {
-    const Played played = play(uniform(4, 2, 8, 130));
+    const PlayedPasses played = play(uniform(4, 2, 8, 130));
     std::vector<TimePs> free(4, 0);
     for (const PassEvent& event : played.events) {
         EXPECT_GE(event.start, free[event.stage]);

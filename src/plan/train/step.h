@@ -49,7 +49,7 @@ struct Step {
     StepParts parts = {};
     std::array<LinkBytes, kDimensions.size()> bytes = {};  ///< What a GPU sends, on average.
     MemoryUse memory = {};
-    Played played = {};
+    PlayedPasses played = {};
     std::vector<SideEvent> side = {};
 };
 
