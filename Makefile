@@ -52,6 +52,10 @@ compat: build  ## run the third-party programs and write docs/compat.md
 	-$(CTEST) --test-dir build -R '^Clients\.' -E '^Clients\.(failures|mpi|perftest|rdmacm|ucx)$$'
 	SOFTIB_BUILD=build /usr/bin/python3 tests/clients/compat_doc.py
 
+.PHONY: validate
+validate: build  ## compare the planner with published numbers, and write docs/validation.md
+	build/bin/softib plan validate --markdown > docs/validation.md
+
 .PHONY: bench
 bench: build  ## measure, and write docs/performance*.md
 	cmake --build build --target bench

@@ -32,7 +32,7 @@ class Install(CliCase):
         for library in ("libibverbs.so.1", "libibumad.so.3", "librdmacm.so.1", "libsoftib_fs.so",
                         "rsocket/librspreload.so"):
             self.assertTrue(list(prefix.glob("lib*/**/softib/" + library)), library)
-        for page in ("man1/softib.1", "man1/softib-sim.1", "man8/softibd.8", "man8/softib-sm.8"):
+        for page in ("man1/softib.1", "man1/softib-sim.1", "man1/softib-plan.1", "man8/softibd.8", "man8/softib-sm.8"):
             self.assertTrue(list((prefix / "share" / "man").glob(page + "*")), page)
         for file in ("bash-completion/completions/softib", "fish/vendor_completions.d/softib.fish",
                      "zsh/site-functions/_softib", "zsh/vendor-completions/_softib"):

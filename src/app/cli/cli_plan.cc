@@ -14,8 +14,9 @@ namespace softib::app {
 namespace {
 
 void add_cluster_operand(CLI::App& app, std::string& cluster) {
-    app.add_option("cluster", cluster, "a preset (softib plan presets), with a size as NAME:N, or a "
-                                       "file (TOML)")
+    app.add_option("cluster", cluster,
+                   "a preset (softib plan presets), with a size as NAME:N, or a "
+                   "file (TOML)")
         ->type_name("CLUSTER")
         ->required();
 }
@@ -115,8 +116,8 @@ std::vector<Command> add_planning_commands(CLI::App& app, Parsed& parsed) {
         add_validate(*plan, options.validate)});
     std::ranges::move(add_training_commands(*plan, parsed), std::back_inserter(*actions));
     return {{plan, [actions] {
-                 return std::ranges::find_if(
-                            *actions, [](const Command& each) { return each.app->parsed(); })
+                 return std::ranges::find_if(*actions,
+                                             [](const Command& each) { return each.app->parsed(); })
                      ->act();
              }}};
 }

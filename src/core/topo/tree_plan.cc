@@ -39,8 +39,7 @@ std::uint64_t capacity(const Spec& spec, std::uint32_t radix, std::uint32_t leve
 
 /// Leaves that give each HCA of a host one of its own.
 std::uint64_t rail_leaves(const Spec& spec, std::uint32_t radix) {
-    return std::uint64_t{ceil_div(spec.hosts, leaf_ports_down(spec, radix))} *
-           spec.hcas_per_host;
+    return std::uint64_t{ceil_div(spec.hosts, leaf_ports_down(spec, radix))} * spec.hcas_per_host;
 }
 
 bool fits(const Spec& spec, const TreeRules& rules, std::uint32_t radix, std::uint32_t levels) {
@@ -138,8 +137,7 @@ void choose_leaves(const Spec& spec, const TreeRules& rules, TreePlan& plan) {
     const auto most = static_cast<std::uint32_t>(leaves_max(spec, plan.radix, plan.levels));
     const std::uint32_t leaves_min = plan.levels == 2 ? 2 : 4;
     const std::uint64_t for_rails = rail_leaves(spec, plan.radix);
-    const bool rails =
-        spec.hcas_per_host > 1 && for_rails <= most && spec.hosts_per_switch == 0;
+    const bool rails = spec.hcas_per_host > 1 && for_rails <= most && spec.hosts_per_switch == 0;
     plan.leaves =
         rails ? static_cast<std::uint32_t>(for_rails)
               : std::min({hcas, most, std::max(ceil_div(hcas, plan.leaf_down), leaves_min)});

@@ -59,11 +59,10 @@ double wire_efficiency(LinkLayer layer, std::uint16_t mtu) {
 }
 
 double Cluster::nic_bytes_per_s() const {
-    const std::uint32_t block_ps =
-        link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
-    return std::min(64e12 / block_ps * fabric.speed_factor *
-                        wire_efficiency(fabric.link_layer, fabric.mtu),
-                    pcie.bytes_per_s);
+    const std::uint32_t block_ps = link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
+    return std::min(
+        64e12 / block_ps * fabric.speed_factor * wire_efficiency(fabric.link_layer, fabric.mtu),
+        pcie.bytes_per_s);
 }
 
 Cluster with_nodes(Cluster cluster, std::uint32_t nodes) {

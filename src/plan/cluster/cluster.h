@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A cluster of GPUs as the planner sees it: what a GPU computes, how GPUs reach each other inside an
-// NVLink domain, how they reach the HCAs of their node, and the fabric that joins the nodes. It is a
-// value; presets.h has clusters that exist, spec/cluster reads one from a TOML file.
+// A cluster of GPUs as the planner sees it: what a GPU computes, how GPUs reach each other inside
+// an NVLink domain, how they reach the HCAs of their node, and the fabric that joins the nodes. It
+// is a value; presets.h has clusters that exist, spec/cluster reads one from a TOML file.
 //
 // Hosts of the fabric are nodes, and HCA i of a host is NIC (rail) i of the node. Rates are bytes
 // per second in one direction unless a name says otherwise.

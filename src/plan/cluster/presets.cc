@@ -106,8 +106,7 @@ Cluster superpod_a100(std::uint32_t units) {
 /// 8 pods of 192 racks with 16 GPUs; all of a pod reach each other at full rate, pods share a
 /// seventh.
 Cluster meta_roce(std::uint32_t pods) {
-    Cluster cluster =
-        hgx("H100", pods * 192 * 2, topo::Shape::kFatTree, topo::Generation::kNdr);
+    Cluster cluster = hgx("H100", pods * 192 * 2, topo::Shape::kFatTree, topo::Generation::kNdr);
     cluster.fabric.link_layer = LinkLayer::kRoce;
     cluster.fabric.sharp = false;
     topo::Spec& spec = cluster.fabric.spec;
@@ -142,8 +141,7 @@ Cluster hgx_b200(std::uint32_t nodes) {
 
 /// Racks of 18 trays with 4 GPUs and 4 NICs each; NVLink joins the whole rack.
 Cluster nvl72_xdr(std::uint32_t racks) {
-    Cluster cluster =
-        hgx("GB200", racks * 18, topo::Shape::kRailOptimized, topo::Generation::kXdr);
+    Cluster cluster = hgx("GB200", racks * 18, topo::Shape::kRailOptimized, topo::Generation::kXdr);
     cluster.gpus_per_node = 4;
     cluster.fabric.spec.hcas_per_host = 4;
     cluster.node_power_w = 132'000.0 / 18;
@@ -164,7 +162,8 @@ const std::vector<Maker>& makers() {
           "NVIDIA RA-10043 (Selene has 28 units)"},
          superpod_a100},
         {{"meta-ib-24k", "node", 3072, 3072, "Meta's InfiniBand cluster: 24,576 H100, NDR",
-          "Meta, Building Meta's GenAI Infrastructure, 2024; radix and levels of Quantum-2 assumed"},
+          "Meta, Building Meta's GenAI Infrastructure, 2024; radix and levels of Quantum-2 "
+          "assumed"},
          meta_infiniband},
         {{"meta-roce-24k", "pod", 8, 8, "Meta's RoCE cluster: 24,576 H100, 400GbE, pods share 1:7",
           "Llama 3 herd, 3.3.1; spines and cores of one radix assumed"},

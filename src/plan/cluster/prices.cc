@@ -44,18 +44,19 @@ void add_line(Bill& bill, std::string what, double count, const Range& each, Ran
 }  // namespace
 
 Prices default_prices() {
-    return {{"switch_port", 180, 250, "1,024-GPU NDR tree: 48 switches, 0.55 to 0.75 M$ (reseller)"},
-            {"nic", 1'500, 2'500, kReseller},
-            {"cable_dac", 100, 300, kReseller},
-            {"cable_acc", 200, 500, kReseller},
-            {"cable_aoc", 500, 1'500, kReseller},
-            {"cable_multi_mode", 1'200, 2'400, "two transceivers and fibre; " + std::string(kReseller)},
-            {"cable_single_mode", 1'600, 3'200,
-             "two transceivers and fibre; " + std::string(kReseller)},
-            {"node", 250'000, 450'000, "8 GPUs with their server; " + std::string(kReseller)},
-            {"switch_port_w", 12, 27, "Quantum-2 QM9700: 747 W with copper to 1,720 W at most"},
-            {"nic_w", 17, 26, kSheet},
-            {"transceiver_w", 8, 17, kSheet}};
+    return {
+        {"switch_port", 180, 250, "1,024-GPU NDR tree: 48 switches, 0.55 to 0.75 M$ (reseller)"},
+        {"nic", 1'500, 2'500, kReseller},
+        {"cable_dac", 100, 300, kReseller},
+        {"cable_acc", 200, 500, kReseller},
+        {"cable_aoc", 500, 1'500, kReseller},
+        {"cable_multi_mode", 1'200, 2'400, "two transceivers and fibre; " + std::string(kReseller)},
+        {"cable_single_mode", 1'600, 3'200,
+         "two transceivers and fibre; " + std::string(kReseller)},
+        {"node", 250'000, 450'000, "8 GPUs with their server; " + std::string(kReseller)},
+        {"switch_port_w", 12, 27, "Quantum-2 QM9700: 747 W with copper to 1,720 W at most"},
+        {"nic_w", 17, 26, kSheet},
+        {"transceiver_w", 8, 17, kSheet}};
 }
 
 Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices& prices) {
@@ -63,8 +64,7 @@ Bill make_bill(const Cluster& cluster, const topo::Report& report, const Prices&
     double ports = 0;
     for (const topo::LevelReport& level : report.levels) {
         add_line(bill, fmt::format("switches of level {}, {} ports each", level.level, level.radix),
-                 level.switches, find_price(prices, "switch_port") * level.radix,
-                 bill.network_usd);
+                 level.switches, find_price(prices, "switch_port") * level.radix, bill.network_usd);
         ports += static_cast<double>(level.ports_used);
     }
     add_line(bill, "NICs", static_cast<double>(report.hcas), find_price(prices, "nic"),

@@ -37,8 +37,8 @@ enum class Algorithm : std::uint8_t {
     kDirect,        ///< Everybody sends to whom it is for.
 };
 inline constexpr std::array kAlgorithms{
-    Algorithm::kRing, Algorithm::kTree,      Algorithm::kRecursive,    Algorithm::kHierarchical,
-    Algorithm::kPat,  Algorithm::kNvls,      Algorithm::kNvlsTree,     Algorithm::kSharp,
+    Algorithm::kRing,       Algorithm::kTree,  Algorithm::kRecursive, Algorithm::kHierarchical,
+    Algorithm::kPat,        Algorithm::kNvls,  Algorithm::kNvlsTree,  Algorithm::kSharp,
     Algorithm::kSharpChain, Algorithm::kDirect};
 
 enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };

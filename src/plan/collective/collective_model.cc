@@ -41,8 +41,9 @@ net::SimulationOptions simulation_options(const Cluster& cluster,
     return result;
 }
 
-std::expected<std::unique_ptr<net::Model>, std::string> make_network(
-    const topo::Fabric& fabric, net::SimulationOptions options, net::ModelKind kind) {
+std::expected<std::unique_ptr<net::Model>, std::string> make_network(const topo::Fabric& fabric,
+                                                                     net::SimulationOptions options,
+                                                                     net::ModelKind kind) {
     for (;;) {
         std::string refused;
         if (kind == net::ModelKind::kFlow) {
@@ -111,9 +112,10 @@ std::expected<std::unique_ptr<CollectiveModel>, std::string> CollectiveModel::ma
         options.domains = domains;
     }
     if (options.domains > domains) {
-        return std::unexpected(fmt::format("the cluster has {} NVLink domains, not {}: take {} or "
-                                           "fewer",
-                                           domains, options.domains, domains));
+        return std::unexpected(
+            fmt::format("the cluster has {} NVLink domains, not {}: take {} or "
+                        "fewer",
+                        domains, options.domains, domains));
     }
     std::unique_ptr<CollectiveModel> model(new CollectiveModel(used, options));
     if (auto routed = model->route(options); !routed) {
@@ -144,13 +146,15 @@ std::expected<void, std::string> CollectiveModel::route(const CollectiveOptions&
 
 nccl::Choice CollectiveModel::choose(Op op, std::uint64_t bytes) const {
     const auto chosen = nccl::choose(comm_, op, bytes);
-    return chosen.value_or(nccl::Choice{
-        computes(Algorithm::kDirect, op) ? Algorithm::kDirect : Algorithm::kRing,
-        Protocol::kSimple, 0});
+    return chosen.value_or(
+        nccl::Choice{computes(Algorithm::kDirect, op) ? Algorithm::kDirect : Algorithm::kRing,
+                     Protocol::kSimple, 0});
 }
 
-std::expected<CollectiveModel::Parts, std::string> CollectiveModel::parts_of(
-    Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) {
+std::expected<CollectiveModel::Parts, std::string> CollectiveModel::parts_of(Op op,
+                                                                             Algorithm algorithm,
+                                                                             Protocol protocol,
+                                                                             std::uint64_t bytes) {
     if (stack_ == Stack::kHost) {
         return on_hosts(op, algorithm, bytes);
     }
@@ -184,7 +188,7 @@ std::expected<Played, std::string> CollectiveModel::play(const Parts& parts, std
                                                          Protocol protocol) {
     const Flows& flows = parts.rounds[round];
     const std::uint64_t longest =
-        flows.empty() ? 0 : std::ranges::max(flows, {}, &Flow::bytes).bytes;
+        flows.empty() ? 0 : std::ranges::max(flows, {}, &NicFlow::bytes).bytes;
     const auto key = std::tuple(op, algorithm, protocol, round);
     if (const auto known = known_.find(key);
         known != known_.end() && known->second.bytes <= longest) {
@@ -203,8 +207,8 @@ std::expected<Timing, std::string> CollectiveModel::time(Op op, Algorithm algori
                                                          std::uint64_t bytes,
                                                          std::optional<Protocol> wanted) {
     if (!computes(algorithm, op)) {
-        return std::unexpected(fmt::format("{} is no algorithm for {}", to_string(algorithm),
-                                           to_string(op)));
+        return std::unexpected(
+            fmt::format("{} is no algorithm for {}", to_string(algorithm), to_string(op)));
     }
     bytes = std::max<std::uint64_t>(bytes, 1);
     Timing timing;
@@ -228,9 +232,8 @@ std::expected<Timing, std::string> CollectiveModel::time(Op op, Algorithm algori
     }
     timing.fabric_us = std::max(timing.fabric_us, parts->fabric_us_min) + parts->streamed_us;
     timing.nvlink_us = parts->nvlink_us;
-    timing.software_us =
-        parts->software_us +
-        parts->round_us * parts->repeats * static_cast<double>(parts->rounds.size());
+    timing.software_us = parts->software_us + parts->round_us * parts->repeats *
+                                                  static_cast<double>(parts->rounds.size());
     if (stack_ == Stack::kNccl) {
         // NCCL's constants have a short way through the fabric in them.
         timing.software_us += std::max(latency_us - leaf_us_, 0.0);

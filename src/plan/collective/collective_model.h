@@ -20,8 +20,8 @@
 #include <tuple>
 #include <vector>
 
-#include "net/failures.h"
 #include "net/fabric.h"
+#include "net/failures.h"
 #include "net/model.h"
 #include "plan/cluster/cluster.h"
 #include "plan/collective/collective.h"
@@ -79,8 +79,7 @@ class CollectiveModel {
                                             std::optional<Protocol> protocol = {});
     /// Returns the microseconds that a transfer takes from the first node to the second, with the
     /// same part on each of the first `rails` NICs and without NCCL.
-    std::expected<double, std::string> send_between_nodes(std::uint64_t bytes,
-                                                          std::uint32_t rails);
+    std::expected<double, std::string> send_between_nodes(std::uint64_t bytes, std::uint32_t rails);
     /// What NCCL would take; direct for what it has no choice of.
     nccl::Choice choose(Op op, std::uint64_t bytes) const;
 
@@ -114,9 +113,7 @@ class CollectiveModel {
     std::expected<Played, std::string> play(const Parts& parts, std::size_t round, Op op,
                                             Algorithm algorithm, Protocol protocol);
     /// Of a NIC, for the share that it has of an operation.
-    std::uint64_t nic_share(std::uint64_t bytes) const {
-        return bytes / layout_.nics_per_domain();
-    }
+    std::uint64_t nic_share(std::uint64_t bytes) const { return bytes / layout_.nics_per_domain(); }
 
     Cluster cluster_;
     Layout layout_;

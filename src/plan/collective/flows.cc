@@ -108,8 +108,8 @@ Flows swap_flows(const Layout& layout, std::uint32_t distance, std::uint64_t byt
     Flows flows;
     for (std::uint32_t nic = 0; nic < layout.nics_per_domain(); ++nic) {
         for (std::uint32_t p = 0; p < paired(layout); ++p) {
-            flows.push_back({layout.end(p, nic),
-                             layout.end(p ^ distance, layout.nic_behind(nic)), bytes, 0});
+            flows.push_back(
+                {layout.end(p, nic), layout.end(p ^ distance, layout.nic_behind(nic)), bytes, 0});
         }
     }
     return flows;
@@ -123,7 +123,8 @@ Flows fold_flows(const Layout& layout, std::uint64_t bytes, bool back) {
         for (std::uint32_t p = count; p < layout.domains(); ++p) {
             const std::uint32_t extra = layout.end(p, nic);
             const std::uint32_t other = layout.end(p - count, nic);
-            flows.push_back(back ? Flow{other, extra, bytes, 0} : Flow{extra, other, bytes, 0});
+            flows.push_back(back ? NicFlow{other, extra, bytes, 0}
+                                 : NicFlow{extra, other, bytes, 0});
         }
     }
     return flows;

@@ -12,15 +12,15 @@
 namespace softib::plan {
 
 /// Bytes from one end port of the fabric to another.
-struct Flow {
+struct NicFlow {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     std::uint64_t bytes = 0;
     std::uint32_t connection = 0;  ///< The channel.
 
-    friend bool operator==(const Flow&, const Flow&) = default;
+    friend bool operator==(const NicFlow&, const NicFlow&) = default;
 };
-using Flows = std::vector<Flow>;
+using Flows = std::vector<NicFlow>;
 
 enum class RankOrder : std::uint8_t {
     kTopology,  ///< As the fabric numbers nodes, so that neighbours share a leaf.

@@ -23,7 +23,7 @@ Layout layout_of(std::uint32_t nodes, RankOrder order = RankOrder::kTopology, bo
 std::map<std::uint32_t, std::uint64_t> sent_by_end(const std::vector<Flows>& rounds) {
     std::map<std::uint32_t, std::uint64_t> sent;
     for (const Flows& flows : rounds) {
-        for (const Flow& flow : flows) {
+        for (const NicFlow& flow : flows) {
             sent[flow.from] += flow.bytes;
         }
     }
@@ -33,7 +33,7 @@ std::map<std::uint32_t, std::uint64_t> sent_by_end(const std::vector<Flows>& rou
 TEST(Flows, ARingHasEveryNicSendToTheSameRailOfTheNextNode) {
     const Flows flows = ring_flows(layout_of(4), 8, 100);
     ASSERT_EQ(flows.size(), 32U);
-    for (const Flow& flow : flows) {
+    for (const NicFlow& flow : flows) {
         EXPECT_EQ(flow.to, (flow.from + 8) % 32);
     }
 }
@@ -49,7 +49,7 @@ TEST(Flows, ARandomOrderVisitsEveryNodeOnce) {
     std::set<std::uint32_t> from;
     std::set<std::uint32_t> to;
     bool sorted = true;
-    for (const Flow& flow : flows) {
+    for (const NicFlow& flow : flows) {
         from.insert(flow.from);
         to.insert(flow.to);
         sorted = sorted && flow.to == (flow.from + 8) % 128;
@@ -94,8 +94,8 @@ TEST_P(DoubleTree, ReachesEveryNodeAndLoadsNoneInBothTrees) {
 INSTANTIATE_TEST_SUITE_P(Sizes, DoubleTree, testing::Values(2, 3, 4, 5, 8, 13, 16, 31, 32, 127));
 
 TEST(Flows, RecursiveHalvingAndDoublingMoveWhatARingDoes) {
-    for (const auto& rounds : {halving_rounds(layout_of(8), 8000),
-                               doubling_rounds(layout_of(8), 8000)}) {
+    for (const auto& rounds :
+         {halving_rounds(layout_of(8), 8000), doubling_rounds(layout_of(8), 8000)}) {
         EXPECT_EQ(rounds.size(), 3U);
         for (const auto& [end, bytes] : sent_by_end(rounds)) {
             EXPECT_EQ(bytes, 7000U);
@@ -123,7 +123,7 @@ TEST(Flows, PatSendsEveryBlockButItsOwnOnce) {
 TEST(Flows, AllToAllJoinsAllPairsOnEachRail) {
     const Flows flows = all_to_all_flows(layout_of(4), 10);
     EXPECT_EQ(flows.size(), 4U * 3 * 8);
-    for (const Flow& flow : flows) {
+    for (const NicFlow& flow : flows) {
         EXPECT_NE(flow.from / 8, flow.to / 8);
         EXPECT_EQ(flow.from % 8, flow.to % 8);
     }

@@ -12,10 +12,9 @@ namespace {
 
 constexpr double kUsPerS = 1e6;
 
-
 /// Parts of an operation's bytes that a ring of `count` passes over each of its edges.
 double ring_factor(Op op, double count) {
-    return op == Op::kAllReduce ? 2 * (count - 1) / count
+    return op == Op::kAllReduce   ? 2 * (count - 1) / count
            : op == Op::kBroadcast ? 1
                                   : (count - 1) / count;
 }
@@ -57,7 +56,7 @@ CollectiveModel::Parts CollectiveModel::inside(Op op, Algorithm algorithm, Proto
     Parts parts;
     const double ranks = comm_.ranks;
     const bool nvls = algorithm == Algorithm::kNvls || algorithm == Algorithm::kHierarchical;
-    const Algorithm by = nvls && comm_.nvls ? Algorithm::kNvls
+    const Algorithm by = nvls && comm_.nvls              ? Algorithm::kNvls
                          : algorithm == Algorithm::kTree ? Algorithm::kTree
                                                          : Algorithm::kRing;
     const nccl::Estimate nccl = nccl::estimate(comm_, op, by, protocol);
@@ -66,7 +65,7 @@ CollectiveModel::Parts CollectiveModel::inside(Op op, Algorithm algorithm, Proto
     } else {
         parts.software_us = nccl::latency_us(comm_, Op::kAllGather, Algorithm::kRing, protocol, 1);
     }
-    const double moved = op == Op::kAllToAll  ? (ranks - 1) / ranks
+    const double moved = op == Op::kAllToAll   ? (ranks - 1) / ranks
                          : op == Op::kSendRecv ? 1
                                                : ring_factor(op, ranks);
     parts.nvlink_us = nvlink_us(cluster_, bytes * moved * wire_bytes(protocol));
@@ -80,12 +79,10 @@ CollectiveModel::Parts CollectiveModel::ring(Op op, Protocol protocol, std::uint
     Parts parts;
     const double factor = ring_factor(op, ranks()) * wire_bytes(protocol);
     parts.software_us = nccl::latency_us(comm_, op, Algorithm::kRing, protocol, bytes);
-    parts.rounds.push_back(
-        ring_flows(layout_, channels_, scaled_bytes(bytes, factor / channels_)));
+    parts.rounds.push_back(ring_flows(layout_, channels_, scaled_bytes(bytes, factor / channels_)));
     parts.flow_bytes_per_s = kChannelBytesPerS;
     const double gpus = layout_.gpus_per_domain();
-    parts.nvlink_us =
-        nvlink_us(cluster_, static_cast<double>(bytes) * factor * (gpus - 1) / gpus);
+    parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes) * factor * (gpus - 1) / gpus);
     if (protocol != Protocol::kSimple) {
         const double algbw = nccl::estimate(comm_, op, Algorithm::kRing, protocol).algbw;
         parts.fabric_us_min = static_cast<double>(bytes) / (algbw * 1e3);
@@ -114,9 +111,9 @@ CollectiveModel::Parts CollectiveModel::tree(Op op, Algorithm algorithm, Protoco
     }
     const double gpus = layout_.gpus_per_domain();
     const bool nvls = algorithm == Algorithm::kNvlsTree;
-    parts.nvlink_us = nvls ? inside(op, Algorithm::kNvls, protocol, static_cast<double>(bytes)).nvlink_us
-                           : nvlink_us(cluster_, 2 * static_cast<double>(bytes) * wire *
-                                                     (gpus - 1) / gpus);
+    parts.nvlink_us =
+        nvls ? inside(op, Algorithm::kNvls, protocol, static_cast<double>(bytes)).nvlink_us
+             : nvlink_us(cluster_, 2 * static_cast<double>(bytes) * wire * (gpus - 1) / gpus);
     return parts;
 }
 
@@ -194,8 +191,8 @@ CollectiveModel::Parts CollectiveModel::direct(Op op, std::uint64_t bytes) const
     }
     const double gpus = layout_.gpus_per_domain();
     const double each = static_cast<double>(bytes) / ranks();
-    parts.rounds.push_back(all_to_all_flows(
-        layout_, scaled_bytes(1, each * gpus * gpus / layout_.nics_per_domain())));
+    parts.rounds.push_back(
+        all_to_all_flows(layout_, scaled_bytes(1, each * gpus * gpus / layout_.nics_per_domain())));
     // Half of what leaves a domain takes NVLink to the GPU on the receiver's rail first.
     parts.nvlink_us = nvlink_us(cluster_, each * (gpus - 1) * layout_.domains());
     return parts;
@@ -253,13 +250,11 @@ std::expected<CollectiveModel::Parts, std::string> CollectiveModel::sharp(Op op,
     }
     Parts parts;
     parts.software_us = nccl::latency_us(comm_, op, algorithm, Protocol::kSimple, bytes);
-    SharpTimes times =
-        sharp_times(cluster_.fabric.spec.generation, cluster_.nic_bytes_per_s());
+    SharpTimes times = sharp_times(cluster_.fabric.spec.generation, cluster_.nic_bytes_per_s());
     times.software_us = 0;  // NCCL's, above.
     const bool streams = sharp_limits(cluster_.fabric.spec.generation).sat_trees != 0;
     const std::uint64_t share = std::max<std::uint64_t>(nic_share(bytes), 1);
-    parts.streamed_us =
-        streams ? sharp_us(times, *levels, share) : llt_us(times, *levels, share);
+    parts.streamed_us = streams ? sharp_us(times, *levels, share) : llt_us(times, *levels, share);
     const double gpus = layout_.gpus_per_domain();
     parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes) * ring_factor(op, gpus));
     return parts;

@@ -17,34 +17,26 @@ using Latencies = std::array<ByProtocol, 7>;
 constexpr Latencies kBase{{{6.8, 14, 8.4}, {6.6, 14, 8.4}, {}, {}, {}, {}, {8, 8, 8}}};
 constexpr Latencies kNvLink{
     {{0.6, 1.25, 4}, {0.6, 1.9, 3.4}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 25}, {0, 0, 25}, {0, 0, 4}}};
-constexpr Latencies kPci{
-    {{1, 1.9, 4}, {1, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, {}, {}, {0, 0, 4}}};
-constexpr Latencies kNet{{{5, 8.5, 14},
-                          {2.7, 4, 14},
-                          {0, 0, 31},
-                          {0, 0, 30},
-                          {0, 0, 18},
-                          {0, 0, 20.9},
-                          {0, 0, 14}}};
+constexpr Latencies kPci{{{1, 1.9, 4}, {1, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, {}, {}, {0, 0, 4}}};
+constexpr Latencies kNet{
+    {{5, 8.5, 14}, {2.7, 4, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 20.9}, {0, 0, 14}}};
 
 /// Limits by 1, 2 and more nodes.
 using ByNodes = std::array<double, 3>;
 /// By generation: Volta, Ampere, Hopper, Blackwell.
 using Limits = std::array<ByNodes, 4>;
 constexpr Limits kLlMax{{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
-constexpr Limits kRingLl128{
-    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
-constexpr Limits kTreeLl128{
-    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
+constexpr Limits kRingLl128{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
+constexpr Limits kTreeLl128{{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
 constexpr Limits kTree{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
 constexpr Limits kNvlsTree{{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}}};
 constexpr std::array<double, 4> kNvlsEfficiency{0, 0, 0.85, 0.74};
 
 /// What a channel may have of a link, from the most to the least.
-constexpr std::array kIntraSm80{40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0,
-                                3.0};
-constexpr std::array kInterSm80{48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0,
-                                6.0,  5.0,  4.0,  3.0,  2.4,  1.2,  0.24, 0.12};
+constexpr std::array kIntraSm80{40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
+                                9.0,  7.0,  6.0,  5.0,  4.0,  3.0};
+constexpr std::array kInterSm80{48.0, 30.0, 28.0, 24.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0,
+                                7.0,  6.0,  5.0,  4.0,  3.0,  2.4,  1.2,  0.24, 0.12};
 constexpr std::array kIntraSm90{60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0};
 constexpr std::array kInterSm90{48.0, 45.0, 42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5,
                                 15.0, 12.0, 6.0,  3.0,  2.4,  1.2,  0.24, 0.12};
@@ -113,8 +105,8 @@ double nvls_channel(const Communicator& comm, Op op, Algorithm algorithm) {
     const Graph& graph = comm.nvls_graph;
     const std::size_t generation = generation_of(comm.compute_capability);
     const double ppn = comm.ranks_per_node();
-    double intra = graph.bw_intra * kNvlsEfficiency[generation] * (graph.channels - 1) /
-                   graph.channels;
+    double intra =
+        graph.bw_intra * kNvlsEfficiency[generation] * (graph.channels - 1) / graph.channels;
     intra *= op == Op::kAllReduce ? 2 : (ppn - 1) / ppn;
     const bool pairs = comm.nodes <= 2 && algorithm == Algorithm::kNvlsTree;
     double result = std::min(intra, graph.bw_inter * (pairs ? 2 : 1));
@@ -141,8 +133,7 @@ double tree_busbw(const Communicator& comm, Protocol protocol, double busbw, dou
 
 double sharp_busbw(const Communicator& comm, Op op, double busbw) {
     if (op != Op::kAllReduce) {
-        return comm.ranks_per_node() *
-               std::min(comm.graph.bw_intra, comm.graph.bw_inter * 0.9);
+        return comm.ranks_per_node() * std::min(comm.graph.bw_intra, comm.graph.bw_inter * 0.9);
     }
     double factor = comm.ranks_per_node() / comm.graph.channels;
     factor -= (factor - 1) / 2;
@@ -183,7 +174,7 @@ double busbw_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol p
 }
 
 double steps_of(Op op, double ranks) {
-    return op == Op::kAllReduce                                  ? 2 * (ranks - 1)
+    return op == Op::kAllReduce                               ? 2 * (ranks - 1)
            : op == Op::kReduceScatter || op == Op::kAllGather ? ranks - 1
                                                               : ranks;
 }
@@ -196,9 +187,9 @@ double ring_latency(const Communicator& comm, Op op, Protocol protocol, double i
         const auto ring = static_cast<std::size_t>(Algorithm::kRing);
         const auto tree = static_cast<std::size_t>(Algorithm::kTree);
         const Latencies& hardware = comm.nodes > 1 ? kNet : comm.nvlink ? kNvLink : kPci;
-        return comm.nodes == 1 ? hardware[ring][index(protocol)]
-                               : steps * hardware[protocol == Protocol::kSimple ? tree : ring]
-                                                 [index(protocol)];
+        return comm.nodes == 1
+                   ? hardware[ring][index(protocol)]
+                   : steps * hardware[protocol == Protocol::kSimple ? tree : ring][index(protocol)];
     }
     // Every step of a ring between nodes costs the post of a message.
     double post = 0;
@@ -243,8 +234,7 @@ double latency_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol
 
 template <std::size_t kCount>
 double fastest_of(const std::array<double, kCount>& speeds, double most) {
-    const auto found =
-        std::ranges::find_if(speeds, [most](double speed) { return speed <= most; });
+    const auto found = std::ranges::find_if(speeds, [most](double speed) { return speed <= most; });
     return found == speeds.end() ? speeds.back() : *found;
 }
 
@@ -283,10 +273,11 @@ std::optional<double> expected_us(const Communicator& comm, Op op, Algorithm alg
         return std::nullopt;
     }
     const std::uint64_t blocks = bytes >> 6;
-    const std::size_t size = blocks == 0 ? 24 : static_cast<std::size_t>(std::bit_width(blocks)) - 1;
+    const std::size_t size =
+        blocks == 0 ? 24 : static_cast<std::size_t>(std::bit_width(blocks)) - 1;
     const bool tree = algorithm == Algorithm::kTree && size < 23;
-    const bool nvls_tree = algorithm == Algorithm::kNvlsTree && size < 24 &&
-                           comm.compute_capability >= 100;
+    const bool nvls_tree =
+        algorithm == Algorithm::kNvlsTree && size < 24 && comm.compute_capability >= 100;
     if (op == Op::kAllReduce && (tree || nvls_tree)) {
         algbw *= kTreeCorrection[index(protocol)][size];
     }

@@ -31,7 +31,7 @@ struct Communicator {
     bool amd_cpu = false;  ///< Else Intel: its limits of LL and its cost of a post differ.
     bool nvlink = true;    ///< Else PCIe inside nodes.
     bool nvswitch = true;
-    bool nvls = true;     ///< The GPUs and their switches can.
+    bool nvls = true;      ///< The GPUs and their switches can.
     bool collnet = false;  ///< A SHARP plug-in is there and enabled.
     Graph graph = {};      ///< The one of rings and trees.
     Graph nvls_graph = {};
@@ -71,7 +71,6 @@ struct Choice {
 std::optional<Choice> choose(const Communicator& comm, Op op, std::uint64_t bytes,
                              std::span<const Algorithm> among = {});
 /// Returns the protocol that NCCL would take with a given algorithm; Simple if it knows none.
-Protocol choose_protocol(const Communicator& comm, Op op, Algorithm algorithm,
-                         std::uint64_t bytes);
+Protocol choose_protocol(const Communicator& comm, Op op, Algorithm algorithm, std::uint64_t bytes);
 
 }  // namespace softib::plan::nccl

@@ -24,8 +24,8 @@ TEST(NcclTuning, LatenciesOfSmallAllReducesAreThoseOfTheFormulas) {
     const struct {
         std::uint32_t nodes;
         double ring, tree;
-    } rows[] = {{2, 40, 25.2},      {4, 79.4, 35.2},    {8, 157, 45.2},
-                {16, 313, 55.2},    {64, 1246.8, 75.2}, {128, 2492, 85.2}};
+    } rows[] = {{2, 40, 25.2},   {4, 79.4, 35.2},    {8, 157, 45.2},
+                {16, 313, 55.2}, {64, 1246.8, 75.2}, {128, 2492, 85.2}};
     for (const auto& [nodes, ring, tree] : rows) {
         const Communicator comm = nodes_of_eight(nodes);
         const double n = nodes;
@@ -66,9 +66,8 @@ TEST(NcclTuning, BandwidthsHaveTheFactorsOfProtocolAndAlgorithm) {
 
 TEST(NcclTuning, PatIsForOneGpuANode) {
     Communicator comm{.ranks = 16, .nodes = 16, .graph = {1, 48, 48}};
-    EXPECT_NEAR(
-        estimate(comm, Op::kAllGather, Algorithm::kPat, Protocol::kSimple).latency_us,
-        8 + 4 * 14 / 3.5 + 16 * 2.8, 1e-9);
+    EXPECT_NEAR(estimate(comm, Op::kAllGather, Algorithm::kPat, Protocol::kSimple).latency_us,
+                8 + 4 * 14 / 3.5 + 16 * 2.8, 1e-9);
     EXPECT_NEAR(estimate(comm, Op::kAllGather, Algorithm::kPat, Protocol::kSimple).algbw, 36, 1e-9);
     EXPECT_EQ(estimate(nodes_of_eight(2), Op::kAllGather, Algorithm::kPat, Protocol::kSimple).algbw,
               0);

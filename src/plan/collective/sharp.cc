@@ -14,8 +14,7 @@ namespace softib::plan {
 
 namespace {
 
-std::uint32_t trees_of_kind(const std::map<std::uint32_t, AggregationTree>& trees,
-                            SharpTree kind) {
+std::uint32_t trees_of_kind(const std::map<std::uint32_t, AggregationTree>& trees, SharpTree kind) {
     return static_cast<std::uint32_t>(std::ranges::count_if(
         trees, [kind](const auto& each) { return each.second.kind == kind; }));
 }
@@ -65,8 +64,8 @@ std::uint32_t AggregationManager::levels_to(std::span<const std::uint32_t> leave
     for (const std::uint32_t leaf : leaves) {
         std::uint32_t levels = 1;
         for (std::uint32_t at = leaf; at != root; ++levels) {
-            const std::uint32_t link = routed_.graph.link_at(
-                at, routed_.tables.lfts.at(at, lid_of_switch_[root]));
+            const std::uint32_t link =
+                routed_.graph.link_at(at, routed_.tables.lfts.at(at, lid_of_switch_[root]));
             if (link == routing::kNone || levels > routed_.graph.switch_count()) {
                 return 0;
             }
@@ -84,8 +83,8 @@ AggregationTree AggregationManager::grow(std::span<const std::uint32_t> leaves, 
     std::set<std::uint32_t> switches{root};
     for (const std::uint32_t leaf : leaves) {
         for (std::uint32_t at = leaf; at != root && switches.insert(at).second;) {
-            const std::uint32_t link = routed_.graph.link_at(
-                at, routed_.tables.lfts.at(at, lid_of_switch_[root]));
+            const std::uint32_t link =
+                routed_.graph.link_at(at, routed_.tables.lfts.at(at, lid_of_switch_[root]));
             const routing::Link& way = routed_.graph.links()[link];
             edges[at] = {at, way.peer, way.port, way.peer_port};
             at = way.peer;
@@ -130,8 +129,7 @@ void AggregationManager::count(const AggregationTree& tree, int by) {
 
 std::expected<std::uint32_t, std::string> AggregationManager::add(
     std::span<const std::uint32_t> ends, SharpTree kind) {
-    const std::uint32_t most =
-        kind == SharpTree::kLlt ? limits_.llt_trees : limits_.sat_trees;
+    const std::uint32_t most = kind == SharpTree::kLlt ? limits_.llt_trees : limits_.sat_trees;
     if (most == 0) {
         return std::unexpected(fmt::format("the switches have no {} trees", name_of_kind(kind)));
     }
@@ -186,8 +184,8 @@ SharpTimes sharp_times(topo::Generation generation, double link_bytes_per_s) {
 double llt_us(const SharpTimes& times, std::uint32_t levels, std::uint64_t bytes) {
     const double once = 2 * levels * (times.hop_us + times.cable_us + times.reduce_us) +
                         2 * times.hca_us + times.software_us;
-    const double datagrams = std::max(std::ceil(static_cast<double>(bytes) / times.payload_bytes),
-                                      1.0);
+    const double datagrams =
+        std::max(std::ceil(static_cast<double>(bytes) / times.payload_bytes), 1.0);
     const double wire = times.payload_bytes / times.link_bytes_per_s * 1e6;
     return once + (datagrams - 1) * std::max(wire, once / times.outstanding);
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 // SHARP's aggregation trees on a routed fabric, with the limits of the switches: how many trees a
-// subnet has, and that a streaming tree (SAT) has a switch or a port for itself. A tree is the union
-// of the routes from the leaf switches of its members to its root, so it is a subgraph of what the
-// subnet manager wrote. And the time of an operation on a tree.
+// subnet has, and that a streaming tree (SAT) has a switch or a port for itself. A tree is the
+// union of the routes from the leaf switches of its members to its root, so it is a subgraph of
+// what the subnet manager wrote. And the time of an operation on a tree.
 
 #include <cstdint>
 #include <expected>
@@ -31,18 +31,18 @@ SharpLimits sharp_limits(topo::Generation generation);
 
 /// The way from one switch of a tree to its parent.
 struct TreeEdge {
-    std::uint32_t child = 0;    ///< Switch, as routing::Graph counts.
+    std::uint32_t child = 0;  ///< Switch, as routing::Graph counts.
     std::uint32_t parent = 0;
-    std::uint8_t port = 0;        ///< Of the child.
+    std::uint8_t port = 0;  ///< Of the child.
     std::uint8_t parent_port = 0;
     friend bool operator==(const TreeEdge&, const TreeEdge&) = default;
 };
 
 struct AggregationTree {
     SharpTree kind = SharpTree::kLlt;
-    std::uint32_t root = 0;            ///< Switch.
-    std::uint32_t levels = 0;          ///< Switches from a member to the root, at most.
-    std::vector<TreeEdge> edges = {};  ///< By child.
+    std::uint32_t root = 0;                    ///< Switch.
+    std::uint32_t levels = 0;                  ///< Switches from a member to the root, at most.
+    std::vector<TreeEdge> edges = {};          ///< By child.
     std::vector<std::uint32_t> switches = {};  ///< In ascending order.
 };
 
@@ -79,15 +79,15 @@ class AggregationManager {
 
 /// Delays of an operation on a tree. Those of silicon come from net/latency.h.
 struct SharpTimes {
-    double hop_us = 0;        ///< Through a switch.
-    double cable_us = 0.025;  ///< Through a cable.
-    double hca_us = 0.3;      ///< Through an HCA, one way.
-    double software_us = 0.3; ///< Of the host, both ways.
+    double hop_us = 0;         ///< Through a switch.
+    double cable_us = 0.025;   ///< Through a cable.
+    double hca_us = 0.3;       ///< Through an HCA, one way.
+    double software_us = 0.1;  ///< Of the host, both ways.
     /// A switch adds up one datagram. Fitted on row C5 (128 hosts, EDR: 2.83 us).
-    double reduce_us = 0.367;
-    double payload_bytes = 256;  ///< Of a datagram: SHARP_COLL_JOB_QUOTA_PAYLOAD_PER_OST.
-    double outstanding = 32;     ///< Datagrams under way: SHARP_COLL_JOB_QUOTA_OSTS.
-    double link_bytes_per_s = 0; ///< Of the slowest link, headers taken off.
+    double reduce_us = 0.4175;
+    double payload_bytes = 256;    ///< Of a datagram: SHARP_COLL_JOB_QUOTA_PAYLOAD_PER_OST.
+    double outstanding = 32;       ///< Datagrams under way: SHARP_COLL_JOB_QUOTA_OSTS.
+    double link_bytes_per_s = 0;   ///< Of the slowest link, headers taken off.
     double sat_efficiency = 0.95;  ///< Of that: ISC'20.
 };
 SharpTimes sharp_times(topo::Generation generation, double link_bytes_per_s);

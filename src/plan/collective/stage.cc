@@ -15,10 +15,10 @@ constexpr double kPsPerMicro = 1e6;
 /// One flow of each sender, to see how long a bit is under way.
 Flows probes_of(const Flows& flows) {
     Flows probes = flows;
-    std::ranges::stable_sort(probes, {}, &Flow::from);
-    const auto [first, last] = std::ranges::unique(probes, {}, &Flow::from);
+    std::ranges::stable_sort(probes, {}, &NicFlow::from);
+    const auto [first, last] = std::ranges::unique(probes, {}, &NicFlow::from);
     probes.erase(first, last);
-    for (Flow& probe : probes) {
+    for (NicFlow& probe : probes) {
         probe.bytes = 1;
     }
     return probes;
@@ -49,18 +49,17 @@ std::expected<Played, std::string> Stage::play(const Flows& flows, double flow_b
         latency = std::max(latency, state.delivered_at - probed_at);
     }
     played.latency_us = static_cast<double>(latency) / kPsPerMicro;
-    const std::uint64_t longest = std::ranges::max(flows, {}, &Flow::bytes).bytes;
+    const std::uint64_t longest = std::ranges::max(flows, {}, &NicFlow::bytes).bytes;
     std::uint64_t all = 0;
-    for (const Flow& flow : flows) {
+    for (const NicFlow& flow : flows) {
         all += flow.bytes;
     }
     const auto of_longest = [longest](std::uint64_t bytes) {
         return static_cast<double>(bytes) /
                static_cast<double>(std::max<std::uint64_t>(longest, 1));
     };
-    const double fits =
-        std::min(static_cast<double>(config_.bytes_max) / static_cast<double>(all),
-                 of_longest(config_.slice_bytes * config_.flow_slices_max));
+    const double fits = std::min(static_cast<double>(config_.bytes_max) / static_cast<double>(all),
+                                 of_longest(config_.slice_bytes * config_.flow_slices_max));
     const double part = std::min(1.0, std::max(fits, of_longest(config_.flow_bytes_min)));
     played.scaled = part < 1;
     if (flow_bytes_per_s > 0) {
@@ -72,10 +71,9 @@ std::expected<Played, std::string> Stage::play(const Flows& flows, double flow_b
     constexpr double kMessagesMax = 1U << 18;
     const double slices = std::clamp(kMessagesMax / static_cast<double>(flows.size()), 1.0,
                                      2.0 * config_.outstanding);
-    const auto slice = static_cast<std::uint64_t>(
-        std::max({std::min(static_cast<double>(config_.slice_bytes),
-                           std::ceil(longest_played / slices)),
-                  std::ceil(longest_played / std::max(slices, 64.0)), 4096.0}));
+    const auto slice = static_cast<std::uint64_t>(std::max(
+        {std::min(static_cast<double>(config_.slice_bytes), std::ceil(longest_played / slices)),
+         std::ceil(longest_played / std::max(slices, 64.0)), 4096.0}));
     const net::TimePs begun_at = model_.now();
     if (auto ran = run(flows, part / config_.speed_factor, slice); !ran) {
         return std::unexpected(ran.error());
@@ -83,10 +81,10 @@ std::expected<Played, std::string> Stage::play(const Flows& flows, double flow_b
     // A flow is done when its last byte is there and its channel has copied that byte.
     double busy = 0;
     for (const State& state : states_) {
-        busy = std::max({busy,
-                         static_cast<double>(state.delivered_at - begun_at) -
-                             static_cast<double>(latency),
-                         static_cast<double>(state.next_at - begun_at)});
+        busy = std::max(
+            {busy,
+             static_cast<double>(state.delivered_at - begun_at) - static_cast<double>(latency),
+             static_cast<double>(state.next_at - begun_at)});
     }
     played.us = busy / part / kPsPerMicro;
     return played;
@@ -117,7 +115,7 @@ std::expected<void, std::string> Stage::run(const Flows& flows, double part,
     const auto unfinished = std::ranges::find_if(
         states_, [](const State& state) { return state.unsent != 0 || state.open != 0; });
     if (failed_ || unfinished != states_.end()) {
-        const Flow& flow = failed_ ? states_[failed_tag_].flow : unfinished->flow;
+        const NicFlow& flow = failed_ ? states_[failed_tag_].flow : unfinished->flow;
         return std::unexpected(fmt::format(
             "no message goes from end port {} to end port {}: the fabric's routes do not join them",
             flow.from, flow.to));
@@ -132,7 +130,8 @@ void Stage::send(std::uint64_t tag, net::TimePs at) {
     }
     const std::uint64_t bytes = std::min(state.unsent, slice_bytes_);
     const net::TimePs start = std::max(at, state.next_at);
-    state.next_at = start + static_cast<net::TimePs>(static_cast<double>(bytes) * pace_ps_per_byte_);
+    state.next_at =
+        start + static_cast<net::TimePs>(static_cast<double>(bytes) * pace_ps_per_byte_);
     state.unsent -= bytes;
     ++state.open;
     model_.send({.from = state.flow.from,

@@ -19,12 +19,12 @@
 namespace softib::plan {
 
 struct StageConfig {
-    std::uint64_t slice_bytes = 512 * 1024;  ///< NCCL's Simple protocol: 4 MiB in 8 steps.
-    std::uint32_t outstanding = 4;           ///< Slices of a flow under way.
-    std::uint64_t bytes_max = 1ULL << 30;    ///< Of a set, played.
-    std::uint32_t flow_slices_max = 64;      ///< Of its longest flow, played.
+    std::uint64_t slice_bytes = 512 * 1024;    ///< NCCL's Simple protocol: 4 MiB in 8 steps.
+    std::uint32_t outstanding = 4;             ///< Slices of a flow under way.
+    std::uint64_t bytes_max = 1ULL << 30;      ///< Of a set, played.
+    std::uint32_t flow_slices_max = 64;        ///< Of its longest flow, played.
     std::uint64_t flow_bytes_min = 64 * 1024;  ///< Of the longest flow of a set, at least.
-    double speed_factor = 1;  ///< Links carry this many times what the model's do.
+    double speed_factor = 1;                   ///< Links carry this many times what the model's do.
 };
 
 struct Played {
@@ -49,7 +49,7 @@ class Stage : public net::MessageListener {
 
   private:
     struct State {
-        Flow flow = {};
+        NicFlow flow = {};
         std::uint64_t unsent = 0;
         std::uint32_t open = 0;
         net::TimePs next_at = 0;  ///< Not earlier than this the next slice begins.

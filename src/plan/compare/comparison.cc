@@ -153,9 +153,8 @@ Comparison compare_topology(const CompareRequest& request) {
 
 Comparison compare_generation(const CompareRequest& request) {
     std::vector<Variant> variants;
-    for (const topo::Generation generation :
-         {topo::Generation::kEdr, topo::Generation::kHdr, topo::Generation::kNdr,
-          topo::Generation::kXdr}) {
+    for (const topo::Generation generation : {topo::Generation::kEdr, topo::Generation::kHdr,
+                                              topo::Generation::kNdr, topo::Generation::kXdr}) {
         Variant variant{topo::link_speed(generation).name, request.cluster};
         variant.cluster.fabric.spec.generation = generation;
         variant.cluster.fabric.spec.radix = 0;
@@ -170,10 +169,10 @@ Comparison compare_generation(const CompareRequest& request) {
         cluster.pcie.bytes_per_s = 1e18;
         cluster.pcie.bytes_per_s = 1.1 * cluster.nic_bytes_per_s();
     }
-    Comparison result =
-        compare_variants("Generations of links", "generation", variants, request);
-    result.notes.emplace_back("each generation has switches of its own radix and PCIe that is fast "
-                              "enough; a channel copies no faster with it");
+    Comparison result = compare_variants("Generations of links", "generation", variants, request);
+    result.notes.emplace_back(
+        "each generation has switches of its own radix and PCIe that is fast "
+        "enough; a channel copies no faster with it");
     return result;
 }
 
@@ -238,8 +237,8 @@ Comparison compare_sharp(const CompareRequest& request) {
         }
         result.rows.push_back(std::move(row));
     }
-    result.notes.push_back(fmt::format("{} GPUs of {}; a SAT for each rail", cluster.gpus(),
-                                       cluster.name));
+    result.notes.push_back(
+        fmt::format("{} GPUs of {}; a SAT for each rail", cluster.gpus(), cluster.name));
     return result;
 }
 
@@ -251,9 +250,9 @@ Comparison compare_failed_spine(const CompareRequest& request) {
         const topo::Node& node = fabric->nodes[i];
         if (node.kind == topo::NodeKind::kSwitch && node.level == 1) {
             failures.push_back({.what = {.node = i, .port = 0}, .at = 0});
-            variants.push_back({failures.size() == 1 ? node.name
-                                                     : variants.back().name + ", " + node.name,
-                                request.cluster, failures});
+            variants.push_back(
+                {failures.size() == 1 ? node.name : variants.back().name + ", " + node.name,
+                 request.cluster, failures});
         }
     }
     Comparison result =
@@ -271,8 +270,8 @@ Comparison compare_kv_cache(const CompareRequest& request) {
     const Cluster& cluster = request.cluster;
     CollectiveOptions options;
     options.model = request.model;
-    const auto model = CollectiveModel::make(with_nodes(cluster, std::max(2U, cluster.nodes())),
-                                             options);
+    const auto model =
+        CollectiveModel::make(with_nodes(cluster, std::max(2U, cluster.nodes())), options);
     if (!model) {
         result.rows.push_back({.name = cluster.name, .note = model.error()});
         return result;
@@ -285,11 +284,12 @@ Comparison compare_kv_cache(const CompareRequest& request) {
         const auto us = (*model)->send_between_nodes(request.bytes, rails);
         if (us) {
             const double rate = static_cast<double>(request.bytes) / *us / 1e3;
-            row.values = {*us / 1e6, rate,
-                          rate * 1e9 / (rails * 64e12 /
-                                        link::ps_per_block(cluster.fabric.spec.generation,
-                                                           topo::Width::k4x) *
-                                        cluster.fabric.speed_factor)};
+            row.values = {
+                *us / 1e6, rate,
+                rate * 1e9 /
+                    (rails * 64e12 /
+                     link::ps_per_block(cluster.fabric.spec.generation, topo::Width::k4x) *
+                     cluster.fabric.speed_factor)};
         } else {
             row.note = us.error();
         }

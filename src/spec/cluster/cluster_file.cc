@@ -72,9 +72,11 @@ const std::vector<NumberKey>& number_keys() {
         {"nvlink", "latency_us", 0, 1e3, false,
          [](Cluster& c, double v) { c.nvlink.latency_us = v; }},
         {"nvlink", "nvls", 0, 1, true, [](Cluster& c, double v) { c.nvlink.nvls = v != 0; }},
-        {"pcie", "gbs", 0.1, 1e5, false, [](Cluster& c, double v) { c.pcie.bytes_per_s = v * 1e9; }},
+        {"pcie", "gbs", 0.1, 1e5, false,
+         [](Cluster& c, double v) { c.pcie.bytes_per_s = v * 1e9; }},
         {"pcie", "latency_us", 0, 1e3, false, [](Cluster& c, double v) { c.pcie.latency_us = v; }},
-        {"fabric", "adaptive", 0, 1, true, [](Cluster& c, double v) { c.fabric.adaptive = v != 0; }},
+        {"fabric", "adaptive", 0, 1, true,
+         [](Cluster& c, double v) { c.fabric.adaptive = v != 0; }},
         {"fabric", "sharp", 0, 1, true, [](Cluster& c, double v) { c.fabric.sharp = v != 0; }},
         {"fabric", "mtu", 256, 4096, true,
          [](Cluster& c, double v) { c.fabric.mtu = static_cast<std::uint16_t>(v); }},
@@ -196,12 +198,12 @@ class ClusterReader {
         const bool fits = value && *value >= key.least && *value <= key.most &&
                           (!key.whole || *value == std::floor(*value));
         if (!fits) {
-            return refuse(node.source(),
-                          key.most == 1 && key.whole
-                              ? fmt::format("'{}' must be true or false", key.name)
-                              : fmt::format("'{}' must be a {} from {} to {}", key.name,
-                                            key.whole ? "whole number" : "number", key.least,
-                                            key.most));
+            return refuse(
+                node.source(),
+                key.most == 1 && key.whole
+                    ? fmt::format("'{}' must be true or false", key.name)
+                    : fmt::format("'{}' must be a {} from {} to {}", key.name,
+                                  key.whole ? "whole number" : "number", key.least, key.most));
         }
         key.set(cluster_, *value);
         return {};
@@ -281,13 +283,13 @@ std::expected<plan::Prices, std::string> parse_prices(std::string_view text,
             return refuse(key.source(), unknown_name("price", key.str(), names));
         }
         const toml::array* const range = node.as_array();
-        const auto low = range != nullptr && range->size() == 2 ? range->at(0).value<double>()
-                                                                : std::nullopt;
+        const auto low =
+            range != nullptr && range->size() == 2 ? range->at(0).value<double>() : std::nullopt;
         const auto high = low ? range->at(1).value<double>() : std::nullopt;
         if (!low || !high || *low < 0 || *high < *low) {
-            return refuse(node.source(),
-                          fmt::format("'{}' must be a range of two numbers, [LOW, HIGH]",
-                                      key.str()));
+            return refuse(
+                node.source(),
+                fmt::format("'{}' must be a range of two numbers, [LOW, HIGH]", key.str()));
         }
         found->low = *low;
         found->high = *high;

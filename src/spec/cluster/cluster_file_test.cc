@@ -59,7 +59,8 @@ TEST(ClusterFile, ErrorsNameLineAndNearestName) {
     EXPECT_EQ(refusal("nodes = 0\n"),
               "lab.toml:1:9: 'nodes' must be a whole number from 1 to 65536");
     EXPECT_EQ(refusal("[nvlink]\nnvls = 3\n"), "lab.toml:2:8: 'nvls' must be true or false");
-    EXPECT_EQ(refusal("gpu = \"H300\"\n"), "lab.toml:1:7: unknown GPU 'H300'; did you mean 'H100'?");
+    EXPECT_EQ(refusal("gpu = \"H300\"\n"),
+              "lab.toml:1:7: unknown GPU 'H300'; did you mean 'H100'?");
     EXPECT_NE(refusal("[fabric]\nradix = \"many\"\n").find("lab.toml:2:9: 'radix'"),
               std::string::npos);
     EXPECT_NE(refusal("[nvlink]\ndomain_gpus = 3\n").find("nvlink domain_gpus 3 must divide"),

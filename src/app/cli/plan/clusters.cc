@@ -41,7 +41,7 @@ Json gpu_json(const plan::Gpu& gpu) {
 
 std::string dollars(const plan::Range& range) {
     const auto one = [](double usd) {
-        return usd >= 1e6 ? fmt::format("{:.2f} M$", usd / 1e6)
+        return usd >= 1e6   ? fmt::format("{:.2f} M$", usd / 1e6)
                : usd >= 1e4 ? fmt::format("{:.0f} k$", usd / 1e3)
                             : fmt::format("{:.0f} $", usd);
     };
@@ -58,8 +58,8 @@ Json range_json(const plan::Range& range) {
 
 std::string cluster_text(const plan::Cluster& cluster) {
     const plan::NvLink& nvlink = cluster.nvlink;
-    std::string text = fmt::format("{}: {}\nsource: {}\n\n", cluster.name, cluster.title,
-                                   cluster.source);
+    std::string text =
+        fmt::format("{}: {}\nsource: {}\n\n", cluster.name, cluster.title, cluster.source);
     text += fmt::format("nodes      {} with {} {} and {} NICs each: {} GPUs\n", cluster.nodes(),
                         cluster.gpus_per_node, cluster.gpu.name, cluster.nics_per_node(),
                         cluster.gpus());
@@ -84,8 +84,8 @@ std::string bill_text(const plan::Bill& bill) {
                    dollars(line.together)});
     }
     text += table.text();
-    text += fmt::format("\nnetwork    {}, {}\n", dollars(bill.network_usd),
-                        kilowatts(bill.network_w));
+    text +=
+        fmt::format("\nnetwork    {}, {}\n", dollars(bill.network_usd), kilowatts(bill.network_w));
     text += fmt::format("nodes      {}, {}\n", dollars(bill.nodes_usd), kilowatts(bill.nodes_w));
     text += "Prices are ranges of low confidence: give your own with --prices FILE.\n";
     return text;
@@ -154,9 +154,10 @@ int cmd_plan_presets(const PlanClusterOptions& options) {
                   fmt::format("{:.0f} GiB", static_cast<double>(gpu.memory_bytes) / (1U << 30)),
                   fmt::format("{:.0f}", plan::nvlink_of(gpu).bytes_per_s / 1e9)});
     }
-    fmt::print("{}\n{}\nA size stands behind the name: superpod-h100:16. See: softib plan show "
-               "NAME\n",
-               clusters.text(), gpus.text());
+    fmt::print(
+        "{}\n{}\nA size stands behind the name: superpod-h100:16. See: softib plan show "
+        "NAME\n",
+        clusters.text(), gpus.text());
     return 0;
 }
 

@@ -60,8 +60,8 @@ std::expected<std::vector<std::uint64_t>, std::string> read_sizes(const std::str
             return std::unexpected(!low ? low.error() : high.error());
         }
         if (*low == 0 || *high < *low) {
-            return std::unexpected(
-                fmt::format("--sizes {}: write FROM:TO with FROM more than 0 and TO not less", text));
+            return std::unexpected(fmt::format(
+                "--sizes {}: write FROM:TO with FROM more than 0 and TO not less", text));
         }
         for (std::uint64_t size = *low; size <= *high; size *= 2) {
             sizes.push_back(size);
@@ -126,7 +126,7 @@ Json rows_json(const PlanCollectiveOptions& options, const plan::CollectiveModel
                         {"nvlink_us", timing.nvlink_us},
                         {"scaled", timing.scaled}});
     }
-    return {{"cluster", options.cluster}, {"op", options.op},         {"ranks", model.ranks()},
+    return {{"cluster", options.cluster}, {"op", options.op},        {"ranks", model.ranks()},
             {"model", options.model},     {"rows", std::move(list)}, {"notes", notes}};
 }
 
@@ -165,6 +165,29 @@ std::string rows_html(const std::string& title, const std::vector<TimedRow>& row
         page += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
     }
     return page + kPageFoot;
+}
+
+int print_rows(const PlanCollectiveOptions& options, const plan::CollectiveModel& model,
+               const std::vector<TimedRow>& rows, const std::vector<std::string>& notes) {
+    if (!options.html.empty()) {
+        const int status = write_output(
+            options.html,
+            rows_html(fmt::format("{} on {} ({} GPUs)", options.op, options.cluster, model.ranks()),
+                      rows, notes));
+        if (status != 0 || options.html == "-") {
+            return status;
+        }
+    }
+    if (options.json) {
+        fmt::print("{}", json_text(rows_json(options, model, rows, notes)));
+        return 0;
+    }
+    fmt::print("{} on {}, {} ranks\n\n{}", options.op, options.cluster, model.ranks(),
+               rows_text(rows));
+    for (const std::string& message : notes) {
+        note(message);
+    }
+    return 0;
 }
 
 }  // namespace
@@ -223,25 +246,7 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     if (rows.empty()) {
         return fail(notes.empty() ? "there is nothing to time" : notes.front());
     }
-    if (!options.html.empty()) {
-        const int status = write_output(
-            options.html, rows_html(fmt::format("{} on {} ({} GPUs)", options.op, options.cluster,
-                                                (*model)->ranks()),
-                                    rows, notes));
-        if (status != 0 || options.html == "-") {
-            return status;
-        }
-    }
-    if (options.json) {
-        fmt::print("{}", json_text(rows_json(options, **model, rows, notes)));
-        return 0;
-    }
-    fmt::print("{} on {}, {} ranks\n\n{}", options.op, options.cluster, (*model)->ranks(),
-               rows_text(rows));
-    for (const std::string& message : notes) {
-        note(message);
-    }
-    return 0;
+    return print_rows(options, **model, rows, notes);
 }
 
 }  // namespace softib::app

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kCompareCluster[] = "superpod-h100:2";
+constexpr char kCompareCluster[] = "superpod-h100:4";
 /// 128k tokens of Llama 3 70B: 320 KiB a token.
 constexpr std::uint64_t kKvCacheBytes = 40ULL << 30;
 

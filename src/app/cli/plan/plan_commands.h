@@ -11,9 +11,9 @@
 namespace softib::app {
 
 struct PlanClusterOptions {
-    std::string cluster;  ///< A preset or a file.
+    std::string cluster;      ///< A preset or a file.
     std::uint32_t nodes = 0;  ///< 0: all.
-    std::string prices;   ///< A file; empty: the ranges that come along.
+    std::string prices;       ///< A file; empty: the ranges that come along.
     bool json = false;
 };
 int cmd_plan_presets(const PlanClusterOptions& options);
@@ -23,9 +23,9 @@ struct PlanCollectiveOptions {
     std::string cluster;
     std::uint32_t nodes = 0;
     std::string op = "all-reduce";
-    std::string sizes = "8:1G";            ///< FROM:TO by powers of two, or a list.
-    std::string algorithms = "nccl";       ///< Names by comma, "all", or "nccl".
-    std::string protocol;                  ///< Empty: as NCCL would.
+    std::string sizes = "8:1G";       ///< FROM:TO by powers of two, or a list.
+    std::string algorithms = "nccl";  ///< Names by comma, "all", or "nccl".
+    std::string protocol;             ///< Empty: as NCCL would.
     std::uint32_t channels = 0;
     std::string order = "topology";
     bool rails_crossed = false;

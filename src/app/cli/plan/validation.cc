@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Checked {
+struct CheckedRow {
     plan::ValidationRow row;
     double ours = 0;
     bool held = false;
@@ -38,7 +38,7 @@ std::string tolerance_text(const plan::ValidationRow& row) {
                : fmt::format("-{:.3g} / +{:.3g} %", 100 * row.tolerance, 100 * up);
 }
 
-std::string markdown_of(const std::vector<Checked>& all) {
+std::string markdown_of(const std::vector<CheckedRow>& all) {
     std::size_t held = 0;
     std::string table =
         "| row | what | with | expected | ours | error | tolerance | | source |\n"
@@ -65,7 +65,7 @@ std::string markdown_of(const std::vector<Checked>& all) {
         held, all.size(), table, notes);
 }
 
-Json json_of(const std::vector<Checked>& all) {
+Json json_of(const std::vector<CheckedRow>& all) {
     Json rows = Json::array();
     for (const auto& [row, ours, holds] : all) {
         rows.push_back({{"id", row.id},
@@ -86,7 +86,7 @@ Json json_of(const std::vector<Checked>& all) {
 }  // namespace
 
 int cmd_plan_validate(const PlanValidateOptions& options) {
-    std::vector<Checked> all;
+    std::vector<CheckedRow> all;
     Progress progress("validating");
     std::vector<plan::ValidationRow> rows = plan::fabric_rows();
     std::ranges::move(plan::training_rows(), std::back_inserter(rows));

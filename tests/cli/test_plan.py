@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""softib plan as a user types it: clusters, collectives, comparisons, errors with a remedy."""
+
+import pathlib
+import tempfile
+import unittest
+
+from cli_case import CliCase
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "plan"
+SMALL = ("--cluster", "hgx-h200:2")
+
+
+class Plan(CliCase):
+    def test_presets_have_sources(self):
+        said = self.json("plan", "presets")
+        self.assertIn("superpod-h100", [each["name"] for each in said["clusters"]])
+        self.assertTrue(all(each["source"] for each in said["clusters"]))
+        self.assertIn("H800", [each["name"] for each in said["gpus"]])
+
+    def test_show_counts_components_and_gives_ranges(self):
+        said = self.json("plan", "show", "superpod-h100:4")
+        self.assertEqual([level["switches"] for level in said["fabric"]["levels"]], [32, 16])
+        low, high = said["cost"]["network_usd"]
+        self.assertLess(low, high)
+        prices = str(EXAMPLES / "prices.toml")
+        dear = self.json("plan", "show", "superpod-h100:4", "--prices", prices)
+        self.assertNotEqual(dear["cost"]["network_usd"], [low, high])
+
+    def test_a_cluster_file_changes_a_preset(self):
+        said = self.json("plan", "show", str(EXAMPLES / "lab.toml"))
+        self.assertEqual((said["name"], said["gpus"]), ("lab", 128))
+
+    def test_collective_prints_what_nccl_tests_print(self):
+        text = self.ok("plan", "collective", *SMALL, "--sizes", "8,1M")
+        self.assertRegex(text, r"SIZE +ALGORITHM +PROTOCOL +TIME us +ALGBW GB/s +BUSBW GB/s")
+        rows = self.json("plan", "collective", *SMALL, "--sizes", "64M:128M",
+                         "--algorithms", "ring,sharp")["rows"]
+        self.assertEqual([(row["bytes"] >> 20, row["algorithm"]) for row in rows],
+                         [(64, "ring"), (64, "sharp"), (128, "ring"), (128, "sharp")])
+        self.assertTrue(all(row["busbw_gbs"] > 50 for row in rows))
+
+    def test_a_page_needs_nothing_else(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "ring.html"
+            self.ok("plan", "collective", *SMALL, "--sizes", "1M:4M", "--html", str(page))
+            text = page.read_text()
+        self.assertIn("<svg", text)
+        self.assertNotIn("src=", text)
+
+    def test_more_rails_move_a_kv_cache_faster(self):
+        rows = self.json("plan", "compare", "kv-cache", *SMALL)["rows"]
+        seconds = [row["values"]["seconds"] for row in rows]
+        self.assertEqual(len(seconds), 4)
+        self.assertEqual(seconds, sorted(seconds, reverse=True))
+
+    def test_errors_name_the_remedy(self):
+        for arguments, status, message in (
+                (("plan", "show", "superpod-h10"), 1,
+                 "unknown preset 'superpod-h10'; did you mean 'superpod-h100'?"),
+                (("plan", "collective"), 2, "say which cluster: --cluster NAME"),
+                (("plan", "collective", *SMALL, "--algorithms", "rings"), 2,
+                 "did you mean 'ring'?"),
+                (("plan", "collective", *SMALL, "--sizes", "9:3"), 2, "write FROM:TO"),
+                (("plan", "show", "/nonexistent.toml"), 1, "cannot read /nonexistent.toml")):
+            with self.subTest(arguments):
+                done = self.softib(*arguments)
+                self.assertEqual(done.returncode, status)
+                self.assertIn(message, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
