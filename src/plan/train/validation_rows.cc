@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Published parameter counts and training speeds, and what we say. Constants that were chosen on a
-// row are named there; no other row had a part in them.
+// Published parameter counts and training speeds, and what we say. A constant's value was chosen on
+// the row that names it. Which row that is, and which costs the model has, was decided with all
+// rows of A100 in sight (docs/adr/0022-training-steps-by-parts.md).
 #include <fmt/format.h>
 
 #include <algorithm>
