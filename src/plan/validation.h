@@ -6,6 +6,7 @@
 // reason in `note`.
 
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,13 @@ struct ValidationRow {
     std::string claim = {};       ///< What is compared: "ring all-reduce, 16 nodes".
     std::string parameters = {};  ///< What it was measured or derived with.
     double expected = 0;
-    double tolerance = 0;        ///< Relative: 0.1 is 10 %. 0: exact.
-    double tolerance_up = -1;    ///< Upwards, where it differs; negative: the same.
-    std::string unit = {};       ///< "GB/s", "us", "switches".
-    std::string source = {};     ///< Who published it.
-    double (*ours)() = nullptr;  ///< Computes our number; takes seconds at most.
-    bool fitted = false;         ///< A constant of ours was chosen on this row; `note` names it.
-    bool known_miss = false;     ///< We miss it, and `note` says why.
+    double tolerance = 0;               ///< Relative: 0.1 is 10 %. 0: exact.
+    double tolerance_up = -1;           ///< Upwards, where it differs; negative: the same.
+    std::string unit = {};              ///< "GB/s", "us", "switches".
+    std::string source = {};            ///< Who published it.
+    std::function<double()> ours = {};  ///< Computes our number; takes seconds at most.
+    bool fitted = false;      ///< A constant of ours was chosen on this row; `note` names it.
+    bool known_miss = false;  ///< We miss it, and `note` says why.
     std::string note = {};
 };
 
@@ -42,5 +43,7 @@ inline bool holds(const ValidationRow& row, double ours) {
 
 /// Component tables (T), links (L) and collectives (C).
 std::vector<ValidationRow> fabric_rows();
+/// Models and training steps (M).
+std::vector<ValidationRow> training_rows();
 
 }  // namespace softib::plan

@@ -35,6 +35,7 @@ ALLOWED = {
     # Traffic, results and what follows from them; as pure as the core.
     "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing", "net"],
     "spec/cluster": ["core/base", "core/topo", "plan", "spec", "spec/scenario"],
+    "spec/model": ["core/base", "plan"],
     "spec/scenario": ["core/base", "core/topo", "core/link", "net", "plan", "spec"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
     # What processes share; what runs in programs; what runs in the daemon. Neither of the last two
@@ -67,9 +68,8 @@ ALLOWED = {
     # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
     "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
-                "spec", "spec/scenario", "spec/cluster", "telemetry", "view", "runtime/shm", "runtime/direct",
-                "runtime/daemon",
-                "app/fabric", "app/cli/sweep"],
+                "spec", "spec/cluster", "spec/model", "spec/scenario", "telemetry", "view", "runtime/shm",
+                "runtime/direct", "runtime/daemon", "app/fabric", "app/cli/sweep"],
     "app/cli/sweep": ["core/base", "plan", "spec/scenario", "app/fabric", "app/cli"],
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
                      "runtime/carrier", "app/fabric", "server", "telemetry", "telemetry/export", "telemetry/mad",
@@ -79,14 +79,14 @@ ALLOWED = {
 
 APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["parallel", "spec", "spec/scenario", "spec/cluster", "view", "abi/verbs", "abi/rdmacm", "abi/umad",
-                    "abi/sharp", "abi/sysfs", "abi/rspreload", "umad", "telemetry", "telemetry/export",
-                    "telemetry/mad", "telemetry/store", "server"] + APP
+SYSTEM = RUNTIME + ["parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "view", "abi/verbs",
+                    "abi/rdmacm", "abi/umad", "abi/sharp", "abi/sysfs", "abi/rspreload", "umad", "telemetry",
+                    "telemetry/export", "telemetry/mad", "telemetry/store", "server"] + APP
 
 # Where third-party headers may appear.
 RESTRICTED = {
     r"^nlohmann/": ["view", "server"] + APP,
-    r"^toml\+\+|^toml\.hpp": ["spec", "spec/scenario", "spec/cluster", "telemetry"],
+    r"^toml\+\+|^toml\.hpp": ["spec", "spec/cluster", "spec/model", "spec/scenario", "telemetry"],
     r"^httplib\.h|^openssl/": ["server"],
     r"^CLI/": ["app/cli"],
     r"^sqlite3\.h": ["app/cli/sweep", "telemetry/store"],

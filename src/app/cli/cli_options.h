@@ -16,6 +16,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/plan/plan_commands.h"
+#include "app/cli/plan/train_options.h"
 
 namespace softib::app {
 
@@ -49,6 +50,7 @@ struct Parsed {
     TelemetryCommand serve;
     HealthOptions health;
     PlanOptions plan;
+    TrainOptions train;
     SmOptions sm;
     SharpOptions sharp;
     std::string help_about;
@@ -79,5 +81,7 @@ std::span<const Subcommand> planning_subcommands();
 std::span<const Subcommand> sharp_subcommands();
 std::span<const Subcommand> simulation_subcommands();
 std::span<const Subcommand> telemetry_subcommands();
+/// The subcommands of `softib plan` about training.
+std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed);
 
 }  // namespace softib::app

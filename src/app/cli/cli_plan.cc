@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -104,13 +105,14 @@ Command add_validate(CLI::App& plan, PlanValidateOptions& options) {
 
 Command add_plan(CLI::App& app, Parsed& parsed) {
     CLI::App* const plan =
-        app.add_subcommand("plan", "Plan a GPU cluster: components, collectives, comparisons");
+        app.add_subcommand("plan", "Plan a GPU cluster: components, collectives, training");
     plan->require_subcommand(1);
     PlanOptions& options = parsed.plan;
     const auto actions = std::make_shared<std::vector<Command>>(std::vector<Command>{
         add_presets(*plan, options.presets), add_show(*plan, options.show),
         add_collective(*plan, options.collective), add_compare(*plan, options.compare),
         add_validate(*plan, options.validate)});
+    std::ranges::move(add_training_commands(*plan, parsed), std::back_inserter(*actions));
     return {plan, [actions] {
                 return std::ranges::find_if(*actions,
                                             [](const Command& each) { return each.app->parsed(); })

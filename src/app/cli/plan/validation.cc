@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -86,7 +88,8 @@ Json json_of(const std::vector<CheckedRow>& all) {
 int cmd_plan_validate(const PlanValidateOptions& options) {
     std::vector<CheckedRow> all;
     Progress progress("validating");
-    const std::vector<plan::ValidationRow> rows = plan::fabric_rows();
+    std::vector<plan::ValidationRow> rows = plan::fabric_rows();
+    std::ranges::move(plan::training_rows(), std::back_inserter(rows));
     for (const plan::ValidationRow& row : rows) {
         progress.set(
             fmt::format("validating: row {} of {}, {}", all.size() + 1, rows.size(), row.id));

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <nlohmann/json.hpp>
+
+#include "app/cli/json_text.h"
+#include "app/cli/plan/train_report.h"
+
+namespace softib::app::train {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json mapping_json(const plan::Mapping& mapping) {
+    return {{"gpus", mapping.gpus},
+            {"tp", mapping.tp},
+            {"pp", mapping.pp},
+            {"interleave", mapping.interleave},
+            {"cp", mapping.cp},
+            {"ep", mapping.ep},
+            {"dp", mapping.dp()},
+            {"zero", mapping.zero},
+            {"batch", mapping.batch},
+            {"micro_batch", mapping.micro_batch},
+            {"micro_batches", mapping.micro_batches()},
+            {"sequence", mapping.sequence},
+            {"sequence_parallel", mapping.sequence_parallel},
+            {"recompute", plan::to_string(mapping.recompute)},
+            {"attention", plan::to_string(mapping.attention)},
+            {"precision", plan::to_string(mapping.precision)},
+            {"grad_bytes", mapping.grad_bytes},
+            {"tp_overlap", plan::to_string(mapping.tp_overlap)},
+            {"overlap_dp", mapping.overlap_dp},
+            {"overlap_pp", mapping.overlap_pp},
+            {"overlap_ep", mapping.overlap_ep},
+            {"comm_sms", mapping.comm_sms},
+            {"uneven", mapping.uneven}};
+}
+
+Json parts_json(const plan::StepParts& parts) {
+    Json exposed = Json::object();
+    for (const plan::Dimension dimension : plan::kDimensions) {
+        exposed[plan::to_string(dimension)] = parts.exposed[static_cast<std::size_t>(dimension)];
+    }
+    return {{"matmul", parts.matmul},
+            {"attention", parts.attention},
+            {"elementwise", parts.elementwise},
+            {"recompute", parts.recompute},
+            {"exposed", exposed},
+            {"bubble", parts.bubble},
+            {"optimizer", parts.optimizer}};
+}
+
+Json bytes_json(const plan::Step& step) {
+    Json bytes = Json::object();
+    for (const plan::Dimension dimension : plan::kDimensions) {
+        const plan::LinkBytes& each = step.bytes[static_cast<std::size_t>(dimension)];
+        bytes[plan::to_string(dimension)] = {{"nvlink", each.nvlink}, {"fabric", each.fabric}};
+    }
+    return bytes;
+}
+
+Json memory_json(const plan::MemoryUse& memory) {
+    return {{"stage", memory.stage},
+            {"weights", memory.weights},
+            {"gradients", memory.gradients},
+            {"optimizer", memory.optimizer},
+            {"activations", memory.activations},
+            {"working", memory.working},
+            {"reserved", memory.reserved},
+            {"total", memory.total()},
+            {"capacity", memory.capacity}};
+}
+
+Json model_json(const plan::Model& model) {
+    return {{"name", model.name},
+            {"parameters", plan::total_parameters(model)},
+            {"active_parameters", plan::active_parameters(model)},
+            {"layers", model.layers},
+            {"hidden", model.hidden},
+            {"heads", model.heads},
+            {"kv_heads", model.kv_heads},
+            {"sequence", model.sequence},
+            {"vocabulary", model.vocabulary},
+            {"experts", model.experts},
+            {"source", model.source}};
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+    const plan::Step& step = report.step;
+    Json json = {{"model", model_json(report.model)},
+                 {"cluster", report.cluster.name},
+                 {"gpu", report.cluster.gpu.name},
+                 {"mapping", mapping_json(report.mapping)},
+                 {"step_s", step.seconds},
+                 {"mfu", step.mfu},
+                 {"hfu", step.hfu},
+                 {"flops_per_gpu_s", step.flops_per_gpu_s},
+                 {"tokens_per_s", step.tokens_per_s},
+                 {"bubble_share", step.bubble_share},
+                 {"parts_s", parts_json(step.parts)},
+                 {"bytes_per_gpu", bytes_json(step)},
+                 {"memory_bytes", memory_json(step.memory)}};
+    if (report.tokens > 0) {
+        const plan::TrainingRun run = plan::run_for(step, report.mapping, report.tokens);
+        json["training"] = {
+            {"tokens", report.tokens}, {"days", run.days}, {"gpu_hours", run.gpu_hours}};
+    }
+    return json_text(json);
+}
+
+std::string to_json(const Search& search) {
+    Json best = Json::array();
+    for (const plan::Candidate& each : search.best) {
+        best.push_back({{"step_s", each.seconds},
+                        {"mfu", each.mfu},
+                        {"bubble_share", each.bubble_share},
+                        {"exposed_share", each.exposed_share},
+                        {"memory_bytes", each.memory_bytes},
+                        {"mapping", mapping_json(each.mapping)}});
+    }
+    return json_text({{"model", search.model.name},
+                      {"cluster", search.cluster.name},
+                      {"gpus", search.gpus},
+                      {"mappings", search.mappings},
+                      {"fitting", search.fitting},
+                      {"stopped", search.stopped},
+                      {"best", best}});
+}
+
+std::string models_json() {
+    Json models = Json::array();
+    for (const plan::Model& model : plan::model_presets()) {
+        models.push_back(model_json(model));
+    }
+    return json_text(models);
+}
+
+}  // namespace softib::app::train

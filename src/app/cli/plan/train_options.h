@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// What the command line says to `softib plan train`, `search` and `models`. 0 and empty: not said.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace softib::app {
+
+struct TrainOptions {
+    std::string model;
+    std::string cluster;
+    std::uint32_t gpus = 0;
+    std::uint32_t tp = 0;
+    std::uint32_t pp = 0;
+    std::uint32_t interleave = 0;
+    std::uint32_t cp = 0;
+    std::uint32_t ep = 0;
+    std::optional<std::uint32_t> zero;
+    std::uint32_t batch = 0;
+    std::uint32_t micro_batch = 0;
+    std::uint32_t sequence = 0;
+    std::uint32_t grad_bytes = 4;
+    std::string recompute;
+    std::string attention = "flash";
+    std::string precision = "bf16";
+    std::string tp_overlap = "backward";
+    bool no_sequence_parallel = false;
+    bool no_overlap_dp = false;
+    bool no_overlap_pp = false;
+    bool overlap_ep = false;
+    std::uint32_t comm_sms = 0;
+    bool uneven = false;
+    std::string tokens;
+    bool json = false;
+    std::string html;
+    std::string trace;
+    std::uint32_t top = 10;     ///< Search: rows of the table.
+    std::uint32_t threads = 0;  ///< Search: 0: as many as there are cores.
+};
+
+int cmd_plan_train(const TrainOptions& options);
+int cmd_plan_search(const TrainOptions& options);
+int cmd_plan_models(const TrainOptions& options);
+
+}  // namespace softib::app

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/train/communication.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace softib::plan {
+
+namespace {
+
+// NCCL's own figures (src/graph/topo.h and tuning.cc of 2.30): GB/s of data on one NVLink, and
+// microseconds of a ring's start and step with the Simple protocol.
+constexpr double kNvLinkAmpere = 20.0e9;
+constexpr double kNvLinkHopper = 20.6e9;
+constexpr double kNvLinkBlackwell = 40.1e9;
+constexpr double kStart = 8.4e-6;
+constexpr double kNvLinkStep = 3.4e-6;
+constexpr double kFabricStep = 14e-6;
+
+/// One NDR NIC gives a pair of GPUs 42.5 of 50 GB/s (acceptance row L4).
+constexpr double kFabricEfficiency = 0.85;
+
+/// How a group lies on NVLink domains.
+struct GroupShape {
+    double ranks = 1;
+    double domains = 1;
+    double per_domain = 1;  ///< Ranks of one domain.
+};
+
+GroupShape shape_of(std::span<const std::uint32_t> ranks, std::uint32_t domain_gpus) {
+    double domains = 0;
+    std::uint32_t last = UINT32_MAX;
+    for (const std::uint32_t rank : ranks) {  // In increasing order, so equal domains meet.
+        if (rank / domain_gpus != last) {
+            last = rank / domain_gpus;
+            ++domains;
+        }
+    }
+    const auto count = static_cast<double>(ranks.size());
+    return {count, domains, count / domains};
+}
+
+double log2_ceil(double n) {
+    return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(n) - 1));
+}
+
+}  // namespace
+
+LinkRates link_rates(const Cluster& cluster) {
+    const double link = cluster.gpu.compute_capability >= 100  ? kNvLinkBlackwell
+                        : cluster.gpu.compute_capability >= 90 ? kNvLinkHopper
+                                                               : kNvLinkAmpere;
+    const double nvlink = cluster.nvlink.links == 0
+                              ? cluster.nvlink.bytes_per_s
+                              : std::min(cluster.nvlink.bytes_per_s, link * cluster.nvlink.links);
+    return {.nvlink_bytes_per_s = nvlink,
+            .fabric_bytes_per_s = std::min(cluster.fabric_bytes_per_gpu_s() * kFabricEfficiency,
+                                           cluster.pcie.bytes_per_s),
+            .start_s = kStart,
+            .nvlink_step_s = kNvLinkStep,
+            .fabric_step_s = kFabricStep};
+}
+
+ExchangeCost LinkCommunication::cost(Exchange exchange, double bytes,
+                                     std::span<const std::uint32_t> ranks) const {
+    if (ranks.size() < 2 || bytes <= 0) {
+        return {};
+    }
+    const GroupShape group = shape_of(ranks, domain_gpus_);
+    const bool inside = group.domains == 1;
+    if (exchange == Exchange::kSend) {
+        const double rate = inside ? rates_.nvlink_bytes_per_s : rates_.fabric_bytes_per_s;
+        const double step = inside ? rates_.nvlink_step_s : rates_.fabric_step_s;
+        return {rates_.start_s + step + bytes / rate, inside ? bytes : 0, inside ? 0 : bytes};
+    }
+    if (exchange == Exchange::kAllToAll) {
+        const double near = bytes * (group.per_domain - 1) / group.ranks;
+        const double far = bytes * (group.ranks - group.per_domain) / group.ranks;
+        const double latency = inside ? rates_.nvlink_step_s : rates_.fabric_step_s;
+        return {rates_.start_s + latency +
+                    std::max(inside || near > 0 ? near / rates_.nvlink_bytes_per_s : 0,
+                             far / rates_.fabric_bytes_per_s),
+                near, far};
+    }
+    // A ring passes each domain once, so every rank's share of NICs carries a part of the data.
+    const double passes = exchange == Exchange::kAllReduce ? 2 : 1;
+    const double moved = passes * bytes * (group.ranks - 1) / group.ranks;
+    const double near_steps = passes * (group.ranks - group.domains);
+    const double far_steps = inside ? 0 : passes * (group.domains - 1);
+    double latency = near_steps * rates_.nvlink_step_s + far_steps * rates_.fabric_step_s;
+    if (exchange == Exchange::kAllReduce) {
+        const double tree = 2 * ((group.per_domain - 1) * rates_.nvlink_step_s +
+                                 log2_ceil(group.domains) * rates_.fabric_step_s);
+        latency = std::min(latency, tree);
+    }
+    if (inside) {
+        return {rates_.start_s + latency + moved / rates_.nvlink_bytes_per_s, moved, 0};
+    }
+    double rate = rates_.fabric_bytes_per_s * group.per_domain;
+    if (group.per_domain > 1) {
+        rate = std::min(rate, rates_.nvlink_bytes_per_s);
+    }
+    const double across = moved / group.per_domain;
+    return {rates_.start_s + latency + moved / rate, moved - across, across};
+}
+
+}  // namespace softib::plan

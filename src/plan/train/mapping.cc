@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/train/mapping.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace softib::plan {
+
+namespace {
+
+constexpr std::array kRecomputeNames{"none", "selective", "full"};
+constexpr std::array kAttentionNames{"flash", "unfused"};
+constexpr std::array kTensorOverlapNames{"none", "backward", "all"};
+
+template <typename Enum>
+std::optional<Enum> parse_name(const auto& names, std::string_view text) {
+    const auto found = std::ranges::find(names, text);
+    if (found == names.end()) {
+        return std::nullopt;
+    }
+    return static_cast<Enum>(found - names.begin());
+}
+
+/// "8", or "6 or 8": the nearest values on both sides of `wanted` up to `most` that `fits` takes.
+template <typename Fits>
+std::string nearest_values(std::uint64_t wanted, std::uint64_t most, Fits fits) {
+    std::string text;
+    for (std::uint64_t below = std::min(wanted - 1, most); below >= 1; --below) {
+        if (fits(below)) {
+            text = std::to_string(below);
+            break;
+        }
+    }
+    for (std::uint64_t above = wanted + 1; above <= most; ++above) {
+        if (fits(above)) {
+            text += (text.empty() ? "" : " or ") + std::to_string(above);
+            break;
+        }
+    }
+    return text.empty() ? "1" : text;
+}
+
+/// Says that `value` of `field` must divide `whole`, which is what `what` names.
+std::string must_divide(const char* field, std::uint64_t value, std::uint64_t whole,
+                        const std::string& what) {
+    return fmt::format(
+        "{} {} must divide the {} {}; use {}", field, value, whole, what,
+        nearest_values(value, whole, [&](std::uint64_t other) { return whole % other == 0; }));
+}
+
+std::optional<std::string> fault_of_numbers(const Cluster& cluster, const Mapping& mapping) {
+    const struct {
+        std::uint32_t value;
+        const char* field;
+    } fields[] = {{mapping.gpus, "gpus"},
+                  {mapping.tp, "tp"},
+                  {mapping.pp, "pp"},
+                  {mapping.interleave, "interleave"},
+                  {mapping.cp, "cp"},
+                  {mapping.ep, "ep"},
+                  {mapping.batch, "batch"},
+                  {mapping.micro_batch, "micro-batch"},
+                  {mapping.sequence, "sequence"}};
+    for (const auto& [value, field] : fields) {
+        if (value == 0) {
+            return fmt::format("{} must be at least 1", field);
+        }
+    }
+    if (mapping.gpus > cluster.gpus()) {
+        return fmt::format("gpus {} is more than the {} of cluster {}; use at most {}",
+                           mapping.gpus, cluster.gpus(), cluster.name, cluster.gpus());
+    }
+    if (mapping.zero > 3) {
+        return fmt::format("zero {} must be 0, 1, 2 or 3 (3 is FSDP)", mapping.zero);
+    }
+    if (mapping.grad_bytes != 2 && mapping.grad_bytes != 4) {
+        return fmt::format("grad-bytes {} must be 2 or 4", mapping.grad_bytes);
+    }
+    if (mapping.comm_sms >= cluster.gpu.sms) {
+        return fmt::format("comm-sms {} must leave some of the {}'s {} multiprocessors; use 20",
+                           mapping.comm_sms, cluster.gpu.name, cluster.gpu.sms);
+    }
+    if (cluster.gpu.peak(mapping.precision) <= 0) {
+        return fmt::format("precision {} is none of the {}'s; use bf16",
+                           to_string(mapping.precision), cluster.gpu.name);
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> fault_of_model(const Model& model, const Mapping& mapping) {
+    if (model.heads % mapping.tp != 0) {
+        return must_divide("tp", mapping.tp, model.heads, "attention heads of " + model.name);
+    }
+    if (model.kv_heads % mapping.tp != 0 && mapping.tp % model.kv_heads != 0) {
+        return must_divide("tp", mapping.tp, model.kv_heads, "kv_heads of " + model.name);
+    }
+    const std::uint32_t parts = 2 * mapping.cp;  // Each rank has a part of both halves.
+    if (mapping.cp > 1 && mapping.sequence % parts != 0) {
+        return must_divide("cp", mapping.cp, mapping.sequence / 2, "halved tokens of a sequence");
+    }
+    if (mapping.ep > 1 && model.experts == 0) {
+        return fmt::format("ep {} needs experts, and {} has none; use 1", mapping.ep, model.name);
+    }
+    if (model.experts != 0 && model.experts % mapping.ep != 0) {
+        return must_divide("ep", mapping.ep, model.experts, "experts of " + model.name);
+    }
+    const std::uint32_t stages = mapping.virtual_stages();
+    if (model.layers % stages != 0 && (!mapping.uneven || stages > model.layers + 2)) {
+        const auto fits = [&](std::uint64_t pp) {
+            return model.layers % (pp * mapping.interleave) == 0;
+        };
+        return fmt::format(
+            "pp {}{} must divide the {} layers of {}; use {}{}", mapping.pp,
+            mapping.interleave > 1 ? fmt::format(" times interleave {}", mapping.interleave) : "",
+            model.layers, model.name, nearest_values(mapping.pp, model.layers, fits),
+            stages <= model.layers + 2 ? ", or --uneven" : "");
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> fault_of_batch(const Mapping& mapping) {
+    const std::uint64_t one = std::uint64_t{mapping.tp} * mapping.pp * mapping.cp;
+    if (mapping.gpus % one != 0) {
+        const std::uint64_t below = mapping.gpus / one * one;
+        return fmt::format("gpus {} must be a multiple of tp x pp x cp = {}; use {}{}",
+                           mapping.gpus, one, below == 0 ? "" : fmt::format("{} or ", below),
+                           below + one);
+    }
+    if (mapping.replicas() % mapping.ep != 0) {
+        return must_divide("ep", mapping.ep, mapping.replicas(), "ranks of dp x cp");
+    }
+    const std::uint64_t share = std::uint64_t{mapping.dp()} * mapping.micro_batch;
+    if (mapping.batch % share != 0) {
+        const std::uint64_t below = mapping.batch / share * share;
+        return fmt::format("batch {} must be a multiple of dp {} x micro-batch {}; use {}{}",
+                           mapping.batch, mapping.dp(), mapping.micro_batch,
+                           below == 0 ? "" : fmt::format("{} or ", below), below + share);
+    }
+    if (mapping.interleave > 1 && mapping.pp == 1) {
+        return fmt::format("interleave {} needs several stages; use interleave 1 or pp 2",
+                           mapping.interleave);
+    }
+    if (mapping.interleave > 1 && mapping.micro_batches() % mapping.pp != 0) {
+        const std::uint64_t step = share * mapping.pp;
+        const std::uint64_t below = mapping.batch / step * step;
+        return fmt::format(
+            "batch {} gives {} micro-batches, and interleave {} needs a multiple of pp {}; use "
+            "batch {}{}, or interleave 1",
+            mapping.batch, mapping.micro_batches(), mapping.interleave, mapping.pp,
+            below == 0 ? "" : fmt::format("{} or ", below), below + step);
+    }
+    if (mapping.zero >= 2 && mapping.pp > 1) {
+        return fmt::format(
+            "zero {} sends gradients in each micro-batch, which pipelines do not; use zero 1 or "
+            "pp 1",
+            mapping.zero);
+    }
+    return std::nullopt;
+}
+
+std::vector<std::uint32_t> strided(std::uint32_t count, std::uint32_t stride) {
+    std::vector<std::uint32_t> ranks(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        ranks[i] = i * stride;
+    }
+    return ranks;
+}
+
+}  // namespace
+
+const char* to_string(Recompute recompute) {
+    return kRecomputeNames[static_cast<std::size_t>(recompute)];
+}
+
+const char* to_string(AttentionKernel kernel) {
+    return kAttentionNames[static_cast<std::size_t>(kernel)];
+}
+
+const char* to_string(TensorOverlap overlap) {
+    return kTensorOverlapNames[static_cast<std::size_t>(overlap)];
+}
+
+std::optional<Recompute> parse_recompute(std::string_view text) {
+    return parse_name<Recompute>(kRecomputeNames, text);
+}
+
+std::optional<AttentionKernel> parse_attention_kernel(std::string_view text) {
+    return parse_name<AttentionKernel>(kAttentionNames, text);
+}
+
+std::optional<TensorOverlap> parse_tensor_overlap(std::string_view text) {
+    return parse_name<TensorOverlap>(kTensorOverlapNames, text);
+}
+
+std::string describe(const Mapping& mapping) {
+    std::string text = fmt::format("tp {}, pp {}", mapping.tp, mapping.pp);
+    if (mapping.interleave > 1) {
+        text += fmt::format(" interleaved {}", mapping.interleave);
+    }
+    if (mapping.cp > 1) {
+        text += fmt::format(", cp {}", mapping.cp);
+    }
+    if (mapping.ep > 1) {
+        text += fmt::format(", ep {}", mapping.ep);
+    }
+    return text + fmt::format(", dp {}, zero {}, micro-batch {} x {}, recompute {}", mapping.dp(),
+                              mapping.zero, mapping.micro_batch, mapping.micro_batches(),
+                              to_string(mapping.recompute));
+}
+
+std::optional<std::string> find_fault(const Model& model, const Cluster& cluster,
+                                      const Mapping& mapping) {
+    if (auto fault = find_fault(model)) {
+        return fault;
+    }
+    if (auto fault = fault_of_numbers(cluster, mapping)) {
+        return fault;
+    }
+    if (auto fault = fault_of_model(model, mapping)) {
+        return fault;
+    }
+    return fault_of_batch(mapping);
+}
+
+std::vector<std::uint32_t> layers_of_stages(std::uint32_t layers, std::uint32_t stages) {
+    const std::uint32_t most = (layers + stages - 1) / stages;
+    std::vector<std::uint32_t> counts(stages, most);
+    std::uint32_t missing = most * stages - layers;
+    // The last, the first, the last but one, the second ...
+    for (std::uint32_t i = 0; missing > 0; ++i, --missing) {
+        const std::uint32_t in = i / 2;
+        --counts[i % 2 == 0 ? stages - 1 - in : in];
+    }
+    return counts;
+}
+
+Groups groups_of(const Mapping& mapping) {
+    const std::uint32_t stage = mapping.tp * mapping.replicas();  // Ranks of a pipeline stage.
+    Groups groups;
+    groups.tensor = strided(mapping.tp, 1);
+    groups.context = strided(mapping.cp, mapping.tp);
+    groups.data = strided(mapping.replicas(), mapping.tp);
+    groups.expert = strided(mapping.ep, mapping.tp);
+    groups.expert_data = strided(mapping.expert_replicas(), mapping.tp * mapping.ep);
+    groups.pipeline = strided(mapping.pp > 1 ? 2 : 1, stage);
+    return groups;
+}
+
+}  // namespace softib::plan

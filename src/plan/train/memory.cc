@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/train/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "plan/train/layer_cost.h"
+#include "plan/train/pipeline.h"
+
+namespace softib::plan {
+
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kWeightBytes = 2;
+constexpr double kStateBytes = 12;  ///< Adam: a parameter and two moments in 32 bits.
+/// Contexts of CUDA and cuBLAS, NCCL's buffers, gaps between blocks.
+constexpr double kReserved = 4 * kGiB;
+
+/// Bytes that a token of a micro-batch leaves in a layer for its backward pass.
+struct KeptBytes {
+    double scores = 0;  ///< What selective recomputation drops.
+    double rest = 0;
+    double input = 0;  ///< All that full recomputation keeps.
+};
+
+KeptBytes kept_bytes(const Model& model, const Mapping& mapping, bool experts) {
+    const double tp = mapping.tp;
+    const double divided = mapping.sequence_parallel ? tp : 1;
+    const double hidden = model.hidden;
+    const double mask = model.dropout ? 1 : 0;
+    KeptBytes kept;
+    kept.input = 2 * hidden / divided;
+    // Two norms' inputs and outputs, and masks.
+    kept.rest = (2 * (2 + 2) + 2 * mask) * hidden / divided;
+    const double keys = std::max(static_cast<double>(model.kv_heads) / tp, 1.0) * model.head_dim;
+    if (model.latent()) {
+        kept.rest += 2.0 * (model.q_rank + model.kv_rank + model.rope_dim);
+        kept.scores += 2 * model.heads * (model.head_dim + model.value_dim) / tp;
+        kept.scores += 2 * model.query_width() / tp;
+    } else {
+        kept.rest += 2 * 2 * keys + 2 * model.query_width() / tp;
+    }
+    kept.rest += 2 * model.value_width() / tp;
+    if (mapping.attention == AttentionKernel::kUnfused) {
+        kept.scores += (model.dropout ? 5.0 : 2.0) * model.heads * mapping.sequence / tp;
+    }
+    const double gates = model.gated ? 2 : 1;
+    const double element = bytes_of(mapping.precision);  // Of what enters a matrix.
+    if (!experts) {
+        kept.rest += element * (gates + 1) * model.ffn / tp;
+        return kept;
+    }
+    const double passed = model.top_k + model.shared_experts;
+    kept.rest += passed * element * (gates + 1) * model.expert_ffn / tp;
+    kept.rest += element * model.top_k * hidden / divided;  // Sorted by expert.
+    return kept;
+}
+
+double gib(double bytes) {
+    return bytes / kGiB;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> first_layers(const Model& model, const Mapping& mapping) {
+    std::vector<std::uint32_t> first{0};
+    for (const std::uint32_t count : layers_of_stages(model.layers, mapping.virtual_stages())) {
+        first.push_back(first.back() + count);
+    }
+    return first;
+}
+
+HeldParameters held_parameters(const Model& model, const Mapping& mapping,
+                               std::uint32_t virtual_stage) {
+    const auto first = first_layers(model, mapping);
+    HeldParameters held;
+    for (std::uint32_t layer = first[virtual_stage]; layer < first[virtual_stage + 1]; ++layer) {
+        const bool experts = model.has_experts(layer);
+        held.shared += shared_layer_parameters(model, mapping, experts);
+        held.experts += experts ? expert_layer_parameters(model, mapping) : 0;
+    }
+    if (virtual_stage == 0) {
+        held.shared += embedding_parameters(model) / mapping.tp;
+    }
+    if (virtual_stage + 1 == mapping.virtual_stages() &&
+        (!model.tied_embeddings || mapping.pp > 1)) {
+        held.shared += static_cast<double>(model.vocabulary) * model.hidden / mapping.tp;
+    }
+    return held;
+}
+
+namespace {
+
+MemoryUse use_of_stage(const Model& model, const Mapping& mapping, std::uint32_t stage) {
+    const auto first = first_layers(model, mapping);
+    const double tokens = static_cast<double>(mapping.micro_batch) * mapping.sequence / mapping.cp;
+    MemoryUse use{.stage = stage, .reserved = kReserved};
+    HeldParameters held;
+    double kept_most = 0;  // Bytes of one pass of the largest chunk.
+    double layer_most = 0;
+    double gathered_most = 0;
+    for (std::uint32_t chunk = 0; chunk < mapping.interleave; ++chunk) {
+        const std::uint32_t at = chunk * mapping.pp + stage;
+        const HeldParameters here = held_parameters(model, mapping, at);
+        held.shared += here.shared;
+        held.experts += here.experts;
+        double kept = 0;
+        for (std::uint32_t layer = first[at]; layer < first[at + 1]; ++layer) {
+            const KeptBytes bytes = kept_bytes(model, mapping, model.has_experts(layer));
+            const bool full = mapping.recompute == Recompute::kFull;
+            const bool scores = mapping.recompute == Recompute::kNone;
+            kept += tokens * (full ? bytes.input : bytes.rest + (scores ? bytes.scores : 0));
+            // What is computed again exists for one layer at a time.
+            const double again = full ? bytes.rest + bytes.scores : scores ? 0 : bytes.scores;
+            layer_most = std::max(layer_most, tokens * again);
+            const bool experts = model.has_experts(layer);
+            gathered_most = std::max(gathered_most,
+                                     shared_layer_parameters(model, mapping, experts) +
+                                         (experts ? expert_layer_parameters(model, mapping) : 0));
+        }
+        kept_most = std::max(kept_most, kept);
+    }
+    const Pipeline pipeline{.stages = mapping.pp,
+                            .chunks = mapping.interleave,
+                            .micro_batches = mapping.micro_batches()};
+    use.activations = kept_most * passes_in_flight(pipeline, stage);
+    use.working = layer_most;
+    if (stage + 1 == mapping.pp) {
+        constexpr double kLogitBytes = 4 + 2;
+        use.working = std::max(use.working, kLogitBytes * tokens * model.vocabulary / mapping.tp);
+    }
+    const auto divided = [&](std::uint32_t from, double bytes) {
+        const bool divides = mapping.zero >= from;
+        return bytes * (held.shared / (divides ? mapping.replicas() : 1) +
+                        held.experts / (divides ? mapping.expert_replicas() : 1));
+    };
+    use.optimizer = divided(1, kStateBytes);
+    use.gradients = divided(2, mapping.grad_bytes);
+    use.weights = divided(3, kWeightBytes);
+    if (mapping.zero == 3) {  // A layer and the next one, whole, and its gradients.
+        use.working += (2 * kWeightBytes + mapping.grad_bytes) * gathered_most;
+    }
+    return use;
+}
+
+}  // namespace
+
+MemoryUse memory_use(const Model& model, const Gpu& gpu, const Mapping& mapping) {
+    MemoryUse most;
+    for (std::uint32_t stage = 0; stage < mapping.pp; ++stage) {
+        const MemoryUse use = use_of_stage(model, mapping, stage);
+        if (stage == 0 || use.total() > most.total()) {
+            most = use;
+        }
+    }
+    most.capacity = static_cast<double>(gpu.memory_bytes);
+    return most;
+}
+
+std::string does_not_fit(const Model& model, const Cluster& cluster, const Mapping& mapping,
+                         const MemoryUse& use) {
+    struct Change {
+        std::string text;
+        Mapping mapping;
+    };
+    std::vector<Change> changes;
+    const auto change = [&](std::string text, auto edit) {
+        Mapping other = mapping;
+        edit(other);
+        changes.push_back({std::move(text), other});
+    };
+    change("--recompute selective", [](Mapping& m) { m.recompute = Recompute::kSelective; });
+    change("--recompute full", [](Mapping& m) { m.recompute = Recompute::kFull; });
+    change("--zero 1", [](Mapping& m) { m.zero = std::max(m.zero, 1U); });
+    for (const std::uint32_t by : {2U, 4U, 8U}) {
+        change(fmt::format("--micro-batch {}", mapping.micro_batch / by),
+               [&](Mapping& m) { m.micro_batch /= by; });
+        change(fmt::format("--tp {}", mapping.tp * by), [&](Mapping& m) { m.tp *= by; });
+        change(fmt::format("--pp {}", mapping.pp * by), [&](Mapping& m) { m.pp *= by; });
+        change(fmt::format("--tp {} --recompute full", mapping.tp * by), [&](Mapping& m) {
+            m.tp *= by;
+            m.recompute = Recompute::kFull;
+        });
+        change(fmt::format("--pp {} --recompute full", mapping.pp * by), [&](Mapping& m) {
+            m.pp *= by;
+            m.recompute = Recompute::kFull;
+        });
+    }
+    std::string text = fmt::format(
+        "{} does not fit on {} with {}: stage {} needs {:.1f} GiB of {:.1f} GiB", model.name,
+        cluster.gpu.name, describe(mapping), use.stage, gib(use.total()), gib(use.capacity));
+    std::uint32_t named = 0;
+    for (const Change& each : changes) {
+        if (!find_fault(model, cluster, each.mapping) && each.mapping.tp <= cluster.domain_gpus() &&
+            memory_use(model, cluster.gpu, each.mapping).fits()) {
+            text += (named == 0 ? "; try " : " or ") + each.text;
+            if (++named == 2) {
+                return text;
+            }
+        }
+    }
+    return named != 0 ? text
+                      : text +
+                            "; try more GPUs (--gpus) with larger --tp and --pp, or 'softib plan "
+                            "search'";
+}
+
+}  // namespace softib::plan

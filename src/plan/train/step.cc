@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "plan/train/step.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace softib::plan {
+
+namespace {
+
+constexpr double kParameterBytes = 2;
+
+TimePs to_ps(double seconds) {
+    return static_cast<TimePs>(std::llround(seconds * 1e12));
+}
+
+double from_ps(TimePs time) {
+    return static_cast<double>(time) * 1e-12;
+}
+
+ExchangeCost sum_of(const ExchangeCost& a, const ExchangeCost& b) {
+    return {a.seconds + b.seconds, a.nvlink_bytes + b.nvlink_bytes,
+            a.fabric_bytes + b.fabric_bytes};
+}
+
+/// A virtual stage: its work by parts.
+struct StageCost {
+    LayerCost cost;
+    std::uint32_t layers = 0;
+    HeldParameters held;
+    ExchangeCost reduce;  ///< Of the gradients of all its layers.
+    ExchangeCost gather;
+};
+
+/// Puts one step together.
+class StepBuilder {
+  public:
+    StepBuilder(const Model& model, const Cluster& cluster, const Mapping& mapping,
+                const Communication& communication)
+        : model_(model),
+          cluster_(cluster),
+          mapping_(mapping),
+          communication_(communication),
+          groups_(groups_of(mapping)),
+          costs_(model, mapping, cluster.gpu, communication),
+          send_(costs_.send()) {}
+
+    Step build() {
+        make_stages();
+        const Pipeline pipeline = make_pipeline();
+        step_.played = play(pipeline);
+        const TimePs reduced = reduce_gradients(pipeline);
+        const double embedding = share_embedding();
+        const double optimizer = optimizer_seconds();
+        const double gather = gather_after();
+        count_flops();
+        count_parts();
+        StepParts& parts = step_.parts;
+        parts.exposed[at(Dimension::kData)] += from_ps(reduced - step_.played.end) + gather;
+        parts.exposed[at(Dimension::kPipeline)] += embedding;
+        parts.optimizer = optimizer;
+        step_.seconds = from_ps(reduced) + embedding + optimizer + gather;
+        finish();
+        return std::move(step_);
+    }
+
+  private:
+    static std::size_t at(Dimension dimension) { return static_cast<std::size_t>(dimension); }
+
+    void make_stages() {
+        const auto first = first_layers(model_, mapping_);
+        const LayerCost dense = costs_.layer(false);
+        const LayerCost experts = model_.experts != 0 ? costs_.layer(true) : LayerCost{};
+        const std::uint32_t count = mapping_.virtual_stages();
+        for (std::uint32_t i = 0; i < count; ++i) {
+            StageCost stage;
+            stage.layers = first[i + 1] - first[i];
+            for (std::uint32_t layer = first[i]; layer < first[i + 1]; ++layer) {
+                stage.cost += model_.has_experts(layer) ? experts : dense;
+            }
+            if (i == 0) {
+                stage.cost += costs_.embedding();
+            }
+            if (i + 1 == count) {
+                stage.cost += costs_.logits();
+            }
+            stage.held = held_parameters(model_, mapping_, i);
+            add_exchanges(stage);
+            stages_.push_back(stage);
+        }
+    }
+
+    /// Gradients and parameters of a stage, beside those that go with each micro-batch.
+    void add_exchanges(StageCost& stage) const {
+        if (mapping_.replicas() == 1) {
+            return;
+        }
+        const auto exchange = [&](Exchange kind, double bytes) {
+            return sum_of(
+                communication_.cost(kind, bytes * stage.held.shared, groups_.data),
+                communication_.cost(kind, bytes * stage.held.experts, groups_.expert_data));
+        };
+        if (mapping_.zero == 0) {
+            stage.reduce = exchange(Exchange::kAllReduce, mapping_.grad_bytes);
+        } else if (mapping_.zero == 1) {
+            stage.reduce = exchange(Exchange::kReduceScatter, mapping_.grad_bytes);
+        }
+        if (mapping_.zero == 1 || mapping_.zero == 2) {
+            stage.gather = exchange(Exchange::kAllGather, kParameterBytes);
+        }
+    }
+
+    Pipeline make_pipeline() const {
+        Pipeline pipeline{.stages = mapping_.pp,
+                          .chunks = mapping_.interleave,
+                          .micro_batches = mapping_.micro_batches(),
+                          .overlap_sends = mapping_.overlap_pp};
+        for (const StageCost& stage : stages_) {
+            const double per_layer = stage.gather.seconds / std::max(stage.layers, 1U);
+            pipeline.work.push_back(
+                {.forward = to_ps(stage.cost.forward.seconds()),
+                 .backward = to_ps(stage.cost.backward.seconds() + stage.cost.recompute.seconds()),
+                 .send = to_ps(send_.seconds()),
+                 .layers = stage.layers,
+                 .gather = mapping_.overlap_dp ? to_ps(per_layer) : 0});
+        }
+        return pipeline;
+    }
+
+    /// Returns when the last gradient has been added up. A stage's gradients travel one after the
+    /// other, each layer's after its last backward pass; or all at the end.
+    TimePs reduce_gradients(const Pipeline& pipeline) {
+        TimePs done = step_.played.end;
+        for (std::uint32_t stage = 0; stage < mapping_.pp; ++stage) {
+            TimePs free = mapping_.overlap_dp ? 0 : step_.played.ends[stage];
+            for (std::uint32_t back = mapping_.interleave; back-- > 0;) {
+                const std::uint32_t i = back * mapping_.pp + stage;
+                const TimePs takes = to_ps(stages_[i].reduce.seconds);
+                if (takes == 0) {
+                    continue;
+                }
+                const std::uint32_t pieces = std::max(stages_[i].layers, 1U);
+                const TimePs pass = pipeline.work[i].backward;
+                const TimePs begun = step_.played.last_backward[i] - pass;
+                TimePs started = kNever;
+                for (std::uint32_t piece = 0; piece < pieces; ++piece) {
+                    const TimePs ready =
+                        mapping_.overlap_dp ? begun + pass / pieces * (piece + 1) : 0;
+                    started = std::min(started, std::max(free, ready));
+                    free = std::max(free, ready) + takes / pieces;
+                }
+                step_.side.push_back({stage, "gradients", started, free});
+            }
+            done = std::max(done, free);
+        }
+        return done;
+    }
+
+    /// First and last stage add up the gradients of the embedding that they share.
+    double share_embedding() {
+        if (!model_.tied_embeddings || mapping_.pp == 1) {
+            return 0;
+        }
+        const std::array<std::uint32_t, 2> ends{0, mapping_.gpus - mapping_.gpus / mapping_.pp};
+        const double bytes = static_cast<double>(model_.vocabulary) * model_.hidden / mapping_.tp *
+                             mapping_.grad_bytes;
+        const ExchangeCost cost = communication_.cost(Exchange::kAllReduce, bytes, ends);
+        // On two stages of all.
+        add_bytes(Dimension::kPipeline, cost, 2.0 / mapping_.pp);
+        return cost.seconds;
+    }
+
+    /// Adam reads gradient, parameter and two moments, and writes all but the first and a copy of
+    /// 16 bits. Before it gradients are measured and clipped, and with fp16 unscaled; gradients of
+    /// 16 bits are copied to 32 and parameters back. After it they are set to zero.
+    double optimizer_seconds() const {
+        const double update = 4 * 4 + 3 * 4 + 2;
+        const double clip = 4 + 4 + 4;
+        const double unscale = mapping_.precision == Precision::kFp16 ? 4 + 4 : 0;
+        const double copies = mapping_.grad_bytes == 2 ? (2 + 4) + (4 + 2) : 0;
+        const double own_bytes = update + clip + unscale + copies;
+        double most = 0;
+        for (std::uint32_t stage = 0; stage < mapping_.pp; ++stage) {
+            double own = 0;
+            double all = 0;
+            for (std::uint32_t chunk = 0; chunk < mapping_.interleave; ++chunk) {
+                const HeldParameters& held = stages_[chunk * mapping_.pp + stage].held;
+                const bool divided = mapping_.zero != 0;
+                own += held.shared / (divided ? mapping_.replicas() : 1) +
+                       held.experts / (divided ? mapping_.expert_replicas() : 1);
+                all += held.shared + held.experts;
+            }
+            const Kernels kernels(cluster_.gpu, mapping_.precision);
+            most =
+                std::max(most, kernels.elementwise(own_bytes * own + mapping_.grad_bytes * all, 4));
+        }
+        return most;
+    }
+
+    /// Parameters that nothing hides go out before the next step.
+    double gather_after() const {
+        double most = 0;
+        for (std::uint32_t stage = 0; stage < mapping_.pp && !mapping_.overlap_dp; ++stage) {
+            double sum = 0;
+            for (std::uint32_t chunk = 0; chunk < mapping_.interleave; ++chunk) {
+                sum += stages_[chunk * mapping_.pp + stage].gather.seconds;
+            }
+            most = std::max(most, sum);
+        }
+        return most;
+    }
+
+    void count_flops() {
+        const bool square = mapping_.attention == AttentionKernel::kUnfused;
+        step_.tokens = static_cast<double>(mapping_.batch) * mapping_.sequence;
+        const double token = flops_per_token(model_, mapping_.sequence, square);
+        const double logits = 6.0 * model_.vocabulary * model_.hidden;
+        double again = 0;
+        if (mapping_.recompute == Recompute::kFull) {
+            again = (token - logits) / 3;
+        } else if (mapping_.recompute == Recompute::kSelective && square) {
+            again = model_.layers * score_flops_per_token(model_, mapping_.sequence, square);
+        }
+        step_.model_flops = step_.tokens * token;
+        step_.hardware_flops = step_.tokens * (token + again);
+    }
+
+    void add_bytes(Dimension dimension, const ExchangeCost& cost, double factor) {
+        step_.bytes[at(dimension)].nvlink += cost.nvlink_bytes * factor;
+        step_.bytes[at(dimension)].fabric += cost.fabric_bytes * factor;
+    }
+
+    /// Averages over stages. Each one's passes, its sends and its waiting fill the pipeline's time.
+    void count_parts() {
+        const double per_stage = 1.0 / mapping_.pp;
+        const double times = mapping_.micro_batches() * per_stage;
+        StepParts& parts = step_.parts;
+        const std::size_t last = stages_.size() - 1;
+        for (std::size_t i = 0; i < stages_.size(); ++i) {
+            const StageCost& stage = stages_[i];
+            PassCost sum = stage.cost.forward;
+            sum += stage.cost.backward;
+            parts.matmul += times * sum.matmul;
+            parts.attention += times * sum.attention;
+            parts.elementwise += times * sum.elementwise;
+            parts.recompute += times * stage.cost.recompute.compute();
+            sum += stage.cost.recompute;
+            const double sends = (i != last ? 1 : 0) + (i != 0 ? 1 : 0);
+            PassCost sent = send_.times(sends);
+            if (mapping_.overlap_pp) {
+                sent.exposed = {};
+            }
+            sum += sent;
+            for (std::size_t d = 0; d < kDimensions.size(); ++d) {
+                parts.exposed[d] += times * sum.exposed[d];
+                step_.bytes[d].nvlink += times * sum.bytes[d].nvlink;
+                step_.bytes[d].fabric += times * sum.bytes[d].fabric;
+            }
+            add_bytes(Dimension::kData, stage.reduce, per_stage);
+            add_bytes(Dimension::kData, stage.gather, per_stage);
+        }
+        TimePs waited = 0;
+        for (const PassEvent& event : step_.played.events) {
+            waited += event.waited;
+        }
+        parts.exposed[at(Dimension::kData)] += from_ps(waited) * per_stage;
+        const double pipeline = from_ps(step_.played.end);
+        parts.bubble = std::max(0.0, pipeline - parts.seconds());
+        step_.bubble_share = pipeline > 0 ? parts.bubble / pipeline : 0;
+    }
+
+    void finish() {
+        const double gpus = mapping_.gpus;
+        const double peak = gpus * cluster_.gpu.peak(mapping_.precision);
+        step_.tokens_per_s = step_.tokens / step_.seconds;
+        step_.flops_per_gpu_s = step_.model_flops / step_.seconds / gpus;
+        step_.mfu = step_.model_flops / step_.seconds / peak;
+        step_.hfu = step_.hardware_flops / step_.seconds / peak;
+        step_.memory = memory_use(model_, cluster_.gpu, mapping_);
+    }
+
+    const Model& model_;
+    const Cluster& cluster_;
+    const Mapping& mapping_;
+    const Communication& communication_;
+    Groups groups_;
+    LayerCosts costs_;
+    PassCost send_;
+    std::vector<StageCost> stages_;
+    Step step_;
+};
+
+}  // namespace
+
+double StepParts::seconds() const {
+    double sum = matmul + attention + elementwise + recompute + bubble + optimizer;
+    for (const double each : exposed) {
+        sum += each;
+    }
+    return sum;
+}
+
+Step time_step(const Model& model, const Cluster& cluster, const Mapping& mapping,
+               const Communication& communication) {
+    return StepBuilder(model, cluster, mapping, communication).build();
+}
+
+std::expected<Step, std::string> estimate_step(const Model& model, const Cluster& cluster,
+                                               const Mapping& mapping,
+                                               const Communication& communication) {
+    if (auto fault = find_fault(model, cluster, mapping)) {
+        return std::unexpected(*fault);
+    }
+    if (const MemoryUse use = memory_use(model, cluster.gpu, mapping); !use.fits()) {
+        return std::unexpected(does_not_fit(model, cluster, mapping, use));
+    }
+    return time_step(model, cluster, mapping, communication);
+}
+
+TrainingRun run_for(const Step& step, const Mapping& mapping, double tokens) {
+    const double seconds = tokens / step.tokens_per_s;
+    return {seconds / 86'400, seconds / 3'600 * mapping.gpus};
+}
+
+}  // namespace softib::plan

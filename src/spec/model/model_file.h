@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A transformer in a TOML file:
+//
+//   name = "mine"
+//   base = "llama3.1-8b"     # a preset that has what is not said here
+//   layers = 40
+//   hidden = 5120
+//
+// The keys are the fields of plan::Model. heads gives kv_heads and, with hidden, head_dim, where
+// neither file nor base has them. Errors are sentences that begin with FILE:LINE:COLUMN.
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "plan/train/model.h"
+
+namespace softib::spec {
+
+std::expected<plan::Model, std::string> parse_model(std::string_view text, const std::string& file);
+std::expected<plan::Model, std::string> load_model(const std::string& file);
+/// Returns a preset, or the model of a file if the name ends with ".toml" or has a slash.
+std::expected<plan::Model, std::string> named_model(const std::string& name);
+
+}  // namespace softib::spec
