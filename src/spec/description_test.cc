@@ -141,7 +141,8 @@ TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
             "engine",         "partitions", "lid_file",   "lmc",        "qos",
             "max_op_vls",     "high_limit", "vlarb_high", "vlarb_low",  "sl2vl",
             "addresses",      "data_path",  "link_scale", "link_layer", "roce_address_base",
-            "roce_addresses", "trunk",      "trunk_key",  "site",       "adaptive_routing"};
+            "roce_addresses", "trunk",      "trunk_key",  "site",       "adaptive_routing",
+            "telemetry"};
         const bool goes_together =
             std::ranges::find(kGoTogether, key.name) != std::end(kGoTogether);
         EXPECT_EQ(generate(both).has_value(), goes_together) << key.name;

@@ -45,9 +45,14 @@ sharp = false
 }
 
 TEST(ClusterFile, GdrIsTwiceXdr) {
-    const auto cluster = parse_cluster("[fabric]\ngeneration = \"GDR\"\n", "lab.toml");
+    const auto cluster =
+        parse_cluster("[pcie]\ngbs = 256\n[fabric]\ngeneration = \"GDR\"\n", "lab.toml");
     ASSERT_TRUE(cluster) << cluster.error();
     EXPECT_NEAR(cluster->nic_bytes_per_s(), 200e9 * 0.9937, 1e8);
+    const auto held_up =
+        parse_cluster("[pcie]\ngbs = 55\n[fabric]\ngeneration = \"GDR\"\n", "lab.toml");
+    ASSERT_TRUE(held_up) << held_up.error();
+    EXPECT_EQ(held_up->nic_bytes_per_s(), 55e9);
 }
 
 TEST(ClusterFile, ErrorsNameLineAndNearestName) {
