@@ -47,4 +47,26 @@ LinkLoad load_of(const Engine& engine, std::uint32_t port, const Looks& looks) {
             .gbps = 8.0 * link::kBlockBytes * 1000 / static_cast<double>(block_ps)};
 }
 
+ModelStats stats_of(const Engine& engine, const MessageHosts& hosts) {
+    const EngineStats& moved = engine.stats();
+    const MessageHosts::Stats& told = hosts.stats();
+    ModelStats stats{.events = moved.events,
+                     .hops = moved.hops,
+                     .delivered = moved.delivered,
+                     .discarded = moved.discarded,
+                     .lost = moved.lost,
+                     .routed = moved.routed,
+                     .context_misses = told.context_misses,
+                     .log_hash = moved.log_hash,
+                     .notifications = told.becns,
+                     .resent = told.resent,
+                     .timeouts = told.timeouts};
+    for (std::uint32_t port = 0; port < engine.port_count(); ++port) {
+        const Odd odd = engine.odd_counts(port);
+        stats.marked += odd.marked;
+        stats.pauses += odd.pauses;
+    }
+    return stats;
+}
+
 }  // namespace softib::net

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "net/engine.h"
+#include "net/hosts/message_hosts.h"
 #include "net/model.h"
 
 namespace softib::net {
@@ -43,5 +44,8 @@ class Looks {
 
 /// What went out of a port until now; the ends of the link are left to the caller.
 LinkLoad load_of(const Engine& engine, std::uint32_t port, const Looks& looks);
+
+/// What an engine and the hosts at its ends have counted.
+ModelStats stats_of(const Engine& engine, const MessageHosts& hosts);
 
 }  // namespace softib::net

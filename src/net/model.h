@@ -82,6 +82,18 @@ struct ModelStats {
     std::uint64_t resent = 0;         ///< Packets that adapters sent again.
     std::uint64_t timeouts = 0;       ///< Of adapters that waited for an acknowledgement.
     std::uint64_t pauses = 0;         ///< Pause frames, on Ethernet.
+
+    /// What a part of a fabric adds to the whole.
+    ModelStats& operator+=(const ModelStats& part) {
+        for (std::uint64_t ModelStats::* const field :
+             {&ModelStats::events, &ModelStats::hops, &ModelStats::delivered,
+              &ModelStats::discarded, &ModelStats::lost, &ModelStats::marked, &ModelStats::routed,
+              &ModelStats::context_misses, &ModelStats::log_hash, &ModelStats::notifications,
+              &ModelStats::resent, &ModelStats::timeouts, &ModelStats::pauses}) {
+            this->*field += part.*field;
+        }
+        return *this;
+    }
 };
 
 class Model {

@@ -274,14 +274,7 @@ PartTotals PartSimulation::totals() const {
     PartTotals totals{.now = net_.now(),
                       .unfinished = hosts_.unfinished(),
                       .dropped_unknown = hosts_.dropped_unknown()};
-    const EngineStats& engine = net_.stats();
-    totals.stats = {.events = engine.events,
-                    .hops = engine.hops,
-                    .delivered = engine.delivered,
-                    .discarded = engine.discarded,
-                    .lost = engine.lost,
-                    .context_misses = hosts_.stats().context_misses,
-                    .log_hash = engine.log_hash};
+    totals.stats = stats_of(net_, hosts_);
     const std::vector<topo::Node>& nodes = routed().topology.nodes;
     for (std::uint32_t node = 0; node < nodes.size(); ++node) {
         const std::uint32_t here = part_.local(node);
@@ -291,7 +284,6 @@ PartTotals PartSimulation::totals() const {
                 continue;
             }
             const std::uint32_t port = net_.port_of(here, number);
-            totals.stats.marked += net_.odd_counts(port).marked;
             const topo::PortLink& cable = nodes[node].ports[number];
             if (number == 0 || cable.peer == topo::kNoNode) {
                 continue;
@@ -311,14 +303,7 @@ void PartSimulation::take_totals(std::vector<PartTotals> all) {
         sum->now = std::max(sum->now, part.now);
         sum->unfinished += part.unfinished;
         sum->dropped_unknown += part.dropped_unknown;
-        sum->stats.events += part.stats.events;
-        sum->stats.hops += part.stats.hops;
-        sum->stats.delivered += part.stats.delivered;
-        sum->stats.discarded += part.stats.discarded;
-        sum->stats.lost += part.stats.lost;
-        sum->stats.marked += part.stats.marked;
-        sum->stats.context_misses += part.stats.context_misses;
-        sum->stats.log_hash += part.stats.log_hash;
+        sum->stats += part.stats;
     }
     std::ranges::sort(sum->links, {}, &LinkLoad::at);
     totals_ = std::move(sum);

@@ -413,26 +413,7 @@ bool Simulation::idle() const {
 }
 
 ModelStats Simulation::stats() const {
-    const Engine& net = state_->net();
-    const EngineStats& engine = net.stats();
-    ModelStats stats{.events = engine.events,
-                     .hops = engine.hops,
-                     .delivered = engine.delivered,
-                     .discarded = engine.discarded,
-                     .lost = engine.lost,
-                     .marked = 0,
-                     .routed = engine.routed,
-                     .context_misses = state_->fabric.ends().stats().context_misses,
-                     .log_hash = engine.log_hash,
-                     .notifications = state_->fabric.ends().stats().becns,
-                     .resent = state_->fabric.ends().stats().resent,
-                     .timeouts = state_->fabric.ends().stats().timeouts};
-    for (std::uint32_t port = 0; port < net.port_count(); ++port) {
-        const Odd odd = net.odd_counts(port);
-        stats.marked += odd.marked;
-        stats.pauses += odd.pauses;
-    }
-    return stats;
+    return stats_of(state_->net(), state_->fabric.ends());
 }
 
 std::uint64_t Simulation::events() const {

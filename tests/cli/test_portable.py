@@ -24,7 +24,7 @@ OURS = {"bin/softib-sm": {"libibumad.so.3"}, "bin/softib-telemetry": TELEMETRY,
         "lib/softib/rsocket/librspreload.so": {"librdmacm.so.1"},
         # Opened only in a job of that MPI.
         "lib/softib/libsoftib_mpi.so": {"libmpi.so.40"}}
-BYTES_MAX = 8 << 20
+BYTES_MAX = 12 << 20
 PROGRAMS = ("bin/softib", "bin/softibd", "bin/softib-sm")
 LIBRARIES = ("libibverbs.so", "libibverbs.so.1", "libibumad.so.3", "librdmacm.so.1",
              "libsoftib_fs.so", "rsocket/librspreload.so")
