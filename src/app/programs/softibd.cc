@@ -149,7 +149,7 @@ void log_last_words(const std::string& path) {
         sigaction(number, nullptr, &now);
         if (now.sa_handler == SIG_DFL) {  // Else a sanitizer has its own.
             now.sa_handler = say_last_words;
-            now.sa_flags = SA_RESETHAND;
+            now.sa_flags = static_cast<int>(SA_RESETHAND);
             sigaction(number, &now, nullptr);
         }
     }
