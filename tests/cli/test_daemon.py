@@ -299,6 +299,15 @@ class DeathAndRestart(CliCase):
         self.assertIn("3 hosts", again.stdout)
         self.ok("exec", "h2", "--", "true")
 
+    def test_daemon_that_fails_says_so_in_its_log(self):
+        self.ok("up")
+        log = f"{self.dir}/default/softibd.log"
+        self.assertEqual(os.readlink(f"/proc/{self.daemon_pid()}/fd/2"), os.path.realpath(log),
+                         "where a failed check and an exception are told")
+        self.kill_daemon(signal.SIGABRT)
+        if not os.environ.get("SOFTIB_BUILD", "").endswith("-asan"):  # Which has its own words.
+            self.assertIn("softibd is ended by signal 06\n", self.log())
+
     def test_killed_daemon_may_be_described_anew(self):
         self.ok("up", "--hosts", "3")
         self.kill_daemon(signal.SIGKILL)

@@ -119,6 +119,42 @@ int block_signals() {
     return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/// Who ended us by a signal, if somebody did.
+void log_signal(int signal_fd) {
+    signalfd_siginfo told{};
+    if (read(signal_fd, &told, sizeof told) == static_cast<ssize_t>(sizeof told)) {
+        live::log_info("signal {} of pid {} ends the daemon", told.ssi_signo, told.ssi_pid);
+    }
+}
+
+extern "C" void say_last_words(int number) {
+    char line[] = "softibd is ended by signal 00\n";
+    line[sizeof line - 4] = static_cast<char>('0' + number / 10 % 10);
+    line[sizeof line - 3] = static_cast<char>('0' + number % 10);
+    const ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
+    static_cast<void>(ignored);
+    raise(number);  // The handler is gone: this one ends us.
+}
+
+/// A daemon that fails says so in its log: what a failed check or an exception writes, and by which
+/// signal it ended.
+void log_last_words(const std::string& path) {
+    const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd >= 0) {
+        dup2(fd, STDERR_FILENO);
+        close(fd);
+    }
+    for (const int number : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV}) {
+        struct sigaction now{};
+        sigaction(number, nullptr, &now);
+        if (now.sa_handler == SIG_DFL) {  // Else a sanitizer has its own.
+            now.sa_handler = say_last_words;
+            now.sa_flags = static_cast<int>(SA_RESETHAND);
+            sigaction(number, &now, nullptr);
+        }
+    }
+}
+
 /// Each attached process takes two descriptors.
 void raise_descriptor_limit() {
     rlimit limit{};
@@ -258,6 +294,7 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
                    counted(arena.header->hcas, "HCA"), counted(arena.header->switches, "switch"));
     report(options, kReady);
     daemon.run();
+    log_signal(signal_fd);
     live::log_info("fabric {} ends", fabric.name);
     if (options.lifeline_fd >= 0) {
         end_programs(fabric.dir);
@@ -283,8 +320,11 @@ int run(Options& options) {
         served = std::unexpected(lock.error());
     } else {
         raise_descriptor_limit();
-        if (options.foreground || !live::log_to_file(fabric.dir + "/" + kLogName)) {
+        const std::string log = fabric.dir + "/" + kLogName;
+        if (options.foreground || !live::log_to_file(log)) {
             live::log_to_stderr();
+        } else {
+            log_last_words(log);
         }
         served = serve(fabric, options);
     }

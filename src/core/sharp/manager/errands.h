@@ -8,6 +8,7 @@
 #include "core/sharp/manager/manager.h"
 #include "core/wire/mad.h"
 #include "core/wire/sharp_group_join.h"
+#include "core/wire/sharp_qp_allocation.h"
 
 namespace softib::sharp {
 
@@ -20,6 +21,14 @@ inline wire::SharpGroupJoin lock_message(std::uint32_t job, std::uint16_t tree, 
     message.op = lock ? wire::SharpGroupJoin::Op::kLock : wire::SharpGroupJoin::Op::kUnlock;
     message.group_id = group;
     message.job_id = job;
+    return message;
+}
+
+inline wire::SharpQpAllocation release_message(Qpn qpn) {
+    wire::SharpQpAllocation message;
+    message.op = wire::SharpQpAllocation::Op::kRelease;
+    message.count = 1;
+    message.qps[0] = qpn;
     return message;
 }
 

@@ -164,6 +164,8 @@ class Manager {
     /// once they are allocated.
     static std::vector<ChildEnd> child_ends(const JobState& job, std::uint32_t node);
 
+    static bool has_queue_pairs(const JobState& job);
+
     // manager_jobs.cc
     JobState* find(JobId job);
     GroupState* find(JobId job, GroupId group);

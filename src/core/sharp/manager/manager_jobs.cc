@@ -238,6 +238,18 @@ std::vector<Manager::ChildEnd> Manager::child_ends(const JobState& job, std::uin
     return ends;
 }
 
+/// Whether the nodes have given as many queue pairs as were asked of them.
+bool Manager::has_queue_pairs(const JobState& job) {
+    for (std::uint32_t node = 0; node < job.plan.nodes.size(); ++node) {
+        const bool is_root = job.plan.nodes[node].parent == TreePlan::kRoot;
+        if (job.qps[node].children.size() != child_ends(job, node).size() ||
+            (job.qps[node].to_parent == Qpn{}) != is_root) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /// All queue pairs are known: says where each leads, and what the trees are made of.
 void Manager::write_trees(JobId id, const JobState& job) {
     trees_written_.insert(id);
@@ -425,10 +437,13 @@ void Manager::end_group(JobId id, GroupId group_id) {
 /// Takes everything that the job has back from its nodes.
 void Manager::clean(JobId id, const JobState& job) {
     auto& errands = scripts_[id].errands;
-    // What is on its way must be answered first; the rest is not needed any more.
+    // What is on its way must be answered first; the rest is not needed any more. The answer may
+    // bring queue pairs, which go back then.
     if (scripts_[id].transaction != 0) {
         errands.resize(1);
-        errands.front().purpose = Purpose::kClean;
+        if (errands.front().purpose != Purpose::kAllocate) {
+            errands.front().purpose = Purpose::kClean;
+        }
     } else {
         errands.clear();
     }
@@ -448,11 +463,8 @@ void Manager::clean(JobId id, const JobState& job) {
             qps.push_back(job.qps[number].to_parent);
         }
         for (const Qpn qpn : job.phase == JobState::kConfiguring ? qps : std::vector<Qpn>{}) {
-            wire::SharpQpAllocation release;
-            release.op = wire::SharpQpAllocation::Op::kRelease;
-            release.count = 1;
-            release.qps[0] = qpn;
-            add(errand, wire::Method::kSet, id_of(SharpAttribute::kQpAllocation), release);
+            add(errand, wire::Method::kSet, id_of(SharpAttribute::kQpAllocation),
+                release_message(qpn));
         }
     }
     trees_written_.erase(id);

@@ -5,7 +5,6 @@
 
 #include "core/sharp/manager/errands.h"
 #include "core/sharp/manager/manager.h"
-#include "core/wire/sharp_qp_allocation.h"
 
 namespace softib::sharp {
 
@@ -77,11 +76,19 @@ void Manager::answered(const Errand& errand, const mad::Packet& packet) {
 
 void Manager::allocated(const Errand& errand, const mad::Packet& packet) {
     JobState* const job = find(errand.job);
-    if (job == nullptr) {
-        return;
-    }
     const auto got =
         wire::parse<wire::SharpQpAllocation>(wire::Sharp<const std::uint8_t>(packet.mad).data());
+    if (job == nullptr || job->phase == JobState::kFailed) {
+        for (std::size_t i = 0; i < got.count && i < got.qps.size(); ++i) {
+            add({.purpose = Purpose::kClean,
+                 .job = errand.job,
+                 .node = errand.node,
+                 .lid = errand.lid},
+                wire::Method::kSet, static_cast<std::uint16_t>(wire::SharpAttribute::kQpAllocation),
+                release_message(got.qps[i]));
+        }
+        return;
+    }
     JobState::NodeQps& qps = job->qps[errand.node];
     for (std::size_t i = 0; i < got.count && i < got.qps.size(); ++i) {
         if (job->plan.nodes[errand.node].parent != TreePlan::kRoot && qps.to_parent == Qpn{}) {
@@ -96,7 +103,11 @@ void Manager::refused(const Errand& errand, std::uint16_t status) {
     JobState* const job = find(errand.job);
     GroupState* const group = find(errand.job, errand.group);
     switch (errand.purpose) {
-        case Purpose::kDiscover:  // No aggregation node.
+        case Purpose::kDiscover:  // No aggregation node; who is silent may be one later.
+            if (status == kSilence) {
+                asked_.erase(errand.guid);
+            }
+            break;
         case Purpose::kClean:
             break;
         case Purpose::kAllocate:
@@ -164,8 +175,10 @@ void Manager::done(JobId script) {
             if (written) {
                 job->phase = JobState::kActive;
                 events_.push_back({Event::kJobActive, script});
-            } else {
+            } else if (has_queue_pairs(*job)) {
                 write_trees(script, *job);
+            } else {
+                fail_job(script, Error::kNoResource, "a switch gave too few queue pairs");
             }
         }
     }

@@ -13,6 +13,7 @@
 #include "core/routing/test_graphs.h"
 #include "core/sharp/aggregation_node.h"
 #include "core/sharp/tree_walk.h"
+#include "core/wire/sharp_qp_allocation.h"
 
 namespace softib::sharp {
 namespace {
@@ -395,6 +396,191 @@ TEST(SharpManager, ASecondStreamThroughAPortIsRefusedUntilTheFirstEnds) {
     EXPECT_EQ(subnet.manager.lock_group(b, group_b), Error::kNone);
     subnet.pump();
     EXPECT_EQ(subnet.manager.job(b)->groups.at(group_b).lock, GroupState::kLocked);
+}
+
+TEST(SharpManager, AQueuePairThatComesAfterTheJobFailedGoesBack) {
+    for (int step = 0; step < 20; ++step) {
+        Subnet subnet(small_tree());
+        subnet.pump();  // All nodes are known.
+        const auto job = subnet.manager.create_job({.key = 1, .size = 32});
+        for (std::uint32_t rank = 0; rank < 32; ++rank) {
+            subnet.manager.join(*job, rank, subnet.hosts()[rank], Qpn{0x800000 + rank});
+        }
+        subnet.manager.start(*job);
+        mad::Packet answer;
+        for (int i = 0; i <= step; ++i) {  // The answer to the last one is still on its way.
+            const auto packet = subnet.manager.poll_transmit(0);
+            ASSERT_TRUE(packet);
+            answer = *packet;
+            answer.mad = *subnet.tables().at(packet->dlid).answer(packet->mad);
+            if (i != step) {
+                subnet.manager.handle(answer);
+            }
+        }
+        subnet.manager.fail_job(*job, Error::kFailed, "killed");
+        if (step % 2 == 0) {
+            subnet.manager.end_job(*job);
+        }
+        subnet.manager.handle(answer);
+        subnet.pump();
+        EXPECT_TRUE(subnet.is_clean()) << "after " << step << " MADs";
+    }
+}
+
+TEST(SharpManager, ANodeThatGivesTooFewQueuePairsFailsTheJob) {
+    Subnet subnet(small_tree());
+    subnet.pump();
+    const auto job = subnet.manager.create_job({.key = 1, .size = 2});
+    subnet.manager.join(*job, 0, subnet.hosts()[0], Qpn{0x800000});
+    subnet.manager.join(*job, 1, subnet.hosts()[1], Qpn{0x800001});
+    subnet.manager.start(*job);
+    const auto packet = subnet.manager.poll_transmit(0);
+    ASSERT_TRUE(packet);
+    mad::Packet answer = *packet;
+    answer.mad = *subnet.tables().at(packet->dlid).answer(packet->mad);
+    const auto data = wire::Sharp<std::uint8_t>(answer.mad).data();
+    auto given = wire::parse<wire::SharpQpAllocation>(data);
+    ASSERT_EQ(given.count, 2);
+    given.count = 1;
+    wire::emit(given, std::span<std::uint8_t>(data));
+    subnet.manager.handle(answer);
+    EXPECT_EQ(subnet.manager.job(*job)->phase, JobState::kFailed);
+    EXPECT_EQ(subnet.manager.job(*job)->error, Error::kNoResource);
+    subnet.pump();
+}
+
+TEST(SharpManager, ASwitchThatWasSilentIsAskedAgainWhenRoutesChange) {
+    Subnet subnet(small_tree());
+    subnet.silent = subnet.tables().begin()->first;
+    subnet.pump();
+    const std::size_t known = subnet.manager.nodes().size();
+    subnet.silent = Lid{0};
+    subnet.route();
+    subnet.pump();
+    EXPECT_EQ(subnet.manager.nodes().size(), known + 1);
+}
+
+/// Jobs and groups come, go and fail at random, while MADs are late, lost or doubled.
+class RandomLife {
+  public:
+    explicit RandomLife(std::uint64_t seed) : prng_(seed), subnet_(small_tree()) {}
+
+    void step() {
+        now_ += lose ? 100 : 0;
+        switch (prng_.below(12)) {
+            case 0:
+                return create();
+            case 1:
+                return subnet_.manager.fail_job(any_job(), Error::kFailed, "random");
+            case 2:
+                return subnet_.manager.end_job(any_job());
+            case 3:
+                return group();
+            case 4:
+                subnet_.manager.lock_group(any_job(), any_group());
+                return;
+            case 5:
+                return subnet_.manager.end_group(any_job(), any_group());
+            case 6:
+                return subnet_.manager.handle_timeout(now_);
+            default:
+                return carry();
+        }
+    }
+    void end() {
+        while (!subnet_.manager.jobs().empty()) {
+            subnet_.manager.end_job(subnet_.manager.jobs().begin()->first);
+        }
+        while (subnet_.manager.poll_event()) {
+        }
+        for (int i = 0; i < 100000 && subnet_.manager.next_timeout_ns() != UINT64_MAX; ++i) {
+            now_ += lose ? 10 : 0;
+            carry();
+        }
+        subnet_.pump();
+    }
+    Subnet& subnet() { return subnet_; }
+    bool lose = false;
+
+  private:
+    JobId any_job() { return 1 + static_cast<JobId>(prng_.below(jobs_ + 1)); }
+    GroupId any_group() { return 1 + static_cast<GroupId>(prng_.below(groups_ + 1)); }
+
+    void create() {
+        const auto size = static_cast<std::uint32_t>(1 + prng_.below(12));
+        const auto job = subnet_.manager.create_job({.key = 1, .size = size});
+        ASSERT_TRUE(job);
+        jobs_ = *job;
+        for (std::uint32_t rank = 0; rank < size; ++rank) {
+            subnet_.manager.join(*job, rank, subnet_.hosts()[prng_.below(32)], Qpn{++qpn_});
+        }
+        subnet_.manager.start(*job);
+    }
+    void group() {
+        const JobId job = any_job();
+        const JobState* const state = subnet_.manager.job(job);
+        const std::size_t most = state == nullptr ? 1 : state->members.size();
+        const auto size = static_cast<std::uint32_t>(1 + prng_.below(most));
+        if (const auto made = subnet_.manager.create_group(job, size)) {
+            groups_ = *made;
+            for (std::uint32_t rank = 0; rank < size; ++rank) {
+                subnet_.manager.join_group(job, *made, rank, rank);
+            }
+            subnet_.manager.start_group(job, *made);
+        }
+    }
+    /// Moves one MAD up or down.
+    void carry() {
+        if (!back_.empty() && prng_.below(2) == 0) {
+            const std::size_t at = prng_.below(back_.size());
+            const mad::Packet answer = back_[at];
+            if (prng_.below(8) != 0) {  // Else it comes twice.
+                back_.erase(back_.begin() + static_cast<std::ptrdiff_t>(at));
+            }
+            return subnet_.manager.handle(answer);
+        }
+        if (const auto packet = subnet_.manager.poll_transmit(now_)) {
+            if (lose && prng_.below(10) == 0) {
+                return;
+            }
+            back_.push_back(*packet);
+            back_.back().mad = *subnet_.tables().at(packet->dlid).answer(packet->mad);
+        }
+        subnet_.manager.handle_timeout(now_);
+    }
+
+    Prng prng_;
+    Subnet subnet_;
+    std::uint64_t now_ = 0;
+    std::uint32_t qpn_ = 0x800000;
+    JobId jobs_ = 0;
+    GroupId groups_ = 0;
+    std::vector<mad::Packet> back_;
+};
+
+TEST(SharpManager, JobsAtRandomLeaveNothingBehind) {
+    for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+        RandomLife life(seed);
+        for (int i = 0; i < 5000; ++i) {
+            life.step();
+        }
+        life.end();
+        EXPECT_TRUE(life.subnet().manager.jobs().empty());
+        EXPECT_TRUE(life.subnet().is_clean()) << "seed " << seed;
+    }
+}
+
+TEST(SharpManager, LostMadsFailJobsAndNothingElse) {
+    for (const std::uint64_t seed : {11U, 12U, 13U, 14U}) {
+        RandomLife life(seed);
+        life.lose = true;
+        for (int i = 0; i < 5000; ++i) {
+            life.step();
+        }
+        life.end();
+        EXPECT_TRUE(life.subnet().manager.jobs().empty());
+        EXPECT_EQ(life.subnet().manager.next_timeout_ns(), UINT64_MAX);
+    }
 }
 
 }  // namespace

@@ -355,6 +355,7 @@ void SharpClients::drop_memory(JobId job, Error error) {
         at->second.fail(error);
     }
     files_.erase(first, last);
+    left_.erase(left_.lower_bound({job, 0}), left_.lower_bound({job + 1, 0}));
 }
 
 void SharpClients::settle() {
