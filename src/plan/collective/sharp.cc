@@ -175,9 +175,9 @@ void AggregationManager::remove(std::uint32_t tree) {
 }
 
 SharpTimes sharp_times(topo::Generation generation, double link_bytes_per_s) {
-    constexpr double kPsPerUs = 1e6;
-    return {.hop_us = static_cast<double>(net::switch_latency(generation)) / kPsPerUs,
-            .hca_us = static_cast<double>(net::kAdapterLatency) / kPsPerUs,
+    constexpr double kMicrosecondPs = 1e6;
+    return {.hop_us = static_cast<double>(net::switch_latency(generation)) / kMicrosecondPs,
+            .hca_us = static_cast<double>(net::kAdapterLatency) / kMicrosecondPs,
             .link_bytes_per_s = link_bytes_per_s};
 }
 

@@ -40,7 +40,7 @@ std::string text_at(sqlite3_stmt* statement, int place) {
 
 struct Database::State {
     struct Closer {
-        void operator()(sqlite3* handle) const { sqlite3_close(handle); }
+        void operator()(sqlite3* open) const { sqlite3_close(open); }
         void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
     };
     using Handle = std::unique_ptr<sqlite3, Closer>;
