@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "app/cli/html_page.h"
 #include "app/cli/sim/compare.h"
 #include "app/cli/sim/report.h"
 #include "plan/units.h"
@@ -18,47 +18,6 @@ constexpr double kWidth = 860;
 constexpr double kHeight = 260;
 constexpr double kLeft = 60;
 constexpr double kBottom = 30;
-constexpr std::array<const char*, 6> kColours{"#1f6feb", "#d1242f", "#1a7f37",
-                                              "#9a6700", "#8250df", "#0a7c86"};
-
-constexpr char kStyle[] =
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2em auto;padding:0 1em;"
-    "color:#1f2328}h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
-    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25em .6em;"
-    "border-bottom:1px solid #d1d9e0}th{font-weight:600}svg{width:100%;height:auto}"
-    "text{font:12px system-ui,sans-serif;fill:#59636e}.note{background:#fff8c5;padding:.5em 1em}"
-    "li{margin:.3em 0}";
-
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        switch (c) {
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '&':
-                out += "&amp;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += c;
-        }
-    }
-    return out;
-}
-
-std::string cells(const std::vector<std::string>& row, const char* tag) {
-    std::string text = "<tr>";
-    for (const std::string& cell : row) {
-        text += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
-    }
-    return text + "</tr>\n";
-}
 
 std::string micro_text(double us) {
     return plan::show_time(static_cast<plan::TimePs>(us * 1e6));
@@ -107,7 +66,7 @@ std::string completion_plot(const std::vector<Curve>& curves) {
     const double high = kHeight - kBottom - 10;
     for (std::size_t i = 0; i < curves.size(); ++i) {
         const plan::Distribution& us = curves[i].us;
-        const char* const colour = kColours[i % kColours.size()];
+        const char* const colour = kPageColours[i % kPageColours.size()];
         std::string path;
         constexpr int kPoints = 200;
         for (int point = 0; point <= kPoints && !us.empty(); ++point) {
@@ -190,18 +149,18 @@ std::string heat_strip(const plan::Results& results, bool hosts) {
 }
 
 std::string traffic_table(const plan::Results& results) {
-    std::string out = "<table>\n" + cells({"traffic", "senders", "message", "delivered", "time",
-                                           "together", "median", "99 %", "per message"},
-                                          "th");
+    std::string out = "<table>\n" + table_row({"traffic", "senders", "message", "delivered", "time",
+                                               "together", "median", "99 %", "per message"},
+                                              "th");
     for (const plan::TrafficResult& each : results.traffics) {
-        out +=
-            cells({each.pattern, std::to_string(each.senders), plan::show_size(each.message_bytes),
-                   fmt::format("{} of {}", each.delivered, each.messages),
-                   plan::show_time(each.duration()), plan::show_rate(each.gbps),
-                   micro_text(each.completion_us.percentile(50)),
-                   micro_text(each.completion_us.percentile(99)),
-                   plan::show_rate(each.message_gbps.mean())},
-                  "td");
+        out += table_row(
+            {each.pattern, std::to_string(each.senders), plan::show_size(each.message_bytes),
+             fmt::format("{} of {}", each.delivered, each.messages),
+             plan::show_time(each.duration()), plan::show_rate(each.gbps),
+             micro_text(each.completion_us.percentile(50)),
+             micro_text(each.completion_us.percentile(99)),
+             plan::show_rate(each.message_gbps.mean())},
+            "td");
     }
     return out + "</table>\n";
 }
@@ -209,13 +168,14 @@ std::string traffic_table(const plan::Results& results) {
 std::string link_table(const Report& report) {
     const plan::Results& results = report.results;
     std::string out =
-        "<table>\n" + cells({"link", "to", "use", "full", "XmitWait", "flows", "carries"}, "th");
+        "<table>\n" +
+        table_row({"link", "to", "use", "full", "XmitWait", "flows", "carries"}, "th");
     for (const std::uint32_t i : results.busiest) {
         const plan::LinkResult& link = results.links[i];
-        out += cells({link.name, link.peer, percent_text(link.use), percent_text(link.full),
-                      report.has_packets() ? percent_text(link.wait) : "?", flows_on(report, link),
-                      plan::show_rate(link.gbps)},
-                     "td");
+        out += table_row({link.name, link.peer, percent_text(link.use), percent_text(link.full),
+                          report.has_packets() ? percent_text(link.wait) : "?",
+                          flows_on(report, link), plan::show_rate(link.gbps)},
+                         "td");
     }
     return out + "</table>\n";
 }
@@ -226,14 +186,6 @@ std::string sentences(const Report& report) {
         out += fmt::format("<li>{}</li>\n", escaped(tree.text));
     }
     return out.empty() ? "<p>No link was full for long.</p>\n" : "<ul>\n" + out + "</ul>\n";
-}
-
-std::string page_head(const std::string& title) {
-    return fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-        "<meta name=\"viewport\" content=\"width=device-width\"><title>{0}</title>"
-        "<style>{1}</style></head><body>\n<h1>{0}</h1>\n",
-        escaped(title), kStyle);
 }
 
 }  // namespace
@@ -269,7 +221,7 @@ std::string to_html(const Report& report) {
     out += "<h2>Busiest links</h2>\n" + link_table(report);
     out += "<h2>Use of links between switches</h2>\n" + heat_strip(results, false);
     out += "<h2>Use of links of hosts</h2>\n" + heat_strip(results, true);
-    return out + "</body></html>\n";
+    return out + kPageFoot;
 }
 
 std::string to_html(const Comparison& comparison) {
@@ -283,7 +235,7 @@ std::string to_html(const Comparison& comparison) {
     out += "</ul>\n<h2>Side by side</h2>\n<table>\n";
     const std::vector<std::vector<std::string>> rows = comparison_rows(comparison);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        out += cells(rows[i], i == 0 ? "th" : "td");
+        out += table_row(rows[i], i == 0 ? "th" : "td");
     }
     out += "</table>\n<h2>Messages done after a time</h2>\n" + completion_plot(curves);
     for (const Compared& each : comparison.variants) {
@@ -294,7 +246,7 @@ std::string to_html(const Comparison& comparison) {
         }
         out += "<h3>Use of links between switches</h3>\n" + heat_strip(each.report.results, false);
     }
-    return out + "</body></html>\n";
+    return out + kPageFoot;
 }
 
 }  // namespace softib::app::sim
