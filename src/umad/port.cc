@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/wire/rmpp.h"
+
 namespace softib::umad {
 
 namespace {
@@ -55,7 +57,11 @@ bool Port::add_agents(const std::vector<Agent>& agents) {
         umad_reg_attr attr{};
         attr.mgmt_class = agent.mgmt_class;
         attr.mgmt_class_version = agent.version;
-        attr.flags = UMAD_USER_RMPP;
+        if (agent.whole_messages) {
+            attr.rmpp_version = wire::kRmppVersion;
+        } else {
+            attr.flags = UMAD_USER_RMPP;
+        }
         attr.oui = agent.oui;
         for (const wire::Method method : agent.methods) {
             const auto bit = static_cast<unsigned>(method);
@@ -84,6 +90,17 @@ Guid Port::guid() const {
     return Guid{be64toh(port_.port_guid)};
 }
 
+Port::Lids Port::lids() const {
+    umad_port_t now{};
+    if (umad_get_port(port_.ca_name, port_.portnum, &now) < 0) {
+        return {};
+    }
+    const Lids lids{Lid{static_cast<std::uint16_t>(now.base_lid)},
+                    Lid{static_cast<std::uint16_t>(now.sm_lid)}};
+    umad_release_port(&now);
+    return lids;
+}
+
 std::string Port::name() const {
     return fmt::format("{} port {}", port_.ca_name, port_.portnum);
 }
@@ -107,13 +124,26 @@ void Port::send(const mad::Packet& packet) {
 }
 
 std::optional<mad::Packet> Port::receive(bool& any) {
+    auto message = receive_message(any);
+    return message ? std::optional(message->first) : std::nullopt;
+}
+
+std::optional<Port::Message> Port::receive_message(bool& any) {
     int length = wire::kMadBytes;
-    any = umad_recv(id_, buffer_.data(), &length, 0) >= 0;
+    int got = umad_recv(id_, buffer_.data(), &length, 0);
+    if (got < 0 && length > static_cast<int>(wire::kMadBytes)) {  // So long is it.
+        buffer_.resize(std::max(buffer_.size(), umad_size() + static_cast<std::size_t>(length)));
+        got = umad_recv(id_, buffer_.data(), &length, 0);
+    }
+    any = got >= 0;
     if (!any || umad_status(buffer_.data()) != 0) {
         return std::nullopt;
     }
-    mad::Packet packet;
-    std::memcpy(packet.mad.data(), umad_get_mad(buffer_.data()), packet.mad.size());
+    Message message;
+    mad::Packet& packet = message.first;
+    const auto* const mad = static_cast<const std::uint8_t*>(umad_get_mad(buffer_.data()));
+    message.bytes.assign(mad, mad + std::max(length, 0));
+    std::memcpy(packet.mad.data(), mad, packet.mad.size());
     const ib_mad_addr_t* const from = umad_get_mad_addr(buffer_.data());
     packet.slid = Lid{ntohs(from->lid)};
     packet.source = Qpn{ntohl(from->qpn)};
@@ -121,7 +151,7 @@ std::optional<mad::Packet> Port::receive(bool& any) {
     if (from->pkey_index < port_.pkeys_size && port_.pkeys != nullptr) {
         packet.pkey = PKey{port_.pkeys[from->pkey_index]};
     }
-    return packet;
+    return message;
 }
 
 int Port::pkey_index(PKey pkey) const {

@@ -26,6 +26,7 @@ struct Agent {
     std::uint8_t version = 1;
     std::vector<wire::Method> methods{};  ///< None: it only asks.
     std::uint32_t oui = 0;                ///< Of a vendor's class.
+    bool whole_messages = false;          ///< RMPP is done for it: see receive_message().
 };
 
 class Port {
@@ -43,6 +44,11 @@ class Port {
     std::expected<void, std::string> claim_manager();
 
     Guid guid() const;
+    struct Lids {
+        Lid own{};
+        Lid subnet_manager{};  ///< PortInfo:MasterSMLID.
+    };
+    Lids lids() const;  ///< As they are now.
     std::uint8_t number() const { return static_cast<std::uint8_t>(port_.portnum); }
     std::string name() const;  ///< "mlx5_0 port 1"
     int fd() const { return umad_get_fd(id_); }
@@ -52,6 +58,12 @@ class Port {
     /// Returns the next packet; std::nullopt if there is none now (`any` is false then), or if a
     /// request of ours came back unanswered.
     std::optional<mad::Packet> receive(bool& any);
+    /// The same, of any length.
+    struct Message {
+        mad::Packet first{};  ///< As receive() would return it.
+        std::vector<std::uint8_t> bytes{};
+    };
+    std::optional<Message> receive_message(bool& any);
 
   private:
     int pkey_index(PKey pkey) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A program on the packet path whose carrier dies: what was posted comes back as flushed, each
-// request once; the device and its queue pairs say so by asynchronous events; and what is made
-// afterwards works, unless the daemon died as well.
+// request once; the device, its queue pairs and its shared receive queues say so by asynchronous
+// events; and what is made afterwards works, unless the daemon died as well.
 //
 //     carrier_test [daemon]
 //
@@ -23,7 +23,7 @@ constexpr std::size_t kBytes = 64;
 constexpr std::uint32_t kSends = 3;
 constexpr std::uint32_t kReceives = 4;
 
-enum Name : std::uint64_t { kDone = 100, kSend = 200, kReceive = 300, kLate = 400 };
+enum Name : std::uint64_t { kDone = 100, kSend = 200, kReceive = 300, kLate = 400, kShared = 500 };
 
 int post(ibv_qp* qp, std::uint64_t wr_id, void* at, std::uint32_t lkey, bool signaled) {
     ibv_sge sge{reinterpret_cast<std::uint64_t>(at), kBytes, lkey};
@@ -37,12 +37,32 @@ int post(ibv_qp* qp, std::uint64_t wr_id, void* at, std::uint32_t lkey, bool sig
     return ibv_post_send(qp, &wr, &bad);
 }
 
+/// A shared receive queue, or none.
+class SharedQueue {
+  public:
+    SharedQueue(Device& device, bool wanted) {
+        ibv_srq_init_attr init{};
+        init.attr.max_wr = 16;
+        init.attr.max_sge = 1;
+        srq_ = wanted ? ibv_create_srq(device.pd, &init) : nullptr;
+        EXPECT(!wanted || srq_ != nullptr, "ibv_create_srq");
+    }
+    ~SharedQueue() { EXPECT(srq_ == nullptr || ibv_destroy_srq(srq_) == 0, "ibv_destroy_srq"); }
+    SharedQueue(const SharedQueue&) = delete;
+    SharedQueue& operator=(const SharedQueue&) = delete;
+    ibv_srq* get() const { return srq_; }
+
+  private:
+    ibv_srq* srq_ = nullptr;
+};
+
 class Ends {
   public:
-    explicit Ends(Device& device) : device_(device), memory_(kBytes) {
+    explicit Ends(Device& device, bool shared = false)
+        : device_(device), memory_(kBytes), srq_(device, shared) {
         mr_ = device.reg(memory_.data(), memory_.size());
         for (ibv_qp*& qp : qps_) {
-            qp = device.make_qp({});
+            qp = device.make_qp({.srq = &qp == &qps_[1] ? srq_.get() : nullptr});
             to_init(qp);
         }
         to_rts(qps_[0], device.address(qps_[1], mr_));
@@ -63,12 +83,19 @@ class Ends {
     /// Returns the queue pair of the sender (0) or the receiver (1).
     ibv_qp* qp(std::size_t end) { return qps_[end]; }
     void receive(std::size_t end, std::uint64_t wr_id) {
-        post_recv(qps_[end], wr_id, memory_.data(), kBytes, mr_->lkey);
+        if (end == 1 && srq_.get() != nullptr) {
+            post_srq_recv(srq_.get(), wr_id, memory_.data(), kBytes, mr_->lkey);
+        } else {
+            post_recv(qps_[end], wr_id, memory_.data(), kBytes, mr_->lkey);
+        }
     }
+    /// The receiver's; nullptr: it has none.
+    ibv_srq* srq() const { return srq_.get(); }
 
   private:
     Device& device_;
     Memory memory_;
+    SharedQueue srq_;
     ibv_mr* mr_ = nullptr;
     std::array<ibv_qp*, 2> qps_{};
 };
@@ -100,8 +127,10 @@ void expect_flushed(const std::map<std::uint64_t, ibv_wc_status>& found, std::ui
     }
 }
 
-/// Takes asynchronous events until one of this type has come.
-void await_event(Device& device, ibv_event_type wanted, std::multiset<ibv_event_type>& seen) {
+/// Takes asynchronous events until one of this type has come. One of a shared receive queue must be
+/// of `srq`.
+void await_event(Device& device, ibv_event_type wanted, std::multiset<ibv_event_type>& seen,
+                 ibv_srq* srq = nullptr) {
     const Deadline deadline;
     while (!seen.contains(wanted)) {
         pollfd waiting{device.context->async_fd, POLLIN, 0};
@@ -112,6 +141,8 @@ void await_event(Device& device, ibv_event_type wanted, std::multiset<ibv_event_
         ibv_async_event event{};
         EXPECT(ibv_get_async_event(device.context, &event) == 0, "ibv_get_async_event");
         seen.insert(event.event_type);
+        EXPECT(event.event_type != IBV_EVENT_SRQ_ERR || event.element.srq == srq,
+               "SRQ_ERR of another queue");
         ibv_ack_async_event(&event);
     }
 }
@@ -159,8 +190,13 @@ int run(bool daemon_dies) {
     std::multiset<ibv_event_type> events;
     {
         Ends ends(device);
+        Ends shared(device, true);
+        exchange(device, shared, kShared);
         lose(device, ends);
-        await_event(device, IBV_EVENT_QP_FATAL, events);
+        await_event(device, IBV_EVENT_SRQ_ERR, events, shared.srq());
+        await_event(device, IBV_EVENT_QP_FATAL, events, shared.srq());
+        await_event(device, IBV_EVENT_QP_LAST_WQE_REACHED, events, shared.srq());
+        EXPECT(events.count(IBV_EVENT_SRQ_ERR) == 1, "SRQ_ERR came more than once");
         if (!daemon_dies) {
             await_event(device, IBV_EVENT_DEVICE_FATAL, events);
             await_event(device, IBV_EVENT_PORT_ERR, events);
@@ -170,6 +206,8 @@ int run(bool daemon_dies) {
         await_event(device, IBV_EVENT_PORT_ACTIVE, events);
         Ends ends(device);
         exchange(device, ends, kDone);
+        Ends shared(device, true);
+        exchange(device, shared, kShared);
     }
     std::puts("restored");
     return 0;

@@ -50,9 +50,18 @@ class Side {
 
     void connect(int fd) {
         std::vector<Address> peers(count_);
-        EXPECT(put_bytes(fd, addresses_.data(), count_ * sizeof(Address)) &&
-                   get_bytes(fd, peers.data(), count_ * sizeof(Address)),
-               "the other side is gone");
+        const auto tell = [&] {
+            EXPECT(put_bytes(fd, addresses_.data(), count_ * sizeof(Address)),
+                   "the other side is gone");
+        };
+        // In turns: more than what a socket holds is under way.
+        if (tag_ == 0) {
+            tell();
+        }
+        EXPECT(get_bytes(fd, peers.data(), count_ * sizeof(Address)), "the other side is gone");
+        if (tag_ == 1) {
+            tell();
+        }
         for (std::uint32_t i = 0; i < count_; ++i) {
             to_rts(qps_[i], peers[i], {.timeout = 20, .retry_cnt = 7});
         }

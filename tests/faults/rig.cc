@@ -77,6 +77,9 @@ Device::Device(int cq_entries, int index) {
     ibv_port_attr port{};
     EXPECT(ibv_query_port(context, 1, &port) == 0, "ibv_query_port");
     lid = port.lid;
+    if (port.link_layer == IBV_LINK_LAYER_ETHERNET) {
+        EXPECT(ibv_query_gid(context, 1, 0, &gid) == 0, "ibv_query_gid");
+    }
 }
 
 Device::~Device() {
@@ -116,6 +119,7 @@ Address Device::address(ibv_qp* qp, const ibv_mr* mr) const {
     Address a;
     a.qpn = qp->qp_num;
     a.lid = lid;
+    a.gid = gid;
     if (mr != nullptr) {
         a.rkey = mr->rkey;
         a.addr = reinterpret_cast<std::uint64_t>(mr->addr);
@@ -170,6 +174,11 @@ void to_rts(ibv_qp* qp, const Address& peer, const Retry& retry) {
         attr.dest_qp_num = peer.qpn;
         attr.ah_attr.dlid = static_cast<std::uint16_t>(peer.lid);
         attr.ah_attr.port_num = 1;
+        if (peer.gid.global.interface_id != 0) {
+            attr.ah_attr.is_global = 1;
+            attr.ah_attr.grh.dgid = peer.gid;
+            attr.ah_attr.grh.hop_limit = 64;
+        }
         mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
     }
     if (reliable) {

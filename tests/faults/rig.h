@@ -75,6 +75,7 @@ struct Address {
     std::uint32_t word = 0;  ///< The program's own.
     std::uint64_t addr = 0;
     std::uint64_t bytes = 0;
+    ibv_gid gid{};  ///< On Ethernet; zero elsewhere.
 };
 
 struct Options {
@@ -107,6 +108,7 @@ class Device {
     ibv_comp_channel* channel = nullptr;
     ibv_cq* cq = nullptr;
     std::uint16_t lid = 0;
+    ibv_gid gid{};  ///< On Ethernet, where it is the address.
 
   private:
     std::vector<ibv_mr*> regions_;

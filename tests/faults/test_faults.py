@@ -6,9 +6,11 @@ the daemon's tables, no memory in the arena that grows with every death, no file
 """
 
 import argparse
+import ctypes
 import json
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from softib_test import Fabric, Failure, Program, find_build  # noqa: E402
 PATIENCE_S = 20  # Nothing here takes so long unless it hangs.
 IDLE_S = 2.0
 TICKS_IDLE = 2
+PTRACE_ATTACH, PTRACE_DETACH, WALL = 16, 17, 0x40000000
 
 
 def wait_until(condition, what, timeout_s=PATIENCE_S):
@@ -172,10 +175,10 @@ def end_restored(fabric, driver):
         raise Failure(str(result))
 
 
-def carrier(_args):
+def carrier(_args, flags=()):
     """The carrier dies, twice: its programs get errors, and everything made afterwards works."""
     os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
-    with Fabric("--hosts", "2") as fabric:
+    with Fabric("--hosts", "2", *flags) as fabric:
         if status(fabric)["health"]["text"] != "ok":
             raise Failure("a fresh fabric is not well")
         for deaths in (1, 2):
@@ -191,6 +194,61 @@ def carrier(_args):
         log = pathlib.Path(fabric.dir, fabric.name, "softibd.log").read_text()
         if log.count("has ended: signal 9") != 2 or log.count("was restarted") != 2:
             raise Failure(f"the log does not say so:\n{log}")
+
+
+def carrier_roce(args):
+    """The same on Ethernet, where the carrier has the sockets of all HCAs."""
+    net = random.randrange(60, 250)
+    carrier(args, ("--link-layer", "ethernet", "--roce-address-base", f"127.{net}.0.0"))
+
+
+def ptrace(request, pid, libc=ctypes.CDLL(None, use_errno=True)):
+    """Returns False where the kernel does not let us."""
+    libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+    if libc.ptrace(request, pid, None, None) != 0:
+        return False
+    if request == PTRACE_ATTACH:
+        os.waitpid(pid, WALL)
+    return True
+
+
+def expect_health(fabric, state, ok, *words):
+    wait_until(lambda: helper(fabric, "carrier")["state"] == state, f"the state {state}")
+    health = status(fabric)["health"]
+    if health["ok"] != ok or not all(word in health["text"] for word in words):
+        raise Failure(f"health: {health}")
+
+
+def carrier_hangs(_args):
+    """A carrier that hangs is told from one that works and one that is dead. When it goes on, so do the
+    programs that waited; when it is killed instead, it is as if it had died."""
+    os.environ["SOFTIB_TEST_DATA_PATH"] = "packet"
+    with Fabric("--hosts", "2") as fabric:
+        pid = helper(fabric, "carrier")["pid"]
+        expect_health(fabric, "runs", True, "ok")
+        os.kill(pid, signal.SIGSTOP)
+        expect_health(fabric, "stopped", False, f"carrier (pid {pid}) does not answer", f"kill -CONT {pid}")
+        waits = fabric.start("h1", [program(fabric, "traffic"), "brief"])  # For its queue pairs.
+        os.kill(pid, signal.SIGCONT)
+        waits.wait(PATIENCE_S).check()
+        fabric.programs.remove(waits)
+        expect_health(fabric, "runs", True, "ok")
+        if ptrace(PTRACE_ATTACH, pid):  # It does nothing, and no signal says so.
+            expect_health(fabric, "silent", False, f"carrier (pid {pid}) does not answer", f"kill -KILL {pid}")
+            ptrace(PTRACE_DETACH, pid)
+            expect_health(fabric, "runs", True, "ok")
+            log = fabric.command("log", fabric.name).check().output
+            for line in (f"(pid {pid}) does not answer; who needs it waits", f"(pid {pid}) answers again"):
+                if log.count(line) != 1:
+                    raise Failure(f"the log has not one line '{line}':\n{log}")
+        else:
+            print("the kernel does not let us trace: not tried")
+        driver = start_waiting(fabric)
+        os.kill(pid, signal.SIGSTOP)
+        expect_health(fabric, "stopped", False, f"kill -KILL {pid}")
+        os.kill(pid, signal.SIGKILL)
+        end_restored(fabric, driver)
+        expect_health(fabric, "runs", True, "carrier restarted 1 time")
 
 
 def carrier_and_daemon(_args):
@@ -224,6 +282,8 @@ CASES = {
     "carrier_memory": carrier_memory,
     "carrier": carrier,
     "carrier_and_daemon": carrier_and_daemon,
+    "carrier_hangs": carrier_hangs,
+    "carrier_roce": carrier_roce,
     "kill": kill,
     "fork": plain("fork_test"),
     "dlclose": plain("dlclose_test"),

@@ -2,6 +2,7 @@
 // What programs do with memory that is, was or will be registered: it behaves as memory that never
 // was. Each habit is done to both, and what comes out is compared. Run with the preloaded library,
 // as softib starts programs.
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -450,6 +452,34 @@ TEST(Fork, TheChildHasItsCopyAsOfTheFork) {
             return clone(cloned, stack + sizeof stack, SIGCHLD, &arguments);
         });
     }
+}
+
+/// Registered memory that a handler of the program's own writes to just before a fork.
+std::atomic<char*> g_prepared{nullptr};
+
+/// Before the program has opened any device.
+const int g_installed = pthread_atfork(
+    [] {
+        if (char* const at = g_prepared.load()) {
+            std::memset(at, 'P', kBytes);
+        }
+    },
+    nullptr, nullptr);
+
+TEST(Fork, TheCopyIsOfAfterTheProgramsOwnHandlers) {
+    ASSERT_EQ(g_installed, 0);
+    End end(0);
+    Memory memory;
+    const auto mr = reg(end, memory.at);
+    g_prepared.store(memory.at);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(std::count(memory.at, memory.at + kBytes, 'P') == std::ptrdiff_t{kBytes} ? 0 : 1);
+    }
+    g_prepared.store(nullptr);
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
 }
 
 TEST(Fork, WhatTheChildWritesStaysThere) {

@@ -3,8 +3,9 @@
 # on_two_hosts.sh SOFTIB USER ALLOCATOR PROGRAM [ARGS]: runs a program on both hosts of a private
 # fabric, as a user starts it: with the library that softib preloads.
 #
-# USER: self, or plain: an ordinary user, also where the test is run by root. ALLOCATOR: none, or the
-# name of a library that is preloaded besides. 77: this machine cannot.
+# USER: self, or plain: an ordinary user, also where the test is run by root. ALLOCATOR: none, the
+# name of a library that is preloaded besides, or bare: softib's is not preloaded either. 77: this
+# machine cannot.
 set -eu
 
 # Opens the way to a folder, in this mount namespace alone, where an ordinary user may not pass the
@@ -43,7 +44,8 @@ export SOFTIB_RUNTIME_DIR
 [ -z "$as" ] || chown 65534:65534 "$SOFTIB_RUNTIME_DIR"
 trap 'rm -rf "$SOFTIB_RUNTIME_DIR"' EXIT
 library=
-if [ "$allocator" != none ]; then
+[ "$allocator" != bare ] || set -- env LD_PRELOAD= "$@"
+if [ "$allocator" != none ] && [ "$allocator" != bare ]; then
     library=$(ldconfig -p | sed -n "s/.*$allocator\\.so[.0-9]* (.*=> //p" | head -n 1)
     [ -n "$library" ] || {
         echo "no library $allocator here" >&2

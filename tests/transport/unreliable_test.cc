@@ -139,6 +139,32 @@ TEST(UcReceiver, MessageLongerThanASharedReceiveUsesItUp) {
     EXPECT_EQ(p.ends[1].state(), QpState::kRts);
 }
 
+// 9.9.6.3, class E: the same where a packet in the middle, or the last one, is missing.
+TEST(UcReceiver, GapEndsTheSharedReceiveInAnError) {
+    for (const std::uint32_t lost : {1U, 3U}) {  // Found so by the next packet, or message.
+        PairOptions o = connection();
+        o.srq = true;
+        Probe p(o);
+        p.ends[1].receive(1, 0, 1024);
+        p.ends[1].receive(2, 0, 1024);
+        p.lose = lose_psn(1, lost);
+        p.post(0, p.request(0, WrOpcode::kSend, 0, 1024));
+        p.post(0, p.request(0, WrOpcode::kSend, 2048, 700));
+        p.drive();
+        const auto done = p.completions(1, true);
+        ASSERT_EQ(done.size(), 2U);
+        EXPECT_EQ(done[0].wr_id, 1U);
+        EXPECT_EQ(done[0].status, WcStatus::kRemInvReqErr);
+        EXPECT_EQ(done[1].wr_id, 2U);
+        EXPECT_EQ(done[1].status, WcStatus::kSuccess);
+        EXPECT_EQ(done[1].byte_len, 700U);
+        EXPECT_TRUE(p.same(0, 2048, 1, 0, 700));
+        EXPECT_EQ(p.count(1, Counted::kLostMessage), 1U);
+        EXPECT_EQ(p.ends[1].state(), QpState::kRts);
+        EXPECT_TRUE(p.sent_to(0).empty());
+    }
+}
+
 // 9.9.6.3, class A: memory that the receiver may not use is an error of its own, and stops it.
 TEST(UcReceiver, ReceiveIntoForbiddenMemoryStopsTheReceiverOnly) {
     Probe p(connection());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // syscall(): programs that call the kernel by number call it this way. Calls that move data pass
-// the gate (io_gate.h), those on memory go to memory.cc, and all others to the kernel. In assembly,
-// for what is behind it may return on another stack (clone). What a program does with instructions
-// of its own we do not see.
+// the gate (io_gate.h), those on memory go to memory.cc, those that begin io_uring or aio to
+// async_io.cc, and all others to the kernel. In assembly, for what is behind it may return on
+// another stack (clone). What a program does with instructions of its own we do not see.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -16,7 +16,8 @@
 #ifdef __x86_64__
 
 static_assert(SYS_read == 0 && SYS_write == 1 && SYS_pread64 == 17 && SYS_pwrite64 == 18 &&
-              SYS_readv == 19 && SYS_writev == 20 && SYS_mremap == 25 && SYS_madvise == 28);
+              SYS_readv == 19 && SYS_writev == 20 && SYS_mremap == 25 && SYS_madvise == 28 &&
+              SYS_io_setup == 206 && SYS_io_uring_setup == 425);
 
 namespace softib::fs {
 
@@ -82,11 +83,12 @@ softib_fs_raw_entries:
 syscall:
     .cfi_startproc
     cmpq $28, %rdi
-    ja 1f
+    ja 3f
     leaq softib_fs_raw_entries(%rip), %rax
     movq (%rax,%rdi,8), %r11
     testq %r11, %r11
     jz 1f
+4:
     movq %rsi, %rdi
     movq %rdx, %rsi
     movq %rcx, %rdx
@@ -106,6 +108,14 @@ syscall:
     cmpq $-4095, %rax
     jae 2f
     ret
+3:
+    leaq softib_fs_raw_io_uring_setup(%rip), %r11
+    cmpq $425, %rdi
+    je 4b
+    leaq softib_fs_raw_io_setup(%rip), %r11
+    cmpq $206, %rdi
+    je 4b
+    jmp 1b
 2:
     movq %rax, %rdi
     jmp softib_fs_raw_error@PLT

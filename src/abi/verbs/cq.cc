@@ -9,6 +9,7 @@
 
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
+#include "abi/verbs/record.h"
 
 namespace softib::abi {
 
@@ -68,6 +69,13 @@ int poll_cq(ibv_cq* base, int max, ibv_wc* wc) {
     drive(*impl(base->context).process);
     const int taken = cq.runtime->poll(max, [&wc](const live::Cqe& e) { to_wc(e, *wc++); });
     give_way(cq, taken != 0);
+    return taken;
+}
+
+/// The same for a program that is recorded.
+int poll_cq_recorded(ibv_cq* base, int max, ibv_wc* wc) {
+    const int taken = poll_cq(base, max, wc);
+    record::polled(taken != 0);
     return taken;
 }
 
@@ -251,7 +259,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
 
 void set_cq_ops(verbs_context& ops) {
     ops.create_cq_ex = create_cq_ex;
-    ops.context.ops.poll_cq = poll_cq;
+    ops.context.ops.poll_cq = record::wanted() ? poll_cq_recorded : poll_cq;
     ops.context.ops.req_notify_cq = req_notify_cq;
 }
 

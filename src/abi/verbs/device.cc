@@ -12,6 +12,7 @@
 #include <new>
 
 #include "abi/verbs/entry.h"
+#include "abi/verbs/join_trouble.h"
 #include "abi/verbs/objects.h"
 #include "runtime/shm/program_place.h"
 
@@ -167,12 +168,8 @@ ibv_device** softib_ibv_get_device_list(int* num_devices) noexcept {
     const int why = errno;
     if (process == nullptr && place.dir != nullptr) {
         std::fprintf(stderr, "softib: cannot join the fabric at %s as host %s: %s\n", place.dir,
-                     place.hosts != nullptr ? place.hosts : "(unset)", std::strerror(why));
-        if (why == ENOMEM) {
-            std::fprintf(stderr,
-                         "softib: its arena does not fit into this program's address space; "
-                         "bring it up smaller, e.g. softib up --arena 16G\n");
-        }
+                     place.hosts != nullptr ? place.hosts : "(unset)",
+                     join_trouble(place.dir, why).c_str());
     }
     const std::size_t count = process != nullptr ? process->devices.size() : 0;
     auto** list = static_cast<ibv_device**>(std::calloc(count + 1, sizeof(ibv_device*)));

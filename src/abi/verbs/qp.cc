@@ -8,6 +8,7 @@
 #include "abi/verbs/ah.h"
 #include "abi/verbs/entry.h"
 #include "abi/verbs/objects.h"
+#include "abi/verbs/record.h"
 
 namespace softib::abi {
 
@@ -121,6 +122,26 @@ int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
         }
     }
     runtime.unlock();
+    return error;
+}
+
+/// The same for a program that is recorded.
+int post_send_recorded(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad) {
+    const record::Moment at = record::now();
+    ibv_send_wr* refused = nullptr;
+    const int error = post_send(base, wr, &refused);
+    if (error != 0) {
+        *bad = refused;
+    }
+    const std::uint32_t peer = impl(base).runtime->attributes().dest_qpn;
+    for (; wr != refused; wr = wr->next) {
+        std::uint64_t bytes = 0;
+        for (int i = 0; i < wr->num_sge; ++i) {
+            bytes += wr->sg_list[i].length;
+        }
+        record::posted(at, wr->opcode, bytes, base->qp_num,
+                       base->qp_type == IBV_QPT_UD ? wr->wr.ud.remote_qpn : peer);
+    }
     return error;
 }
 
@@ -374,13 +395,16 @@ Qp* create_qp(ibv_context* context, const ibv_qp_init_attr_ex& attr) {
     use(*qp, 1);
     qp->extended = (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
     set_builders(*qp);
+    if (record::wanted()) {
+        record::created(qp->runtime->qpn());
+    }
     return qp;
 }
 
 void set_qp_ops(verbs_context& ops) {
     ops.create_qp_ex = create_qp_ex;
     ops.open_qp = open_qp;
-    ops.context.ops.post_send = post_send;
+    ops.context.ops.post_send = record::wanted() ? post_send_recorded : post_send;
     ops.context.ops.post_recv = post_recv;
 }
 

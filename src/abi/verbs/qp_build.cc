@@ -3,8 +3,10 @@
 // wr_complete, then run in one go, so that wr_abort leaves no trace.
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "abi/verbs/objects.h"
+#include "abi/verbs/record.h"
 
 namespace softib::abi {
 
@@ -58,6 +60,35 @@ int wr_complete(ibv_qp_ex* base) {
         error = qp.runtime->post_locked(qp.building[i].wr);
     }
     qp.runtime->unlock();
+    return error;
+}
+
+/// The same for a program that is recorded.
+int wr_complete_recorded(ibv_qp_ex* base) {
+    Qp& qp = impl(base);
+    struct Request {
+        live::WrOpcode opcode;
+        std::uint64_t bytes;
+        std::uint32_t remote_qpn;
+    };
+    std::vector<Request> requests;
+    for (const Qp::Building& b : qp.building) {
+        std::uint64_t bytes = 0;
+        for (std::uint32_t i = 0; i < b.wr.num_sge; ++i) {
+            bytes += qp.building_sges[b.sge_first + i].length;
+        }
+        requests.push_back({b.wr.opcode, bytes, b.wr.remote_qpn});
+    }
+    const record::Moment at = record::now();
+    const int error = wr_complete(base);
+    const std::uint32_t peer = qp.runtime->attributes().dest_qpn;
+    const bool datagrams = qp.runtime->init().type == live::QpType::kUd;
+    for (const Request& each : requests) {
+        if (error == 0) {
+            record::posted(at, static_cast<ibv_wr_opcode>(each.opcode), each.bytes,
+                           qp.runtime->qpn(), datagrams ? each.remote_qpn : peer);
+        }
+    }
     return error;
 }
 
@@ -220,7 +251,7 @@ void wr_set_inline_data(ibv_qp_ex* base, void* addr, std::size_t length) {
 void set_builders(Qp& qp) {
     ibv_qp_ex& q = qp.space.qp_ex;
     q.wr_start = wr_start;
-    q.wr_complete = wr_complete;
+    q.wr_complete = record::wanted() ? wr_complete_recorded : wr_complete;
     q.wr_abort = wr_abort;
     q.wr_rdma_read = wr_rdma_read;
     q.wr_rdma_write = wr_rdma_write;

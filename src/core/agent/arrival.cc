@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/mad/directed_route.h"
+#include "core/wire/sharp.h"
 #include "core/wire/smp.h"
 
 namespace softib::agent {
@@ -29,6 +30,13 @@ bool is_for_service_agent(const mad::Packet& packet) {
     const MgmtClass c = class_of(packet);
     return (c == MgmtClass::kPerf || c == MgmtClass::kCongestion) &&
            (method == wire::Method::kGet || method == wire::Method::kSet);
+}
+
+bool asks_for_aggregation_counters(const wire::MadBytes& mad) {
+    const wire::Mad<const std::uint8_t> view(mad);
+    return view.mgmt_class() == MgmtClass::kSharp &&
+           view.attribute_id() ==
+               static_cast<std::uint16_t>(wire::SharpAttribute::kPerformanceCounters);
 }
 
 void turn_round(mad::Packet& packet, const wire::MadBytes& answer) {
@@ -161,6 +169,10 @@ Onward Arrival::arrive_service(Node& node, End at, mad::Packet& packet, std::uin
         answer = node.receive_congestion(packet.mad, port, now_ns);
     }
     if (!answer) {
+        if (asks_for_aggregation_counters(packet.mad)) {
+            counters_.refresh();
+            node.set_aggregation_counts(counters_.read_aggregation(at.node));
+        }
         answer = node.receive_aggregation(packet.mad);
     }
     if (answer) {

@@ -117,6 +117,12 @@ class Node {
     const sharp::AggregationTables* aggregation() const {
         return aggregation_ ? &*aggregation_ : nullptr;
     }
+    /// See AggregationTables::set_counted_elsewhere.
+    void set_aggregation_counts(const wire::SharpPerformanceCounters& counted) {
+        if (aggregation_) {
+            aggregation_->set_counted_elsewhere(counted);
+        }
+    }
     /// Its answer to a MAD; std::nullopt if there is no such node, or the MAD is not for it.
     std::optional<wire::MadBytes> receive_aggregation(const wire::MadBytes& request) {
         return aggregation_ ? aggregation_->answer(request) : std::nullopt;

@@ -17,6 +17,7 @@
 #include "core/wire/mad.h"
 #include "core/wire/pm.h"
 #include "core/wire/port_samples_control.h"
+#include "core/wire/sharp_performance_counters.h"
 
 namespace softib::agent {
 
@@ -30,6 +31,8 @@ class CounterSource {
     virtual counters::LaneCounts read_lanes(std::uint32_t /*node*/, std::uint8_t /*port*/) {
         return {};
     }
+    /// What moves the data of a switch's aggregation node has counted this for it.
+    virtual wire::SharpPerformanceCounters read_aggregation(std::uint32_t /*node*/) { return {}; }
 };
 
 class PerfAgent {

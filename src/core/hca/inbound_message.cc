@@ -202,18 +202,32 @@ Accepted InboundMessage::accept(const wire::PacketHeaders& headers, wire::Operat
     return role.last ? finish(headers, role, domain.value_or(Domain{})) : Accepted{};
 }
 
-void InboundMessage::flush() {
+void InboundMessage::end_receive(WcStatus status) {
     if (held_) {
         core_.context.complete(held_cq_,
                                {.wr_id = receive_.wr_id,
                                 .qpn = core_.qpn,
-                                .status = WcStatus::kWrFlushErr,
+                                .status = status,
                                 .opcode = WcOpcode::kRecv,
                                 .is_receive = true},
                                false);
         held_ = false;
     }
+}
+
+/// The receive request waits for the next message (IBA vol. 1, 9.9.6.3, class D), unless it is of a
+/// shared queue: the next message there may be another queue pair's, so it ends in an error
+/// (class E).
+void InboundMessage::abandon() {
     kind_ = Kind::kNone;
+    if (core_.init.srq) {
+        end_receive(WcStatus::kRemInvReqErr);
+    }
+}
+
+void InboundMessage::flush() {
+    kind_ = Kind::kNone;
+    end_receive(WcStatus::kWrFlushErr);
 }
 
 }  // namespace softib::hca

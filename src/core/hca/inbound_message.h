@@ -52,8 +52,9 @@ class InboundMessage {
     bool active() const { return kind_ != Kind::kNone; }
     Accepted accept(const wire::PacketHeaders& headers, wire::Operation operation,
                     const Payload& payload);
-    /// A packet is missing and never comes: the receive request waits for the next message.
-    void abandon() { kind_ = Kind::kNone; }
+    /// A packet is missing and never comes, or one was wrong: an unreliable connection drops the
+    /// message.
+    void abandon();
     /// The receive request of an unfinished message is flushed.
     void flush();
     void reset() {
@@ -82,6 +83,8 @@ class InboundMessage {
                          const Domain& domain, WcStatus status);
     Accepted finish(const wire::PacketHeaders& headers, const PacketRole& role,
                     const Domain& domain);
+    /// Completes the receive request that the message holds, if it holds one.
+    void end_receive(WcStatus status);
 
     QpCore& core_;
     ReceiveQueue* own_;

@@ -38,4 +38,8 @@ inline constexpr char kCloseIoGate[] = "softib_fs_close_io_gate";
 using OpenIoGate = void();
 inline constexpr char kOpenIoGate[] = "softib_fs_open_io_gate";
 
+/// Returns whether the program has asked the kernel for io_uring or aio.
+using UsesAsyncIo = bool();
+inline constexpr char kUsesAsyncIo[] = "softib_fs_uses_async_io";
+
 }  // namespace softib::live

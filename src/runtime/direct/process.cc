@@ -61,10 +61,15 @@ void ForkHandlers::child() {
     g_mutex.unlock();
 }
 
-void ForkHandlers::install() {
-    static const int once = pthread_atfork(prepare, parent, child);
-    static_cast<void>(once);
+namespace {
+
+/// When the library is loaded: handlers of the program, which may bring its writers to rest, are
+/// installed later and so run before ours, and the copy that the child has is of after them.
+__attribute__((constructor)) void install_fork_handlers() {
+    pthread_atfork(ForkHandlers::prepare, ForkHandlers::parent, ForkHandlers::child);
 }
+
+}  // namespace
 
 void Process::size_copy_team() {
     constexpr std::uint32_t kCopiesPerLook = 1024;
@@ -95,7 +100,6 @@ Process* Process::attach(const char* dir, const char* hosts) {
     if (g_process != nullptr) {
         return g_process;
     }
-    ForkHandlers::install();
     auto* process = new (std::nothrow) Process;
     if (process == nullptr) {
         errno = ENOMEM;

@@ -27,6 +27,7 @@ namespace softib::live {
 
 class Cq;
 class Qp;
+class Srq;
 class MemoryMap;
 
 class Process {
@@ -100,6 +101,8 @@ class Process {
     std::vector<Qp*> qps;
     std::mutex cqs_mutex;
     std::vector<Cq*> cqs;
+    std::mutex srqs_mutex;
+    std::vector<Srq*> srqs;
 
     std::mutex carrier_mutex;  ///< One call to the carrier at a time.
 
@@ -149,7 +152,6 @@ class Process {
 /// What happens around a fork. The C library calls them, and, for a fork that it runs no handlers
 /// for, the preloaded library (memory_calls.h).
 struct ForkHandlers {
-    static void install();
     static void prepare();
     static void parent();
     static void child();

@@ -8,6 +8,7 @@
 #include "runtime/direct/cq.h"
 #include "runtime/direct/process.h"
 #include "runtime/direct/qp.h"
+#include "runtime/direct/recv_queue.h"
 #include "runtime/direct/service.h"
 #include "runtime/shm/packet_queue.h"
 #include "runtime/shm/thread.h"
@@ -78,6 +79,12 @@ void Process::progress() {
             const std::lock_guard guard(cqs_mutex);
             for (Cq* cq : cqs) {
                 cq->announce_lost();
+            }
+        }
+        {
+            const std::lock_guard guard(srqs_mutex);
+            for (Srq* srq : srqs) {
+                srq->stop_with_carrier();
             }
         }
         const std::lock_guard guard(qps_mutex);

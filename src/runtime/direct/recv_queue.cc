@@ -5,6 +5,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "runtime/direct/carrier_call.h"
 #include "runtime/direct/cq.h"
@@ -130,11 +131,20 @@ Srq* Srq::create(Process& process, const Init& init) {
             return nullptr;
         }
     }
+    {
+        const std::lock_guard guard(process.srqs_mutex);
+        process.srqs.push_back(srq);
+    }
+    process.start_helper();
     return srq;
 }
 
 Srq::~Srq() {
     if (process_->usable()) {
+        {
+            const std::lock_guard guard(process_->srqs_mutex);
+            std::erase(process_->srqs, this);
+        }
         if (is_packet_path(process_->arena)) {
             call_carrier(*process_, CarrierCall::kDestroySrq, index_, carrier_);
         }
@@ -178,6 +188,18 @@ int Srq::modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint
         }
     }
     return 0;
+}
+
+/// What is posted here stays posted: no queue pair takes it any more, and none of it completes (IBA
+/// vol. 1, 11.6.3, the affiliated asynchronous error of a shared receive queue).
+void Srq::stop_with_carrier() {
+    if (is_packet_path(process_->arena) &&
+        process_->arena.header->carrier.load(std::memory_order_acquire) != carrier_ &&
+        !stopped_with_carrier_.exchange(true)) {
+        process_->channels.signal(
+            process_->owner, shared_->async_channel,
+            {shared_->cookie, static_cast<std::uint32_t>(AsyncKind::kSrqErr), 0});
+    }
 }
 
 int Srq::resize(std::uint32_t max_wr) {

@@ -4,6 +4,7 @@
 // Receive queues: rings of posted requests that deliverers (peers) take from. The ring of a
 // connected QP has one deliverer, its peer, and needs no lock; UD and shared rings take one.
 
+#include <atomic>
 #include <cstdint>
 
 #include "runtime/shm/arena.h"
@@ -64,6 +65,8 @@ class Srq {
     int post_locked(std::uint64_t wr_id, const Sge* sges, std::uint32_t num_sge);
     void unlock_and_wake();
     int modify(bool set_max_wr, std::uint32_t max_wr, bool set_limit, std::uint32_t limit);
+    /// Raises SRQ_ERR, once, if the carrier that knows it has ended.
+    void stop_with_carrier();
 
   private:
     Srq() = default;
@@ -74,6 +77,7 @@ class Srq {
     Process* process_ = nullptr;
     std::uint32_t index_ = 0;
     LockWord carrier_ = 0;
+    std::atomic<bool> stopped_with_carrier_{false};
 };
 
 /// The stripe's record, made on first use; nullptr: the arena is full.

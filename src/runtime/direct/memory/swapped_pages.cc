@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/direct/memory/swapped_pages.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,6 +13,7 @@
 #include <span>
 
 #include "core/base/check.h"
+#include "runtime/direct/memory/passage.h"
 #include "runtime/direct/process.h"
 #include "runtime/shm/kernel_call.h"
 
@@ -43,52 +43,7 @@ int advise_really(std::uint64_t begin, std::uint64_t end, int advice) {
     return static_cast<int>(kernel_call(SYS_madvise, begin, end - begin, advice));
 }
 
-struct Gate {
-    CloseIoGate* close = reinterpret_cast<CloseIoGate*>(dlsym(RTLD_DEFAULT, kCloseIoGate));
-    OpenIoGate* open = reinterpret_cast<OpenIoGate*>(dlsym(RTLD_DEFAULT, kOpenIoGate));
-};
-
 }  // namespace
-
-/// The right to move pages while the program runs: threads that touch them wait, or there is no
-/// other thread, or (for system calls) the preloaded library holds them back.
-class SwappedPages::Passage {
-  public:
-    Passage(PageMover& mover, std::uint64_t begin, std::uint64_t end, bool back) {
-        const bool held = back ? mover.can_return() : mover.hold() != PageMover::Hold::kNobody;
-        const auto stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-        if (stack >= begin && stack < end) {
-            return;  // This very thread would wait for itself.
-        }
-        // Where nobody waits, threads of ours that copy must not be there either.
-        if (program_is_alone(!held)) {
-            granted_ = true;
-            return;
-        }
-        static const Gate gate;
-        if (gate.close != nullptr && gate.open != nullptr) {
-            // Also where system calls would wait: one that has pinned its pages writes to the old
-            // ones (O_DIRECT).
-            granted_ = held && gate.close(begin, end);
-            open_ = granted_ ? gate.open : nullptr;
-        } else {
-            granted_ = held && mover.hold() == PageMover::Hold::kAll;
-        }
-    }
-    ~Passage() {
-        if (open_ != nullptr) {
-            open_();
-        }
-    }
-    Passage(const Passage&) = delete;
-    Passage& operator=(const Passage&) = delete;
-    explicit operator bool() const { return granted_; }
-
-  private:
-    QuietSignals quiet_;
-    bool granted_ = false;
-    OpenIoGate* open_ = nullptr;
-};
 
 SwappedPages::SwappedPages(Process& process)
     : process_(process), space_(process.arena), mover_(process.arena) {}

@@ -80,7 +80,6 @@ class SwappedPages {
         std::uint64_t off;
         std::uint64_t bytes;
     };
-    class Passage;
 
     Stretch* at(const Name& name);
     std::uint32_t upper_bound(std::uint64_t va) const;

@@ -41,6 +41,7 @@ std::optional<Driver> read_functions(void* lib) {
         find(lib, "cuMemAddressReserve", d.reserve) && find(lib, "cuMemAddressFree", d.unreserve) &&
         find(lib, "cuMemMap", d.map) && find(lib, "cuMemUnmap", d.unmap) &&
         find(lib, "cuMemSetAccess", d.set_access);
+    find(lib, "cuMemHostRegister_v2", d.host_register);
     return found ? std::optional(d) : std::nullopt;
 }
 

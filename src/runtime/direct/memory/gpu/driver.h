@@ -42,6 +42,7 @@ inline constexpr int kPointerDevice = 9;
 inline constexpr unsigned kMemoryTypeDevice = 2;
 inline constexpr int kCaptureRelaxed = 2;
 inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kHostPortable = 1;
 inline constexpr unsigned kIpcLazyPeerAccess = 1;
 inline constexpr int kHandleFileDescriptor = 1;
 
@@ -59,6 +60,9 @@ struct Driver {
     int (*stream_create)(Stream* stream, unsigned flags);
     int (*stream_wait)(Stream stream);
     int (*copy)(Address to, Address from, std::size_t bytes, Stream stream);
+
+    /// Pins memory of the host, which makes copies fast. nullptr: this driver does not.
+    int (*host_register)(void* at, std::size_t bytes, unsigned flags);
 
     int (*pointer_attribute)(void* value, int attribute, Address at);
     int (*address_range)(Address* base, std::size_t* bytes, Address at);

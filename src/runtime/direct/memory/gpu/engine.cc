@@ -3,6 +3,17 @@
 
 namespace softib::live::gpu {
 
+bool Engine::is_gpu(Address at) const {
+    unsigned type = 0;
+    unsigned managed = 0;
+    if (driver_.pointer_attribute(&type, kPointerMemoryType, at) != kOk ||
+        type != kMemoryTypeDevice) {
+        return false;
+    }
+    // Managed memory moves between host and GPU: the host may address it.
+    return driver_.pointer_attribute(&managed, kPointerIsManaged, at) != kOk || managed == 0;
+}
+
 int Engine::device_with(const Uuid& uuid) {
     int count = 0;
     if (driver_.device_count(&count) != kOk) {
@@ -58,6 +69,12 @@ Stream Engine::take_stream(Context context) {
     }
     Stream stream = nullptr;
     return driver_.stream_create(&stream, kStreamNonBlocking) == kOk ? stream : nullptr;
+}
+
+bool Engine::pin(Context context, void* at, std::size_t bytes) {
+    const Current current(driver_, context);
+    return current && driver_.host_register != nullptr &&
+           driver_.host_register(at, bytes, kHostPortable) == kOk;
 }
 
 bool Engine::copy(Context context, Address to, Address from, std::uint64_t bytes) {

@@ -23,6 +23,8 @@ class Engine {
 
     const Driver& driver() const { return driver_; }
 
+    /// Whether an address is memory of a GPU that the host cannot address.
+    bool is_gpu(Address at) const;
     /// This process's number for a device; -1: it does not see it.
     int device_with(const Uuid& uuid);
     /// The context that the driver's run-time library uses for a device; nullptr: none to be had.
@@ -30,6 +32,8 @@ class Engine {
     /// Ours, to copy in: it reaches all memory of the device. nullptr: no room for another one.
     Context copier_of(int device);
 
+    /// Pins memory of the host for copies in a context. It stays pinned; false: it is not.
+    bool pin(Context context, void* at, std::size_t bytes);
     /// Copies between GPU and GPU or GPU and host. Returns false if the driver refused.
     bool copy(Context context, Address to, Address from, std::uint64_t bytes);
 

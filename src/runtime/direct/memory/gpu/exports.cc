@@ -16,18 +16,6 @@ constexpr std::uint64_t kStepBytes = 512;  ///< The driver's allocations begin a
 
 }  // namespace
 
-bool Exports::is_gpu(Address at) const {
-    const Driver& driver = engine_.driver();
-    unsigned type = 0;
-    unsigned managed = 0;
-    if (driver.pointer_attribute(&type, kPointerMemoryType, at) != kOk ||
-        type != kMemoryTypeDevice) {
-        return false;
-    }
-    // Managed memory moves between host and GPU: the host may address it.
-    return driver.pointer_attribute(&managed, kPointerIsManaged, at) != kOk || managed == 0;
-}
-
 /// Finds out how a peer can map the allocation.
 bool Exports::share(PeerPiece& piece) const {
     const Driver& driver = engine_.driver();

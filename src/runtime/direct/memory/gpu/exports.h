@@ -22,7 +22,7 @@ class Exports {
     explicit Exports(Engine& engine) : engine_(engine) {}
 
     /// Whether an address is memory of a GPU that the host cannot address.
-    bool is_gpu(Address at) const;
+    bool is_gpu(Address at) const { return engine_.is_gpu(at); }
 
     /// Makes [at, at + length) reachable and says how, allocation by allocation. Returns 0, EFAULT
     /// (some of it is no GPU memory) or EIO (the driver refused). Programs register whole pages:

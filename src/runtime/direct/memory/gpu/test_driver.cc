@@ -364,6 +364,7 @@ constexpr Driver kDriver{
     .stream_create = stream_create,
     .stream_wait = stream_wait,
     .copy = copy,
+    .host_register = nullptr,
     .pointer_attribute = pointer_attribute,
     .address_range = address_range,
     .ipc_export = ipc_export,
