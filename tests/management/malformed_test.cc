@@ -7,6 +7,8 @@
 
 #include "core/base/prng.h"
 #include "core/wire/sa.h"
+#include "core/wire/sharp_am_key_info.h"
+#include "core/wire/sharp_qp_allocation.h"
 #include "node_state.h"
 #include "plane.h"
 
@@ -25,6 +27,7 @@ constexpr std::uint64_t kMadsDefault = 1'000'000;
 constexpr std::uint64_t kSeedDefault = 1;
 constexpr std::uint64_t kMKey = 0xA1B2'C3D4'E5F6'0718;
 constexpr std::uint64_t kCcKey = 0x1020'3040'5060'7080;
+constexpr std::uint64_t kAmKey = 0x0B0B'1CEB'00DA'0B0B;
 constexpr std::uint64_t kSmKey = 0x5EC2'E75E'C2E7'5EC2;
 
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
@@ -48,7 +51,7 @@ class Generator {
         const auto node = static_cast<std::uint32_t>(below(plane_.mesh.size()));
         shot.from = {node, plane_.mesh.node(node).is_switch() ? std::uint8_t{0} : std::uint8_t{1}};
         wire::MadBytes& mad = shot.packet.mad;
-        switch (below(16)) {
+        switch (below(18)) {
             case 0:
                 fill(mad);
                 break;
@@ -79,6 +82,10 @@ class Generator {
                 break;
             case 14:
                 to_manager(mad);
+                break;
+            case 15:
+            case 16:
+                aggregation(mad);
                 break;
             default:
                 service(mad, static_cast<MgmtClass>(below(256)), byte(), 0, 0x100);
@@ -241,6 +248,18 @@ class Generator {
         fill(std::span(mad).subspan(wire::kMadHeaderBytes));
         mad[64 + 1] = static_cast<std::uint8_t>(chance(1, 4) ? byte() : below(6));  // PortSelect
     }
+    void aggregation(wire::MadBytes& mad) {
+        constexpr std::uint16_t kAttributes[] = {0x01, 0x10, 0x20, 0x21, 0x22,
+                                                 0x23, 0x24, 0x30, 0x40, 0x50};
+        header(mad, MgmtClass::kSharp, chance(1, 20) ? byte() : wire::kSharpClassVersion, method(),
+               chance(1, 20) ? static_cast<std::uint16_t>(random_.next())
+                             : kAttributes[below(std::size(kAttributes))]);
+        fill(std::span(mad).subspan(wire::kMadHeaderBytes));
+        // Small numbers are those that mean something.
+        for (std::uint8_t& each : wire::Sharp<std::uint8_t>(mad).data()) {
+            each = chance(1, 2) ? std::uint8_t{0} : each;
+        }
+    }
     /// News that nobody has seen.
     void trap(wire::MadBytes& mad) {
         constexpr std::uint16_t kTraps[] = {64, 65, 66, 67, 128, 129, 144, 145, 256, 257, 258, 259};
@@ -341,6 +360,37 @@ std::vector<NodeState> state_of(Plane& plane) {
     return all;
 }
 
+/// A switch's aggregation node gets a key, and something that could be lost.
+void protect_aggregation(agent::Node& node) {
+    wire::MadBytes mad{};
+    wire::MadRepr header;
+    header.mgmt_class = MgmtClass::kSharp;
+    header.class_version = wire::kSharpClassVersion;
+    header.method = Method::kSet;
+    header.attribute_id = static_cast<std::uint16_t>(wire::SharpAttribute::kQpAllocation);
+    header.emit(wire::Mad<std::uint8_t>(mad));
+    wire::SharpQpAllocation some;
+    some.op = wire::SharpQpAllocation::Op::kAllocate;
+    some.count = 8;
+    wire::emit(some, wire::Sharp<std::uint8_t>(mad).data());
+    ASSERT_TRUE(node.receive_aggregation(mad));
+    ASSERT_EQ(node.aggregation()->qp_count(), 8U);
+    wire::Mad<std::uint8_t>(mad).set_attribute_id(
+        static_cast<std::uint16_t>(wire::SharpAttribute::kAmKeyInfo));
+    wire::emit(wire::SharpAmKeyInfo{.am_key = kAmKey}, wire::Sharp<std::uint8_t>(mad).data());
+    ASSERT_TRUE(node.receive_aggregation(mad));
+}
+
+std::vector<sharp::AggregationTables> aggregation_of(const agent::Mesh& mesh) {
+    std::vector<sharp::AggregationTables> all;
+    for (std::uint32_t i = 0; i < mesh.size(); ++i) {
+        if (const auto* const tables = mesh.node(i).aggregation()) {
+            all.push_back(*tables);
+        }
+    }
+    return all;
+}
+
 /// A node of a program asks the SA something sensible.
 bool admin_answers(Plane& plane) {
     std::vector<std::uint8_t> request(wire::kMadBytes);
@@ -371,8 +421,13 @@ TEST(MalformedMads, ChangeNothingWithoutAKey) {
         info.cc_key_protect_bit = true;
         wire::emit(info, wire::Cc<std::uint8_t>(mad).data());
         ASSERT_TRUE(plane.mesh.node(i).receive_congestion(mad, 1, plane.now_ns));
+        if (plane.mesh.node(i).is_switch()) {
+            protect_aggregation(plane.mesh.node(i));
+        }
     }
     const auto before = state_of(plane);
+    const auto aggregation_before = aggregation_of(plane.mesh);
+    ASSERT_FALSE(aggregation_before.empty());
     const auto lids = plane.manager.lids();
     const std::uint64_t seed = from_environment("SOFTIB_SEED", kSeedDefault);
     Generator generator(plane, seed, 0);
@@ -383,6 +438,7 @@ TEST(MalformedMads, ChangeNothingWithoutAKey) {
     EXPECT_EQ(plane.manager.state(), wire::SmState::kMaster);
     EXPECT_EQ(plane.manager.lids(), lids);
     EXPECT_TRUE(state_of(plane) == before) << "seed " << seed;
+    EXPECT_TRUE(aggregation_of(plane.mesh) == aggregation_before) << "seed " << seed;
     expect_all_pairs(plane.mesh);
     EXPECT_EQ(plane.service.transfers(), 0U);
     EXPECT_EQ(plane.program.transfers(), 0U);

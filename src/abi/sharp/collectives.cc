@@ -46,8 +46,40 @@ std::optional<live::PieceList> pieces_of(const sharp_coll_data_desc& desc) {
     return pieces;
 }
 
-bool is_cuda(const sharp_coll_data_desc& desc) {
-    return desc.mem_type == SHARP_MEM_TYPE_CUDA;
+/// Puts memory of the host in the place of a buffer that is a GPU's. The descriptor is one that
+/// pieces_of() has taken; `sure` says that its memory type is not garbage.
+Error replace_gpu_buffer(const sharp_coll_data_desc& desc, bool sure, std::uint64_t used_bytes,
+                         GpuBuffer& gpu, live::PieceList& pieces) {
+    if (pieces.bytes() == 0 || (sure && desc.mem_type != SHARP_MEM_TYPE_CUDA)) {
+        return Error::kNone;
+    }
+    if (!gpu.adopt(desc, used_bytes)) {
+        return Error::kNoMemory;
+    }
+    if (gpu.adopted()) {
+        pieces = live::PieceList(gpu.host().data(), gpu.host().size());
+    }
+    return Error::kNone;
+}
+
+/// Of an operation that has been described: what it needs of GPUs before it begins.
+Error replace_gpu_buffers(const sharp_coll_data_desc& in, const sharp_coll_data_desc& out,
+                          bool sure, Request& request) {
+    Operation& operation = request.operation;
+    // Of its slice a member may give or take a part alone; what lies behind is not ours to touch.
+    const std::uint64_t own = operation.own_end - operation.own_begin;
+    const std::uint64_t given =
+        operation.kind == Operation::kAllGather ? operation.own_at + own : operation.bytes;
+    const std::uint64_t taken =
+        operation.kind == Operation::kReduceScatter ? operation.own_at + own : operation.bytes;
+    Error error = replace_gpu_buffer(in, sure, given, request.gpu_in, operation.in);
+    if (error == Error::kNone) {
+        error = replace_gpu_buffer(out, sure, taken, request.gpu_out, operation.out);
+    }
+    if (error == Error::kNone && !request.gpu_in.fetch()) {
+        error = Error::kFailed;
+    }
+    return error;
 }
 
 /// What the three reductions have in common. Fields that an operation does not use may be garbage.
@@ -55,9 +87,6 @@ Error describe_reduction(const sharp_coll_reduce_spec& spec, Operation& operatio
     const auto in = pieces_of(spec.sbuf_desc);
     if (!in) {
         return Error::kInvalid;
-    }
-    if (is_cuda(spec.sbuf_desc) || is_cuda(spec.rbuf_desc)) {
-        return Error::kNotSupported;
     }
     operation.reduction = {static_cast<softib::sharp::DataType>(spec.dtype),
                            static_cast<softib::sharp::ReduceOp>(spec.op),
@@ -195,13 +224,9 @@ Error describe_broadcast(sharp_coll_comm& comm, const sharp_coll_bcast_spec& spe
     if (!pieces || spec.root < 0 || spec.root >= comm.size || pieces->bytes() < spec.size) {
         return Error::kInvalid;
     }
-    if (is_cuda(spec.buf_desc)) {
-        return Error::kNotSupported;
-    }
     operation.kind = Operation::kBroadcast;
     operation.root = static_cast<std::uint32_t>(spec.root);
-    operation.in = *pieces;
-    operation.out = *pieces;
+    (spec.root == comm.rank ? operation.in : operation.out) = *pieces;
     operation.bytes = spec.size;
     return choose_mode(comm, SHARP_AGGREGATION_NONE, operation);
 }
@@ -293,7 +318,7 @@ int run_operation(sharp_coll_comm* comm, void** handle, bool blocking,
     {
         const std::lock_guard guard(comm->context->mutex);
         if (error == Error::kNone) {
-            error = describe(request->operation);
+            error = describe(*request);
         }
         if (error == Error::kNone) {
             comm->begin(*request);
@@ -315,32 +340,44 @@ int run_operation(sharp_coll_comm* comm, void** handle, bool blocking,
 }
 
 int barrier(sharp_coll_comm* comm, void** handle, bool blocking) noexcept {
-    return run_operation(comm, handle, blocking, [](Operation&) { return Error::kNone; });
+    return run_operation(comm, handle, blocking, [](Request&) { return Error::kNone; });
 }
 
 int reduce(sharp_coll_comm* comm, const sharp_coll_reduce_spec* spec, Operation::Kind kind,
            void** handle, bool blocking) noexcept {
-    return run_operation(comm, handle, blocking, [&](Operation& operation) {
+    return run_operation(comm, handle, blocking, [&](Request& request) {
         if (spec == nullptr) {
             return Error::kInvalid;
         }
-        return kind == Operation::kReduceScatter
-                   ? describe_reduce_scatter(*comm, *spec, operation)
-                   : describe_allreduce(*comm, *spec, kind, operation);
+        const Error error = kind == Operation::kReduceScatter
+                                ? describe_reduce_scatter(*comm, *spec, request.operation)
+                                : describe_allreduce(*comm, *spec, kind, request.operation);
+        return error == Error::kNone
+                   ? replace_gpu_buffers(spec->sbuf_desc, spec->rbuf_desc, true, request)
+                   : error;
     });
 }
 
 int gather(sharp_coll_comm* comm, const sharp_coll_gather_spec* spec, void** handle,
            bool blocking) noexcept {
-    return run_operation(comm, handle, blocking, [&](Operation& operation) {
-        return spec == nullptr ? Error::kInvalid : describe_allgather(*comm, *spec, operation);
+    return run_operation(comm, handle, blocking, [&](Request& request) {
+        const Error error =
+            spec == nullptr ? Error::kInvalid : describe_allgather(*comm, *spec, request.operation);
+        // NCCL's client leaves the memory type unset here.
+        return error == Error::kNone
+                   ? replace_gpu_buffers(spec->sbuf_desc, spec->rbuf_desc, false, request)
+                   : error;
     });
 }
 
 int broadcast(sharp_coll_comm* comm, const sharp_coll_bcast_spec* spec, void** handle,
               bool blocking) noexcept {
-    return run_operation(comm, handle, blocking, [&](Operation& operation) {
-        return spec == nullptr ? Error::kInvalid : describe_broadcast(*comm, *spec, operation);
+    return run_operation(comm, handle, blocking, [&](Request& request) {
+        const Error error =
+            spec == nullptr ? Error::kInvalid : describe_broadcast(*comm, *spec, request.operation);
+        return error == Error::kNone
+                   ? replace_gpu_buffers(spec->buf_desc, spec->buf_desc, true, request)
+                   : error;
     });
 }
 
@@ -467,7 +504,9 @@ int sharp_coll_reg_mr_v2(struct sharp_coll_context* context, void* buf, size_t s
         return SHARP_COLL_EINVAL;
     }
     *mr = nullptr;
-    if (params != nullptr && (params->field_mask & SHARP_COLL_REG_FIELD_DMABUF_FD) != 0) {
+    // The descriptor names memory that its address names as well; other dma-bufs have no address.
+    if (params != nullptr && (params->field_mask & SHARP_COLL_REG_FIELD_DMABUF_FD) != 0 &&
+        !sharp_impl::is_on_gpu(buf)) {
         return SHARP_COLL_ENOT_SUPP;
     }
     *mr = new (std::nothrow) sharp_impl::Registration{buf, size};

@@ -91,7 +91,8 @@ Error make_job(sharp_coll_context& context, const OutOfBand& oob) {
                                          .key = spec.job_id,
                                          .osts = context.settings.quota_osts,
                                          .payload_bytes = context.settings.quota_payload_bytes,
-                                         .groups = context.settings.quota_groups},
+                                         .groups = context.settings.quota_groups,
+                                         .datagrams_only = context.settings.enable_sat ? 0U : 1U},
                                         reply);
     }
     struct {
@@ -258,6 +259,9 @@ void sharp_coll_comm::advance() {
             ++request.left;
         }
         may_enter = may_enter && request.entered == request.turns;
+        if (request.complete() && !request.gpu_out.deliver()) {
+            request.error = Error::kFailed;
+        }
         if (request.complete() || request.error != Error::kNone) {
             active.erase(active.begin() + static_cast<std::ptrdiff_t>(i));
             if (request.abandoned) {
@@ -413,10 +417,12 @@ int sharp_coll_progress(struct sharp_coll_context* context) {
         return SHARP_COLL_EINVAL;
     }
     const std::lock_guard guard(context->mutex);
+    Error error = Error::kNone;
     for (sharp_coll_comm* const comm : context->comms) {
         comm->advance();
+        error = error == Error::kNone ? comm->turns.error() : error;
     }
-    return SHARP_COLL_SUCCESS;
+    return code(error);
 }
 
 int sharp_coll_dump_stats(struct sharp_coll_context* context) {

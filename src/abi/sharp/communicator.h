@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 
+#include "abi/sharp/gpu_buffers.h"
 #include "abi/sharp/operation.h"
 #include "abi/sharp/session.h"
 #include "abi/sharp/settings.h"
@@ -27,6 +28,8 @@ namespace softib::abi::sharp {
 struct Request {
     sharp_coll_comm* comm = nullptr;
     Operation operation{};
+    GpuBuffer gpu_in{};  ///< What stands for the operation's buffers if they are a GPU's.
+    GpuBuffer gpu_out{};
     std::uint64_t first_turn = 0;
     std::uint64_t turns = 0;
     std::uint64_t entered = 0;

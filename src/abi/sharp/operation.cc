@@ -32,9 +32,9 @@ live::Turn Operation::turn(std::uint64_t index, std::uint32_t rank,
     const auto cost = [&](std::uint64_t length) {
         return live::wire_cost(header, length, streaming);
     };
-    live::Turn turn;
-    turn.bytes = static_cast<std::uint32_t>(end - begin);
+    live::Turn turn{.bytes = static_cast<std::uint32_t>(end - begin)};
     turn.reduces = reduces();
+    turn.streaming = streaming;
     turn.reduction = reduction;
     turn.signature = signature();
     const auto give_all = [&] { turn.in_bytes = turn.bytes, turn.in_at = begin; };

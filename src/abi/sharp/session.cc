@@ -54,7 +54,7 @@ Error Session::open(const char* device_list) {
     if (dir == nullptr || hosts == nullptr) {
         return Error::kSession;
     }
-    live::Arena arena = live::observe(dir);
+    const live::Arena& arena = live::observe_for_life(dir);
     if (arena.base == nullptr) {
         return Error::kSession;
     }
@@ -63,11 +63,9 @@ Error Session::open(const char* device_list) {
         std::min(live::list_devices(arena, hosts, std::span(devices)), kDevicesMax);
     const live::DeviceEntry* const device = choose(arena, {devices, count}, device_list);
     if (device == nullptr) {
-        live::arena_unmap(arena);
         return Error::kDevice;
     }
     hca_ = device->hca;
-    live::arena_unmap(arena);
     fd_ = live::rpc_connect(dir);
     return fd_ < 0 ? Error::kSession : Error::kNone;
 }

@@ -2,6 +2,7 @@
 #include "core/sharp/aggregation_node.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/sharp/reduce.h"
@@ -38,7 +39,10 @@ DataPacket error_packet(const SharpDataHeader& header, SharpDataHeader::Error er
 std::vector<std::uint8_t> emit_packet(const DataPacket& packet) {
     std::vector<std::uint8_t> bytes(SharpDataHeader::kBytes + packet.payload.size());
     wire::emit(packet.header, std::span(bytes));
-    std::ranges::copy(packet.payload, bytes.begin() + SharpDataHeader::kBytes);
+    if (!packet.payload.empty()) {
+        std::memcpy(bytes.data() + SharpDataHeader::kBytes, packet.payload.data(),
+                    packet.payload.size());
+    }
     return bytes;
 }
 
@@ -89,12 +93,11 @@ void AggregationNode::take_up(Qpn at, const AggregationTables::Group& group, Dat
     const Key key{packet.header.group_id, packet.header.sequence, packet.header.offset};
     const auto found = operations_.find(key);
     if (found == operations_.end()) {
-        const auto* const quota = tables_.quota(group.job, group.tree);
-        if (quota == nullptr || job_operations(group.job) >= quota->max_osts) {
-            return discard();
-        }
         if (packet.header.streaming && !group.locked) {
             return fail(group, packet.header, SharpDataHeader::Error::kNotLocked);
+        }
+        if (!has_room(group, packet.header)) {
+            return discard();
         }
     } else {
         if (found->second.passed_on || found->second.from.contains(at)) {
@@ -142,12 +145,17 @@ void AggregationNode::finish(const Key& key, const AggregationTables::Group& gro
         return send(parent, sum);
     }
     sum.header.kind = SharpDataHeader::Kind::kDown;
-    for (const auto& [child, packet] : operation.from) {
-        if (packet.header.wants_result) {
-            send(child, sum);
-        }
-    }
+    send_down(operation, sum);
     operations_.erase(key);
+}
+
+/// Children that do not want the result hear that the fragment is over, so that they can go on.
+void AggregationNode::send_down(const Operation& operation, const DataPacket& result) {
+    DataPacket word{result.header, {}};
+    word.header.contributes = false;
+    for (const auto& [child, asked] : operation.from) {
+        send(child, asked.header.wants_result ? result : word);
+    }
 }
 
 void AggregationNode::take_down(const AggregationTables::Group& group, const DataPacket& packet) {
@@ -166,11 +174,7 @@ void AggregationNode::take_down(const AggregationTables::Group& group, const Dat
         !agree(found->second.from.begin()->second.header, packet.header)) {
         return discard();
     }
-    for (const auto& [child, asked] : found->second.from) {
-        if (asked.header.wants_result) {
-            send(child, packet);
-        }
-    }
+    send_down(found->second, packet);
     operations_.erase(found);
 }
 
@@ -206,11 +210,23 @@ std::optional<AggregationNode::Departure> AggregationNode::poll_transmit() {
     return next;
 }
 
-std::uint64_t AggregationNode::job_operations(std::uint32_t job) const {
-    return static_cast<std::uint64_t>(std::ranges::count_if(operations_, [&](const auto& entry) {
-        const auto* const group = tables_.group(entry.first.group);
-        return group != nullptr && group->job == job;
-    }));
+/// Datagrams take of the job's quota, streams of what the node has for a group that streams.
+bool AggregationNode::has_room(const AggregationTables::Group& group,
+                               const SharpDataHeader& header) const {
+    const auto* const quota = tables_.quota(group.job, group.tree);
+    if (quota == nullptr) {
+        return false;
+    }
+    const auto same = std::ranges::count_if(operations_, [&](const auto& entry) {
+        const bool streams = entry.second.from.begin()->second.header.streaming;
+        if (streams || header.streaming) {
+            return streams == header.streaming && entry.first.group == header.group_id;
+        }
+        const auto* const other = tables_.group(entry.first.group);
+        return other != nullptr && other->job == group.job;
+    });
+    return static_cast<std::uint64_t>(same) <
+           (header.streaming ? tables_.info().streaming_operations : quota->max_osts);
 }
 
 /// After a manager's write: operations of groups that are gone, or whose children are others now.

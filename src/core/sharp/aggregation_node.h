@@ -5,7 +5,7 @@
 // operation: what it contributes, if anything, and whether it wants the result. When the packets of
 // all children of the group are there, the node reduces them in the order of its tree, whatever
 // order they came in, and sends one packet to its parent; at the root that packet is the result,
-// which goes down to those who want it.
+// which goes down to those who want it; the others get its header.
 //
 // One rule makes all operations: in an all-reduce everybody contributes and wants the result, in a
 // reduce one member wants it, in a broadcast one contributes, a barrier has no payload. A
@@ -80,7 +80,8 @@ class AggregationNode {
     void send(Qpn from, const DataPacket& packet);
     void discard() { ++tables_.counters().packet_discard_sharp; }
     void forget_stale();
-    std::uint64_t job_operations(std::uint32_t job) const;
+    void send_down(const Operation& operation, const DataPacket& result);
+    bool has_room(const AggregationTables::Group& group, const wire::SharpDataHeader& header) const;
 
     AggregationTables& tables_;
     std::uint64_t writes_seen_ = 0;

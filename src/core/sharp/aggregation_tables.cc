@@ -5,6 +5,7 @@
 
 #include "core/wire/class_port_info.h"
 #include "core/wire/mad.h"
+#include "core/wire/sharp_am_key_info.h"
 
 namespace softib::sharp {
 
@@ -19,6 +20,7 @@ using wire::SharpResourceCleanup;
 using wire::SharpTreeConfig;
 
 constexpr std::uint32_t kQpnFirst = 0x100;
+constexpr auto kQpAllocationId = static_cast<std::uint16_t>(wire::SharpAttribute::kQpAllocation);
 
 /// Writes an answer; what is not in the attribute is zero.
 template <wire::Attribute T>
@@ -32,7 +34,7 @@ void put_answer(const T& value, std::span<std::uint8_t> data) {
 wire::SharpAnInfo default_an_info() {
     wire::SharpAnInfo info;
     info.streaming_supported = true;
-    info.tree_table_size = 63;
+    info.tree_table_size = 126;  // As Quantum: 63 low-latency and 63 streaming trees.
     info.tree_radix = 255;
     info.versions_supported = 1;
     info.versions_active = 1;
@@ -81,6 +83,30 @@ std::vector<Qpn> AggregationTables::children_of(const Group& group) const {
                              [&](Qpn child) { return group.children.contains(child); });
     }
     return children;
+}
+
+std::uint16_t AggregationTables::am_key_info(bool set, Data data) {
+    if (set) {
+        am_key_ = wire::parse<wire::SharpAmKeyInfo>(data).am_key;
+    }
+    put_answer(wire::SharpAmKeyInfo{}, data);
+    return status::kOk;
+}
+
+/// Returns the answer to a request for queue pairs that was answered before, while the queue pairs
+/// are still as they were given.
+const wire::MadBytes* AggregationTables::given_before(const wire::MadBytes& request) const {
+    const auto found = std::ranges::find(given_, request, &Given::request);
+    if (found == given_.end()) {
+        return nullptr;
+    }
+    const auto got =
+        wire::parse<SharpQpAllocation>(wire::Sharp<const std::uint8_t>(found->answer).data());
+    const bool unused = std::ranges::all_of(std::span(got.qps).first(got.count), [&](Qpn qpn) {
+        const SharpQpcConfig* const context = qp(qpn);
+        return context != nullptr && context->state == SharpQpcConfig::State::kDisabled;
+    });
+    return unused ? &found->answer : nullptr;
 }
 
 std::uint16_t AggregationTables::qp_allocation(bool set, Data data) {
@@ -434,18 +460,39 @@ std::uint16_t AggregationTables::cleanup(bool set, Data data) {
     return status::kOk;
 }
 
+/// A Set resets all counters.
+std::uint16_t AggregationTables::performance_counters(bool set, Data data) {
+    wire::SharpPerformanceCounters told;
+    told.counter_select = UINT16_MAX;
+    for (const auto counter : wire::SharpPerformanceCounters::counters()) {
+        const std::uint64_t now = counters_.*counter + elsewhere_.*counter;
+        if (set) {
+            reset_at_.*counter = now;
+        }
+        told.*counter = now - reset_at_.*counter;
+    }
+    put_answer(told, data);
+    return status::kOk;
+}
+
 std::uint16_t AggregationTables::dispatch(const wire::MadRepr& header, Data data) {
     const bool set = header.method == wire::Method::kSet;
     switch (static_cast<wire::SharpAttribute>(header.attribute_id)) {
         case wire::SharpAttribute::kClassPortInfo: {
+            if (set) {
+                manager_lid_ = wire::parse<wire::ClassPortInfo>(data).trap_lid;
+            }
             wire::ClassPortInfo info;
             info.class_version = wire::kSharpClassVersion;
+            info.trap_lid = manager_lid_;
             put_answer(info, data);
-            return status::kOk;  // A Set says where traps go, of which there are none.
+            return status::kOk;
         }
         case wire::SharpAttribute::kAnInfo:
             put_answer(info_, data);
             return set ? status::kUnsupportedMethod : status::kOk;
+        case wire::SharpAttribute::kAmKeyInfo:
+            return am_key_info(set, data);
         case wire::SharpAttribute::kQpAllocation:
             return qp_allocation(set, data);
         case wire::SharpAttribute::kQpcConfig:
@@ -459,12 +506,7 @@ std::uint16_t AggregationTables::dispatch(const wire::MadRepr& header, Data data
         case wire::SharpAttribute::kResourceCleanup:
             return cleanup(set, data);
         case wire::SharpAttribute::kPerformanceCounters:
-            if (set) {
-                counters_ = {};
-            }
-            counters_.counter_select = UINT16_MAX;
-            put_answer(counters_, data);
-            return status::kOk;
+            return performance_counters(set, data);
         default:
             return status::kUnsupportedAttribute;
     }
@@ -480,11 +522,31 @@ std::optional<wire::MadBytes> AggregationTables::answer(const wire::MadBytes& re
         header.class_version > wire::kSharpClassVersion) {
         return wire::respond_with_status(request, status::kUnsupportedClass);
     }
+    const bool set = header.method == wire::Method::kSet;
+    if (set && am_key_ != 0 && wire::Sharp<const std::uint8_t>(request).am_key() != am_key_) {
+        return wire::respond_with_status(request, wire::sharp_status::kBadKey);
+    }
+    const bool gives =
+        set && header.attribute_id == kQpAllocationId &&
+        wire::parse<SharpQpAllocation>(wire::Sharp<const std::uint8_t>(request).data()).op ==
+            SharpQpAllocation::Op::kAllocate;
+    if (gives) {
+        if (const wire::MadBytes* const before = given_before(request)) {
+            return *before;
+        }
+    }
     wire::MadBytes answer = request;
     const std::uint16_t result = dispatch(header, wire::Sharp<std::uint8_t>(answer).data());
     const wire::Mad<std::uint8_t> out(answer);
     out.set_method(wire::Method::kGetResp);
     out.set_status(result);
+    if (gives && result == status::kOk) {
+        std::erase_if(given_, [&](const Given& each) { return each.request == request; });
+        given_.push_back({request, answer});
+        if (given_.size() > kGivenMax) {
+            given_.erase(given_.begin());
+        }
+    }
     return answer;
 }
 

@@ -4,7 +4,8 @@
 // The tables of an aggregation node, the part of a switch that reduces, and what it answers to the
 // manager that writes them (class 0x0B): queue pairs, trees, quotas of jobs, groups, and the locks
 // that a group takes on the ports through which it streams. A request that is wrong in any part
-// changes nothing. What moves data by these tables only reads them.
+// changes nothing, and a Set without the key that the manager gave the node is wrong. What moves
+// data by these tables only reads them.
 
 #include <cstdint>
 #include <map>
@@ -60,8 +61,14 @@ class AggregationTables {
     /// Returns the answer; std::nullopt if the MAD is no request of this class.
     std::optional<wire::MadBytes> answer(const wire::MadBytes& request);
 
+    /// Requests that make tables like these of others, see restore().
+    std::vector<wire::MadBytes> snapshot() const;
+    /// Makes these tables those of a snapshot; the counters stay.
+    void restore(std::span<const wire::MadBytes> requests);
+
     const wire::SharpAnInfo& info() const { return info_; }
     const wire::SharpQpcConfig* qp(Qpn qpn) const;
+    const std::map<Qpn, wire::SharpQpcConfig>& qps() const { return qps_; }
     const Tree* tree(std::uint16_t id) const;
     const Group* group(std::uint32_t id) const;
     const Quota* quota(std::uint32_t job, std::uint16_t tree) const;
@@ -70,25 +77,37 @@ class AggregationTables {
     const std::map<std::uint16_t, Tree>& trees() const { return trees_; }
     const std::map<std::uint32_t, Group>& groups() const { return groups_; }
     std::size_t qp_count() const { return qps_.size(); }
+    /// Where traps would go: the LID of a manager that has said so (ClassPortInfo:TrapLID).
+    Lid manager_lid() const { return manager_lid_; }
     /// Counts accepted writes.
     std::uint64_t writes() const { return writes_; }
 
     /// For those who move data by these tables.
     wire::SharpPerformanceCounters& counters() { return counters_; }
+    const wire::SharpPerformanceCounters& counters() const { return counters_; }
+    /// What others have counted for this node, who move its data by a copy of these tables. It only
+    /// grows; an answer has both.
+    void set_counted_elsewhere(const wire::SharpPerformanceCounters& counted) {
+        elsewhere_ = counted;
+    }
 
     friend bool operator==(const AggregationTables&, const AggregationTables&) = default;
 
   private:
+    const wire::MadBytes* given_before(const wire::MadBytes& request) const;
+
     using Data = std::span<std::uint8_t, wire::kSharpDataBytes>;
 
     // Each fills `data` with the answer and returns a MAD status.
     std::uint16_t dispatch(const wire::MadRepr& header, Data data);
+    std::uint16_t am_key_info(bool set, Data data);
     std::uint16_t qp_allocation(bool set, Data data);
     std::uint16_t qpc_config(bool set, Data data);
     std::uint16_t tree_config(bool set, Data data);
     std::uint16_t quota_config(bool set, Data data);
     std::uint16_t group_join(bool set, Data data);
     std::uint16_t cleanup(bool set, Data data);
+    std::uint16_t performance_counters(bool set, Data data);
     std::uint16_t write_tree(const wire::SharpTreeConfig& wanted);
     std::uint16_t join(const wire::SharpGroupJoin& wanted);
     std::uint16_t lock(const wire::SharpGroupJoin& wanted);
@@ -104,7 +123,20 @@ class AggregationTables {
     std::map<std::pair<std::uint32_t, std::uint16_t>, Quota> quotas_;  ///< By job and tree.
     std::map<std::uint32_t, Group> groups_;
     wire::SharpPerformanceCounters counters_;
+    wire::SharpPerformanceCounters elsewhere_;
+    wire::SharpPerformanceCounters reset_at_;  ///< Both together, at the last reset.
     std::uint64_t writes_ = 0;
+    std::uint64_t am_key_ = 0;
+    Lid manager_lid_{};
+    /// The last queue pairs that were given, by request: who repeats it, because the answer was
+    /// lost, gets the same ones.
+    struct Given {
+        wire::MadBytes request{};
+        wire::MadBytes answer{};
+        friend bool operator==(const Given&, const Given&) = default;
+    };
+    static constexpr std::size_t kGivenMax = 16;
+    std::vector<Given> given_;
 };
 
 }  // namespace softib::sharp

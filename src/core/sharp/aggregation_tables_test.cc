@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "core/base/prng.h"
 #include "core/sharp/test_tables.h"
+#include "core/wire/sharp_am_key_info.h"
 
 namespace softib::sharp {
 namespace {
@@ -141,6 +144,111 @@ TEST(AggregationTables, ARefusedRequestChangesNothing) {
         }
     }
     EXPECT_GT(refused, 1000);
+}
+
+TEST(AggregationTables, ARepeatedRequestForQueuePairsGetsTheSameOnes) {
+    AggregationTables tables(default_an_info(), kPorts);
+    wire::SharpQpAllocation wanted;
+    wanted.op = wire::SharpQpAllocation::Op::kAllocate;
+    wanted.count = 5;
+    const wire::MadBytes request =
+        make_request(wire::Method::kSet, SharpAttribute::kQpAllocation, wanted);
+    const auto first = tables.answer(request);
+    EXPECT_EQ(tables.answer(request), first);
+    EXPECT_EQ(tables.qp_count(), 5U);
+    // Who has them in use asks for others.
+    wire::SharpQpcConfig context;
+    context.qpn =
+        wire::parse<wire::SharpQpAllocation>(wire::Sharp<const std::uint8_t>(*first).data()).qps[0];
+    context.state = wire::SharpQpcConfig::State::kActive;
+    ASSERT_EQ(set(tables, SharpAttribute::kQpcConfig, context), 0);
+    EXPECT_NE(tables.answer(request), first);
+    EXPECT_EQ(tables.qp_count(), 10U);
+}
+
+/// Random requests, right in as much as they can be.
+wire::MadBytes random_request(Prng& prng) {
+    wire::MadBytes mad{};
+    for (std::uint8_t& byte : mad) {
+        byte = static_cast<std::uint8_t>(prng.chance(1, 2) ? 0 : prng.next());
+    }
+    const std::uint16_t attributes[] = {0x01, 0x10, 0x20, 0x21, 0x22, 0x23, 0x24, 0x30, 0x40, 0x77};
+    const wire::MadRepr header{
+        .mgmt_class = wire::MgmtClass::kSharp,
+        .class_version = wire::kSharpClassVersion,
+        .method = prng.chance(1, 4) ? wire::Method::kGet : wire::Method::kSet,
+        .attribute_id = attributes[prng.below(std::size(attributes))]};
+    header.emit(wire::Mad<std::uint8_t>(mad));
+    return mad;
+}
+
+TEST(AggregationTables, WithoutItsKeyNothingIsWritten) {
+    // Random requests have many zeros: a key with some would be guessed.
+    constexpr std::uint64_t kKey = 0x1122334455667788;
+    const char* const count = std::getenv("SOFTIB_HOSTILE");  // A million in the long tests.
+    AggregationTables tables(default_an_info(), kPorts);
+    make_root(tables, 4);
+    ASSERT_EQ(set(tables, SharpAttribute::kAmKeyInfo, wire::SharpAmKeyInfo{.am_key = kKey}), 0);
+    const AggregationTables before = tables;
+    Prng prng(4);
+    for (int i = count == nullptr ? 20000 : std::atoi(count); i > 0; --i) {
+        tables.answer(random_request(prng));
+        if (i % 1000 == 0) {
+            ASSERT_EQ(tables, before);
+        }
+    }
+    EXPECT_EQ(tables, before);
+    wire::MadBytes right = make_request(wire::Method::kSet, SharpAttribute::kAmKeyInfo,
+                                        wire::SharpAmKeyInfo{.am_key = 0});
+    EXPECT_EQ(wire::Mad<const std::uint8_t>(*tables.answer(right)).status(),
+              wire::sharp_status::kBadKey);
+    wire::Sharp<std::uint8_t>(right).set_am_key(kKey);
+    EXPECT_EQ(wire::Mad<const std::uint8_t>(*tables.answer(right)).status(), 0);
+}
+
+TEST(AggregationTables, CountersAreTheNodesAndThoseCountedElsewhereSinceTheLastReset) {
+    AggregationTables tables(default_an_info(), kPorts);
+    const auto ask = [&](wire::Method method) {
+        const auto answer = tables.answer(make_request(method, SharpAttribute::kPerformanceCounters,
+                                                       wire::SharpPerformanceCounters{}));
+        return wire::parse<wire::SharpPerformanceCounters>(
+            wire::Sharp<const std::uint8_t>(*answer).data());
+    };
+    tables.counters().packet_sent = 3;
+    tables.set_counted_elsewhere({.packet_sent = 10, .timeout_event = 2});
+    EXPECT_EQ(ask(wire::Method::kGet).packet_sent, 13U);
+    EXPECT_EQ(ask(wire::Method::kGet).timeout_event, 2U);
+    EXPECT_EQ(ask(wire::Method::kSet).packet_sent, 0U);
+    tables.set_counted_elsewhere({.packet_sent = 11, .timeout_event = 2});
+    ++tables.counters().packet_sent;
+    EXPECT_EQ(ask(wire::Method::kGet).packet_sent, 2U);
+    EXPECT_EQ(ask(wire::Method::kGet).timeout_event, 0U);
+}
+
+TEST(AggregationTables, ASnapshotMakesEqualTables) {
+    AggregationTables tables(default_an_info(), 64);
+    make_root(tables, 30);
+    wire::SharpGroupJoin lock;
+    lock.op = wire::SharpGroupJoin::Op::kLock;
+    lock.tree_id = 3;
+    lock.group_id = 7;
+    lock.job_id = 1;
+    ASSERT_EQ(set(tables, wire::SharpAttribute::kGroupJoin, lock), 0);
+    const std::vector<Qpn> more = allocate(tables, 3);
+    wire::SharpQpAllocation release;
+    release.op = wire::SharpQpAllocation::Op::kRelease;
+    release.count = 1;
+    release.qps[0] = more[0];
+    ASSERT_EQ(set(tables, wire::SharpAttribute::kQpAllocation, release), 0);
+
+    AggregationTables copy(default_an_info(), 64);
+    allocate(copy, 5);  // What it had is gone then.
+    copy.restore(tables.snapshot());
+    EXPECT_EQ(copy.qps(), tables.qps());
+    EXPECT_EQ(copy.trees(), tables.trees());
+    EXPECT_EQ(copy.groups(), tables.groups());
+    ASSERT_NE(copy.quota(1, 3), nullptr);
+    EXPECT_EQ(*copy.quota(1, 3), *tables.quota(1, 3));
 }
 
 }  // namespace

@@ -17,11 +17,12 @@ namespace softib::sharp {
 template <typename Attribute>
 wire::MadBytes make_request(wire::Method method, wire::SharpAttribute id,
                             const Attribute& attribute) {
+    static std::uint64_t transaction = 5;  // No two requests are the same one.
     wire::MadBytes mad{};
     const wire::MadRepr header{.mgmt_class = wire::MgmtClass::kSharp,
                                .class_version = wire::kSharpClassVersion,
                                .method = method,
-                               .transaction_id = 5,
+                               .transaction_id = ++transaction,
                                .attribute_id = static_cast<std::uint16_t>(id)};
     header.emit(wire::Mad<std::uint8_t>(mad));
     const auto data = wire::Sharp<std::uint8_t>(mad).data();

@@ -22,12 +22,14 @@ inline constexpr std::size_t kSharpDataBytes = kMadBytes - kSharpDataOffset;
 
 enum class SharpAttribute : std::uint16_t {
     kClassPortInfo = 0x0001,
+    kAmKeyInfo = 0x0010,  ///< The number is ours, as is SharpAmKeyInfo.
     kAnInfo = 0x0020,
     kQpAllocation = 0x0021,
     kQpcConfig = 0x0022,
     kTreeConfig = 0x0023,
     kQuotaConfig = 0x0024,
     kGroupJoin = 0x0030,  ///< The number is ours.
+    kJob = 0x0031,        ///< The same, as is SharpJob.
     kResourceCleanup = 0x0040,
     kPerformanceCounters = 0x0050,
 };
@@ -36,6 +38,7 @@ enum class SharpAttribute : std::uint16_t {
 namespace sharp_status {
 inline constexpr std::uint16_t kNoResource = 0x0100;  ///< A table of the node is full.
 inline constexpr std::uint16_t kLocked = 0x0200;      ///< Another group streams through a port.
+inline constexpr std::uint16_t kBadKey = 0x0300;      ///< The AM_Key is not the node's.
 }  // namespace sharp_status
 
 /// Returns the offset of a field whose highest bit is `high`, counted from the lowest of a dword.

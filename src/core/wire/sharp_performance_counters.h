@@ -3,6 +3,7 @@
 
 // SharpPerformanceCounters: what an aggregation node has counted.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,6 +26,15 @@ struct SharpPerformanceCounters {
     std::uint64_t packet_discard_transport = 0;
     std::uint64_t packet_discard_sharp = 0;
 
+    /// The counters, without what selects among them.
+    static constexpr auto counters() {
+        using T = SharpPerformanceCounters;
+        return std::array{&T::packet_sent,         &T::ack_packet_sent,
+                          &T::retry_packet_sent,   &T::rnr_event,
+                          &T::timeout_event,       &T::oos_nack_rcv,
+                          &T::rnr_nack_rcv,        &T::packet_discard_transport,
+                          &T::packet_discard_sharp};
+    }
     static constexpr auto fields() {
         using T = SharpPerformanceCounters;
         return Fields{

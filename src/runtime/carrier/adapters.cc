@@ -6,6 +6,7 @@
 #include <bit>
 #include <cerrno>
 
+#include "runtime/carrier/sharp/sharp_ends.h"
 #include "runtime/direct/qp.h"
 #include "runtime/shm/packet_queue.h"
 
@@ -132,11 +133,15 @@ int Adapters::create_qp(live::Owner owner, std::uint32_t index) {
         return EINVAL;
     }
     live::QpShared& from = process_.arena.qps[index];
+    const hca::Pd pd{from.pd};
+    if (pd == kOwnPd) {
+        return EINVAL;
+    }
     if (pair(index) != nullptr) {
         destroy_qp(index);
     }
     hca::QpInit init{.type = from.type,
-                     .pd = hca::Pd{from.pd},
+                     .pd = pd,
                      .send_cq = hca::CqId{from.sq.cq},
                      .recv_cq = hca::CqId{from.recv_cq},
                      .max_send_wr = from.sq.entries,
@@ -192,12 +197,16 @@ int Adapters::create_srq(live::Owner owner, std::uint32_t index) {
         return EINVAL;
     }
     live::SrqShared& from = process_.arena.srqs[index];
+    const hca::Pd pd{from.pd};
+    if (pd == kOwnPd) {
+        return EINVAL;
+    }
     if (shared(index) != nullptr) {
         destroy_srq(index);
     }
     const hca::Hca::SrqInit init{.max_wr = from.ring.mask + 1,
                                  .max_sge = from.ring.sges_max,
-                                 .pd = hca::Pd{from.pd},
+                                 .pd = pd,
                                  .limit = from.limit.load(),
                                  .xrcd = from.xrcd,
                                  .cq = hca::CqId{from.recv_cq}};
@@ -242,6 +251,11 @@ void Adapters::set_time(std::uint64_t now_ns) {
             send_from(i);
         }
         next_timeout_ns_ = std::min(next_timeout_ns_, hcas_[i]->next_timeout_ns());
+    }
+    if (sharp_ != nullptr) {
+        sharp_->take_completions();
+        sharp_->handle_timeouts(now_ns);
+        next_timeout_ns_ = std::min(next_timeout_ns_, sharp_->next_timeout_ns());
     }
 }
 

@@ -20,6 +20,7 @@
 
 namespace softib::carrier {
 
+class SharpEnds;
 class TrunkWire;
 
 class Adapters final : public net::TransportHosts,
@@ -61,6 +62,12 @@ class Adapters final : public net::TransportHosts,
     /// Tells programs of events, and brings queue pairs that have failed to where their programs
     /// see it. After all that was handled.
     void tell();
+
+    /// Aggregation nodes and members have queue pairs and ports of their own; it outlives the
+    /// network.
+    void set_sharp(SharpEnds* sharp) { sharp_ = sharp; }
+    /// After something was posted to an HCA.
+    void send_from(std::uint32_t hca);
 
     /// Packets for ports where a trunk ends are its own; it outlives the network.
     void set_trunks(TrunkWire* trunks) { trunks_ = trunks; }
@@ -120,7 +127,6 @@ class Adapters final : public net::TransportHosts,
     live::QpShared& record(const Pair& pair) const { return process_.arena.qps[pair.index]; }
     bool is_gone(live::Owner owner, std::uint64_t instance) const;
 
-    void send_from(std::uint32_t hca);
     void fetch_sends(Pair& pair);
     bool post(Pair& pair, std::uint32_t at);
     void fetch_receives(Pair& pair);
@@ -144,6 +150,7 @@ class Adapters final : public net::TransportHosts,
     bool has_network_ = true;
     net::Engine* net_ = nullptr;
     TrunkWire* trunks_ = nullptr;
+    SharpEnds* sharp_ = nullptr;
     std::uint64_t now_ns_ = 0;
     std::uint64_t next_timeout_ns_ = hca::kNever;
 };

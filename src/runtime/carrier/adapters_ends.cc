@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/carrier/adapters.h"
+#include "runtime/carrier/sharp/sharp_ends.h"
 #include "runtime/carrier/trunk/trunk_wire.h"
 #include "runtime/direct/cq.h"
 #include "runtime/shm/packet_queue.h"
@@ -17,6 +18,9 @@ using live::QpType;
 }  // namespace
 
 void Adapters::before_packet(std::uint32_t port, const wire::PacketHeaders& headers) {
+    if (sharp_ != nullptr && sharp_->has_node(port)) {
+        return;
+    }
     if (is_multicast(headers.lrh.dlid)) {
         const std::uint32_t hca = hca_of_port_[port];
         for (const auto& queue_pair : pairs_) {
@@ -70,6 +74,13 @@ void Adapters::refused(net::Engine&, std::uint32_t port, bool inbound, const net
 }
 
 void Adapters::after_packet(std::uint32_t port, const wire::PacketHeaders& headers) {
+    if (sharp_ != nullptr) {
+        if (sharp_->has_node(port)) {
+            sharp_->after_packet(port);
+            return;
+        }
+        sharp_->take_completions();
+    }
     watchers_.look_for_violations(hca_of_port_[port], *hca_at(port), headers);
     if (is_multicast(headers.lrh.dlid)) {
         const std::uint32_t hca = hca_of_port_[port];
@@ -94,6 +105,9 @@ void Adapters::after_packet(std::uint32_t port, const wire::PacketHeaders& heade
 void Adapters::complete(hca::CqId cq, const hca::Completion& done, bool solicited) {
     Pair* const queue_pair = pair(done.qpn);
     if (queue_pair == nullptr || cq.value >= live::kCqsMax) {
+        if (queue_pair == nullptr && sharp_ != nullptr) {
+            sharp_->note(done);
+        }
         return;
     }
     live::Cqe e{};

@@ -31,6 +31,9 @@ hca::Place ArenaMemory::place(const MrShared& mr, std::uint64_t addr, std::uint3
 
 std::optional<hca::Place> ArenaMemory::local(std::uint32_t lkey, hca::Pd pd, std::uint64_t addr,
                                              std::uint32_t length, std::uint32_t access) const {
+    if (pd == kOwnPd) [[unlikely]] {
+        return hca::Place{.bytes = reinterpret_cast<std::uint8_t*>(addr)};
+    }
     const MrShared* mr = live::find_key(process_.arena, lkey, pd.value, addr, length, access);
     if (mr == nullptr || live::is_window(mr->kind)) {
         return std::nullopt;
@@ -41,6 +44,9 @@ std::optional<hca::Place> ArenaMemory::local(std::uint32_t lkey, hca::Pd pd, std
 std::optional<hca::Place> ArenaMemory::remote(std::uint32_t rkey, hca::Pd pd, Qpn at,
                                               std::uint64_t addr, std::uint32_t length,
                                               std::uint32_t access) const {
+    if (pd == kOwnPd) [[unlikely]] {
+        return std::nullopt;
+    }
     const MrShared* mr =
         live::find_remote_key(process_.arena, rkey, pd.value, at.value, addr, length, access);
     if (mr == nullptr) {

@@ -12,6 +12,11 @@
 
 namespace softib::carrier {
 
+/// By these the carrier's own queue pairs (SHARP) reach its own memory. No program's queue pair has
+/// this protection domain.
+inline constexpr hca::Pd kOwnPd{UINT32_MAX};
+inline constexpr std::uint32_t kOwnKey = UINT32_MAX;
+
 class ArenaMemory final : public hca::Memory {
   public:
     explicit ArenaMemory(live::Process& process);

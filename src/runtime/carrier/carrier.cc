@@ -18,6 +18,7 @@
 #include "runtime/carrier/link_watch.h"
 #include "runtime/carrier/port_counts.h"
 #include "runtime/carrier/roce/roce_wire.h"
+#include "runtime/carrier/sharp/sharp_ends.h"
 #include "runtime/carrier/tables.h"
 #include "runtime/carrier/trunk/trunk_wire.h"
 #include "runtime/direct/process.h"
@@ -52,6 +53,7 @@ class Carrier {
           adapters_(process, watchers_),
           net_(fabric, plant_config(), adapters_),
           counts_(process.arena, tables_),
+          sharp_(process.arena, process.fabric_dir, tables_, adapters_, net_),
           stripe_(process.next_stripe()),
           start_ns_(live::monotonic_ns()),
           spin_ns_(std::thread::hardware_concurrency() > 2 ? kSpinNs : kSpinNs / 10) {
@@ -59,6 +61,7 @@ class Carrier {
         net_.count_lanes();
         adapters_.join(net_, tables_.hca_ports(net_));
         watchers_.set_places(tables_.places(net_));
+        adapters_.set_sharp(&sharp_);
     }
 
     /// Opens the sockets of trunks, or those of an Ethernet.
@@ -123,6 +126,7 @@ class Carrier {
             busy = true;
             adapters_.serve(qp);
         });
+        busy |= sharp_.serve();
         busy |= roce_ != nullptr && roce_->run();
         busy |= trunks_ != nullptr && trunks_->receive(now);
         const std::uint64_t events = net_.stats().events;
@@ -159,6 +163,7 @@ class Carrier {
             groups_ = groups;
             adapters_.read_groups();
         }
+        sharp_.follow();
     }
 
     void count(std::uint64_t now) {
@@ -178,6 +183,7 @@ class Carrier {
 
     void publish() {
         counts_.write(net_, adapters_);
+        sharp_.write_counts();
         if (roce_ != nullptr) {
             roce_->publish_counts();
         }
@@ -240,6 +246,7 @@ class Carrier {
     Adapters adapters_;
     net::Network<Adapters> net_;
     PortCountWriter counts_;
+    SharpEnds sharp_;
     std::unique_ptr<RoceWire> roce_;
     std::unique_ptr<TrunkWire> trunks_;
     live::Stripe& stripe_;

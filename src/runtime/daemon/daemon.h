@@ -62,6 +62,8 @@ class Daemon {
     void end_helpers() { helpers_.end_all(); }
     /// The process that carries packets has ended.
     void carrier_ended();
+    /// Returns false if it runs and does not answer within a moment.
+    bool carrier_answers() const;
 
     /// Serves until a shutdown request, a signal, or the end of the lifeline. Connections stay
     /// open until the Daemon is destroyed: who asked for the shutdown sees its end by that.
@@ -177,6 +179,10 @@ class Daemon {
                Answer<request::Sharp>& answer);
     int handle(Connection& connection, const request::SharpDescribe& request,
                Answer<request::SharpDescribe>& answer);
+    int handle(Connection& connection, const request::SharpPlane& request,
+               Answer<request::SharpPlane>& answer);
+    int handle(Connection& connection, const request::SharpMemory& request,
+               Answer<request::SharpMemory>& answer);
 
     std::string master_text() const;
     int tell_manager(const sm::Manager& manager, Answer<request::Manager>& answer) const;

@@ -32,7 +32,12 @@ void Daemon::carrier_ended() {
         events_.signal_port(i, {0, static_cast<std::uint32_t>(AsyncKind::kDeviceFatal), 0});
     }
     management_.change().set_adapters_run(false);
+    sharp_.change().fail_all("the carrier of its packets has ended", monotonic_ns());
     alert_all(arena_);
+}
+
+bool Daemon::carrier_answers() const {
+    return ask_for_counts(arena_);
 }
 
 int Daemon::handle(Connection& connection, const request::Carrying& /*request*/) {
@@ -48,11 +53,13 @@ int Daemon::handle(Connection& connection, const request::Carrying& /*request*/)
 int Daemon::handle(Connection& /*connection*/, const request::Health& /*request*/,
                    Answer<request::Health>& answer) {
     request::Health::Reply reply;
+    helpers_.ask(monotonic_ns());
     for (const Supervisor::Health& health : helpers_.health()) {
         if (reply.count == request::kHelpersMax) {
             break;
         }
         reply.helpers[reply.count++] = {.name = health.name,
+                                        .state = health.state,
                                         .pid = health.pid,
                                         .restarts = health.restarts,
                                         .last_end = health.last_end,

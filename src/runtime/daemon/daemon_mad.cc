@@ -125,10 +125,11 @@ void Daemon::hand_out_mads() {
         cm_.unmarked().run(monotonic_ns());
         next_management_ns_ = std::min(management_.unmarked().run(monotonic_ns()),
                                        clients_.unmarked().run(monotonic_ns()));
+        next_management_ns_ =
+            std::min(next_management_ns_, sharp_.unmarked().follow(monotonic_ns()));
         // What was sent in this round may have brought somebody an answer.
     } while (management_.unmarked().dispatcher().waiting());
     next_management_ns_ = std::min(next_management_ns_, cm_->next_timeout_ns());
-    sharp_.unmarked().follow(monotonic_ns());
     while (auto out = clients_.unmarked().poll()) {
         const auto found = connections_.find(out->fd);
         if (found == connections_.end()) {

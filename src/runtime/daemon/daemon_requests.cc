@@ -146,7 +146,7 @@ int Daemon::handle(Connection& connection, const request::Attach& request,
             "refused pid {}: {} processes are on this fabric, and it takes no more; end some "
             "of them, or start another fabric (softib up NAME)",
             connection.pid, kProcsMax);
-        return EAGAIN;
+        return EUSERS;
     }
     ProcSlot& slot = arena_.proc(owner);
     fill_slot(arena_, slot, connection.pid, host);

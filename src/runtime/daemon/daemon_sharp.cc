@@ -11,6 +11,22 @@
 
 namespace softib::live {
 
+namespace {
+
+/// Returns a descriptor, or -1 with errno.
+int make_text_file(const std::string& text) {
+    const int fd = memfd_create("softib-sharp-text", MFD_CLOEXEC);
+    if (fd >= 0 && pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+        const int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+}  // namespace
+
 int Daemon::handle(Connection& connection, const request::Sharp& request,
                    Answer<request::Sharp>& answer) {
     if (connection.owner != 0 || connection.uses_cm || connection.mad_hca != UINT32_MAX) {
@@ -26,16 +42,20 @@ int Daemon::handle(Connection& connection, const request::Sharp& request,
 
 int Daemon::handle(Connection& /*connection*/, const request::SharpDescribe& /*request*/,
                    Answer<request::SharpDescribe>& answer) {
-    const std::string text = sharp_->describe();
-    const int fd = memfd_create("softib-sharp-text", MFD_CLOEXEC);
-    if (fd < 0 || pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-        const int error = errno;
-        if (fd >= 0) {
-            close(fd);
-        }
-        return error;
-    }
-    return answer({{}, fd});
+    const int fd = make_text_file(sharp_->describe());
+    return fd < 0 ? errno : answer({{}, fd});
+}
+
+int Daemon::handle(Connection& /*connection*/, const request::SharpPlane& /*request*/,
+                   Answer<request::SharpPlane>& answer) {
+    const int fd = make_text_file(emit_plane(sharp_->plane()));
+    return fd < 0 ? errno : answer({{}, fd});
+}
+
+int Daemon::handle(Connection& /*connection*/, const request::SharpMemory& request,
+                   Answer<request::SharpMemory>& answer) {
+    const int fd = sharp_->share_memory(request.job, request.group);
+    return fd < 0 ? ENOENT : answer({{}, fd});
 }
 
 }  // namespace softib::live

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "runtime/daemon/management.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/agent/from_fabric.h"
@@ -14,6 +17,26 @@
 
 namespace softib::live {
 
+namespace {
+
+/// So that no program's MAD writes into an aggregation node. 0, which is none, if the kernel has no
+/// random bytes.
+std::uint64_t draw_am_key() {
+    std::uint64_t key = 0;
+    return getrandom(&key, sizeof key, 0) == sizeof key ? key : 0;
+}
+
+/// Switches behind a trunk have a daemon of their own, and its manager.
+std::set<Guid> switch_guids(const Arena& arena) {
+    std::set<Guid> guids;
+    for (std::uint32_t i = 0; i < arena.header->switches; ++i) {
+        guids.insert(Guid{arena.switches[i].node_guid});
+    }
+    return guids;
+}
+
+}  // namespace
+
 Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fabric& fabric,
                        const ManagementOptions& options)
     : arena_(arena),
@@ -22,7 +45,10 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
       writer_(arena, events, place_nodes(fabric)),
       cables_(arena, writer_.places()),
       hca_nodes_(arena.header->hcas, agent::kNoNode),
-      switch_nodes_(arena.header->switches, agent::kNoNode) {
+      switch_nodes_(arena.header->switches, agent::kNoNode),
+      aggregation_(sharp::ManagerConfig{
+          .am_key = draw_am_key(),
+          .may_use = [own = switch_guids(arena)](Guid guid) { return own.contains(guid); }}) {
     if (is_packet_path(arena)) {
         mesh_.set_cables(&cables_);
     }
@@ -43,9 +69,14 @@ Management::Management(const Arena& arena, ChannelWriter& events, const topo::Fa
     } else if (!hca_nodes_.empty()) {
         service_at_ = {hca_nodes_[0], 1};
     }
-    constexpr std::array kAggregation{wire::MgmtClass::kSharp};
+    if (!options.own_aggregation) {
+        job_client_.emplace(static_cast<std::uint32_t>(draw_am_key()));
+    }
+    // Before the subnet manager, which takes all of the SA's class but has no use for reports.
     aggregation_token_ = dispatcher_.add(
-        {.interests = agent::interests_in(kAggregation), .nodes = {service_at_.node}});
+        {.interests = {{.mgmt_class = wire::MgmtClass::kSharp},
+                       {.mgmt_class = wire::MgmtClass::kSubnAdm, .method = wire::Method::kReport}},
+         .nodes = {service_at_.node}});
     if (options.own_manager) {
         sm::ManagerConfig config = options.manager;
         config.port = service_at_.port;
@@ -79,10 +110,19 @@ std::uint64_t Management::run(std::uint64_t now_ns) {
         service_->handle_timeout(now_ns);
     }
     if (aggregation_.next_timeout_ns() <= now_ns) {
+        know_subnet_manager();
         aggregation_.handle_timeout(now_ns);
     }
+    if (aggregation_rmpp_.next_timeout_ns() <= now_ns) {
+        aggregation_rmpp_.handle_timeout(now_ns);
+    }
+    if (job_client_ && job_client_->next_timeout_ns() <= now_ns) {
+        job_client_->handle_timeout(now_ns);
+    }
     drive(now_ns);
-    next = std::min({next, mesh_.advance(now_ns), aggregation_.next_timeout_ns()});
+    next = std::min({next, mesh_.advance(now_ns), aggregation_.next_timeout_ns(),
+                     aggregation_rmpp_.next_timeout_ns(),
+                     job_client_ ? job_client_->next_timeout_ns() : UINT64_MAX});
     return service_ ? std::min(next, service_->next_timeout_ns()) : next;
 }
 
@@ -132,14 +172,43 @@ bool Management::drive_service(std::uint64_t now_ns) {
 /// The same for the aggregation manager.
 bool Management::drive_aggregation(std::uint64_t now_ns) {
     while (const auto arrived = dispatcher_.poll(aggregation_token_)) {
-        aggregation_.handle(arrived->packet);
+        const mad::Packet& packet = arrived->packet;
+        if (job_client_) {
+            job_client_->handle(packet);
+            continue;
+        }
+        aggregation_rmpp_.handle_mad({packet.slid, packet.source, packet.pkey, packet.sl},
+                                     packet.mad, now_ns);
     }
-    if (auto packet = aggregation_.poll_transmit(now_ns)) {
+    while (const auto event = aggregation_rmpp_.poll_event()) {
+        if (event->kind == mad::RmppEvent::kReceived) {
+            aggregation_.handle(event->peer, event->message, now_ns);
+        }
+    }
+    std::optional<mad::Packet> packet;
+    if (job_client_) {
+        packet = job_client_->poll_transmit(now_ns);
+    } else if (const auto reply = aggregation_rmpp_.poll_transmit()) {
+        packet = mad::to_packet(*reply);
+    } else {
+        packet = aggregation_.poll_transmit(now_ns);
+    }
+    if (packet) {
         dispatcher_.stamp(aggregation_token_, packet->mad);
         mesh_.send(service_at_, *packet, now_ns);
         return true;
     }
     return false;
+}
+
+void Management::know_subnet_manager() {
+    aggregation_.set_subnet_manager(
+        mesh_.node(service_at_.node).port(service_at_.port).master_sm_lid);
+}
+
+void Management::freshen_aggregation(std::uint64_t now_ns) {
+    know_subnet_manager();
+    aggregation_.freshen(now_ns);
 }
 
 const sharp::AggregationTables* Management::aggregation_tables(Lid lid) const {
@@ -390,6 +459,18 @@ counters::PortCounts Management::read(std::uint32_t node, std::uint8_t port) {
             arena_.switch_ports[arena_.switches[place.index].port_first + port].totals);
     }
     return {};
+}
+
+wire::SharpPerformanceCounters Management::read_aggregation(std::uint32_t node) {
+    constexpr auto kCounters = wire::SharpPerformanceCounters::counters();
+    static_assert(kCounters.size() == kAggregationCounters);
+    wire::SharpPerformanceCounters counted;
+    const NodeRef& place = writer_.place(node);
+    for (std::size_t i = 0; place.kind == NodeRef::kSwitch && i < kCounters.size(); ++i) {
+        counted.*kCounters[i] =
+            arena_.switches[place.index].aggregation[i].load(std::memory_order_relaxed);
+    }
+    return counted;
 }
 
 counters::LaneCounts Management::read_lanes(std::uint32_t node, std::uint8_t port) {

@@ -18,7 +18,9 @@
 #include "core/agent/mad_dispatcher.h"
 #include "core/agent/mesh.h"
 #include "core/agent/outbound.h"
-#include "core/sharp/manager/manager.h"
+#include "core/mad/rmpp_endpoint.h"
+#include "core/sharp/manager/job_client.h"
+#include "core/sharp/manager/manager_service.h"
 #include "core/sm/service/subnet_service.h"
 #include "core/topo/fabric.h"
 #include "runtime/daemon/arena_writer.h"
@@ -32,7 +34,8 @@
 namespace softib::live {
 
 struct ManagementOptions {
-    bool own_manager = true;  ///< False: another one, a program, does the work, or nobody.
+    bool own_manager = true;      ///< False: another one, a program, does the work, or nobody.
+    bool own_aggregation = true;  ///< The same of the aggregation manager.
     sm::ManagerConfig manager;
     LidFile lid_file;  ///< Where its LIDs are kept for the next run.
 };
@@ -96,8 +99,15 @@ class Management final : public agent::CounterSource {
     const sm::Manager* manager() const { return service_ ? &service_->manager() : nullptr; }
 
     /// The aggregation manager. Whoever commands it calls run() then, for its MADs.
-    sharp::Manager& aggregation() { return aggregation_; }
-    const sharp::Manager& aggregation() const { return aggregation_; }
+    sharp::Manager& aggregation() { return aggregation_.manager(); }
+    const sharp::Manager& aggregation() const { return aggregation_.manager(); }
+    /// Asks the aggregation manager that is a program; nullptr: ours does the work.
+    sharp::JobClient* job_client() { return job_client_ ? &*job_client_ : nullptr; }
+    const sharp::JobClient* job_client() const { return job_client_ ? &*job_client_ : nullptr; }
+    /// It reads the routes again if they may be others: before a job starts,
+    void freshen_aggregation(std::uint64_t now_ns);
+    /// and when a manager has written something.
+    void note_new_routes(std::uint64_t now_ns) { aggregation_.note_change(now_ns); }
     /// The tables of the aggregation node with this LID; nullptr: there is none.
     const sharp::AggregationTables* aggregation_tables(Lid lid) const;
     /// Called before counters are read.
@@ -107,6 +117,7 @@ class Management final : public agent::CounterSource {
     void refresh() override;
     counters::PortCounts read(std::uint32_t node, std::uint8_t port) override;
     counters::LaneCounts read_lanes(std::uint32_t node, std::uint8_t port) override;
+    wire::SharpPerformanceCounters read_aggregation(std::uint32_t node) override;
 
   private:
     agent::NodeId node_of(const NodeRef& place) const;
@@ -115,6 +126,7 @@ class Management final : public agent::CounterSource {
     void drive(std::uint64_t now_ns);
     bool drive_service(std::uint64_t now_ns);
     bool drive_aggregation(std::uint64_t now_ns);
+    void know_subnet_manager();
     void tell(const sm::ManagerEvent& event);
     void refuse_passage(const request::Refused& packet);
     void refuse_at_end(const request::Refused& packet);
@@ -138,7 +150,9 @@ class Management final : public agent::CounterSource {
     agent::End service_at_;
     agent::MadDispatcher dispatcher_;
     agent::MadToken service_token_ = 0;  ///< Of our manager, where there is one.
-    sharp::Manager aggregation_;
+    sharp::ManagerService aggregation_;
+    mad::RmppEndpoint aggregation_rmpp_;  ///< The SA's answers to it are long.
+    std::optional<sharp::JobClient> job_client_;
     agent::MadToken aggregation_token_ = 0;
     std::function<void()> settler_;
     NoticeLog notices_;

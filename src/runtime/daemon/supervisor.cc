@@ -25,6 +25,8 @@ constexpr std::uint64_t kSettledNs = 10 * kSecondNs;
 /// Others wait, each time for twice as long.
 constexpr std::uint64_t kDelayNs = kSecondNs / 4;
 constexpr std::uint64_t kDelayMaxNs = 16 * kSecondNs;
+/// A helper that has not answered for so long hangs.
+constexpr std::uint64_t kSilentNs = kSecondNs;
 constexpr int kPoliteMs = 1000;
 constexpr int kTickMs = 10;
 
@@ -84,11 +86,54 @@ void Supervisor::run(std::uint64_t now_ns) {
     }
     for (std::size_t i = 0; i < helpers_.size(); ++i) {
         int status = 0;
-        if (health_[i].pid != 0 && waitpid(health_[i].pid, &status, WNOHANG) == health_[i].pid) {
-            note_end(i, reason_of(status), now_ns);
+        while (health_[i].pid != 0 && waitpid(health_[i].pid, &status,
+                                              WNOHANG | WUNTRACED | WCONTINUED) == health_[i].pid) {
+            note(i, status, now_ns);
         }
         if (helpers_[i].due_ns <= now_ns) {
             start_again(i, now_ns);
+        }
+    }
+}
+
+void Supervisor::note(std::size_t index, int status, std::uint64_t now_ns) {
+    Health& health = health_[index];
+    if (WIFSTOPPED(status)) {
+        health.state = request::HelperState::kStopped;
+        log_warning("the {} (pid {}) was stopped by signal {}; who needs it waits", health.name,
+                    health.pid, WSTOPSIG(status));
+    } else if (WIFCONTINUED(status)) {
+        health.state = request::HelperState::kRuns;
+        log_warning("the {} (pid {}) goes on", health.name, health.pid);
+    } else {
+        note_end(index, reason_of(status), now_ns);
+    }
+}
+
+void Supervisor::ask(std::uint64_t now_ns) {
+    using enum request::HelperState;
+    for (std::size_t i = 0; i < helpers_.size(); ++i) {
+        Helper& helper = helpers_[i];
+        Health& health = health_[i];
+        if (health.state == kEnded || health.state == kStopped) {
+            continue;
+        }
+        const bool was_silent = health.state == kSilent;
+        if (helper.plan.answers()) {
+            helper.silent_ns = 0;
+            health.state = kRuns;
+            if (was_silent) {
+                log_warning("the {} (pid {}) answers again", health.name, health.pid);
+            }
+            continue;
+        }
+        helper.silent_ns = helper.silent_ns == 0 ? now_ns : helper.silent_ns;
+        health.state = now_ns - helper.silent_ns >= kSilentNs ? kSilent : kAsked;
+        if (health.state == kSilent && !was_silent) {
+            log_warning(
+                "the {0} (pid {1}) does not answer; who needs it waits; kill -KILL {1} has "
+                "it restarted",
+                health.name, health.pid);
         }
     }
 }
@@ -103,6 +148,8 @@ void Supervisor::note_end(std::size_t index, const std::string& reason, std::uin
     log_error("the {} (pid {}) has ended: {}; it starts again {}", health.name, health.pid, reason,
               helper.delay_ns == 0 ? "at once"
                                    : fmt::format("in {} ms", helper.delay_ns * 1000 / kSecondNs));
+    helper.silent_ns = 0;
+    health.state = request::HelperState::kEnded;
     health.pid = 0;
     health.last_end = std::time(nullptr);
     health.reason = reason;
@@ -121,6 +168,7 @@ void Supervisor::start_again(std::size_t index, std::uint64_t now_ns) {
         return;
     }
     helper.due_ns = UINT64_MAX;
+    health.state = request::HelperState::kRuns;
     health.pid = *pid;
     ++health.restarts;
     log_warning("the {} was restarted and has pid {}; restarts so far: {}", health.name, health.pid,

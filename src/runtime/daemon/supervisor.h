@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/shm/requests.h"
+
 namespace softib::live {
 
 struct HelperPlan {
@@ -25,6 +27,8 @@ struct HelperPlan {
     std::function<std::expected<pid_t, std::string>()> start;
     /// It has ended without being asked to; called before it is started again.
     std::function<void()> ended = [] {};
+    /// Asks it for a sign of life. Returns false if it has not answered within a moment.
+    std::function<bool()> answers = [] { return true; };
 };
 
 class Supervisor {
@@ -40,6 +44,8 @@ class Supervisor {
     int fd() const { return signal_fd_; }
     /// Takes notice of helpers that have ended and starts those whose time has come.
     void run(std::uint64_t now_ns);
+    /// Asks those that run for a sign of life, for health().
+    void ask(std::uint64_t now_ns);
     /// When run() is due; UINT64_MAX: when fd() is readable.
     std::uint64_t next_ns() const;
     /// Ends all, the youngest first: politely, after a second for good.
@@ -47,6 +53,7 @@ class Supervisor {
 
     struct Health {
         std::string name;
+        request::HelperState state = request::HelperState::kRuns;
         pid_t pid = 0;  ///< 0: it waits to be started again.
         std::uint32_t restarts = 0;
         std::time_t last_end = 0;  ///< 0: it has not ended yet.
@@ -60,8 +67,11 @@ class Supervisor {
         std::uint64_t started_ns = 0;
         std::uint64_t delay_ns = 0;
         std::uint64_t due_ns = UINT64_MAX;  ///< When it starts again; UINT64_MAX: it runs.
+        std::uint64_t silent_ns = 0;        ///< Since when it has not answered; 0: it has.
     };
 
+    /// Takes notice of what the kernel says about it.
+    void note(std::size_t index, int status, std::uint64_t now_ns);
     void note_end(std::size_t index, const std::string& reason, std::uint64_t now_ns);
     void start_again(std::size_t index, std::uint64_t now_ns);
 

@@ -28,11 +28,14 @@ std::expected<pid_t, std::string> fork_sleeper() {
 class SupervisorTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        ASSERT_TRUE(supervisor_.add(
-            {.name = "sleeper", .start = fork_sleeper, .ended = [this] { ++ends_; }}, now_ns_));
+        ASSERT_TRUE(supervisor_.add({.name = "sleeper",
+                                     .start = fork_sleeper,
+                                     .ended = [this] { ++ends_; },
+                                     .answers = [this] { return answers_; }},
+                                    now_ns_));
     }
     const Supervisor::Health& health() const { return supervisor_.health().front(); }
-    /// Ends the helper and lets the supervisor see it.
+    /// Sends a signal to the helper and lets the supervisor see what it does.
     void kill_helper(int signal_number) {
         kill(health().pid, signal_number);
         pollfd waiting{supervisor_.fd(), POLLIN, 0};
@@ -43,6 +46,7 @@ class SupervisorTest : public ::testing::Test {
     Supervisor supervisor_;
     std::uint64_t now_ns_ = kSecondNs;
     int ends_ = 0;
+    bool answers_ = true;
 };
 
 TEST_F(SupervisorTest, HelperThatRunsIsLeftAlone) {
@@ -64,6 +68,41 @@ TEST_F(SupervisorTest, HelperThatWasKilledAfterALongLifeStartsAtOnce) {
     EXPECT_NE(health().last_end, 0);
     EXPECT_NE(health().pid, pid);
     EXPECT_NE(health().pid, 0);
+}
+
+TEST_F(SupervisorTest, HelperThatIsStoppedIsNotTakenForDead) {
+    using enum request::HelperState;
+    kill_helper(SIGSTOP);
+    EXPECT_EQ(health().state, kStopped);
+    EXPECT_EQ(ends_, 0);
+    supervisor_.ask(now_ns_);
+    EXPECT_EQ(health().state, kStopped);
+    kill_helper(SIGCONT);
+    EXPECT_EQ(health().state, kRuns);
+    kill_helper(SIGSTOP);
+    now_ns_ += 60 * kSecondNs;
+    kill_helper(SIGKILL);
+    EXPECT_EQ(health().state, kRuns) << "it was restarted at once";
+    EXPECT_EQ(ends_, 1);
+}
+
+TEST_F(SupervisorTest, HelperThatDoesNotAnswerForASecondIsSilent) {
+    using enum request::HelperState;
+    supervisor_.ask(now_ns_);
+    EXPECT_EQ(health().state, kRuns);
+    answers_ = false;
+    supervisor_.ask(now_ns_);
+    EXPECT_EQ(health().state, kAsked);
+    supervisor_.ask(now_ns_ + kSecondNs - 1);
+    EXPECT_EQ(health().state, kAsked);
+    supervisor_.ask(now_ns_ + kSecondNs);
+    EXPECT_EQ(health().state, kSilent);
+    answers_ = true;
+    supervisor_.ask(now_ns_ + 2 * kSecondNs);
+    EXPECT_EQ(health().state, kRuns);
+    answers_ = false;
+    supervisor_.ask(now_ns_ + 9 * kSecondNs);
+    EXPECT_EQ(health().state, kAsked) << "what was before its last answer does not count";
 }
 
 TEST_F(SupervisorTest, HelperThatKeepsEndingWaitsLongerEachTime) {

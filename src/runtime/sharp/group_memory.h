@@ -12,6 +12,10 @@
 // Crash rule: a member may die anywhere. The daemon then writes GroupHeader::error, which every
 // wait looks at; nothing in here is used again.
 //
+// On the packet path members share nothing: each posts its turns (PostedTurn), and the carrier,
+// which is every program's HCA, sends their data to the aggregation nodes and writes what comes
+// back where the data were. No slot belongs to a turn of the group then.
+//
 // Counter rule: a member writes its own MemberCounts; the one who completes a turn adds to the
 // header's. The daemon only reads them, and adds what is new to the ports' totals.
 
@@ -25,14 +29,22 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kGroupMagic = 0x736F667473687270;  // "softshrp"
-inline constexpr std::uint32_t kGroupVersion = 1;
+inline constexpr std::uint32_t kGroupVersion = 2;
 inline constexpr std::uint32_t kSlots = 16;
 inline constexpr std::uint32_t kWindowBytes = 64U << 10;
 inline constexpr std::uint32_t kSmallBytes = 1024;
-inline constexpr std::uint32_t kStretchBytes = 16U << 10;
+inline constexpr std::uint32_t kStretchBytes = 4U << 10;
 /// Not a power of two: members' data would all fall into the same sets of the caches.
 inline constexpr std::uint64_t kWindowStride = kWindowBytes + 4096 + 64;
 inline constexpr std::uint64_t kSmallStride = kSmallBytes + 64;
+
+/// Queue pairs by which HCAs of members are in a tree. Programs' own have such numbers only when a
+/// fabric has half a million of them.
+inline constexpr std::uint32_t kMemberQpnLast = 0x8FFFFF;
+inline constexpr std::uint32_t kMemberQpns = 1U << 19;
+constexpr bool is_member_qpn(std::uint32_t qpn) {
+    return qpn <= kMemberQpnLast && kMemberQpnLast - qpn < kMemberQpns;
+}
 
 /// Packets and words that something counted.
 struct WireCount {
@@ -61,6 +73,7 @@ struct alignas(64) GroupHeader {
     std::uint64_t steps_off;
     std::uint64_t counts_off;  ///< MemberCounts each.
     std::uint64_t slots_off;
+    std::uint64_t posts_off;  ///< kSlots PostedTurn for each member; 0: the direct path.
     std::uint64_t total_bytes;
 
     alignas(64) std::atomic<std::int32_t> error;  ///< sharp::Error of the job; 0: it works.
@@ -71,15 +84,42 @@ struct alignas(64) GroupHeader {
     WireCount all_down;
 };
 
+enum class Stage : std::uint32_t {
+    kGathering = 0,
+    kReducing = 1,  ///< All have come: who waits takes stretches.
+    kComplete = 2,
+};
+
+/// Who waits looks at the first line alone, which changes twice in a turn; who comes counts in the
+/// second.
 struct alignas(64) Slot {
     std::atomic<std::uint64_t> turn;       ///< To which it belongs.
     std::atomic<std::uint64_t> signature;  ///< Of the operation; 0: nobody has come yet.
-    std::atomic<std::uint32_t> complete;
+    std::atomic<Stage> stage;
     alignas(64) std::atomic<std::uint32_t> arrived;
     std::atomic<std::uint32_t> next_chunk;
     std::atomic<std::uint32_t> done_chunks;
     std::atomic<std::uint32_t> left;
 };
+
+/// A turn that a member has entered on the packet path.
+struct alignas(64) PostedTurn {
+    std::atomic<std::uint64_t> posted;  ///< Its number + 1; then the rest is there,
+    std::atomic<std::uint64_t> done;    ///< and the same when the carrier has done it.
+    std::uint32_t bytes;                ///< Of the vector.
+    std::uint8_t streaming;
+    std::uint8_t data_type;  ///< sharp::Reduction.
+    std::uint8_t reduce_op;
+    std::uint8_t tag_type;
+    std::uint32_t give_begin;  ///< What the member contributes,
+    std::uint32_t give_end;
+    std::uint32_t take_begin;  ///< and what it wants.
+    std::uint32_t take_end;
+};
+static_assert(sizeof(PostedTurn) == 64);
+constexpr std::uint64_t posts_bytes(std::uint64_t members) {
+    return members * kSlots * sizeof(PostedTurn);
+}
 
 /// Where the parts of a slot stand, from its beginning: member m's data, then the result.
 struct SlotLayout {
@@ -103,7 +143,7 @@ struct SlotLayout {
     std::uint64_t members_;
 };
 
-/// What a vector costs on a link: datagrams of one OST each, or one streamed message.
+/// What a vector costs on a link: datagrams of one OST each, or packets that stream.
 hca::WireCost wire_cost(const GroupHeader& header, std::uint64_t bytes, bool streaming);
 
 inline void count(WireCount& counter, const hca::WireCost& cost) {

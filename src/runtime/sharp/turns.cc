@@ -8,15 +8,16 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/shm/observe.h"
+#include "runtime/shm/program_place.h"
+
 namespace softib::live {
 
 hca::WireCost wire_cost(const GroupHeader& header, std::uint64_t bytes, bool streaming) {
     constexpr std::uint64_t kHeaderBytes = 32;  // SharpDataHeader.
     const auto format = hca::make_wire_format(hca::QpType::kRc, false, header.mtu_bytes);
-    if (streaming) {
-        return hca::request_cost(format, hca::WireOp::kSend, kHeaderBytes + bytes);
-    }
-    const std::uint64_t payload = std::max<std::uint64_t>(header.ost_payload_bytes, 1);
+    const std::uint64_t payload = std::max<std::uint64_t>(
+        streaming ? header.mtu_bytes - kHeaderBytes : header.ost_payload_bytes, 1);
     const std::uint64_t full = bytes / payload;
     const std::uint64_t rest = bytes % payload;
     const auto one = hca::request_cost(format, hca::WireOp::kSend, kHeaderBytes + payload);
@@ -87,8 +88,14 @@ std::optional<Turns> Turns::map(int file, std::uint32_t rank) {
         header->total_bytes != bytes || rank >= turns.members_ ||
         header->steps_off + header->steps * sizeof(sharp::Step) > header->counts_off ||
         header->counts_off + turns.members_ * sizeof(MemberCounts) > turns.slots_off_ ||
-        turns.slots_off_ + kSlots * layout.bytes() > bytes) {
+        turns.slots_off_ + kSlots * layout.bytes() > bytes ||
+        header->posts_off + (header->posts_off == 0 ? 0 : posts_bytes(turns.members_)) > bytes) {
         return std::nullopt;
+    }
+    if (header->posts_off != 0) {
+        turns.posts_ = reinterpret_cast<PostedTurn*>(turns.base_ + header->posts_off) +
+                       std::size_t{rank} * kSlots;
+        turns.fabric_ = &observe_for_life(program_place().dir);
     }
     turns.counts_ = reinterpret_cast<MemberCounts*>(turns.base_ + header->counts_off) + rank;
     const auto* const first = reinterpret_cast<const sharp::Step*>(turns.base_ + header->steps_off);
@@ -106,6 +113,9 @@ Turns::Turns(Turns&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)),
       header_(other.header_),
       counts_(other.counts_),
+      posts_(other.posts_),
+      fabric_(other.fabric_),
+      left_(other.left_),
       rank_(other.rank_),
       members_(other.members_),
       total_bytes_(other.total_bytes_),
@@ -129,14 +139,18 @@ Slot& Turns::slot(std::uint64_t number) const {
 }
 
 bool Turns::enter(std::uint64_t number, const Turn& turn, const PieceList& in) {
+    if (posts_ != nullptr) {
+        return post(number, turn, in);
+    }
     Slot& at = slot(number);
     if (at.turn.load(std::memory_order_acquire) != number) {
         return false;
     }
     const SlotLayout layout(members_);
-    std::uint64_t signature = 0;
-    if (!at.signature.compare_exchange_strong(signature, turn.signature,
-                                              std::memory_order_relaxed) &&
+    std::uint64_t signature = at.signature.load(std::memory_order_relaxed);
+    if (signature != turn.signature &&
+        (signature != 0 || !at.signature.compare_exchange_strong(signature, turn.signature,
+                                                                 std::memory_order_relaxed)) &&
         signature != turn.signature) {
         // Members disagree about what they do: nobody gets a result.
         header_->error.store(static_cast<std::int32_t>(sharp::Error::kInvalid),
@@ -153,12 +167,12 @@ bool Turns::enter(std::uint64_t number, const Turn& turn, const PieceList& in) {
     if (at.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != members_) {
         return true;
     }
-    if (turn.reduces && turn.bytes != 0) {
-        if (turn.bytes <= kStretchBytes) {
-            reduce_chunks(number, turn);
-        }
-    } else {
+    if (!turn.reduces || turn.bytes == 0) {
         complete(at, turn);
+    } else if (turn.bytes <= kStretchBytes) {
+        reduce_chunks(number, turn);
+    } else {
+        at.stage.store(Stage::kReducing, std::memory_order_release);
     }
     return true;
 }
@@ -199,19 +213,19 @@ void Turns::complete(Slot& slot, const Turn& turn) {
     };
     add(header_->all_up, turn.all_up);
     add(header_->all_down, turn.all_down);
-    slot.complete.store(1, std::memory_order_release);
+    slot.stage.store(Stage::kComplete, std::memory_order_release);
 }
 
 bool Turns::leave(std::uint64_t number, const Turn& turn, const PieceList& out) {
+    if (posts_ != nullptr) {
+        return collect(number, turn, out);
+    }
     Slot& at = slot(number);
-    if (at.complete.load(std::memory_order_acquire) == 0) {
-        if (!turn.reduces || at.arrived.load(std::memory_order_acquire) != members_) {
-            return false;
-        }
+    if (at.stage.load(std::memory_order_acquire) == Stage::kReducing) {
         reduce_chunks(number, turn);
-        if (at.complete.load(std::memory_order_acquire) == 0) {
-            return false;
-        }
+    }
+    if (at.stage.load(std::memory_order_acquire) != Stage::kComplete) {
+        return false;
     }
     if (turn.out_bytes != 0) {
         out.copy_in(turn.out_at, turn.out_bytes,
@@ -221,7 +235,7 @@ bool Turns::leave(std::uint64_t number, const Turn& turn, const PieceList& out) 
     count(counts_->only_down, turn.only_down);
     if (at.left.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
         at.signature.store(0, std::memory_order_relaxed);
-        at.complete.store(0, std::memory_order_relaxed);
+        at.stage.store(Stage::kGathering, std::memory_order_relaxed);
         at.arrived.store(0, std::memory_order_relaxed);
         at.next_chunk.store(0, std::memory_order_relaxed);
         at.done_chunks.store(0, std::memory_order_relaxed);

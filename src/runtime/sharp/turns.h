@@ -2,7 +2,8 @@
 #pragma once
 
 // One member's part in the turns of a group (group_memory.h). A member enters a turn with what it
-// contributes, helps to reduce while it waits, and leaves with what it wants of the result.
+// contributes, helps to reduce while it waits, and leaves with what it wants of the result. On the
+// packet path the carrier does the work between.
 //
 // Thread rule: one thread at a time.
 
@@ -15,6 +16,7 @@
 #include "core/sharp/error.h"
 #include "core/sharp/program.h"
 #include "runtime/sharp/group_memory.h"
+#include "runtime/shm/arena.h"
 
 namespace softib::live {
 
@@ -51,6 +53,7 @@ struct Turn {
     std::uint32_t bytes = 0;  ///< Of the vector: at most kWindowBytes.
     /// Everybody contributes the whole vector and it is reduced; else each puts its own part there.
     bool reduces = false;
+    bool streaming = false;
     sharp::Reduction reduction{};
     std::uint64_t signature = 1;  ///< The same at all members; not 0.
     // This member's part of the vector, from where in its memory.
@@ -92,9 +95,17 @@ class Turns {
     void reduce_chunks(std::uint64_t number, const Turn& turn);
     void complete(Slot& slot, const Turn& turn);
 
+    // On the packet path (turns_packet.cc).
+    bool post(std::uint64_t number, const Turn& turn, const PieceList& in);
+    bool collect(std::uint64_t number, const Turn& turn, const PieceList& out);
+    void wake_carrier() const;
+
     std::byte* base_ = nullptr;
     GroupHeader* header_ = nullptr;
     MemberCounts* counts_ = nullptr;
+    PostedTurn* posts_ = nullptr;    ///< Of this member, on the packet path.
+    const Arena* fabric_ = nullptr;  ///< The same: where the carrier sleeps.
+    std::uint64_t left_ = 0;         ///< Turns that are over.
     std::uint32_t rank_ = 0;
     std::uint32_t members_ = 0;
     std::uint64_t total_bytes_ = 0;

@@ -22,8 +22,8 @@ using AnyRequest =
                  request::Routes, request::Refused, request::BadLink, request::CmOpen, request::Cm,
                  request::CmChannel, request::CmNext, request::CmDescribe, request::SetFaults,
                  request::NetlinkOpen, request::FindHost, request::Health, request::Carrying,
-                 request::Settle, request::Sharp, request::SharpDescribe, request::Notices,
-                 request::ReloadPartitions>;
+                 request::Settle, request::Sharp, request::SharpDescribe, request::SharpPlane,
+                 request::SharpMemory, request::Notices, request::ReloadPartitions>;
 
 namespace detail {
 

@@ -33,7 +33,7 @@
 namespace softib::live {
 
 inline constexpr std::uint64_t kArenaMagic = 0x736F667469623031;  // "softib01"
-inline constexpr std::uint32_t kArenaVersion = 10;
+inline constexpr std::uint32_t kArenaVersion = 12;
 
 struct alignas(64) ArenaHeader {
     std::uint64_t magic;
@@ -105,6 +105,8 @@ struct alignas(64) ArenaHeader {
     std::atomic<std::uint32_t> carrier_doorbell;  ///< Futex word.
     std::atomic<std::uint32_t> counts_asked;  ///< The carrier brings the port totals up to date,
     std::atomic<std::uint32_t> counts_given;  ///< and then makes these two equal.
+    /// Bumped after every change of aggregation nodes and SHARP groups.
+    std::atomic<std::uint64_t> sharp_generation;
     CaptureSlot captures[kCaptures];
 };
 

@@ -22,6 +22,7 @@ inline constexpr std::uint64_t kChunkBytes = 64 * 1024;
 inline constexpr std::uint32_t kLftEntries = 0xC000;
 inline constexpr std::uint32_t kMftEntries = 0x3FFF;  ///< MLIDs 0xC000 to 0xFFFE.
 inline constexpr std::uint32_t kPKeysPerPort = 32;
+inline constexpr std::uint32_t kAggregationCounters = 9;
 inline constexpr std::uint32_t kGidsPerPort = 8;
 inline constexpr std::uint32_t kMcastGroupsMax = 1024;
 inline constexpr std::uint32_t kMcastMembersMax = 240;  ///< QPs attached to one group.

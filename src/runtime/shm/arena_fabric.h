@@ -102,6 +102,8 @@ struct SwitchRecord {
     std::uint32_t port_first;  ///< Into the switch port table; port 0 included.
     std::uint16_t port_count;  ///< Port 0 included.
     std::atomic<std::uint16_t> lid;
+    /// What its aggregation node counted, in the order of wire::SharpPerformanceCounters.
+    std::atomic<std::uint64_t> aggregation[kAggregationCounters];
 };
 
 struct McastGroup {

@@ -3,6 +3,10 @@
 
 #include <unistd.h>
 
+#include <map>
+#include <mutex>
+#include <string>
+
 #include "runtime/shm/rpc.h"
 
 namespace softib::live {
@@ -24,6 +28,17 @@ Arena observe(const char* fabric_dir) {
         close(arena.file);
     }
     return mapped;
+}
+
+const Arena& observe_for_life(const char* fabric_dir) {
+    static std::mutex mutex;
+    static std::map<std::string, Arena> arenas;
+    const std::lock_guard guard(mutex);
+    Arena& arena = arenas[fabric_dir];
+    if (arena.base == nullptr) {
+        arena = observe(fabric_dir);
+    }
+    return arena;
 }
 
 }  // namespace softib::live

@@ -63,18 +63,21 @@ void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns,
     header.carrier_sleeping.store(0);
 }
 
-void ask_for_counts(const Arena& arena) {
+bool ask_for_counts(const Arena& arena) {
     if (!arena.writable || arena.header->carrier.load() == 0) {
-        return;  // What was brought there last is not old.
+        return true;  // What was brought there last is not old.
     }
     ArenaHeader& header = *arena.header;
     const std::uint32_t asked = header.counts_asked.fetch_add(1) + 1;
     wake_carrier(arena);
     const std::uint64_t start = monotonic_ns();
-    while (static_cast<std::int32_t>(header.counts_given.load() - asked) < 0 &&
-           monotonic_ns() - start < kCountsPatienceNs) {
+    while (static_cast<std::int32_t>(header.counts_given.load() - asked) < 0) {
+        if (monotonic_ns() - start >= kCountsPatienceNs) {
+            return false;
+        }
         sched_yield();
     }
+    return true;
 }
 
 LockWord living_carrier(const Arena& arena) {

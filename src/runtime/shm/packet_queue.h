@@ -63,7 +63,8 @@ void carrier_sleep(const Arena& arena, std::uint64_t timeout_ns,
                    std::optional<std::uint32_t> bell = std::nullopt);
 
 /// Waits until the port totals have what the carrier counted until now, or for a moment at most.
-void ask_for_counts(const Arena& arena);
+/// Returns false if a carrier runs and has not answered in that moment.
+bool ask_for_counts(const Arena& arena);
 
 /// Calls fn(index) for every queue pair whose bell has rung since the last time.
 template <typename Fn>

@@ -15,10 +15,12 @@ namespace softib::live {
 
 /// The first word of a message, in every version. The daemon answers a message of another version
 /// with EPROTONOSUPPORT, in its own version.
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 inline constexpr std::uint32_t kProtocolVersionMax = 999;  ///< What is larger is no version.
 inline constexpr char kSocketName[] = "softibd.sock";
 inline constexpr char kPidFileName[] = "softibd.pid";
+/// Its last words are "protocol N, arena N".
+inline constexpr char kVersionFileName[] = "softibd.version";
 
 /// Which structure of requests.h a message has.
 enum class RequestId : std::uint32_t {
@@ -56,6 +58,8 @@ enum class RequestId : std::uint32_t {
     kSettle = 31,
     kSharp = 32,
     kSharpDescribe = 33,
+    kSharpPlane = 34,
+    kSharpMemory = 35,
     kNotices = 40,
     kReloadPartitions = 41,
 };

@@ -84,7 +84,7 @@ struct SharpCommand {
     std::uint32_t osts = 0;  ///< Quotas; 0: as the manager thinks.
     std::uint32_t payload_bytes = 0;
     std::uint32_t groups = 0;
-    std::uint32_t reserved = 0;
+    std::uint32_t datagrams_only = 0;  ///< kCreateJob: 1: a low-latency tree is enough.
 };
 static_assert(sizeof(SharpCommand) == 48);
 
@@ -299,10 +299,19 @@ struct Settle : NoFields {
 
 inline constexpr std::size_t kHelpersMax = 8;
 
+enum class HelperState : std::uint8_t {
+    kRuns,
+    kEnded,    ///< It waits to be started again.
+    kStopped,  ///< By a signal, as SIGSTOP.
+    kAsked,    ///< It was asked for a sign of life and has not answered yet.
+    kSilent,   ///< It has not answered for a second.
+};
+
 /// A process that the daemon keeps running.
 struct Helper {
     std::string_view name{};
-    std::int32_t pid = 0;  ///< 0: it waits to be started again.
+    HelperState state{};
+    std::int32_t pid = 0;  ///< 0: it has ended.
     std::uint32_t restarts = 0;
     std::int64_t last_end = 0;  ///< Seconds since 1970; 0: it has not ended yet.
     std::string_view reason{};  ///< Of the last end: "signal 9", "status 1".
@@ -319,7 +328,8 @@ struct Health : NoFields {
             each(self.count);
             for (std::size_t i = 0; i < self.count && i < kHelpersMax; ++i) {
                 auto& helper = self.helpers[i];
-                each(helper.name, helper.pid, helper.restarts, helper.last_end, helper.reason);
+                each(helper.name, helper.state, helper.pid, helper.restarts, helper.last_end,
+                     helper.reason);
             }
         }
     };
@@ -528,6 +538,21 @@ struct Sharp {
 /// Asks for the lines of SharpClients::describe.
 struct SharpDescribe : NoFields {
     static constexpr RequestId kId = RequestId::kSharpDescribe;
+    using Reply = OneFile;
+};
+
+/// Asks for what moves packets must know of SHARP (runtime/sharp/plane.h).
+struct SharpPlane : NoFields {
+    static constexpr RequestId kId = RequestId::kSharpPlane;
+    using Reply = OneFile;
+};
+
+/// Asks for the memory of a group.
+struct SharpMemory {
+    static constexpr RequestId kId = RequestId::kSharpMemory;
+    std::uint32_t job = 0;
+    std::uint32_t group = 0;
+    static void fields(auto& self, auto&& each) { each(self.job, self.group); }
     using Reply = OneFile;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The aggregation manager: gives jobs trees of aggregation nodes. It knows the routed fabric
-// (set_routes), asks every switch what its node can do, plans a tree for each job on those routes
-// (tree_planner.h), and writes it into the nodes by MADs of class 0x0B: queue pairs, trees, quotas,
-// groups and streaming locks. Its caller moves its packets and tells it the time.
+// The aggregation manager: gives jobs trees of aggregation nodes. It is told of the routed fabric
+// (set_routes; manager_service.h asks the subnet administration for it), asks every switch what its
+// node can do, plans a tree for each job on those routes (tree_planner.h), and writes it into the
+// nodes by MADs of class 0x0B: queue pairs, trees, quotas, groups and streaming locks. Its caller
+// moves its packets and tells it the time.
 //
 // What it is asked to do takes MADs, so it is done when the job's or group's state says so. A job
 // fails as a whole: when a member is lost, when a cable or switch of its tree is, or when a node
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <expected>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,14 +46,19 @@ struct ManagerConfig {
     JobQuota most{.osts = 512, .payload_bytes = 1024, .groups = 64};
     std::uint32_t jobs_max = 256;
     std::uint32_t members_max = 4096;
-    std::uint16_t trees_max = 63;
+    std::uint16_t llt_trees_max = 63;  ///< Low-latency trees: for datagrams.
+    std::uint16_t sat_trees_max = 63;  ///< Streaming trees, of which one at a time has a port.
     std::uint64_t answer_timeout_ns = 200'000'000;
+    std::uint64_t am_key = 0;  ///< That nodes ask for from then on; 0: anybody may write into them.
+    /// The switches whose nodes it may have; empty: all.
+    std::function<bool(Guid)> may_use{};
 };
 
 struct JobRequest {
     std::uint64_t key = 0;  ///< The client's name of the job.
     std::uint32_t size = 0;
-    JobQuota quota{};  ///< 0: the manager decides.
+    JobQuota quota{};     ///< 0: the manager decides.
+    bool streams = true;  ///< Wants a streaming tree; it gets one where all switches can stream.
 };
 
 struct Member {
@@ -80,6 +87,8 @@ struct JobState {
     JobRequest request;
     std::vector<Member> members;
     std::uint16_t tree_id = 0;
+    bool streams =
+        false;  ///< Its tree is a streaming one (SAT), which takes datagrams too; else LLT.
     TreePlan plan;
     struct NodeQps {
         Qpn to_parent{};
@@ -100,8 +109,14 @@ class Manager {
   public:
     explicit Manager(const ManagerConfig& config = {}) : config_(config) {}
 
+    /// Where it is, for nodes and those who have jobs; not told: nobody needs to know.
+    void set_lid(Lid lid) { lid_ = lid; }
+    /// Somebody finds out what the fabric is like: jobs that start wait for it.
+    void await_routes() { awaits_routes_ = true; }
     /// The fabric is like this now. Jobs whose tree it no longer has fail.
     void set_routes(routing::Graph graph, routing::Lfts lfts);
+    /// Nobody could find out: jobs that wait for it fail.
+    void lack_routes(const std::string& reason);
 
     std::expected<JobId, Error> create_job(const JobRequest& request);
     Error join(JobId job, std::uint32_t rank, Lid lid, Qpn qpn);
@@ -125,15 +140,26 @@ class Manager {
 
     const std::map<JobId, JobState>& jobs() const { return jobs_; }
     const JobState* job(JobId id) const;
+    /// No node has anything left to answer.
+    bool is_idle() const;
     const ManagerConfig& config() const { return config_; }
     /// Aggregation nodes by GUID.
     const std::map<Guid, wire::SharpAnInfo>& nodes() const { return nodes_; }
 
   private:
     static constexpr std::uint32_t kTriesMax = 3;
+    static constexpr std::uint64_t kCleanAgainNs = 1'000'000'000;
     static constexpr GroupId kNoGroup = UINT32_MAX;
 
-    enum class Purpose : std::uint8_t { kDiscover, kAllocate, kConfigure, kGroup, kLock, kClean };
+    enum class Purpose : std::uint8_t {
+        kDiscover,
+        kDiscoverKey,  ///< Makes a node ours.
+        kAllocate,
+        kConfigure,
+        kGroup,
+        kLock,
+        kClean
+    };
     /// One MAD that is to be sent and answered before the next of its script.
     struct Errand {
         Purpose purpose{};
@@ -146,7 +172,8 @@ class Manager {
     };
     struct Script {
         std::deque<Errand> errands;
-        std::uint32_t transaction = 0;  ///< Of the first, where it was sent; 0: it was not.
+        std::uint32_t number = 0;       ///< Of the first's transaction, however often it is sent.
+        std::uint32_t transaction = 0;  ///< The same while its answer is waited for; else 0.
         std::uint64_t sent_ns = 0;
         std::uint32_t tries = 0;
     };
@@ -173,28 +200,44 @@ class Manager {
     std::uint32_t load(Guid guid, std::uint8_t port) const;
     void write_trees(JobId id, const JobState& job);
     void clean(JobId id, const JobState& job);
+    std::optional<TreePlan> plan_for(const JobState& job, bool streams) const;
+    std::optional<std::uint16_t> free_tree(bool streams) const;
     void begin(JobId id, JobState& job);
+    bool is_ready() const;
     void begin_waiting();
+    void discover();
     // manager_mads.cc
     void answered(const Errand& errand, const mad::Packet& packet);
     void refused(const Errand& errand, std::uint16_t status);
+    void claim(const Errand& found);
     void allocated(const Errand& errand, const mad::Packet& packet);
     void done(JobId script);
     void next(JobId script);
+    // manager_clean.cc
+    bool is_unclean(JobId job) const;
+    void clean_again(std::uint64_t now_ns);
     template <typename Attribute>
     void add(Errand errand, wire::Method method, std::uint16_t id, const Attribute& attribute);
 
     ManagerConfig config_;
+    Lid lid_{};
     std::optional<routing::Graph> graph_;
     routing::Lfts lfts_;
     std::map<Guid, wire::SharpAnInfo> nodes_;
     std::set<Guid> asked_;
+    bool awaits_routes_ = false;
     std::map<JobId, JobState> jobs_;
     std::map<JobId, Script> scripts_;
-    std::map<JobId, std::uint16_t> trees_;  ///< Until they are cleaned.
-    std::map<std::uint32_t, JobId> sent_;   ///< Script by transaction.
-    std::set<JobId> trees_written_;         ///< Jobs whose last errands configure nodes.
-    std::vector<JobId> waiting_;            ///< Jobs that wait until all nodes are known.
+    struct TreeUse {
+        std::uint16_t id = 0;
+        bool streams = false;
+    };
+    std::map<JobId, TreeUse> trees_;       ///< Until they are cleaned.
+    std::map<std::uint32_t, JobId> sent_;  ///< Script by transaction.
+    std::set<JobId> trees_written_;        ///< Jobs whose last errands configure nodes.
+    std::vector<JobId> waiting_;           ///< Jobs that wait for the routes or for all nodes.
+    std::vector<Errand> unclean_;          ///< Of jobs that have ended; nodes did not answer.
+    std::uint64_t clean_again_ns_ = 0;     ///< When those nodes are asked again.
     std::deque<Event> events_;
     JobId last_job_ = 0;
     GroupId last_group_ = 0;

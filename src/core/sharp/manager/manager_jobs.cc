@@ -21,6 +21,9 @@ constexpr std::uint16_t id_of(SharpAttribute attribute) {
     return static_cast<std::uint16_t>(attribute);
 }
 
+constexpr std::uint8_t kTreeMtu = 5;          ///< 4096 bytes.
+constexpr std::uint8_t kTreeAckTimeout = 16;  ///< 268 ms.
+
 std::uint32_t or_given(std::uint32_t wanted, std::uint32_t given) {
     return wanted == 0 ? given : wanted;
 }
@@ -49,18 +52,40 @@ GroupState* Manager::find(JobId job, GroupId group) {
 void Manager::set_routes(routing::Graph graph, routing::Lfts lfts) {
     graph_ = std::move(graph);
     lfts_ = std::move(lfts);
-    for (const routing::Target& target : graph_->targets()) {
-        const Guid guid = graph_->guid(target.at);
-        if (target.is_switch() && !nodes_.contains(guid) && asked_.insert(guid).second) {
-            add({.purpose = Purpose::kDiscover, .job = kDiscovery, .guid = guid, .lid = target.lid},
-                wire::Method::kGet, id_of(SharpAttribute::kAnInfo), wire::SharpAnInfo{});
-        }
-    }
+    awaits_routes_ = false;
+    discover();
     for (auto& [id, job] : jobs_) {
         if (job.phase == JobState::kActive && !still_stands(job)) {
             fail_job(id, Error::kConnectTree, "a cable or switch of its tree is gone");
         }
     }
+    begin_waiting();
+}
+
+void Manager::lack_routes(const std::string& reason) {
+    awaits_routes_ = false;
+    for (const JobId id : std::exchange(waiting_, {})) {
+        fail_job(id, Error::kNoTree, reason);
+    }
+}
+
+/// Asks the nodes that it does not know. One that has been away is asked again when it is back: it
+/// may be another by then, or have trees that could not be taken from it.
+void Manager::discover() {
+    std::set<Guid> present;
+    for (const routing::Target& target : graph_->targets()) {
+        const Guid guid = graph_->guid(target.at);
+        if (!target.is_switch() || (config_.may_use && !config_.may_use(guid))) {
+            continue;
+        }
+        present.insert(guid);
+        if (!nodes_.contains(guid) && asked_.insert(guid).second) {
+            add({.purpose = Purpose::kDiscover, .job = kDiscovery, .guid = guid, .lid = target.lid},
+                wire::Method::kGet, id_of(SharpAttribute::kAnInfo), wire::SharpAnInfo{});
+        }
+    }
+    std::erase_if(nodes_, [&](const auto& node) { return !present.contains(node.first); });
+    std::erase_if(asked_, [&](Guid guid) { return !present.contains(guid); });
 }
 
 /// Whether all cables of a job's tree are there, and its members where they were.
@@ -106,7 +131,8 @@ std::expected<JobId, Error> Manager::create_job(const JobRequest& request) {
     }
     do {  // Numbers have 24 bits, and a script may still clean up after an earlier job.
         last_job_ = last_job_ >= 0xFFFFFE ? 1 : last_job_ + 1;
-    } while (jobs_.contains(last_job_) || scripts_.contains(last_job_));
+    } while (jobs_.contains(last_job_) || scripts_.contains(last_job_) ||
+             trees_.contains(last_job_));
     const JobId id = last_job_;
     JobState& job = jobs_[id];
     job.request = request;
@@ -134,17 +160,21 @@ Error Manager::start(JobId id) {
         return Error::kInvalid;
     }
     job->phase = JobState::kConfiguring;
-    const auto discovery = scripts_.find(kDiscovery);
-    if (discovery == scripts_.end() || discovery->second.errands.empty()) {
-        begin(id, *job);
-    } else {
-        waiting_.push_back(id);
-    }
+    waiting_.push_back(id);
+    begin_waiting();
     return Error::kNone;
 }
 
-/// The nodes are known now.
+/// Whether the routes and all nodes are known.
+bool Manager::is_ready() const {
+    const auto discovery = scripts_.find(kDiscovery);
+    return !awaits_routes_ && (discovery == scripts_.end() || discovery->second.errands.empty());
+}
+
 void Manager::begin_waiting() {
+    if (!is_ready()) {
+        return;
+    }
     for (const JobId id : std::exchange(waiting_, {})) {
         JobState* const job = find(id);
         if (job != nullptr && job->phase == JobState::kConfiguring) {
@@ -166,39 +196,69 @@ std::uint32_t Manager::load(Guid guid, std::uint8_t port) const {
     return trees;
 }
 
-/// Plans the tree and asks its nodes for queue pairs.
-void Manager::begin(JobId id, JobState& job) {
-    std::set<std::uint16_t> used;
-    for (const auto& [other, tree] : trees_) {
-        used.insert(tree);
-    }
-    std::uint16_t tree_id = 0;
-    while (used.contains(tree_id)) {
-        ++tree_id;
-    }
-    if (tree_id >= config_.trees_max) {
-        fail_job(id, Error::kNoResource, "all trees are in use");
-        return;
-    }
+/// A streaming tree needs switches that can stream, a low-latency tree does not.
+std::optional<TreePlan> Manager::plan_for(const JobState& job, bool streams) const {
     std::vector<Lid> lids;
     for (const Member& member : job.members) {
         lids.push_back(member.lid);
     }
+    if (!graph_) {
+        return std::nullopt;
+    }
+    return plan_tree({.graph = *graph_,
+                      .lfts = lfts_,
+                      .members = lids,
+                      .is_capable =
+                          [&](Guid guid) {
+                              const auto node = nodes_.find(guid);
+                              return node != nodes_.end() &&
+                                     (!streams || node->second.streaming_supported);
+                          },
+                      .load = [&](Guid guid, std::uint8_t port) { return load(guid, port); }});
+}
+
+/// The lowest number that no tree has, unless there are enough of the kind.
+std::optional<std::uint16_t> Manager::free_tree(bool streams) const {
+    std::set<std::uint16_t> used;
+    std::size_t of_kind = 0;
+    for (const auto& [job, tree] : trees_) {
+        used.insert(tree.id);
+        of_kind += tree.streams == streams ? 1U : 0U;
+    }
+    if (of_kind >= (streams ? config_.sat_trees_max : config_.llt_trees_max)) {
+        return std::nullopt;
+    }
+    std::uint16_t id = 0;
+    while (used.contains(id)) {
+        ++id;
+    }
+    return id;
+}
+
+/// Plans the tree and asks its nodes for queue pairs.
+void Manager::begin(JobId id, JobState& job) {
     std::optional<TreePlan> plan;
-    if (graph_) {
-        plan = plan_tree({.graph = *graph_,
-                          .lfts = lfts_,
-                          .members = lids,
-                          .is_capable = [&](Guid guid) { return nodes_.contains(guid); },
-                          .load = [&](Guid guid, std::uint8_t port) { return load(guid, port); }});
+    if (job.request.streams) {
+        plan = plan_for(job, true);
+        job.streams = plan.has_value();
+    }
+    if (!plan) {
+        plan = plan_for(job, false);
     }
     if (!plan) {
         fail_job(id, Error::kNoTree, "no switch that aggregates is reached by all members");
         return;
     }
+    const std::optional<std::uint16_t> tree_id = free_tree(job.streams);
+    if (!tree_id) {
+        fail_job(
+            id, Error::kNoResource,
+            job.streams ? "all streaming trees are in use" : "all low-latency trees are in use");
+        return;
+    }
     job.plan = std::move(*plan);
-    job.tree_id = tree_id;
-    trees_[id] = tree_id;
+    job.tree_id = *tree_id;
+    trees_[id] = {*tree_id, job.streams};
     job.qps.resize(job.plan.nodes.size());
     for (std::uint32_t node = 0; node < job.plan.nodes.size(); ++node) {
         const bool is_root = job.plan.nodes[node].parent == TreePlan::kRoot;
@@ -266,6 +326,12 @@ void Manager::write_trees(JobId id, const JobState& job) {
             context.rqpn = rqpn;
             context.port = port;
             context.pkey = kPKeyDefaultFull;
+            // Another job may get the same queue pairs: the end that still has the connection of
+            // the job before sees that this is a new one.
+            context.sq_psn = Psn{id};
+            context.rq_psn = Psn{id};
+            context.mtu = kTreeMtu;
+            context.ack_timeout = kTreeAckTimeout;
             context.retry = 7;
             context.rnr_retry = 7;
             add(errand, wire::Method::kSet, id_of(SharpAttribute::kQpcConfig), context);
@@ -276,10 +342,11 @@ void Manager::write_trees(JobId id, const JobState& job) {
         }
         wire::SharpTreeConfig tree;
         tree.tree_id = job.tree_id;
-        tree.small_data_tree_id = job.tree_id;
+        tree.small_data_tree_id = job.tree_id;  // A streaming tree takes datagrams itself.
         tree.state = wire::SharpTreeConfig::State::kEnabled;
         tree.op = wire::SharpTreeConfig::Op::kWriteTree;
-        tree.mode = wire::SharpTreeConfig::Mode::kSat;
+        tree.mode =
+            job.streams ? wire::SharpTreeConfig::Mode::kSat : wire::SharpTreeConfig::Mode::kLlt;
         tree.parent_qpn = qps.to_parent;
         if (node.parent != TreePlan::kRoot) {
             const std::vector<ChildEnd> siblings = child_ends(job, node.parent);
@@ -387,7 +454,7 @@ Error Manager::lock_group(JobId id, GroupId group_id) {
     if (group == nullptr) {
         return Error::kGroupId;
     }
-    if (job->phase != JobState::kActive || group->phase != GroupState::kActive) {
+    if (job->phase != JobState::kActive || group->phase != GroupState::kActive || !job->streams) {
         return Error::kLockDenied;
     }
     if (group->lock == GroupState::kLocked || group->lock == GroupState::kLocking) {

@@ -5,6 +5,9 @@
 
 #include "core/sharp/manager/errands.h"
 #include "core/sharp/manager/manager.h"
+#include "core/wire/class_port_info.h"
+#include "core/wire/sharp_am_key_info.h"
+#include "core/wire/sharp_resource_cleanup.h"
 
 namespace softib::sharp {
 
@@ -58,6 +61,7 @@ void Manager::answered(const Errand& errand, const mad::Packet& packet) {
         case Purpose::kDiscover:
             nodes_[errand.guid] =
                 wire::parse<wire::SharpAnInfo>(wire::Sharp<const std::uint8_t>(packet.mad).data());
+            claim(errand);
             break;
         case Purpose::kAllocate:
             allocated(errand, packet);
@@ -67,11 +71,37 @@ void Manager::answered(const Errand& errand, const mad::Packet& packet) {
                 group->locked_nodes.push_back(errand.node);
             }
             break;
+        case Purpose::kDiscoverKey:
         case Purpose::kConfigure:
         case Purpose::kGroup:
         case Purpose::kClean:
             break;
     }
+}
+
+/// Makes a node ours: gives it our key, says where we are, and takes from it what another manager,
+/// or an earlier life of this one, has left in it.
+void Manager::claim(const Errand& found) {
+    const Errand errand{
+        .purpose = Purpose::kDiscoverKey, .job = kDiscovery, .guid = found.guid, .lid = found.lid};
+    if (config_.am_key != 0) {
+        add(errand, wire::Method::kSet,
+            static_cast<std::uint16_t>(wire::SharpAttribute::kAmKeyInfo),
+            wire::SharpAmKeyInfo{.am_key = config_.am_key});
+    }
+    if (lid_ != kLidUnassigned) {
+        wire::ClassPortInfo info;
+        info.class_version = wire::kSharpClassVersion;
+        info.trap_lid = lid_;
+        info.trap_qp = mad::kQpnServices;
+        info.trap_qkey = mad::kQKeyServices;
+        add(errand, wire::Method::kSet,
+            static_cast<std::uint16_t>(wire::SharpAttribute::kClassPortInfo), info);
+    }
+    wire::SharpResourceCleanup all;
+    all.op = wire::SharpResourceCleanup::Op::kAll;
+    add(errand, wire::Method::kSet,
+        static_cast<std::uint16_t>(wire::SharpAttribute::kResourceCleanup), all);
 }
 
 void Manager::allocated(const Errand& errand, const mad::Packet& packet) {
@@ -108,7 +138,13 @@ void Manager::refused(const Errand& errand, std::uint16_t status) {
                 asked_.erase(errand.guid);
             }
             break;
+        case Purpose::kDiscoverKey:  // Another manager has it.
+            nodes_.erase(errand.guid);
+            break;
         case Purpose::kClean:
+            if (status == kSilence && (job == nullptr || job->phase == JobState::kFailed)) {
+                unclean_.push_back(errand);
+            }
             break;
         case Purpose::kAllocate:
         case Purpose::kConfigure:
@@ -155,9 +191,7 @@ void Manager::done(JobId script) {
                });
     };
     if (script == kDiscovery) {
-        if (!left(Purpose::kDiscover, kNoGroup)) {
-            begin_waiting();
-        }
+        begin_waiting();
         return;
     }
     JobState* const job = find(script);
@@ -165,7 +199,9 @@ void Manager::done(JobId script) {
         if (const auto found = scripts_.find(script);
             found != scripts_.end() && found->second.errands.empty()) {
             scripts_.erase(found);
-            trees_.erase(script);
+            if (!is_unclean(script)) {
+                trees_.erase(script);
+            }
         }
         return;
     }
@@ -195,17 +231,29 @@ void Manager::done(JobId script) {
     }
 }
 
+bool Manager::is_idle() const {
+    return !awaits_routes_ && std::ranges::all_of(scripts_, [](const auto& script) {
+        return script.second.errands.empty();
+    });
+}
+
 std::optional<mad::Packet> Manager::poll_transmit(std::uint64_t now_ns) {
     for (auto& [id, script] : scripts_) {
         if (script.errands.empty() || script.transaction != 0) {
             continue;
         }
-        script.transaction = ++last_transaction_ == 0 ? ++last_transaction_ : last_transaction_;
+        // Who asks again asks the same: a node that has answered knows it then.
+        if (script.tries == 0) {
+            last_transaction_ += last_transaction_ == UINT32_MAX ? 2U : 1U;
+            script.number = last_transaction_;
+        }
+        script.transaction = script.number;
         script.sent_ns = now_ns;
         sent_[script.transaction] = id;
         mad::Packet packet;
         packet.mad = script.errands.front().mad;
         wire::Mad<std::uint8_t>(packet.mad).set_transaction_id(script.transaction);
+        wire::Sharp<std::uint8_t>(packet.mad).set_am_key(config_.am_key);
         packet.dlid = script.errands.front().lid;
         packet.source = mad::kQpnServices;
         packet.destination = mad::kQpnServices;
@@ -222,10 +270,11 @@ std::uint64_t Manager::next_timeout_ns() const {
             next = std::min(next, script.sent_ns + config_.answer_timeout_ns);
         }
     }
-    return next;
+    return unclean_.empty() ? next : std::min(next, clean_again_ns_);
 }
 
 void Manager::handle_timeout(std::uint64_t now_ns) {
+    clean_again(now_ns);
     std::vector<JobId> silent;
     for (auto& [id, script] : scripts_) {
         if (script.transaction == 0 || script.sent_ns + config_.answer_timeout_ns > now_ns) {

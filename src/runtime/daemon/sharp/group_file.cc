@@ -9,12 +9,17 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/wire/sharp_performance_counters.h"
+
 namespace softib::live {
 
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint32_t kMtuBytes = 4096;
+constexpr std::size_t kPacketSent = 0;  ///< Of SwitchRecord::aggregation.
+static_assert(wire::SharpPerformanceCounters::counters()[kPacketSent] ==
+              &wire::SharpPerformanceCounters::packet_sent);
 
 constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
     return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
@@ -29,14 +34,15 @@ void add_packets(std::atomic<std::uint64_t>& packets, std::atomic<std::uint64_t>
 }  // namespace
 
 std::optional<GroupFile> GroupFile::make(sharp::WalkedTree tree, std::uint32_t members,
-                                         std::uint32_t payload_bytes) {
+                                         std::uint32_t payload_bytes, bool packets) {
     GroupFile group;
     const std::uint64_t steps_off = whole_pages(sizeof(GroupHeader));
     const std::uint64_t counts_off =
         whole_pages(steps_off + tree.steps.size() * sizeof(sharp::Step));
     const std::uint64_t slots_off = whole_pages(counts_off + members * sizeof(MemberCounts));
     const SlotLayout layout(members);
-    const std::uint64_t total = slots_off + kSlots * layout.bytes();
+    const std::uint64_t posts_off = slots_off + kSlots * layout.bytes();
+    const std::uint64_t total = posts_off + (packets ? whole_pages(posts_bytes(members)) : 0);
     group.file_ = memfd_create("softib-sharp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (group.file_ < 0 || ftruncate(group.file_, static_cast<off_t>(total)) != 0 ||
         fcntl(group.file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
@@ -60,6 +66,7 @@ std::optional<GroupFile> GroupFile::make(sharp::WalkedTree tree, std::uint32_t m
     header.steps_off = steps_off;
     header.counts_off = counts_off;
     header.slots_off = slots_off;
+    header.posts_off = packets ? posts_off : 0;
     header.total_bytes = total;
     std::ranges::copy(tree.steps, reinterpret_cast<sharp::Step*>(base + steps_off));
     for (std::uint32_t i = 0; i < kSlots; ++i) {
@@ -92,7 +99,8 @@ int GroupFile::share() const {
 }
 
 void GroupFile::fail(sharp::Error error) {
-    header_->error.store(static_cast<std::int32_t>(error), std::memory_order_release);
+    std::int32_t none = 0;
+    header_->error.compare_exchange_strong(none, static_cast<std::int32_t>(error));
 }
 
 GroupFile::Passed GroupFile::passed(const sharp::Edge& edge) const {
@@ -131,6 +139,12 @@ void GroupFile::settle(const Arena& arena) {
         }
         return nullptr;
     };
+    const auto count_sent = [&](Lid lid, std::uint64_t packets) {
+        if (const NodeRef& owner = arena.lid_owner[lid.value]; owner.kind == NodeRef::kSwitch) {
+            arena.switches[owner.index].aggregation[kPacketSent].fetch_add(
+                packets, std::memory_order_relaxed);
+        }
+    };
     for (std::size_t i = 0; i < tree_.edges.size(); ++i) {
         const sharp::Edge& edge = tree_.edges[i];
         const Passed now = passed(edge);
@@ -146,6 +160,8 @@ void GroupFile::settle(const Arena& arena) {
             add_packets(parent->rcv_packets, parent->rcv_words, up.packets, up.words);
             add_packets(parent->xmit_packets, parent->xmit_words, down.packets, down.words);
         }
+        count_sent(edge.child, up.packets);
+        count_sent(edge.parent, down.packets);
     }
 }
 

@@ -17,17 +17,18 @@ namespace softib::live {
 
 class GroupFile {
   public:
-    /// Makes the memory for the members of a tree. Returns std::nullopt with errno if there is
-    /// none.
+    /// Makes the memory for the members of a tree. `packets`: for the packet path. Returns
+    /// std::nullopt with errno if there is none.
     static std::optional<GroupFile> make(sharp::WalkedTree tree, std::uint32_t members,
-                                         std::uint32_t payload_bytes);
+                                         std::uint32_t payload_bytes, bool packets);
     GroupFile(GroupFile&& other) noexcept;
     GroupFile& operator=(GroupFile&&) = delete;
     ~GroupFile();
 
     /// Returns a descriptor of its own for a member, or -1 with errno.
     int share() const;
-    /// All members see it at once.
+    /// All members see it at once. The first error stays: members that end because of it are not
+    /// why the others end.
     void fail(sharp::Error error);
     /// Adds what members counted since the last time to the totals of all ports of the tree.
     void settle(const Arena& arena);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "runtime/daemon/log.h"
-#include "runtime/shm/arena_routes.h"
 #include "runtime/shm/packet_queue.h"
 
 namespace softib::live {
@@ -19,8 +18,6 @@ using sharp::GroupId;
 using sharp::GroupState;
 using sharp::JobId;
 using sharp::JobState;
-
-constexpr std::uint32_t kMemberQpnFirst = 0x800000;
 
 SharpReply refuse_with(Error error) {
     return {.error = static_cast<std::int32_t>(error)};
@@ -49,20 +46,35 @@ SharpClients::SharpClients(const Arena& arena, Management& management)
 
 SharpReply SharpClients::execute(int fd, const SharpCommand& command, int& file,
                                  std::uint64_t now_ns) {
-    if (is_packet_path(arena_) || arena_.header->link_layer != LinkLayer::kInfiniBand) {
+    if (arena_.header->link_layer != LinkLayer::kInfiniBand) {
         return refuse_with(Error::kNotSupported);
     }
-    if (command.operation == SharpCommand::kCreateJob) {
-        return create_job(fd, command);
-    }
-    if (command.operation == SharpCommand::kJoinJob) {
-        return join_job(fd, command);
-    }
-    if (!is_member(fd, command)) {
+    const bool founds = command.operation == SharpCommand::kCreateJob ||
+                        command.operation == SharpCommand::kJoinJob;
+    if (!founds && !is_member(fd, command)) {
         return refuse_with(Error::kInvalid);
     }
+    switch (command.operation) {  // What the daemon does whoever is the manager.
+        case SharpCommand::kMapGroup:
+            return map_group(command, file);
+        case SharpCommand::kLeaveGroup:
+            left_[{command.job, command.group}].insert(*clients_.at(fd).ranks.begin());
+            return leave_group(command, now_ns);
+        case SharpCommand::kLeaveJob:
+            return leave_job(fd, command, now_ns);
+        default:
+            return management_.job_client() != nullptr ? execute_remote(fd, command, now_ns)
+                                                       : execute_here(fd, command, now_ns);
+    }
+}
+
+SharpReply SharpClients::execute_here(int fd, const SharpCommand& command, std::uint64_t now_ns) {
     sharp::Manager& manager = management_.aggregation();
     switch (command.operation) {
+        case SharpCommand::kCreateJob:
+            return create_job(fd, command);
+        case SharpCommand::kJoinJob:
+            return join_job(fd, command);
         case SharpCommand::kStartJob:
             return start_job(command, now_ns);
         case SharpCommand::kCreateGroup: {
@@ -77,15 +89,8 @@ SharpReply SharpClients::execute(int fd, const SharpCommand& command, int& file,
         }
         case SharpCommand::kStartGroup:
             return start_group(command, now_ns);
-        case SharpCommand::kMapGroup:
-            return map_group(command, file);
         case SharpCommand::kLockGroup:
             return lock_group(command, now_ns);
-        case SharpCommand::kLeaveGroup:
-            left_[{command.job, command.group}].insert(*clients_.at(fd).ranks.begin());
-            return leave_group(command, now_ns);
-        case SharpCommand::kLeaveJob:
-            return leave_job(fd, command, now_ns);
         default:
             return refuse_with(Error::kInvalid);
     }
@@ -97,17 +102,12 @@ bool SharpClients::is_member(int fd, const SharpCommand& command) const {
            !found->second.ranks.empty();
 }
 
-void SharpClients::read_routes() {
+/// A manager has written something: what the aggregation manager has read may be old.
+void SharpClients::watch_routes(std::uint64_t now_ns) {
     const std::uint64_t now = arena_.header->route_generation.load();
-    if (std::exchange(routes_seen_, now) == now) {
-        return;
+    if (std::exchange(routes_seen_, now) != now) {
+        management_.note_new_routes(now_ns);
     }
-    auto routes = read_arena_routes(arena_);
-    if (!routes) {
-        log_warning("aggregation manager: cannot read the routes: {}", routes.error());
-        return;
-    }
-    management_.aggregation().set_routes(std::move(routes->graph), std::move(routes->lfts));
 }
 
 void SharpClients::run(std::uint64_t now_ns) {
@@ -115,15 +115,53 @@ void SharpClients::run(std::uint64_t now_ns) {
     take_events();
 }
 
-void SharpClients::follow(std::uint64_t now_ns) {
-    if (!management_.aggregation().jobs().empty()) {
+std::uint64_t SharpClients::follow(std::uint64_t now_ns) {
+    std::uint64_t next = UINT64_MAX;
+    if (management_.job_client() != nullptr) {
+        next = keep_alive(now_ns);
+        next = std::min(next, management_.run(now_ns));
+    } else if (!jobs().empty()) {
         const std::uint64_t before = routes_seen_;
-        read_routes();
+        watch_routes(now_ns);
         if (before != routes_seen_) {
-            management_.run(now_ns);
+            next = management_.run(now_ns);
         }
     }
     take_events();
+    return next;
+}
+
+const std::map<JobId, JobState>& SharpClients::jobs() const {
+    return management_.job_client() != nullptr ? jobs_ : management_.aggregation().jobs();
+}
+
+const JobState* SharpClients::find_job(JobId id) const {
+    const auto found = jobs().find(id);
+    return found == jobs().end() ? nullptr : &found->second;
+}
+
+void SharpClients::end_group(JobId job, GroupId group) {
+    if (management_.job_client() == nullptr) {
+        management_.aggregation().end_group(job, group);
+    } else if (jobs_.at(job).groups.erase(group) != 0) {
+        tell_end({.op = wire::SharpJob::Op::kEndGroup, .job = job, .group = group});
+    }
+}
+
+void SharpClients::end_job(JobId job) {
+    if (management_.job_client() == nullptr) {
+        management_.aggregation().end_job(job);
+    } else {
+        end_remote(job);
+    }
+}
+
+void SharpClients::fail_job(JobId job, Error error, const std::string& reason) {
+    if (management_.job_client() == nullptr) {
+        management_.aggregation().fail_job(job, error, reason);
+    } else {
+        fail_remote(job, error, reason);
+    }
 }
 
 SharpReply SharpClients::create_job(int fd, const SharpCommand& command) {
@@ -133,7 +171,8 @@ SharpReply SharpClients::create_job(int fd, const SharpCommand& command) {
     const auto job = management_.aggregation().create_job(
         {.key = command.key,
          .size = command.size,
-         .quota = {command.osts, command.payload_bytes, command.groups}});
+         .quota = {command.osts, command.payload_bytes, command.groups},
+         .streams = command.datagrams_only == 0});
     if (!job) {
         return refuse_with(job.error());
     }
@@ -141,21 +180,31 @@ SharpReply SharpClients::create_job(int fd, const SharpCommand& command) {
     return {.job = *job};
 }
 
-SharpReply SharpClients::join_job(int fd, const SharpCommand& command) {
+/// The end of a member's connection: its HCA's LID, and a queue pair number that no other has.
+std::expected<std::pair<Lid, Qpn>, Error> SharpClients::end_of_member(int fd,
+                                                                      const SharpCommand& command) {
     const auto found = clients_.find(fd);
     if ((found != clients_.end() &&
          (found->second.job != command.job || !found->second.ranks.empty())) ||
         command.hca >= arena_.header->hcas) {
-        return refuse_with(Error::kInvalid);
+        return std::unexpected(Error::kInvalid);
     }
     const HcaRecord& hca = arena_.hcas[command.hca];
     const Lid lid{hca.lid.load(std::memory_order_relaxed)};
     if (lid == kLidUnassigned || hca.state.load(std::memory_order_relaxed) != PortState::kActive) {
-        return refuse_with(Error::kDevice);
+        return std::unexpected(Error::kDevice);
     }
-    next_qpn_ = (next_qpn_ + 1) % (kMemberQpnFirst - 1);
-    const Error error = management_.aggregation().join(command.job, command.rank, lid,
-                                                       Qpn{kMemberQpnFirst + next_qpn_});
+    next_qpn_ = (next_qpn_ + 1) % kMemberQpns;
+    return std::pair(lid, Qpn{kMemberQpnLast - next_qpn_});
+}
+
+SharpReply SharpClients::join_job(int fd, const SharpCommand& command) {
+    const auto end = end_of_member(fd, command);
+    if (!end) {
+        return refuse_with(end.error());
+    }
+    const Error error =
+        management_.aggregation().join(command.job, command.rank, end->first, end->second);
     if (error == Error::kNone) {
         clients_[fd].job = command.job;
         clients_[fd].ranks.insert(command.rank);
@@ -168,7 +217,8 @@ SharpReply SharpClients::start_job(const SharpCommand& command, std::uint64_t no
     sharp::Manager& manager = management_.aggregation();
     const JobState* job = manager.job(command.job);
     if (job->phase == JobState::kForming) {
-        read_routes();
+        watch_routes(now_ns);
+        management_.freshen_aggregation(now_ns);
         if (const Error error = manager.start(command.job); error != Error::kNone) {
             return refuse_with(error);
         }
@@ -248,8 +298,7 @@ SharpReply SharpClients::lock_group(const SharpCommand& command, std::uint64_t n
 
 /// The group ends when all its members have left it, or one before it was whole.
 SharpReply SharpClients::leave_group(const SharpCommand& command, std::uint64_t now_ns) {
-    sharp::Manager& manager = management_.aggregation();
-    const JobState* const job = manager.job(command.job);
+    const JobState* const job = find_job(command.job);
     const auto group = job->groups.find(command.group);
     const Key key{command.job, command.group};
     if (group == job->groups.end()) {
@@ -265,7 +314,7 @@ SharpReply SharpClients::leave_group(const SharpCommand& command, std::uint64_t 
             files_.erase(file);
         }
         left_.erase(key);
-        manager.end_group(command.job, command.group);
+        end_group(command.job, command.group);
         run(now_ns);
     }
     return {};
@@ -279,13 +328,17 @@ SharpReply SharpClients::leave_job(int fd, const SharpCommand& command, std::uin
     clients_.erase(fd);
     if (alive.empty()) {
         alive_.erase(command.job);
-        management_.aggregation().end_job(command.job);
+        end_job(command.job);
         run(now_ns);
     }
     return {};
 }
 
 void SharpClients::close(int fd, std::uint64_t now_ns) {
+    if (sharp::JobClient* const client = management_.job_client()) {
+        client->forget(static_cast<sharp::JobClient::Ticket>(fd));
+        clients_asked_again_.erase(fd);
+    }
     const auto found = clients_.find(fd);
     if (found == clients_.end()) {
         return;
@@ -294,8 +347,7 @@ void SharpClients::close(int fd, std::uint64_t now_ns) {
     const std::string who = found->second.ranks.empty()
                                 ? "the creator"
                                 : fmt::format("member {}", *found->second.ranks.begin());
-    management_.aggregation().fail_job(job, Error::kFailed,
-                                       fmt::format("{} ended without leaving", who));
+    fail_job(job, Error::kFailed, fmt::format("{} ended without leaving", who));
     leave_job(fd, {.job = job}, now_ns);
     take_events();
 }
@@ -320,11 +372,12 @@ void SharpClients::take_events() {
                 break;
         }
     }
+    publish();
 }
 
 /// The switches have the group: what they would do becomes the group's memory.
 void SharpClients::make_memory(JobId job_id, GroupId group_id) {
-    const JobState* const job = management_.aggregation().job(job_id);
+    const JobState* const job = find_job(job_id);
     if (job == nullptr || !job->groups.contains(group_id)) {
         return;
     }
@@ -341,10 +394,75 @@ void SharpClients::make_memory(JobId job_id, GroupId group_id) {
         return;
     }
     auto file = GroupFile::make(std::move(*tree), static_cast<std::uint32_t>(ends.size()),
-                                job->request.quota.payload_bytes);
+                                job->request.quota.payload_bytes, is_packet_path(arena_));
     if (file) {
         files_.emplace(Key{job_id, group_id}, std::move(*file));
+        ++files_made_;
     }
+}
+
+/// Tells the carrier that nodes or groups are others now.
+void SharpClients::publish() {
+    if (!is_packet_path(arena_)) {
+        return;
+    }
+    std::uint64_t changes = files_made_;
+    for (std::uint32_t i = 0; i < arena_.header->switches; ++i) {
+        const auto* const tables = management_.aggregation_tables(
+            Lid{arena_.switches[i].lid.load(std::memory_order_relaxed)});
+        changes += tables == nullptr ? 0 : tables->writes();
+    }
+    if (std::exchange(published_, changes) != changes) {
+        arena_.header->sharp_generation.fetch_add(1);
+        ring_carrier(arena_);
+    }
+}
+
+SharpPlane SharpClients::plane() const {
+    SharpPlane plane;
+    for (std::uint32_t i = 0; i < arena_.header->switches; ++i) {
+        const auto* const tables = management_.aggregation_tables(
+            Lid{arena_.switches[i].lid.load(std::memory_order_relaxed)});
+        if (tables != nullptr && tables->qp_count() != 0) {
+            plane.nodes.push_back({i, tables->snapshot()});
+        }
+    }
+    for (const auto& [key, file] : files_) {
+        const JobState* const job = find_job(key.first);
+        const auto group = job->groups.find(key.second);
+        if (group == job->groups.end()) {
+            continue;
+        }
+        const sharp::JobQuota& quota = job->request.quota;
+        SharpPlane::Group told{.job = key.first,
+                               .group = key.second,
+                               .tree = job->tree_id,
+                               .datagram_bytes = quota.payload_bytes,
+                               .datagrams = std::max(quota.osts / std::max(quota.groups, 1U), 1U),
+                               .streams = sharp::default_an_info().streaming_operations};
+        for (const std::uint32_t number : group->second.members) {
+            const sharp::Member& member = job->members[number];
+            told.members.push_back({arena_.lid_owner[member.lid.value].index, member.qpn.value});
+        }
+        plane.groups.push_back(std::move(told));
+    }
+    return plane;
+}
+
+int SharpClients::share_memory(JobId job, GroupId group) const {
+    const auto found = files_.find({job, group});
+    return found == files_.end() ? -1 : found->second.share();
+}
+
+void SharpClients::fail_all(const std::string& reason, std::uint64_t now_ns) {
+    std::vector<JobId> all;
+    for (const auto& [id, job] : jobs()) {
+        all.push_back(id);
+    }
+    for (const JobId id : all) {
+        fail_job(id, Error::kFailed, reason);
+    }
+    run(now_ns);
 }
 
 void SharpClients::drop_memory(JobId job, Error error) {
@@ -367,7 +485,6 @@ void SharpClients::settle() {
 std::string SharpClients::describe() const {
     std::string text;
     const auto out = std::back_inserter(text);
-    const sharp::Manager& manager = management_.aggregation();
     for (std::uint32_t i = 0; i < arena_.header->switches; ++i) {
         const SwitchRecord& sw = arena_.switches[i];
         const Lid lid{sw.lid.load(std::memory_order_relaxed)};
@@ -375,20 +492,26 @@ std::string SharpClients::describe() const {
         if (tables == nullptr || lid == kLidUnassigned) {
             continue;
         }
-        fmt::format_to(out, "node\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", sw.name, lid.value,
-                       tables->trees().size(), tables->info().tree_table_size,
+        const auto streaming = std::ranges::count_if(tables->trees(), [](const auto& tree) {
+            return tree.second.mode == wire::SharpTreeConfig::Mode::kSat;
+        });
+        const auto locks = std::ranges::count_if(
+            tables->groups(), [](const auto& group) { return group.second.locked; });
+        fmt::format_to(out, "node\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", sw.name,
+                       lid.value, tables->trees().size(), tables->info().tree_table_size,
                        tables->groups().size(), tables->info().group_table_size, tables->qp_count(),
-                       tables->info().max_num_qps);
+                       tables->info().max_num_qps, streaming, locks, tables->info().num_semaphores);
     }
     const auto switch_name = [&](Lid lid) -> const char* {
         const NodeRef& owner = arena_.lid_owner[lid.value];
         return owner.kind == NodeRef::kSwitch ? arena_.switches[owner.index].name : "-";
     };
-    for (const auto& [id, job] : manager.jobs()) {
-        fmt::format_to(out, "job\t{}\t{:#x}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", id,
+    for (const auto& [id, job] : jobs()) {
+        fmt::format_to(out, "job\t{}\t{:#x}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", id,
                        job.request.key, name_of(job.phase), job.members.size(), job.tree_id,
                        job.plan.depth, job.request.quota.osts, job.request.quota.payload_bytes,
-                       job.request.quota.groups, job.groups.size(), job.reason);
+                       job.request.quota.groups, job.groups.size(), job.reason,
+                       job.streams ? "SAT" : "LLT");
         for (std::size_t n = 0; n < job.plan.nodes.size(); ++n) {
             const sharp::TreePlan::Node& node = job.plan.nodes[n];
             fmt::format_to(out, "switch\t{}\t{}\t{}\t{}\t{}\n", id, switch_name(node.lid),

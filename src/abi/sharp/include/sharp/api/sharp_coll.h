@@ -186,20 +186,24 @@ struct sharp_coll_reg_params {
     size_t dmabuf_offset;
 };
 
+struct sharp_coll_data_buffer {
+    void* ptr;
+    size_t length;    /* In bytes. */
+    void* mem_handle; /* May be NULL. */
+};
+
+struct sharp_coll_data_iovs {
+    unsigned count;
+    struct sharp_data_iov* vector;
+};
+
 struct sharp_coll_data_desc {
     enum sharp_data_buffer_type type;
     enum sharp_data_memory_type mem_type;
     int reserved[2];
     union {
-        struct {
-            void* ptr;
-            size_t length;    /* In bytes. */
-            void* mem_handle; /* May be NULL. */
-        } buffer;
-        struct {
-            unsigned count;
-            struct sharp_data_iov* vector;
-        } iov;
+        struct sharp_coll_data_buffer buffer;
+        struct sharp_coll_data_iovs iov;
     };
 };
 

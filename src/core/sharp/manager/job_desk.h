@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Where clients ask an aggregation manager of its own for jobs and groups, by MADs: Set(SharpJob).
+// A job belongs to the port that created it, and ends when that port has not asked for anything of
+// it for some time. A request that comes again, because its answer was lost, gets the same answer.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "core/mad/packet.h"
+#include "core/mad/rmpp_endpoint.h"
+#include "core/sharp/manager/manager_service.h"
+#include "core/wire/sharp_job.h"
+
+namespace softib::sharp {
+
+class JobDesk {
+  public:
+    /// Without a sign of life for so long a job is over.
+    static constexpr std::uint64_t kKeepAliveNs = 10'000'000'000;
+
+    /// `service` outlives it.
+    explicit JobDesk(ManagerService& service) : service_(service) {}
+
+    /// Whether it takes this MAD; else it is for the service.
+    static bool takes(const wire::MadBytes& mad);
+    void handle(const mad::RmppPeer& from, const wire::MadBytes& request, std::uint64_t now_ns);
+    void handle_timeout(std::uint64_t now_ns);
+    std::uint64_t next_timeout_ns() const;
+    std::optional<mad::Packet> poll_transmit();
+
+  private:
+    struct Owned {
+        Lid owner{};
+        std::uint64_t heard_ns = 0;
+    };
+    struct Done {
+        Lid from{};
+        wire::MadBytes request{};
+        wire::MadBytes answer{};
+    };
+    static constexpr std::size_t kDoneMax = 256;
+    static constexpr std::size_t kRepliesMax = 256;
+
+    wire::SharpJob execute(Lid from, const wire::SharpJob& asked, std::uint64_t now_ns);
+    wire::SharpJob create_job(Lid from, const wire::SharpJob& asked, std::uint64_t now_ns);
+    wire::SharpJob start_job(const wire::SharpJob& asked, std::uint64_t now_ns);
+    wire::SharpJob start_group(const wire::SharpJob& asked);
+    wire::SharpJob lock_group(const wire::SharpJob& asked);
+    const GroupState* group_of(const wire::SharpJob& asked) const;
+
+    ManagerService& service_;
+    std::map<JobId, Owned> jobs_;
+    std::deque<Done> done_;  ///< The last answers that were final.
+    std::deque<mad::Packet> replies_;
+};
+
+}  // namespace softib::sharp

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Turns on the packet path: a member hands its part to the carrier, and takes the result from it.
+#include "runtime/sharp/turns.h"
+#include "runtime/shm/thread.h"
+
+namespace softib::live {
+
+/// Returns false while the slot has a turn of this member that is not over.
+bool Turns::post(std::uint64_t number, const Turn& turn, const PieceList& in) {
+    if (number >= left_ + kSlots) {
+        return false;
+    }
+    // The carrier adds zeros where a member contributes nothing.
+    const sharp::Reduction reduction =
+        turn.reduces ? turn.reduction
+                     : sharp::Reduction{sharp::DataType::kU8, sharp::ReduceOp::kBitOr};
+    const std::uint64_t data = SlotLayout(members_).data(turn.bytes, rank_);
+    if (turn.in_bytes != 0) {
+        in.copy_out(turn.in_at, turn.in_bytes, part(number, data + turn.in_offset));
+    }
+    PostedTurn& at = posts_[number % kSlots];
+    at.bytes = turn.bytes;
+    at.streaming = turn.streaming ? 1 : 0;
+    at.data_type = static_cast<std::uint8_t>(reduction.type);
+    at.reduce_op = static_cast<std::uint8_t>(reduction.op);
+    at.tag_type = static_cast<std::uint8_t>(reduction.tag);
+    at.give_begin = turn.in_offset;
+    at.give_end = turn.in_offset + turn.in_bytes;
+    at.take_begin = turn.out_offset;
+    at.take_end = turn.out_offset + turn.out_bytes;
+    at.posted.store(number + 1, std::memory_order_release);
+    wake_carrier();
+    return true;
+}
+
+bool Turns::collect(std::uint64_t number, const Turn& turn, const PieceList& out) {
+    if (posts_[number % kSlots].done.load(std::memory_order_acquire) != number + 1) {
+        wake_carrier();
+        return false;
+    }
+    if (turn.out_bytes != 0) {
+        const std::uint64_t data = SlotLayout(members_).data(turn.bytes, rank_);
+        out.copy_in(turn.out_at, turn.out_bytes, part(number, data + turn.out_offset));
+    }
+    left_ = number + 1;
+    return true;
+}
+
+/// A member sees the fabric but writes nothing into it, so it cannot ring the carrier's bell for
+/// good: a carrier that is about to sleep misses it. Who waits wakes again.
+void Turns::wake_carrier() const {
+    if (fabric_ != nullptr && fabric_->base != nullptr &&
+        fabric_->header->carrier_sleeping.load() != 0) {
+        futex_wake(fabric_->header->carrier_doorbell);
+    }
+}
+
+}  // namespace softib::live
