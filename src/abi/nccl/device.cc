@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "abi/nccl/device.h"
+
+#include <endian.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "abi/nccl/log.h"
+
+namespace softib::abi::nccl {
+
+namespace {
+
+constexpr int kDevicesMax = 64;
+constexpr int kCommsMax = 65536;
+
+/// Of a link: lanes times what one of them carries.
+int speed_of(const ibv_port_attr& port) {
+    int lanes = 1;
+    switch (port.active_width) {
+        case 2:
+            lanes = 4;
+            break;
+        case 4:
+            lanes = 8;
+            break;
+        case 8:
+            lanes = 12;
+            break;
+        case 16:
+            lanes = 2;
+            break;
+        default:
+            break;
+    }
+    int lane_mbps = 2500;
+    switch (port.active_speed) {
+        case 2:
+            lane_mbps = 5000;
+            break;
+        case 4:
+        case 8:
+            lane_mbps = 10000;
+            break;
+        case 16:
+            lane_mbps = 14000;
+            break;
+        case 32:
+            lane_mbps = 25000;
+            break;
+        case 64:
+            lane_mbps = 50000;
+            break;
+        case 128:
+            lane_mbps = 100000;
+            break;
+        default:
+            break;
+    }
+    return lanes * lane_mbps;
+}
+
+std::string pci_path_of(const ibv_device& device) {
+    char* const path = realpath((std::string(device.ibdev_path) + "/device").c_str(), nullptr);
+    const std::string found = path == nullptr ? "" : path;
+    std::free(path);
+    return found;
+}
+
+/// A descriptor that is none is refused as such only where GPU memory can be registered.
+bool reaches_gpus(ibv_pd* pd) {
+    errno = 0;
+    ibv_mr* const region = ibv_reg_dmabuf_mr(pd, 0, 0, 0, -1, 0);
+    if (region != nullptr) {
+        ibv_dereg_mr(region);
+    }
+    return region != nullptr || (errno != EOPNOTSUPP && errno != EPROTONOSUPPORT);
+}
+
+void add_ports(ibv_device& device, std::vector<Device>& found) {
+    ibv_context* const context = ibv_open_device(&device);
+    ibv_device_attr attributes{};
+    if (context == nullptr || ibv_query_device(context, &attributes) != 0) {
+        warn("cannot open %s", device.name);
+        return;
+    }
+    ibv_pd* const pd = ibv_alloc_pd(context);
+    for (int number = 1; pd != nullptr && number <= attributes.phys_port_cnt; ++number) {
+        ibv_port_attr port{};
+        const auto port_number = static_cast<std::uint8_t>(number);
+        Device one{.name = device.name,
+                   .pci_path = pci_path_of(device),
+                   .context = context,
+                   .pd = pd,
+                   .port = port_number,
+                   .node_guid = be64toh(attributes.node_guid)};
+        if (ibv_query_port(context, port_number, &port) != 0 || port.state != IBV_PORT_ACTIVE ||
+            ibv_query_gid(context, port_number, 0, &one.gid) != 0) {
+            continue;
+        }
+        one.lid = port.lid;
+        one.mtu = port.active_mtu;
+        one.speed_mbps = speed_of(port);
+        one.is_infiniband = port.link_layer != IBV_LINK_LAYER_ETHERNET;
+        one.reaches_gpus = reaches_gpus(pd);
+        found.push_back(std::move(one));
+    }
+}
+
+std::vector<Device> find_devices() {
+    std::vector<Device> found;
+    int count = 0;
+    ibv_device** const list = ibv_get_device_list(&count);
+    for (int i = 0; list != nullptr && i < std::min(count, kDevicesMax); ++i) {
+        add_ports(*list[i], found);
+    }
+    ibv_free_device_list(list);
+    std::ranges::stable_partition(found, [](const Device& one) { return one.is_infiniband; });
+    for (const Device& one : found) {
+        inform("%s port %d, LID %d, %d Mbit/s", one.name.c_str(), one.port, one.lid,
+               one.speed_mbps);
+    }
+    if (found.empty()) {
+        inform("no active port of any HCA: is this program run by softib exec?");
+    }
+    return found;
+}
+
+}  // namespace
+
+const std::vector<Device>& devices() {
+    static const std::vector<Device> found = find_devices();
+    return found;
+}
+
+const Device* device_at(int number) {
+    const std::vector<Device>& all = devices();
+    return number < 0 || static_cast<std::size_t>(number) >= all.size()
+               ? nullptr
+               : &all[static_cast<std::size_t>(number)];
+}
+
+int infiniband_count() {
+    return static_cast<int>(
+        std::ranges::count_if(devices(), [](const Device& one) { return one.is_infiniband; }));
+}
+
+void describe(const Device& device, int number, PropertiesV11& properties) {
+    properties = {};
+    properties.name = const_cast<char*>(device.name.c_str());
+    properties.pci_path =
+        device.pci_path.empty() ? nullptr : const_cast<char*>(device.pci_path.c_str());
+    properties.guid = device.node_guid;
+    properties.pointer_support =
+        kPointerHost | (device.reaches_gpus ? kPointerCuda | kPointerDmaBuf : 0);
+    properties.speed_mbps = device.speed_mbps;
+    properties.port = device.port;
+    properties.comms_max = kCommsMax;
+    properties.receives_max = kReceivesMax;
+    properties.virtual_device = {.count = 1, .devices = {number}};
+    properties.point_to_point_bytes_max = kPointToPointBytesMax;
+    properties.collective_bytes_max = kCollectiveBytesMax;
+    properties.multi_request_max = 1;
+}
+
+}  // namespace softib::abi::nccl
