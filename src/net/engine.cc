@@ -6,16 +6,17 @@
 #include <span>
 
 #include "core/base/check.h"
+#include "net/fetch.h"
 
 namespace softib::net {
 
-namespace {
-
 /// So that a bucket of a busy fabric holds some tens of events.
-unsigned bucket_width(std::uint32_t ports) {
+unsigned Engine::bucket_width(std::uint32_t ports) {
     const auto bits = static_cast<unsigned>(std::bit_width(ports));
     return bits <= 11 ? 12U : bits >= 17 ? 6U : 23 - bits;
 }
+
+namespace {
 
 /// Calls visit(lane number) for every bit.
 void for_each_lane(std::uint16_t mask, auto visit) {
@@ -59,13 +60,19 @@ void Engine::inject(std::uint32_t port, Packet packet) {
 
 void Engine::handle(const Event& event) {
     ++stats_.events;
+    if (event.kind() == EventKind::kArrival) {
+        arrive(event);
+        return;
+    }
+    if (event.kind() == EventKind::kWake) {
+        wake(event.link());
+        return;
+    }
+    handle_rare(event);
+}
+
+void Engine::handle_rare(const Event& event) {
     switch (event.kind()) {
-        case EventKind::kArrival:
-            arrive(event);
-            break;
-        case EventKind::kWake:
-            wake(event.link());
-            break;
         case EventKind::kReady:
             if (rx_[event.link()].to_adapter != 0) {
                 take(event.link(), event.packet);
@@ -90,6 +97,8 @@ void Engine::handle(const Event& event) {
             handle_pause(event.link(), static_cast<std::uint8_t>(event.extra >> 1),
                          (event.extra & 1) != 0);
             break;
+        case EventKind::kArrival:
+        case EventKind::kWake:
         case EventKind::kTimer:
             break;
     }
@@ -167,9 +176,9 @@ void Engine::forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fre
     const std::uint32_t out = rx.first_out + number;
     if (rx.block_ps > tx_[out].block_ps && fresh) [[unlikely]] {
         // It comes in slower than it goes out: it starts so late that it does not run dry.
-        queue_.push(now() + link::transmit_time(packet.bytes, rx.block_ps) -
-                        link::transmit_time(packet.bytes, tx_[out].block_ps),
-                    packet.in_link, EventKind::kReady, index, packet.since_units);
+        post(now() + link::transmit_time(packet.bytes, rx.block_ps) -
+                 link::transmit_time(packet.bytes, tx_[out].block_ps),
+             packet.in_link, EventKind::kReady, index, packet.since_units);
         return;
     }
     std::uint8_t vl = link::kVl15;
@@ -332,6 +341,8 @@ std::uint32_t Engine::pop_head(Tx& tx, std::uint8_t vl, Lane& from) {
     } else {
         from.head_blocks = static_cast<std::uint8_t>(link::blocks_of(packets_[from.head].bytes));
         from.head_round = packets_[from.head].round_or_copies;
+        // Its turn comes soon.
+        __builtin_prefetch(place_of(packets_.data(), packets_[from.head].next));
         from.head_since_units = units(now());
     }
     return index;
@@ -398,8 +409,8 @@ void Engine::transmit(std::uint32_t port, std::uint8_t vl, Tx& tx, Lane& on, std
             return;
         }
     }
-    queue_.push(now() + tx.delay_ps + (tx.to_adapter != 0 ? takes : 0), port, EventKind::kArrival,
-                index, vl);
+    post(now() + tx.delay_ps + (tx.to_adapter != 0 ? takes : 0), port, EventKind::kArrival, index,
+         vl);
 }
 
 /// Room in the buffer at the end of a link is free from `at` on.
@@ -415,9 +426,13 @@ void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, 
     }
     const std::uint32_t point = credited.point_of(at, now());
     if (!credited.has_slot(point)) {
-        credited.absorb(credited.grid(now()));
+        credited.absorb(credited.grid(reached()));
         if (!credited.has_slot(point)) [[unlikely]] {
-            queue_.push(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
+            if (windows_.on()) {
+                late_.push_back({at, link, blocks, vl});
+            } else {
+                queue_.push(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
+            }
             deferred(link, vl) += blocks;
             return;
         }
@@ -428,7 +443,7 @@ void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, 
             cross(link, {.at = at, .link = rx_[link].name, .blocks = blocks, .vl = vl});
             return;
         }
-        credited.absorb(credited.grid(now()));
+        credited.absorb(credited.grid(reached()));
         const TimePs credits = credited.credits_at(credited.head_blocks, now());
         if (credits != kNever) {
             wake_at(link, tx_[link], std::max(credits, tx_[link].free_at));

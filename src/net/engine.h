@@ -27,6 +27,10 @@
 #include "core/switch/lifetime.h"
 #include "net/plant.h"
 #include "net/routers.h"
+#include "net/window_queue.h"
+
+/// Stays a call where handle() takes in all that packets mostly do.
+#define SOFTIB_RARE [[gnu::noinline, gnu::cold]]
 
 namespace softib::net {
 
@@ -87,14 +91,16 @@ class Engine : public Plant {
     /// Nothing will happen any more by itself.
     bool idle() const {
         // Events that only check limits of waiting find nothing where no packet is.
-        return queue_.empty() || (queue_.pending() == watching_ && packets_.live() == 0);
+        const std::uint64_t pending = queue_.pending() + windows_.pending();
+        return pending == 0 || (pending == watching_ && packets_.live() == 0);
     }
     /// Returns the memory that a burst of packets took, once none is left.
     void give_back() {
         queue_.give_back();
+        windows_.give_back();
         packets_.give_back();
     }
-    std::size_t bytes() const { return Plant::bytes() + queue_.bytes(); }
+    std::size_t bytes() const { return Plant::bytes() + queue_.bytes() + windows_.bytes(); }
 
     /// Sends a packet: from an HCA's port, out of a port of a switch, or from the agent of a switch
     /// (its port 0) by the switch's tables. It waits there as long as it must; a caller that limits
@@ -183,6 +189,12 @@ class Engine : public Plant {
     /// of an engine that carries a part of a fabric.
     void use_routers(const Routers* routers, const GidReader* reader);
 
+    /// From now on handles the events of switches by windows (window_queue.h), if all cables are
+    /// at least so long. It changes no result as long as nothing is dropped; who sends is told of
+    /// losses in another order. Before anything is sent. Not where ends at switches act on each
+    /// other, nor on Ethernet.
+    void use_windows(TimePs window_min = 100'000);
+
     /// Takes in all credits that have come back. Lanes tell times apart by their low bits, so a
     /// caller that lets time pass without packets must call this at least once a second. Returns
     /// false if some credits are still on the way.
@@ -202,27 +214,45 @@ class Engine : public Plant {
     /// The cable that leaves a port here ends at a switch that the engine of another part has.
     void cut(std::uint32_t port, std::uint32_t part);
     /// The earliest time at which something may happen here; kNever if nothing is pending.
-    TimePs earliest() const { return queue_.earliest(); }
+    TimePs earliest() const { return std::min(queue_.earliest(), windows_.earliest()); }
     /// What left for the engines of other parts, by part, since it was last cleared.
     std::vector<std::vector<Crossing>>& crossings() { return crossings_; }
     /// What another engine sent, at the link that has this number here.
     void take_crossing(std::uint32_t link, const Crossing& crossing);
 
   protected:
-    void handle(const Event& event);
-    /// Before an event is handled: fetches what later ones will touch.
-    void look() {
-        if (--until_look_ == 0 || queue_.begins()) {
-            look_ahead();
+    [[gnu::flatten]] void handle(const Event& event);
+    /// Before an event is handled: fetches what later ones will touch. Returns true if it did; then
+    /// `coming_` are packets that HCAs will get soon.
+    bool look() {
+        if (--until_look_ != 0 && !queue_.begins()) [[likely]] {
+            return false;
         }
+        look_ahead();
+        return true;
     }
 
+    // engine_windows.cc
+    /// Goes on to the window of `at`, before which nothing is due. Returns when it ends, `until` at
+    /// the latest.
+    TimePs begin_window(TimePs at, TimePs until);
+    /// Fetches the memory of the switch after this one.
+    void open_switch(std::uint32_t bin);
+    /// Handles events of the open switch until `end`. Returns true if the last one has brought its
+    /// agent a packet (`taken_`); there may be more.
+    bool run_switch(std::uint32_t bin, TimePs end);
+    /// All have come to `end`.
+    void end_window(TimePs end);
+
     EventQueue queue_;
+    WindowQueue windows_;
+    TimePs last_event_ = 0;  ///< With windows: the latest one that was handled.
     EngineStats stats_;
     struct Left {
         std::uint32_t port;
         Packet packet;
     };
+    std::vector<std::uint32_t> coming_;
     bool taken_ = false;  ///< The event has brought an HCA a packet:
     std::uint32_t taken_port_ = kNone;
     Packet taken_packet_;
@@ -231,8 +261,12 @@ class Engine : public Plant {
         Packet packet;
         std::uint32_t more;
     };
-    std::vector<Copied> copied_;   ///< Packets with a tag of which a switch has made `more` copies.
-    std::vector<Packet> dropped_;  ///< With a tag, and gone since the last event.
+    std::vector<Copied> copied_;  ///< Packets with a tag of which a switch has made `more` copies.
+    struct Dropped {
+        Packet packet;
+        TimePs at;
+    };
+    std::vector<Dropped> dropped_;  ///< With a tag, and gone since the last event.
     struct Tapped {
         std::uint32_t port;
         Packet packet;
@@ -257,15 +291,33 @@ class Engine : public Plant {
         TimePs busy_until = 0;
     };
 
+    /// Schedules an event of a link: at its receiver those up to kRelease, at its sender others.
+    void post(TimePs at, std::uint32_t link, EventKind kind, std::uint32_t packet = kNone,
+              std::uint32_t extra = 0) {
+        if (windows_.on()) {
+            const WindowQueue::Spot spot =
+                (kind <= EventKind::kRelease ? at_receiver_ : at_sender_)[link];
+            if (spot.bin != WindowQueue::kNoBin) {
+                windows_.push(at, spot, kind, packet != kNone ? packet : extra);
+                return;
+            }
+        }
+        queue_.push(at, link, kind, packet, extra);
+    }
+    /// What the other end of a link may know by now: with windows it may lag behind.
+    TimePs reached() const { return windows_.on() ? reached_ : now(); }
+
     // engine.cc
+    static unsigned bucket_width(std::uint32_t ports);
+    SOFTIB_RARE void handle_rare(const Event& event);
     void arrive(const Event& event);
     void take(std::uint32_t in, std::uint32_t index);
     void forward(const Rx& rx, std::uint32_t index, Packet& packet, bool fresh);
     // engine_watch.cc
     /// Whether a guard lets a packet pass. `enforced`: it looks at those of this direction.
     bool lets_pass(bool enforced, const Guard& guard, const Packet& packet) const;
-    bool refuse_in(const Rx& rx, const Packet& packet);
-    bool refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet);
+    SOFTIB_RARE bool refuse_in(const Rx& rx, const Packet& packet);
+    SOFTIB_RARE bool refuse_out(const Rx& rx, std::uint8_t number, const Packet& packet);
     void offer(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
     std::uint16_t turn(std::uint32_t port, std::uint8_t vl, const Lane& to, const Packet& packet);
     void line_up(std::uint32_t port, std::uint8_t vl, Lane& to, std::uint32_t index,
@@ -286,7 +338,7 @@ class Engine : public Plant {
     void wake_at(std::uint32_t port, Tx& tx, TimePs at) {
         if (at < tx.wake_at) {
             tx.wake_at = at;
-            queue_.push(at, port, EventKind::kWake);
+            post(at, port, EventKind::kWake);
         }
     }
     void release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at);
@@ -307,37 +359,38 @@ class Engine : public Plant {
     const Lane& first_waiting(std::uint32_t port) const;
     Ahead ahead_of(const Event& event) const;
     void look_first(std::span<const Event> events) const;
-    void look_second(std::span<const Event> events) const;
+    void look_second(std::span<const Event> events);
     void look_third(std::span<const Event> events) const;
     void look_fourth(std::span<const Event> events) const;
 
     // engine_rare.cc
     /// True: nothing is left to do for this packet.
-    bool arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet);
+    SOFTIB_RARE bool arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& packet);
     bool refuses(const Rx& rx, Packet& packet);
-    void count_broken(const Rx& rx);
+    SOFTIB_RARE void count_broken(const Rx& rx);
     bool lost_with_cable(std::uint32_t in, const Rx& rx, const Packet& packet) const;
-    void lose(std::uint32_t link, std::uint32_t index);
-    bool offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
-    bool spoil(std::uint32_t port, std::uint32_t index, Packet& packet);
-    void copy_out(const Rx& rx, std::uint32_t index);
-    void leave_buffer(const Packet& packet, TimePs at);
-    void discard(std::uint32_t index);
+    SOFTIB_RARE void lose(std::uint32_t link, std::uint32_t index);
+    SOFTIB_RARE bool offer_odd(std::uint32_t port, std::uint8_t vl, std::uint32_t index,
+                               Packet& packet);
+    SOFTIB_RARE bool spoil(std::uint32_t port, std::uint32_t index, Packet& packet);
+    SOFTIB_RARE void copy_out(const Rx& rx, std::uint32_t index);
+    SOFTIB_RARE void leave_buffer(const Packet& packet, TimePs at);
+    SOFTIB_RARE void discard(std::uint32_t index);
     void drop(std::uint32_t index);
-    void watch(std::uint32_t port, Tx& tx);
-    void enforce_limits(std::uint32_t port);
+    SOFTIB_RARE void watch(std::uint32_t port, Tx& tx);
+    SOFTIB_RARE void enforce_limits(std::uint32_t port);
     TimePs deadline(const Lane& lane, const sw::WaitingLimits& limits, bool& of_head) const;
     void end_wait(Tx& tx);
     // engine_choice.cc
-    std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
+    SOFTIB_RARE std::uint8_t choose_port(const Rx& rx, const Packet& packet, std::uint8_t by_table);
     TimePs wait_at(std::uint32_t out, std::uint8_t vl);
     // engine_router.cc
-    void route_packet(std::uint32_t in, std::uint32_t index);
+    SOFTIB_RARE void route_packet(std::uint32_t in, std::uint32_t index);
     // engine_ports.cc
     void apply_state(std::uint32_t port);
     bool may_come_in(const Rx& rx, const Packet& packet);
     void train(std::uint32_t port, TimePs takes);
-    void end_training(std::uint32_t port, std::uint32_t training);
+    SOFTIB_RARE void end_training(std::uint32_t port, std::uint32_t training);
     void flush(std::uint32_t port);
     sw::StallCounter& stall(std::uint32_t port, std::uint8_t vl);
     bool may_stall(const Tx& tx) const {
@@ -348,7 +401,7 @@ class Engine : public Plant {
     bool crosses(std::uint32_t port) const {
         return !other_part_.empty() && other_part_[port] != kNone;
     }
-    void cross(std::uint32_t link, const Crossing& crossing) {
+    SOFTIB_RARE void cross(std::uint32_t link, const Crossing& crossing) {
         crossings_[other_part_[link]].push_back(crossing);
     }
     /// True: the packet has gone to another engine.
@@ -363,9 +416,10 @@ class Engine : public Plant {
         std::vector<std::uint64_t> lined_up;  ///< By port: packets, so that draws differ.
     };
     bool arrive_ethernet(std::uint32_t in, const Rx& rx, const Packet& packet);
-    void release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at);
+    SOFTIB_RARE void release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks,
+                                      TimePs at);
     void tell_sender(std::uint32_t link, std::uint8_t vl, link::PauseGate::Tell tell);
-    void handle_pause(std::uint32_t link, std::uint8_t vl, bool pauses);
+    SOFTIB_RARE void handle_pause(std::uint32_t link, std::uint8_t vl, bool pauses);
     bool offer_ethernet(std::uint32_t port, std::uint8_t vl, std::uint32_t index, Packet& packet);
     std::uint8_t spread_port(const Rx& rx, const Packet& packet,
                              std::span<const std::uint8_t> ports, std::uint8_t by_table);
@@ -373,7 +427,7 @@ class Engine : public Plant {
     // engine_counts.cc: of ports that count by lane.
     void count_sent(std::uint32_t port, const Packet& packet);
     void count_received(const Rx& rx, const Packet& packet);
-    void count_pop(Tx& tx, const Lane& from);
+    SOFTIB_RARE void count_pop(Tx& tx, const Lane& from);
     void count_congested(std::uint32_t port, std::uint8_t vl);
     void count_late(std::uint32_t port, std::uint8_t vl) {
         if (!waits_.empty()) {
@@ -386,6 +440,22 @@ class Engine : public Plant {
         std::uint32_t broken = 0;  ///< One more for each broken packet, one less for a good one,
         std::uint64_t packets_then = 0;  ///< up to this one.
     };
+    // engine_windows.cc
+    void fetch_switch(std::uint32_t bin) const;
+    void fetch_waiting(std::uint32_t bin) const;
+    struct Late {
+        TimePs at;
+        std::uint32_t link;
+        std::uint16_t blocks;
+        std::uint8_t vl;
+    };
+    std::vector<WindowQueue::Spot> at_receiver_;  ///< By link; empty without windows, as these:
+    std::vector<WindowQueue::Spot> at_sender_;    ///< By link.
+    std::vector<std::uint32_t> switch_links_;     ///< By switch, then by rank.
+    std::vector<std::uint32_t> first_rank_;       ///< By switch, and one more: into switch_links_.
+    TimePs reached_ = 0;                          ///< All nodes have come to this time.
+    std::vector<Late> late_;  ///< Credits that find no slot until the end of the window.
+
     std::uint32_t until_look_ = 1;          ///< Events until memory is fetched again.
     std::vector<Integrity> integrity_;      ///< By port; empty until needed, as all below.
     std::vector<Errors> errors_;            ///< By port.

@@ -11,19 +11,13 @@
 #include <span>
 
 #include "net/engine.h"
+#include "net/fetch.h"
 
 namespace softib::net {
 
 namespace {
 
 constexpr std::size_t kBlock = 8;
-
-/// Without the empty statement GCC takes a function that only fetches for one without effect, and
-/// leaves its calls out.
-void fetch(const void* at) {
-    __builtin_prefetch(at);
-    asm volatile("");
-}
 
 std::span<const Event> between(std::span<const Event> events, std::size_t begin, std::size_t end) {
     begin = std::min(begin, events.size());
@@ -51,15 +45,19 @@ void Engine::look_first(std::span<const Event> events) const {
         const bool arrival = event.kind() == EventKind::kArrival;
         // Selected, not branched on: what kind comes next cannot be foreseen.
         const void* at[] = {&tx_[event.link()], &rx_[event.link()]};
-        const void* of[] = {&lanes_[event.link()], packets_.data() + event.packet};
+        const void* of[] = {&lanes_[event.link()], place_of(packets_.data(), event.packet)};
         fetch(at[arrival ? 1 : 0]);
         fetch(of[arrival ? 1 : 0]);
     }
 }
 
-void Engine::look_second(std::span<const Event> events) const {
+void Engine::look_second(std::span<const Event> events) {
+    coming_.clear();
     for (const Event& event : events) {
         if (event.kind() == EventKind::kArrival) {
+            if (rx_[event.link()].to_adapter != 0) {
+                coming_.push_back(event.packet);
+            }
             fetch(lfts_.data() + rx_[event.link()].lft + packets_[event.packet].dlid);
             fetch(&lane(event.link(), static_cast<std::uint8_t>(event.extra)));
             continue;

@@ -68,7 +68,7 @@ void Engine::release_ethernet(std::uint32_t link, std::uint8_t vl, std::uint16_t
         return;  // An adapter takes what comes.
     }
     if (at > now()) {
-        queue_.push(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
+        post(at, link, EventKind::kRelease, kNone, std::uint32_t{vl} << 16 | blocks);
         deferred(link, vl) += blocks;
         return;
     }
@@ -84,8 +84,8 @@ void Engine::tell_sender(std::uint32_t link, std::uint8_t vl, link::PauseGate::T
     }
     const bool pauses = tell == link::PauseGate::Tell::kPause;
     odd(rx_[link].self).pauses += pauses ? 1 : 0;
-    queue_.push(now() + cable(link), link, EventKind::kPause, kNone,
-                std::uint32_t{vl} << 1 | (pauses ? 1 : 0));
+    post(now() + cable(link), link, EventKind::kPause, kNone,
+         std::uint32_t{vl} << 1 | (pauses ? 1 : 0));
 }
 
 /// At the sender. A lane that pauses has no credits.

@@ -38,7 +38,7 @@ void Engine::take_crossing(std::uint32_t link, const Crossing& crossing) {
     Packet packet = crossing.packet;
     packet.in_link = link;
     packet.next = kNone;
-    queue_.push(crossing.at, link, EventKind::kArrival, packets_.make(packet), crossing.vl);
+    post(crossing.at, link, EventKind::kArrival, packets_.make(packet), crossing.vl);
 }
 
 }  // namespace softib::net

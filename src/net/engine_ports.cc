@@ -156,7 +156,7 @@ void Engine::train(std::uint32_t port, TimePs takes) {
     if (takes == 0) {
         end_training(port, trainings_[port]);
     } else {
-        queue_.push(now() + takes, port, EventKind::kTrained, kNone, trainings_[port]);
+        post(now() + takes, port, EventKind::kTrained, kNone, trainings_[port]);
     }
 }
 

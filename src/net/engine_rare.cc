@@ -84,7 +84,7 @@ bool Engine::arrive_odd(std::uint32_t in, Rx& rx, std::uint32_t index, Packet& p
         Slow& slow = slow_[in];
         const TimePs takes = std::max<TimePs>(link::transmit_time(packet.bytes, slow.block_ps), 1);
         slow.busy_until = std::max(slow.busy_until, now()) + takes;
-        queue_.push(slow.busy_until, in, EventKind::kReady, index);
+        post(slow.busy_until, in, EventKind::kReady, index);
         return true;
     }
     return false;
@@ -164,7 +164,7 @@ void Engine::lose(std::uint32_t link, std::uint32_t index) {
 void Engine::drop(std::uint32_t index) {
     const Packet& packet = packets_[index];
     if (packet.tag != 0) {
-        dropped_.push_back(packet);
+        dropped_.push_back({packet, now()});
     }
     packets_.free(index);
 }
@@ -339,7 +339,7 @@ void Engine::watch(std::uint32_t port, Tx& tx) {
     }
     tx.special |= tx_special::kWatched;
     ++watching_;
-    queue_.push(first, port, EventKind::kLimit);
+    post(first, port, EventKind::kLimit);
 }
 
 void Engine::enforce_limits(std::uint32_t port) {
@@ -415,8 +415,8 @@ bool Engine::spoil(std::uint32_t port, std::uint32_t index, Packet& packet) {
         ++stats_.lost;
         if (packet.in_vl != link::kVl15 && ethernet_ == nullptr) {
             const std::uint16_t blocks = link::blocks_of(packet.bytes);
-            queue_.push(now() + tx.delay_ps, port, EventKind::kRelease, kNone,
-                        std::uint32_t{packet.in_vl} << 16 | blocks);
+            post(now() + tx.delay_ps, port, EventKind::kRelease, kNone,
+                 std::uint32_t{packet.in_vl} << 16 | blocks);
             deferred(port, packet.in_vl) += blocks;
         }
         drop(index);

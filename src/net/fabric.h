@@ -87,17 +87,11 @@ class Fabric {
 
     /// Removes a cable, or all cables of a node, from the description; the network keeps them.
     void take_out(const Hop& what) { net::take_out(routed_.topology, what); }
-    /// New routes by an engine, for the description as it is now; returns whose they are.
-    std::expected<std::string, topo::Error> reroute(const std::string& engine,
-                                                    std::uint8_t data_vls, bool adaptive) {
-        auto routed = Routed::make(routed_.topology, engine, data_vls, adaptive);
-        if (!routed) {
-            return std::unexpected(routed.error());
-        }
-        routed_ = *std::move(routed);
+    /// Writes new routes, which are for the description as it is now, in the place of the old.
+    void change_routes(Routed routed) {
+        routed_ = std::move(routed);
         clear_routes(net_);
         write_routes(net_, routed_);
-        return routed_.tables.engine;
     }
     /// Drops the forwarding tables of the routes, which are large: the switches have them.
     void forget_forwarding() {

@@ -88,7 +88,8 @@ struct alignas(64) Lane {
             have += slots[point % kSlots];
         }
         const unsigned shift = kUnitShift + (return_delay >> 27);
-        return ((now >> shift) + (point - 1 - grid(now))) << shift;
+        const auto later = static_cast<std::int32_t>(point - 1 - grid(now));
+        return ((now >> shift) + static_cast<TimePs>(std::int64_t{later})) << shift;
     }
 };
 static_assert(sizeof(Lane) == 64);

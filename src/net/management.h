@@ -144,9 +144,11 @@ class Managed : public Engine::KeyReader {
             }
         }
     }
-    void dropped(Engine& engine, const Packet& packet) {
+    void dropped(Engine& engine, const Packet& packet, TimePs at) {
         if (packet.tag == Management::kTag) {
             management.dropped(packet);
+        } else if constexpr (requires { data.dropped(engine, packet, at); }) {
+            data.dropped(engine, packet, at);
         } else if constexpr (requires { data.dropped(engine, packet); }) {
             data.dropped(engine, packet);
         }

@@ -38,7 +38,9 @@ struct Message {
 enum class MessageEvent : std::uint8_t {
     kDelivered,     ///< The last byte is in the receiver's memory.
     kAcknowledged,  ///< The sender knows it. Nothing more will be said of this message.
-    kFailed,        ///< The sender has given up. Nothing more will be said of this message.
+    /// The sender has given up. Nothing more will be said of this message, unless all of it comes
+    /// to the receiver before that knows.
+    kFailed,
 };
 
 /// Is told of messages while the model runs, at the time they happen, and may send others then.

@@ -8,7 +8,9 @@
 //   void timer(Network&, port, what)              as asked for by set_timer; of a type with
 //                                                 kOrdersTimers, what is the word and not the order
 //   void copied(Network&, const Packet&, more)    a switch has made more of one with a tag
-//   (optional) void dropped(Network&, const Packet&)         a packet with a tag will not arrive
+//   (optional) void dropped(Network&, const Packet&, at)     a packet with a tag will not arrive
+//                                                 since then; `at` may be left out
+//   (optional) void fetch(const Packet&)          one that will be delivered soon: fetches memory
 //   (optional) void tapped(Network&, port, const Packet&)    one with a tag came to a tapped port
 //   (optional) void refused(Network&, port, inbound, const Packet&)   a guard drops a packet
 // They may call inject() and set_timer().
@@ -30,9 +32,13 @@ class Network : public Engine {
     /// is left to happen.
     void run(TimePs until = kNever) {
         tell_ends();
+        if (windows_.on()) {
+            run_windows(until, UINT32_MAX);
+            return;
+        }
         while (queue_.due(until)) {
             const Event event = queue_.pop();
-            look();
+            fetch_ahead();
             handle_one(event);
             tell_ends();
         }
@@ -44,6 +50,9 @@ class Network : public Engine {
     /// is the time of the last event, and there may be more.
     bool run_some(TimePs until, std::uint32_t events_max) {
         tell_ends();
+        if (windows_.on()) {
+            return run_windows(until, events_max);
+        }
         for (; events_max != 0; --events_max) {
             if (!queue_.due(until)) {
                 if (until != kNever) {
@@ -52,7 +61,7 @@ class Network : public Engine {
                 return true;
             }
             const Event event = queue_.pop();
-            look();
+            fetch_ahead();
             handle_one(event);
             tell_ends();
         }
@@ -60,6 +69,59 @@ class Network : public Engine {
     }
 
   private:
+    /// Stops between windows only.
+    bool run_windows(TimePs until, std::uint32_t events_max) {
+        const std::uint64_t before = stats_.events;
+        for (;;) {
+            const TimePs next = earliest();
+            if (next == kNever || next > until) {
+                queue_.set_now(until != kNever ? until : last_event_);
+                return true;
+            }
+            if (stats_.events - before >= events_max && events_max != UINT32_MAX) {
+                return false;
+            }
+            const TimePs end = begin_window(next, until);
+            run_window(end);
+            if (end == until) {
+                queue_.set_now(until);
+                return true;
+            }
+        }
+    }
+    /// All that happens until `end`: first at HCAs, in order, then switch by switch.
+    void run_window(TimePs end) {
+        while (queue_.due(end)) {
+            const Event event = queue_.pop();
+            fetch_ahead();
+            handle_one(event);
+            tell_ends();
+        }
+        last_event_ = std::max(last_event_, now());
+        for (std::uint32_t bin = windows_.next_bin(0); bin != WindowQueue::kNoBin;
+             bin = windows_.next_bin(bin + 1)) {
+            open_switch(bin);
+            while (run_switch(bin, end)) {
+                taken_ = false;
+                ends_.deliver(*this, taken_port_, taken_packet_);
+            }
+            windows_.close();
+            last_event_ = std::max(last_event_, now());
+            tell_ends();
+        }
+        end_window(end);
+        queue_.set_now(last_event_);
+    }
+    void fetch_ahead() {
+        if (!look()) {
+            return;
+        }
+        if constexpr (requires { ends_.fetch(packets_[0]); }) {
+            for (const std::uint32_t index : coming_) {
+                ends_.fetch(packets_[index]);
+            }
+        }
+    }
     void handle_one(const Event& event) {
         if (event.kind() == EventKind::kTimer) {
             ++stats_.events;
@@ -110,10 +172,12 @@ class Network : public Engine {
             }
         }
         while (!dropped_.empty()) {
-            const Packet packet = dropped_.back();
+            const Dropped dropped = dropped_.back();
             dropped_.pop_back();
-            if constexpr (requires { ends_.dropped(*this, packet); }) {
-                ends_.dropped(*this, packet);
+            if constexpr (requires { ends_.dropped(*this, dropped.packet, dropped.at); }) {
+                ends_.dropped(*this, dropped.packet, dropped.at);
+            } else if constexpr (requires { ends_.dropped(*this, dropped.packet); }) {
+                ends_.dropped(*this, dropped.packet);
             }
         }
     }

@@ -15,16 +15,20 @@ namespace {
 
 /// What the hosts of one part tell those of another, in the place of a crossing's packet.
 struct MessageNote {
-    std::uint64_t tag = 0;
-    std::uint64_t bytes = 0;  ///< Of the message; of a note that closes one: answers sent.
-    std::uint32_t index = 0;  ///< The message's number at its sender.
-    std::uint32_t connection = 0;
-    std::uint16_t from = 0;  ///< LID.
-    std::uint16_t to = 0;    ///< LID.
+    enum class Kind : std::uint8_t { kOpens, kCloses, kNews };
+
+    std::uint64_t tag = 0;         ///< Of news: their order, and above it the packets received.
+    std::uint64_t bytes = 0;       ///< Of the message; of a note that closes one: answers sent.
+    std::uint32_t index = 0;       ///< The message's number at its sender.
+    std::uint32_t connection = 0;  ///< Of news: their kind, and above it their body.
+    std::uint16_t from = 0;        ///< LID.
+    std::uint16_t to = 0;          ///< LID.
     std::uint8_t sl = 0;
-    bool closes = false;
+    Kind kind = Kind::kOpens;
 };
 static_assert(sizeof(MessageNote) == sizeof(Packet));
+
+constexpr unsigned kNewsKindBits = 8;
 
 Crossing crossing_of(const MessageNote& note, TimePs at) {
     return {.at = at, .link = kNone, .packet = std::bit_cast<Packet>(note)};
@@ -38,10 +42,6 @@ std::unexpected<topo::Error> refuse_parts(std::string_view why) {
 }
 
 std::expected<void, topo::Error> check_parts(const SimulationOptions& options) {
-    if (std::ranges::any_of(options.failures,
-                            [](const Failure& failure) { return failure.at != 0; })) {
-        return refuse_parts("where something fails during the run");
-    }
     if (options.roce) {
         return refuse_parts("over Ethernet");
     }
@@ -83,6 +83,7 @@ std::expected<PartedFabric, topo::Error> PartedFabric::make(topo::Fabric fabric,
     }
     PartedFabric parted{.start = *std::move(start), .options = options, .parts = parts};
     parted.options.plant.data_vls = parted.start.data_vls;
+    parted.options.hosts.news_ps = options.plant.cable_ps;
     parted.part_of = assign_parts(parted.start.routed.topology, parts);
     return parted;
 }
@@ -95,28 +96,37 @@ PartSimulation::PartSimulation(const PartedFabric& whole, std::uint32_t part, Ex
       hosts_(whole.options.hosts),
       net_(part_.fabric(), part_.config(whole.options.plant), hosts_),
       looks_(net_.port_count()),
-      paths_(whole.start.routed) {
+      engine_(whole.start.routed.tables.engine),
+      notes_(whole.start.notes),
+      changes_(plan_changes(whole.options.failures, whole.options.repair_ps)) {
+    if (!changes_.empty()) {
+        damaged_ = whole.start.routed.topology;
+    }
     add_ends();
     configure();
 }
 
 void PartSimulation::add_ends() {
-    std::vector<std::uint32_t> part_of_lid;
+    std::vector<MessageHosts::Home> homes;
+    end_of_port_.assign(net_.port_count(), kNone);
     for (const topo::Host& host : routed().topology.hosts) {
         for (const topo::NodeIndex hca : host.hcas) {
             const std::uint32_t here = part_.local(hca.value);
             const Lid lid = routed().lids[hca.value];
             end_of_lid_.resize(std::max<std::size_t>(end_of_lid_.size(), lid.value + 1U), kNone);
-            part_of_lid.resize(end_of_lid_.size(), kNone);
+            homes.resize(end_of_lid_.size());
             end_of_lid_[lid.value] = end_count();
-            part_of_lid[lid.value] = whole_.part_of[hca.value];
             ends_.push_back({.node = hca.value,
                              .part = whole_.part_of[hca.value],
                              .port = here == kNone ? kNone : net_.port_of(here, 1),
                              .lid = lid});
+            if (here != kNone) {
+                end_of_port_[ends_.back().port] = end_of_lid_[lid.value];
+            }
+            homes[lid.value] = {ends_.back().part, port_at(end_of_lid_[lid.value])};
         }
     }
-    hosts_.join_parts(std::move(part_of_lid), number_, whole_.parts, end_count());
+    hosts_.join_parts(std::move(homes), number_, whole_.parts, end_count());
     for (const topo::Node& node : routed().topology.nodes) {
         const bool is_switch = node.kind == topo::NodeKind::kSwitch;
         ports_of_all_ += node.ports.size() - (is_switch ? 0 : 1);
@@ -127,10 +137,7 @@ void PartSimulation::configure() {
     const SimulationOptions& options = whole_.options;
     net_.crossings().resize(whole_.parts);
     part_.prepare(net_);
-    part_.write_routes(net_, routed().graph, routed().tables);
-    if (options.hosts.adaptive) {
-        part_.write_adaptive_routes(net_, routed().graph, routed().tables);
-    }
+    write_routes();
     if (options.congestion) {
         manage_congestion(
             net_, routed().topology, *options.congestion,
@@ -139,6 +146,7 @@ void PartSimulation::configure() {
                 hosts_.control_congestion(port, control);
             });
     }
+    net_.use_windows();
     for (const End& end : ends_) {
         if (options.hosts.pcie_block_ps != 0 && end.port != kNone) {
             net_.set_slow(end.port, options.hosts.pcie_block_ps);
@@ -146,13 +154,54 @@ void PartSimulation::configure() {
     }
 }
 
+void PartSimulation::write_routes() {
+    paths_.emplace(routed());
+    part_.write_routes(net_, routed().graph, routed().tables);
+    if (whole_.options.hosts.adaptive && !routed().tables.groups.empty()) {
+        part_.write_adaptive_routes(net_, routed().graph, routed().tables);
+    }
+}
+
+// Failures.
+
+void PartSimulation::apply(const Change& change) {
+    if (change.repair) {
+        repair();
+        return;
+    }
+    part_.fail(net_, change.what);
+    take_out(damaged_, change.what);
+    net_.run(net_.now());  // Ends hear of what was dropped.
+}
+
+void PartSimulation::repair() {
+    const SimulationOptions& options = whole_.options;
+    auto routed = repair_routes(damaged_,
+                                {.data_vls = options.plant.data_vls,
+                                 .adaptive = options.hosts.adaptive,
+                                 .misses_choice = options.hosts.adaptive},
+                                engine_, notes_);
+    if (routed) {
+        repaired_ = std::make_unique<Routed>(*std::move(routed));
+        clear_routes(net_);
+        write_routes();
+    }
+}
+
+// Messages.
+
 /// Hosts of other parts have the ports behind those that are here, see MessageHosts.
+std::uint32_t PartSimulation::port_at(std::uint32_t end) const {
+    return ends_[end].port != kNone ? ends_[end].port : net_.port_count() + end;
+}
+
+const PartSimulation::End& PartSimulation::end_at(std::uint32_t port) const {
+    return ends_[port < net_.port_count() ? end_of_port_[port] : port - net_.port_count()];
+}
+
 MessageHosts::Send PartSimulation::make_send(std::uint32_t from, std::uint32_t to) const {
-    const auto port = [&](std::uint32_t end) {
-        return ends_[end].port != kNone ? ends_[end].port : net_.port_count() + end;
-    };
-    return {.port = port(from),
-            .to_port = port(to),
+    return {.port = port_at(from),
+            .to_port = port_at(to),
             .source = ends_[from].lid,
             .destination = ends_[to].lid};
 }
@@ -186,16 +235,36 @@ void PartSimulation::take(const Crossing& crossing) {
         return;
     }
     const auto note = std::bit_cast<MessageNote>(crossing.packet);
-    if (note.closes) {
-        hosts_.close(note.index, static_cast<std::uint32_t>(note.bytes));
-        return;
-    }
     MessageHosts::Send send = make_send(end_of_lid_[note.from], end_of_lid_[note.to]);
-    send.bytes = note.bytes;
-    send.tag = note.tag;
-    send.connection = note.connection;
-    send.sl = note.sl;
-    hosts_.open(net_, send, note.index);
+    switch (note.kind) {
+        case MessageNote::Kind::kOpens:
+            send.bytes = note.bytes;
+            send.tag = note.tag;
+            send.connection = note.connection;
+            send.sl = note.sl;
+            hosts_.open(net_, send, note.index);
+            break;
+        case MessageNote::Kind::kCloses:
+            hosts_.close(note.index, static_cast<std::uint32_t>(note.bytes));
+            break;
+        case MessageNote::Kind::kNews:
+            hosts_.take_news(net_, news_of(crossing));
+            break;
+    }
+}
+
+MessageHosts::News PartSimulation::news_of(const Crossing& crossing) const {
+    using News = MessageHosts::News;
+    const auto note = std::bit_cast<MessageNote>(crossing.packet);
+    return {.at = crossing.at,
+            .port = port_at(end_of_lid_[note.from]),
+            .to_port = port_at(end_of_lid_[note.to]),
+            .number = note.index,
+            .received = static_cast<std::uint32_t>(note.tag >> 32),
+            .order = static_cast<std::uint32_t>(note.tag),
+            .body = static_cast<MessageHosts::Body>(note.connection >> kNewsKindBits),
+            .kind = static_cast<News::Kind>(note.connection & ((1U << kNewsKindBits) - 1)),
+            .sl = note.sl};
 }
 
 /// Puts what hosts tell those of other parts among the crossings.
@@ -205,10 +274,27 @@ void PartSimulation::hand_over() {
         net_.crossings()[sender.part].push_back(crossing_of({.bytes = closed.answers,
                                                              .index = closed.index,
                                                              .from = closed.sender.value,
-                                                             .closes = true},
+                                                             .to = closed.sender.value,
+                                                             .kind = MessageNote::Kind::kCloses},
                                                             net_.now()));
     }
     hosts_.closed().clear();
+    for (const MessageHosts::News& news : hosts_.news()) {
+        const End& from = end_at(news.port);
+        const End& to = end_at(news.to_port);
+        const auto body = static_cast<std::uint32_t>(news.body);
+        const bool to_sender = news.target() == news.port;
+        net_.crossings()[(to_sender ? from : to).part].push_back(crossing_of(
+            {.tag = std::uint64_t{news.received} << 32 | news.order,
+             .index = news.number,
+             .connection = body << kNewsKindBits | static_cast<std::uint32_t>(news.kind),
+             .from = from.lid.value,
+             .to = to.lid.value,
+             .sl = news.sl,
+             .kind = MessageNote::Kind::kNews},
+            news.at));
+    }
+    hosts_.news().clear();
 }
 
 bool PartSimulation::run_some(TimePs until, std::uint32_t events_max) {
@@ -239,15 +325,20 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     const TimePs least = exchange_.least(wants_stop_ ? 0 : mine);
     stopped_ |= least == 0;
     idle_ = least == kNever;
-    if (stopped_ || (idle_ && !between_looks_)) {
+    const bool change_due = changed_ < changes_.size() && changes_[changed_].at <= until;
+    if (stopped_ ||
+        (idle_ && !between_looks_ && !(change_due && exchange_.sum(hosts_.unfinished()) != 0))) {
         return Turn::kDone;
     }
     const TimePs begin = idle_ ? kNever : least - 1;
-    const TimePs target = std::min(until, looks_.next());
-    if (begin <= target) {
+    const TimePs change_at = change_due ? changes_[changed_].at : kNever;
+    const TimePs target = std::min({until, looks_.next(), change_at});
+    // `begin` may lie before what has been reached, in the middle of a window.
+    if (begin <= target && net_.now() < target) {
         between_looks_ = true;
-        const TimePs room = kNever - begin;
-        net_.run(std::min(target, lookahead_ >= room ? kNever - 1 : begin + lookahead_ - 1));
+        // As soon as the windows of switches end (window_queue.h), they have none to part.
+        const TimePs window = WindowQueue::length(lookahead_);
+        net_.run(std::min(target, (begin + window - 1) / window * window));
         return Turn::kGoOn;
     }
     net_.run(target);
@@ -255,6 +346,9 @@ PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     if (target == looks_.next()) {
         looks_.look_if_worth(net_, exchange_.sum(net_.stats().hops), ports_of_all_);
         settle();
+    }
+    if (target == change_at) {
+        apply(changes_[changed_++]);
     }
     return target == until ? Turn::kDone : Turn::kGoOn;
 }
@@ -271,11 +365,9 @@ void PartSimulation::settle() {
 // Answers.
 
 PartTotals PartSimulation::totals() const {
-    PartTotals totals{.now = net_.now(),
-                      .unfinished = hosts_.unfinished(),
-                      .dropped_unknown = hosts_.dropped_unknown()};
+    PartTotals totals{.now = net_.now(), .unfinished = hosts_.unfinished()};
     totals.stats = stats_of(net_, hosts_);
-    const std::vector<topo::Node>& nodes = routed().topology.nodes;
+    const std::vector<topo::Node>& nodes = whole_.start.routed.topology.nodes;
     for (std::uint32_t node = 0; node < nodes.size(); ++node) {
         const std::uint32_t here = part_.local(node);
         for (std::size_t i = 0; here != kNone && i < nodes[node].ports.size(); ++i) {
@@ -302,7 +394,6 @@ void PartSimulation::take_totals(std::vector<PartTotals> all) {
         sum->links.insert(sum->links.end(), part.links.begin(), part.links.end());
         sum->now = std::max(sum->now, part.now);
         sum->unfinished += part.unfinished;
-        sum->dropped_unknown += part.dropped_unknown;
         sum->stats += part.stats;
     }
     std::ranges::sort(sum->links, {}, &LinkLoad::at);
@@ -326,7 +417,7 @@ std::vector<std::string> PartSimulation::check() const {
 }
 
 std::vector<Hop> PartSimulation::path(std::uint32_t from, std::uint32_t to) const {
-    return paths_.find(ends_[from].node, ends_[to].node);
+    return paths_->find(ends_[from].node, ends_[to].node);
 }
 
 }  // namespace softib::net

@@ -7,12 +7,14 @@
 // and of acknowledgements and failures of messages that they sent, and may send messages from them.
 // Tags must differ between parts.
 //
-// All parts call run_some() until it returns true, with the same times. Nothing may fail during the
-// run: a sender in one part would have to learn at once of a loss in another.
+// All parts call run_some() until it returns true, with the same times. Each part applies failures
+// and finds the new routes by itself, at the same times. Tags of the messages of one sender must
+// grow in the order in which it begins them.
 
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "net/model.h"
 #include "net/partition.h"
 #include "net/paths.h"
+#include "net/repairs.h"
 #include "net/simulation.h"
 
 namespace softib::net {
@@ -44,8 +47,6 @@ struct PartTotals {
     ModelStats stats = {};
     TimePs now = 0;
     std::uint64_t unfinished = 0;
-    /// Packets that were dropped where their sender does not learn of it: the run is not valid.
-    std::uint64_t dropped_unknown = 0;
 };
 
 class PartSimulation : public Model {
@@ -72,10 +73,10 @@ class PartSimulation : public Model {
     std::uint64_t packets_delivered() const override { return net_.stats().delivered; }
     std::vector<LinkLoad> links() const override;
     std::vector<Hop> path(std::uint32_t from, std::uint32_t to) const override;
-    const std::string& engine() const override { return routed().tables.engine; }
+    const std::string& engine() const override { return engine_; }
     std::uint8_t data_vls() const override { return whole_.start.data_vls; }
     std::uint64_t unfinished() const override;
-    const std::vector<std::string>& notes() const override { return whole_.start.notes; }
+    const std::vector<std::string>& notes() const override { return notes_; }
     std::vector<std::string> check() const override;
 
     PartTotals totals() const;
@@ -91,11 +92,18 @@ class PartSimulation : public Model {
     };
     enum class Turn { kGoOn, kDone };
 
-    const Routed& routed() const { return whole_.start.routed; }
+    /// As it is now: with the routes of the last repair.
+    const Routed& routed() const { return repaired_ ? *repaired_ : whole_.start.routed; }
     void add_ends();
     void configure();
+    void write_routes();
+    void apply(const Change& change);
+    void repair();
+    MessageHosts::News news_of(const Crossing& crossing) const;
     void take(const Crossing& crossing);
     void hand_over();
+    std::uint32_t port_at(std::uint32_t end) const;
+    const End& end_at(std::uint32_t port) const;
     MessageHosts::Send make_send(std::uint32_t from, std::uint32_t to) const;
     Turn run_window(TimePs until);
     void settle();
@@ -107,9 +115,9 @@ class PartSimulation : public Model {
     MessageHosts hosts_;
     MessageHosts::Net net_;
     Looks looks_;
-    Paths paths_;
     std::vector<End> ends_ = {};
     std::vector<std::uint32_t> end_of_lid_ = {};
+    std::vector<std::uint32_t> end_of_port_ = {};
     TimePs lookahead_ = 0;
     std::uint64_t ports_of_all_ = 0;
     bool begun_ = false;
@@ -118,6 +126,13 @@ class PartSimulation : public Model {
     bool stopped_ = false;
     bool idle_ = false;
     TimePs settled_at_ = 0;
+    std::string engine_;
+    std::vector<std::string> notes_;
+    std::vector<Change> changes_;
+    std::size_t changed_ = 0;
+    topo::Fabric damaged_ = {};  ///< Without what has failed; empty if nothing will.
+    std::unique_ptr<Routed> repaired_ = {};
+    std::optional<Paths> paths_;
     std::unique_ptr<PartTotals> totals_ = {};  ///< Of all parts.
 };
 

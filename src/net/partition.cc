@@ -153,6 +153,18 @@ void Part::prepare(Engine& engine) {
     }
 }
 
+void Part::fail(Engine& engine, const Hop& what) const {
+    const std::uint32_t node = here_[what.node];
+    if (node == kNone) {
+        return;
+    }
+    if (what.port == 0) {
+        engine.set_node(node, false);
+    } else if (const std::uint32_t port = engine.port_of(node, what.port); engine.connected(port)) {
+        engine.set_link(port, false);
+    }
+}
+
 void Part::write_routes(Plant& plant, const routing::Graph& graph,
                         const routing::Tables& tables) const {
     for (std::uint32_t node = 0; node < fabric_.nodes.size(); ++node) {

@@ -21,6 +21,7 @@
 #include "core/routing/tables.h"
 #include "core/topo/fabric.h"
 #include "net/engine.h"
+#include "net/model.h"
 
 namespace softib::net {
 
@@ -50,6 +51,9 @@ class Part {
 
     /// The number here of a node of the whole fabric; kNone: it is elsewhere, or a ghost.
     std::uint32_t local(std::uint32_t node) const { return is_ghost(node) ? kNone : here_[node]; }
+    /// Takes down a cable, or all cables of a node, as far as they are here: at both ends of one
+    /// that was cut, each part does so.
+    void fail(Engine& engine, const Hop& what) const;
     /// Hands a crossing to this part's engine.
     void take(Engine& engine, const Crossing& crossing) const {
         engine.take_crossing(link_here_[crossing.link], crossing);

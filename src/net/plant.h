@@ -286,13 +286,13 @@ class Plant {
         return std::min(at_head, idle);
     }
     /// Blocks that wait in events of kind kRelease.
-    std::uint32_t& deferred(std::uint32_t link, std::uint8_t vl) {
+    [[gnu::noinline, gnu::cold]] std::uint32_t& deferred(std::uint32_t link, std::uint8_t vl) {
         if (deferred_.empty()) {
             deferred_.resize(lanes_.size());
         }
         return deferred_[lane_index(link, vl)];
     }
-    Odd& odd(std::uint32_t port) {
+    [[gnu::noinline, gnu::cold]] Odd& odd(std::uint32_t port) {
         if (odd_.empty()) {
             odd_.resize(port_count());
         }

@@ -11,42 +11,15 @@
 #include "net/fabric.h"
 #include "net/inspector.h"
 #include "net/looks.h"
+#include "net/repairs.h"
 #include "net/routers.h"
 
 namespace softib::net {
-
-/// What happens to the fabric at a time.
-struct Change {
-    TimePs at = 0;
-    bool repair = false;  ///< New routes; else something fails:
-    Hop what;
-};
 
 namespace {
 
 constexpr std::uint8_t kLanesOffered = 8;  ///< To routing engines, unless the user says more.
 constexpr std::uint8_t kPriorities = 8;    ///< Of Ethernet's flow control.
-/// Whose routes a damaged fabric has that has lost the shape its own engine is for.
-constexpr char kAnyEngine[] = "auto";
-
-std::string refusal_of(const std::string& engine, const std::string& other) {
-    return fmt::format("{} refuses the damaged fabric; its routes are by {}", engine, other);
-}
-
-std::vector<Change> plan_changes(const std::vector<Failure>& failures, TimePs repair_ps) {
-    std::vector<Change> changes;
-    for (const Failure& failure : failures) {
-        if (failure.at == 0) {
-            continue;
-        }
-        changes.push_back({failure.at, false, failure.what});
-        if (repair_ps != kNever) {
-            changes.push_back({failure.at + repair_ps, true, {}});
-        }
-    }
-    std::ranges::stable_sort(changes, {}, &Change::at);
-    return changes;
-}
 
 }  // namespace
 
@@ -181,6 +154,10 @@ void Simulation::State::configure() {
         }
     }
     fabric.forget_forwarding();  // The switches have it.
+    const sw::WaitingLimits limits{options.plant.lifetime, options.plant.hoq_life};
+    if (!options.roce && changes.empty() && !limits.any()) {
+        net.use_windows();
+    }
 }
 
 /// Whether the buffers of switches have room for what comes after they tell a sender to pause.
@@ -236,25 +213,23 @@ void Simulation::State::apply(const Change& change) {
         net.set_link(port, false);
     }
     fabric.take_out(change.what);
+    net.run(net.now());  // Ends hear of what was dropped.
 }
 
 void Simulation::State::repair() {
-    // A damaged fabric may have lost the shape that its engine is for.
-    for (const std::string& name : {engine, std::string(kAnyEngine)}) {
-        if (auto routed = fabric.reroute(name, options.plant.data_vls, options.hosts.adaptive);
-            routed) {
-            if (name != engine) {
-                notes.push_back(refusal_of(engine, *routed));
-                engine = *routed;
-            }
-            if (options.hosts.adaptive && !fabric.use_adaptive_routing() && !options.roce) {
-                notes.push_back("the new routes leave switches no choice");
-            }
-            fabric.forget_forwarding();
-            return;
-        }
+    auto routed = repair_routes(fabric.topology(),
+                                {.data_vls = options.plant.data_vls,
+                                 .adaptive = options.hosts.adaptive,
+                                 .misses_choice = options.hosts.adaptive && !options.roce},
+                                engine, notes);
+    if (!routed) {
+        return;
     }
-    notes.push_back("no engine could route the damaged fabric: it keeps its routes");
+    fabric.change_routes(*std::move(routed));
+    if (options.hosts.adaptive) {
+        fabric.use_adaptive_routing();
+    }
+    fabric.forget_forwarding();
 }
 
 Simulation::Simulation(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -327,6 +302,7 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
     if (start->routed.subnets() > 1) {
         chosen.plant.lid_max = std::ranges::max(start->routed.lids).value;
     }
+    chosen.hosts.news_ps = options.plant.cable_ps;
     chosen.hosts.adaptive = chooses(options) && !start->routed.tables.groups.empty();
     if (options.roce) {
         use_roce(chosen);

@@ -35,8 +35,13 @@ FlowNetwork::FlowNetwork(const Routed& routed, const PlantConfig& config, bool a
     add_links(routed.topology, config, limits);
     for (const topo::Host& host : routed.topology.hosts) {
         for (const topo::NodeIndex hca : host.hcas) {
-            ends_.push_back(
-                {.link = link_of(hca.value, 1), .node = hca.value, .lid = routed.lids[hca.value]});
+            const topo::PortLink& cable = routed.topology.nodes[hca.value].ports[1];
+            const bool cabled = cable.peer != topo::kNoNode;
+            ends_.push_back({.link = link_of(hca.value, 1),
+                             .link_in = cabled ? link_of(cable.peer.value, cable.peer_port.value)
+                                               : link_of(hca.value, 1),
+                             .node = hca.value,
+                             .lid = routed.lids[hca.value]});
         }
     }
 }

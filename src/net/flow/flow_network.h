@@ -49,6 +49,13 @@ class FlowNetwork {
     std::uint32_t node_of(std::uint32_t end) const { return ends_[end].node; }
     /// The link by which an end port sends.
     std::uint32_t link_of(std::uint32_t end) const { return ends_[end].link; }
+    /// The link by which it receives.
+    std::uint32_t link_to(std::uint32_t end) const { return ends_[end].link_in; }
+    /// The switch of an end port, as the routing engine counts; kNone: it has no cable.
+    std::uint32_t leaf_of(std::uint32_t end) const { return links_[ends_[end].link].to_switch; }
+    /// Whether switches split flows. Ways between the same two leaves then differ in the links of
+    /// their end ports alone.
+    bool adaptive() const { return adaptive_; }
     /// The link that leaves a port of a node, as the fabric numbers nodes.
     std::uint32_t link_of(std::uint32_t node, std::uint8_t port) const {
         return first_link_[node] + port;
@@ -68,6 +75,7 @@ class FlowNetwork {
     };
     struct End {
         std::uint32_t link = 0;
+        std::uint32_t link_in = 0;
         std::uint32_t node = 0;
         Lid lid;
     };

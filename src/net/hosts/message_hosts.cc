@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "net/fetch.h"
 
 namespace softib::net {
 
@@ -320,6 +321,11 @@ void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
         take_turns(net, port, vl);
         return;
     }
+    if (timer == Timer::kNews) {
+        free_news_.push_back(index);
+        hear(net, news_[index]);
+        return;
+    }
     switch (timer) {
         case Timer::kStart:
             start(net, index);
@@ -345,6 +351,7 @@ void MessageHosts::timer(Engine& net, std::uint32_t port, std::uint32_t what) {
             receive_data(net, index, false);
             break;
         case Timer::kPaced:
+        case Timer::kNews:
             break;
     }
     const std::uint8_t vl = records_[index].vl;
@@ -360,9 +367,10 @@ void MessageHosts::deliver(Engine& net, std::uint32_t, const Packet& packet) {
         return;
     }
     const bool data = packet.body >> kIndexBits == static_cast<std::uint32_t>(Body::kData);
+    const std::uint32_t number = packet.body & kIndexMask;
     const std::uint32_t index =
-        data && !entered_.empty() ? index_here(packet) : packet.body & kIndexMask;
-    if ((records_[index].state & kEnded) == 0) {
+        data && !entered_.empty() ? index_here(home_of_lid_[packet.slid].part, number) : number;
+    if ((records_[index].state & (data ? kDeaf : kEnded)) == 0) {
         const bool marked = (packet.flags & packet_flag::kFecn) != 0;
         if (!data) {
             receive_answer(net, packet, index);
@@ -379,9 +387,15 @@ void MessageHosts::deliver(Engine& net, std::uint32_t, const Packet& packet) {
     release(index);
 }
 
+void MessageHosts::fetch(const Packet& packet) const {
+    if (roce_ == nullptr && entered_.empty()) {
+        net::fetch(place_of(records_.data(), packet.body & kIndexMask));
+    }
+}
+
 void MessageHosts::receive_data(Engine& net, std::uint32_t index, bool marked) {
     Record& record = records_[index];
-    if ((record.state & kEnded) != 0) {
+    if ((record.state & (config_.ack_bytes == 0 ? kDeaf | kEnded : kDeaf)) != 0) {
         return;
     }
     ++record.received;
@@ -472,6 +486,9 @@ void MessageHosts::release(std::uint32_t index) {
     }
     if (roce_ != nullptr) {
         roce_->end(index);
+    }
+    if ((record.state & kEnters) != 0) {
+        entered_[home_of_lid_[lid_of_[record.port].value].part][record.unsent] = kNone;
     }
     record.next = free_;
     free_ = index;

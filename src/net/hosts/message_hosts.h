@@ -44,10 +44,13 @@ struct MessageConfig {
     /// The same as inject_block_ps for its bus, in both directions.
     std::uint32_t pcie_block_ps = 0;
     TimePs pcie_round_trip_ps = 700'000;
-    std::uint32_t context_entries = 0;    ///< Connections that an adapter holds; 0: any number.
-    std::uint32_t context_fetches = 16;   ///< At once, by the sending side of an adapter.
-    TimePs timeout_ps = 524'288'000;      ///< Local ACK timeout: 4.096 us * 2^7.
-    std::uint8_t retries = 7;             ///< Timeouts in a row without progress that it bears.
+    std::uint32_t context_entries = 0;   ///< Connections that an adapter holds; 0: any number.
+    std::uint32_t context_fetches = 16;  ///< At once, by the sending side of an adapter.
+    TimePs timeout_ps = 524'288'000;     ///< Local ACK timeout: 4.096 us * 2^7.
+    std::uint8_t retries = 7;            ///< Timeouts in a row without progress that it bears.
+    /// From a place to another at which it is heard that a packet was lost, a message given up, or
+    /// an answer wanted again: as long as the shortest cable, see message_losses.cc.
+    TimePs news_ps = 0;
     std::uint64_t seed = 1;               ///< Of what an adapter throws out of its context cache.
     std::optional<RoceConfig> roce = {};  ///< They speak RoCEv2.
 };
@@ -92,8 +95,10 @@ class MessageHosts : public GidReader {
     std::size_t bytes() const;
 
     void deliver(Engine& net, std::uint32_t port, const Packet& packet);
+    /// Fetches the record that deliver() will read.
+    void fetch(const Packet& packet) const;
     void sent(Engine& net, std::uint32_t port, const Packet& packet);
-    void dropped(Engine& net, const Packet& packet);
+    void dropped(Engine& net, const Packet& packet, TimePs at);
     void timer(Engine& net, std::uint32_t port, std::uint32_t what);
     /// Timers of one port and moment come in the order in which they were set: their word is
     /// theirs.
@@ -102,8 +107,12 @@ class MessageHosts : public GidReader {
     // message_parts.cc: hosts in one part of a fabric (net/partition.h). A message whose ends are
     // in two parts has a record in each; packets name it by its number at the sender. Hosts of
     // other parts have the port numbers from port_count() of the engine on.
-    /// Before anything is sent. `part_of_lid`: the parts of all hosts; `hosts`: how many there are.
-    void join_parts(std::vector<std::uint32_t> part_of_lid, std::uint32_t part, std::uint32_t parts,
+    struct Home {
+        std::uint32_t part = kNone;
+        std::uint32_t port = kNone;
+    };
+    /// Before anything is sent. `home_of_lid`: of all hosts; `hosts`: how many there are.
+    void join_parts(std::vector<Home> home_of_lid, std::uint32_t part, std::uint32_t parts,
                     std::uint32_t hosts);
     /// A message comes from another part, where it has the number `index`.
     void open(const Engine& net, const Send& send, std::uint32_t index);
@@ -118,18 +127,42 @@ class MessageHosts : public GidReader {
         std::uint32_t answers = 0;
     };
     std::vector<Closed>& closed() { return closed_; }
-    /// Packets dropped here whose senders are in other parts, and do not know it.
-    std::uint64_t dropped_unknown() const { return dropped_unknown_; }
+
+    // A packet's body and a timer's word are the number of a message below three bits.
+    enum class Body : std::uint32_t { kData, kAck, kLastAck, kNotification };
+    /// What one end of a message hears of it, apart from packets, see message_losses.cc.
+    struct News {
+        enum class Kind : std::uint8_t {
+            kLossSeen,   ///< To the receiver: a packet of either end is lost.
+            kLossHeard,  ///< To the sender: the same, and what the receiver had by then.
+            kRepeat,     ///< To the receiver: an answer that was lost is wanted again.
+            kGivenUp,    ///< To the receiver: the sender has.
+        };
+        TimePs at = 0;           ///< When it is heard.
+        std::uint32_t port = 0;  ///< Of the sender.
+        std::uint32_t to_port = 0;
+        std::uint32_t number = 0;      ///< Of the message at its sender.
+        std::uint32_t received = 0;    ///< Packets that the receiver had; kNone: all.
+        std::uint32_t order = kFirst;  ///< Among news that a port hears at one moment.
+        Body body = Body::kData;
+        Kind kind = Kind::kLossSeen;
+        std::uint8_t sl = 0;
+
+        static constexpr std::uint32_t kFirst = 1U << 31;  ///< Behind all other timers.
+        std::uint32_t target() const { return kind == Kind::kLossHeard ? port : to_port; }
+    };
+    /// What ends in other parts must hear, since this was last cleared.
+    std::vector<News>& news() { return news_out_; }
+    /// An end here will hear it.
+    void take_news(Engine& net, const News& news);
 
     /// Of a packet, so that the engine tells what becomes of it; with RoCE the least, as it also
     /// tells connections apart. MADs in the same network have 1.
     static constexpr std::uint8_t kTagged = 2;
 
   private:
-    // A packet's body and a timer's word are the number of a message below three bits.
     static constexpr std::uint32_t kIndexBits = 29;
     static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
-    enum class Body : std::uint32_t { kData, kAck, kLastAck, kNotification };
     enum class Timer : std::uint32_t {
         kStart,
         kSlowed,
@@ -137,7 +170,8 @@ class MessageHosts : public GidReader {
         kRetry,
         kPaced,
         kArrived,
-        kBegin
+        kBegin,
+        kNews
     };
 
     struct Record {
@@ -160,14 +194,15 @@ class MessageHosts : public GidReader {
     };
     static_assert(sizeof(Record) == 64);
     // Bits of Record::state.
-    static constexpr std::uint8_t kQueued = 1U << 0;   ///< Waits for its turn.
-    static constexpr std::uint8_t kHeld = 1U << 1;     ///< By congestion control or a fetch.
-    static constexpr std::uint8_t kContext = 1U << 2;  ///< Its context has just been fetched.
-    static constexpr std::uint8_t kEnded = 1U << 3;
+    static constexpr std::uint8_t kQueued = 1U << 0;    ///< Waits for its turn.
+    static constexpr std::uint8_t kHeld = 1U << 1;      ///< By congestion control or a fetch.
+    static constexpr std::uint8_t kContext = 1U << 2;   ///< Its context has just been fetched.
+    static constexpr std::uint8_t kEnded = 1U << 3;     ///< For the sender.
     static constexpr std::uint8_t kTroubled = 1U << 4;  ///< It has an entry in troubles_.
     // Where the ends are in two parts. Packets and answers on their way are not counted then.
     static constexpr std::uint8_t kLeaves = 1U << 5;  ///< The receiver is in another part.
     static constexpr std::uint8_t kEnters = 1U << 6;  ///< The sender is in another part.
+    static constexpr std::uint8_t kDeaf = 1U << 7;    ///< The receiver knows it was given up.
 
     /// The messages of a port and lane that could send.
     struct Turns {
@@ -238,8 +273,15 @@ class MessageHosts : public GidReader {
     bool receiver_misses(const Record& record);
 
     // message_losses.cc
-    void note_loss(Engine& net, std::uint32_t index, Body body);
+    void spread(Engine& net, const News& news);
+    void hear(Engine& net, News news);
+    void hear_of_loss(Engine& net, const News& news);
+    std::uint32_t index_at_receiver(const News& news) const;
+    void note_loss(Engine& net, const News& news);
     void retry(Engine& net, std::uint32_t index);
+    void ask_to_repeat(Engine& net, std::uint32_t index, Body body);
+    void give_up(Engine& net, std::uint32_t index);
+    void repeat_answer(Engine& net, const News& news);
 
     // message_roce.cc
     std::uint8_t entropy(const Record& record) const;
@@ -277,8 +319,9 @@ class MessageHosts : public GidReader {
     }
 
     // message_parts.cc
-    bool is_mine(const Packet& packet) const;
-    std::uint32_t index_here(const Packet& packet) const;
+    std::uint32_t index_here(std::uint32_t part, std::uint32_t number) const {
+        return part == part_ ? number : entered_[part][number];
+    }
     void finish_entered(std::uint32_t index);
 
     MessageConfig config_;
@@ -299,14 +342,16 @@ class MessageHosts : public GidReader {
     std::vector<Contexts> contexts_;                       ///< By adapter; empty: no limit.
     std::vector<std::uint32_t> timers_set_;                ///< By adapter: how many.
     std::unordered_map<std::uint32_t, Trouble> troubles_;  ///< By message; only looked up.
+    std::vector<News> news_;                ///< That will be heard; timers name them.
+    std::vector<std::uint32_t> free_news_;  ///< Places in it.
     Stats stats_;
     // Of hosts in a part; else empty.
     std::uint32_t part_ = 0;
     std::uint32_t hosts_elsewhere_ = 0;  ///< Port numbers for hosts of other parts.
-    std::vector<std::uint32_t> part_of_lid_;
+    std::vector<Home> home_of_lid_;
     std::vector<std::vector<std::uint32_t>> entered_;  ///< By part and number there: number here.
     std::vector<Closed> closed_;
-    std::uint64_t dropped_unknown_ = 0;
+    std::vector<News> news_out_;
 };
 
 }  // namespace softib::net

@@ -1,57 +1,143 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What happens to messages when packets are lost. A sender hears of it when its timer runs out;
-// then it sends again what was lost, or what an acknowledgement that was lost makes the receiver
-// repeat. After too many timeouts in a row that brought nothing it gives the message up.
+// then it sends again what was lost, or has the receiver repeat an acknowledgement that was lost.
+// After too many timeouts in a row that brought nothing it gives the message up.
+//
+// Nothing here happens at two ends of a message at once, as those may be in two parts of a fabric.
+// The place of a loss tells the receiver (kLossSeen), the receiver tells the sender what it had by
+// then (kLossHeard), the sender asks the receiver for an answer (kRepeat) or tells it that it gives
+// up (kGivenUp). Each takes as long as a cable. The timer of a sender counts from the loss.
+#include <algorithm>
+
 #include "net/hosts/message_hosts.h"
 
 namespace softib::net {
 
-void MessageHosts::dropped(Engine& net, const Packet& packet) {
+void MessageHosts::dropped(Engine& net, const Packet& packet, TimePs at) {
     if (roce_ != nullptr) {
         dropped_roce(net, packet);
         return;
     }
-    if (!is_mine(packet)) {
-        ++dropped_unknown_;
-        return;
-    }
     const std::uint32_t index = packet.body & kIndexMask;
     const auto body = static_cast<Body>(packet.body >> kIndexBits);
-    const std::uint32_t port = records_[index].port;
-    const std::uint8_t vl = records_[index].vl;
-    if (body == Body::kData && packet.in_link == kNone) {
-        // It has not left its port.
-        turns(port, vl).lined_up = false;
+    const bool data = body == Body::kData;
+    News news{.at = at + config_.news_ps, .number = index, .body = body};
+    if (entered_.empty()) {
+        news.port = records_[index].port;
+        news.to_port = records_[index].to_port;
+    } else {
+        news.port = home_of_lid_[data ? packet.slid : packet.dlid].port;
+        news.to_port = home_of_lid_[data ? packet.dlid : packet.slid].port;
+    }
+    spread(net, news);
+    if (data && packet.in_link == kNone) {
+        // It has not left its port, which is here.
+        const std::uint8_t vl = records_[index].vl;
+        turns(news.port, vl).lined_up = false;
         if (!controls_.empty()) {
             records_[index].state &= static_cast<std::uint8_t>(~kHeld);
             wake(index, Place::kLast);
         }
+        take_turns(net, news.port, vl);
     }
-    if ((records_[index].state & kEnded) == 0 && body != Body::kNotification) {
-        note_loss(net, index, body);
-    }
-    if (body != Body::kData || (records_[index].state & kLeaves) == 0) {
-        release(index);
-    }
-    take_turns(net, port, vl);
 }
 
-void MessageHosts::note_loss(Engine& net, std::uint32_t index, Body body) {
-    Record& record = records_[index];
-    record.state |= kTroubled;
-    Trouble& trouble = troubles_[index];
-    if (trouble.received_then != record.received) {
-        trouble.received_then = record.received;
-        trouble.rounds = 0;
-    }
-    trouble.packets += body == Body::kData ? 1 : 0;
-    trouble.acks += body == Body::kAck ? 1 : 0;
-    trouble.last_ack |= body == Body::kLastAck;
-    if (!trouble.waits) {
-        trouble.waits = true;
-        set_timer(net, index, net.now() + config_.timeout_ps, Timer::kRetry);
+// News.
+
+/// To the end that must hear it, wherever that is.
+void MessageHosts::spread(Engine& net, const News& news) {
+    if (news.target() >= net.port_count()) {
+        news_out_.push_back(news);
+    } else {
+        take_news(net, news);
     }
 }
+
+void MessageHosts::take_news(Engine& net, const News& news) {
+    std::uint32_t place = 0;
+    if (free_news_.empty()) {
+        place = static_cast<std::uint32_t>(news_.size());
+        news_.push_back(news);
+    } else {
+        place = free_news_.back();
+        free_news_.pop_back();
+        news_[place] = news;
+    }
+    // Retries of one moment come in the order in which their messages were begun.
+    const std::uint32_t order =
+        news.kind == News::Kind::kLossHeard
+            ? News::kFirst | static_cast<std::uint32_t>(records_[news.number].tag & INT32_MAX)
+            : news.order;
+    net.set_timer(news.target(), news.at, order,
+                  static_cast<std::uint32_t>(Timer::kNews) << kIndexBits | place);
+}
+
+/// The number of the record that the receiver has of a message; kNone: it has forgotten it, as all
+/// of the message has come.
+std::uint32_t MessageHosts::index_at_receiver(const News& news) const {
+    return entered_.empty() ? news.number
+                            : index_here(home_of_lid_[lid_of_[news.port].value].part, news.number);
+}
+
+void MessageHosts::hear(Engine& net, News news) {
+    switch (news.kind) {
+        case News::Kind::kLossSeen: {
+            const std::uint32_t index = index_at_receiver(news);
+            news.received = index == kNone ? kNone : records_[index].received;
+            news.kind = News::Kind::kLossHeard;
+            news.at += config_.news_ps;
+            spread(net, news);
+            break;
+        }
+        case News::Kind::kLossHeard:
+            hear_of_loss(net, news);
+            break;
+        case News::Kind::kRepeat:
+            repeat_answer(net, news);
+            break;
+        case News::Kind::kGivenUp:
+            if (const std::uint32_t index = index_at_receiver(news); index != kNone) {
+                records_[index].state |= kDeaf;
+            }
+            if (news.port < net.port_count()) {
+                release(news.number);
+            }
+            break;
+    }
+}
+
+/// At the sender.
+void MessageHosts::hear_of_loss(Engine& net, const News& news) {
+    const std::uint8_t state = records_[news.number].state;
+    if ((state & kEnded) == 0 && news.body != Body::kNotification) {
+        note_loss(net, news);
+    }
+    if (news.body != Body::kData || (state & kLeaves) == 0) {
+        release(news.number);  // The packet's.
+    }
+}
+
+void MessageHosts::note_loss(Engine& net, const News& news) {
+    Record& record = records_[news.number];
+    record.state |= kTroubled;
+    Trouble& trouble = troubles_[news.number];
+    const std::uint32_t received = news.received == kNone ? record.packets : news.received;
+    if (trouble.received_then != received) {
+        trouble.received_then = received;
+        trouble.rounds = 0;
+    }
+    trouble.packets += news.body == Body::kData ? 1 : 0;
+    trouble.acks += news.body == Body::kAck ? 1 : 0;
+    trouble.last_ack |= news.body == Body::kLastAck;
+    if (!trouble.waits) {
+        trouble.waits = true;
+        const TimePs lost_at = news.at - 2 * config_.news_ps;
+        set_timer(net, news.number, std::max(net.now(), lost_at + config_.timeout_ps),
+                  Timer::kRetry);
+    }
+}
+
+// The sender's timer.
 
 void MessageHosts::retry(Engine& net, std::uint32_t index) {
     if ((records_[index].state & kEnded) != 0) {
@@ -61,22 +147,62 @@ void MessageHosts::retry(Engine& net, std::uint32_t index) {
     Trouble& trouble = troubles_[index];
     trouble.waits = false;
     if (++trouble.rounds > config_.retries) {
-        end(index, MessageEvent::kFailed, net.now());
+        give_up(net, index);
         return;
     }
     records_[index].unsent += trouble.packets;
     stats_.resent += trouble.packets;
-    const std::uint32_t acks = trouble.acks;
-    const bool last_ack = trouble.last_ack;
+    for (std::uint32_t i = 0; i < trouble.acks; ++i) {
+        ask_to_repeat(net, index, Body::kAck);
+    }
+    if (trouble.last_ack) {
+        ask_to_repeat(net, index, Body::kLastAck);
+    }
     trouble.packets = trouble.acks = 0;
     trouble.last_ack = false;
-    for (std::uint32_t i = 0; i < acks; ++i) {
-        inject_answer(net, index, Body::kAck, false);
-    }
-    if (last_ack) {
-        inject_answer(net, index, Body::kLastAck, false);
-    }
     wake(index, Place::kLast);
+}
+
+void MessageHosts::ask_to_repeat(Engine& net, std::uint32_t index, Body body) {
+    constexpr unsigned kCountBits = 15;
+    Record& record = records_[index];
+    ++record.references;  // For the answer.
+    // Of one moment: by sender, and each sender's in the order in which they were asked for.
+    const std::uint32_t count = timers_set_[adapter_of_[record.port]]++ & ((1U << kCountBits) - 1);
+    spread(net,
+           {.at = net.now() + config_.news_ps,
+            .port = record.port,
+            .to_port = record.to_port,
+            .number = index,
+            .order = News::kFirst | std::uint32_t{lid_of_[record.port].value} << kCountBits | count,
+            .body = body,
+            .kind = News::Kind::kRepeat,
+            .sl = static_cast<std::uint8_t>(record.sl)});
+}
+
+/// By what the news says: the receiver may have forgotten the message.
+void MessageHosts::repeat_answer(Engine& net, const News& news) {
+    Packet packet{.body = static_cast<std::uint32_t>(news.body) << kIndexBits | news.number,
+                  .bytes = config_.ack_bytes,
+                  .sl = news.sl,
+                  .flags = config_.adaptive ? packet_flag::kAdaptive : std::uint8_t{0},
+                  .tag = kTagged};
+    address(packet, news.to_port, news.port);
+    net.inject(news.to_port, packet);
+}
+
+void MessageHosts::give_up(Engine& net, std::uint32_t index) {
+    const Record& record = records_[index];
+    const News news{.at = net.now() + config_.news_ps,
+                    .port = record.port,
+                    .to_port = record.to_port,
+                    .number = index,
+                    .kind = News::Kind::kGivenUp};
+    // Packets of it may be anywhere. Where nobody counts them its number is never used again.
+    constexpr std::uint32_t kForEver = 1U << 30;
+    records_[index].references += (record.state & kLeaves) != 0 ? kForEver : 1;
+    end(index, MessageEvent::kFailed, net.now());
+    spread(net, news);
 }
 
 }  // namespace softib::net

@@ -5,7 +5,7 @@
 // crossings of packets. In a record of a message that enters this part, `unsent` is its number at
 // the sender, `unacked` counts the answers that were sent, and `references` the packets to come. In
 // one that leaves it, `references` are answers to come from close() on; until then the answers that
-// have come make it a number below zero.
+// have come make it a number below zero. Of packets that are lost message_losses.cc tells both.
 #include <utility>
 
 #include "core/base/check.h"
@@ -13,10 +13,10 @@
 
 namespace softib::net {
 
-void MessageHosts::join_parts(std::vector<std::uint32_t> part_of_lid, std::uint32_t part,
+void MessageHosts::join_parts(std::vector<Home> home_of_lid, std::uint32_t part,
                               std::uint32_t parts, std::uint32_t hosts) {
     SOFTIB_CHECK(lanes_ == 0 && config_.ack_bytes != 0);
-    part_of_lid_ = std::move(part_of_lid);
+    home_of_lid_ = std::move(home_of_lid);
     part_ = part;
     hosts_elsewhere_ = hosts;
     entered_.resize(parts);
@@ -33,24 +33,11 @@ void MessageHosts::open(const Engine& net, const Send& send, std::uint32_t index
     record.references = record.packets;
     record.unsent = index;
     record.unacked = 0;
-    std::vector<std::uint32_t>& entered = entered_[part_of_lid_[send.source.value]];
+    std::vector<std::uint32_t>& entered = entered_[home_of_lid_[send.source.value].part];
     if (entered.size() <= index) {
         entered.resize(index + 1, kNone);
     }
     entered[index] = here;
-}
-
-/// Whether the sender of the packet's message is here.
-bool MessageHosts::is_mine(const Packet& packet) const {
-    const bool data = packet.body >> kIndexBits == static_cast<std::uint32_t>(Body::kData);
-    return entered_.empty() || part_of_lid_[data ? packet.slid : packet.dlid] == part_;
-}
-
-/// The number here of the message of a data packet.
-std::uint32_t MessageHosts::index_here(const Packet& packet) const {
-    const std::uint32_t index = packet.body & kIndexMask;
-    const std::uint32_t part = part_of_lid_[packet.slid];
-    return part == part_ ? index : entered_[part][index];
 }
 
 void MessageHosts::finish_entered(std::uint32_t index) {

@@ -79,7 +79,11 @@ void TransportHosts::send(Engine& net, std::uint32_t port, Host& host,
         let_go(body);
         return;
     }
-    host.busy = static_cast<std::uint16_t>(host.busy | 1U << net.first_lane(port, headers.lrh.sl));
+    // The ports of a switch send side by side what its own HCA has for them.
+    if (net.peer(port) != port) {
+        host.busy =
+            static_cast<std::uint16_t>(host.busy | 1U << net.first_lane(port, headers.lrh.sl));
+    }
     net.inject(port,
                {.body = body,
                 .dlid = headers.lrh.dlid.value,
@@ -263,9 +267,11 @@ void TransportHosts::deliver(Engine& net, std::uint32_t port, const Packet& pack
     pump(net, port);
 }
 
-void TransportHosts::sent(Engine& net, std::uint32_t port, const Packet& packet) {
+/// A packet of a switch's HCA leaves by another port than the HCA's own.
+void TransportHosts::sent(Engine& net, std::uint32_t, const Packet& packet) {
     bodies_[packet.body].left = true;
     if (!bodies_[packet.body].raw) {
+        const std::uint32_t port = bodies_[packet.body].port;
         free_lane(hosts_[port], packet);
         if (!hosts_[port].flows.empty()) {
             slow_down(net, port, hosts_[port], packet);
