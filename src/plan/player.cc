@@ -4,11 +4,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/check.h"
+
 namespace softib::plan {
 
 Player::Player(net::Model& model, std::vector<Schedule> schedules, std::uint32_t number)
     : model_(model), schedules_(std::move(schedules)), number_(number) {
     model_.set_listener(this);
+    std::uint32_t senders = 1;
+    for (const Schedule& schedule : schedules_) {
+        first_senders_.push_back(senders);
+        senders += schedule.passes_on() ? schedule.sender_count() : 0;
+    }
+    SOFTIB_CHECK(senders < 1U << kSenderBits);
     for (std::uint32_t traffic = 0; traffic < schedules_.size(); ++traffic) {
         begin(traffic);
     }
@@ -37,7 +45,8 @@ void Player::begin(std::uint32_t traffic) {
 void Player::send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at) {
     Schedule& schedule = schedules_[traffic];
     const Planned planned = schedule.next(sender);
-    const std::uint64_t tag = number_ << kMessageBits | messages_.size();
+    const std::uint64_t known = schedule.passes_on() ? first_senders_[traffic] + sender : 0;
+    const std::uint64_t tag = (number_ << kSenderBits | known) << kMessageBits | messages_.size();
     messages_.push_back({.traffic = traffic,
                          .from = schedule.end_of(sender),
                          .to = planned.to,
@@ -54,13 +63,15 @@ void Player::send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at) {
 }
 
 void Player::handle_message(std::uint64_t tag, net::MessageEvent event, TimePs at) {
-    if (tag >> kMessageBits != number_) {
+    if (player_of(tag) != number_) {
         deliveries_.push_back({tag, at});  // Nothing else is told away from the sender.
+        pass_on(tag, at);
         return;
     }
-    MessageRecord& message = messages_[tag - (number_ << kMessageBits)];
+    MessageRecord& message = messages_[message_of(tag)];
     if (event == net::MessageEvent::kDelivered) {
         message.delivered_at = at;
+        pass_on(tag, at);
         return;
     }
     message.ended_at = at;
@@ -69,16 +80,32 @@ void Player::handle_message(std::uint64_t tag, net::MessageEvent event, TimePs a
     const std::uint32_t traffic = message.traffic;
     const std::uint32_t sender = message.sender;
     const Schedule& schedule = schedules_[traffic];
-    if (schedule.traffic().rate == 0 && schedule.left(sender) != 0) {
+    if (schedule.traffic().rate == 0 && !schedule.passes_on() && schedule.left(sender) != 0) {
         send_next(traffic, sender, at);
+    }
+}
+
+/// A message has come: if its receiver waits for it, that sends the next of its own.
+void Player::pass_on(std::uint64_t tag, TimePs at) {
+    const std::uint32_t known = sender_of(tag);
+    if (known == 0) {
+        return;
+    }
+    // The last of several traffics that begin with one number is the one that has senders.
+    const auto after = std::ranges::upper_bound(first_senders_, known);
+    const auto traffic = static_cast<std::uint32_t>(after - first_senders_.begin() - 1);
+    const Schedule& schedule = schedules_[traffic];
+    const std::uint32_t receiver = schedule.following(known - first_senders_[traffic]);
+    if (schedule.left(receiver) != 0) {
+        send_next(traffic, receiver, at);
     }
 }
 
 void Player::take_records(std::vector<PlayerRecords> all) {
     for (const PlayerRecords& each : all) {
         for (const Delivery& delivery : each.deliveries) {
-            const std::uint64_t of = delivery.tag >> kMessageBits;
-            all[of].messages[delivery.tag - (of << kMessageBits)].delivered_at = delivery.at;
+            all[player_of(delivery.tag)].messages[message_of(delivery.tag)].delivered_at =
+                delivery.at;
         }
     }
     messages_.clear();

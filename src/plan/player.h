@@ -66,13 +66,26 @@ class Player : public net::MessageListener {
   private:
     void begin(std::uint32_t traffic);
     void send_next(std::uint32_t traffic, std::uint32_t sender, TimePs at);
+    void pass_on(std::uint64_t tag, TimePs at);
 
-    /// A tag is the number of the player, and of the message below it.
-    static constexpr unsigned kMessageBits = 40;
+    // A tag is the number of the player, that of the sender if whom it sends to passes on, and that
+    // of the message. Senders of all such traffics are numbered through from 1 on.
+    static constexpr unsigned kMessageBits = 32;
+    static constexpr unsigned kSenderBits = 22;
+    static std::uint64_t player_of(std::uint64_t tag) {
+        return tag >> (kMessageBits + kSenderBits);
+    }
+    static std::size_t message_of(std::uint64_t tag) {
+        return tag & ((std::uint64_t{1} << kMessageBits) - 1);
+    }
+    static std::uint32_t sender_of(std::uint64_t tag) {
+        return static_cast<std::uint32_t>(tag >> kMessageBits) & ((1U << kSenderBits) - 1);
+    }
 
     net::Model& model_;
     std::vector<Schedule> schedules_ = {};
     std::uint64_t number_ = 0;
+    std::vector<std::uint32_t> first_senders_ = {};  ///< By traffic: number of its first sender.
     std::vector<MessageRecord> messages_ = {};
     std::vector<Delivery> deliveries_ = {};  ///< Of messages of other players.
     std::uint64_t ended_ = 0;

@@ -45,6 +45,41 @@ TEST(Results, AClosedLoopSendsTheNextAfterTheLast) {
     EXPECT_TRUE(results.trees.empty());
 }
 
+TEST(Results, InARingEverybodyWaitsForTheOneBefore) {
+    constexpr std::uint32_t kHosts = 32;
+    constexpr std::uint32_t kSteps = 10;
+    const auto fabric = topo::generate(tree());
+    auto simulation = net::Simulation::make(*fabric, {.engine = "ftree"});
+    ASSERT_TRUE(simulation);
+    // Ahead of the ring another traffic, behind it one that slows h5 down.
+    const std::vector<Traffic> traffics{
+        {.pattern = Pattern::kShift, .bytes = 1000, .shift = 3, .repetitions = 2},
+        {.pattern = Pattern::kRing, .bytes = 30'000, .repetitions = kSteps},
+        {.pattern = Pattern::kIncast, .bytes = 100'000, .target = 5, .sources = 8}};
+    std::vector<Schedule> schedules;
+    for (const Traffic& traffic : traffics) {
+        schedules.push_back(*Schedule::make(traffic, kHosts, 1));
+    }
+    Player player(*simulation, std::move(schedules));
+    while (!player.run_some(kNever, 10'000)) {
+    }
+    std::vector<std::vector<MessageRecord>> sent(kHosts);
+    for (const MessageRecord& message : player.messages()) {
+        if (message.traffic == 1) {
+            sent[message.from].push_back(message);
+        }
+    }
+    for (std::uint32_t host = 0; host < kHosts; ++host) {
+        ASSERT_EQ(sent[host].size(), kSteps);
+        const std::vector<MessageRecord>& before = sent[(host + kHosts - 1) % kHosts];
+        for (std::uint32_t step = 0; step < kSteps; ++step) {
+            EXPECT_EQ(sent[host][step].to, (host + 1) % kHosts);
+            EXPECT_EQ(sent[host][step].started_at, step == 0 ? 0 : before[step - 1].delivered_at);
+        }
+    }
+    EXPECT_EQ(player.ended(), player.messages_planned());
+}
+
 TEST(Results, TheRootOfAnIncastIsNamedAndItsVictimsCounted) {
     // Eight to h0; h16 goes to h4 by the same spine as some of them.
     std::vector<Traffic> traffics{{.pattern = Pattern::kIncast,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<const char*, kAllPatterns.size()> kPatterns{
     "permutation", "shift",  "group-shift", "bisection", "incast",
-    "all-to-all",  "random", "hotspot",     "pairs"};
+    "all-to-all",  "random", "hotspot",     "pairs",     "ring"};
 
 void shuffle(std::vector<std::uint32_t>& all, Prng& prng) {
     for (std::size_t i = all.size(); i > 1; --i) {
@@ -142,6 +142,10 @@ std::expected<void, std::string> Schedule::check(std::uint32_t ends) const {
             "group-shift is for fabrics of groups: take topology dragonfly or dragonfly-plus, or "
             "shift");
     }
+    if (traffic_.pattern == Pattern::kRing && traffic_.rate != 0) {
+        return std::unexpected(
+            "in a ring everybody sends when something has come: leave the rate out, or take shift");
+    }
     if (traffic_.repetitions == 0 || traffic_.connections == 0) {
         return std::unexpected("repetitions and connections are 1 at least");
     }
@@ -171,6 +175,11 @@ void Schedule::fill() {
         case Pattern::kShift:
             for (std::size_t i = 0; i < among_.size(); ++i) {
                 add(among_[i], among_[(i + traffic_.shift) % among_.size()]);
+            }
+            break;
+        case Pattern::kRing:
+            for (std::size_t i = 0; i < among_.size(); ++i) {
+                add(among_[i], among_[(i + 1) % among_.size()]);
             }
             break;
         case Pattern::kGroupShift:

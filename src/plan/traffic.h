@@ -29,11 +29,12 @@ enum class Pattern : std::uint8_t {
     kRandom,       ///< Each message to another at random.
     kHotspot,      ///< The same, but a part of them to one target.
     kPairs,        ///< As listed.
+    kRing,         ///< To the next one, further messages as they come: a ring all-reduce.
 };
 inline constexpr std::array kAllPatterns{
-    Pattern::kPermutation, Pattern::kShift,   Pattern::kGroupShift,
-    Pattern::kBisection,   Pattern::kIncast,  Pattern::kAllToAll,
-    Pattern::kRandom,      Pattern::kHotspot, Pattern::kPairs};
+    Pattern::kPermutation, Pattern::kShift,    Pattern::kGroupShift, Pattern::kBisection,
+    Pattern::kIncast,      Pattern::kAllToAll, Pattern::kRandom,     Pattern::kHotspot,
+    Pattern::kPairs,       Pattern::kRing};
 std::optional<Pattern> parse_pattern(std::string_view text);
 const char* to_string(Pattern pattern);
 /// "permutation, shift, ..."
@@ -100,6 +101,11 @@ class Schedule {
     std::uint64_t left(std::uint32_t sender) const {
         return messages_each_ - senders_[sender].taken;
     }
+    /// Whether a sender begins its next message when one has come to it, not when its last one is
+    /// acknowledged.
+    bool passes_on() const { return traffic_.pattern == Pattern::kRing; }
+    /// The sender at the end that this one sends to, where they pass on.
+    std::uint32_t following(std::uint32_t sender) const { return (sender + 1) % sender_count(); }
     /// Messages of a sender that may be under way at once.
     std::uint32_t outstanding() const;
 

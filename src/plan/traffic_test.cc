@@ -36,6 +36,12 @@ TEST(Traffic, APermutationReachesEverybodyOnceAndNobodyHimself) {
     }
 }
 
+TEST(Traffic, ARingTakesNoRate) {
+    const auto made = Schedule::make({.pattern = Pattern::kRing, .rate = 1e9}, 4, 1);
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().find("leave the rate out"), std::string::npos) << made.error();
+}
+
 TEST(Traffic, TheSeedDecides) {
     Schedule a = schedule({}, 64, 3);
     Schedule b = schedule({}, 64, 3);

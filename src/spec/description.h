@@ -49,11 +49,12 @@ struct Description {
     double link_scale = 1.0;  ///< Packet path: speed of all links, as a part of their own.
     bool telemetry = false;   ///< A process samples all counters from the beginning.
     std::string addresses;    ///< IP addresses of ports beside the generated: "10.0.0.1=h0, ...".
-    std::string manager = "softib";  ///< Or "opensm", or "none".
-    std::string manager_args;        ///< For OpenSM.
-    std::string engine = "auto";     ///< The routing engine of our manager.
-    std::string partitions;          ///< The file with its partitions; empty: none.
-    std::string partitions_text;     ///< The text of that file,
+    std::string manager = "softib";      ///< Or "opensm", or "none".
+    std::string manager_args;            ///< For OpenSM.
+    std::string aggregation = "softib";  ///< Who gives SHARP jobs trees: the daemon, or "none".
+    std::string engine = "auto";         ///< The routing engine of our manager.
+    std::string partitions;              ///< The file with its partitions; empty: none.
+    std::string partitions_text;         ///< The text of that file,
     std::optional<std::vector<sm::Partition>> partition_rules;  ///< and what it says.
     bool adaptive_routing = false;  ///< Our manager lets switches choose among ports.
     std::uint8_t lmc = 0;           ///< 2^LMC LIDs for each port of an adapter.

@@ -136,13 +136,33 @@ TEST(Config, FabricFromAFileIsNotGeneratedAsWell) {
         both.netlist = "Ca 1 \"h\"\n";
         both.origins["from"] = "--from";
         both.origins[std::string(key.name)] = flag_name(key.name);
-        constexpr std::string_view kGoTogether[] = {
-            "from",           "name",       "arena",      "sm",         "sm_args",
-            "engine",         "partitions", "lid_file",   "lmc",        "qos",
-            "max_op_vls",     "high_limit", "vlarb_high", "vlarb_low",  "sl2vl",
-            "addresses",      "data_path",  "link_scale", "link_layer", "roce_address_base",
-            "roce_addresses", "trunk",      "trunk_key",  "site",       "adaptive_routing",
-            "telemetry"};
+        constexpr std::string_view kGoTogether[] = {"from",
+                                                    "name",
+                                                    "arena",
+                                                    "sm",
+                                                    "sm_args",
+                                                    "am",
+                                                    "engine",
+                                                    "partitions",
+                                                    "lid_file",
+                                                    "lmc",
+                                                    "qos",
+                                                    "max_op_vls",
+                                                    "high_limit",
+                                                    "vlarb_high",
+                                                    "vlarb_low",
+                                                    "sl2vl",
+                                                    "addresses",
+                                                    "data_path",
+                                                    "link_scale",
+                                                    "link_layer",
+                                                    "roce_address_base",
+                                                    "roce_addresses",
+                                                    "trunk",
+                                                    "trunk_key",
+                                                    "site",
+                                                    "adaptive_routing",
+                                                    "telemetry"};
         const bool goes_together =
             std::ranges::find(kGoTogether, key.name) != std::end(kGoTogether);
         EXPECT_EQ(generate(both).has_value(), goes_together) << key.name;
@@ -300,6 +320,11 @@ TEST(Config, ManagerAndItsArgumentsAreKept) {
     EXPECT_EQ(again.manager, "opensm");
     EXPECT_EQ(again.manager_args, description.manager_args);
     EXPECT_FALSE(apply_flag("sm", "me", description));
+    EXPECT_EQ(again.aggregation, "softib");
+    ASSERT_TRUE(apply_flag("am", "none", description));
+    ASSERT_TRUE(parse_description(to_toml(description), "x.toml", again));
+    EXPECT_EQ(again.aggregation, "none");
+    EXPECT_FALSE(apply_flag("am", "opensm", description));
 }
 
 }  // namespace

@@ -23,6 +23,15 @@ Result set_manager(Description& description, const Value& value) {
     return {};
 }
 
+Result set_aggregation(Description& description, const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr || (*text != "softib" && *text != "none")) {
+        return refuse("softib or none (then run one: softib am HOST)", value);
+    }
+    description.aggregation = *text;
+    return {};
+}
+
 Result set_engine(Description& description, const Value& value) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr || routing::find_engine(*text) == nullptr) {
@@ -77,6 +86,10 @@ std::span<const KeyRule> manager_keys() {
         {{"sm_args", "WORDS", "arguments of OpenSM, with --sm opensm"},
          Form::kText,
          set_text<&Description::manager_args>,
+         About::kOther},
+        {{"am", "MANAGER", "aggregation manager of SHARP: softib (ours) or none", "softib"},
+         Form::kText,
+         set_aggregation,
          About::kOther},
         {{"engine", "ENGINE", "routing engine of our subnet manager", "auto"},
          Form::kText,

@@ -45,6 +45,7 @@ void write_other_keys(const Description& description, toml::table& table) {
     if (!description.manager_args.empty()) {
         table.insert("sm_args", description.manager_args);
     }
+    table.insert("am", description.aggregation);
     table.insert("engine", description.engine);
     if (!description.partitions.empty()) {
         table.insert("partitions", description.partitions);

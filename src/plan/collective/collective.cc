@@ -29,6 +29,7 @@ constexpr std::array<std::pair<Algorithm, const char*>, kAlgorithms.size()> kAlg
      {Algorithm::kPat, "pat"},
      {Algorithm::kRecursive, "recursive"},
      {Algorithm::kHierarchical, "hierarchical"},
+     {Algorithm::kNvlsSharp, "nvls-sharp"},
      {Algorithm::kDirect, "direct"}}};
 
 constexpr std::array<std::pair<Protocol, const char*>, kProtocols.size()> kProtocolNames{
@@ -89,6 +90,7 @@ bool computes(Algorithm algorithm, Op op) {
             return op == Op::kAllReduce;
         case Algorithm::kNvls:
         case Algorithm::kSharp:
+        case Algorithm::kNvlsSharp:
         case Algorithm::kRecursive:
         case Algorithm::kHierarchical:
             return op == Op::kAllReduce || halves;

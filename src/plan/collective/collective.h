@@ -34,12 +34,13 @@ enum class Algorithm : std::uint8_t {
     kPat,           ///< Parallel aggregated trees: all-gather and reduce-scatter in log steps.
     kRecursive,     ///< Recursive halving and doubling over nodes, NVLink inside.
     kHierarchical,  ///< NVLink inside, rings over nodes with one rail for each GPU outside.
+    kNvlsSharp,     ///< NVSwitches add up inside a domain, switches between domains.
     kDirect,        ///< Everybody sends to whom it is for.
 };
 inline constexpr std::array kAlgorithms{
-    Algorithm::kRing,       Algorithm::kTree,  Algorithm::kRecursive, Algorithm::kHierarchical,
-    Algorithm::kPat,        Algorithm::kNvls,  Algorithm::kNvlsTree,  Algorithm::kSharp,
-    Algorithm::kSharpChain, Algorithm::kDirect};
+    Algorithm::kRing,       Algorithm::kTree,      Algorithm::kRecursive, Algorithm::kHierarchical,
+    Algorithm::kPat,        Algorithm::kNvls,      Algorithm::kNvlsTree,  Algorithm::kSharp,
+    Algorithm::kSharpChain, Algorithm::kNvlsSharp, Algorithm::kDirect};
 
 enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };
 inline constexpr std::array kProtocols{Protocol::kLl, Protocol::kLl128, Protocol::kSimple};

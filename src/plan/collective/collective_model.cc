@@ -4,91 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-
-#include "net/flow/flow_simulation.h"
-#include "net/latency.h"
-#include "net/simulation.h"
 
 namespace softib::plan {
 
 namespace {
 
-constexpr double kPsPerUs = 1e6;
-
-net::SimulationOptions simulation_options(const Cluster& cluster,
-                                          const CollectiveOptions& options) {
-    const ClusterFabric& fabric = cluster.fabric;
-    net::SimulationOptions result;
-    result.engine = fabric.engine;
-    result.plant.cable_ps =
-        static_cast<net::TimePs>(fabric.cable_m * static_cast<double>(link::kPsPerMetre));
-    result.plant.hca_ps = 2 * net::kAdapterLatency;
-    result.hosts.mtu = fabric.mtu;
-    if (fabric.link_layer == LinkLayer::kRoce) {
-        // What wire_efficiency() counts: Ethernet, IPv4, UDP and the gap between frames.
-        result.hosts.header_bytes = static_cast<std::uint16_t>(
-            std::lround(fabric.mtu / wire_efficiency(fabric.link_layer, fabric.mtu) - fabric.mtu));
-    }
-    // PCIe of the same speed as the model's links.
-    const double pcie = cluster.pcie.bytes_per_s / fabric.speed_factor;
-    const std::uint32_t link_ps = link::ps_per_block(fabric.spec.generation, topo::Width::k4x);
-    if (pcie < 64e12 / link_ps) {
-        result.hosts.pcie_block_ps = static_cast<std::uint32_t>(std::lround(64e12 / pcie));
-    }
-    result.hosts.adaptive = fabric.adaptive;
-    result.failures = options.failures;
-    return result;
-}
-
-std::expected<std::unique_ptr<net::Model>, std::string> make_network(const topo::Fabric& fabric,
-                                                                     net::SimulationOptions options,
-                                                                     net::ModelKind kind) {
-    for (;;) {
-        std::string refused;
-        if (kind == net::ModelKind::kFlow) {
-            auto made = net::flow::FlowSimulation::make(fabric, options);
-            if (made) {
-                return *std::move(made);
-            }
-            refused = made.error().message;
-        } else {
-            auto made = net::Simulation::make(fabric, options);
-            if (made) {
-                return std::make_unique<net::Simulation>(*std::move(made));
-            }
-            refused = made.error().message;
-        }
-        // Routes that leave no choice are taken as they are.
-        if (!options.hosts.adaptive) {
-            return std::unexpected(refused);
-        }
-        options.hosts.adaptive = false;
-    }
-}
+/// Flows from this length on take as long as their bytes are many: headers count alike.
+constexpr std::uint64_t kLongFlow = 64 * 1024;
 
 }  // namespace
 
-double nvlink_rate(const Cluster& cluster) {
-    // NCCL's figure for a link of each generation; rates of others are taken as given.
-    const std::uint32_t cc = cluster.gpu.compute_capability;
-    const double link = (cc >= 100 ? 40.1 : cc >= 90 ? 20.6 : 20.0) * 1e9;
-    const double known = link * cluster.nvlink.links;
-    return known > 0 ? std::min(known, cluster.nvlink.bytes_per_s) : cluster.nvlink.bytes_per_s;
-}
-
 CollectiveModel::CollectiveModel(const Cluster& cluster, const CollectiveOptions& options)
     : cluster_(cluster),
-      layout_(cluster_, options.domains, options.order, options.rails_aligned, options.seed),
+      nccl_(cluster_,
+            Layout(cluster_, options.domains, options.order, options.rails_aligned, options.seed),
+            nccl::communicator_of(cluster_, options.domains), options.channels),
       stack_(options.stack),
-      channels_(options.channels != 0 ? options.channels : 2 * layout_.nics_per_domain()),
-      comm_(nccl::communicator_of(cluster_, options.domains)),
-      failures_(options.failures) {
-    const double hop =
-        static_cast<double>(net::switch_latency(cluster_.fabric.spec.generation)) / kPsPerUs;
-    const double cable = cluster_.fabric.cable_m * 0.005;
-    leaf_us_ = 2 * static_cast<double>(net::kAdapterLatency) / kPsPerUs + hop + 2 * cable;
-}
+      failures_(options.failures),
+      leaf_us_(leaf_latency_us(cluster_)) {}
 
 std::expected<std::unique_ptr<CollectiveModel>, std::string> CollectiveModel::make(
     const Cluster& cluster, const CollectiveOptions& asked) {
@@ -118,69 +51,29 @@ std::expected<std::unique_ptr<CollectiveModel>, std::string> CollectiveModel::ma
                         domains, options.domains, domains));
     }
     std::unique_ptr<CollectiveModel> model(new CollectiveModel(used, options));
-    if (auto routed = model->route(options); !routed) {
-        return std::unexpected(routed.error());
+    auto stage = make_stage(used, {.model = options.model, .failures = options.failures});
+    if (!stage) {
+        return std::unexpected(stage.error());
     }
+    model->stage_ = *std::move(stage);
     return model;
 }
 
-std::expected<void, std::string> CollectiveModel::route(const CollectiveOptions& options) {
-    auto fabric = topo::generate(cluster_.fabric.spec);
-    if (!fabric) {
-        return std::unexpected(fabric.error().message);
-    }
-    auto network = make_network(*fabric, simulation_options(cluster_, options), options.model);
-    if (!network) {
-        return std::unexpected(network.error());
-    }
-    network_ = *std::move(network);
-    StageConfig config;
-    config.speed_factor = cluster_.fabric.speed_factor;
-    if (options.model == net::ModelKind::kFlow) {
-        config.bytes_max = UINT64_MAX;
-        config.flow_slices_max = 8;
-    }
-    stage_ = std::make_unique<Stage>(*network_, config);
-    return {};
-}
-
 nccl::Choice CollectiveModel::choose(Op op, std::uint64_t bytes) const {
-    const auto chosen = nccl::choose(comm_, op, bytes);
-    return chosen.value_or(
-        nccl::Choice{computes(Algorithm::kDirect, op) ? Algorithm::kDirect : Algorithm::kRing,
-                     Protocol::kSimple, 0});
+    return nccl_.choose(op, bytes);
 }
 
-std::expected<CollectiveModel::Parts, std::string> CollectiveModel::parts_of(Op op,
-                                                                             Algorithm algorithm,
-                                                                             Protocol protocol,
-                                                                             std::uint64_t bytes) {
+std::expected<Parts, std::string> CollectiveModel::parts_of(Op op, Algorithm algorithm,
+                                                            Protocol protocol,
+                                                            std::uint64_t bytes) {
     if (stack_ == Stack::kHost) {
         return on_hosts(op, algorithm, bytes);
     }
-    const bool across = layout_.domains() > 1;
-    if (algorithm == Algorithm::kSharp || algorithm == Algorithm::kSharpChain) {
+    if (algorithm == Algorithm::kSharp || algorithm == Algorithm::kSharpChain ||
+        algorithm == Algorithm::kNvlsSharp) {
         return sharp(op, algorithm, bytes);
     }
-    if (!across) {
-        return inside(op, algorithm, protocol, static_cast<double>(bytes));
-    }
-    switch (algorithm) {
-        case Algorithm::kRing:
-            return ring(op, protocol, bytes);
-        case Algorithm::kTree:
-        case Algorithm::kNvlsTree:
-            return tree(op, algorithm, protocol, bytes);
-        case Algorithm::kNvls:
-        case Algorithm::kHierarchical:
-            return levels(op, algorithm, protocol, bytes);
-        case Algorithm::kRecursive:
-            return recursive(op, protocol, bytes);
-        case Algorithm::kPat:
-            return pat(op, bytes);
-        default:
-            return direct(op, bytes);
-    }
+    return nccl_.parts(op, algorithm, protocol, bytes);
 }
 
 std::expected<Played, std::string> CollectiveModel::play(const Parts& parts, std::size_t round,
@@ -191,13 +84,14 @@ std::expected<Played, std::string> CollectiveModel::play(const Parts& parts, std
         flows.empty() ? 0 : std::ranges::max(flows, {}, &NicFlow::bytes).bytes;
     const auto key = std::tuple(op, algorithm, protocol, round);
     if (const auto known = known_.find(key);
-        known != known_.end() && known->second.bytes <= longest) {
+        known != known_.end() && (known->second.bytes <= longest ||
+                                  (known->second.played.by_rates && longest >= kLongFlow))) {
         Played played = known->second.played;
         played.us *= static_cast<double>(longest) / static_cast<double>(known->second.bytes);
         return played;
     }
     auto played = stage_->play(flows, parts.flow_bytes_per_s);
-    if (played && played->scaled) {
+    if (played && (played->scaled || (played->by_rates && longest >= kLongFlow))) {
         known_[key] = {longest, *played};
     }
     return played;
@@ -212,7 +106,7 @@ std::expected<Timing, std::string> CollectiveModel::time(Op op, Algorithm algori
     }
     bytes = std::max<std::uint64_t>(bytes, 1);
     Timing timing;
-    timing.protocol = wanted.value_or(nccl::choose_protocol(comm_, op, algorithm, bytes));
+    timing.protocol = wanted.value_or(nccl::choose_protocol(nccl_.comm(), op, algorithm, bytes));
     const auto parts = parts_of(op, algorithm, timing.protocol, bytes);
     if (!parts) {
         return std::unexpected(parts.error());
@@ -256,6 +150,23 @@ std::expected<double, std::string> CollectiveModel::send_between_nodes(std::uint
         return std::unexpected(played.error());
     }
     return played->us + played->latency_us;
+}
+
+std::expected<double, std::string> CollectiveModel::across_halves(std::uint64_t bytes) {
+    Flows flows;
+    const std::uint32_t count = layout().domains();
+    const std::uint64_t each = std::max<std::uint64_t>(nccl_.nic_share(bytes), 1);
+    for (std::uint32_t p = 0; p < count; ++p) {
+        for (std::uint32_t nic = 0; nic < layout().nics_per_domain(); ++nic) {
+            flows.push_back(
+                {layout().end(p, nic), layout().end((p + count / 2) % count, nic), each, 0});
+        }
+    }
+    const auto played = stage_->play(flows);
+    if (!played) {
+        return std::unexpected(played.error());
+    }
+    return played->us > 0 ? static_cast<double>(each) / played->us / 1e3 : 0;
 }
 
 }  // namespace softib::plan

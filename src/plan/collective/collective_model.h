@@ -8,7 +8,6 @@
 //             contention, routes, failures and oversubscription are in it. SHARP's trees are built
 //             on the routes (sharp.h) and stream at the rate of their links;
 //   NVLink    bytes that GPUs move inside their domain, by its rate. It overlaps with the fabric.
-// A flow of NCCL's Simple protocol is no faster than one channel copies (kChannelBytesPerS).
 
 #include <array>
 #include <cstdint>
@@ -26,15 +25,12 @@
 #include "plan/cluster/cluster.h"
 #include "plan/collective/collective.h"
 #include "plan/collective/flows.h"
+#include "plan/collective/nccl_parts.h"
 #include "plan/collective/nccl_tuning.h"
 #include "plan/collective/sharp.h"
 #include "plan/collective/stage.h"
 
 namespace softib::plan {
-
-/// What one channel, a thread block, copies at most. Fitted on row L4: a pair of GPUs over NDR
-/// reaches 42.5 of 50 GB/s.
-inline constexpr double kChannelBytesPerS = 42.5e9;
 
 enum class Stack : std::uint8_t {
     kNccl,
@@ -70,9 +66,8 @@ class CollectiveModel {
         const Cluster& cluster, const CollectiveOptions& options);
 
     const Cluster& cluster() const { return cluster_; }
-    const Layout& layout() const { return layout_; }
-    std::uint32_t ranks() const { return layout_.ranks(); }
-    const net::Model& network() const { return *network_; }
+    const Layout& layout() const { return nccl_.layout(); }
+    std::uint32_t ranks() const { return layout().ranks(); }
 
     /// Without a protocol: the one that NCCL would take with this algorithm and size.
     std::expected<Timing, std::string> time(Op op, Algorithm algorithm, std::uint64_t bytes,
@@ -80,61 +75,36 @@ class CollectiveModel {
     /// Returns the microseconds that a transfer takes from the first node to the second, with the
     /// same part on each of the first `rails` NICs and without NCCL.
     std::expected<double, std::string> send_between_nodes(std::uint64_t bytes, std::uint32_t rails);
+    /// Returns the GB/s that each NIC has when every domain sends to the one that is half of all
+    /// domains on: all traffic crosses the middle of the fabric.
+    std::expected<double, std::string> across_halves(std::uint64_t bytes);
     /// What NCCL would take; direct for what it has no choice of.
     nccl::Choice choose(Op op, std::uint64_t bytes) const;
 
   private:
-    /// What an operation consists of.
-    struct Parts {
-        double software_us = 0;
-        std::vector<Flows> rounds = {};  ///< One after the other.
-        double repeats = 1;              ///< All rounds, so often.
-        double round_us = 0;             ///< Software and latency that each round adds.
-        double flow_bytes_per_s = 0;     ///< Of a flow, at most; 0: no limit.
-        double fabric_us_min = 0;        ///< Published limits of channels.
-        double streamed_us = 0;          ///< Besides: what switches aggregate.
-        double nvlink_us = 0;
-    };
-
     CollectiveModel(const Cluster& cluster, const CollectiveOptions& options);
-    std::expected<void, std::string> route(const CollectiveOptions& options);
     std::expected<Parts, std::string> parts_of(Op op, Algorithm algorithm, Protocol protocol,
                                                std::uint64_t bytes);
-    Parts inside(Op op, Algorithm algorithm, Protocol protocol, double bytes) const;
-    Parts ring(Op op, Protocol protocol, std::uint64_t bytes) const;
-    Parts tree(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
-    Parts levels(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
-    Parts recursive(Op op, Protocol protocol, std::uint64_t bytes) const;
-    Parts pat(Op op, std::uint64_t bytes) const;
-    Parts direct(Op op, std::uint64_t bytes) const;
     std::expected<Parts, std::string> sharp(Op op, Algorithm algorithm, std::uint64_t bytes);
     std::expected<Parts, std::string> on_hosts(Op op, Algorithm algorithm, std::uint64_t bytes);
     std::expected<std::uint32_t, std::string> sharp_levels();
     std::expected<Played, std::string> play(const Parts& parts, std::size_t round, Op op,
                                             Algorithm algorithm, Protocol protocol);
-    /// Of a NIC, for the share that it has of an operation.
-    std::uint64_t nic_share(std::uint64_t bytes) const { return bytes / layout_.nics_per_domain(); }
 
     Cluster cluster_;
-    Layout layout_;
+    NcclParts nccl_;
     Stack stack_;
-    std::uint32_t channels_;
-    nccl::Communicator comm_;
-    std::unique_ptr<net::Model> network_ = {};
     std::unique_ptr<net::Routed> routed_ = {};  ///< For trees of switches, when first needed.
     std::vector<net::Failure> failures_ = {};
     std::unique_ptr<Stage> stage_ = {};
     std::optional<std::uint32_t> sharp_levels_ = {};
-    double leaf_us_ = 0;  ///< Between two HCAs of one leaf.
-    /// Sets that were too long to be played as a whole, by operation, algorithm, protocol, round.
+    double leaf_us_;  ///< Between two HCAs of one leaf.
+    /// Sets of which longer or shorter ones follow, by operation, algorithm, protocol and round.
     struct Known {
         std::uint64_t bytes = 0;  ///< Of the longest flow.
         Played played = {};
     };
     std::map<std::tuple<Op, Algorithm, Protocol, std::size_t>, Known> known_ = {};
 };
-
-/// What an NVLink domain's GPU moves in one direction by NCCL's kernels, in bytes per second.
-double nvlink_rate(const Cluster& cluster);
 
 }  // namespace softib::plan

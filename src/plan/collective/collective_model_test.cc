@@ -128,7 +128,10 @@ TEST(CollectiveModel, OversubscriptionHurtsRandomOrdersFirst) {
 }
 
 TEST(CollectiveModel, LengthsBeyondWhatIsPlayedScale) {
-    const auto model = model_of(nodes_of_eight(2));
+    CollectiveOptions packets;
+    packets.model = net::ModelKind::kPacket;
+    packets.channels = 1;
+    const auto model = model_of(nodes_of_eight(2), packets);
     const Timing one = timing_of(*model, Op::kAllReduce, Algorithm::kRing, 1ULL << 32);
     const Timing two = timing_of(*model, Op::kAllReduce, Algorithm::kRing, 1ULL << 33);
     EXPECT_TRUE(one.scaled);

@@ -12,29 +12,26 @@ namespace softib::plan {
 
 Layout::Layout(const Cluster& cluster, std::uint32_t domains, RankOrder order, bool rails_aligned,
                std::uint64_t seed)
-    : order_(domains),
-      gpus_(cluster.domain_gpus()),
-      domain_nodes_(cluster.domain_nodes()),
-      nics_per_node_(cluster.nics_per_node()),
-      aligned_(rails_aligned) {
-    nics_ = std::max(1U, nics_per_node_ * gpus_ / cluster.gpus_per_node);
-    std::iota(order_.begin(), order_.end(), 0U);
+    : gpus_(cluster.domain_gpus()), aligned_(rails_aligned) {
+    nics_ = std::max(1U, cluster.nics_per_node() * gpus_ / cluster.gpus_per_node);
+    std::vector<std::uint32_t> places(domains);
+    std::iota(places.begin(), places.end(), 0U);
     if (order == RankOrder::kRandom) {
         Prng prng(seed);
-        for (std::size_t i = order_.size(); i > 1; --i) {
-            std::swap(order_[i - 1], order_[prng.below(i)]);
+        for (std::size_t i = places.size(); i > 1; --i) {
+            std::swap(places[i - 1], places[prng.below(i)]);
+        }
+    }
+    // A domain has all NICs of its nodes, or its part of the NICs of one node.
+    for (const std::uint32_t place : places) {
+        for (std::uint32_t nic = 0; nic < nics_; ++nic) {
+            ends_.push_back(place * nics_ + nic);
         }
     }
 }
 
-std::uint32_t Layout::end(std::uint32_t position, std::uint32_t nic) const {
-    // A domain smaller than a node has its part of the node's NICs.
-    if (nics_ < nics_per_node_) {
-        return order_[position] * nics_ + nic;
-    }
-    const std::uint32_t node = order_[position] * domain_nodes_ + nic / nics_per_node_;
-    return node * nics_per_node_ + nic % nics_per_node_;
-}
+Layout::Layout(std::vector<std::uint32_t> ends, std::uint32_t nics, std::uint32_t gpus_per_domain)
+    : ends_(std::move(ends)), gpus_(gpus_per_domain), nics_(nics) {}
 
 Flows ring_flows(const Layout& layout, std::uint32_t channels, std::uint64_t bytes) {
     Flows flows;
@@ -186,12 +183,21 @@ std::vector<Flows> pat_rounds(const Layout& layout, std::uint64_t bytes) {
 Flows all_to_all_flows(const Layout& layout, std::uint64_t bytes) {
     Flows flows;
     const std::uint32_t count = layout.domains();
-    for (std::uint32_t shift = 1; shift < count; ++shift) {
+    if (count < 2) {
+        return flows;
+    }
+    constexpr std::uint32_t kFlowsMax = 1U << 18;
+    constexpr std::uint32_t kShiftsMin = 8;
+    const std::uint32_t shifts =
+        std::min(std::max(kFlowsMax / (count * layout.nics_per_domain()), kShiftsMin), count - 1);
+    const std::uint64_t whole = bytes * (count - 1);
+    for (std::uint32_t i = 0; i < shifts; ++i) {
+        const auto shift = static_cast<std::uint32_t>(1 + std::uint64_t{i} * (count - 1) / shifts);
         for (std::uint32_t nic = 0; nic < layout.nics_per_domain(); ++nic) {
             for (std::uint32_t p = 0; p < count; ++p) {
                 flows.push_back({layout.end(p, nic),
-                                 layout.end((p + shift) % count, layout.nic_behind(nic)), bytes,
-                                 0});
+                                 layout.end((p + shift) % count, layout.nic_behind(nic)),
+                                 whole / shifts, 0});
             }
         }
     }

@@ -33,23 +33,25 @@ class Layout {
     /// The first `domains` NVLink domains of the cluster.
     Layout(const Cluster& cluster, std::uint32_t domains, RankOrder order, bool rails_aligned,
            std::uint64_t seed);
+    /// Domains by the end ports of their NICs, of which each has `nics`; rails are aligned.
+    Layout(std::vector<std::uint32_t> ends, std::uint32_t nics, std::uint32_t gpus_per_domain);
 
-    std::uint32_t domains() const { return static_cast<std::uint32_t>(order_.size()); }
+    std::uint32_t domains() const { return static_cast<std::uint32_t>(ends_.size()) / nics_; }
     std::uint32_t gpus_per_domain() const { return gpus_; }
     std::uint32_t nics_per_domain() const { return nics_; }
     std::uint32_t ranks() const { return domains() * gpus_; }
     /// The end port of a NIC of the domain that is at this position.
-    std::uint32_t end(std::uint32_t position, std::uint32_t nic) const;
+    std::uint32_t end(std::uint32_t position, std::uint32_t nic) const {
+        return ends_[position * nics_ + nic];
+    }
     /// NIC by which a message arrives that has left by `nic`: the same, or the next if rails are
     /// not aligned.
     std::uint32_t nic_behind(std::uint32_t nic) const { return aligned_ ? nic : (nic + 1) % nics_; }
 
   private:
-    std::vector<std::uint32_t> order_;
+    std::vector<std::uint32_t> ends_;  ///< By position, and by NIC of each.
     std::uint32_t gpus_ = 1;
     std::uint32_t nics_ = 1;
-    std::uint32_t domain_nodes_ = 1;
-    std::uint32_t nics_per_node_ = 1;
     bool aligned_ = true;
 };
 
@@ -77,7 +79,8 @@ std::vector<Flows> doubling_rounds(const Layout& layout, std::uint64_t bytes);
 /// PAT: to the position that is 1, 2, 4, ... on; `bytes` in each NIC at the end.
 std::vector<Flows> pat_rounds(const Layout& layout, std::uint64_t bytes);
 
-/// Every domain to every other: `bytes` from each NIC to the NIC of its rail.
+/// Every domain to every other: `bytes` from each NIC to the NIC of its rail. Of more than a few
+/// hundred thousand pairs a part stands for all, evenly spread, with the bytes of all.
 Flows all_to_all_flows(const Layout& layout, std::uint64_t bytes);
 
 /// The last GPU of each domain to the first of the next.

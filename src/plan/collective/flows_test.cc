@@ -138,5 +138,17 @@ TEST(Flows, AnNvLinkDomainOfSeveralNodesIsOnePosition) {
     EXPECT_EQ(layout.end(1, 71), 143U);
 }
 
+TEST(Flows, ALargeAllToAllIsASampleWithTheBytesOfAll) {
+    const Cluster large = *find_preset("superpod-h100:64");
+    const Layout layout(large, 2048, RankOrder::kTopology, true, 1);
+    const Flows flows = all_to_all_flows(layout, 1 << 20);
+    EXPECT_LE(flows.size(), 1U << 18);
+    std::uint64_t sent = 0;
+    for (const NicFlow& flow : flows) {
+        sent += flow.from == 0 ? flow.bytes : 0;
+    }
+    EXPECT_NEAR(static_cast<double>(sent), 2047.0 * (1 << 20), 1e3);
+}
+
 }  // namespace
 }  // namespace softib::plan

@@ -23,9 +23,8 @@ std::uint64_t ring_block(std::uint64_t bytes, std::uint32_t ranks) {
 
 }  // namespace
 
-std::expected<CollectiveModel::Parts, std::string> CollectiveModel::on_hosts(Op op,
-                                                                             Algorithm algorithm,
-                                                                             std::uint64_t bytes) {
+std::expected<Parts, std::string> CollectiveModel::on_hosts(Op op, Algorithm algorithm,
+                                                            std::uint64_t bytes) {
     Parts parts;
     parts.round_us = kHostUs;
     const std::uint32_t count = ranks();
@@ -33,39 +32,39 @@ std::expected<CollectiveModel::Parts, std::string> CollectiveModel::on_hosts(Op 
         case Algorithm::kRing:
             // Every step has the same traffic, so one is played.
             parts.rounds.push_back(
-                ring_flows(layout_, 1, op == Op::kBroadcast ? bytes : ring_block(bytes, count)));
+                ring_flows(layout(), 1, op == Op::kBroadcast ? bytes : ring_block(bytes, count)));
             parts.repeats = (op == Op::kAllReduce ? 2.0 : 1.0) * (count - 1);
             return parts;
         case Algorithm::kRecursive:
             if (op == Op::kAllReduce && bytes <= 4096) {
                 // Short vectors are exchanged whole in each round.
-                for (Flows& round : doubling_rounds(layout_, bytes)) {
+                for (Flows& round : doubling_rounds(layout(), bytes)) {
                     std::ranges::for_each(round, [bytes](NicFlow& flow) { flow.bytes = bytes; });
                     parts.rounds.push_back(std::move(round));
                 }
                 return parts;
             }
             if (op != Op::kAllGather) {
-                parts.rounds = halving_rounds(layout_, bytes);
+                parts.rounds = halving_rounds(layout(), bytes);
             }
             if (op != Op::kReduceScatter) {
-                std::ranges::move(doubling_rounds(layout_, bytes),
+                std::ranges::move(doubling_rounds(layout(), bytes),
                                   std::back_inserter(parts.rounds));
             }
             return parts;
         case Algorithm::kTree:
-            parts.rounds.push_back(op == Op::kBroadcast ? tree_down_flows(layout_, 1, bytes)
-                                                        : tree_flows(layout_, 1, bytes));
+            parts.rounds.push_back(op == Op::kBroadcast ? tree_down_flows(layout(), 1, bytes)
+                                                        : tree_flows(layout(), 1, bytes));
             parts.software_us = (op == Op::kBroadcast ? 1.0 : 2.0) * (std::bit_width(count) - 1) *
                                 (kHostUs + leaf_us_);
             return parts;
         case Algorithm::kPat:
-            parts.rounds = pat_rounds(layout_, bytes);
+            parts.rounds = pat_rounds(layout(), bytes);
             return parts;
         case Algorithm::kDirect:
             parts.rounds.push_back(op == Op::kAllToAll
-                                       ? all_to_all_flows(layout_, ring_block(bytes, count))
-                                       : send_recv_flows(layout_, bytes));
+                                       ? all_to_all_flows(layout(), ring_block(bytes, count))
+                                       : send_recv_flows(layout(), bytes));
             return parts;
         case Algorithm::kSharp: {
             const auto levels = sharp_levels();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the operations of NCCL consist of, by algorithm.
+#include "plan/collective/nccl_parts.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -50,9 +52,52 @@ double nvlink_us(const Cluster& cluster, double bytes) {
 
 }  // namespace
 
+double nvlink_rate(const Cluster& cluster) {
+    // NCCL's figure for a link of each generation; rates of others are taken as given.
+    const std::uint32_t cc = cluster.gpu.compute_capability;
+    const double link = (cc >= 100 ? 40.1 : cc >= 90 ? 20.6 : 20.0) * 1e9;
+    const double known = link * cluster.nvlink.links;
+    return known > 0 ? std::min(known, cluster.nvlink.bytes_per_s) : cluster.nvlink.bytes_per_s;
+}
+
+NcclParts::NcclParts(const Cluster& cluster, Layout layout, const nccl::Communicator& comm,
+                     std::uint32_t channels)
+    : cluster_(cluster),
+      layout_(std::move(layout)),
+      comm_(comm),
+      channels_(channels != 0 ? channels : 2 * layout_.nics_per_domain()) {}
+
+nccl::Choice NcclParts::choose(Op op, std::uint64_t bytes) const {
+    const auto chosen = nccl::choose(comm_, op, bytes);
+    return chosen.value_or(
+        nccl::Choice{computes(Algorithm::kDirect, op) ? Algorithm::kDirect : Algorithm::kRing,
+                     Protocol::kSimple, 0});
+}
+
+Parts NcclParts::parts(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
+    if (layout_.domains() < 2) {
+        return inside(op, algorithm, protocol, static_cast<double>(bytes));
+    }
+    switch (algorithm) {
+        case Algorithm::kRing:
+            return ring(op, protocol, bytes);
+        case Algorithm::kTree:
+        case Algorithm::kNvlsTree:
+            return tree(op, algorithm, protocol, bytes);
+        case Algorithm::kNvls:
+        case Algorithm::kHierarchical:
+            return levels(op, algorithm, protocol, bytes);
+        case Algorithm::kRecursive:
+            return recursive(op, protocol, bytes);
+        case Algorithm::kPat:
+            return pat(op, bytes);
+        default:
+            return direct(op, bytes);
+    }
+}
+
 /// Within one NVLink domain.
-CollectiveModel::Parts CollectiveModel::inside(Op op, Algorithm algorithm, Protocol protocol,
-                                               double bytes) const {
+Parts NcclParts::inside(Op op, Algorithm algorithm, Protocol protocol, double bytes) const {
     Parts parts;
     const double ranks = comm_.ranks;
     const bool nvls = algorithm == Algorithm::kNvls || algorithm == Algorithm::kHierarchical;
@@ -75,9 +120,9 @@ CollectiveModel::Parts CollectiveModel::inside(Op op, Algorithm algorithm, Proto
     return parts;
 }
 
-CollectiveModel::Parts CollectiveModel::ring(Op op, Protocol protocol, std::uint64_t bytes) const {
+Parts NcclParts::ring(Op op, Protocol protocol, std::uint64_t bytes) const {
     Parts parts;
-    const double factor = ring_factor(op, ranks()) * wire_bytes(protocol);
+    const double factor = ring_factor(op, layout_.ranks()) * wire_bytes(protocol);
     parts.software_us = nccl::latency_us(comm_, op, Algorithm::kRing, protocol, bytes);
     parts.rounds.push_back(ring_flows(layout_, channels_, scaled_bytes(bytes, factor / channels_)));
     parts.flow_bytes_per_s = kChannelBytesPerS;
@@ -90,8 +135,7 @@ CollectiveModel::Parts CollectiveModel::ring(Op op, Protocol protocol, std::uint
     return parts;
 }
 
-CollectiveModel::Parts CollectiveModel::tree(Op op, Algorithm algorithm, Protocol protocol,
-                                             std::uint64_t bytes) const {
+Parts NcclParts::tree(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
     Parts parts;
     const double wire = wire_bytes(protocol);
     if (op == Op::kBroadcast) {
@@ -118,8 +162,7 @@ CollectiveModel::Parts CollectiveModel::tree(Op op, Algorithm algorithm, Protoco
 }
 
 /// Reduce-scatter inside domains, rings over domains with a part for each NIC, all-gather inside.
-CollectiveModel::Parts CollectiveModel::levels(Op op, Algorithm algorithm, Protocol protocol,
-                                               std::uint64_t bytes) const {
+Parts NcclParts::levels(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
     Parts parts;
     const nccl::Communicator above = domains_of(comm_);
     const nccl::Communicator below = one_domain_of(comm_);
@@ -140,8 +183,7 @@ CollectiveModel::Parts CollectiveModel::levels(Op op, Algorithm algorithm, Proto
     return parts;
 }
 
-CollectiveModel::Parts CollectiveModel::recursive(Op op, Protocol protocol,
-                                                  std::uint64_t bytes) const {
+Parts NcclParts::recursive(Op op, Protocol protocol, std::uint64_t bytes) const {
     Parts parts;
     const double wire = wire_bytes(protocol);
     const std::uint64_t share = scaled_bytes(nic_share(bytes), wire);
@@ -163,7 +205,7 @@ CollectiveModel::Parts CollectiveModel::recursive(Op op, Protocol protocol,
     return parts;
 }
 
-CollectiveModel::Parts CollectiveModel::pat(Op op, std::uint64_t bytes) const {
+Parts NcclParts::pat(Op op, std::uint64_t bytes) const {
     Parts parts;
     parts.software_us =
         nccl::latency_us(domains_of(comm_), op, Algorithm::kPat, Protocol::kSimple, bytes);
@@ -179,10 +221,9 @@ CollectiveModel::Parts CollectiveModel::pat(Op op, std::uint64_t bytes) const {
     return parts;
 }
 
-CollectiveModel::Parts CollectiveModel::direct(Op op, std::uint64_t bytes) const {
+Parts NcclParts::direct(Op op, std::uint64_t bytes) const {
     Parts parts;
-    constexpr double kStart = 8.4;  // NCCL's base latency of Simple.
-    parts.software_us = kStart + nccl::hop_us(Protocol::kSimple);
+    parts.software_us = kDirectStartUs + nccl::hop_us(Protocol::kSimple);
     if (op == Op::kSendRecv) {
         parts.rounds.push_back(send_recv_flows(layout_, bytes));
         parts.flow_bytes_per_s = kChannelBytesPerS;
@@ -190,7 +231,7 @@ CollectiveModel::Parts CollectiveModel::direct(Op op, std::uint64_t bytes) const
         return parts;
     }
     const double gpus = layout_.gpus_per_domain();
-    const double each = static_cast<double>(bytes) / ranks();
+    const double each = static_cast<double>(bytes) / layout_.ranks();
     parts.rounds.push_back(
         all_to_all_flows(layout_, scaled_bytes(1, each * gpus * gpus / layout_.nics_per_domain())));
     // Half of what leaves a domain takes NVLink to the GPU on the receiver's rail first.
@@ -219,13 +260,13 @@ std::expected<std::uint32_t, std::string> CollectiveModel::sharp_levels() {
     }
     routed_ = std::make_unique<net::Routed>(*std::move(routed));
     const SharpLimits limits = sharp_limits(cluster_.fabric.spec.generation);
-    AggregationManager manager(*routed_, limits);
+    TreeBook manager(*routed_, limits);
     std::uint32_t most = 0;
     // NCCL has a job for each HCA of a node.
-    for (std::uint32_t nic = 0; nic < layout_.nics_per_domain(); ++nic) {
+    for (std::uint32_t nic = 0; nic < layout().nics_per_domain(); ++nic) {
         std::vector<std::uint32_t> ends;
-        for (std::uint32_t p = 0; p < layout_.domains(); ++p) {
-            ends.push_back(layout_.end(p, nic));
+        for (std::uint32_t p = 0; p < layout().domains(); ++p) {
+            ends.push_back(layout().end(p, nic));
         }
         const SharpTree kind = limits.sat_trees != 0 ? SharpTree::kSat : SharpTree::kLlt;
         const auto tree = manager.add(ends, kind);
@@ -238,25 +279,35 @@ std::expected<std::uint32_t, std::string> CollectiveModel::sharp_levels() {
     return most;
 }
 
-std::expected<CollectiveModel::Parts, std::string> CollectiveModel::sharp(Op op,
-                                                                          Algorithm algorithm,
-                                                                          std::uint64_t bytes) {
-    if (layout_.domains() < 2) {
+std::expected<Parts, std::string> CollectiveModel::sharp(Op op, Algorithm algorithm,
+                                                         std::uint64_t bytes) {
+    if (layout().domains() < 2) {
         return std::unexpected("SHARP joins domains, and this is one: take nvls");
     }
     const auto levels = sharp_levels();
     if (!levels) {
         return std::unexpected(levels.error());
     }
+    const bool nvls = algorithm == Algorithm::kNvlsSharp;
+    if (nvls && !nccl_.comm().nvls) {
+        return std::unexpected("the GPUs' NVSwitches do not add up: take sharp");
+    }
     Parts parts;
-    parts.software_us = nccl::latency_us(comm_, op, algorithm, Protocol::kSimple, bytes);
+    parts.software_us = nccl::latency_us(nccl_.comm(), op, nvls ? Algorithm::kNvls : algorithm,
+                                         Protocol::kSimple, bytes);
     SharpTimes times = sharp_times(cluster_.fabric.spec.generation, cluster_.nic_bytes_per_s());
     times.software_us = 0;  // NCCL's, above.
     const bool streams = sharp_limits(cluster_.fabric.spec.generation).sat_trees != 0;
-    const std::uint64_t share = std::max<std::uint64_t>(nic_share(bytes), 1);
+    const std::uint64_t share = std::max<std::uint64_t>(nccl_.nic_share(bytes), 1);
     parts.streamed_us = streams ? sharp_us(times, *levels, share) : llt_us(times, *levels, share);
-    const double gpus = layout_.gpus_per_domain();
+    const double gpus = layout().gpus_per_domain();
     parts.nvlink_us = nvlink_us(cluster_, static_cast<double>(bytes) * ring_factor(op, gpus));
+    if (nvls) {
+        // In and out of an NVSwitch once, at the part of its links that NCCL counts on.
+        const nccl::Communicator domain = one_domain_of(nccl_.comm());
+        const double algbw = nccl::estimate(domain, op, Algorithm::kNvls, Protocol::kSimple).algbw;
+        parts.nvlink_us = algbw > 0 ? static_cast<double>(bytes) / (algbw * 1e3) : parts.nvlink_us;
+    }
     return parts;
 }
 

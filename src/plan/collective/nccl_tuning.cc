@@ -94,6 +94,7 @@ bool enabled(const Communicator& comm, Op op, Algorithm algorithm, Protocol prot
             return simple && comm.nodes == comm.ranks && halves;
         case Algorithm::kRecursive:
         case Algorithm::kHierarchical:
+        case Algorithm::kNvlsSharp:
         case Algorithm::kDirect:
             break;
     }
@@ -167,6 +168,7 @@ double busbw_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol p
         case Algorithm::kSharpChain:
         case Algorithm::kRecursive:
         case Algorithm::kHierarchical:
+        case Algorithm::kNvlsSharp:
         case Algorithm::kDirect:
             break;
     }
@@ -226,6 +228,7 @@ double latency_of(const Communicator& comm, Op op, Algorithm algorithm, Protocol
             return base + log2i(comm.nodes) * (inter / 3.5) + comm.ranks * 2.8;
         case Algorithm::kRecursive:
         case Algorithm::kHierarchical:
+        case Algorithm::kNvlsSharp:
         case Algorithm::kDirect:
             break;
     }
@@ -328,8 +331,15 @@ Protocol choose_protocol(const Communicator& comm, Op op, Algorithm algorithm,
 }
 
 Communicator communicator_of(const Cluster& cluster, std::uint32_t domains) {
-    const std::uint32_t cc = cluster.gpu.compute_capability;
     const std::uint32_t per_domain = cluster.domain_gpus();
+    return communicator_of(
+        cluster, domains, per_domain,
+        std::max(cluster.nics_per_node() * per_domain / cluster.gpus_per_node, 1U));
+}
+
+Communicator communicator_of(const Cluster& cluster, std::uint32_t domains,
+                             std::uint32_t per_domain, std::uint32_t nics) {
+    const std::uint32_t cc = cluster.gpu.compute_capability;
     const double nic = cluster.nic_bytes_per_s() / 1e9;
     const double link = cc >= 100 ? 40.1 : cc >= 90 ? 20.6 : 20.0;
     const double nvlink = link * cluster.nvlink.links;
@@ -340,8 +350,6 @@ Communicator communicator_of(const Cluster& cluster, std::uint32_t domains) {
                       .nvswitch = cluster.nvlink.switched && cluster.nvlink.domain_gpus > 1,
                       .nvls = cluster.nvlink.nvls,
                       .collnet = cluster.fabric.sharp && domains > 1};
-    const std::uint32_t nics =
-        std::max(cluster.nics_per_node() * per_domain / cluster.gpus_per_node, 1U);
     if (domains > 1) {
         const double speed = cc >= 100  ? fastest_of(kInterSm100, nic)
                              : cc >= 90 ? fastest_of(kInterSm90, nic)

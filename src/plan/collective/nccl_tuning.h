@@ -41,6 +41,9 @@ struct Communicator {
 
 /// Of the first `nodes` NVLink domains of a cluster: what NCCL calls a node is a domain.
 Communicator communicator_of(const Cluster& cluster, std::uint32_t domains);
+/// Of so many GPUs in each of these domains, which have `nics` NICs each for them.
+Communicator communicator_of(const Cluster& cluster, std::uint32_t domains,
+                             std::uint32_t per_domain, std::uint32_t nics);
 
 struct Estimate {
     double latency_us = 0;

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <set>
+#include <functional>
 
 #include "net/latency.h"
 
@@ -39,96 +38,60 @@ SharpLimits sharp_limits(topo::Generation generation) {
     }
 }
 
-AggregationManager::AggregationManager(const net::Routed& routed, const SharpLimits& limits)
+TreeBook::TreeBook(const net::Routed& routed, const SharpLimits& limits)
     : routed_(routed), limits_(limits) {
-    const routing::Graph& graph = routed.graph;
-    lid_of_switch_.resize(graph.switch_count());
-    sats_of_switch_.resize(graph.switch_count());
-    for (const routing::Target& target : graph.targets()) {
-        if (target.is_switch()) {
-            lid_of_switch_[target.at] = target.lid;
-        }
-    }
     for (const topo::Host& host : routed.topology.hosts) {
         for (const topo::NodeIndex hca : host.hcas) {
-            const std::uint32_t target = graph.target_of(routed.lids[hca.value]);
-            leaf_of_end_.push_back(target == routing::kNone ? routing::kNone
-                                                            : graph.targets()[target].at);
+            lid_of_end_.push_back(routed.lids[hca.value]);
         }
     }
 }
 
-std::uint32_t AggregationManager::levels_to(std::span<const std::uint32_t> leaves,
-                                            std::uint32_t root) const {
-    std::uint32_t most = 0;
-    for (const std::uint32_t leaf : leaves) {
-        std::uint32_t levels = 1;
-        for (std::uint32_t at = leaf; at != root; ++levels) {
-            const std::uint32_t link =
-                routed_.graph.link_at(at, routed_.tables.lfts.at(at, lid_of_switch_[root]));
-            if (link == routing::kNone || levels > routed_.graph.switch_count()) {
-                return 0;
-            }
-            at = routed_.graph.links()[link].peer;
-        }
-        most = std::max(most, levels);
-    }
-    return most;
+std::uint32_t TreeBook::switch_of(Lid lid) const {
+    return routed_.graph.targets()[routed_.graph.target_of(lid)].at;
 }
 
-/// Follows the forwarding tables from each leaf to the root's LID, which they lead to.
-AggregationTree AggregationManager::grow(std::span<const std::uint32_t> leaves, std::uint32_t root,
-                                         SharpTree kind) const {
-    std::map<std::uint32_t, TreeEdge> edges;
-    std::set<std::uint32_t> switches{root};
-    for (const std::uint32_t leaf : leaves) {
-        for (std::uint32_t at = leaf; at != root && switches.insert(at).second;) {
-            const std::uint32_t link =
-                routed_.graph.link_at(at, routed_.tables.lfts.at(at, lid_of_switch_[root]));
-            const routing::Link& way = routed_.graph.links()[link];
-            edges[at] = {at, way.peer, way.port, way.peer_port};
-            at = way.peer;
+AggregationTree TreeBook::tree_of(const sharp::TreePlan& plan, SharpTree kind) const {
+    AggregationTree tree{
+        .kind = kind, .root = switch_of(plan.nodes.front().lid), .levels = plan.depth};
+    for (const sharp::TreePlan::Node& node : plan.nodes) {
+        const std::uint32_t sw = switch_of(node.lid);
+        tree.switches.push_back(sw);
+        if (node.parent != sharp::TreePlan::kRoot) {
+            tree.edges.push_back({sw, switch_of(plan.nodes[node.parent].lid), node.port_to_parent,
+                                  node.port_at_parent});
         }
     }
-    AggregationTree tree{.kind = kind, .root = root, .levels = levels_to(leaves, root)};
-    for (const auto& [child, edge] : edges) {
-        tree.edges.push_back(edge);
-    }
-    tree.switches.assign(switches.begin(), switches.end());
+    std::ranges::sort(tree.switches);
+    std::ranges::sort(tree.edges, {}, &TreeEdge::child);
     return tree;
 }
 
-bool AggregationManager::is_free(const AggregationTree& tree) const {
-    if (tree.kind == SharpTree::kLlt) {
-        return true;
-    }
-    if (limits_.sat_per_switch) {
-        return std::ranges::all_of(tree.switches,
-                                   [this](std::uint32_t sw) { return sats_of_switch_[sw] == 0; });
-    }
-    return std::ranges::all_of(tree.edges, [this](const TreeEdge& edge) {
-        return !sats_of_port_.contains({edge.child, edge.port});
+bool TreeBook::has_taken_port(const AggregationTree& tree) const {
+    return std::ranges::any_of(tree.edges, [this](const TreeEdge& edge) {
+        return sats_of_port_.contains({routed_.graph.guid(edge.child), edge.port});
     });
 }
 
-void AggregationManager::count(const AggregationTree& tree, int by) {
+void TreeBook::count(const AggregationTree& tree, int by) {
     if (tree.kind == SharpTree::kLlt) {
         return;
     }
     for (const std::uint32_t sw : tree.switches) {
-        sats_of_switch_[sw] += static_cast<std::uint32_t>(by);
+        sats_of_switch_[routed_.graph.guid(sw)] += static_cast<std::uint32_t>(by);
     }
     for (const TreeEdge& edge : tree.edges) {
+        const std::pair port(routed_.graph.guid(edge.child), edge.port);
         if (by > 0) {
-            sats_of_port_[{edge.child, edge.port}] = 1;
+            sats_of_port_[port] = 1;
         } else {
-            sats_of_port_.erase({edge.child, edge.port});
+            sats_of_port_.erase(port);
         }
     }
 }
 
-std::expected<std::uint32_t, std::string> AggregationManager::add(
-    std::span<const std::uint32_t> ends, SharpTree kind) {
+std::expected<std::uint32_t, std::string> TreeBook::add(std::span<const std::uint32_t> ends,
+                                                        SharpTree kind) {
     const std::uint32_t most = kind == SharpTree::kLlt ? limits_.llt_trees : limits_.sat_trees;
     if (most == 0) {
         return std::unexpected(fmt::format("the switches have no {} trees", name_of_kind(kind)));
@@ -137,39 +100,42 @@ std::expected<std::uint32_t, std::string> AggregationManager::add(
         return std::unexpected(
             fmt::format("all {} {} trees of the subnet are taken", most, name_of_kind(kind)));
     }
-    std::set<std::uint32_t> leaves;
+    std::vector<Lid> members;
     for (const std::uint32_t end : ends) {
-        leaves.insert(leaf_of_end_[end]);
+        members.push_back(lid_of_end_[end]);
     }
-    if (leaves.contains(routing::kNone)) {
-        return std::unexpected("a member has no cable");
+    const bool streams = kind == SharpTree::kSat;
+    const bool one_a_switch = streams && limits_.sat_per_switch;
+    const auto plan_with = [&](const std::function<bool(Guid)>& is_capable) {
+        return sharp::plan_tree({.graph = routed_.graph,
+                                 .lfts = routed_.tables.lfts,
+                                 .members = members,
+                                 .is_capable = is_capable,
+                                 .load = [&](Guid guid, std::uint8_t port) {
+                                     return streams && sats_of_port_.contains({guid, port}) ? 1U
+                                                                                            : 0U;
+                                 }});
+    };
+    const auto plan = plan_with([&](Guid guid) {
+        const auto found = sats_of_switch_.find(guid);
+        return !one_a_switch || found == sats_of_switch_.end() || found->second == 0;
+    });
+    if (!plan && (!one_a_switch || !plan_with([](Guid) { return true; }))) {
+        return std::unexpected("the routes do not join the members");
     }
-    const std::vector<std::uint32_t> members(leaves.begin(), leaves.end());
-    std::optional<AggregationTree> best;
-    bool reached = false;
-    for (std::uint32_t root = 0; root < routed_.graph.switch_count(); ++root) {
-        const std::uint32_t levels = levels_to(members, root);
-        reached = reached || levels != 0;
-        if (levels == 0 || (best && levels >= best->levels)) {
-            continue;
-        }
-        if (AggregationTree tree = grow(members, root, kind); is_free(tree)) {
-            best = std::move(tree);
-        }
-    }
-    if (!best) {
+    const AggregationTree tree = plan ? tree_of(*plan, kind) : AggregationTree{};
+    if (!plan || (streams && !one_a_switch && has_taken_port(tree))) {
         return std::unexpected(
-            !reached ? std::string("the routes do not join the members")
-                     : fmt::format("every streaming tree of these members meets another at a {}, "
-                                   "which has one at a time",
-                                   limits_.sat_per_switch ? "switch" : "port"));
+            fmt::format("every streaming tree of these members meets another at a {}, which has "
+                        "one at a time",
+                        limits_.sat_per_switch ? "switch" : "port"));
     }
-    count(*best, 1);
-    trees_[next_] = *std::move(best);
+    count(tree, 1);
+    trees_[next_] = tree;
     return next_++;
 }
 
-void AggregationManager::remove(std::uint32_t tree) {
+void TreeBook::remove(std::uint32_t tree) {
     count(trees_.at(tree), -1);
     trees_.erase(tree);
 }

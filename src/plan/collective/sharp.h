@@ -2,9 +2,9 @@
 #pragma once
 
 // SHARP's aggregation trees on a routed fabric, with the limits of the switches: how many trees a
-// subnet has, and that a streaming tree (SAT) has a switch or a port for itself. A tree is the
-// union of the routes from the leaf switches of its members to its root, so it is a subgraph of
-// what the subnet manager wrote. And the time of an operation on a tree.
+// subnet has, and that a streaming tree (SAT) has a switch or a port for itself. Trees are those
+// that the aggregation manager would plan (core/sharp/manager). And the time of an operation on a
+// tree.
 
 #include <cstdint>
 #include <expected>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/sharp/manager/tree_planner.h"
 #include "core/topo/fabric.h"
 #include "net/fabric.h"
 
@@ -46,11 +47,11 @@ struct AggregationTree {
     std::vector<std::uint32_t> switches = {};  ///< In ascending order.
 };
 
-/// What an aggregation manager keeps: the trees of jobs.
-class AggregationManager {
+/// The trees of jobs, within the limits of the switches.
+class TreeBook {
   public:
     /// `routed` stays the caller's and outlives this.
-    AggregationManager(const net::Routed& routed, const SharpLimits& limits);
+    TreeBook(const net::Routed& routed, const SharpLimits& limits);
 
     /// Finds a tree for the HCAs at these end ports, as low as possible, and keeps it. The error
     /// says which limit stands against it.
@@ -60,19 +61,16 @@ class AggregationManager {
     const AggregationTree& tree(std::uint32_t id) const { return trees_.at(id); }
 
   private:
-    /// Switches on the longest way from a leaf to the root; 0: the routes do not lead there.
-    std::uint32_t levels_to(std::span<const std::uint32_t> leaves, std::uint32_t root) const;
-    AggregationTree grow(std::span<const std::uint32_t> leaves, std::uint32_t root,
-                         SharpTree kind) const;
-    bool is_free(const AggregationTree& tree) const;
+    std::uint32_t switch_of(Lid lid) const;
+    AggregationTree tree_of(const sharp::TreePlan& plan, SharpTree kind) const;
+    bool has_taken_port(const AggregationTree& tree) const;
     void count(const AggregationTree& tree, int by);
 
     const net::Routed& routed_;
     SharpLimits limits_;
-    std::vector<std::uint32_t> leaf_of_end_ = {};  ///< By end port: switch.
-    std::vector<Lid> lid_of_switch_ = {};
-    std::vector<std::uint32_t> sats_of_switch_ = {};
-    std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint32_t> sats_of_port_ = {};
+    std::vector<Lid> lid_of_end_ = {};
+    std::map<Guid, std::uint32_t> sats_of_switch_ = {};
+    std::map<std::pair<Guid, std::uint8_t>, std::uint32_t> sats_of_port_ = {};
     std::map<std::uint32_t, AggregationTree> trees_ = {};
     std::uint32_t next_ = 0;
 };

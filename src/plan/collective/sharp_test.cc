@@ -34,7 +34,7 @@ topo::Spec two_levels(topo::Generation generation) {
 
 TEST(SharpTrees, MembersOfOneLeafHaveItAsTheirRoot) {
     const net::Routed routed = routed_of(two_levels(topo::Generation::kNdr));
-    AggregationManager manager(routed, sharp_limits(topo::Generation::kNdr));
+    TreeBook manager(routed, sharp_limits(topo::Generation::kNdr));
     const auto tree = manager.add(first_ends(4), SharpTree::kSat);
     ASSERT_TRUE(tree) << tree.error();
     EXPECT_EQ(manager.tree(*tree).levels, 1U);
@@ -43,7 +43,7 @@ TEST(SharpTrees, MembersOfOneLeafHaveItAsTheirRoot) {
 
 TEST(SharpTrees, AreSubgraphsOfTheRoutes) {
     const net::Routed routed = routed_of(two_levels(topo::Generation::kNdr));
-    AggregationManager manager(routed, sharp_limits(topo::Generation::kNdr));
+    TreeBook manager(routed, sharp_limits(topo::Generation::kNdr));
     const auto id = manager.add(first_ends(32), SharpTree::kSat);
     ASSERT_TRUE(id) << id.error();
     const AggregationTree& tree = manager.tree(*id);
@@ -58,7 +58,7 @@ TEST(SharpTrees, AreSubgraphsOfTheRoutes) {
 
 TEST(SharpTrees, ASwitchOfQuantumHasOneStreamingTree) {
     const net::Routed routed = routed_of(two_levels(topo::Generation::kHdr));
-    AggregationManager manager(routed, sharp_limits(topo::Generation::kHdr));
+    TreeBook manager(routed, sharp_limits(topo::Generation::kHdr));
     const auto first = manager.add(first_ends(32), SharpTree::kSat);
     ASSERT_TRUE(first);
     const auto second = manager.add(first_ends(32), SharpTree::kSat);
@@ -73,7 +73,7 @@ TEST(SharpTrees, ASwitchOfQuantumHasOneStreamingTree) {
 
 TEST(SharpTrees, APortOfQuantum2HasOneStreamingTree) {
     const net::Routed routed = routed_of(two_levels(topo::Generation::kNdr));
-    AggregationManager manager(routed, sharp_limits(topo::Generation::kNdr));
+    TreeBook manager(routed, sharp_limits(topo::Generation::kNdr));
     // Each leaf has 8 ports up, so 8 trees find ports of their own at most.
     std::uint32_t found = 0;
     while (found <= 8 && manager.add(first_ends(32), SharpTree::kSat)) {
@@ -85,7 +85,7 @@ TEST(SharpTrees, APortOfQuantum2HasOneStreamingTree) {
 
 TEST(SharpTrees, ASubnetHasAsManyAsItsGenerationAllows) {
     const net::Routed routed = routed_of(two_levels(topo::Generation::kHdr));
-    AggregationManager manager(routed, sharp_limits(topo::Generation::kHdr));
+    TreeBook manager(routed, sharp_limits(topo::Generation::kHdr));
     for (int i = 0; i < 63; ++i) {
         ASSERT_TRUE(manager.add(first_ends(2), SharpTree::kLlt)) << i;
     }
@@ -98,7 +98,7 @@ TEST(SharpTrees, ASubnetHasAsManyAsItsGenerationAllows) {
 
 TEST(SharpTrees, EdrHasNoStreamingTrees) {
     const net::Routed routed = routed_of(two_levels(topo::Generation::kEdr));
-    AggregationManager manager(routed, sharp_limits(topo::Generation::kEdr));
+    TreeBook manager(routed, sharp_limits(topo::Generation::kEdr));
     EXPECT_EQ(manager.add(first_ends(2), SharpTree::kSat).error(),
               "the switches have no streaming trees");
 }

@@ -1,72 +1,56 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Plays sets of flows on a model of the fabric, as NCCL's proxies send them: in slices, with a few
-// of each flow under way, and no faster than a channel can copy.
-//
-// A set whose flows are long is played with a part of its bytes, the same part of each, and the
-// time is scaled. That is exact where rates do not change during a set, as they do not if all flows
-// are of one length; Played::scaled says that it was done.
+// Where sets of flows are played: a cluster's fabric with its routes. FlowStage (flow_stage.h) has
+// rates, MessageStage messages on any model of a fabric; make_stage() makes the one that is asked
+// for.
 
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "net/failures.h"
 #include "net/model.h"
+#include "net/simulation.h"
+#include "plan/cluster/cluster.h"
 #include "plan/collective/flows.h"
 
 namespace softib::plan {
 
-struct StageConfig {
-    std::uint64_t slice_bytes = 512 * 1024;    ///< NCCL's Simple protocol: 4 MiB in 8 steps.
-    std::uint32_t outstanding = 4;             ///< Slices of a flow under way.
-    std::uint64_t bytes_max = 1ULL << 30;      ///< Of a set, played.
-    std::uint32_t flow_slices_max = 64;        ///< Of its longest flow, played.
-    std::uint64_t flow_bytes_min = 64 * 1024;  ///< Of the longest flow of a set, at least.
-    double speed_factor = 1;                   ///< Links carry this many times what the model's do.
-};
-
 struct Played {
     double us = 0;          ///< Until the last flow is done, without what a bit needs to arrive.
     double latency_us = 0;  ///< What a bit needs, of the flow that needs longest.
-    bool scaled = false;
+    bool scaled = false;    ///< A part of the bytes was played, the same part of each flow.
+    bool by_rates = false;  ///< Long flows that are longer by a factor take longer by that factor.
 };
 
-class Stage : public net::MessageListener {
+class Stage {
   public:
-    /// The model stays the caller's, outlives this and has nothing under way.
-    Stage(net::Model& model, const StageConfig& config);
-    Stage(const Stage&) = delete;
-    Stage& operator=(const Stage&) = delete;
-    ~Stage() override;
-
+    virtual ~Stage() = default;
     /// `flow_bytes_per_s`: what a flow sends at most; 0: as much as it can. The error names the
     /// ends of a flow that the routes do not carry.
-    std::expected<Played, std::string> play(const Flows& flows, double flow_bytes_per_s = 0);
-
-    void handle_message(std::uint64_t tag, net::MessageEvent event, net::TimePs at) override;
-
-  private:
-    struct State {
-        NicFlow flow = {};
-        std::uint64_t unsent = 0;
-        std::uint32_t open = 0;
-        net::TimePs next_at = 0;  ///< Not earlier than this the next slice begins.
-        net::TimePs delivered_at = 0;
-    };
-
-    std::expected<void, std::string> run(const Flows& flows, double part,
-                                         std::uint64_t slice_bytes);
-    void send(std::uint64_t tag, net::TimePs at);
-
-    net::Model& model_;
-    StageConfig config_;
-    std::uint64_t slice_bytes_ = 0;
-    double pace_ps_per_byte_ = 0;
-    std::vector<State> states_ = {};
-    bool failed_ = false;
-    std::uint64_t failed_tag_ = 0;
+    virtual std::expected<Played, std::string> play(const Flows& flows,
+                                                    double flow_bytes_per_s = 0) = 0;
 };
+
+struct StageOptions {
+    net::ModelKind model = net::ModelKind::kFlow;
+    std::vector<net::Failure> failures = {};  ///< From the beginning on.
+};
+
+/// The message says what does not fit and what to do.
+std::expected<std::unique_ptr<Stage>, std::string> make_stage(const Cluster& cluster,
+                                                              const StageOptions& options);
+
+/// What a model of packets takes for a cluster's fabric.
+net::SimulationOptions packet_options(const Cluster& cluster);
+
+/// What a bit needs between two HCAs of one leaf switch.
+double leaf_latency_us(const Cluster& cluster);
+
+/// The same words for every stage.
+std::string no_way(const NicFlow& flow);
 
 }  // namespace softib::plan

@@ -13,6 +13,7 @@
 #include "net/latency.h"
 #include "plan/cluster/presets.h"
 #include "plan/collective/collective_model.h"
+#include "plan/collective/validation_machines.h"
 #include "plan/validation.h"
 
 namespace softib::plan {
@@ -21,7 +22,6 @@ namespace {
 
 constexpr const char* kSuperPodSource = "NVIDIA RA-11333, tables 3 and 4";
 constexpr const char* kB200Report = "public NCCL report on 8 x B200 + 8 x NDR nodes, 2026-04";
-constexpr const char* kPico = "HLC-Lab/pico, medians of 2025-07";
 constexpr std::uint64_t kEightGb = 8ULL << 30;
 
 Cluster cluster_named(std::string_view name) {
@@ -516,39 +516,6 @@ void add_all_to_all(std::vector<ValidationRow>& rows) {
         deepep_low_latency, nullptr);
 }
 
-void add_hosts(std::vector<ValidationRow>& rows) {
-    using topo::Generation;
-    const auto add = [&](const char* id, const char* claim, double expected, double tolerance,
-                         double (*ours)(), const char* miss) {
-        rows.push_back({.id = id,
-                        .claim = claim,
-                        .parameters = "Open MPI, one rank a node, 200 Gb/s, tree of HDR assumed",
-                        .expected = expected,
-                        .tolerance = tolerance,
-                        .unit = "us",
-                        .source = kPico,
-                        .ours = ours,
-                        .known_miss = miss != nullptr,
-                        .note = miss == nullptr ? "" : miss});
-    };
-    add("B20", "all-to-all of 64 MiB, 32 nodes", 2807, 0.1,
-        on_hosts_us<Generation::kHdr, 32, Op::kAllToAll, Algorithm::kDirect, 64 * kMega>, nullptr);
-    add("B23", "ring all-gather of 256 bytes, 32 nodes", 48.7, 0.25,
-        on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRing, 256>, nullptr);
-    add("B23", "ring all-gather of 512 MiB, 32 nodes", 23'347, 0.1,
-        on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRing, 512 * kMega>, nullptr);
-    add("B24", "recursive all-gather of 256 bytes, 32 nodes", 14.1, 0.25,
-        on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRecursive, 256>,
-        "the measured run spends 2.8 us a round, nearly twice what its ring spends a step; we "
-        "charge a round as a step");
-    add("B31", "ring all-gather of 256 bytes, 32 nodes of Leonardo", 47.4, 0.25,
-        on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRing, 256>, nullptr);
-    add("B31", "ring all-gather of 256 MiB, 32 nodes of Leonardo", 11'866, 0.1,
-        on_hosts_us<Generation::kHdr, 32, Op::kAllGather, Algorithm::kRing, 256 * kMega>,
-        "the machine stripes messages over two rails of 100 Gb/s; our one link of 200 Gb/s loses "
-        "nothing to that");
-}
-
 }  // namespace
 
 std::vector<ValidationRow> fabric_rows() {
@@ -559,7 +526,7 @@ std::vector<ValidationRow> fabric_rows() {
     add_sharp(rows);
     add_nccl(rows);
     add_all_to_all(rows);
-    add_hosts(rows);
+    add_machine_rows(rows);
     return rows;
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "core/base/nearest.h"
@@ -35,7 +37,7 @@ struct Probe {
 
 constexpr std::array kProbes{
     Probe{"all-reduce ring GB/s", Op::kAllReduce, Algorithm::kRing, RankOrder::kTopology},
-    Probe{"same, random nodes", Op::kAllReduce, Algorithm::kRing, RankOrder::kRandom},
+    Probe{"ring, random nodes GB/s", Op::kAllReduce, Algorithm::kRing, RankOrder::kRandom},
     Probe{"hierarchical GB/s", Op::kAllReduce, Algorithm::kHierarchical, RankOrder::kTopology},
     Probe{"all-to-all GB/s", Op::kAllToAll, Algorithm::kDirect, RankOrder::kTopology},
 };
@@ -62,22 +64,32 @@ std::expected<FabricCount, std::string> count_fabric(const Cluster& cluster) {
 std::expected<std::vector<double>, std::string> probe_variant(const Variant& variant,
                                                               const CompareRequest& request) {
     std::vector<double> values;
+    std::map<RankOrder, std::unique_ptr<CollectiveModel>> models;  // Routing is the long part.
     for (const Probe& probe : kProbes) {
-        CollectiveOptions options;
-        options.order = probe.order;
-        options.model = request.model;
-        options.failures = variant.failures;
-        const auto model = CollectiveModel::make(variant.cluster, options);
-        if (!model) {
-            return std::unexpected(model.error());
+        std::unique_ptr<CollectiveModel>& model = models[probe.order];
+        if (model == nullptr) {
+            CollectiveOptions options;
+            options.order = probe.order;
+            options.model = request.model;
+            options.failures = variant.failures;
+            auto made = CollectiveModel::make(variant.cluster, options);
+            if (!made) {
+                return std::unexpected(made.error());
+            }
+            model = *std::move(made);
         }
         const auto timing =
-            (*model)->time(probe.op, probe.algorithm, request.bytes, Protocol::kSimple);
+            model->time(probe.op, probe.algorithm, request.bytes, Protocol::kSimple);
         if (!timing) {
             return std::unexpected(timing.error());
         }
         values.push_back(timing->busbw);
     }
+    const auto halves = models[RankOrder::kTopology]->across_halves(request.bytes);
+    if (!halves) {
+        return std::unexpected(halves.error());
+    }
+    values.push_back(*halves);
     const auto count = count_fabric(variant.cluster);
     if (!count) {
         return std::unexpected(count.error());
@@ -93,7 +105,7 @@ Comparison compare_variants(std::string title, std::string first_column,
     for (const Probe& probe : kProbes) {
         result.columns.emplace_back(probe.column);
     }
-    result.columns.insert(result.columns.end(), {"switches", "cables"});
+    result.columns.insert(result.columns.end(), {"half to half GB/s", "switches", "cables"});
     for (std::size_t i = 0; i < variants.size(); ++i) {
         if (request.progress) {
             request.progress(i, variants.size(), variants[i].name);
@@ -107,9 +119,33 @@ Comparison compare_variants(std::string title, std::string first_column,
         result.rows.push_back(std::move(row));
     }
     result.notes.push_back(fmt::format(
-        "busbw as nccl-tests defines it, {} on {} GPUs of {}; protocol Simple, two channels a NIC",
+        "busbw as nccl-tests defines it, {} on {} GPUs of {}; protocol Simple, two channels a NIC; "
+        "half to half: of each NIC, while every node sends to the one half of all nodes on",
         show_size(request.bytes), request.cluster.gpus(), request.cluster.name));
     return result;
+}
+
+/// Adds a note if rows that differ above the leaf switches alone are equally fast: row i and row
+/// i + `apart`.
+void explain_equal_rows(Comparison& result, std::size_t apart, const CompareRequest& request) {
+    constexpr std::size_t kCounts = 2;  // Columns of switches and cables.
+    for (std::size_t i = apart; i < result.rows.size(); ++i) {
+        const std::vector<double>& one = result.rows[i - apart].values;
+        const std::vector<double>& other = result.rows[i].values;
+        if (one.size() != result.columns.size() || other.size() != one.size()) {
+            return;
+        }
+        for (std::size_t c = 0; c + kCounts < one.size(); ++c) {
+            if (std::abs(one[c] - other[c]) > 0.001 * one[c]) {
+                return;
+            }
+        }
+    }
+    result.notes.push_back(
+        fmt::format("the levels above the leaf switches make no difference: the {} nodes meet at "
+                    "leaf switches, "
+                    "rail by rail; take more --nodes to see one",
+                    request.cluster.nodes()));
 }
 
 /// The cluster with another shape of its fabric, and nothing that the old one had asked for.
@@ -151,7 +187,10 @@ Comparison compare_oversubscription(const CompareRequest& request) {
     for (const std::uint32_t down : {1U, 2U, 4U, 7U}) {
         variants.push_back({fmt::format("{}:1", down), with_taper(request.cluster, down)});
     }
-    return compare_variants("Oversubscription of leaves", "down:up", variants, request);
+    Comparison result =
+        compare_variants("Oversubscription of leaves", "down:up", variants, request);
+    explain_equal_rows(result, 1, request);
+    return result;
 }
 
 Comparison compare_topology(const CompareRequest& request) {
@@ -202,9 +241,15 @@ Comparison compare_link_layer(const CompareRequest& request) {
         }
     }
     Comparison result = compare_variants("InfiniBand and RoCE", "network", variants, request);
+    constexpr std::size_t kLayers = 2;
+    explain_equal_rows(result, kLayers, request);
     result.notes.emplace_back(
-        "InfiniBand: switches choose among equal ports; RoCE: one route for each destination, "
-        "headers and gaps of Ethernet, no loss (PFC)");
+        request.model == net::ModelKind::kPacket
+            ? "InfiniBand: credits, switches choose among equal ports; RoCE: PFC, ECN with DCQCN, "
+              "and a hash of the connection chooses among equal ports"
+            : "InfiniBand: switches choose among equal ports; RoCE: one route for each "
+              "destination, headers and gaps of Ethernet, no loss; the model packet has PFC, ECN "
+              "and hashes");
     return result;
 }
 
@@ -231,7 +276,7 @@ Comparison compare_sharp(const CompareRequest& request) {
     }
     sizes.push_back(request.bytes);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-        ComparisonRow row{.name = show_size(sizes[i])};
+        ComparisonRow row{.name = show_size(sizes[i]), .bytes = sizes[i]};
         if (request.progress) {
             request.progress(i, sizes.size(), row.name);
         }
@@ -273,6 +318,8 @@ Comparison compare_failed_spine(const CompareRequest& request) {
         compare_variants("Switches above the leaves that have failed", "failed", variants, request);
     if (failures.empty()) {
         result.notes.emplace_back("the fabric has no level above its leaves");
+    } else {
+        explain_equal_rows(result, 1, request);
     }
     return result;
 }

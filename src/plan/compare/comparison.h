@@ -20,6 +20,7 @@ struct ComparisonRow {
     std::string name = {};
     std::vector<double> values = {};  ///< By column; empty: it cannot be built.
     std::string note = {};            ///< Why not, or what is special.
+    std::uint64_t bytes = 0;          ///< Where rows differ in size: that.
 };
 
 struct Comparison {

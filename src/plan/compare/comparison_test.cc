@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "plan/cluster/presets.h"
 
 namespace softib::plan {
@@ -23,7 +25,95 @@ TEST(Comparison, LessBandwidthAboveLeavesIsNeverFasterAndNeedsFewerCables) {
     for (std::size_t i = 1; i < table.rows.size(); ++i) {
         ASSERT_EQ(table.rows[i].values.size(), table.columns.size()) << table.rows[i].note;
         EXPECT_LE(table.rows[i].values[1], 1.001 * table.rows[0].values[1]);
+        EXPECT_LE(table.rows[i].values[4], 1.001 * table.rows[i - 1].values[4]);
         EXPECT_LE(table.rows[i].values[cables], table.rows[0].values[cables]);
+    }
+}
+
+TEST(Comparison, RowsThatCannotDifferSayWhy) {
+    CompareRequest request = small_request();
+    request.cluster = with_nodes(request.cluster, 16);
+    const auto explained = [](const Comparison& table) {
+        return std::ranges::any_of(table.notes, [](const std::string& note) {
+            return note.contains("the levels above the leaf switches make no difference");
+        });
+    };
+    EXPECT_FALSE(explained(compare_oversubscription(request)));
+    // All eight nodes are at one leaf switch of each rail.
+    request = small_request();
+    EXPECT_TRUE(explained(compare_oversubscription(request)));
+    EXPECT_TRUE(explained(compare_link_layer(request)));
+}
+
+const ComparisonRow& row_of(const Comparison& table, std::string_view name) {
+    return *std::ranges::find(table.rows, name, &ComparisonRow::name);
+}
+
+TEST(Comparison, AFullTreeCarriesMoreOfAnAllToAllThanATorus) {
+    const Comparison table = compare_topology(small_request());
+    EXPECT_GT(row_of(table, "fat-tree").values[3], row_of(table, "torus").values[3]);
+    EXPECT_LT(row_of(table, "rail-only").values[6], row_of(table, "rail-optimized").values[6])
+        << "cables";
+}
+
+TEST(Comparison, NoGenerationIsSlowerThanTheOneBefore) {
+    const Comparison table = compare_generation(small_request());
+    ASSERT_EQ(table.rows.size(), 5U);
+    for (std::size_t i = 1; i < table.rows.size(); ++i) {
+        ASSERT_EQ(table.rows[i].values.size(), table.columns.size()) << table.rows[i].note;
+        for (std::size_t column = 0; column < 4; ++column) {
+            EXPECT_GE(table.rows[i].values[column], 0.999 * table.rows[i - 1].values[column])
+                << table.rows[i].name << " " << table.columns[column];
+        }
+    }
+}
+
+TEST(Comparison, RoceIsNoFasterThanInfiniBandWithAsManyCables) {
+    const Comparison table = compare_link_layer(small_request());
+    ASSERT_EQ(table.rows.size(), 8U);
+    for (std::size_t i = 0; i < table.rows.size(); i += 2) {
+        ASSERT_EQ(table.rows[i + 1].values.size(), table.columns.size()) << table.rows[i + 1].note;
+        for (std::size_t column = 0; column < 4; ++column) {
+            EXPECT_LE(table.rows[i + 1].values[column], 1.001 * table.rows[i].values[column])
+                << table.rows[i + 1].name << " " << table.columns[column];
+        }
+    }
+}
+
+TEST(Comparison, RoceByPacketsHasPauseAndMarks) {
+    CompareRequest request = small_request();
+    request.cluster = with_nodes(request.cluster, 4);
+    request.cluster.fabric.spec.radix = 8;
+    request.bytes = 1 << 20;
+    request.model = net::ModelKind::kPacket;
+    const Comparison table = compare_link_layer(request);
+    for (std::size_t i = 0; i < 6; ++i) {  // Leaves of 4 nodes are too small for 7:1.
+        const ComparisonRow& row = table.rows[i];
+        EXPECT_EQ(row.values.size(), table.columns.size()) << row.name << ": " << row.note;
+    }
+    EXPECT_NE(table.notes.back().find("PFC, ECN with DCQCN"), std::string::npos);
+}
+
+TEST(Comparison, SharpGainsMostOnLongVectors) {
+    CompareRequest request = small_request();
+    request.bytes = 1 << 30;
+    const Comparison table = compare_sharp(request);
+    ASSERT_GE(table.rows.size(), 3U);
+    for (const ComparisonRow& row : table.rows) {
+        ASSERT_EQ(row.values.size(), table.columns.size()) << row.note;
+    }
+    EXPECT_GT(table.rows.back().values.back(), 1) << "against the best by hosts";
+}
+
+TEST(Comparison, SpinesThatFailNeverHelp) {
+    CompareRequest request = small_request();
+    request.cluster = with_nodes(request.cluster, 16);
+    const Comparison table = compare_failed_spine(request);
+    ASSERT_EQ(table.rows.size(), 3U);
+    for (std::size_t i = 1; i < table.rows.size(); ++i) {
+        ASSERT_EQ(table.rows[i].values.size(), table.columns.size()) << table.rows[i].note;
+        EXPECT_LT(table.rows[i].values[1], 1.001 * table.rows[i - 1].values[1]);
+        EXPECT_LT(table.rows[i].values[4], 0.95 * table.rows[i - 1].values[4]) << "half to half";
     }
 }
 

@@ -69,18 +69,19 @@ ExchangeCost LinkCommunication::cost(Exchange exchange, double bytes,
     const GroupShape group = shape_of(ranks, domain_gpus_);
     const bool inside = group.domains == 1;
     if (exchange == Exchange::kSend) {
-        const double rate = inside ? rates_.nvlink_bytes_per_s : rates_.fabric_bytes_per_s;
-        const double step = inside ? rates_.nvlink_step_s : rates_.fabric_step_s;
-        return {rates_.start_s + step + bytes / rate, inside ? bytes : 0, inside ? 0 : bytes};
+        const bool near = ranks[0] / domain_gpus_ == ranks[1] / domain_gpus_;
+        const double stream =
+            bytes / (near ? rates_.nvlink_bytes_per_s : rates_.fabric_bytes_per_s);
+        const double step = near ? rates_.nvlink_step_s : rates_.fabric_step_s;
+        return {rates_.start_s + step + stream, near ? bytes : 0, near ? 0 : bytes, stream};
     }
     if (exchange == Exchange::kAllToAll) {
         const double near = bytes * (group.per_domain - 1) / group.ranks;
         const double far = bytes * (group.ranks - group.per_domain) / group.ranks;
         const double latency = inside ? rates_.nvlink_step_s : rates_.fabric_step_s;
-        return {rates_.start_s + latency +
-                    std::max(inside || near > 0 ? near / rates_.nvlink_bytes_per_s : 0,
-                             far / rates_.fabric_bytes_per_s),
-                near, far};
+        const double stream = std::max(inside || near > 0 ? near / rates_.nvlink_bytes_per_s : 0,
+                                       far / rates_.fabric_bytes_per_s);
+        return {rates_.start_s + latency + stream, near, far, stream};
     }
     // A ring passes each domain once, so every rank's share of NICs carries a part of the data.
     const double passes = exchange == Exchange::kAllReduce ? 2 : 1;
@@ -94,14 +95,15 @@ ExchangeCost LinkCommunication::cost(Exchange exchange, double bytes,
         latency = std::min(latency, tree);
     }
     if (inside) {
-        return {rates_.start_s + latency + moved / rates_.nvlink_bytes_per_s, moved, 0};
+        const double stream = moved / rates_.nvlink_bytes_per_s;
+        return {rates_.start_s + latency + stream, moved, 0, stream};
     }
     double rate = rates_.fabric_bytes_per_s * group.per_domain;
     if (group.per_domain > 1) {
         rate = std::min(rate, rates_.nvlink_bytes_per_s);
     }
     const double across = moved / group.per_domain;
-    return {rates_.start_s + latency + moved / rate, moved - across, across};
+    return {rates_.start_s + latency + moved / rate, moved - across, across, moved / rate};
 }
 
 }  // namespace softib::plan

@@ -221,14 +221,15 @@ LayerCosts::Block LayerCosts::attention() const {
         // Keys and values go round the ranks while the scores of the last ones are computed; the
         // backward pass has their gradients too.
         const double steps = mapping_.cp - 1;
-        const std::array<std::uint32_t, 2> pair{groups_.context[0], groups_.context[1]};
         const double bytes = 2 * kHalf * tokens_ * keys * steps;
         const double forward = block.cost.forward.attention;
         const double backward = block.cost.backward.attention;
         block.cost.forward.add(Dimension::kContext,
-                               communication_.cost(Exchange::kSend, bytes, pair), forward);
+                               communication_.cost(Exchange::kSend, bytes, groups_.context),
+                               forward);
         block.cost.backward.add(Dimension::kContext,
-                                communication_.cost(Exchange::kSend, 2 * bytes, pair), backward);
+                                communication_.cost(Exchange::kSend, 2 * bytes, groups_.context),
+                                backward);
     }
     finish(block);
     return block;
@@ -278,11 +279,7 @@ LayerCosts::Block LayerCosts::expert_mlp() const {
         const double hides = mapping_.overlap_ep ? pass.compute() : 0;
         ExchangeCost there =
             communication_.cost(Exchange::kAllToAll, numbers * sent, groups_.expert);
-        const ExchangeCost back =
-            communication_.cost(Exchange::kAllToAll, numbers * kHalf, groups_.expert);
-        there.seconds += back.seconds;
-        there.nvlink_bytes += back.nvlink_bytes;
-        there.fabric_bytes += back.fabric_bytes;
+        there += communication_.cost(Exchange::kAllToAll, numbers * kHalf, groups_.expert);
         pass.add(Dimension::kExpert, there, hides);
     };
     exchange(block.cost.forward);
@@ -300,17 +297,14 @@ void LayerCosts::add_sharded_parameters(LayerCost& cost, bool experts) const {
     const double own = experts ? expert_layer_parameters(model_, mapping_) : 0;
     const auto exchange = [&](Exchange kind, double bytes) {
         ExchangeCost sum = communication_.cost(kind, bytes * shared, groups_.data);
-        const ExchangeCost more = communication_.cost(kind, bytes * own, groups_.expert_data);
-        return ExchangeCost{sum.seconds + more.seconds, sum.nvlink_bytes + more.nvlink_bytes,
-                            sum.fabric_bytes + more.fabric_bytes};
+        return sum += communication_.cost(kind, bytes * own, groups_.expert_data);
     };
     ExchangeCost back = exchange(Exchange::kReduceScatter, mapping_.grad_bytes);
     if (mapping_.zero == 3) {
         const ExchangeCost gather = exchange(Exchange::kAllGather, kHalf);
         cost.forward.add(Dimension::kData, gather,
                          mapping_.overlap_dp ? cost.forward.compute() : 0);
-        back = {back.seconds + gather.seconds, back.nvlink_bytes + gather.nvlink_bytes,
-                back.fabric_bytes + gather.fabric_bytes};
+        back += gather;
     }
     const double hides = cost.backward.compute() + cost.recompute.compute();
     cost.backward.add(Dimension::kData, back, mapping_.overlap_dp ? hides : 0);

@@ -205,6 +205,9 @@ std::string describe(const Mapping& mapping) {
     if (mapping.ep > 1) {
         text += fmt::format(", ep {}", mapping.ep);
     }
+    if (mapping.pp_inside) {
+        text += ", ranks tp-cp-pp-dp";
+    }
     return text + fmt::format(", dp {}, zero {}, micro-batch {} x {}, recompute {}", mapping.dp(),
                               mapping.zero, mapping.micro_batch, mapping.micro_batches(),
                               to_string(mapping.recompute));
@@ -237,14 +240,22 @@ std::vector<std::uint32_t> layers_of_stages(std::uint32_t layers, std::uint32_t 
 }
 
 Groups groups_of(const Mapping& mapping) {
-    const std::uint32_t stage = mapping.tp * mapping.replicas();  // Ranks of a pipeline stage.
+    const std::uint32_t part = mapping.tp * mapping.cp;
+    const std::uint32_t stage = mapping.pp_inside ? part : part * mapping.dp();
+    const std::uint32_t replica = mapping.pp_inside ? part * mapping.pp : part;
     Groups groups;
     groups.tensor = strided(mapping.tp, 1);
     groups.context = strided(mapping.cp, mapping.tp);
-    groups.data = strided(mapping.replicas(), mapping.tp);
-    groups.expert = strided(mapping.ep, mapping.tp);
-    groups.expert_data = strided(mapping.expert_replicas(), mapping.tp * mapping.ep);
-    groups.pipeline = strided(mapping.pp > 1 ? 2 : 1, stage);
+    groups.pipeline = strided(mapping.pp, stage);
+    for (const std::uint32_t first : strided(mapping.dp(), replica)) {
+        for (const std::uint32_t rank : groups.context) {
+            groups.data.push_back(first + rank);
+        }
+    }
+    groups.expert.assign(groups.data.begin(), groups.data.begin() + mapping.ep);
+    for (std::size_t i = 0; i < groups.data.size(); i += mapping.ep) {
+        groups.expert_data.push_back(groups.data[i]);
+    }
     return groups;
 }
 

@@ -54,6 +54,7 @@ struct Mapping {
     std::uint32_t comm_sms = 0;  ///< Multiprocessors that only communicate.
     bool overlap_ep = false;     ///< Experts' exchanges hide behind another micro-batch.
     bool uneven = false;         ///< Stages may differ by a layer.
+    bool pp_inside = false;      ///< Ranks are numbered tp, cp, pp, dp; else tp, cp, dp, pp.
 
     std::uint32_t dp() const { return gpus / (tp * pp * cp); }
     /// Ranks that have the same parameters, experts' aside.
@@ -74,15 +75,15 @@ std::optional<std::string> find_fault(const Model& model, const Cluster& cluster
 /// do not divide, the ends, which also have the embedding and the logits, get one less first.
 std::vector<std::uint32_t> layers_of_stages(std::uint32_t layers, std::uint32_t stages);
 
-/// Ranks are numbered with tp first, then cp, dp and pp; so each function returns the group of rank
-/// 0.
+/// The groups of rank 0, each in ascending order. Ranks are numbered with tp first, then cp, dp and
+/// pp, or pp before dp.
 struct Groups {
     std::vector<std::uint32_t> tensor = {};
     std::vector<std::uint32_t> context = {};
     std::vector<std::uint32_t> data = {};  ///< Of dp and cp.
     std::vector<std::uint32_t> expert = {};
     std::vector<std::uint32_t> expert_data = {};  ///< Ranks with the same experts.
-    std::vector<std::uint32_t> pipeline = {};     ///< A rank and the next stage's.
+    std::vector<std::uint32_t> pipeline = {};     ///< One rank of each stage.
 };
 Groups groups_of(const Mapping& mapping);
 

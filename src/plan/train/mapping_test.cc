@@ -110,7 +110,7 @@ TEST(Mapping, RanksOfTensorParallelismAreNeighboursAndStagesAreFarApart) {
     EXPECT_EQ(groups.tensor, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
     EXPECT_EQ(groups.data.size(), 16U);
     EXPECT_EQ(groups.data[1], 8U);
-    EXPECT_EQ(groups.pipeline, (std::vector<std::uint32_t>{0, 128}));
+    EXPECT_EQ(groups.pipeline, (std::vector<std::uint32_t>{0, 128, 256, 384, 512, 640, 768, 896}));
 }
 
 TEST(Mapping, ExpertGroupsShareTheRanksOfDataParallelism) {

@@ -18,11 +18,6 @@ double from_ps(TimePs time) {
     return static_cast<double>(time) * 1e-12;
 }
 
-ExchangeCost sum_of(const ExchangeCost& a, const ExchangeCost& b) {
-    return {a.seconds + b.seconds, a.nvlink_bytes + b.nvlink_bytes,
-            a.fabric_bytes + b.fabric_bytes};
-}
-
 /// A virtual stage: its work by parts.
 struct StageCost {
     LayerCost cost;
@@ -47,19 +42,18 @@ class StepBuilder {
 
     Step build() {
         make_stages();
-        const Pipeline pipeline = make_pipeline();
+        Pipeline pipeline = make_pipeline();
         step_.played = play(pipeline);
+        gather_parameters(pipeline);
         const TimePs reduced = reduce_gradients(pipeline);
-        const double embedding = share_embedding();
-        const double optimizer = optimizer_seconds();
-        const double gather = gather_after();
-        count_flops();
-        count_parts();
         StepParts& parts = step_.parts;
-        parts.exposed[at(Dimension::kData)] += from_ps(reduced - step_.played.end) + gather;
-        parts.exposed[at(Dimension::kPipeline)] += embedding;
-        parts.optimizer = optimizer;
-        step_.seconds = from_ps(reduced) + embedding + optimizer + gather;
+        parts.exposed[at(Dimension::kData)] += from_ps(reduced - step_.played.end);
+        step_.end = reduced;
+        const TimePs updated = finish_step();
+        parts.exposed[at(Dimension::kData)] += from_ps(step_.end - updated);
+        count_flops();
+        count_passes();
+        count_waiting(std::move(pipeline));
         finish();
         return std::move(step_);
     }
@@ -96,9 +90,9 @@ class StepBuilder {
             return;
         }
         const auto exchange = [&](Exchange kind, double bytes) {
-            return sum_of(
-                communication_.cost(kind, bytes * stage.held.shared, groups_.data),
-                communication_.cost(kind, bytes * stage.held.experts, groups_.expert_data));
+            ExchangeCost sum = communication_.cost(kind, bytes * stage.held.shared, groups_.data);
+            return sum +=
+                   communication_.cost(kind, bytes * stage.held.experts, groups_.expert_data);
         };
         if (mapping_.zero == 0) {
             stage.reduce = exchange(Exchange::kAllReduce, mapping_.grad_bytes);
@@ -127,6 +121,20 @@ class StepBuilder {
         return pipeline;
     }
 
+    /// Parameters that arrive while the first micro-batch runs, from the step's beginning on.
+    void gather_parameters(const Pipeline& pipeline) {
+        for (std::uint32_t stage = 0; stage < mapping_.pp; ++stage) {
+            TimePs takes = 0;
+            for (std::uint32_t chunk = 0; chunk < mapping_.interleave; ++chunk) {
+                const StageWork& work = pipeline.work[chunk * mapping_.pp + stage];
+                takes += work.layers * work.gather;
+            }
+            if (takes != 0) {
+                step_.side.push_back({stage, SideWork::kParameters, 0, takes});
+            }
+        }
+    }
+
     /// Returns when the last gradient has been added up. A stage's gradients travel one after the
     /// other, each layer's after its last backward pass; or all at the end.
     TimePs reduce_gradients(const Pipeline& pipeline) {
@@ -149,11 +157,33 @@ class StepBuilder {
                     started = std::min(started, std::max(free, ready));
                     free = std::max(free, ready) + takes / pieces;
                 }
-                step_.side.push_back({stage, "gradients", started, free});
+                step_.side.push_back({stage, SideWork::kGradients, started, free});
             }
             done = std::max(done, free);
         }
         return done;
+    }
+
+    /// What follows the gradients: the shared embedding's, the optimizer, and parameters that
+    /// nothing hides. Returns when the optimizer is done.
+    TimePs finish_step() {
+        const auto all_stages = [this](SideWork work, double seconds) {
+            const TimePs begun = step_.end;
+            step_.end += to_ps(seconds);
+            for (std::uint32_t stage = 0; stage < mapping_.pp && step_.end != begun; ++stage) {
+                const bool shares = stage == 0 || stage + 1 == mapping_.pp;
+                if (work != SideWork::kEmbedding || shares) {
+                    step_.side.push_back({stage, work, begun, step_.end});
+                }
+            }
+            return from_ps(step_.end - begun);
+        };
+        step_.parts.exposed[at(Dimension::kPipeline)] +=
+            all_stages(SideWork::kEmbedding, share_embedding());
+        step_.parts.optimizer = all_stages(SideWork::kOptimizer, optimizer_seconds());
+        const TimePs updated = step_.end;
+        all_stages(SideWork::kParameters, gather_after());
+        return updated;
     }
 
     /// First and last stage add up the gradients of the embedding that they share.
@@ -161,7 +191,7 @@ class StepBuilder {
         if (!model_.tied_embeddings || mapping_.pp == 1) {
             return 0;
         }
-        const std::array<std::uint32_t, 2> ends{0, mapping_.gpus - mapping_.gpus / mapping_.pp};
+        const std::array<std::uint32_t, 2> ends{0, groups_.pipeline.back()};
         const double bytes = static_cast<double>(model_.vocabulary) * model_.hidden / mapping_.tp *
                              mapping_.grad_bytes;
         const ExchangeCost cost = communication_.cost(Exchange::kAllReduce, bytes, ends);
@@ -230,8 +260,8 @@ class StepBuilder {
         step_.bytes[at(dimension)].fabric += cost.fabric_bytes * factor;
     }
 
-    /// Averages over stages. Each one's passes, its sends and its waiting fill the pipeline's time.
-    void count_parts() {
+    /// Averages over stages of what is in passes.
+    void count_passes() {
         const double per_stage = 1.0 / mapping_.pp;
         const double times = mapping_.micro_batches() * per_stage;
         StepParts& parts = step_.parts;
@@ -245,31 +275,46 @@ class StepBuilder {
             parts.elementwise += times * sum.elementwise;
             parts.recompute += times * stage.cost.recompute.compute();
             sum += stage.cost.recompute;
-            const double sends = (i != last ? 1 : 0) + (i != 0 ? 1 : 0);
-            PassCost sent = send_.times(sends);
-            if (mapping_.overlap_pp) {
-                sent.exposed = {};
-            }
-            sum += sent;
             for (std::size_t d = 0; d < kDimensions.size(); ++d) {
                 parts.exposed[d] += times * sum.exposed[d];
+            }
+            sum += send_.times((i != last ? 1 : 0) + (i != 0 ? 1 : 0));
+            for (std::size_t d = 0; d < kDimensions.size(); ++d) {
                 step_.bytes[d].nvlink += times * sum.bytes[d].nvlink;
                 step_.bytes[d].fabric += times * sum.bytes[d].fabric;
             }
             add_bytes(Dimension::kData, stage.reduce, per_stage);
             add_bytes(Dimension::kData, stage.gather, per_stage);
         }
-        TimePs waited = 0;
-        for (const PassEvent& event : step_.played.events) {
-            waited += event.waited;
+    }
+
+    /// What stages wait for: parameters and each other's sends are what the passes would end
+    /// earlier without; the rest is the schedule's own.
+    void count_waiting(Pipeline pipeline) {
+        double busy = 0;
+        for (const StageWork& work : pipeline.work) {
+            busy += from_ps(work.forward + work.backward) * mapping_.micro_batches() / mapping_.pp;
         }
-        parts.exposed[at(Dimension::kData)] += from_ps(waited) * per_stage;
-        const double pipeline = from_ps(step_.played.end);
-        parts.bubble = std::max(0.0, pipeline - parts.seconds());
-        step_.bubble_share = pipeline > 0 ? parts.bubble / pipeline : 0;
+        const auto end_without = [&pipeline](TimePs StageWork::* what, TimePs known) {
+            const bool any = std::ranges::any_of(
+                pipeline.work, [what](const StageWork& work) { return work.*what != 0; });
+            for (StageWork& work : pipeline.work) {
+                work.*what = 0;
+            }
+            return any ? play(pipeline).end : known;
+        };
+        const TimePs all = step_.played.end;
+        const TimePs gathered = end_without(&StageWork::gather, all);
+        const TimePs sent = end_without(&StageWork::send, gathered);
+        StepParts& parts = step_.parts;
+        parts.exposed[at(Dimension::kData)] += from_ps(all - gathered);
+        parts.exposed[at(Dimension::kPipeline)] += from_ps(gathered - sent);
+        parts.bubble = std::max(0.0, from_ps(sent) - busy);
+        step_.bubble_share = all > 0 ? parts.bubble / from_ps(all) : 0;
     }
 
     void finish() {
+        step_.seconds = from_ps(step_.end);
         const double gpus = mapping_.gpus;
         const double peak = gpus * cluster_.gpu.peak(mapping_.precision);
         step_.tokens_per_s = step_.tokens / step_.seconds;
@@ -291,6 +336,20 @@ class StepBuilder {
 };
 
 }  // namespace
+
+const char* to_string(SideWork work) {
+    switch (work) {
+        case SideWork::kParameters:
+            return "parameters";
+        case SideWork::kGradients:
+            return "gradients";
+        case SideWork::kEmbedding:
+            return "shared embedding";
+        case SideWork::kOptimizer:
+            break;
+    }
+    return "optimizer";
+}
 
 double StepParts::seconds() const {
     double sum = matmul + attention + elementwise + recompute + bubble + optimizer;
@@ -314,7 +373,11 @@ std::expected<Step, std::string> estimate_step(const Model& model, const Cluster
     if (const MemoryUse use = memory_use(model, cluster.gpu, mapping); !use.fits()) {
         return std::unexpected(does_not_fit(model, cluster, mapping, use));
     }
-    return time_step(model, cluster, mapping, communication);
+    Step step = time_step(model, cluster, mapping, communication);
+    if (auto fault = communication.fault()) {
+        return std::unexpected(*std::move(fault));
+    }
+    return step;
 }
 
 TrainingRun run_for(const Step& step, const Mapping& mapping, double tokens) {

@@ -15,7 +15,9 @@
 
 namespace softib::plan {
 
-/// Seconds of a step on an average stage; they sum to the step.
+/// Seconds of a step on an average stage; they sum to the step. What pipelines and data wait for is
+/// the difference between the timeline and the same one without these exchanges; the rest of a
+/// dimension's exchanges is in the passes.
 struct StepParts {
     double matmul = 0;
     double attention = 0;
@@ -28,10 +30,13 @@ struct StepParts {
     double seconds() const;
 };
 
-/// An exchange of gradients or parameters beside the passes, for timelines.
+/// What a stage does beside its passes, or after them.
+enum class SideWork : std::uint8_t { kParameters, kGradients, kEmbedding, kOptimizer };
+const char* to_string(SideWork work);
+
 struct SideEvent {
     std::uint32_t stage = 0;
-    const char* name = "";
+    SideWork work = SideWork::kParameters;
     TimePs start = 0;
     TimePs end = 0;
 };
@@ -51,6 +56,7 @@ struct Step {
     MemoryUse memory = {};
     PlayedPasses played = {};
     std::vector<SideEvent> side = {};
+    TimePs end = 0;  ///< Of the timeline: the same as `seconds`.
 };
 
 /// The error says which field is wrong, or that it does not fit in memory.

@@ -229,6 +229,66 @@ TEST_F(Steps, DaysAreTokensByTheirRate) {
     EXPECT_NEAR(run.gpu_hours, run.days * 24 * job.mapping.gpus, 1e-3);
 }
 
+/// When a trace's last event ends, in microseconds.
+double end_of(const std::string& trace) {
+    double end = 0;
+    for (std::size_t at = trace.find("\"ts\":"); at != trace.npos;
+         at = trace.find("\"ts\":", at + 1)) {
+        const double start = std::stod(trace.substr(at + 5));
+        const std::size_t dur = trace.find("\"dur\":", at);
+        end = std::max(end, start + std::stod(trace.substr(dur + 6)));
+    }
+    return end;
+}
+
+TEST_F(Steps, TheTimelineEndsWithTheStep) {
+    for (const Job& job : jobs()) {
+        SCOPED_TRACE(describe(job.mapping));
+        const Step result = step(job);
+        EXPECT_DOUBLE_EQ(static_cast<double>(result.end) * 1e-12, result.seconds);
+        EXPECT_NEAR(end_of(chrome_trace(result)), result.seconds * 1e6, 0.01);
+        for (const SideEvent& event : result.side) {
+            EXPECT_LE(event.start, event.end);
+            EXPECT_LE(event.end, result.end);
+        }
+    }
+}
+
+TEST_F(Steps, NoStageDoesTwoThingsAtOnce) {
+    for (const Job& job : jobs()) {
+        SCOPED_TRACE(describe(job.mapping));
+        const Step result = step(job);
+        std::vector<TimePs> free(job.mapping.pp, 0);
+        for (const PassEvent& event : result.played.events) {
+            EXPECT_GE(event.start, free[event.stage]);
+            free[event.stage] = event.end;
+        }
+        for (const SideEvent& event : result.side) {
+            if (event.work == SideWork::kOptimizer) {
+                EXPECT_GE(event.start, free[event.stage]);
+            }
+        }
+    }
+}
+
+// What a dimension exposes is what the step would be shorter by without its exchanges.
+TEST_F(Steps, SendsThatNothingHidesAreThePipelinesAndNotTheBubbles) {
+    Job job = jobs()[0];
+    LinkRates rates = link_rates(cluster_);
+    const auto at = [&](double fabric) {
+        rates.fabric_bytes_per_s = fabric;
+        return time_step(job.model, cluster_, job.mapping,
+                         LinkCommunication(cluster_.domain_gpus(), rates));
+    };
+    const Step quick = at(50e9);
+    const Step slow = at(1e9);
+    const auto sends = [](const Step& result) {
+        return result.parts.exposed[static_cast<std::size_t>(Dimension::kPipeline)];
+    };
+    EXPECT_GT(sends(slow), 2 * sends(quick));
+    EXPECT_NEAR(slow.parts.bubble, quick.parts.bubble, 1e-6);
+}
+
 TEST_F(Steps, TheSameStepTwiceGivesTheSameTimeline) {
     const Job job = jobs()[0];
     const std::string trace = chrome_trace(step(job));

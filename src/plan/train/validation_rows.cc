@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "plan/cluster/presets.h"
+#include "plan/train/fabric_communication.h"
 #include "plan/train/search.h"
 #include "plan/train/step.h"
 #include "plan/validation.h"
@@ -27,10 +28,13 @@ Model model_named(const char* name) {
     return find_model(name).value();
 }
 
+/// On the flow model of the cluster's fabric.
 Step step_of(const Model& model, const Cluster& cluster, const Mapping& mapping) {
-    return time_step(model, cluster, mapping, LinkCommunication(cluster));
+    const auto fabric = FabricCommunication::make(cluster, mapping.gpus, {});
+    return fabric ? time_step(model, cluster, mapping, **fabric) : Step{};
 }
 
+/// By rates and latencies alone.
 std::optional<Candidate> quickest(const Model& model, const Cluster& cluster,
                                   const SearchSpace& space) {
     const LinkCommunication communication(cluster);
@@ -304,7 +308,7 @@ double scaling_mfu(const ScalingRow& row) {
     space.base.batch = 1152;
     space.base.sequence = model.sequence;
     const auto best = quickest(model, cluster, space);
-    return best ? 100 * best->mfu : 0;
+    return best ? 100 * step_of(model, cluster, best->mapping).mfu : 0;
 }
 
 void add_scaling_rows(std::vector<ValidationRow>& rows) {

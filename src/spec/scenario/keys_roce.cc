@@ -131,8 +131,7 @@ using R = Scenario;
 
 std::vector<ScenarioRule> network_rules() {
     return {
-        of_network("ecmp", "WAY",
-                   "ethernet: how switches choose a port: 5tuple, qp, spray, load or none",
+        of_network("ecmp", "5tuple|qp|spray|load|none", "ethernet: how switches choose a port",
                    "5tuple", set_ecmp),
         of_network("pfc", "on|off", "ethernet: full switches pause their senders, and lose nothing",
                    "on", on_off<[](R& s) -> auto& { return s.roce.links.lossless; }>),
@@ -170,7 +169,7 @@ std::vector<ScenarioRule> host_rules() {
                  part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.hyper; }>),
         of_hosts("dcqcn_min_rate", "PART", "ethernet: no connection goes slower, of the link",
                  "0.1%", part<[](R& s) -> auto& { return s.roce.hosts.dcqcn.least; }>),
-        of_hosts("loss_recovery", "HOW",
+        of_hosts("loss_recovery", "gbn|selective",
                  "ethernet: gbn sends all again that followed a loss, selective only the lost",
                  "gbn", set_loss_recovery),
         of_hosts(

@@ -89,7 +89,7 @@ TEST(Scenario, AnErrorNamesLineAndRemedy) {
     EXPECT_EQ(
         error_of("[[traffic]]\npattern = \"chaos\"\n"),
         "a.toml:2:11: 'pattern' must be one of permutation, shift, group-shift, bisection, incast, "
-        "all-to-all, random, hotspot, pairs, not \"chaos\"");
+        "all-to-all, random, hotspot, pairs, ring, not \"chaos\"");
     EXPECT_EQ(error_of("[[fail]]\nlink = \"sw0:9\"\n"),
               "a.toml:1:1: there is no port 'sw0:9': write SWITCH:PORT or HOST; softib topo shows "
               "them");

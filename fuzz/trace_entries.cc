@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "trace_entries.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/trace/gunzip.h"
+#include "spec/trace/trace_file.h"
+
+namespace softib::fuzz {
+
+namespace {
+
+constexpr std::array<std::string_view, 8> kBeginnings{
+    "",
+    "num_ranks 2\nrank 0 {\nl1: ",
+    "num_ranks 2\nrank 0 { a: send 8b to 1 tag 1 b: calc 5 b requires a } ",
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 all_gpus: 4\n2\n",
+    std::string_view("\x07\x0a\x05"
+                     "0.0.4",
+                     8),
+    "{\"traceEvents\": [",
+    "[{\"id\": 1, \"type\": 7, \"comm_type\": 0, ",
+    "{\"distributedInfo\": {\"world_size\": 4}, \"traceEvents\": [{\"cat\": \"kernel\", \"ts\": "
+    "1, "};
+
+}  // namespace
+
+bool trace_holds(std::span<const std::uint8_t> input) {
+    if (input.empty()) {
+        return true;
+    }
+    if ((input[0] & 0x80) != 0) {
+        std::string packed("\x1f\x8b\x08", 3);
+        packed.append(7, '\0');
+        packed.append(input.begin() + 1, input.end());
+        const auto unpacked = spec::gunzip(packed);
+        return unpacked || !unpacked.error().empty();
+    }
+    std::string text(kBeginnings[input[0] % kBeginnings.size()]);
+    text.append(input.begin() + 1, input.end());
+    const std::vector<spec::TraceText> files{{"fuzz.et", std::move(text)}};
+    const auto job = spec::parse_trace(files, {});
+    if (!job) {
+        return !job.error().empty();
+    }
+    constexpr std::uint32_t kRanksWritten = 64;
+    if (job->ranks() > kRanksWritten) {
+        return true;
+    }
+    const auto written = spec::write_goal(*job);
+    if (written) {
+        const auto again = spec::parse_goal({"again.goal", *written});
+        return again && spec::write_goal(*again) == written;
+    }
+    return !spec::write_chakra(*job, 0).empty();
+}
+
+}  // namespace softib::fuzz

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Timelines for chrome://tracing and Perfetto: processes with rows, and spans of time on them.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "plan/units.h"
+
+namespace softib::plan {
+
+class ChromeTrace {
+  public:
+    void name_process(std::uint32_t process, std::string_view name);
+    void name_row(std::uint32_t process, std::uint32_t row, std::string_view name);
+    void span(std::uint32_t process, std::uint32_t row, std::string_view name,
+              std::string_view category, TimePs start, TimePs end);
+    std::string text() const {
+        return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + lines_ + "\n]}\n";
+    }
+
+  private:
+    void line(const std::string& event) { lines_ += (lines_.empty() ? "" : ",\n") + event; }
+    std::string lines_ = {};
+};
+
+}  // namespace softib::plan

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The fabric of a cluster as a model that carries messages: end ports are the cluster's NICs, node
+// by node.
+
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/failures.h"
+#include "net/model.h"
+#include "net/simulation.h"
+#include "plan/cluster/cluster.h"
+
+namespace softib::plan {
+
+/// The message says what does not fit and what to do.
+std::expected<std::unique_ptr<net::Model>, std::string> make_network(
+    const Cluster& cluster, net::ModelKind kind, const std::vector<net::Failure>& failures);
+
+/// What a model of it is told.
+net::SimulationOptions network_options(const Cluster& cluster, net::ModelKind kind,
+                                       const std::vector<net::Failure>& failures);
+
+}  // namespace softib::plan

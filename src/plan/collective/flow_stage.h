@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Plays sets of flows by max-min fair rates (net/flow), without messages: all flows begin at once,
+// and rates change when flows end. Flows whose ways differ in their NICs alone are one flow with a
+// weight for the solver, so that a set costs what its pairs of leaf switches cost: the traffic of
+// 16,384 NICs takes a fraction of a second.
+//
+// The NICs divide their links first, the switches what that leaves. A NIC whose flow the fabric
+// holds back does not give the rest to its other flows, so that a set may take a little longer here
+// than with rates that are fair all at once; never less.
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/flow/fair_rates.h"
+#include "net/flow/flow_network.h"
+#include "net/flow/wire_format.h"
+#include "net/simulation.h"
+#include "plan/collective/stage.h"
+
+namespace softib::plan {
+
+class FlowStage : public Stage {
+  public:
+    /// `speed_factor`: links carry this many times their generation's rate.
+    static std::expected<std::unique_ptr<Stage>, std::string> make(
+        topo::Fabric fabric, const net::SimulationOptions& options, double speed_factor);
+    FlowStage(const FlowStage&) = delete;
+    FlowStage& operator=(const FlowStage&) = delete;
+
+    std::expected<Played, std::string> play(const Flows& flows, double flow_bytes_per_s) override;
+
+  private:
+    /// Links between switches that flows have in common.
+    struct Way {
+        std::vector<net::flow::Hop> hops = {};
+        net::TimePs latency = 0;
+    };
+    /// A flow that has not ended. Bytes are those on the wire.
+    struct Moving {
+        std::uint32_t out = 0;  ///< Link of the sending NIC,
+        std::uint32_t in = 0;   ///< and that to the receiving one.
+        std::uint32_t way = 0;
+        double left = 0;   ///< Bytes.
+        double limit = 0;  ///< Bytes a second.
+        double rate = 0;
+    };
+    /// Where a way begins and ends: leaf switches, or a leaf and an end port where the tables alone
+    /// decide.
+    using WayKey = std::pair<std::uint32_t, std::uint32_t>;
+
+    FlowStage(net::StartingRoutes start, const net::SimulationOptions& options,
+              double speed_factor);
+    std::expected<std::uint32_t, std::string> find_way(const NicFlow& flow,
+                                                       std::map<WayKey, std::uint32_t>& known,
+                                                       std::vector<Way>& ways) const;
+    void share_nics(std::vector<Moving>& moving) const;
+    bool carries(const std::vector<Moving>& moving, const std::vector<Way>& ways) const;
+    void share_switches(std::vector<Moving>& moving, const std::vector<Way>& ways) const;
+
+    net::StartingRoutes start_;
+    net::flow::FlowNetwork network_;
+    net::flow::WireFormat wire_;
+    double speed_factor_;
+};
+
+}  // namespace softib::plan

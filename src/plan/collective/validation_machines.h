@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// Rows of docs/validation.md that were measured on machines: MPI on hosts, NCCL in clouds.
+
+#include <vector>
+
+#include "plan/validation.h"
+
+namespace softib::plan {
+
+void add_machine_rows(std::vector<ValidationRow>& rows);
+
+}  // namespace softib::plan

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <string>
+
+#include "net/model.h"
+#include "spec/scenario/scenario.h"
+
+namespace softib::spec {
+
+/// Makes the model that a scenario asks for, of packets or of flows. The error says what it
+/// refuses.
+std::expected<std::unique_ptr<net::Model>, std::string> make_model(const Scenario& scenario,
+                                                                   const Experiment& experiment);
+
+/// Whether only switches know the ways of packets between them.
+bool ways_unknown(const net::SimulationOptions& options);
+
+}  // namespace softib::spec
