@@ -8,6 +8,7 @@
 
 #include "server/delta.h"
 #include "server/json.h"
+#include "server/page.h"
 #include "telemetry/clocks.h"
 #include "telemetry/export/csv.h"
 #include "telemetry/health.h"
@@ -82,12 +83,11 @@ Response done(const Controls::Done& result) {
 Response Api::handle(const Request& request) {
     const std::vector<std::string_view> path = split_path(request.path);
     const bool reads = !request.is_write();
+    if (auto file = page_response(request)) {
+        return *std::move(file);
+    }
     if (path.empty()) {
-        return reads ? Response::text(
-                           "softib telemetry: /api/v1/fabric /metrics /csv/metrics "
-                           "/ufmRest/app/ufm_version\n",
-                           "text/plain; charset=utf-8")
-                     : not_found(request.path);
+        return not_found(request.path);
     }
     if (path[0] == "api") {
         return own(request, path);
@@ -123,7 +123,10 @@ Response Api::metrics(const Request& request) const {
         }
     }
     options.all_zeros = options.all_zeros || request.parameter("zeros") == "all";
-    return Response::text(metrics_text(*config_.collector->snapshot(), options), kMetricsType);
+    // Clients take the time of their question for that of the numbers; where these are older, their
+    // time stands beside them.
+    options.timestamps = config_.collector->pace() == telemetry::Pace::kSlow;
+    return Response::text(metrics_text(*config_.collector->fresh(), options), kMetricsType);
 }
 
 Response Api::csv(const Request& request, std::string_view set) const {
@@ -131,7 +134,7 @@ Response Api::csv(const Request& request, std::string_view set) const {
     if (!shards) {
         return bad_shards();
     }
-    auto text = csv_text(*config_.collector->snapshot(),
+    auto text = csv_text(*config_.collector->fresh(),
                          {.set = set, .shards = shards->count, .shard = shards->index});
     return text ? Response::text(std::move(*text), "text/csv; charset=utf-8")
                 : Response::error(404, "sets of columns are metrics and minimal");
@@ -177,24 +180,28 @@ Response Api::own(const Request& request, const std::vector<std::string_view>& p
     if (request.method == "POST" && what == "switches" && !name.empty()) {
         return set_switch(request, name);
     }
-    return not_found(request.path);
+    return for_page(request, what, name);
 }
 
 Response Api::fabric() const {
     const auto snapshot = config_.collector->snapshot();
-    return Response::json(to_text({{"fabric", snapshot->inventory->fabric},
-                                   {"number", snapshot->number},
-                                   {"revision", snapshot->inventory->revision},
-                                   {"time_us", snapshot->sample.wall_us},
-                                   {"trouble", snapshot->trouble},
-                                   {"read_seconds", snapshot->read_seconds},
-                                   {"nodes", snapshot->inventory->nodes.size()},
-                                   {"ports", snapshot->inventory->ports.size()},
-                                   {"silent", snapshot->sample.silent},
-                                   {"alarms", config_.collector->alarms().size()},
-                                   {"history", !config_.history.empty()},
-                                   {"control", config_.controls != nullptr},
-                                   {"version", config_.version}}));
+    return Response::json(
+        to_text({{"fabric", snapshot->inventory->fabric},
+                 {"number", snapshot->number},
+                 {"revision", snapshot->inventory->revision},
+                 {"time_us", snapshot->sample.wall_us},
+                 {"trouble", snapshot->trouble},
+                 {"virtual_step_ns", snapshot->inventory->virtual_step_ns},
+                 {"virtual_time_ns",
+                  snapshot->inventory->virtual_step_ns == 0 ? 0 : snapshot->sample.time_ns},
+                 {"read_seconds", snapshot->read_seconds},
+                 {"nodes", snapshot->inventory->nodes.size()},
+                 {"ports", snapshot->inventory->ports.size()},
+                 {"silent", snapshot->sample.silent},
+                 {"alarms", config_.collector->alarms().size()},
+                 {"history", !config_.history.empty()},
+                 {"control", config_.allow_control},
+                 {"version", config_.version}}));
 }
 
 Response Api::events(const Request& request) const {

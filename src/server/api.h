@@ -10,7 +10,9 @@
 #include <optional>
 #include <string>
 
+#include "server/captures.h"
 #include "server/controls.h"
+#include "server/explore.h"
 #include "server/http.h"
 #include "server/ufm.h"
 #include "telemetry/collector.h"
@@ -21,7 +23,11 @@ namespace softib::server {
 struct ApiConfig {
     telemetry::Collector* collector = nullptr;
     Controls* controls = nullptr;  ///< None: the fabric can only be looked at.
+    bool allow_control = false;    ///< Whether the Guard lets writes through.
+    std::string dir;               ///< Of a fabric of ours; empty: it is another.
     std::string history;           ///< The file; empty: there is no history.
+    std::string state_file;        ///< What clients asked for (client_state.h).
+    std::string softib = {};       ///< The command, to capture packets with.
     std::string token;
     std::string version;
     telemetry::MetricsOptions metrics;
@@ -31,8 +37,16 @@ class Api {
   public:
     explicit Api(const ApiConfig& config)
         : config_(config),
-          ufm_({config.collector, config.controls, config.token, config.version}) {}
+          ufm_({config.collector, config.controls, config.dir, config.state_file, config.token,
+                config.version}) {
+        if (!config.dir.empty()) {
+            explore_.emplace(config.dir);
+            captures_.emplace(config.softib, config.dir);
+        }
+    }
 
+    /// As Ufm::restore.
+    std::vector<std::string> restore() { return ufm_.restore(); }
     Response handle(const Request& request);
 
   private:
@@ -46,9 +60,18 @@ class Api {
                           std::uint32_t port) const;
     Response set_link(const Request& request, std::string_view name) const;
     Response set_switch(const Request& request, std::string_view name) const;
+    /// What the page asks for besides (api_page.cc).
+    Response for_page(const Request& request, std::string_view what, std::string_view name);
+    Response slots() const;
+    Response moment(const Request& request) const;
+    Response set_route(const Request& request, std::string_view name) const;
+    Response start_capture(const Request& request);
+    Response capture_file(std::string_view name);
 
     ApiConfig config_;
     Ufm ufm_;
+    std::optional<Explore> explore_;
+    std::optional<Captures> captures_;
 };
 
 }  // namespace softib::server

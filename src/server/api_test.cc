@@ -2,6 +2,10 @@
 #include "server/api.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <utility>
 
 #include "server/delta.h"
 #include "server/json.h"
@@ -41,13 +45,19 @@ class ApiTest : public testing::Test {
         auto source = std::make_unique<TestSource>();
         source_ = source.get();
         collector_ = std::make_unique<Collector>(std::move(source), telemetry::built_in_rules());
+        make_api("");
+        step(0);
+    }
+    void make_api(std::string state_file) {
         api_ = std::make_unique<Api>(ApiConfig{.collector = collector_.get(),
                                                .controls = &controls_,
+                                               .allow_control = true,
+                                               .dir = "",
                                                .history = "",
+                                               .state_file = std::move(state_file),
                                                .token = "secret",
                                                .version = "1.2",
                                                .metrics = {}});
-        step(0);
     }
     void step(std::uint64_t seconds) {
         telemetry::Snapshot snapshot = telemetry::test_snapshot(1, seconds, inventory_);
@@ -55,6 +65,9 @@ class ApiTest : public testing::Test {
             counts.xmit_words = 1000 * seconds;
             counts.xmit_packets = 10 * seconds;
             counts.rcv_packets = 10 * seconds;
+        }
+        for (std::size_t i = 0; i < waits_.size(); ++i) {
+            snapshot.sample.counts[i].xmit_wait = waits_[i];
         }
         snapshot.sample.states = states_;
         source_->next = telemetry::Reading{inventory_, snapshot.sample, {}};
@@ -74,6 +87,7 @@ class ApiTest : public testing::Test {
     std::shared_ptr<const telemetry::Inventory> inventory_ =
         std::make_shared<const telemetry::Inventory>(telemetry::test_inventory());
     std::vector<PortState> states_ = std::vector<PortState>(4, PortState::kActive);
+    std::vector<std::uint64_t> waits_ = std::vector<std::uint64_t>(4, 0);
     TestSource* source_ = nullptr;
     std::unique_ptr<Collector> collector_;
     FakeControls controls_;
@@ -90,14 +104,20 @@ TEST_F(ApiTest, ASnapshotHasAllPortsInColumns) {
 
 TEST_F(ApiTest, ADeltaHasOnlyWhatChanged) {
     DeltaMaker maker;
-    EXPECT_EQ(Json::parse(maker.next(*collector_->snapshot()))["ports"].size(), 4U);
-    EXPECT_TRUE(Json::parse(maker.next(*collector_->snapshot()))["ports"].empty());
+    EXPECT_EQ(Json::parse(maker.next(*collector_->snapshot()))["ports"]["port"].size(), 4U);
+    for (const Json& column : Json::parse(maker.next(*collector_->snapshot()))["ports"]) {
+        EXPECT_TRUE(column.empty());
+    }
     states_[2] = PortState::kDown;
     step(1);
     const Json delta = Json::parse(maker.next(*collector_->snapshot()));
-    EXPECT_NE(std::ranges::find_if(delta["ports"],
-                                   [](const Json& row) { return row[0] == 2 && row[1] == 1; }),
-              delta["ports"].end());
+    const Json& ports = delta["ports"]["port"];
+    const auto found = std::ranges::find(ports, Json(2));
+    ASSERT_NE(found, ports.end());
+    EXPECT_EQ(delta["ports"]["state"][static_cast<std::size_t>(found - ports.begin())], 1);
+    for (const Json& column : delta["ports"]) {
+        EXPECT_EQ(column.size(), ports.size());
+    }
 }
 
 TEST_F(ApiTest, APortIsShownByItsName) {
@@ -141,6 +161,18 @@ TEST_F(ApiTest, ShardsTogetherHaveEveryPortOnce) {
     EXPECT_EQ(lines, 4U);
     EXPECT_EQ(ask("GET", "/csv/minimal", "", {{"num_shards", "0"}}).status, 400);
     EXPECT_EQ(ask("GET", "/csv/nothing").status, 404);
+}
+
+TEST_F(ApiTest, WhatOnlyARunningFabricKnowsIsSaidSo) {
+    for (const char* const what : {"path", "trees", "jobs", "pkeys", "routes/sw0", "whatif"}) {
+        const Response answer = ask("GET", std::string("/api/v1/") + what);
+        EXPECT_EQ(answer.status, 404) << what;
+        EXPECT_NE(answer.body.find("only a running fabric"), std::string::npos) << what;
+    }
+    EXPECT_EQ(ask("GET", "/api/v1/slots").status, 404) << "there is no history";
+    EXPECT_EQ(ask("GET", "/api/v1/moment", "", {{"time", "x"}}).status, 400);
+    EXPECT_EQ(ask("POST", "/api/v1/routes/sw0", "[]").status, 400);
+    EXPECT_EQ(ask("POST", "/api/v1/routes/sw0", R"({"lid": 1, "port": 2})").status, 409);
 }
 
 TEST_F(ApiTest, ControlsAreNamedByPorts) {
@@ -228,8 +260,99 @@ TEST_F(ApiTest, AnUnhealthyPortIsTakenOutAndComesBack) {
     EXPECT_EQ(put("OTHER"), 400);
 }
 
+TEST_F(ApiTest, WhatClientsAskedForOutlivesServerAndFabric) {
+    const std::string file = testing::TempDir() + "softib-client-state-" + std::to_string(getpid());
+    make_api(file);
+    ASSERT_EQ(ask("POST", "/ufmRest/resources/pkeys", R"({"pkey": "0x5", "guids": ["21"]})").status,
+              200);
+    ASSERT_EQ(ask("PUT", "/app/unhealthy_ports",
+                  R"({"ports": ["0000000000000030_2"], "ports_policy": "UNHEALTHY"})")
+                  .status,
+              200);
+    const std::string partitions = std::exchange(controls_.text, "");  // The fabric was ended.
+    controls_.last.clear();
+    make_api(file);  // And the server.
+    EXPECT_TRUE(api_->restore().empty());
+    EXPECT_EQ(controls_.text, partitions);
+    EXPECT_EQ(controls_.last, "sw0:2 down");
+    EXPECT_EQ(json("/ufmRest/app/unhealthy_ports").size(), 1U);
+    ASSERT_EQ(ask("DELETE", "/ufmRest/resources/pkeys/0x5").status, 200);
+    make_api(file);
+    controls_.text.clear();
+    EXPECT_TRUE(api_->restore().empty());
+    EXPECT_EQ(controls_.text, "") << "what was removed does not come back";
+    std::remove(file.c_str());
+}
+
+TEST_F(ApiTest, ModulesAreTheNodesThemselves) {
+    const Json modules = json("/ufmRest/resources/modules");
+    ASSERT_EQ(modules.size(), 3U);
+    EXPECT_EQ(modules[2]["device_name"], "sw0");
+    EXPECT_EQ(modules[2]["cabled_ib_ports"], 2);
+    EXPECT_EQ(modules[2]["status"], "OK");
+    const Json systems = json("/ufmRest/resources/systems");
+    EXPECT_EQ(systems[2]["modules"][0], modules[2]["name"]);
+}
+
+TEST_F(ApiTest, GroupsAreTheTiersOfTheFabric) {
+    const Json groups = json("/ufmRest/resources/groups");
+    ASSERT_EQ(groups.size(), 2U);
+    EXPECT_EQ(groups[0]["name"], "hosts");
+    EXPECT_EQ(groups[0]["members"].size(), 2U);
+    EXPECT_EQ(groups[1]["members"][0]["description"], "sw0");
+}
+
+TEST_F(ApiTest, AValidationTestNamesWhatFailed) {
+    const auto run = [&](const char* test) {
+        const Response made = ask("POST", std::string("/ufmRest/fabricValidation/tests/") + test);
+        EXPECT_EQ(made.status, 202) << made.body;
+        return made.body.substr(made.body.rfind('/') + 1, 1);
+    };
+    EXPECT_EQ(json("/ufmRest/jobs/" + run("CheckLinks"))["Status"], "Completed");
+    states_[2] = PortState::kDown;
+    step(1);
+    const std::string id = run("CheckLinks");
+    EXPECT_EQ(json("/ufmRest/jobs/" + id)["Status"], "Completed With Errors");
+    const Json parts = json("/ufmRest/jobs", {{"parent_id", id}});
+    ASSERT_EQ(parts.size(), 1U);
+    EXPECT_NE(parts[0]["Summary"].get<std::string>().find("sw0:1"), std::string::npos);
+    EXPECT_EQ(json("/ufmRest/jobs/" + run("CheckDuplicateGuids"))["Status"], "Completed");
+    EXPECT_EQ(ask("POST", "/ufmRest/fabricValidation/tests/CheckNothing").status, 404);
+}
+
+TEST_F(ApiTest, ATopologyIsWrittenDownAndComparedWith) {
+    const Json made =
+        Json::parse(ask("POST", "/ufmRest/Topology_Compare/topology_file", "{}").body);
+    const Response file = ask(
+        "GET", "/ufmRest/Topology_Compare/topology_file/" + made["file_name"].get<std::string>());
+    ASSERT_EQ(file.status, 200);
+    EXPECT_EQ(ask("GET", "/ufmRest/Topology_Compare/networkdiff").status, 404);
+    ASSERT_EQ(ask("POST", "/ufmRest/Topology_Compare/networkdiff", file.body).status, 200);
+    Json same = json("/ufmRest/Topology_Compare/networkdiff");
+    EXPECT_TRUE(same["added"]["nodes"].empty() && same["removed"]["links"].empty()) << same;
+
+    auto smaller = std::make_shared<telemetry::Inventory>(*inventory_);  // h1 is gone.
+    smaller->revision = 2;
+    smaller->nodes.erase(smaller->nodes.begin() + 1);
+    smaller->nodes[1].port_first = 1;
+    smaller->nodes[1].port_count = 1;
+    smaller->ports.erase(smaller->ports.begin() + 3);
+    smaller->ports.erase(smaller->ports.begin() + 1);
+    smaller->ports[0].peer = 1;
+    smaller->ports[1].node = 1;
+    inventory_ = smaller;
+    states_.resize(2);
+    waits_.resize(2);
+    step(1);
+    ASSERT_EQ(ask("POST", "/ufmRest/Topology_Compare/networkdiff", file.body).status, 200);
+    const Json fewer = json("/ufmRest/Topology_Compare/networkdiff");
+    EXPECT_EQ(fewer["removed"]["nodes"].size(), 1U) << fewer;
+    EXPECT_EQ(ask("POST", "/ufmRest/Topology_Compare/networkdiff", "nonsense").status, 400);
+}
+
 TEST_F(ApiTest, ReportsAreJobsThatAreDone) {
     const Response made = ask("POST", "/ufmRest/reports/Fabric_Health", "{}");
+    EXPECT_EQ(made.status, 202) << "clients wait for it";
     const std::string id = std::to_string(Json::parse(made.body)["report_id"].get<int>());
     EXPECT_TRUE(json("/ufmRest/reports/" + id)["checks"].is_array());
     EXPECT_EQ(json("/ufmRest/jobs/" + id)["Status"], "Completed");
@@ -252,9 +375,35 @@ TEST_F(ApiTest, TheBusiestComeFirst) {
     step(1);
     const Json top = json("/ufmRest/monitoring/aggr_topx",
                           {{"object", "servers"}, {"attr", "bw"}, {"members", "1"}});
-    ASSERT_EQ(top["items"].size(), 1U);
-    EXPECT_FLOAT_EQ(top["items"][0]["value"].get<float>(), 4000);
+    ASSERT_EQ(top["data"]["port"]["TxBW"].size(), 1U);
+    EXPECT_FLOAT_EQ(top["data"]["port"]["TxBW"][0]["value"].get<float>(), 4000);
+    const Json switches = json("/ufmRest/monitoring/aggr_topx", {{"object", "switches"}});
+    ASSERT_EQ(switches["data"]["device"]["TxBW"].size(), 1U);
+    EXPECT_FLOAT_EQ(switches["data"]["device"]["TxBW"][0]["value"].get<float>(), 8000);
+    EXPECT_TRUE(switches["data"]["device"]["RxBW"].empty()) << "who has nothing is not listed";
     EXPECT_EQ(ask("GET", "/ufmRest/monitoring/aggr_topx", "", {{"attr", "colour"}}).status, 400);
+}
+
+TEST_F(ApiTest, DevicesAreRankedByTheirAlarms) {
+    states_[2] = PortState::kDown;
+    step(1);
+    const Json top =
+        json("/ufmRest/monitoring/aggr_topx", {{"object", "switches"}, {"attr", "alarms"}});
+    ASSERT_EQ(top["data"]["device"]["Alarms"].size(), 1U);
+    EXPECT_EQ(top["data"]["device"]["Alarms"][0]["description"], "sw0");
+}
+
+TEST_F(ApiTest, CongestionIsSeenFromBothEndsOfACable) {
+    waits_[3] = 12'500'000'000;  // All of the second, at sw0:2.
+    step(1);
+    const Json switches =
+        json("/ufmRest/monitoring/aggr_topx", {{"object", "switches"}, {"attr", "cong"}});
+    ASSERT_EQ(switches["data"]["port"]["TCBW"].size(), 1U);
+    EXPECT_EQ(switches["data"]["port"]["TCBW"][0]["description"], "sw0:2");
+    const Json servers =
+        json("/ufmRest/monitoring/aggr_topx", {{"object", "servers"}, {"attr", "cong"}});
+    ASSERT_EQ(servers["data"]["port"]["RCBW"].size(), 1U);
+    EXPECT_EQ(servers["data"]["port"]["RCBW"][0]["description"], "h1/mlx5_0:1");
 }
 
 TEST(Json, DeepNestingIsRefused) {

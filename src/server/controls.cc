@@ -2,9 +2,6 @@
 #include "server/controls.h"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -12,34 +9,15 @@
 #include <iterator>
 
 #include "runtime/shm/rpc.h"
+#include "server/connection.h"
+#include "server/mapped_arena.h"
+#include "view/paths.h"
 
 namespace softib::server {
 
 namespace {
 
 constexpr char kPartitionsFile[] = "partitions.conf";
-constexpr timeval kDaemonPatience{10, 0};
-
-/// A connection to the daemon for one request.
-class Connection {
-  public:
-    explicit Connection(const std::string& dir) : fd_(live::rpc_connect(dir.c_str())) {
-        if (fd_ >= 0) {
-            setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &kDaemonPatience, sizeof kDaemonPatience);
-            setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &kDaemonPatience, sizeof kDaemonPatience);
-        }
-    }
-    Connection(const Connection&) = delete;
-    ~Connection() {
-        if (fd_ >= 0) {
-            close(fd_);
-        }
-    }
-    int fd() const { return fd_; }
-
-  private:
-    int fd_;
-};
 
 template <typename Request>
 Controls::Done ask(const std::string& dir, const Request& request, const std::string& what) {
@@ -62,6 +40,33 @@ Controls::Done DaemonControls::set_link(const std::string& node, std::uint8_t po
 
 Controls::Done DaemonControls::set_switch(const std::string& name, bool on) {
     return ask(dir_, live::request::SetPower{.switch_name = name, .on = on}, "switch " + name);
+}
+
+Controls::Done DaemonControls::set_route(const std::string& switch_name, Lid lid,
+                                         std::optional<std::uint8_t> port) {
+    std::optional<live::NodeRef> node;
+    {
+        const Connection daemon(dir_);
+        const auto arena = MappedArena::open(daemon);
+        if (!arena) {
+            return std::unexpected(arena.error());
+        }
+        node = view::find_node(**arena, switch_name);
+        if (!node || node->kind != live::NodeRef::kSwitch) {
+            return std::unexpected(fmt::format("no switch '{}' in this fabric", switch_name));
+        }
+        const std::uint32_t lid_max = (*arena)->header->lid_max;
+        const std::uint16_t ports = (*arena)->switches[node->index].port_count;
+        if (lid.value == 0 || lid.value > lid_max || (port && *port >= ports)) {
+            return std::unexpected(
+                fmt::format("lid must be 1 to {}, and port 0 to {} or null", lid_max, ports - 1));
+        }
+    }
+    return ask(dir_,
+               live::request::SetRoute{.switch_index = node->index,
+                                       .lid = lid,
+                                       .port = port.value_or(live::request::SetRoute::kRemove)},
+               "this entry");
 }
 
 std::string DaemonControls::partitions() {

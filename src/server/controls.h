@@ -4,7 +4,9 @@
 // What the server may change in a fabric: cables, switches, partitions. A fabric that is only read
 // (one of real hardware, or a finished simulation) has none of it.
 
+#include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 
 #include "core/base/ids.h"
@@ -27,6 +29,13 @@ class Controls {
     /// Writes other partitions, and waits until the subnet manager has put them into all ports.
     virtual Done set_partitions(const std::string& text) = 0;
     virtual Done resweep() = 0;
+    /// Writes one entry of a switch's forwarding table; no port: packets to this LID are dropped.
+    virtual Done set_route(const std::string& switch_name, Lid lid,
+                           std::optional<std::uint8_t> port) {
+        static_cast<void>(lid);
+        static_cast<void>(port);
+        return std::unexpected("nobody can write a route of " + switch_name);
+    }
 };
 
 /// Controls a fabric of ours by its daemon.
@@ -39,6 +48,8 @@ class DaemonControls final : public Controls {
     std::string partitions() override;
     Done set_partitions(const std::string& text) override;
     Done resweep() override;
+    Done set_route(const std::string& switch_name, Lid lid,
+                   std::optional<std::uint8_t> port) override;
 
   private:
     std::string dir_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <vector>
 
 #include "server/json.h"
 
@@ -48,6 +49,16 @@ std::string head(const Snapshot& snapshot) {
     return text;
 }
 
+void add_rates(std::string& out, const Snapshot& snapshot) {
+    const auto& ports = snapshot.inventory->ports;
+    const auto& states = snapshot.sample.states;
+    column(out, "state", states, [&](auto i) { return static_cast<int>(states[i]); });
+    const auto& rates = snapshot.rates;
+    column(out, "load", rates, [&](auto i) { return per_mille(load_of(ports[i], rates[i])); });
+    column(out, "wait", rates, [&](auto i) { return per_mille(rates[i].wait_share); });
+    column(out, "errors", rates, [&](auto i) { return std::lround(rates[i].errors); });
+}
+
 }  // namespace
 
 PortMark mark_of(const Snapshot& snapshot, std::uint32_t port) {
@@ -75,12 +86,14 @@ std::string snapshot_json(const Snapshot& snapshot) {
         return ports[i].peer == telemetry::kNoIndex ? -1 : static_cast<std::int64_t>(ports[i].peer);
     });
     column(out, "mbps", ports, [&](auto i) { return ports[i].active_mbps; });
-    const auto& states = snapshot.sample.states;
-    column(out, "state", states, [&](auto i) { return static_cast<int>(states[i]); });
-    const auto& rates = snapshot.rates;
-    column(out, "load", rates, [&](auto i) { return per_mille(load_of(ports[i], rates[i])); });
-    column(out, "wait", rates, [&](auto i) { return per_mille(rates[i].wait_share); });
-    column(out, "errors", rates, [&](auto i) { return std::lround(rates[i].errors); });
+    column(out, "speed", ports, [&](auto i) { return '"' + ports[i].speed + '"'; });
+    add_rates(out, snapshot);
+    return out + "}}";
+}
+
+std::string moment_json(const Snapshot& snapshot) {
+    std::string out = head(snapshot) + ",\"ports\":{";
+    add_rates(out, snapshot);
     return out + "}}";
 }
 
@@ -90,21 +103,24 @@ std::string DeltaMaker::next(const Snapshot& snapshot) {
         told_.assign(ports, PortMark{0xFF, 0xFF, 0xFF, 0xFF});
         revision_ = snapshot.inventory->revision;
     }
-    std::string out = head(snapshot) + ",\"ports\":[";
-    bool first = true;
+    std::vector<std::uint32_t> changed;
     for (std::uint32_t i = 0; i < ports; ++i) {
         const PortMark mark = mark_of(snapshot, i);
-        if (mark == told_[i]) {
-            continue;
+        if (mark != told_[i]) {
+            told_[i] = mark;
+            changed.push_back(i);
         }
-        told_[i] = mark;
-        const telemetry::PortRate& rate = snapshot.rates[i];
-        fmt::format_to(std::back_inserter(out), "{}[{},{},{},{},{}]", first ? "" : ",", i,
-                       mark.state, per_mille(load_of(snapshot.inventory->ports[i], rate)),
-                       per_mille(rate.wait_share), std::lround(rate.errors));
-        first = false;
     }
-    return out + "]}";
+    const auto& rates = snapshot.rates;
+    std::string out = head(snapshot) + ",\"ports\":{";
+    column(out, "port", changed, [&](auto i) { return changed[i]; });
+    column(out, "state", changed, [&](auto i) { return told_[changed[i]].state; });
+    column(out, "load", changed, [&](auto i) {
+        return per_mille(load_of(snapshot.inventory->ports[changed[i]], rates[changed[i]]));
+    });
+    column(out, "wait", changed, [&](auto i) { return per_mille(rates[changed[i]].wait_share); });
+    column(out, "errors", changed, [&](auto i) { return std::lround(rates[changed[i]].errors); });
+    return out + "}}";
 }
 
 }  // namespace softib::server

@@ -26,6 +26,10 @@ PortMark mark_of(const telemetry::Snapshot& snapshot, std::uint32_t port);
 /// Returns the whole snapshot as JSON, a list per column.
 std::string snapshot_json(const telemetry::Snapshot& snapshot);
 
+/// Returns only what changes from one moment to the next: time, and a list per column for state,
+/// load, waiting and errors of all ports.
+std::string moment_json(const telemetry::Snapshot& snapshot);
+
 /// Makes the messages of the event stream.
 class DeltaMaker {
   public:

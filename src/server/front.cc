@@ -20,6 +20,8 @@
 #include <mutex>
 #include <thread>
 
+#include "server/encoding.h"
+
 namespace softib::server {
 
 namespace {
@@ -29,6 +31,7 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr Milliseconds kStreamBeat{15'000};  // A comment, so that proxies keep the stream.
 constexpr Milliseconds kStreamLook{500};     // How soon a stream sees the end of the server.
+constexpr char kTakes[] = "softib-accept-encoding";
 
 /// What the library reads from: a wire with a budget of bytes and of time for each request.
 class LimitedStream final : public httplib::Stream {
@@ -96,6 +99,9 @@ Request to_request(const httplib::Request& from) {
     request.method = from.method;
     request.path = from.path;
     request.body = from.body;
+    if (!from.files.empty()) {  // A form with a file: the file is what counts.
+        request.body = from.files.begin()->second.content;
+    }
     for (const auto& [name, value] : from.params) {
         request.query[name] = value;
     }
@@ -103,7 +109,7 @@ Request to_request(const httplib::Request& from) {
         std::string lower = name;
         std::ranges::transform(lower, lower.begin(),
                                [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-        request.headers[lower] = value;
+        request.headers[lower == kTakes ? "accept-encoding" : lower] = value;
     }
     return request;
 }
@@ -111,6 +117,7 @@ Request to_request(const httplib::Request& from) {
 void to_library(Response from, httplib::Response& to) {
     to.status = from.status;
     for (const auto& [name, value] : from.headers) {
+        to.headers.erase(name);  // Ours instead of the default.
         to.set_header(name.c_str(), value);
     }
     to.set_content(std::move(from.body), from.type.c_str());
@@ -168,6 +175,7 @@ class Front::Library final : public httplib::Server {
           streams_(streams),
           handler_(std::move(handler)),
           stopping_(stopping) {
+        svr_sock_ = 0;  // The library writes no streams while it thinks that nobody listens.
         set_payload_max_length(limits_.request_bytes);
         set_pre_routing_handler([this](const httplib::Request& from, httplib::Response& to) {
             return before(from, to);
@@ -175,7 +183,7 @@ class Front::Library final : public httplib::Server {
         const auto answer = [this](const httplib::Request& from, httplib::Response& to) {
             const Request request = to_request(from);
             auto refusal = guard_.check(request);
-            to_library(refusal ? std::move(*refusal) : handler_(request), to);
+            to_library(refusal ? std::move(*refusal) : answer_to(request), to);
         };
         Post(".*", answer);
         Put(".*", answer);
@@ -193,7 +201,15 @@ class Front::Library final : public httplib::Server {
     /// Returns false when the connection is over.
     bool serve_one(LimitedStream& stream, bool is_last) {
         bool closed = false;
-        return process_request(stream, is_last, closed, [](httplib::Request&) {}) && !closed;
+        // Compression is ours (encoding.h): the library must not know that a client takes it.
+        return process_request(stream, is_last, closed,
+                               [](httplib::Request& request) {
+                                   const std::string takes =
+                                       request.get_header_value("Accept-Encoding");
+                                   request.headers.erase("Accept-Encoding");
+                                   request.set_header(kTakes, takes);
+                               }) &&
+               !closed;
     }
 
   private:
@@ -218,9 +234,15 @@ class Front::Library final : public httplib::Server {
         } else if (request.path == "/api/v1/stream" && request.method == "GET") {
             stream(request, to);
         } else {
-            to_library(handler_(request), to);
+            to_library(answer_to(request), to);
         }
         return HandlerResponse::Handled;
+    }
+
+    Response answer_to(const Request& request) {
+        Response response = handler_(request);
+        encode_for(request, response);
+        return response;
     }
 
     void stream(const Request& request, httplib::Response& to) {

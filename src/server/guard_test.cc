@@ -61,6 +61,18 @@ TEST(Guard, AFormCannotWrite) {
     EXPECT_EQ(status(kGuard, post({{"content-type", "text/plain"}})), 415);
 }
 
+TEST(Guard, AFileToCompareWithIsTheOnlyFormAndNeedsTheToken) {
+    Request form = post({{"content-type", "multipart/form-data; boundary=x"}});
+    EXPECT_EQ(status(kGuard, form), 415);
+    form.path = "/ufmRest/Topology_Compare/networkdiff";
+    EXPECT_EQ(status(kGuard, form), 0);
+    form.headers["origin"] = "http://evil.example";
+    EXPECT_EQ(status(kGuard, form), 403);
+    form.headers.erase("origin");
+    form.headers["authorization"] = "";
+    EXPECT_EQ(status(kGuard, form), 401);
+}
+
 TEST(Guard, AWriteNeedsTheTokenInAnyOfItsForms) {
     EXPECT_EQ(status(kGuard, post({{"authorization", ""}})), 401);
     EXPECT_EQ(status(kGuard, post({{"authorization", "Bearer wrong!"}})), 401);

@@ -38,6 +38,10 @@ struct Response {
     std::map<std::string, std::string> headers{};
 
     static Response json(std::string text) { return {200, "application/json", std::move(text)}; }
+    /// What was asked for is under way, or done: UFM's clients look for it later.
+    static Response accepted(std::string text) {
+        return {202, "application/json", std::move(text)};
+    }
     static Response text(std::string text, std::string type) {
         return {200, std::move(type), std::move(text)};
     }

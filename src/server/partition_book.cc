@@ -42,28 +42,36 @@ std::expected<PartitionBook, std::string> PartitionBook::parse(std::string_view 
     book.all_ = std::move(*all);
     book.operators_rules_ = std::move(*operators);
     if (mark != std::string_view::npos) {
-        auto asked = sm::parse_partitions(text.substr(mark));
-        if (!asked) {
-            return std::unexpected(refusal(asked.error()));
-        }
-        for (const sm::Partition& partition : *asked) {
-            BookedPartition& booked = book.booked_[partition.pkey.value];
-            booked.ipoib = partition.ipoib;
-            booked.index0 = partition.at_index0;
-            for (const sm::PartitionMember& member : partition.members) {
-                booked.members[member.guid.value] = member.membership == sm::Membership::kFull;
-            }
+        if (auto taken = book.take_booked(text.substr(mark)); !taken) {
+            return std::unexpected(taken.error());
         }
     }
     return book;
 }
 
-std::string PartitionBook::text() const {
-    std::string out = operators_;
-    if (booked_.empty()) {
-        return out;
+std::expected<void, std::string> PartitionBook::take_booked(std::string_view text) {
+    auto asked = sm::parse_partitions(text);
+    if (!asked) {
+        return std::unexpected(refusal(asked.error()));
     }
-    out += kMark;
+    booked_.clear();
+    for (const sm::Partition& partition : *asked) {
+        BookedPartition& booked = booked_[partition.pkey.value];
+        booked.ipoib = partition.ipoib;
+        booked.index0 = partition.at_index0;
+        for (const sm::PartitionMember& member : partition.members) {
+            booked.members[member.guid.value] = member.membership == sm::Membership::kFull;
+        }
+    }
+    return {};
+}
+
+std::string PartitionBook::text() const {
+    return booked_.empty() ? operators_ : operators_ + std::string(kMark) + booked_text();
+}
+
+std::string PartitionBook::booked_text() const {
+    std::string out;
     for (const auto& [pkey, partition] : booked_) {
         out += definition(pkey, partition);
     }

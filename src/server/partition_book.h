@@ -29,8 +29,11 @@ class PartitionBook {
     /// Reads a partitions.conf. The error names its line.
     static std::expected<PartitionBook, std::string> parse(std::string_view text);
 
-    /// Returns the text of all.
+    /// Returns the text of all, and of the clients' part alone.
     std::string text() const;
+    std::string booked_text() const;
+    /// Replaces the clients' part by what booked_text() returned once.
+    std::expected<void, std::string> take_booked(std::string_view text);
     std::map<std::uint16_t, BookedPartition>& booked() { return booked_; }
     /// Returns what the subnet manager makes of it: operator's part and clients' part together.
     const std::vector<sm::Partition>& all() const { return all_; }

@@ -32,6 +32,7 @@ MessageText Subscriber::wait(std::chrono::milliseconds patience) {
     }
     MessageText next = std::move(queue_.front());
     queue_.pop_front();
+    queued_bytes_ -= next->size();
     return next;
 }
 
@@ -43,11 +44,15 @@ bool Subscriber::over() const {
 void Subscriber::push(const MessageText& message) {
     {
         const std::lock_guard lock(mutex_);
-        if (queue_.size() >= kQueued) {
+        const bool full =
+            queue_.size() >= kQueued || queued_bytes_ + message->size() > kQueuedBytes;
+        if (full && !queue_.empty()) {
             queue_.clear();  // What is left would make no sense without what was lost.
+            queued_bytes_ = 0;
             lagged_ = true;
         }
         queue_.push_back(message);
+        queued_bytes_ += message->size();
     }
     woken_.notify_one();
 }

@@ -24,7 +24,10 @@ using MessageText = std::shared_ptr<const std::string>;
 /// One client.
 class Subscriber {
   public:
-    static constexpr std::size_t kQueued = 32;
+    /// Most that waits for a client. A switch that dies makes some hundred short messages at once;
+    /// a large fabric's samples are long, and clients share their texts.
+    static constexpr std::size_t kQueued = 4096;
+    static constexpr std::size_t kQueuedBytes = std::size_t{8} << 20;
 
     /// Waits for a message. Returns nullptr if none came in this time, or the stream is over.
     MessageText wait(std::chrono::milliseconds patience);
@@ -38,6 +41,7 @@ class Subscriber {
     mutable std::mutex mutex_;
     std::condition_variable woken_;
     std::deque<MessageText> queue_;
+    std::size_t queued_bytes_ = 0;
     bool lagged_ = false;
     bool over_ = false;
 };

@@ -22,8 +22,9 @@ TEST(Streams, AClientThatDoesNotReadHoldsUpNobodyAndResyncs) {
     Streams streams(4);
     const auto slow = streams.subscribe(std::nullopt);
     const auto quick = streams.subscribe(std::nullopt);
+    const std::string text(100'000, ' ');
     for (std::uint64_t i = 1; i <= 1000; ++i) {
-        streams.publish(i, "sample", "{}");
+        streams.publish(i, "sample", text);
         ASSERT_NE(quick->wait(kNow), nullptr);
     }
     EXPECT_EQ(*slow->wait(kNow), "event: resync\ndata: {}\n\n");
@@ -31,7 +32,27 @@ TEST(Streams, AClientThatDoesNotReadHoldsUpNobodyAndResyncs) {
     while (slow->wait(kNow) != nullptr) {
         ++left;
     }
-    EXPECT_LE(left, Subscriber::kQueued);
+    EXPECT_LE(left * text.size(), Subscriber::kQueuedBytes);
+}
+
+TEST(Streams, ABurstOfShortMessagesIsNotLost) {
+    Streams streams(4);
+    const auto client = streams.subscribe(std::nullopt);
+    for (std::uint64_t i = 1; i <= 2000; ++i) {
+        streams.publish(i, "event", "{}");
+    }
+    for (std::uint64_t i = 1; i <= 2000; ++i) {
+        const MessageText message = client->wait(kNow);
+        ASSERT_NE(message, nullptr);
+        ASSERT_TRUE(message->starts_with("id: " + std::to_string(i) + "\n"));
+    }
+}
+
+TEST(Streams, AMessageThatIsLongerThanTheBoundComesAlone) {
+    Streams streams(4);
+    const auto client = streams.subscribe(std::nullopt);
+    streams.publish(1, "sample", std::string(Subscriber::kQueuedBytes + 1, ' '));
+    EXPECT_GT(client->wait(kNow)->size(), Subscriber::kQueuedBytes);
 }
 
 TEST(Streams, AClientThatComesBackGetsWhatItMissed) {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "telemetry/clocks.h"
-#include "telemetry/health.h"
 
 namespace softib::server {
 
@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kPrefixes{"ufmRest", "ufmRestV2", "ufmRestV3",
                                                     "ufmRestKrb"};
-constexpr std::size_t kReportsMax = 100;
 constexpr std::size_t kTextMax = 1000;
 
 Response unknown(const Request& request) {
@@ -118,8 +117,17 @@ Response Ufm::handle(const Request& request, std::vector<std::string_view> path)
     if (tree == "actions") {
         return actions(request, path);
     }
-    if (tree == "reports" || tree == "jobs" || tree == "Topology_Compare") {
+    if (tree == "reports") {
         return reports(request, path);
+    }
+    if (tree == "jobs") {
+        return jobs(request, path);
+    }
+    if (tree == "Topology_Compare") {
+        return topology(request, path);
+    }
+    if (tree == "fabricValidation") {
+        return validation(request, path);
     }
     if ((tree == "monitoring" && path.size() > 1 && path[1] == "aggr_topx") ||
         tree == "telemetry") {
@@ -206,10 +214,17 @@ Response Ufm::external_event(const Request& request) {
 /// A port that is isolated is taken out of the fabric: its cable is down until it is healthy again.
 Response Ufm::unhealthy_ports(const Request& request) {
     const std::lock_guard lock(mutex_);
+    const auto snapshot = config_.collector->snapshot();
     if (!request.is_write()) {
         Json list = Json::array();
-        for (const std::string& name : unhealthy_) {
-            list.push_back({{"name", name}, {"condition", "MANUAL"}, {"status_time", ""}});
+        for (const auto& [name, since] : state_.unhealthy) {
+            const auto port = snapshot->inventory->find_port(name);
+            list.push_back({{"name", name},
+                            {"description", port ? snapshot->inventory->port_name(*port) : ""},
+                            {"peer_name", port ? snapshot->inventory->peer_name(*port) : ""},
+                            {"condition", "MANUAL"},
+                            {"status", "UNHEALTHY"},
+                            {"status_time", time_text(since)}});
         }
         return listed(std::move(list));
     }
@@ -222,26 +237,63 @@ Response Ufm::unhealthy_ports(const Request& request) {
         return Response::error(
             400, R"(PUT {"ports": ["GUID_N"], "ports_policy": "UNHEALTHY" or "HEALTHY"})");
     }
-    const auto snapshot = config_.collector->snapshot();
     for (const std::string& name : *names) {
-        const auto port = snapshot->inventory->find_port(name);
-        if (!port || config_.controls == nullptr) {
-            return Response::error(404, port ? "this fabric can only be looked at"
-                                             : fmt::format("no port '{}'", name));
-        }
-        const auto changed = config_.controls->set_link(snapshot->inventory->node_of(*port).name,
-                                                        snapshot->inventory->ports[*port].number,
-                                                        policy == "HEALTHY");
-        if (!changed) {
-            return Response::error(409, changed.error());
-        }
-        if (policy == "HEALTHY") {
-            unhealthy_.erase(name);
-        } else {
-            unhealthy_.insert(name);
+        if (const auto refusal = set_health(*snapshot->inventory, name, policy == "HEALTHY")) {
+            return *refusal;
         }
     }
-    return Response::json("{}");
+    return saved(Response::json("{}"));
+}
+
+std::optional<Response> Ufm::set_health(const telemetry::Inventory& inventory,
+                                        const std::string& name, bool healthy) {
+    const auto port = inventory.find_port(name);
+    if (!port || config_.controls == nullptr) {
+        return Response::error(
+            404, port ? "this fabric can only be looked at" : fmt::format("no port '{}'", name));
+    }
+    const auto changed = config_.controls->set_link(inventory.node_of(*port).name,
+                                                    inventory.ports[*port].number, healthy);
+    if (!changed) {
+        return Response::error(409, changed.error());
+    }
+    const std::string own = ufm_port_name(inventory, *port);
+    if (healthy) {
+        state_.unhealthy.erase(own);
+    } else {
+        state_.unhealthy.try_emplace(own, telemetry::wall_us());
+    }
+    return std::nullopt;
+}
+
+Response Ufm::saved(Response response) const {
+    return save_client_state(config_.state_file, state_)
+               ? std::move(response)
+               : Response::error(500, fmt::format("it is done, but will not outlive the fabric: "
+                                                  "{} cannot be written",
+                                                  config_.state_file));
+}
+
+std::vector<std::string> Ufm::restore() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> failed;
+    if (config_.controls == nullptr) {
+        return failed;
+    }
+    if (auto refusal = restore_partitions()) {
+        failed.push_back(std::move(*refusal));
+    }
+    const auto snapshot = config_.collector->snapshot();
+    for (const auto& [name, since] : std::map(state_.unhealthy)) {
+        if (const auto refusal = set_health(*snapshot->inventory, name, false)) {
+            failed.push_back(fmt::format("port {} is not isolated: {}", name, refusal->body));
+        }
+    }
+    // A fabric that was ended took the file along.
+    if (state_ != ClientState{} && !save_client_state(config_.state_file, state_)) {
+        failed.push_back(fmt::format("{} cannot be written", config_.state_file));
+    }
+    return failed;
 }
 
 Response Ufm::actions(const Request& request, const Path& path) {
@@ -268,50 +320,6 @@ Response Ufm::actions(const Request& request, const Path& path) {
     return Response::error(404, fmt::format("no action '{}'; there are remove_guids_from_pkey, "
                                             "fabric_discovery and reset",
                                             action));
-}
-
-Response Ufm::start_report(std::string kind, Json result) {
-    const std::lock_guard lock(mutex_);
-    if (reports_.size() >= kReportsMax) {
-        reports_.erase(reports_.begin());
-    }
-    const std::uint64_t id = next_report_++;
-    reports_[id] = {std::move(kind), std::move(result)};
-    return Response::json(to_text({{"report_id", id}, {"job_id", std::to_string(id)}}));
-}
-
-Response Ufm::reports(const Request& request, const Path& path) {
-    const std::string_view what = path.size() > 1 ? path[1] : std::string_view{};
-    if (request.method == "POST" && path[0] == "reports") {
-        if (what != "Fabric_Health") {
-            return Response::error(404, "reports are: Fabric_Health");
-        }
-        return start_report("Fabric_Health",
-                            to_json(telemetry::check_health(*config_.collector->snapshot(),
-                                                            config_.collector->alarms())));
-    }
-    const std::lock_guard lock(mutex_);
-    if (path[0] == "jobs" && what.empty()) {
-        Json list = Json::array();
-        for (const auto& [id, report] : reports_) {
-            list.push_back({{"ID", std::to_string(id)},
-                            {"Operation", report.kind},
-                            {"Status", "Completed"},
-                            {"Progress", 100}});
-        }
-        return listed(std::move(list));
-    }
-    const auto id = number_of(what, 0, UINT64_MAX);
-    const auto report = id ? reports_.find(*id) : reports_.end();
-    if (request.is_write() || report == reports_.end()) {
-        return Response::error(404, fmt::format("no report '{}'", what));
-    }
-    return Response::json(to_text(path[0] == "jobs" ? Json{{"ID", std::to_string(*id)},
-                                                           {"Operation", report->second.kind},
-                                                           {"Status", "Completed"},
-                                                           {"Progress", 100},
-                                                           {"Summary", report->second.result}}
-                                                    : report->second.result));
 }
 
 }  // namespace softib::server

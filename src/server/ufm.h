@@ -9,11 +9,12 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "server/client_state.h"
 #include "server/controls.h"
 #include "server/http.h"
 #include "server/json.h"
@@ -24,14 +25,20 @@ namespace softib::server {
 struct UfmConfig {
     telemetry::Collector* collector = nullptr;
     Controls* controls = nullptr;
+    std::string dir;         ///< Of a fabric of ours, for jobs on it; empty: there are none to see.
+    std::string state_file;  ///< What clients asked for; empty: it is kept in memory alone.
     std::string token;
     std::string version;
 };
 
 class Ufm {
   public:
-    explicit Ufm(UfmConfig config) : config_(std::move(config)) {}
+    explicit Ufm(UfmConfig config)
+        : config_(std::move(config)), state_(load_client_state(config_.state_file)) {}
 
+    /// Gives a fabric that has come, or come back, what clients had asked for. Returns what could
+    /// not be done.
+    std::vector<std::string> restore();
     Response handle(const Request& request, std::vector<std::string_view> path);
 
   private:
@@ -43,15 +50,35 @@ class Ufm {
     Response external_event(const Request& request);
     Response unhealthy_ports(const Request& request);
     Response actions(const Request& request, const Path& path);
+    /// Returns the refusal.
+    std::optional<Response> set_health(const telemetry::Inventory& inventory,
+                                       const std::string& name, bool healthy);
+    /// Writes the state down; returns the response if that was possible.
+    Response saved(Response response) const;
+
+    // ufm_reports.cc
+    struct Report {
+        std::string kind;
+        std::string status;
+        std::string summary;
+        Json result;
+        std::vector<std::string> findings;  ///< What is wrong, one sentence each.
+    };
     Response reports(const Request& request, const Path& path);
-    Response start_report(std::string kind, Json result);
+    Response jobs(const Request& request, const Path& path);
+    Response validation(const Request& request, const Path& path);
+    Response topology(const Request& request, const Path& path);
+    std::uint64_t add_report(Report report);
 
     // ufm_resources.cc
     Response resources(const Request& request, const Path& path);
     Response systems(const Request& request, const Path& path) const;
     Response ports(const Request& request) const;
     Response links(const Request& request) const;
+    Response modules() const;
     Response groups() const;
+
+    // ufm_top.cc
     Response top(const Request& request) const;
 
     // ufm_pkeys.cc
@@ -62,14 +89,13 @@ class Ufm {
     Response remove_guids(std::string_view pkey, const std::vector<std::string>& guids);
     Response remove_hosts(std::string_view pkey, std::string_view hosts);
     Response remove_pkey(std::string_view pkey);
+    template <typename Change>
+    Response change_book(Change&& change);
+    std::optional<std::string> restore_partitions();
 
     UfmConfig config_;
-    std::mutex mutex_;                 ///< For all below, and for changes of partitions.
-    std::set<std::string> unhealthy_;  ///< Names of ports, as GUID_N.
-    struct Report {
-        std::string kind;
-        Json result;
-    };
+    std::mutex mutex_;  ///< For all below, and for changes of partitions.
+    ClientState state_;
     std::map<std::uint64_t, Report> reports_;
     std::uint64_t next_report_ = 1;
 };

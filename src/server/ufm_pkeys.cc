@@ -77,24 +77,40 @@ std::vector<std::string> guids_of_hosts(const Inventory& inventory,
     return guids;
 }
 
+}  // namespace
+
 /// Reads, changes and writes the partitions of a fabric.
 template <typename Change>
-Response change_book(Controls* controls, Change&& change) {
-    if (controls == nullptr) {
+Response Ufm::change_book(Change&& change) {
+    if (config_.controls == nullptr) {
         return Response::error(404, "this fabric can only be looked at");
     }
-    auto book = PartitionBook::parse(controls->partitions());
+    auto book = PartitionBook::parse(config_.controls->partitions());
     if (!book) {
         return Response::error(409, book.error());
     }
     if (std::optional<Response> refusal = change(*book)) {
         return *refusal;
     }
-    const auto written = controls->set_partitions(book->text());
-    return written ? Response::json("{}") : Response::error(409, written.error());
+    const auto written = config_.controls->set_partitions(book->text());
+    if (!written) {
+        return Response::error(409, written.error());
+    }
+    state_.partitions = book->booked_text();
+    return saved(Response::json("{}"));
 }
 
-}  // namespace
+std::optional<std::string> Ufm::restore_partitions() {
+    auto book = PartitionBook::parse(config_.controls->partitions());
+    if (!book || state_.partitions.empty() || book->booked_text() == state_.partitions) {
+        return book ? std::nullopt : std::optional(book.error());
+    }
+    if (const auto taken = book->take_booked(state_.partitions); !taken) {
+        return taken.error();
+    }
+    const auto written = config_.controls->set_partitions(book->text());
+    return written ? std::nullopt : std::optional(written.error());
+}
 
 Response Ufm::pkeys(const Request& request, const Path& path) {
     const std::lock_guard lock(mutex_);
@@ -195,7 +211,7 @@ Response Ufm::change_pkey(const Request& request, bool replaces) {
         return Response::error(400, "guids and memberships are lists of texts of one length");
     }
     const auto snapshot = config_.collector->snapshot();
-    return change_book(config_.controls, [&](PartitionBook& book) -> std::optional<Response> {
+    return change_book([&](PartitionBook& book) -> std::optional<Response> {
         BookedPartition& partition = book.booked()[*pkey];
         if (replaces) {
             partition.members.clear();
@@ -243,7 +259,7 @@ Response Ufm::remove_guids(std::string_view pkey, const std::vector<std::string>
         return no_pkey(pkey);
     }
     const auto snapshot = config_.collector->snapshot();
-    return change_book(config_.controls, [&](PartitionBook& book) -> std::optional<Response> {
+    return change_book([&](PartitionBook& book) -> std::optional<Response> {
         const auto partition = book.booked().find(*key);
         for (const std::string& text : guids) {
             const auto guid = parse_guid(*snapshot->inventory, text);
@@ -276,7 +292,7 @@ Response Ufm::remove_pkey(std::string_view pkey) {
     if (!key) {
         return no_pkey(pkey);
     }
-    return change_book(config_.controls, [&](PartitionBook& book) -> std::optional<Response> {
+    return change_book([&](PartitionBook& book) -> std::optional<Response> {
         if (book.booked().erase(*key) == 0) {
             return Response::error(404, fmt::format("no partition {} was made here", pkey));
         }

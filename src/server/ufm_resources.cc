@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Systems, ports, links, modules and groups of UFM's tree, and its list of the busiest.
+// Systems, ports, links, modules and groups of UFM's tree.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,6 @@ using telemetry::Node;
 using telemetry::Port;
 using telemetry::Snapshot;
 
-constexpr std::uint64_t kTopMax = 1000;
-
 bool is_port_active(const Snapshot& snapshot, std::uint32_t port) {
     return snapshot.sample.states[port] == PortState::kActive;
 }
@@ -33,6 +31,19 @@ std::string severity_at(const std::vector<telemetry::Event>& alarms, std::string
         worst = alarm.object == object ? std::max(worst, alarm.severity) : worst;
     }
     return to_string(worst);
+}
+
+bool is_node_active(const Snapshot& snapshot, const Node& node) {
+    for (std::uint32_t i = node.port_first; i < node.port_first + node.port_count; ++i) {
+        if (is_port_active(snapshot, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::string module_name(const Node& node) {
+    return fmt::format("{}_0", ufm_guid(node.guid));
 }
 
 Json port_json(const Snapshot& snapshot, const std::vector<telemetry::Event>& alarms,
@@ -110,10 +121,8 @@ Json system_json(const Snapshot& snapshot, const std::vector<telemetry::Event>& 
     const Inventory& inventory = *snapshot.inventory;
     const bool is_switch = node.kind == topo::NodeKind::kSwitch;
     Json ports = Json::array();
-    bool active = false;
     for (std::uint32_t i = node.port_first; i < node.port_first + node.port_count; ++i) {
         ports.push_back(ufm_port_name(inventory, i));
-        active = active || is_port_active(snapshot, i);
     }
     return {{"name", ufm_guid(node.guid)},
             {"guid", ufm_guid(node.guid)},
@@ -129,9 +138,10 @@ Json system_json(const Snapshot& snapshot, const std::vector<telemetry::Event>& 
             {"sw_version", "N/A"},
             {"ip", "0.0.0.0"},
             {"ports", std::move(ports)},
-            {"modules", Json::array()},
+            {"modules", {module_name(node)}},
             {"severity", severity_at(alarms, node.name)},
-            {"state", active ? "active" : "inactive"},
+            {"state", is_node_active(snapshot, node) ? "active" : "inactive"},
+            {"capabilities", Json::array()},
             {"total_alarms", std::ranges::count(alarms, node.name, &telemetry::Event::object)}};
 }
 
@@ -153,7 +163,7 @@ Response Ufm::resources(const Request& request, const Path& path) {
             return links(request);
         }
         if (what == "modules") {
-            return Response::json("[]");  // Nodes of ours have no parts that can be taken out.
+            return modules();
         }
         if (what == "groups") {
             return groups();
@@ -215,6 +225,31 @@ Response Ufm::links(const Request& request) const {
     return Response::json(to_text(paged ? Json{{"data", std::move(list)}} : list));
 }
 
+/// A node is one part: nothing in it can be taken out or reports for itself.
+Response Ufm::modules() const {
+    const auto snapshot = config_.collector->snapshot();
+    const auto alarms = config_.collector->alarms();
+    Json list = Json::array();
+    for (const Node& node : snapshot->inventory->nodes) {
+        list.push_back({{"name", module_name(node)},
+                        {"description", node.name},
+                        {"type", "SYSTEM"},
+                        {"device_type", node.kind == topo::NodeKind::kSwitch ? "Switch" : "HCA"},
+                        {"device_name", host_name(node)},
+                        {"hosting_system_guid", ufm_guid(node.guid)},
+                        {"path", fmt::format("default / {}", host_name(node))},
+                        {"module_index", 0},
+                        {"number_of_chips", 1},
+                        {"cabled_ib_ports", node.port_count},
+                        {"temperature", "N/A"},
+                        {"serial_number", "N/A"},
+                        {"part_number", "N/A"},
+                        {"severity", severity_at(alarms, node.name)},
+                        {"status", is_node_active(*snapshot, node) ? "OK" : "fault"}});
+    }
+    return Response::json(to_text(list));
+}
+
 /// One group per tier of the tree.
 Response Ufm::groups() const {
     const auto snapshot = config_.collector->snapshot();
@@ -232,41 +267,6 @@ Response Ufm::groups() const {
                         {"members", std::move(members)}});
     }
     return Response::json(to_text(list));
-}
-
-/// ?object=servers|switches|ports&attr=bw|cong&members=N
-Response Ufm::top(const Request& request) const {
-    const auto snapshot = config_.collector->snapshot();
-    const std::string_view object = request.parameter("object");
-    const std::string_view attribute = request.parameter("attr");
-    const auto most = number_of(request.parameter("members"), 5, kTopMax);
-    const bool by_wait = attribute == "cong" || attribute == "congestion";
-    if (!most || (!attribute.empty() && attribute != "bw" && !by_wait)) {
-        return Response::error(400, "attr is bw or cong, members at most 1000");
-    }
-    std::vector<std::pair<double, std::uint32_t>> values;
-    for (std::uint32_t i = 0; i < snapshot->rates.size(); ++i) {
-        const bool is_switch = snapshot->inventory->node_of(i).kind == topo::NodeKind::kSwitch;
-        if ((object == "servers" && is_switch) || (object == "switches" && !is_switch)) {
-            continue;
-        }
-        const telemetry::PortRate& rate = snapshot->rates[i];
-        values.emplace_back(
-            by_wait ? double{rate.wait_share} : double{std::max(rate.xmit_bytes, rate.rcv_bytes)},
-            i);
-    }
-    std::ranges::stable_sort(values, std::greater<>{}, &std::pair<double, std::uint32_t>::first);
-    values.resize(std::min<std::size_t>(values.size(), *most));
-    Json items = Json::array();
-    for (const auto& [value, port] : values) {
-        items.push_back({{"name", ufm_port_name(*snapshot->inventory, port)},
-                         {"description", snapshot->inventory->port_name(port)},
-                         {"value", value},
-                         {"units", by_wait ? "share" : "bytes/s"}});
-    }
-    return Response::json(to_text({{"attribute", by_wait ? "cong" : "bw"},
-                                   {"object", object.empty() ? "ports" : object},
-                                   {"items", std::move(items)}}));
 }
 
 }  // namespace softib::server

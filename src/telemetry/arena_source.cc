@@ -269,7 +269,10 @@ std::expected<Reading, std::string> ArenaSource::read() {
         instance_ = arena_.header->instance;
         generation_ = generation;
     }
-    Reading reading{.inventory = inventory_, .sample = read_sample(arena_), .notices = {}};
+    Reading reading{.inventory = inventory_,
+                    .sample = read_sample(arena_),
+                    .notices = {},
+                    .instance = instance_};
     reading.notices = take_notices();
     return reading;
 }

@@ -19,6 +19,7 @@ class ArenaSource final : public Source {
 
     std::expected<Reading, std::string> read() override;
     std::string name() const override;
+    Pace pace() const override { return Pace::kQuick; }
 
   private:
     std::expected<void, std::string> connect();

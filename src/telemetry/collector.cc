@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "telemetry/clocks.h"
@@ -30,9 +32,51 @@ std::shared_ptr<Snapshot> Collector::failed(const Snapshot& before, std::string 
     return next;
 }
 
+/// A reading with all notices since the last step.
+std::expected<Reading, std::string> Collector::read() {
+    const std::lock_guard lock(source_mutex_);
+    auto reading = source_->read();
+    if (reading && !notices_.empty()) {
+        reading->notices.insert(reading->notices.begin(), notices_.begin(), notices_.end());
+        notices_.clear();
+    }
+    return reading;
+}
+
+std::shared_ptr<const Snapshot> Collector::fresh() {
+    const std::shared_ptr<const Snapshot> last = snapshot();
+    if (source_->pace() != Pace::kQuick || !last->trouble.empty()) {
+        return last;
+    }
+    const auto is_young = [](const Snapshot& snapshot) {
+        return monotonic_ns() - snapshot.sample.time_ns < kFreshNs;
+    };
+    const std::lock_guard lock(source_mutex_);
+    if (fresh_ && is_young(*fresh_)) {
+        return fresh_;
+    }
+    if (is_young(*last)) {
+        return last;
+    }
+    auto reading = source_->read();
+    if (!reading) {
+        return last;  // The next step tells.
+    }
+    std::ranges::move(reading->notices, std::back_inserter(notices_));
+    auto now = std::make_shared<Snapshot>();
+    now->number = last->number;
+    now->instance = reading->instance;
+    now->inventory = std::move(reading->inventory);
+    now->sample = std::move(reading->sample);
+    now->rates.assign(now->sample.counts.size(), {});
+    now->read_seconds = last->read_seconds;
+    fresh_ = now;
+    return fresh_;
+}
+
 std::shared_ptr<const Snapshot> Collector::step() {
     const std::uint64_t begin_ns = monotonic_ns();
-    auto reading = source_->read();
+    auto reading = read();
     const std::int64_t now_us = wall_us();
     const std::shared_ptr<const Snapshot> before = snapshot();
     std::shared_ptr<Snapshot> next;
@@ -47,8 +91,13 @@ std::shared_ptr<const Snapshot> Collector::step() {
         last_ = next;
         return next;
     }
+    if (goes_on(*before, *reading) && reading->sample.time_ns == before->sample.time_ns &&
+        before->trouble.empty()) {
+        return before;  // A recording has nothing new.
+    }
     next = std::make_shared<Snapshot>();
     next->number = before->number + 1;
+    next->instance = reading->instance;
     next->inventory = std::move(reading->inventory);
     if (goes_on(*before, *reading)) {
         next->rates = rates_between(*next->inventory, before->sample, reading->sample);

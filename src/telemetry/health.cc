@@ -111,7 +111,9 @@ std::vector<Check> check_health(const Snapshot& snapshot, const std::vector<Even
                                      return inventory.ports[i].active_mbps <
                                             inventory.ports[i].nominal_mbps;
                                  }));
-    checks.push_back(check_lids(inventory));
+    if (inventory.virtual_step_ns == 0) {  // Simulations do not tell their LIDs.
+        checks.push_back(check_lids(inventory));
+    }
     const auto rate = [&](std::uint32_t i) {
         return i < snapshot.rates.size() ? snapshot.rates[i] : PortRate{};
     };

@@ -140,6 +140,15 @@ std::optional<std::uint32_t> Inventory::find_node(Guid guid) const {
                                : std::optional(static_cast<std::uint32_t>(node - nodes.begin()));
 }
 
+std::string description_of(const Node& node) {
+    std::string text = node.name;
+    const bool is_ours = node.kind == topo::NodeKind::kHca && text.find(' ') == std::string::npos;
+    if (const std::size_t slash = text.find('/'); is_ours && slash != std::string::npos) {
+        text[slash] = ' ';
+    }
+    return text;
+}
+
 void assign_tiers(Inventory& inventory) {
     std::deque<std::uint32_t> next;
     for (std::uint32_t i = 0; i < inventory.nodes.size(); ++i) {
@@ -218,6 +227,42 @@ Inventory from_graph(const topo::Fabric& fabric) {
     }
     assign_tiers(inventory);
     return inventory;
+}
+
+topo::Fabric to_graph(const Inventory& inventory) {
+    topo::Fabric fabric;
+    fabric.name = inventory.fabric;
+    for (const Node& node : inventory.nodes) {
+        topo::Node out;
+        out.kind = node.kind;
+        out.name = node.name;
+        out.node_guid = node.guid;
+        out.system_image_guid = node.system_guid;
+        out.description = description_of(node);
+        out.lid = node.lid;
+        std::size_t last = 1;
+        for (std::uint32_t i = node.port_first; i < node.port_first + node.port_count; ++i) {
+            last = std::max<std::size_t>(last, inventory.ports[i].number);
+        }
+        out.ports.resize(last + 1);
+        for (std::uint32_t i = node.port_first; i < node.port_first + node.port_count; ++i) {
+            const Port& port = inventory.ports[i];
+            if (node.kind != topo::NodeKind::kSwitch) {
+                out.port_guid = port.guid;
+            }
+            if (port.peer == kNoIndex) {
+                continue;
+            }
+            const auto width = std::ranges::find(topo::kWidths, port.lanes, topo::lanes);
+            out.ports[port.number] = {
+                .peer = topo::NodeIndex{inventory.ports[port.peer].node},
+                .peer_port = PortNum{inventory.ports[port.peer].number},
+                .generation = topo::parse_generation(port.speed).value_or(topo::Generation::kNdr),
+                .width = width == topo::kWidths.end() ? topo::Width::k4x : *width};
+        }
+        fabric.nodes.push_back(std::move(out));
+    }
+    return fabric;
 }
 
 }  // namespace softib::telemetry

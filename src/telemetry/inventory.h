@@ -46,6 +46,9 @@ struct Port {
 struct Inventory {
     std::string fabric;
     std::uint64_t revision = 0;
+    /// Of a simulation: how much of its time lies between two readings, which history keeps as one
+    /// second. 0: the fabric has the time of the wall.
+    std::uint64_t virtual_step_ns = 0;
     std::vector<Node> nodes;
     std::vector<Port> ports;  ///< Those of a node stand together.
 
@@ -58,6 +61,9 @@ struct Inventory {
     std::optional<std::uint32_t> find_port(std::string_view name) const;
     std::optional<std::uint32_t> find_node(Guid guid) const;
 };
+
+/// Returns the NodeDescription: that of an HCA of ours is "h0 mlx5_0", as Linux would have it.
+std::string description_of(const Node& node);
 
 /// Numbers the tiers of nodes whose ports and peers are known.
 void assign_tiers(Inventory& inventory);
@@ -73,5 +79,7 @@ std::vector<Difference> compare(const Inventory& expected, const Inventory& foun
 
 /// Makes an inventory of a graph, such as one read from ibnetdiscover's output.
 Inventory from_graph(const topo::Fabric& fabric);
+/// The same the other way round, to write it down (core/topo/netlist.h).
+topo::Fabric to_graph(const Inventory& inventory);
 
 }  // namespace softib::telemetry

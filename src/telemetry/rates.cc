@@ -26,6 +26,11 @@ float load_of(const Port& port, const PortRate& rate) {
                                  : static_cast<float>(bits / (1e6 * double(port.active_mbps)));
 }
 
+float wait_share(const Port& port, double ticks_per_second) {
+    const double mbps = std::max(1U, port.active_mbps);
+    return static_cast<float>(std::min(1.0, ticks_per_second * kBitsPerTick / (mbps * 1e6)));
+}
+
 std::vector<PortRate> rates_between(const Inventory& inventory, const Sample& before,
                                     const Sample& now) {
     std::vector<PortRate> rates(now.counts.size());
@@ -48,9 +53,7 @@ std::vector<PortRate> rates_between(const Inventory& inventory, const Sample& be
         rate.rcv_bytes = per_second(&PortCounts::rcv_words, kBytesPerWord);
         rate.xmit_packets = per_second(&PortCounts::xmit_packets, 1);
         rate.rcv_packets = per_second(&PortCounts::rcv_packets, 1);
-        const double mbps = std::max(1U, inventory.ports[i].active_mbps);
-        rate.wait_share =
-            std::min(1.0F, per_second(&PortCounts::xmit_wait, kBitsPerTick / (mbps * 1e6)));
+        rate.wait_share = wait_share(inventory.ports[i], per_second(&PortCounts::xmit_wait, 1));
         for (const auto& row : kErrorCounters) {
             rate.errors += per_second(row.value, 1);
         }

@@ -38,6 +38,9 @@ constexpr std::uint64_t growth(std::uint64_t before, std::uint64_t now) {
 /// Returns the sum of all error counters.
 std::uint64_t errors_of(const PortCounts& counts);
 
+/// Returns the part of the time that a port waited, by the ticks that it counted in a second.
+float wait_share(const Port& port, double ticks_per_second);
+
 /// Returns the load of a port's busier direction as a part of its speed.
 float load_of(const Port& port, const PortRate& rate);
 

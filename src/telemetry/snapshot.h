@@ -14,7 +14,8 @@
 namespace softib::telemetry {
 
 struct Snapshot {
-    std::uint64_t number = 0;  ///< Counts readings, from 1.
+    std::uint64_t number = 0;    ///< Counts readings, from 1.
+    std::uint64_t instance = 0;  ///< As Reading::instance.
     std::shared_ptr<const Inventory> inventory = std::make_shared<const Inventory>();
     Sample sample;
     std::vector<PortRate> rates;

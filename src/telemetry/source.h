@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Where telemetry gets its numbers from: the arena of a fabric of ours (arena_source.h), or the
-// performance agents of any fabric (mad_source.h). A reading has the counters of every cabled port
-// at one moment, as totals that only grow.
+// Where telemetry gets its numbers from: the arena of a fabric of ours (arena_source.h), the
+// performance agents of any fabric (mad_source.h), or a recording that a simulation writes
+// (recording_source.h). A reading has the counters of every cabled port at one moment, as totals
+// that only grow.
 
 #include <cstdint>
 #include <expected>
@@ -52,6 +53,14 @@ struct Reading {
     std::shared_ptr<const Inventory> inventory;
     Sample sample;
     std::vector<Notice> notices;
+    std::uint64_t instance = 0;  ///< Another one: the fabric was ended and started again.
+};
+
+/// How old numbers are when somebody asks for them.
+enum class Pace : std::uint8_t {
+    kQuick,     ///< A reading takes so little that whoever asks can have one of now.
+    kSlow,      ///< They are of the last reading.
+    kRecorded,  ///< They are of another time than ours.
 };
 
 class Source {
@@ -63,6 +72,9 @@ class Source {
     /// Reads all ports. The error is a sentence: why nothing can be read now. The next call tries
     /// again.
     virtual std::expected<Reading, std::string> read() = 0;
+    virtual Pace pace() const { return Pace::kSlow; }
+    /// Of a recording: whether the next reading is there already.
+    virtual bool has_more() const { return false; }
     /// Returns what this reads, for people: "fabric lab", "mlx5_0 port 1".
     virtual std::string name() const = 0;
 };

@@ -76,9 +76,18 @@ inline Snapshot test_snapshot(std::uint64_t number, std::uint64_t seconds,
 /// A source that tells what a test says.
 class TestSource final : public Source {
   public:
-    std::expected<Reading, std::string> read() override { return next; }
-    std::string name() const override { return "fabric test"; }
+    TestSource() = default;
+    explicit TestSource(Reading reading) : next(std::move(reading)) {}
 
+    std::expected<Reading, std::string> read() override {
+        ++readings;
+        return next;
+    }
+    std::string name() const override { return "fabric test"; }
+    Pace pace() const override { return pace_now; }
+
+    Pace pace_now = Pace::kSlow;
+    int readings = 0;
     std::expected<Reading, std::string> next = std::unexpected("not yet");
 };
 

@@ -8,25 +8,35 @@
 #include <cstdint>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "runtime/shm/requests.h"
 
 namespace softib::view {
 
+using live::request::HelperState;
+
 struct Helper {
     std::string name;
+    HelperState state = HelperState::kRuns;
     pid_t pid = 0;  ///< 0: it waits to be started again.
     std::uint32_t restarts = 0;
     std::time_t last_end = 0;  ///< 0: it has not ended yet.
     std::string reason;        ///< Of the last end.
 };
 
-/// Asks the daemon over a connection. Returns none where it does not answer.
+/// Asks the daemon over a connection, for up to a second if a helper does not answer it. Returns
+/// none where the daemon itself does not answer.
 std::vector<Helper> read_health(int daemon);
+
+/// Returns "runs", "ended", "stopped" or "silent".
+std::string_view state_name(HelperState state);
 
 /// Returns "ok", or what is worth knowing: "carrier restarted 2 times, last 12:01:07 (signal 9)".
 std::string health_text(const std::vector<Helper>& helpers);
 
-/// Returns whether all helpers run now.
+/// Returns whether all helpers run now, and answer.
 bool all_run(const std::vector<Helper>& helpers);
 
 }  // namespace softib::view

@@ -13,6 +13,7 @@ Json health_json(const std::vector<Helper>& helpers) {
     Json list = Json::array();
     for (const Helper& helper : helpers) {
         list.push_back({{"name", helper.name},
+                        {"state", state_name(helper.state)},
                         {"pid", helper.pid},
                         {"restarts", helper.restarts},
                         {"last_end", helper.last_end},

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 
@@ -42,7 +43,8 @@ void take_line(const TabFields& line, Sharp& sharp) {
     const std::string_view kind = line.at(0);
     if (kind == "node") {
         sharp.nodes.push_back({line.text(1), line.number(2), line.number(3), line.number(4),
-                               line.number(5), line.number(6), line.number(7), line.number(8)});
+                               line.number(5), line.number(6), line.number(7), line.number(8),
+                               line.number(9), line.number(10), line.number(11)});
     } else if (kind == "job") {
         sharp.jobs.push_back({line.number(1),
                               line.text(2),
@@ -54,6 +56,7 @@ void take_line(const TabFields& line, Sharp& sharp) {
                               line.number(8),
                               line.number(9),
                               line.text(11),
+                              line.text(12),
                               {},
                               {}});
     } else if (sharp.jobs.empty()) {
@@ -79,6 +82,87 @@ Sharp parse_sharp(std::string_view text) {
         text.remove_prefix(std::min(text.size(), line.size() + 1));
     }
     return sharp;
+}
+
+namespace {
+
+/// Makes the tree of one job; a switch that several trees have is drawn once in each.
+class TreeDrawing {
+  public:
+    TreeDrawing(topo::Fabric& fabric, const SharpJob& job) : fabric_(fabric), job_(job) {}
+
+    void draw() {
+        std::vector<topo::NodeIndex> switches;
+        for (const SharpSwitch& each : job_.switches) {
+            switches.push_back(add(topo::NodeKind::kSwitch, each.name));
+            fabric_.nodes.back().level = level_of(each);
+        }
+        for (std::size_t i = 0; i < switches.size(); ++i) {
+            for (std::size_t parent = 0; parent < switches.size(); ++parent) {
+                if (job_.switches[parent].name == job_.switches[i].parent) {
+                    join(switches[i], switches[parent]);
+                }
+            }
+            for (const SharpMember& member : job_.switches[i].members) {
+                add_member(member, switches[i]);
+            }
+        }
+    }
+
+  private:
+    topo::NodeIndex add(topo::NodeKind kind, const std::string& name) {
+        topo::Node node;
+        node.kind = kind;
+        node.name = job_.id == 0 ? name : name + " (job " + std::to_string(job_.id) + ")";
+        node.ports.resize(1);
+        fabric_.nodes.push_back(std::move(node));
+        return topo::NodeIndex{static_cast<std::uint32_t>(fabric_.nodes.size() - 1)};
+    }
+    void join(topo::NodeIndex below, topo::NodeIndex above) {
+        auto& from = fabric_.nodes[below.value].ports;
+        auto& to = fabric_.nodes[above.value].ports;
+        from.push_back({.peer = above, .peer_port = PortNum{static_cast<std::uint8_t>(to.size())}});
+        to.push_back(
+            {.peer = below, .peer_port = PortNum{static_cast<std::uint8_t>(from.size() - 1)}});
+    }
+    void add_member(const SharpMember& member, topo::NodeIndex at) {
+        topo::Host host;
+        host.name = "rank " + std::to_string(member.rank);
+        host.device_names = {member.hca};
+        host.hcas = {add(topo::NodeKind::kHca, member.hca)};
+        fabric_.nodes.back().host = static_cast<std::uint32_t>(fabric_.hosts.size());
+        join(host.hcas[0], at);
+        fabric_.hosts.push_back(std::move(host));
+    }
+    /// Levels count from the members up: the root, which comes first, is the highest.
+    std::uint32_t level_of(const SharpSwitch& each) const {
+        auto level = static_cast<std::uint32_t>(job_.depth > 0 ? job_.depth - 1 : 0);
+        const SharpSwitch* at = &each;
+        while (!at->parent.empty() && level > 0) {
+            --level;
+            const auto found = std::ranges::find(job_.switches, at->parent, &SharpSwitch::name);
+            if (found == job_.switches.end()) {
+                break;
+            }
+            at = &*found;
+        }
+        return level;
+    }
+
+    topo::Fabric& fabric_;
+    const SharpJob& job_;
+};
+
+}  // namespace
+
+topo::Fabric draw_trees(const Sharp& sharp) {
+    topo::Fabric fabric;
+    fabric.name = "SHARP trees";
+    fabric.shape = topo::Shape::kFatTree;
+    for (const SharpJob& job : sharp.jobs) {
+        TreeDrawing(fabric, job).draw();
+    }
+    return fabric;
 }
 
 std::expected<Sharp, int> ask_sharp(int daemon) {

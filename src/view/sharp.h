@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/topo/fabric.h"
+
 namespace softib::view {
 
 struct SharpNode {
@@ -17,6 +19,8 @@ struct SharpNode {
     std::uint64_t trees = 0, trees_max = 0;
     std::uint64_t groups = 0, groups_max = 0;
     std::uint64_t qps = 0, qps_max = 0;
+    std::uint64_t streaming_trees = 0;       ///< Of the trees; the others are low-latency trees.
+    std::uint64_t locks = 0, locks_max = 0;  ///< Groups that stream now.
 };
 struct SharpMember {
     std::uint64_t rank = 0;
@@ -41,6 +45,7 @@ struct SharpJob {
     std::uint64_t members = 0, tree = 0, depth = 0;
     std::uint64_t osts = 0, payload_bytes = 0, groups_max = 0;
     std::string reason;                 ///< Of its failure.
+    std::string kind;                   ///< Of its tree: LLT or SAT.
     std::vector<SharpSwitch> switches;  ///< The root first.
     std::vector<SharpGroup> groups;
 };
@@ -48,6 +53,10 @@ struct Sharp {
     std::vector<SharpNode> nodes;
     std::vector<SharpJob> jobs;
 };
+
+/// The trees of all jobs as a fabric that has nothing else, to be drawn: their switches, the cables
+/// between these, and the members.
+topo::Fabric draw_trees(const Sharp& sharp);
 
 /// Reads the lines of SharpClients::describe; what is no such line is left out.
 Sharp parse_sharp(std::string_view text);

@@ -70,7 +70,8 @@ TEST(ViewTopology, EachCableIsThereOnce) {
 TEST(ViewHealth, WhatEndedIsToldUntilItRuns) {
     EXPECT_EQ(health_text({}), "ok");
     EXPECT_EQ(health_text({Helper{.name = "carrier", .pid = 3, .reason = {}}}), "ok");
-    const std::vector<Helper> waits{{.name = "carrier", .last_end = 1, .reason = "signal 9"}};
+    const std::vector<Helper> waits{
+        {.name = "carrier", .state = HelperState::kEnded, .last_end = 1, .reason = "signal 9"}};
     EXPECT_TRUE(health_text(waits).ends_with("(signal 9) and waits to be restarted"));
     EXPECT_FALSE(all_run(waits));
     const std::vector<Helper> again{
@@ -79,16 +80,33 @@ TEST(ViewHealth, WhatEndedIsToldUntilItRuns) {
     EXPECT_TRUE(all_run(again));
 }
 
+TEST(ViewHealth, WhatHangsIsNamedWithItsRemedy) {
+    std::vector<Helper> helpers{
+        {.name = "carrier", .state = HelperState::kStopped, .pid = 7, .reason = {}}};
+    EXPECT_EQ(health_text(helpers),
+              "carrier (pid 7) does not answer: it is stopped; kill -CONT 7 lets it go on, kill "
+              "-KILL 7 has it restarted");
+    EXPECT_FALSE(all_run(helpers));
+    helpers[0].state = HelperState::kSilent;
+    EXPECT_EQ(health_text(helpers),
+              "carrier (pid 7) does not answer; kill -KILL 7 has it restarted");
+    EXPECT_FALSE(all_run(helpers));
+}
+
 TEST(Sharp, LinesBecomeJobsWithTheirTrees) {
     const Sharp sharp = parse_sharp(
-        "node\tleaf0\t9\t1\t63\t2\t1024\t4\t4096\n"
-        "job\t7\t0x10\tfailed\t2\t0\t1\t64\t1024\t8\t1\ta cable is gone\n"
+        "node\tleaf0\t9\t3\t126\t2\t1024\t4\t4096\t2\t1\t8\n"
+        "job\t7\t0x10\tfailed\t2\t0\t1\t64\t1024\t8\t1\ta cable is gone\tSAT\n"
         "switch\t7\tleaf0\t-\t0\t0\nmember\t7\t1\th1/mlx5_0\tleaf0\t2\n"
         "group\t7\t3\t2\tlocked\nsomething else\n");
     ASSERT_EQ(sharp.nodes.size(), 1U);
     EXPECT_EQ(sharp.nodes[0].qps, 4U);
+    EXPECT_EQ(sharp.nodes[0].streaming_trees, 2U);
+    EXPECT_EQ(sharp.nodes[0].locks, 1U);
+    EXPECT_EQ(sharp.nodes[0].locks_max, 8U);
     ASSERT_EQ(sharp.jobs.size(), 1U);
     EXPECT_EQ(sharp.jobs[0].reason, "a cable is gone");
+    EXPECT_EQ(sharp.jobs[0].kind, "SAT");
     EXPECT_EQ(sharp.jobs[0].switches.at(0).members.at(0).hca, "h1/mlx5_0");
     EXPECT_EQ(sharp.jobs[0].groups.at(0).lock, "locked");
     EXPECT_TRUE(parse_sharp("member\t1\n\ngroup").jobs.empty());

@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <iterator>
+#include <utility>
 
 namespace softib::telemetry {
 
@@ -14,21 +15,28 @@ namespace {
 
 constexpr std::uint64_t kWordBytes = 4;
 
+/// Of which ports of a large fabric a counter is told.
+enum class Told : std::uint8_t {
+    kOfAll,
+    kUnlessZero,
+    kOfNone,  ///< It can be computed: unicast packets are all packets less multicast packets.
+};
+
 /// A counter as the exporter by nodes calls it.
 struct NodeMetric {
     std::string_view counter;  ///< Its name in the list.
     std::string_view suffix;   ///< After "infiniband_switch_port_".
     std::uint64_t unit = 1;
-    bool is_error = true;
+    Told told = Told::kUnlessZero;
 };
 constexpr std::array<NodeMetric, 27> kNodeMetrics{{
-    {"xmit_words", "transmit_data_bytes_total", kWordBytes, false},
-    {"rcv_words", "receive_data_bytes_total", kWordBytes, false},
-    {"xmit_packets", "transmit_packets_total", 1, false},
-    {"rcv_packets", "receive_packets_total", 1, false},
-    {"xmit_wait", "transmit_wait_total", 1, false},
-    {"unicast_xmit_packets", "unicast_transmit_packets_total"},
-    {"unicast_rcv_packets", "unicast_receive_packets_total"},
+    {"xmit_words", "transmit_data_bytes_total", kWordBytes, Told::kOfAll},
+    {"rcv_words", "receive_data_bytes_total", kWordBytes, Told::kOfAll},
+    {"xmit_packets", "transmit_packets_total", 1, Told::kOfAll},
+    {"rcv_packets", "receive_packets_total", 1, Told::kOfAll},
+    {"xmit_wait", "transmit_wait_total", 1, Told::kOfAll},
+    {"unicast_xmit_packets", "unicast_transmit_packets_total", 1, Told::kOfNone},
+    {"unicast_rcv_packets", "unicast_receive_packets_total", 1, Told::kOfNone},
     {"multicast_xmit_packets", "multicast_transmit_packets_total"},
     {"multicast_rcv_packets", "multicast_receive_packets_total"},
     {"symbol_errors", "symbol_error_total"},
@@ -56,6 +64,25 @@ const counters::PortCounter<std::uint64_t>& row_of(std::string_view counter) {
                               &counters::PortCounter<std::uint64_t>::name);
 }
 
+/// As ibqueryerrors prints it, from which the exporter by cables has it.
+double lane_gbps(const Port& port) {
+    constexpr std::array<std::pair<std::string_view, double>, 9> kLanes{{{"SDR", 2.5},
+                                                                         {"DDR", 5},
+                                                                         {"QDR", 10},
+                                                                         {"FDR10", 10.3125},
+                                                                         {"FDR", 14.0625},
+                                                                         {"EDR", 25.78125},
+                                                                         {"HDR", 53.125},
+                                                                         {"NDR", 106.25},
+                                                                         {"XDR", 212.5}}};
+    for (const auto& [name, gbps] : kLanes) {
+        if (name == port.speed) {
+            return gbps;
+        }
+    }
+    return port.active_mbps / 1000.0 / std::max<std::uint32_t>(1, port.lanes);
+}
+
 std::string lower(std::string_view text) {
     std::string out(text);
     std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -68,6 +95,9 @@ class MetricsWriter {
     MetricsWriter(const Snapshot& snapshot, const MetricsOptions& options)
         : snapshot_(snapshot), inventory_(*snapshot.inventory), options_(options) {
         zeros_ = options.all_zeros || inventory_.ports.size() <= kFewPorts;
+        if (options.timestamps) {
+            when_ = fmt::format(" {}", snapshot.sample.wall_us / 1000);
+        }
     }
 
     std::string write() {
@@ -95,11 +125,11 @@ class MetricsWriter {
         fmt::format_to(std::back_inserter(out_), "# HELP {} {}\n# TYPE {} {}\n", name, help, name,
                        type);
     }
-    void line(std::string_view name, std::string_view labels, std::uint64_t value) {
+    void line(std::string_view name, std::string_view labels, std::uint64_t value,
+              std::string_view when = {}) {
         out_.append(name).append(labels);
         const fmt::format_int text(value);
-        out_.append(text.data(), text.size());
-        out_.push_back('\n');
+        out_.append(text.data(), text.size()).append(when).push_back('\n');
     }
     template <typename Labels>
     void make_labels(Labels&& labels) {
@@ -119,11 +149,11 @@ class MetricsWriter {
         return fmt::format(
             "{{component=\"{}\",local_name=\"{}\",local_guid=\"{}\",local_port=\"{}\","
             "remote_guid=\"{}\",remote_port=\"{}\",remote_name=\"{}\"}} ",
-            node.kind == topo::NodeKind::kSwitch ? "switch" : "ca", escape_label(node.name),
-            to_string(node.guid), port.number,
+            node.kind == topo::NodeKind::kSwitch ? "switch" : "ca",
+            escape_label(description_of(node)), fmt::format("{:#x}", node.guid.value), port.number,
             cabled ? to_string(inventory_.node_of(port.peer).guid) : "",
             cabled ? std::to_string(inventory_.ports[port.peer].number) : "",
-            cabled ? escape_label(inventory_.node_of(port.peer).name) : "");
+            cabled ? escape_label(description_of(inventory_.node_of(port.peer))) : "");
     }
 
     /// A port that never answered has no counters to show.
@@ -133,8 +163,12 @@ class MetricsWriter {
     }
     template <typename Chosen>
     void counter(const std::string& name, std::string_view help,
-                 const counters::PortCounter<std::uint64_t>& row, std::uint64_t unit,
-                 bool with_zeros, Chosen&& chosen) {
+                 const counters::PortCounter<std::uint64_t>& row, std::uint64_t unit, Told told,
+                 Chosen&& chosen) {
+        if (!zeros_ && told == Told::kOfNone) {
+            return;
+        }
+        const bool with_zeros = zeros_ || told == Told::kOfAll;
         family(name, "counter", help);
         for (std::uint32_t i = 0; i < labels_.size(); ++i) {
             if (!has_counts(i) || !chosen(i)) {
@@ -142,7 +176,7 @@ class MetricsWriter {
             }
             const std::uint64_t value = value_of(row, snapshot_.sample.counts[i]) * unit;
             if (value != 0 || with_zeros) {
-                line(name, labels_[i], value);
+                line(name, labels_[i], value, when_);
             }
         }
     }
@@ -154,7 +188,7 @@ class MetricsWriter {
                 fmt::format("infiniband_{}_port_{}", switches ? "switch" : "hca", metric.suffix),
                 fmt::format("{} of a port{}.", row.fields[0].name,
                             metric.unit == 1 ? "" : ", in bytes"),
-                row, metric.unit, zeros_ || !metric.is_error,
+                row, metric.unit, metric.told,
                 [&](std::uint32_t i) { return is_switch(i) == switches; });
         }
     }
@@ -183,7 +217,7 @@ class MetricsWriter {
             if (is_ours(i) && (node.kind == topo::NodeKind::kSwitch) == switches) {
                 line(info,
                      fmt::format("{{guid=\"{}\",{}=\"{}\",lid=\"{}\"}} ", to_string(node.guid),
-                                 kind, escape_label(node.name), node.lid.value),
+                                 kind, escape_label(description_of(node)), node.lid.value),
                      1);
             }
         }
@@ -205,8 +239,8 @@ class MetricsWriter {
              fmt::format("{{guid=\"{}\",port=\"{}\",{}=\"{}\",uplink=\"{}\",uplink_guid=\"{}\","
                          "uplink_type=\"{}\",uplink_port=\"{}\",uplink_lid=\"{}\"}} ",
                          to_string(node.guid), inventory_.ports[i].number, kind,
-                         escape_label(node.name), escape_label(other.name), to_string(other.guid),
-                         other.kind == topo::NodeKind::kSwitch ? "SW" : "CA",
+                         escape_label(description_of(node)), escape_label(description_of(other)),
+                         to_string(other.guid), other.kind == topo::NodeKind::kSwitch ? "SW" : "CA",
                          inventory_.ports[peer].number, other.lid.value),
              1);
     }
@@ -216,18 +250,17 @@ class MetricsWriter {
             if (row.fields[0].name.empty()) {
                 continue;
             }
-            const bool is_traffic = row.unit == counters::Unit::kWords ||
-                                    row.name == "xmit_packets" || row.name == "rcv_packets" ||
-                                    row.name == "xmit_wait";
+            const auto metric = std::ranges::find(kNodeMetrics, row.name, &NodeMetric::counter);
+            const Told told = metric == kNodeMetrics.end() ? Told::kUnlessZero : metric->told;
             counter(fmt::format("infiniband_{}_total", lower(row.fields[0].name)),
                     fmt::format("{} of a port{}.", row.fields[0].name,
                                 row.unit == counters::Unit::kWords ? ", in words of 4 bytes" : ""),
-                    row, 1, zeros_ || is_traffic, [](std::uint32_t) { return true; });
+                    row, 1, told, [](std::uint32_t) { return true; });
         }
-        family("infiniband_speed", "gauge", "Gbit/s of one lane of a port.");
+        family("infiniband_speed", "gauge", "Signalling rate of one lane of a port, in Gbit/s.");
         for_each_port([&](std::uint32_t i, const Port& port) {
-            line("infiniband_speed", labels_[i],
-                 port.active_mbps / 1000 / std::max<std::uint32_t>(1, port.lanes));
+            fmt::format_to(std::back_inserter(out_), "infiniband_speed{}{}\n", labels_[i],
+                           lane_gbps(port));
         });
         family("infiniband_width", "gauge", "Lanes of a port.");
         for_each_port([&](std::uint32_t i, const Port& port) {
@@ -264,6 +297,8 @@ class MetricsWriter {
                          static_cast<double>(silent));
             by_collector("infiniband_exporter_collector_duration_seconds",
                          "How long the last reading took.", snapshot_.read_seconds);
+            by_collector("infiniband_exporter_last_execution", "When the fabric was read last.",
+                         static_cast<double>(snapshot_.sample.wall_us) / 1e6);
         }
         if (options_.by_cable) {
             gauge("infiniband_scrape_ok", "Whether the fabric could be read.", good ? 1 : 0);
@@ -285,6 +320,7 @@ class MetricsWriter {
     const Inventory& inventory_;
     const MetricsOptions& options_;
     bool zeros_ = true;
+    std::string when_;                 ///< After the value of a counter.
     std::vector<std::string> labels_;  ///< By port; empty: it is not in this shard.
     std::string out_;
 };

@@ -19,6 +19,7 @@ struct MetricsOptions {
     /// Whether ports that counted no errors say so. Without: only in fabrics of few ports, because
     /// the text of a large one would mostly be zeros.
     bool all_zeros = false;
+    bool timestamps = false;   ///< Whether counters bring the time at which they were read.
     std::uint32_t shards = 1;  ///< Nodes are dealt out to so many answers,
     std::uint32_t shard = 0;   ///< of which this is one.
 };

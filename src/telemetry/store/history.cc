@@ -28,7 +28,7 @@ constexpr char kSchema[] =
 
 /// The stored rows of the counter list, by column.
 constexpr auto kStored = [] {
-    std::array<std::size_t, kColumns> rows{};
+    std::array<std::size_t, kCounterColumns> rows{};
     std::size_t next = 0;
     for (std::size_t i = 0; i < counters::kPortCounters.size(); ++i) {
         if (counters::kPortCounters[i].is_stored()) {
@@ -64,7 +64,7 @@ std::optional<std::size_t> find_column(std::string_view name) {
 }
 
 std::string_view column_name(std::size_t column) {
-    return counters::kPortCounters[kStored[column]].name;
+    return column == kDownColumn ? "down" : counters::kPortCounters[kStored[column]].name;
 }
 
 std::expected<History, std::string> History::open(const std::string& path,
@@ -191,7 +191,11 @@ History::Columns History::columns_between(const Snapshot& before, const Snapshot
     for (std::size_t i = 0; i < now.sample.counts.size(); ++i) {
         const PortCounts& a = before.sample.counts[i];
         const PortCounts& b = now.sample.counts[i];
-        for (std::size_t c = 0; c < kColumns; ++c) {
+        if (now.sample.states[i] != PortState::kActive) {
+            columns[kDownColumn].resize(ids_.size());
+            columns[kDownColumn][id_of_[i]] = {1, 1, 1};
+        }
+        for (std::size_t c = 0; c < kCounterColumns; ++c) {
             if (const std::uint64_t grown = growth(a.*stored(c), b.*stored(c)); grown != 0) {
                 const auto rate = static_cast<float>(static_cast<double>(grown) / seconds);
                 columns[c].resize(ids_.size());

@@ -38,8 +38,11 @@ inline constexpr std::array<RingShape, 3> kRings{
 inline constexpr std::uint64_t kHistoryBytesDefault = std::uint64_t{512} << 20;
 inline constexpr std::uint64_t kHistoryBytesMin = std::uint64_t{1} << 20;
 
-/// Stored counters: those of the list that have a cell.
-inline constexpr std::size_t kColumns = sizeof(PortCounts) / sizeof(std::uint64_t);
+/// Stored counters: those of the list that have a cell. One more column tells which part of a slot
+/// a port was not active.
+inline constexpr std::size_t kCounterColumns = sizeof(PortCounts) / sizeof(std::uint64_t);
+inline constexpr std::size_t kDownColumn = kCounterColumns;
+inline constexpr std::size_t kColumns = kCounterColumns + 1;
 /// Returns the column of a counter by its name in JSON; std::nullopt: none has it.
 std::optional<std::size_t> find_column(std::string_view name);
 std::string_view column_name(std::size_t column);
@@ -111,8 +114,16 @@ class HistoryReader {
     /// Returns the beginnings of the slots in which somebody looked.
     std::vector<std::int64_t> slots_seen(std::size_t ring, std::int64_t from_s, std::int64_t to_s);
 
+    /// All ports of an inventory as they were in the finest slot that is kept of a time; `number` 0
+    /// says that there is none. Rates are means of the slot.
+    Snapshot moment(std::shared_ptr<const Inventory> inventory, std::int64_t time_s);
+
   private:
     explicit HistoryReader(Database database) : database_(std::move(database)) {}
+    /// By port id.
+    std::vector<Range> column_at(std::size_t ring, std::int64_t slot, std::size_t column,
+                                 std::size_t ids);
+
     Database database_;
 };
 

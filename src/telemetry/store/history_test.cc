@@ -236,5 +236,27 @@ TEST_F(HistoryTest, TheDatabaseOfAnotherProgramIsRefused) {
     EXPECT_FALSE(History::open("/proc/nowhere.db", kHistoryBytesDefault));
 }
 
+TEST_F(HistoryTest, AMomentHasAllPortsAsTheyWere) {
+    History history = open();
+    ASSERT_TRUE(add(history, 1, 0));
+    ASSERT_TRUE(add(history, 2, 1000));
+    Snapshot now = last_;
+    ++now.number;
+    now.sample.time_ns += 1'000'000'000;
+    now.sample.wall_us += 1'000'000;
+    now.sample.states[1] = PortState::kDown;
+    ASSERT_TRUE(history.add(last_, now));
+    auto reader = HistoryReader::open(path_);
+    ASSERT_TRUE(reader);
+    const std::int64_t second = last_.sample.wall_us / 1'000'000;
+    const Snapshot busy = reader->moment(inventory_, second);
+    EXPECT_NEAR(busy.rates[0].xmit_bytes, 4000, 20);
+    EXPECT_EQ(busy.sample.states[1], PortState::kActive);
+    const Snapshot down = reader->moment(inventory_, second + 1);
+    EXPECT_EQ(down.rates[0].xmit_bytes, 0);
+    EXPECT_EQ(down.sample.states[1], PortState::kDown);
+    EXPECT_EQ(reader->moment(inventory_, second + 2).number, 0U) << "nobody looked";
+}
+
 }  // namespace
 }  // namespace softib::telemetry

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Asks the server that this page came from, and no other.
+
+const TOKEN = "softib-token";
+
+export const token = () => sessionStorage.getItem(TOKEN) || "";
+export const keepToken = (text) => sessionStorage.setItem(TOKEN, text);
+
+async function answerOf(response) {
+  const text = await response.text();
+  let body = null;
+  try { body = JSON.parse(text); } catch { body = {error: text}; }
+  if (response.ok) return body;
+  const error = new Error((body && body.error) || `${response.status} ${response.statusText}`);
+  error.status = response.status;
+  throw error;
+}
+
+/// Returns JSON; an Error has the server's sentence.
+export async function get(path) {
+  return answerOf(await fetch(path, {cache: "no-store"}));
+}
+
+export async function send(method, path, body) {
+  return answerOf(await fetch(path, {
+    method,
+    headers: {"Content-Type": "application/json", Authorization: `Bearer ${token()}`},
+    body: JSON.stringify(body),
+  }));
+}
+
+/// Names of ports and nodes have slashes and colons, which a path may have.
+export const inPath = (name) => name.split("/").map(encodeURIComponent).join("/");
+
+/// The event stream. `on` has sample, event, resync, open and lost.
+export function listen(on) {
+  const source = new EventSource("/api/v1/stream");
+  source.addEventListener("open", () => on.open());
+  source.addEventListener("error", () => on.lost());
+  source.addEventListener("sample", (message) => on.sample(message.data));
+  source.addEventListener("event", (message) => on.event(JSON.parse(message.data)));
+  source.addEventListener("resync", () => on.resync());
+  return source;
+}

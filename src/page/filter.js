@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The filter language of tables and maps: words that all must hold.
+//
+//   state:down          a column is this; * stands for anything (name:leaf*)
+//   name~leaf           a column has this in it
+//   rate<100 load>=50   a column is a number less, greater, ...; a % sign may follow
+//   -state:active       not
+//   spine  leaf0:3      any column has it in it
+//   "two words"         quotation marks keep blanks
+
+const WORD = /(-?)(?:([\w.]+)(:|~|!=|<=|>=|=|<|>))?("[^"]*"?|\S+)?/gy;
+
+/// How different two short words are.
+function distance(a, b) {
+  let row = Array.from({length: b.length + 1}, (_, i) => i);
+  for (let i = 1; i <= a.length; ++i) {
+    const next = [i];
+    for (let k = 1; k <= b.length; ++k) {
+      next[k] = Math.min(row[k] + 1, next[k - 1] + 1, row[k - 1] + (a[i - 1] === b[k - 1] ? 0 : 1));
+    }
+    row = next;
+  }
+  return row[b.length];
+}
+
+function pattern(text) {
+  const escaped = text.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*");
+  return new RegExp(`^${escaped}$`, "i");
+}
+
+function testOf(column, operator, text) {
+  if (operator === "~") {
+    const wanted = text.toLowerCase();
+    return (row) => String(column.value(row)).toLowerCase().includes(wanted);
+  }
+  const number = Number(text.replace(/%$/, ""));
+  if ("<>".includes(operator[0])) {
+    if (text === "" || Number.isNaN(number)) {
+      throw new Error(`${column.key}${operator} wants a number, not '${text}'`);
+    }
+    const tests = {"<": (v) => v < number, ">": (v) => v > number,
+                   "<=": (v) => v <= number, ">=": (v) => v >= number};
+    return (row) => tests[operator](Number(column.value(row)));
+  }
+  const wanted = pattern(text);
+  const is = (row) => {
+    const value = column.value(row);
+    return typeof value === "number" && text !== "" && !Number.isNaN(number) ? value === number
+      : wanted.test(String(value));
+  };
+  return operator === "!=" ? (row) => !is(row) : is;
+}
+
+/// Returns a function of a row to whether it is shown. Throws an Error with a sentence.
+export function compile(text, columns) {
+  const tests = [];
+  WORD.lastIndex = 0;
+  const rest = text.trim();
+  while (WORD.lastIndex < rest.length) {
+    while (/\s/.test(rest[WORD.lastIndex] || "")) ++WORD.lastIndex;
+    const match = WORD.exec(rest);
+    if (!match || match[0] === "") break;
+    const [, not, key, operator, raw = ""] = match;
+    const value = raw.replace(/^"|"$/g, "");
+    let test;
+    const isPort = operator === ":" && /^\d+$/.test(value);  // leaf0:3
+    if (key && !(isPort && !columns.some((each) => each.key === key.toLowerCase()))) {
+      const column = columns.find((each) => each.key === key.toLowerCase());
+      if (!column) {
+        const near = [...columns].sort((a, b) => distance(key, a.key) - distance(key, b.key))[0];
+        throw new Error(`there is no column '${key}'; did you mean '${near.key}'? ` +
+                        `Columns are ${columns.map((each) => each.key).join(", ")}`);
+      }
+      test = testOf(column, operator, value);
+    } else {
+      const wanted = (key ? `${key}:${value}` : value).toLowerCase();
+      test = (row) => columns.some((column) => String(column.value(row)).toLowerCase()
+        .includes(wanted));
+    }
+    tests.push(not ? (row) => !test(row) : test);
+  }
+  return (row) => tests.every((test) => test(row));
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// A connection to the daemon of a fabric for a few requests, which waits for a bounded time.
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "runtime/shm/rpc.h"
+
+namespace softib::server {
+
+class Connection {
+  public:
+    explicit Connection(const std::string& dir) : fd_(live::rpc_connect(dir.c_str())) {
+        if (fd_ >= 0) {
+            constexpr timeval kPatience{10, 0};
+            setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+            setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+        }
+    }
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+    ~Connection() {
+        if (fd_ >= 0) {
+            close(fd_);
+        }
+    }
+    int fd() const { return fd_; }  ///< -1: nobody answers; errno says why.
+
+  private:
+    int fd_;
+};
+
+}  // namespace softib::server

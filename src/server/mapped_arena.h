@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The arena of a fabric, mapped read-only for one request of a client.
+
+#include <expected>
+#include <string>
+
+#include "runtime/shm/arena.h"
+#include "server/connection.h"
+
+namespace softib::server {
+
+class MappedArena {
+  public:
+    /// The error is a sentence for the client.
+    static std::expected<MappedArena, std::string> open(const Connection& daemon);
+    MappedArena(MappedArena&& other) noexcept;
+    MappedArena& operator=(MappedArena&&) = delete;
+    ~MappedArena();
+
+    const live::Arena& operator*() const { return arena_; }
+    const live::Arena* operator->() const { return &arena_; }
+
+  private:
+    explicit MappedArena(const live::Arena& arena) : arena_(arena) {}
+    live::Arena arena_;
+};
+
+}  // namespace softib::server

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the tests of the page share: a fabric with a server, Chromium, and the fabric's truth as
+// the command line tells it.
+
+import {execFile, execFileSync, spawn} from "node:child_process";
+import {mkdirSync, mkdtempSync, readFileSync, rmSync} from "node:fs";
+import {createRequire} from "node:module";
+import {tmpdir} from "node:os";
+import path from "node:path";
+
+export const BUILD = process.env.SOFTIB_BUILD;
+const require = createRequire(path.join(BUILD, "page_tests", "package.json"));
+const {chromium} = require("playwright-core");
+const AXE = require.resolve("axe-core/axe.min.js");
+export const PICTURES = path.join(BUILD, "page_tests", "pictures");
+export const SOFTIB = path.join(BUILD, "bin", "softib");
+const CHROMIUM = process.env.SOFTIB_CHROMIUM || "/usr/bin/chromium";
+
+export class Fabric {
+  constructor() {
+    this.dir = mkdtempSync(path.join(tmpdir(), "softib-page-"));
+    this.env = {...process.env, SOFTIB_RUNTIME_DIR: this.dir, NO_COLOR: "1"};
+    this.programs = [];
+    mkdirSync(PICTURES, {recursive: true});
+  }
+
+  run(...words) {
+    return execFileSync(SOFTIB, words, {env: this.env, encoding: "utf8", maxBuffer: 1 << 28,
+                                        stdio: ["ignore", "pipe", "pipe"]});
+  }
+
+  json(...words) { return JSON.parse(this.run(...words, "--json")); }
+
+  /// Starts a program that goes on beside the test.
+  start(...words) {
+    const program = execFile(SOFTIB, words, {env: this.env}, () => {});
+    this.programs.push(program);
+    return program;
+  }
+
+  serve(...flags) { return this.listen("serve", "--port", "0", ...flags); }
+
+  async listen(...words) {
+    this.server = spawn(SOFTIB, words, {env: this.env, stdio: ["ignore", "pipe", "inherit"]});
+    let text = "";
+    const control = words.includes("--allow-control") || words.includes("--address");
+    await new Promise((resolve, reject) => {
+      this.server.stdout.on("data", (data) => {
+        text += data;
+        if (/serving at/.test(text) && (!control || /token: \S+\n/.test(text))) resolve();
+      });
+      this.server.on("exit", () => reject(new Error(`softib serve ended: ${text}`)));
+    });
+    this.url = text.match(/(https?:\S+)\//)[1].replace("//0.0.0.0:", "//localhost:");
+    this.token = control ? text.match(/token: (\S+)/)[1] : "";
+  }
+
+  async end() {
+    this.programs.forEach((program) => program.kill("SIGKILL"));
+    if (this.server) {
+      const ended = new Promise((resolve) => { this.server.on("exit", resolve); });
+      this.server.removeAllListeners("exit");
+      this.server.on("exit", () => {});
+      this.server.kill("SIGTERM");
+      await Promise.race([ended, new Promise((resolve) => { setTimeout(resolve, 5000); })]);
+    }
+    try { this.run("down", "--all"); } catch { /* It was not up. */ }
+    rmSync(this.dir, {recursive: true, force: true});
+  }
+}
+
+export async function openBrowser(...flags) {
+  return chromium.launch({executablePath: CHROMIUM,
+                          args: ["--no-sandbox", "--disable-gpu", ...flags]});
+}
+
+/// A page of the server. `page.strangers` lists requests to anybody else, `page.complaints` what
+/// the browser found wrong. `prepare` gets the page before it has an address.
+export async function openPage(browser, fabric, address = "", options = {}, prepare = null) {
+  const context = await browser.newContext({viewport: {width: 1440, height: 900},
+                                            colorScheme: "dark", ...options});
+  const page = await context.newPage();
+  page.strangers = [];
+  page.complaints = [];
+  page.on("request", (request) => {
+    const {hostname, protocol} = new URL(request.url());
+    if (protocol.startsWith("http") && !["localhost", "127.0.0.1"].includes(hostname)) {
+      page.strangers.push(request.url());
+    }
+  });
+  page.on("pageerror", (error) => page.complaints.push(`${error.message}\n${error.stack}`));
+  page.on("console", (message) => {
+    if (message.type() === "error") page.complaints.push(message.text());
+  });
+  if (prepare) await prepare(page);
+  await page.goto(`${fabric.url}/${address}`);
+  await page.waitForSelector("body[data-ready]");
+  return page;
+}
+
+/// Goes to another view, and waits until it is there.
+export async function go(page, address) {
+  await page.evaluate((hash) => { location.hash = hash; }, address);
+  await page.waitForSelector("main .view");
+}
+
+export const texts = (page, selector) => page.$$eval(selector, (all) => all.map((element) =>
+  element.textContent));
+
+/// What axe finds wrong with the page as it is, in lines.
+export async function violations(page) {
+  // The page's own policy lets no script in: the browser's debugger does.
+  await page.evaluate(readFileSync(AXE, "utf8"));
+  const result = await page.evaluate(() => window.axe.run());
+  return result.violations.flatMap((each) => each.nodes.map((node) =>
+    `${each.id}: ${node.html.slice(0, 160)} ${node.failureSummary}`));
+}
+
+export const picture = (page, name) => page.screenshot({
+  path: path.join(PICTURES, `${name}.png`), animations: "disabled"});
