@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""InfiniBand in software: simulate a fabric, plan a GPU cluster, bring a live fabric up.
+
+    import softib
+
+    fabric = softib.Fabric("fat-tree", hosts=128, radix=16)
+    run = softib.simulate(fabric, {"pattern": "permutation", "size": "2MB"}, adaptive=True)
+    print(run.gbps, run.messages["completion_us"].max())
+
+    step = softib.plan.train("gpt3-175b", "superpod-h100", tp=8, pp=8)
+    print(step.step_s, step.mfu)
+
+    with softib.live(fabric) as live:
+        print(live.exec("h0", "ibstat"))
+
+Times are microseconds where a name ends in _us, and picoseconds of virtual time in _ps.
+"""
+from . import plan
+from ._native import Error, command, version
+from .fabric import Fabric
+from .live import Live, live
+from .simulation import Simulation, simulate
+
+__version__ = version()
+__all__ = ["Error", "Fabric", "Live", "Simulation", "command", "live", "plan", "simulate",
+           "version"]

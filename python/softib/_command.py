@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command `softib` that a wheel brings along."""
+import os
+import sys
+
+from ._native import program
+
+
+def main():
+    os.execv(program(), ["softib", *sys.argv[1:]])

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finds libsoftib.so.0 and the program softib, and calls both."""
+import ctypes
+import functools
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+LIBRARY = "libsoftib.so.0"
+
+
+class Error(Exception):
+    """What softib says to the user: the text is a sentence that names the remedy."""
+
+
+@functools.lru_cache(maxsize=None)
+def tree():
+    """The folder with bin/softib: in the wheel, what $SOFTIB_PREFIX names, or where PATH has it."""
+    packed = Path(__file__).parent / "_tree"
+    if packed.is_dir():
+        return packed
+    if "SOFTIB_PREFIX" in os.environ:
+        return Path(os.environ["SOFTIB_PREFIX"])
+    found = shutil.which("softib")
+    if found is None:
+        raise Error("softib is not installed; install its wheel, or set SOFTIB_PREFIX to the "
+                    "folder that has bin/softib")
+    return Path(found).resolve().parent.parent
+
+
+def program():
+    return tree() / "bin" / "softib"
+
+
+@functools.lru_cache(maxsize=None)
+def library():
+    found = sorted(tree().glob(f"lib/**/{LIBRARY}"))
+    if not found:
+        raise Error(f"no {LIBRARY} below {tree()}/lib: the softib there is older than this module")
+    native = ctypes.CDLL(str(found[0]))
+    text, pointer = ctypes.c_char_p, ctypes.c_void_p
+    numbers = ctypes.POINTER(ctypes.c_uint64)
+    for name, result, arguments in (
+            ("softib_version", text, ()),
+            ("softib_open", pointer, (text, text, text, ctypes.c_size_t)),
+            ("softib_close", None, (pointer,)),
+            ("softib_run", ctypes.c_int, (pointer, ctypes.c_uint64, ctypes.c_uint32)),
+            ("softib_number", ctypes.c_int, (pointer, text, numbers)),
+            ("softib_text", text, (pointer, text)),
+            ("softib_rows", ctypes.c_int64, (pointer, text)),
+            ("softib_column", ctypes.c_int64, (pointer, text, text, pointer, ctypes.c_size_t))):
+        function = getattr(native, name)
+        function.restype = result
+        function.argtypes = arguments
+    return native
+
+
+def version():
+    return library().softib_version().decode()
+
+
+def command(*words, check=True, **options):
+    """Runs `softib WORDS...` and returns what it printed; raises Error with what it said."""
+    done = subprocess.run([str(program()), *map(str, words)], capture_output=True, text=True,
+                          **options)
+    if check and done.returncode != 0:
+        said = done.stderr.strip() or done.stdout.strip()
+        raise Error(said.removeprefix("softib: ")
+                    or f"softib {words[0]} ended with {done.returncode}")
+    return done.stdout
+
+
+def flags(options):
+    """{"tp": 8, "no_overlap_dp": True} as --tp 8 --no-overlap-dp; None and False are left out."""
+    words = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            words.append(flag)
+        elif isinstance(value, (list, tuple)):
+            words += [flag, ",".join(map(str, value))]
+        elif value is not None and value is not False:
+            words += [flag, str(value)]
+    return words
+
+
+def ask(*words, **options):
+    """What `softib WORDS... --json` answers, as Python values."""
+    return json.loads(command(*words, *flags(options), "--json"))

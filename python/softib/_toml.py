@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes scenarios; json.dumps quotes strings as TOML does."""
+import json
+
+
+def value(of):
+    if isinstance(of, bool):
+        return "true" if of else "false"
+    if isinstance(of, (int, float)):
+        return repr(of)
+    if isinstance(of, (list, tuple)):
+        return "[" + ", ".join(map(value, of)) + "]"
+    return json.dumps(str(of))
+
+
+def lines(table):
+    return [f"{key} = {value(each)}" for key, each in table.items() if each is not None]
+
+
+def document(top, tables, arrays):
+    """`tables`: name -> keys; `arrays`: name -> list of keys."""
+    text = lines(top)
+    for name, table in tables.items():
+        if table:
+            text += [f"[{name}]", *lines(table)]
+    for name, rows in arrays.items():
+        for row in rows:
+            text += [f"[[{name}]]", *lines(row)]
+    return "\n".join(text) + "\n"

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The planner: clusters, collectives, training steps.
+
+Options are the flags of `softib plan` with '_' for '-'."""
+import numpy
+
+from ._native import ask
+
+
+class Answer:
+    """What the planner answered: keys of its JSON as attributes, answer["key"], or answer.data."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name == "data":
+            raise AttributeError(name)
+        if name not in self.data:
+            raise AttributeError(f"no {name!r}; there are {', '.join(self.data)}")
+        return _wrap(self.data[name])
+
+    def __getitem__(self, name):
+        return _wrap(self.data[name])
+
+    def keys(self):
+        return self.data.keys()
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.data]
+
+    def __repr__(self):
+        return f"Answer({', '.join(self.data)})"
+
+
+def _wrap(value):
+    if isinstance(value, dict):
+        return Answer(value)
+    if isinstance(value, list):
+        return [_wrap(each) for each in value]
+    return value
+
+
+def column(rows, name):
+    """One key of all rows, as a NumPy array: column(collective(...).rows, "busbw_gbps")."""
+    return numpy.array([row[name] for row in rows])
+
+
+def presets():
+    """Clusters that exist, and GPUs."""
+    return _wrap(ask("plan", "presets"))
+
+
+def models():
+    return _wrap(ask("plan", "models"))
+
+
+def show(cluster, **options):
+    """What a cluster is made of: switches, cables, LIDs, power, cost."""
+    return _wrap(ask("plan", "show", cluster, **options))
+
+
+def collective(cluster, op="all-reduce", **options):
+    """Times of a collective operation over sizes and algorithms."""
+    return _wrap(ask("plan", "collective", cluster=cluster, op=op, **options))
+
+
+def compare(what, cluster, **options):
+    return _wrap(ask("plan", "compare", what, cluster=cluster, **options))
+
+
+def train(model, cluster, **options):
+    """A training step: time, MFU, memory, what waits for what."""
+    return _wrap(ask("plan", "train", model=model, cluster=cluster, **options))
+
+
+def search(model, cluster, **options):
+    """The quickest mappings of a model onto a cluster."""
+    return _wrap(ask("plan", "search", model=model, cluster=cluster, **options))

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#pragma once
+
+/*
+ * Simulations of InfiniBand fabrics, for programs in any language: libsoftib.so.0.
+ *
+ * A program opens a simulation with the text of a scenario (the TOML that `softib sim` reads), runs
+ * it in steps or to its end, and reads what happened as columns of numbers. Nothing here keeps
+ * state outside of a simulation: threads may have one each. No function ends the process or prints.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct softib_simulation softib_simulation;
+
+/* "0.1.0" */
+const char* softib_version(void);
+
+/*
+ * Opens the simulation of a scenario. Files that it names are found from `folder`. Returns NULL
+ * where the scenario has a fault, and writes a sentence for the user into `error`, cut to
+ * `error_bytes`.
+ */
+softib_simulation* softib_open(const char* scenario, const char* folder, char* error,
+                               size_t error_bytes);
+void softib_close(softib_simulation* simulation);
+
+/*
+ * Goes on until `until_ps` of virtual time, or for `events_max` events (0: any number). Returns 1
+ * where everything until then has happened or nothing is left to happen, else 0.
+ */
+int softib_run(softib_simulation* simulation, uint64_t until_ps, uint32_t events_max);
+#define SOFTIB_FOREVER UINT64_MAX
+
+/*
+ * A number by its name: now_ps, until_ps (of the scenario), ends, messages_planned, messages_ended,
+ * messages_unfinished, events, hops, packets_delivered, packets_discarded, packets_lost,
+ * packets_resent, packets_marked, log_hash. Returns 0, or -1 where no number has that name.
+ */
+int softib_number(const softib_simulation* simulation, const char* name, uint64_t* value);
+
+/*
+ * A text by its name, until the next call for the same simulation: engine, ends, links, notes,
+ * congestion. Several lines are divided by "\n". Returns NULL where no text has that name.
+ */
+const char* softib_text(softib_simulation* simulation, const char* name);
+
+/*
+ * How many rows a table has: "messages" (in the order in which they began) or "links" (each
+ * direction of each cable, as the text "links" names them). -1: there is no such table.
+ */
+int64_t softib_rows(const softib_simulation* simulation, const char* table);
+
+/*
+ * Copies a column of a table into `values`, which has room for `count` rows, and returns how many
+ * it copied; -1 where no column has that name. Columns of messages: traffic, from, to (end ports,
+ * as the text "ends" names them), bytes, started_ps, delivered_ps, ended_ps, failed. Columns of
+ * links: bytes, packets, busy_ps, wait_ps, rate_mbps. A time that never came is SOFTIB_FOREVER.
+ */
+int64_t softib_column(const softib_simulation* simulation, const char* table, const char* column,
+                      uint64_t* values, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
