@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The command line of `softib`: its subcommands are in the other files cli_*.cc.
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -15,6 +17,7 @@
 #include "app/cli/cli_options.h"
 #include "app/cli/cli_tree.h"
 #include "app/cli/complete.h"
+#include "app/cli/json_text.h"
 #include "app/fabric/term.h"
 
 namespace softib::app {
@@ -28,25 +31,41 @@ constexpr char kFooter[] =
     "  softib down                             end it\n"
     "Every command has --help. Manual: man softib\n";
 
-int show_help(CLI::App& app, const std::string& about) {
+void print_help(const CLI::App& app, bool json) {
+    fmt::print("{}", json ? json_text(to_json(describe_command(app))) : app.help());
+}
+
+/// Says what to do instead of a command that this program does not have.
+std::string no_command(const std::string& name) {
+#ifndef SOFTIB_PLANNER
+    if (name == "sim" || name == "plan" || name == "trace") {
+        return fmt::format(
+            "this softib was built without '{}', as make demo builds it; run: make build", name);
+    }
+#endif
+    return fmt::format("no command '{}'; see: softib help", name);
+}
+
+int show_help(CLI::App& app, const std::string& about, bool json) {
     if (about.empty()) {
         app.clear();  // Else it would explain "help".
-        fmt::print("{}", app.help());
+        print_help(app, json);
         return 0;
     }
     for (const CLI::App* const sub : app.get_subcommands({})) {
         if (sub->get_name() == about) {
-            fmt::print("{}", sub->help());
+            print_help(*sub, json);
             return 0;
         }
     }
-    return misuse(fmt::format("no command '{}'; see: softib help", about));
+    return misuse(no_command(about));
 }
 
 Command add_help(CLI::App& app, Parsed& parsed) {
     CLI::App* const sub = app.add_subcommand("help", "Explain a command");
     sub->add_option("command", parsed.help_about)->type_name("COMMAND");
-    return {sub, [&app, &parsed] { return show_help(app, parsed.help_about); }};
+    sub->add_flag("--json", parsed.help_json, "print commands, operands and options as JSON");
+    return {sub, [&app, &parsed] { return show_help(app, parsed.help_about, parsed.help_json); }};
 }
 
 /// Splits off what stands behind the first "--": it is the user's, not ours to parse.
@@ -63,9 +82,11 @@ std::vector<std::string> split(int argc, char** argv, Parsed& parsed) {
 
 std::vector<Subcommand> all_subcommands() {
     std::vector<Subcommand> all;
-    for (const auto group :
-         {fabric_subcommands(), operation_subcommands(), sharp_subcommands(),
-          simulation_subcommands(), planning_subcommands(), telemetry_subcommands()}) {
+    for (const auto group : {fabric_subcommands(), operation_subcommands(), sharp_subcommands(),
+#ifdef SOFTIB_PLANNER
+                             simulation_subcommands(), planning_subcommands(), trace_subcommands(),
+#endif
+                             telemetry_subcommands()}) {
         all.insert(all.end(), group.begin(), group.end());
     }
     all.push_back({"help", add_help});
@@ -102,11 +123,14 @@ int run(int argc, char** argv) {
     }
     std::vector<std::string> args = split(argc, argv, parsed);
     if (!args.empty() && !args.back().starts_with('-') && !is_command(args.back())) {
-        note(fmt::format("no command '{}'; see: softib help", args.back()));
+        note(no_command(args.back()));
         return 2;
     }
     try {
         app.parse(std::move(args));
+        const auto given = std::ranges::find_if(
+            commands, [](const Command& command) { return command.app->parsed(); });
+        return given->act();
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) {
             return app.exit(error);
@@ -116,15 +140,23 @@ int run(int argc, char** argv) {
         note(fmt::format("{}; see: softib{} --help", error.what(), where));
         return 2;
     }
-    const auto given = std::ranges::find_if(
-        commands, [](const Command& command) { return command.app->parsed(); });
-    return given->act();
+}
+
+/// Keeps descriptors 0 to 2 from becoming files or sockets of ours, into which messages would go,
+/// where the caller has closed them. What is read or written there fails as before.
+void occupy_standard_descriptors() {
+    for (const int wanted : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(wanted, F_GETFD) < 0) {
+            open("/dev/null", wanted == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // The lowest is free.
+        }
+    }
 }
 
 }  // namespace
 }  // namespace softib::app
 
 int main(int argc, char** argv) {
+    softib::app::occupy_standard_descriptors();
     try {
         return softib::app::finish_output(softib::app::run(argc, argv));
     } catch (const std::system_error& error) {  // fmt::print() could not write.

@@ -64,7 +64,8 @@ Command add_log(CLI::App& app, Parsed& parsed) {
         ->type_name("FABRIC")
         ->check(check_name);
     sub->add_flag("-f,--follow", log.follow, "go on with what it does, until the fabric ends");
-    sub->add_option("-n,--lines", log.lines, "only the last lines")->type_name("N");
+    sub->add_option("-n,--lines", log.lines, "only the last lines (default: all)")->type_name("N");
+    sub->add_flag("--json", log.json, "print JSON, an object for each line");
     return {sub, [&log] { return cmd_log(log); }};
 }
 
@@ -98,6 +99,23 @@ Command add_topo(CLI::App& app, Parsed& parsed) {
     return {sub, [&topo] { return cmd_topo(topo); }};
 }
 
+/// Returns the program and its arguments: what stands behind "--", or else from the first word on
+/// that is no option of ours. Throws if that word looks like an option.
+std::vector<std::string> program_words(const CLI::App& sub, const Parsed& parsed) {
+    std::vector<std::string> words = sub.remaining();
+    if (words.empty()) {
+        return parsed.command;
+    }
+    if (words.front().starts_with('-')) {
+        throw CLI::ExtrasError(sub.get_name(), {words.front()});
+    }
+    if (!parsed.command.empty()) {
+        words.emplace_back("--");
+        words.insert(words.end(), parsed.command.begin(), parsed.command.end());
+    }
+    return words;
+}
+
 Command add_exec(CLI::App& app, Parsed& parsed) {
     ExecOptions& exec = parsed.exec;
     CLI::App* const sub = app.add_subcommand("exec", "Run a program on a host");
@@ -107,13 +125,14 @@ Command add_exec(CLI::App& app, Parsed& parsed) {
     sub->add_flag("--rsockets", exec.rsockets, "take its TCP connections over the fabric");
     sub->add_flag("--enforce-memlock", exec.enforce_memlock,
                   "count registered memory against the limit of locked memory");
+    add_json_report(*sub, exec.json);
     add_hostname_choice(*sub, exec.real_hostname);
     sub->add_option("host", exec.host, "which host, as in softib status")
         ->type_name("HOST")
         ->required();
     sub->prefix_command();
     return {sub, [&exec, &parsed, sub] {
-                exec.command = parsed.command.empty() ? sub->remaining() : parsed.command;
+                exec.command = program_words(*sub, parsed);
                 return cmd_exec(exec);
             }};
 }
@@ -137,11 +156,12 @@ Command add_run(CLI::App& app, Parsed& parsed) {
         app.add_subcommand("run", "Run a command on the first host of a private fabric");
     sub->add_flag("--ns", run.use_namespace, "as in softib exec");
     sub->add_flag("--enforce-memlock", run.enforce_memlock, "as in softib exec");
+    add_json_report(*sub, run.json);
     add_hostname_choice(*sub, run.real_hostname);
     add_fabric_flags(*sub, run.flags);
     sub->prefix_command();
     return {sub, [&run, &parsed, sub] {
-                run.command = parsed.command.empty() ? sub->remaining() : parsed.command;
+                run.command = program_words(*sub, parsed);
                 return cmd_run(run);
             }};
 }
@@ -158,10 +178,11 @@ Command add_mpirun(CLI::App& app, Parsed& parsed) {
     only(sub->add_option("--mpi", mpirun.mpi,
                          "whose mpirun (default: what the program is linked with)"),
          "openmpi|mpich");
+    add_json_report(*sub, mpirun.json);
     add_hostname_choice(*sub, mpirun.real_hostname);
     sub->prefix_command();
     return {sub, [&mpirun, &parsed, sub] {
-                mpirun.command = parsed.command.empty() ? sub->remaining() : parsed.command;
+                mpirun.command = program_words(*sub, parsed);
                 return cmd_mpirun(mpirun);
             }};
 }

@@ -32,6 +32,12 @@ void add_json(CLI::App& app, bool& json) {
     app.add_flag("--json", json, "print JSON");
 }
 
+void add_json_report(CLI::App& app, bool& json) {
+    app.add_flag("--json", json,
+                 "print what it did as a line of JSON to standard error; standard output is the "
+                 "command's");
+}
+
 void add_fabric_choice(CLI::App& app, std::optional<std::string>& fabric) {
     app.add_option("-f,--fabric", fabric,
                    "which fabric (default: $SOFTIB_FABRIC, else 'default', else the only one up)")

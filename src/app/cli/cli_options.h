@@ -17,6 +17,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/plan/plan_commands.h"
 #include "app/cli/plan/train_options.h"
+#include "app/cli/trace/trace_commands.h"
 
 namespace softib::app {
 
@@ -35,6 +36,7 @@ struct Parsed {
     LogOptions log;
     AddrOptions addr;
     TopoOptions topo;
+    AmOptions am;
     ExecOptions exec;
     ExecOptions env;
     RunOptions run;
@@ -51,9 +53,11 @@ struct Parsed {
     HealthOptions health;
     PlanOptions plan;
     TrainOptions train;
+    TraceOptions trace;
     SmOptions sm;
     SharpOptions sharp;
     std::string help_about;
+    bool help_json = false;
     std::vector<std::string> command;  ///< What stands behind "--".
 };
 
@@ -62,6 +66,8 @@ std::string check_name(const std::string& name);
 /// One of the names between the bars: "up|down".
 void only(CLI::Option* option, const std::string& choices);
 void add_json(CLI::App& app, bool& json);
+/// The same for commands that run another program, whose standard output stays as it is.
+void add_json_report(CLI::App& app, bool& json);
 void add_fabric_choice(CLI::App& app, std::optional<std::string>& fabric);
 void add_hostname_choice(CLI::App& app, bool& real_hostname);
 /// The keys of a description, as flags.
@@ -81,6 +87,7 @@ std::span<const Subcommand> planning_subcommands();
 std::span<const Subcommand> sharp_subcommands();
 std::span<const Subcommand> simulation_subcommands();
 std::span<const Subcommand> telemetry_subcommands();
+std::span<const Subcommand> trace_subcommands();
 /// The subcommands of `softib plan` about training.
 std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed);
 

@@ -61,9 +61,9 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
     sub->add_option("--sizes", options.sizes,
                     "FROM:TO by powers of two, or SIZE,SIZE,... (default: 8:1G)")
         ->type_name("SIZES");
-    sub->add_option("--algorithms", options.algorithms,
+    sub->add_option("--algorithms,--algorithm", options.algorithms,
                     "nccl (what NCCL would take), all, or ring, tree, recursive, hierarchical, "
-                    "pat, nvls, nvls-tree, sharp, direct (default: nccl)")
+                    "pat, nvls, nvls-tree, sharp, sharp-chain, nvls-sharp, direct (default: nccl)")
         ->type_name("NAMES");
     only(sub->add_option("--protocol", options.protocol, "of NCCL (default: as NCCL would)"),
          "LL|LL128|Simple");
@@ -78,6 +78,13 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
     only(sub->add_option("--stack", options.stack,
                          "NCCL on GPUs, or an MPI with one rank a node (default: nccl)"),
          "nccl|mpi");
+    sub->add_option(
+           "--export", options.exports,
+           "write the messages of one size and algorithm: goal=FILE, chakra=FILE, csv=FILE; "
+           "repeatable")
+        ->type_name("FORMAT=FILE")
+        ->expected(1)
+        ->take_all();
     add_json(*sub, options.json);
     add_html(*sub, options.html);
     return {sub, [&options] { return cmd_plan_collective(options); }};

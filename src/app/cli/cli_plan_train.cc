@@ -28,13 +28,14 @@ void add_mapping(CLI::App& app, TrainOptions& train) {
         ->required();
     const char* const map = "Mapping";
     add_count(app, "--gpus", train.gpus, "GPUs of the job (default: all that divide)", map);
-    add_count(app, "--tp", train.tp, "tensor parallelism", map);
-    add_count(app, "--pp", train.pp, "pipeline stages", map);
-    add_count(app, "--interleave", train.interleave, "model chunks of a stage", map);
-    add_count(app, "--cp", train.cp, "context parallelism", map);
-    add_count(app, "--ep", train.ep, "expert parallelism", map);
+    add_count(app, "--tp", train.tp, "tensor parallelism (default: 1; search tries all)", map);
+    add_count(app, "--pp", train.pp, "pipeline stages (default: as --tp)", map);
+    add_count(app, "--interleave", train.interleave, "chunks of a stage (default: as --tp)", map);
+    add_count(app, "--cp", train.cp, "context parallelism (default: as --tp)", map);
+    add_count(app, "--ep", train.ep, "expert parallelism (default: as --tp)", map);
     app.add_option("--zero", train.zero,
-                   "what replicas divide: 0 nothing, 1 optimizer, 2 gradients too, 3 all (FSDP)")
+                   "what replicas divide: 0 nothing, 1 optimizer, 2 gradients too, 3 all (FSDP) "
+                   "(default: 1; search tries all)")
         ->type_name("0..3")
         ->check(CLI::Range(0, 3).description(""))
         ->group(map);
@@ -42,12 +43,14 @@ void add_mapping(CLI::App& app, TrainOptions& train) {
     const char* const batch = "Batch";
     add_count(app, "--batch", train.batch, "sequences of a step (default: about 4 Mi tokens)",
               batch);
-    add_count(app, "--micro-batch", train.micro_batch, "sequences of a micro-batch", batch);
+    add_count(app, "--micro-batch", train.micro_batch, "sequences of one (default: as --tp)",
+              batch);
     add_count(app, "--sequence", train.sequence, "tokens of a sequence (default: the model's)",
               batch);
     const char* const work = "Framework";
     CLI::Option* const recompute =
-        app.add_option("--recompute", train.recompute, "activations that are computed again");
+        app.add_option("--recompute", train.recompute,
+                       "activations that are computed again (default: none; search tries all)");
     only(recompute, "none|selective|full");
     recompute->group(work);
     CLI::Option* const attention =
@@ -85,6 +88,30 @@ void add_mapping(CLI::App& app, TrainOptions& train) {
     add_json(app, train.json);
 }
 
+/// How exchanges are timed, and where ranks are.
+void add_network(CLI::App& app, TrainOptions& train) {
+    const char* const group = "Network";
+    CLI::Option* const network = app.add_option(
+        "--network", train.network,
+        "how exchanges are timed: by rates alone, or on a model of the fabric (default: flow)");
+    only(network, "analytic|flow|packet");
+    network->group(group);
+    CLI::Option* const order = app.add_option("--rank-order", train.rank_order,
+                                              "from neighbours to far (default: tp-cp-dp-pp)");
+    only(order, "tp-cp-dp-pp|tp-cp-pp-dp");
+    order->group(group);
+    CLI::Option* const placement = app.add_option(
+        "--placement", train.placement, "of the job's nodes on the fabric (default: topology)");
+    only(placement, "topology|random");
+    placement->group(group);
+    app.add_option("--seed", train.seed, "of a random placement (default: 1)")
+        ->type_name("N")
+        ->group(group);
+    app.add_flag("--rails-crossed", train.rails_crossed,
+                 "messages arrive at the NIC of the next rail")
+        ->group(group);
+}
+
 }  // namespace
 
 std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed) {
@@ -92,15 +119,23 @@ std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed) {
     CLI::App* const step = plan.add_subcommand(
         "train", "estimate a training step: time, MFU, memory, what waits for what");
     add_mapping(*step, train);
+    add_network(*step, train);
     step->add_option("--tokens", train.tokens,
                      "also tell days and GPU-hours for them, as 300B, 15T")
         ->type_name("N");
     step->add_option("--trace", train.trace, "write the timeline (Chrome trace JSON)")
         ->type_name("FILE");
+    step->add_option("--export", train.exports,
+                     "write what ranks send each other: goal=FILE, chakra=FILE, csv=FILE; "
+                     "repeatable")
+        ->type_name("FORMAT=FILE")
+        ->expected(1)
+        ->take_all();
     step->add_option("--html", train.html, "write a report with the timeline")->type_name("FILE");
     CLI::App* const search =
         plan.add_subcommand("search", "find the quickest mappings of a model onto a cluster");
     add_mapping(*search, train);
+    add_network(*search, train);
     search->add_option("-n,--top", train.top, "how many to show (default: 10)")
         ->type_name("N")
         ->check(CLI::Range(1, 1000).description(""));

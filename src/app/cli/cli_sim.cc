@@ -25,8 +25,10 @@ void add_scenario_flags(CLI::App& app, SimOptions& sim) {
                                   : key.section == Section::kHosts   ? "Adapters"
                                                                      : "Simulation";
         if (key.name == "pattern") {
-            app.add_option("--traffic", sim.traffics,
-                           "who sends to whom, and its keys: PATTERN,KEY=VALUE,... (repeatable)")
+            app.add_option(
+                   "--traffic", sim.traffics,
+                   "who sends to whom, and its keys: PATTERN,KEY=VALUE,... (repeatable); or "
+                   "sharp-allreduce,size=BYTES: switches reduce")
                 ->type_name("PATTERN")
                 ->group(group);
             continue;
@@ -74,6 +76,21 @@ void add_sweep_flags(CLI::App& app, SimOptions& sim) {
     add(app.add_flag("--merge", sim.merge, "only put the results of parts together"));
 }
 
+void add_recording_flags(CLI::App& app, SimOptions& sim) {
+    app.add_option("--record", sim.record,
+                   "write what every port counts, for softib serve --recording")
+        ->type_name("FILE");
+    app.add_option("--record-every", sim.record_every,
+                   "virtual time between two readings of it, or of --serve (default: 100us)")
+        ->type_name("TIME");
+    CLI::Option* const serve = app.add_flag(
+        "--serve", sim.serve, "show it as a web page while it runs and afterwards, until Ctrl-C");
+    app.add_option("--port", sim.port, "the page's port (default: 8080; 0: any that is free)")
+        ->type_name("PORT")
+        ->check(CLI::Range(0, 65535).description(""))
+        ->needs(serve);
+}
+
 Command add_sim(CLI::App& app, Parsed& parsed) {
     SimOptions& sim = parsed.sim;
     CLI::App* const sub =
@@ -81,10 +98,18 @@ Command add_sim(CLI::App& app, Parsed& parsed) {
     sub->add_option("scenario", sim.scenario, "a scenario (TOML); flags win over it")
         ->type_name("FILE");
     add_json(*sub, sim.json);
-    sub->add_option("--csv", sim.csv, "write all messages ('-': standard output)")
+    sub->add_option("--csv", sim.csv,
+                    "write all messages, or with --compare a line a network ('-': standard output)")
         ->type_name("FILE");
     sub->add_option("--csv-links", sim.csv_links, "write all links")->type_name("FILE");
+    sub->add_option("--export", sim.exports,
+                    "write what end ports sent each other: goal=FILE, chakra=FILE, csv=FILE; "
+                    "repeatable")
+        ->type_name("FORMAT=FILE")
+        ->expected(1)
+        ->take_all();
     sub->add_option("--html", sim.html, "write a report with plots")->type_name("FILE");
+    add_recording_flags(*sub, sim);
     sub->add_option("--threads", sim.threads,
                     "threads of one simulation, which change nothing but its time (default: 1)")
         ->type_name("N")

@@ -13,9 +13,14 @@ namespace {
 
 void add_sampling(CLI::App& app, TelemetryCommand& command) {
     add_fabric_choice(app, command.fabric);
-    app.add_option("--umad", command.umad,
-                   "read any InfiniBand fabric through this HCA instead, by MADs")
-        ->type_name("DEVICE[:PORT]");
+    CLI::Option* const umad =
+        app.add_option("--umad", command.umad,
+                       "read any InfiniBand fabric through this HCA instead, by MADs")
+            ->type_name("DEVICE[:PORT]");
+    app.add_option("--recording", command.recording,
+                   "or a simulation that runs or is over, from the file of softib sim --record")
+        ->type_name("FILE")
+        ->excludes(umad);
     app.add_option("--history", command.history,
                    "the file with its past (default: in the fabric's directory)")
         ->type_name("FILE");
@@ -28,6 +33,7 @@ void add_sampling(CLI::App& app, TelemetryCommand& command) {
                    "also write files in the shape of /sys, for "
                    "node_exporter")
         ->type_name("DIR");
+    app.add_flag("--json", command.json, "print where it is as a line of JSON, when it is ready");
 }
 
 Command add_telemetry(CLI::App& app, Parsed& parsed) {
@@ -42,7 +48,7 @@ Command add_serve(CLI::App& app, Parsed& parsed) {
     TelemetryCommand& command = parsed.serve;
     command.serve = true;
     CLI::App* const sub = app.add_subcommand(
-        "serve", "Sample a fabric and serve it over HTTP: metrics, JSON, events, UFM's REST");
+        "serve", "Sample a fabric and serve it over HTTP: a web page, metrics, JSON, UFM's REST");
     add_sampling(*sub, command);
     sub->add_option("--port", command.port, "the port (default: 8080; 0: any that is free)")
         ->type_name("PORT")

@@ -2,15 +2,18 @@
 #pragma once
 
 // The commands and options that CLI11 holds, as a user reads them (usage lines) and as a shell
-// completes them. For cli.cc alone: CLI11 is slow to compile.
+// completes them, and as JSON. For cli.cc alone: CLI11 is slow to compile.
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <string>
 #include <utility>
 
 #include "app/cli/complete.h"
+#include "plan/cluster/presets.h"
+#include "plan/train/model.h"
 
 namespace softib::app {
 
@@ -39,7 +42,8 @@ class UsageFormatter : public CLI::Formatter {
         if (app->get_prefix_command()) {
             line += program_usage(*app);
         } else if (!app->get_subcommands({}).empty()) {
-            line += app->get_parent() == nullptr ? " COMMAND" : " ACTION";
+            const bool needed = app->get_require_subcommand_min() > 0;
+            line += app->get_parent() == nullptr ? " COMMAND" : needed ? " ACTION" : " [ACTION]";
         }
         return line + "\n";
     }
@@ -54,6 +58,28 @@ class UsageFormatter : public CLI::Formatter {
     static bool repeats(const CLI::Option& option) { return option.get_items_expected_max() > 1; }
 };
 
+/// Returns what stands for an operand: its name, or the values that it may have, as "a|b". Presets
+/// of the planner are told here, for only `softib` has them.
+inline std::string describe_operand(const CLI::Option& option) {
+    const std::string type = option.get_type_name();
+#ifdef SOFTIB_PLANNER
+    const auto names_of = [](const auto& presets) {
+        std::string names;
+        for (const auto& preset : presets) {
+            names += (names.empty() ? "" : "|") + preset.name;
+        }
+        return names;
+    };
+    if (type == "CLUSTER") {
+        return names_of(plan::presets());
+    }
+    if (type == "MODEL") {
+        return names_of(plan::model_presets());
+    }
+#endif
+    return type;
+}
+
 inline complete::Command describe_command(const CLI::App& app) {
     complete::Command out;
     out.name = app.get_name();
@@ -61,7 +87,7 @@ inline complete::Command describe_command(const CLI::App& app) {
     out.runs_program = app.get_prefix_command();
     for (const CLI::Option* const option : app.get_options({})) {
         if (option->get_positional()) {
-            out.operands.push_back(option->get_type_name());
+            out.operands.push_back(describe_operand(*option));
             out.last_repeats = UsageFormatter::repeats(*option);
             continue;
         }
@@ -72,7 +98,7 @@ inline complete::Command describe_command(const CLI::App& app) {
         for (const std::string& name : option->get_lnames()) {
             each.names.push_back("--" + name);
         }
-        each.operand = option->get_items_expected_max() == 0 ? "" : option->get_type_name();
+        each.operand = option->get_items_expected_max() == 0 ? "" : describe_operand(*option);
         each.help = option->get_description();
         out.options.push_back(std::move(each));
     }
@@ -82,6 +108,28 @@ inline complete::Command describe_command(const CLI::App& app) {
         }
     }
     return out;
+}
+
+/// A command with its options and its own commands, as `softib help --json` tells it.
+inline nlohmann::ordered_json to_json(const complete::Command& command) {
+    using Json = nlohmann::ordered_json;
+    Json options = Json::array();
+    for (const complete::Option& each : command.options) {
+        options.push_back({{"names", each.names},
+                           {"operand", each.operand.empty() ? Json() : Json(each.operand)},
+                           {"help", each.help}});
+    }
+    Json commands = Json::array();
+    for (const complete::Command& each : command.commands) {
+        commands.push_back(to_json(each));
+    }
+    return {{"name", command.name},
+            {"help", command.help},
+            {"operands", command.operands},
+            {"last_operand_repeats", command.last_repeats},
+            {"runs_program", command.runs_program},
+            {"options", options},
+            {"commands", commands}};
 }
 
 }  // namespace softib::app

@@ -10,6 +10,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
+#include "app/fabric/launch.h"
 #include "app/fabric/observe.h"
 #include "app/fabric/term.h"
 #include "core/cm/address.h"
@@ -44,7 +45,7 @@ std::expected<Described, std::string> describe(const Observer& observer) {
     const int error = observer.ask(live::request::CmDescribe{}, message, told);
     const int fd = told.file;
     if (error != 0 || fd < 0) {
-        return std::unexpected(fmt::format("softibd refuses: {}", std::strerror(error)));
+        return std::unexpected(why_not(error));
     }
     struct stat st{};
     fstat(fd, &st);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
@@ -51,7 +52,24 @@ int cmd_exec(const ExecOptions& options) {
             return fail(entered.error());
         }
     }
+    if (options.json) {  // The process keeps its pid when it becomes the program.
+        report_line({{"fabric", host->fabric.name},
+                     {"host", options.host},
+                     {"pid", getpid()},
+                     {"command", options.command}});
+    }
     return become_program(*host, options.command);
+}
+
+int cmd_am(AmOptions options) {
+    options.where.command = {"softib-am"};
+    if (!options.key.empty()) {
+        options.where.command.insert(options.where.command.end(), {"--am-key", options.key});
+    }
+    if (options.once) {
+        options.where.command.emplace_back("--once");
+    }
+    return cmd_exec(options.where);
 }
 
 int cmd_env(const ExecOptions& options) {

@@ -12,6 +12,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/link_name.h"
+#include "app/fabric/launch.h"
 #include "app/fabric/observe.h"
 #include "app/fabric/term.h"
 #include "view/names.h"
@@ -179,7 +180,7 @@ int cmd_fault(const FaultOptions& options) {
             fmt::format("no cable at '{}'; nodes and ports are in: softib topo", options.link));
     }
     if (error != 0) {
-        return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+        return fail(why_not(error));
     }
     return options.json ? list(*observer, true) : 0;
 }

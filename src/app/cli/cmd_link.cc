@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
 #include "app/cli/link_name.h"
+#include "app/fabric/launch.h"
 #include "app/fabric/observe.h"
 #include "app/fabric/term.h"
 
@@ -34,7 +34,7 @@ int cmd_link(const LinkOptions& options) {
                                 name->node, port));
     }
     if (error != 0) {
-        return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+        return fail(why_not(error));
     }
     if (options.json) {
         fmt::print("{}",

@@ -7,12 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_text.h"
 #include "app/fabric/fabric_dir.h"
 #include "app/fabric/fabric_state.h"
 #include "app/fabric/term.h"
@@ -82,14 +86,49 @@ std::string last_lines_of(const std::string& text, std::uint32_t lines) {
     return text.substr(begin);
 }
 
-void print_now(const std::string& text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+/// Returns time, level and text of a line; of one that the daemon did not write, the text alone.
+nlohmann::ordered_json line_json(const std::string& line) {
+    constexpr std::size_t kTimeBytes = std::string_view("2026-01-31 12:00:00.000").size();
+    const std::size_t level_end = line.find(' ', std::min(kTimeBytes + 1, line.size()));
+    if (level_end == std::string::npos || line[kTimeBytes] != ' ' || line[4] != '-') {
+        return {{"text", line}};
+    }
+    return {{"time", line.substr(0, kTimeBytes)},
+            {"level", line.substr(kTimeBytes + 1, level_end - kTimeBytes - 1)},
+            {"text", line.substr(level_end + 1)}};
 }
+
+/// Prints at once what it is given: as it is, or each whole line as a JSON object.
+class Printer {
+  public:
+    explicit Printer(bool json) : json_(json) {}
+
+    void print(const std::string& text) {
+        rest_ += text;
+        const std::string out = json_ ? take_objects() : std::exchange(rest_, {});
+        std::fwrite(out.data(), 1, out.size(), stdout);
+        std::fflush(stdout);
+    }
+
+  private:
+    std::string take_objects() {
+        std::string out;
+        std::size_t begin = 0;
+        for (std::size_t end = 0; (end = rest_.find('\n', begin)) != std::string::npos;
+             begin = end + 1) {
+            out += json_line(line_json(rest_.substr(begin, end - begin)));
+        }
+        rest_.erase(0, begin);
+        return out;
+    }
+
+    bool json_;
+    std::string rest_;
+};
 
 /// Until the fabric ends, and its directory with it. The log itself is not there for a moment when
 /// it is begun anew.
-int follow(const FabricRef& fabric, LogFile& file) {
+int follow(const FabricRef& fabric, LogFile& file, Printer& printer) {
     const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     constexpr std::uint32_t kChanges =
         IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF;
@@ -100,12 +139,12 @@ int follow(const FabricRef& fabric, LogFile& file) {
         return fail(fmt::format("cannot watch {}: {}", fabric.dir, std::strerror(errno)));
     }
     do {
-        print_now(file.read_more());
+        printer.print(file.read_more());
         std::array<char, 4096> changes{};
         while (read(watch, changes.data(), changes.size()) > 0) {
         }
         // What came between is read before the next sleep.
-        print_now(file.read_more());
+        printer.print(file.read_more());
         pollfd waiting{watch, POLLIN, 0};
         if (goes_on()) {
             // There is no notification for a directory that is removed while a process still has it
@@ -135,8 +174,9 @@ int cmd_log(const LogOptions& options) {
     LogFile older(fabric->dir + "/" + kOldLogName);
     std::string text = older.read_more();
     text += file.read_more();
-    print_now(options.lines ? last_lines_of(text, *options.lines) : text);
-    return options.follow ? follow(*fabric, file) : 0;
+    Printer printer(options.json);
+    printer.print(options.lines ? last_lines_of(text, *options.lines) : text);
+    return options.follow ? follow(*fabric, file, printer) : 0;
 }
 
 }  // namespace softib::app

@@ -3,10 +3,12 @@
 // `softib mpi-rank`, which learns its rank from the environment and goes to the host of that rank.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -17,6 +19,7 @@
 #include <memory>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_text.h"
 #include "app/cli/mpi_launcher.h"
 #include "app/fabric/enter_host.h"
 #include "app/fabric/observe.h"
@@ -114,6 +117,23 @@ std::string path_of(const std::string& program) {
     return access(program.c_str(), X_OK) == 0 ? program : "";
 }
 
+/// Tells on which hosts ranks will be, in the order of ranks, which begin again with the first.
+void report_launch(const Observer& observer, const Chosen& chosen, std::uint32_t ranks,
+                   const std::vector<std::string>& command) {
+    const live::Arena& arena = observer.arena();
+    nlohmann::ordered_json hosts = nlohmann::ordered_json::array();
+    for (std::uint32_t i = 0; i < std::min(ranks, arena.header->hosts); ++i) {
+        hosts.push_back(arena.hosts[i].name);
+    }
+    report_line({{"fabric", observer.fabric().name},
+                 {"mpi", title(chosen.mpi)},
+                 {"launcher", chosen.launcher},
+                 {"pid", getpid()},
+                 {"ranks", ranks},
+                 {"hosts", hosts},
+                 {"command", command}});
+}
+
 std::expected<std::uint32_t, std::string> own_rank() {
     for (const char* const name : kRankVariables) {
         const char* const value = std::getenv(name);
@@ -160,6 +180,9 @@ int cmd_mpirun(const MpirunOptions& options) {
     }
     setenv("SOFTIB_FABRIC", observer->fabric().name.c_str(), 1);
     setenv("SOFTIB_DIR", observer->fabric().dir.c_str(), 1);
+    if (options.json) {
+        report_launch(*observer, *chosen, ranks, options.command);
+    }
     execv(launch.command[0].c_str(), to_argv(launch.command).data());
     return fail(fmt::format("cannot run {}: {}", launch.command[0], std::strerror(errno)));
 }

@@ -7,6 +7,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
+#include "app/fabric/launch.h"
 #include "app/fabric/observe.h"
 #include "app/fabric/term.h"
 #include "view/names.h"
@@ -96,7 +97,7 @@ int change(const Observer& observer, std::uint32_t sw, const RouteOptions& optio
     const live::request::SetRoute request{
         .switch_index = sw, .lid = Lid{*lid}, .port = static_cast<std::uint8_t>(port)};
     if (const int error = observer.ask(request); error != 0) {
-        return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+        return fail(why_not(error));
     }
     if (options.json) {
         fmt::print("{}", json_text({{"switch", options.switch_name},

@@ -4,6 +4,7 @@
 // programs on the fabric and removes it.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <signal.h>
 #include <sys/random.h>
 #include <sys/wait.h>
@@ -11,9 +12,11 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "app/cli/commands.h"
+#include "app/cli/json_text.h"
 #include "app/fabric/enter_host.h"
 #include "app/fabric/launch.h"
 #include "app/fabric/manager_program.h"
@@ -84,6 +87,24 @@ int run_on_host(const FabricRef& fabric, const std::string& host, const RunOptio
     return wait_for(child, waited);
 }
 
+/// Runs the command, and tells how it went if that is wanted.
+int run_and_report(const FabricRef& fabric, const topo::Fabric& graph, const RunOptions& options,
+                   const sigset_t& waited) {
+    const std::string& host = graph.hosts.front().name;
+    const auto start = std::chrono::steady_clock::now();
+    const int status = run_on_host(fabric, host, options, waited);
+    if (options.json) {
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        report_line({{"fabric", fabric.name},
+                     {"host", host},
+                     {"hosts", graph.hosts.size()},
+                     {"command", options.command},
+                     {"status", status},
+                     {"seconds", took.count()}});
+    }
+    return status;
+}
+
 /// The fabric's directory, prepared; the base directory is locked only for that long.
 std::expected<FabricRef, std::string> prepare(const spec::Description& description) {
     const auto base = base_dir();
@@ -133,8 +154,8 @@ int cmd_run(const RunOptions& options) {
     }
     const auto managed = description->manager == "opensm" ? wait_until_managed(*fabric)
                                                           : std::expected<void, std::string>{};
-    const int status = managed ? run_on_host(*fabric, graph->hosts.front().name, options, waited)
-                               : fail(managed.error());
+    const int status =
+        managed ? run_and_report(*fabric, *graph, options, waited) : fail(managed.error());
     close(lifeline[1]);
     int daemon_status = 0;
     if (waitpid(*daemon, &daemon_status, 0) != *daemon || daemon_status != 0) {

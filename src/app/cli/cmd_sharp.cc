@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
+#include "app/cli/text_file.h"
+#include "app/fabric/launch.h"
 #include "app/fabric/observe.h"
 #include "app/fabric/term.h"
+#include "core/topo/render.h"
 #include "view/json.h"
 #include "view/sharp.h"
 
@@ -24,12 +28,21 @@ Json nodes_json(const view::Sharp& sharp) {
                          {"lid", node.lid},
                          {"trees", node.trees},
                          {"trees_max", node.trees_max},
+                         {"llt_trees", node.trees - node.streaming_trees},
+                         {"sat_trees", node.streaming_trees},
+                         {"locks", node.locks},
+                         {"locks_max", node.locks_max},
                          {"groups", node.groups},
                          {"groups_max", node.groups_max},
                          {"qps", node.qps},
                          {"qps_max", node.qps_max}});
     }
     return nodes;
+}
+
+/// Whether a group of the job has the locks of its ports.
+bool streams(const view::SharpJob& job) {
+    return std::ranges::find(job.groups, "locked", &view::SharpGroup::lock) != job.groups.end();
 }
 
 Json tree_json(const view::SharpJob& job) {
@@ -55,6 +68,8 @@ Json jobs_json(const view::Sharp& sharp, bool with_trees) {
                  {"state", job.state},
                  {"members", job.members},
                  {"tree", job.tree},
+                 {"kind", job.kind},
+                 {"streams", streams(job)},
                  {"depth", job.depth},
                  {"osts", job.osts},
                  {"payload_bytes", job.payload_bytes},
@@ -85,7 +100,8 @@ void print_switch(const view::SharpJob& job, const view::SharpSwitch& at, std::s
 
 void print_trees(const view::Sharp& sharp) {
     for (const view::SharpJob& job : sharp.jobs) {
-        fmt::print("tree {} of job {}, {} deep\n", job.tree, job.id, counted(job.depth, "level"));
+        fmt::print("{} tree {} of job {}, {} deep{}\n", job.kind, job.tree, job.id,
+                   counted(job.depth, "level"), streams(job) ? ", streams" : "");
         if (!job.switches.empty()) {
             print_switch(job, job.switches.front(), 1);
         }
@@ -93,10 +109,11 @@ void print_trees(const view::Sharp& sharp) {
 }
 
 void print_jobs(const view::Sharp& sharp) {
-    Table table({"job", "key", "state", "members", "tree", "groups", "OSTs", "payload", "reason"});
+    Table table(
+        {"job", "key", "state", "members", "kind", "tree", "groups", "OSTs", "payload", "reason"});
     for (const view::SharpJob& job : sharp.jobs) {
         table.row({std::to_string(job.id), job.key, job.state, std::to_string(job.members),
-                   std::to_string(job.tree),
+                   job.kind, std::to_string(job.tree),
                    fmt::format("{}/{}", job.groups.size(), job.groups_max),
                    std::to_string(job.osts), std::to_string(job.payload_bytes), job.reason});
     }
@@ -106,19 +123,40 @@ void print_jobs(const view::Sharp& sharp) {
 void print_nodes(const view::Sharp& sharp) {
     fmt::print("{}, {}\n", counted(sharp.nodes.size(), "aggregation node"),
                counted(sharp.jobs.size(), "job"));
-    Table table({"node", "LID", "trees", "groups", "QPs"});
+    Table table({"node", "LID", "trees", "LLT", "SAT", "locks", "groups", "QPs"});
     for (const view::SharpNode& node : sharp.nodes) {
-        table.row({node.name, std::to_string(node.lid),
-                   fmt::format("{}/{}", node.trees, node.trees_max),
-                   fmt::format("{}/{}", node.groups, node.groups_max),
-                   fmt::format("{}/{}", node.qps, node.qps_max)});
+        table.row(
+            {node.name, std::to_string(node.lid), fmt::format("{}/{}", node.trees, node.trees_max),
+             std::to_string(node.trees - node.streaming_trees),
+             std::to_string(node.streaming_trees), fmt::format("{}/{}", node.locks, node.locks_max),
+             fmt::format("{}/{}", node.groups, node.groups_max),
+             fmt::format("{}/{}", node.qps, node.qps_max)});
     }
     fmt::print("{}", table.text());
+}
+
+int draw(const SharpOptions& options, const view::Sharp& sharp) {
+    if (sharp.jobs.empty()) {
+        return fail("there is no SHARP job whose tree could be drawn");
+    }
+    const topo::Fabric trees = view::draw_trees(sharp);
+    int status = 0;
+    if (!options.dot.empty()) {
+        status |= write_text(options.dot, topo::render_dot(trees));
+    }
+    if (!options.svg.empty()) {
+        status |= write_text(options.svg, topo::render_svg(trees));
+    }
+    return status;
 }
 
 }  // namespace
 
 int cmd_sharp(const SharpOptions& options) {
+    const bool draws = !options.dot.empty() || !options.svg.empty();
+    if (draws && (options.action != "trees" || options.json)) {
+        return misuse("--dot and --svg are for softib sharp trees, without --json");
+    }
     const auto observer = Observer::open(options.fabric);
     if (!observer) {
         return fail(observer.error());
@@ -128,7 +166,10 @@ int cmd_sharp(const SharpOptions& options) {
     }
     const auto sharp = view::ask_sharp(observer->daemon());
     if (!sharp) {
-        return fail(fmt::format("softibd refuses: {}", std::strerror(sharp.error())));
+        return fail(why_not(sharp.error()));
+    }
+    if (draws) {
+        return draw(options, *sharp);
     }
     if (options.json) {
         fmt::print("{}", json_text(options.action == "status"

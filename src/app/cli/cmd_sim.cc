@@ -6,16 +6,24 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "app/cli/commands.h"
 #include "app/cli/sim/compare.h"
+#include "app/cli/sim/page_server.h"
+#include "app/cli/sim/recorder.h"
 #include "app/cli/sim/report.h"
 #include "app/cli/sim/run.h"
+#include "app/cli/sim/sharp.h"
 #include "app/cli/sim/whatif.h"
 #include "app/cli/sweep/sweep.h"
+#include "app/cli/text_file.h"
+#include "app/cli/trace/trace_commands.h"
 #include "app/fabric/term.h"
 #include "parallel/job.h"
 #include "plan/results.h"
+#include "plan/trace/expand.h"
+#include "plan/units.h"
 #include "spec/scenario/scenario.h"
 #include "spec/scenario/sweep.h"
 
@@ -25,6 +33,10 @@ namespace {
 
 /// What traffic there is if nobody says.
 constexpr char kTrafficDefault[] = "permutation";
+
+constexpr char kOneRecorded[] =
+    "--record and --serve are for one simulation of messages: leave out whatif, --sweep, --compare "
+    "and sharp-allreduce";
 
 std::expected<spec::Scenario, std::string> read_scenario(const SimOptions& options) {
     spec::Scenario scenario;
@@ -66,34 +78,28 @@ std::expected<spec::Scenario, std::string> read_scenario(const SimOptions& optio
     return scenario;
 }
 
-int write_file(const std::string& path, const std::string& text) {
-    if (path == "-") {
-        fmt::print("{}", text);
-        return 0;
-    }
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    return out ? 0 : fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-}
-
 /// Whatever was asked for.
 int write_report(const SimOptions& options, const sim::Report& report, const plan::Player& player,
                  const plan::Ends& ends) {
     int status = 0;
     if (!options.csv.empty()) {
-        status |= write_file(options.csv, sim::messages_csv(player, ends));
+        status |= write_text(options.csv, sim::messages_csv(player, ends));
     }
     if (!options.csv_links.empty()) {
-        status |= write_file(options.csv_links, sim::links_csv(report));
+        status |= write_text(options.csv_links, sim::links_csv(report));
+    }
+    if (const auto exports = trace::read_exports(options.exports); exports && !exports->empty()) {
+        plan::trace::Job job = plan::trace::job_of_messages(player.messages(), ends.count());
+        job.name = "sim";
+        status |= trace::write_exports(*exports, job, sim::messages_csv(player, ends));
     }
     if (!options.html.empty()) {
-        status |= write_file(options.html, sim::to_html(report));
+        status |= write_text(options.html, sim::to_html(report));
     }
     if (options.json) {
-        status |= write_file("-", sim::to_json(report));
+        status |= write_text("-", sim::to_json(report));
     } else if (options.csv != "-" && options.csv_links != "-" && options.html != "-") {
-        status |= write_file("-", sim::to_text(report));
+        status |= write_text("-", sim::to_text(report));
     }
     return status;
 }
@@ -103,25 +109,101 @@ std::uint32_t threads_of(const SimOptions& options) {
     return parallel::job_size() > 1 ? 0 : options.threads;
 }
 
+bool is_recorded(const SimOptions& options) {
+    return options.serve || !options.record.empty();
+}
+
+/// What must be recorded; with `page`, which shows it, where nobody has named a file too.
+std::expected<sim::RecordOptions, std::string> record_options(const SimOptions& options,
+                                                              sim::PageServer* page) {
+    sim::RecordOptions record{.path = options.record};
+    if (!options.record_every.empty()) {
+        const auto step = plan::parse_time(options.record_every);
+        if (!step || *step < 1000) {
+            return std::unexpected(
+                fmt::format("--record-every: {}", step ? "a step is 1ns or longer" : step.error()));
+        }
+        record.step = *step;
+    }
+    if (page != nullptr) {
+        const auto path = page->recording();
+        if (!path) {
+            return std::unexpected(path.error());
+        }
+        record.path = *path;
+        record.begun = [page] { return page->start(); };
+    }
+    return record;
+}
+
 int run_scenario(const SimOptions& options, const spec::Scenario& scenario) {
     const auto experiment = spec::prepare(scenario);
     if (!experiment) {
         return fail_describing(experiment.error());
     }
+    if (const auto exports = trace::read_exports(options.exports); !exports) {
+        return misuse(exports.error());
+    }
+    std::optional<sim::PageServer> page;
+    if (options.serve) {
+        page.emplace(options.record, options.port);
+    }
+    const auto record = record_options(options, page ? &*page : nullptr);
+    if (!record) {
+        return fail(record.error());
+    }
     int status = 0;
-    const auto ran = sim::simulate(scenario, *experiment, threads_of(options),
-                                   [&](const sim::Report& report, const plan::Player& player) {
-                                       status = write_report(options, report, player,
-                                                             plan::Ends(experiment->fabric));
-                                   });
-    return ran ? status : fail(ran.error());
+    const auto ran = sim::simulate(
+        scenario, *experiment, threads_of(options),
+        [&](const sim::Report& report, const plan::Player& player) {
+            status = write_report(options, report, player, plan::Ends(experiment->fabric));
+        },
+        *record);
+    if (!ran) {
+        return fail(ran.error());
+    }
+    return page ? status | page->wait() : status;
+}
+
+// Reductions in switches.
+
+/// Whether the one traffic is SHARP's, with its keys behind its name.
+bool is_sharp(const SimOptions& options) {
+    return std::ranges::any_of(options.traffics, [](const std::string& traffic) {
+        return traffic.substr(0, traffic.find(',')) == sim::kSharpTraffic;
+    });
+}
+
+int run_sharp(const SimOptions& options) {
+    if (options.traffics.size() != 1 || options.whatif || !options.failures.empty() ||
+        options.threads > 1 || !options.csv.empty() || !options.csv_links.empty() ||
+        !options.html.empty() || !options.exports.empty()) {
+        return misuse(
+            fmt::format("--traffic {} stands alone: no other traffic, failure, thread, "
+                        "whatif or file goes with it",
+                        sim::kSharpTraffic));
+    }
+    // Its keys are those of any traffic.
+    SimOptions keys = options;
+    keys.traffics.front().replace(0, sim::kSharpTraffic.size(), "shift");
+    const auto scenario = read_scenario(keys);
+    if (!scenario) {
+        return fail_describing(scenario.error());
+    }
+    const auto experiment = spec::prepare(*scenario);
+    if (!experiment) {
+        return fail_describing(experiment.error());
+    }
+    const auto report = sim::simulate_sharp_traffic(*scenario, *experiment, options.json);
+    return report ? write_text("-", *report) : fail(report.error());
 }
 
 // Several networks.
 
 int compare_variants(const SimOptions& options, const spec::Scenario& scenario) {
-    if (!options.csv.empty() || !options.csv_links.empty()) {
-        return fail("--csv and --csv-links are for one run: leave out --compare, or take --json");
+    if (!options.csv_links.empty() || !options.exports.empty()) {
+        return fail(
+            "--csv-links and --export are for one run: leave out --compare, or take --json");
     }
     sim::Comparison comparison;
     for (const spec::Variant& variant : scenario.compare) {
@@ -145,11 +227,14 @@ int compare_variants(const SimOptions& options, const spec::Scenario& scenario) 
         }
     }
     comparison.title = comparison.variants.front().report.title;
-    int status = options.html.empty() ? 0 : write_file(options.html, sim::to_html(comparison));
+    int status = options.html.empty() ? 0 : write_text(options.html, sim::to_html(comparison));
+    if (!options.csv.empty()) {
+        status |= write_text(options.csv, sim::to_csv(comparison));
+    }
     if (options.json) {
-        status |= write_file("-", sim::to_json(comparison));
-    } else if (options.html != "-") {
-        status |= write_file("-", sim::to_text(comparison));
+        status |= write_text("-", sim::to_json(comparison));
+    } else if (options.html != "-" && options.csv != "-") {
+        status |= write_text("-", sim::to_text(comparison));
     }
     return status;
 }
@@ -321,9 +406,9 @@ std::string common_text(const SimOptions& options, const spec::Scenario& base) {
 
 int run_sweep_file(const SimOptions& options) {
     if (options.whatif || !options.csv_links.empty() || !options.html.empty() ||
-        !options.scenario.empty()) {
+        !options.exports.empty() || !options.scenario.empty()) {
         return misuse(
-            "--sweep goes with neither whatif, --html, --csv-links nor a scenario; the "
+            "--sweep goes with neither whatif, --html, --csv-links, --export nor a scenario; the "
             "sweep names its scenario as base");
     }
     const auto of = spec::load_sweep(options.sweep);
@@ -355,10 +440,19 @@ int run_sweep_file(const SimOptions& options) {
 
 int cmd_sim(const SimOptions& options) {
     if (options.schema) {
-        return write_file("-", sim::scenario_schema());
+        return write_text("-", sim::scenario_schema());
+    }
+    if (!options.record_every.empty() && !is_recorded(options)) {
+        return misuse("--record-every is for --record or --serve");
+    }
+    if (is_recorded(options) && (options.whatif || !options.sweep.empty() || is_sharp(options))) {
+        return misuse(kOneRecorded);
     }
     if (!options.sweep.empty()) {
         return run_sweep_file(options);
+    }
+    if (is_sharp(options)) {
+        return run_sharp(options);
     }
     const auto scenario = read_scenario(options);
     if (!scenario) {
@@ -368,6 +462,9 @@ int cmd_sim(const SimOptions& options) {
         return misuse(
             "under mpirun each process has one part of one simulation: whatif and --threads do not "
             "go with it");
+    }
+    if (is_recorded(options) && !scenario->compare.empty()) {
+        return misuse(kOneRecorded);
     }
     if (!options.whatif) {
         return scenario->compare.empty() ? run_scenario(options, *scenario)
@@ -380,7 +477,7 @@ int cmd_sim(const SimOptions& options) {
     if (!whatif) {
         return fail_describing(whatif.error());
     }
-    return write_file("-", options.json ? sim::to_json(*whatif) : sim::to_text(*whatif));
+    return write_text("-", options.json ? sim::to_json(*whatif) : sim::to_text(*whatif));
 }
 
 }  // namespace softib::app

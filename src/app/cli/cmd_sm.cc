@@ -7,6 +7,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
+#include "app/fabric/launch.h"
 #include "app/fabric/observe.h"
 #include "app/fabric/term.h"
 #include "core/routing/verifier.h"
@@ -80,7 +81,7 @@ int cmd_sm(const SmOptions& options) {
             "softib exec HOST -- softib-sm --priority 1 (or opensm -p 1)");
     }
     if (error != 0) {
-        return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+        return fail(why_not(error));
     }
     Json json = to_json(*manager);
     if (options.action == "status") {

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
+#include "app/fabric/launch.h"
 #include "app/fabric/observe.h"
 #include "app/fabric/term.h"
 
@@ -22,7 +22,7 @@ int cmd_switch(const SwitchOptions& options) {
         return fail(fmt::format("no switch '{}'; their names are in: softib topo", options.name));
     }
     if (error != 0) {
-        return fail(fmt::format("softibd refuses: {}", std::strerror(error)));
+        return fail(why_not(error));
     }
     if (options.json) {
         fmt::print("{}",

@@ -35,8 +35,9 @@ std::vector<std::string> arguments(const TelemetryCommand& command) {
     for (const std::string& name : command.names) {
         add("--name", name);
     }
-    for (const auto& [flag, on] :
-         {std::pair{"--serve", command.serve}, {"--allow-control", command.allow_control}}) {
+    for (const auto& [flag, on] : {std::pair{"--serve", command.serve},
+                                   {"--allow-control", command.allow_control},
+                                   {"--json", command.json}}) {
         if (on) {
             args.emplace_back(flag);
         }
@@ -56,6 +57,8 @@ int cmd_telemetry(const TelemetryCommand& command) {
     std::vector<std::string> args{telemetry_program()};
     if (command.umad) {
         args.insert(args.end(), {"--umad", *command.umad});
+    } else if (!command.recording.empty()) {
+        args.insert(args.end(), {"--recording", command.recording});
     } else {
         const auto observer = Observer::open(command.fabric);
         if (!observer) {

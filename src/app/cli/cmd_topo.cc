@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "app/cli/commands.h"
 #include "app/cli/json_text.h"
+#include "app/cli/text_file.h"
 #include "app/cli/topo_report.h"
 #include "app/fabric/fabric_dir.h"
 #include "app/fabric/observe.h"
@@ -67,17 +67,6 @@ std::expected<Drawn, std::string> load(const TopoOptions& options) {
     return with_lmc(std::move(graph), description);
 }
 
-int write_to(const std::string& path, const std::string& text) {
-    if (path == "-") {
-        fmt::print("{}", text);
-        return 0;
-    }
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    return out ? 0 : fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-}
-
 /// The locale decides what a terminal can show.
 bool unicode_wanted() {
     for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -103,11 +92,11 @@ int cmd_topo(const TopoOptions& options) {
     if (options.report) {
         const auto report =
             topo::make_report(*fabric, {.hosts_per_rack = options.rack_hosts}, drawn->lmc);
-        return write_to("-", options.json ? report_json(*fabric, report)
-                                          : topo::render_report(*fabric, report));
+        return write_text("-", options.json ? report_json(*fabric, report)
+                                            : topo::render_report(*fabric, report));
     }
     if (options.json) {
-        return write_to("-", json_text(to_json(view::topology_of(*fabric))));
+        return write_text("-", json_text(to_json(view::topology_of(*fabric))));
     }
     struct Format {
         const std::string& path;
@@ -120,13 +109,13 @@ int cmd_topo(const TopoOptions& options) {
           Format{options.ibnetdiscover, topo::write_ibnetdiscover},
           Format{options.ibsim, topo::write_ibsim}}) {
         if (!format.path.empty()) {
-            status |= write_to(format.path, format.write(*fabric));
+            status |= write_text(format.path, format.write(*fabric));
             written = true;
         }
     }
     if (!written) {
         const topo::TreeStyle style{.colour = colour_wanted(), .unicode = unicode_wanted()};
-        status = write_to("-", topo::render_tree(*fabric, style));
+        status = write_text("-", topo::render_tree(*fabric, style));
     }
     return status;
 }

@@ -87,17 +87,26 @@ struct ExecOptions {
     bool use_namespace = false;
     bool rsockets = false;
     bool enforce_memlock = false;
-    bool json = false;  ///< For `env`.
+    bool json = false;
     bool real_hostname = false;
     std::vector<std::string> command;
 };
 int cmd_exec(const ExecOptions& options);
+
+/// `softib am`: becomes the aggregation manager of a fabric, on a host.
+struct AmOptions {
+    ExecOptions where;
+    std::string key;  ///< AM_Key; empty: none.
+    bool once = false;
+};
+int cmd_am(AmOptions options);
 int cmd_env(const ExecOptions& options);
 
 struct RunOptions {
     FabricFlags flags;
     bool use_namespace = false;
     bool enforce_memlock = false;
+    bool json = false;
     bool real_hostname = false;
     std::vector<std::string> command;
 };
@@ -107,6 +116,7 @@ struct MpirunOptions {
     std::optional<std::string> fabric;
     std::optional<std::uint32_t> ranks;  ///< Without: one a host.
     std::string mpi;                     ///< "openmpi", "mpich" or empty: find out.
+    bool json = false;
     bool real_hostname = false;
     std::vector<std::string> command;
 };
@@ -172,6 +182,7 @@ int cmd_capture(const CaptureOptions& options);
 struct TelemetryCommand {
     std::optional<std::string> fabric;
     std::optional<std::string> umad;
+    std::string recording;  ///< The file of a simulation.
     std::string history;
     std::string history_max;
     std::string rules;
@@ -184,6 +195,7 @@ struct TelemetryCommand {
     std::vector<std::string> names;
     bool allow_control = false;
     std::string exporter;
+    bool json = false;
 };
 int cmd_telemetry(const TelemetryCommand& command);
 
@@ -198,6 +210,7 @@ struct LogOptions {
     std::optional<std::string> fabric;
     std::optional<std::uint32_t> lines;  ///< std::nullopt: all.
     bool follow = false;
+    bool json = false;
 };
 int cmd_log(const LogOptions& options);
 
@@ -217,7 +230,12 @@ struct SimOptions {
     bool json = false;
     std::string csv;
     std::string csv_links;
+    std::vector<std::string> exports;  ///< FORMAT=FILE
     std::string html;
+    std::string record;        ///< The file; empty: nothing is recorded.
+    std::string record_every;  ///< Virtual time; empty: the default.
+    bool serve = false;        ///< Shows the recording as a web page.
+    std::string port;          ///< Its port; empty: the default.
     std::uint32_t threads = 1;
     // Of a sweep.
     std::string sweep;  ///< The file; empty: there is one simulation.
@@ -247,6 +265,8 @@ struct SharpOptions {
     std::optional<std::string> fabric;
     std::string action;  ///< "status", "trees" or "jobs".
     bool json = false;
+    std::string dot;  ///< Where a picture of the trees goes; empty: nowhere.
+    std::string svg;
 };
 int cmd_sharp(const SharpOptions& options);
 

@@ -150,7 +150,9 @@ void add_fixed(const Wanted& wanted, const Command& program, Values& out) {
         {"WAY", "direct|packet"},
         {"WHAT", "infiniband|ethernet"},
         {"WHO", "softib|opensm|none"},
-        {"PATTERN", "permutation|shift|bisection|incast|all-to-all|random|hotspot|pairs"},
+        {"MANAGER", "softib|none"},
+        {"PATTERN",
+         "permutation|shift|group-shift|bisection|incast|all-to-all|random|hotspot|pairs|ring"},
     };
     if (const auto choices = kChoices.find(wanted.operand); choices != kChoices.end()) {
         add_choices(choices->second, out);

@@ -19,9 +19,13 @@ inline constexpr char kPageStyle[] =
     "body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:2em auto;padding:0 1em;"
     "color:#1f2328}h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
     "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.25em .6em;"
-    "border-bottom:1px solid #d1d9e0}th{font-weight:600}svg{width:100%;height:auto}"
+    "border-bottom:1px solid "
+    "#d1d9e0}td:first-child{white-space:nowrap}th{font-weight:600}svg{width:100%;height:auto}"
     "text{font:12px system-ui,sans-serif;fill:#59636e}.note{background:#fff8c5;padding:.5em 1em}"
-    "li{margin:.3em 0}";
+    "li{margin:.3em 0}.axis{stroke:#59636e;fill:none}.cell{stroke:#d1d9e0;stroke-width:.5}"
+    ":root{color-scheme:light dark}@media(prefers-color-scheme:dark){"
+    "body{background:#0d1117;color:#e6edf3}th,td{border-color:#30363d}text{fill:#9198a1}"
+    ".note{background:#3d2e00}.axis{stroke:#9198a1}.cell{stroke:#30363d}}";
 
 inline std::string escaped(std::string_view text) {
     std::string out;

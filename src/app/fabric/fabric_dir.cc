@@ -78,7 +78,7 @@ pid_t read_pid(int fd) {
 }
 
 std::string version_path(const FabricRef& fabric) {
-    return fabric.dir + "/" + kVersionName;
+    return fabric.dir + "/" + live::kVersionFileName;
 }
 
 }  // namespace
@@ -255,7 +255,7 @@ void remove_leftovers(const FabricRef& fabric) {
     std::error_code ignored;
     for (const char* const name :
          {live::kSocketName, kHostsDirName, kManagerDirName, kDescriptionName, kNetlistName,
-          kPartitionsName, kLogName, kOldLogName, live::kPidFileName, kVersionName}) {
+          kPartitionsName, kLogName, kOldLogName, live::kPidFileName, live::kVersionFileName}) {
         fs::remove_all(fs::path(fabric.dir) / name, ignored);
     }
 }

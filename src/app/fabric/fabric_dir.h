@@ -31,7 +31,6 @@ namespace softib::app {
 inline constexpr char kDescriptionName[] = "fabric.toml";
 inline constexpr char kNetlistName[] = "fabric.net";
 inline constexpr char kPartitionsName[] = "partitions.conf";
-inline constexpr char kVersionName[] = "softibd.version";
 inline constexpr char kLogName[] = "softibd.log";
 inline constexpr char kOldLogName[] = "softibd.1.log";
 inline constexpr char kHostsDirName[] = "hosts";

@@ -280,4 +280,15 @@ int connect_daemon(const FabricRef& fabric) {
     return fd;
 }
 
+std::string why_not(int error) {
+    if (error == EAGAIN) {
+        return fmt::format(
+            "softibd has not answered for {} s: it may be routing a large fabric, and do this "
+            "after; "
+            "see: softib log",
+            kAnswerTimeout.count());
+    }
+    return fmt::format("softibd refuses: {}", std::strerror(error));
+}
+
 }  // namespace softib::app

@@ -44,4 +44,7 @@ std::expected<void, std::string> kill_daemon(const FabricRef& fabric);
 /// Connects to the daemon for asking things; a daemon that hangs makes calls fail with EAGAIN.
 int connect_daemon(const FabricRef& fabric);
 
+/// Says why the daemon did not do what it was asked over such a connection.
+std::string why_not(int error);
+
 }  // namespace softib::app

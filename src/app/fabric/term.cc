@@ -77,7 +77,7 @@ int misuse(const std::string& message) {
 
 void note(const std::string& message) {
     std::fflush(stdout);
-    fmt::print(stderr, "softib: {}\n", message);
+    std::fputs(fmt::format("softib: {}\n", message).c_str(), stderr);  // print() would throw.
 }
 
 int finish_output(int status) {
@@ -126,6 +126,12 @@ std::string Table::text() const {
     return out;
 }
 
+std::string bar_text(std::size_t done, std::size_t all) {
+    constexpr std::size_t kWidth = 24;
+    const std::size_t filled = all == 0 ? kWidth : std::min(done, all) * kWidth / all;
+    return fmt::format("[{}{}]", std::string(filled, '#'), std::string(kWidth - filled, '.'));
+}
+
 Progress::Progress(std::string what)
     : what_(std::move(what)),
       start_(std::chrono::steady_clock::now()),
@@ -151,6 +157,10 @@ void Progress::tick() {
 void Progress::set(std::string what) {
     what_ = std::move(what);
     tick();
+}
+
+void Progress::bar(std::size_t done, std::size_t all, const std::string& what) {
+    set(fmt::format("{} {} of {} {}", bar_text(done, all), done, all, what));
 }
 
 std::string human_bytes(std::uint64_t bytes) {

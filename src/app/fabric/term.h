@@ -37,6 +37,9 @@ class Table {
     std::vector<std::vector<std::string>> rows_;
 };
 
+/// "[######..................]": the part that is done.
+std::string bar_text(std::size_t done, std::size_t all);
+
 /// "fabric default: starting … 1.4 s", redrawn in place; shows nothing in the first moments.
 class Progress {
   public:
@@ -46,6 +49,8 @@ class Progress {
     Progress& operator=(const Progress&) = delete;
     void tick();
     void set(std::string what);  ///< What is being done now; the time goes on.
+    /// "[####....] 3 of 8 WHAT": the same with how far it is.
+    void bar(std::size_t done, std::size_t all, const std::string& what);
 
   private:
     std::string what_;

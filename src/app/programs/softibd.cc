@@ -221,6 +221,7 @@ std::expected<Built, std::string> build(const FabricRef& fabric) {
     Built built{std::move(*graph),     arena,       {},
                 std::move(*addresses), description, std::move(trunks)};
     built.management.own_manager = description.manager == "softib";
+    built.management.own_aggregation = description.aggregation == "softib";
     sm::ManagerConfig& manager = built.management.manager;
     manager.engine = description.engine;
     manager.lmc = description.lmc;
@@ -247,7 +248,8 @@ std::expected<void, std::string> start_helpers(live::Daemon& daemon, const Fabri
                                                             .speed = built.description.link_scale,
                                                             .trunks = built.trunks});
                                   },
-                              .ended = [&] { daemon.carrier_ended(); }});
+                              .ended = [&] { daemon.carrier_ended(); },
+                              .answers = [&] { return daemon.carrier_answers(); }});
         if (!started) {
             return started;
         }

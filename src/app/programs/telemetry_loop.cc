@@ -12,16 +12,21 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "server/json.h"
 #include "telemetry/arena_source.h"
 #include "telemetry/clocks.h"
 #include "telemetry/export/sysfs_files.h"
 #include "telemetry/mad/mad_source.h"
+#include "telemetry/recording.h"
 
 namespace softib::app {
 
@@ -34,6 +39,7 @@ constexpr std::uint64_t kSysfsEvery = 5;
 
 int block_signals() {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is told of as a full disk is.
     sigset_t set;
     sigemptyset(&set);
     for (const int number : {SIGINT, SIGTERM, SIGUSR1}) {
@@ -44,6 +50,9 @@ int block_signals() {
 }
 
 std::unique_ptr<telemetry::Source> make_source(const TelemetryOptions& options) {
+    if (!options.recording.empty()) {
+        return std::make_unique<telemetry::RecordingSource>(options.recording);
+    }
     if (!options.use_umad) {
         return std::make_unique<telemetry::ArenaSource>(options.dir);
     }
@@ -89,6 +98,30 @@ TelemetryLoop::~TelemetryLoop() {
             close(fd);
         }
     }
+    if (!scratch_.empty()) {
+        history_.reset();
+        std::error_code ignored;
+        std::filesystem::remove_all(scratch_, ignored);
+    }
+}
+
+/// A recording has no directory: its history lies in a folder that ends with this process.
+std::expected<void, std::string> TelemetryLoop::make_scratch() {
+    if (options_.recording.empty() || !options_.history.empty()) {
+        return {};
+    }
+    std::error_code error;
+    std::string folder =
+        (std::filesystem::temp_directory_path(error) / "softib-history-XXXXXX").string();
+    if (error || mkdtemp(folder.data()) == nullptr) {
+        return std::unexpected(
+            fmt::format("cannot make a folder for the history, {}: {}; name a "
+                        "file with --history",
+                        folder, std::strerror(error ? error.value() : errno)));
+    }
+    scratch_ = std::move(folder);
+    options_.history = scratch_ + "/history.db";
+    return {};
 }
 
 std::string TelemetryLoop::history_path() const {
@@ -97,35 +130,101 @@ std::string TelemetryLoop::history_path() const {
                : options_.dir + "/telemetry/history.db";
 }
 
+std::string TelemetryLoop::client_state_path() const {
+    return !options_.history.empty() ? options_.history + ".clients.json"
+           : options_.dir.empty()    ? std::string()
+                                     : options_.dir + "/telemetry/clients.json";
+}
+
+std::string TelemetryLoop::lock_path() const {
+    return options_.dir + "/telemetry/lock";
+}
+
+/// Tries once to become the process that samples this fabric. One that serves asks the one that
+/// does to step back.
+std::expected<bool, std::string> TelemetryLoop::try_lock() {
+    const std::string path = lock_path();
+    if (lock_fd_ < 0) {
+        mkdir((options_.dir + "/telemetry").c_str(), 0700);
+        lock_fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    }
+    if (lock_fd_ < 0) {
+        return std::unexpected(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+    }
+    if (flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
+        const pid_t holder = read_pid(lock_fd_);
+        if (options_.serve && holder > 0 && holder != asked_) {
+            kill(holder, SIGUSR1);  // The lock says that it is telemetry, and ours.
+            asked_ = holder;
+        }
+        return false;
+    }
+    asked_ = 0;
+    const std::string pid = std::to_string(getpid()) + "\n";
+    static_cast<void>(!ftruncate(lock_fd_, 0));
+    if (pwrite(lock_fd_, pid.data(), pid.size(), 0) < 0) {
+        return std::unexpected(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+    }
+    return true;
+}
+
 std::expected<void, std::string> TelemetryLoop::lock() {
     if (options_.dir.empty()) {
         return {};
     }
-    const std::string folder = options_.dir + "/telemetry";
-    mkdir(folder.c_str(), 0700);
-    const std::string path = folder + "/lock";
-    lock_fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (lock_fd_ < 0) {
-        return std::unexpected(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
-    }
-    bool asked = false;
-    for (int i = 0; flock(lock_fd_, LOCK_EX | LOCK_NB) != 0; ++i) {
-        const pid_t holder = read_pid(lock_fd_);
-        if (!options_.serve || i == kLockTries) {
-            return std::unexpected(
-                fmt::format("pid {} samples this fabric already; end it first", holder));
+    for (int i = 0; true; ++i) {
+        const auto locked = try_lock();
+        if (!locked) {
+            return std::unexpected(locked.error());
         }
-        if (!asked && holder > 0) {
-            kill(holder, SIGUSR1);  // The lock says that it is telemetry, and ours.
-            asked = true;
+        if (*locked) {
+            return {};
+        }
+        if (!options_.serve || i == kLockTries) {
+            return std::unexpected(fmt::format("pid {} samples this fabric already; end it first",
+                                               read_pid(lock_fd_)));
         }
         poll(nullptr, 0, kLockPauseMs);
     }
-    const std::string pid = std::to_string(getpid()) + "\n";
-    static_cast<void>(!ftruncate(lock_fd_, 0));
-    return pwrite(lock_fd_, pid.data(), pid.size(), 0) > 0
-               ? std::expected<void, std::string>{}
-               : std::unexpected(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+/// Whether the lock is that of the fabric that is up now. One that was ended took its directory
+/// along, and the lock in it.
+bool TelemetryLoop::owns_lock() const {
+    struct stat held{};
+    struct stat there{};
+    return options_.dir.empty() ||
+           (fstat(lock_fd_, &held) == 0 && stat(lock_path().c_str(), &there) == 0 &&
+            held.st_ino == there.st_ino && held.st_dev == there.st_dev);
+}
+
+/// Becomes the process that samples a fabric which has come back. History goes on from there; while
+/// another process samples, there is none.
+void TelemetryLoop::reclaim() {
+    if (!owns_lock()) {
+        if (lock_fd_ >= 0) {
+            close(lock_fd_);
+        }
+        lock_fd_ = -1;
+        locked_ = false;
+        history_.reset();
+    }
+    if (!locked_) {
+        locked_ = try_lock().value_or(false);
+        if (locked_) {
+            static_cast<void>(open_history());
+        }
+    }
+}
+
+/// Gives a fabric what clients had asked for before it came, or came back.
+void TelemetryLoop::restore() {
+    if (!api_ || !options_.allow_control) {
+        return;
+    }
+    for (const std::string& failure : api_->restore()) {
+        fmt::print(stderr, "softib-telemetry: {}\n", failure);
+    }
 }
 
 std::expected<void, std::string> TelemetryLoop::open_history() {
@@ -148,6 +247,10 @@ std::expected<void, std::string> TelemetryLoop::prepare() {
     if (auto locked = lock(); !locked) {
         return locked;
     }
+    locked_ = true;
+    if (auto made = make_scratch(); !made) {
+        return made;
+    }
     collector_ = std::make_unique<telemetry::Collector>(make_source(options_), std::move(*rules));
     if (auto opened = open_history(); !opened) {
         return opened;
@@ -158,7 +261,7 @@ std::expected<void, std::string> TelemetryLoop::prepare() {
             saved_revision_ = told_revision_ = book.revision();
         });
     }
-    if (!options_.dir.empty() && options_.allow_control) {
+    if (!options_.dir.empty()) {
         controls_ = std::make_unique<server::DaemonControls>(options_.dir);
     }
     return {};
@@ -168,7 +271,11 @@ std::expected<std::unique_ptr<server::Front>, std::string> TelemetryLoop::open_f
     token_ = server::make_token();
     api_ = std::make_unique<server::Api>(server::ApiConfig{.collector = collector_.get(),
                                                            .controls = controls_.get(),
+                                                           .allow_control = options_.allow_control,
+                                                           .dir = options_.dir,
                                                            .history = history_path(),
+                                                           .state_file = client_state_path(),
+                                                           .softib = options_.softib,
                                                            .token = token_,
                                                            .version = SOFTIB_VERSION,
                                                            .metrics = options_.metrics});
@@ -180,13 +287,39 @@ std::expected<std::unique_ptr<server::Front>, std::string> TelemetryLoop::open_f
     if (!port) {
         return std::unexpected(port.error());
     }
-    fmt::print("serving at {}://{}:{}/\n", options_.front.cert.empty() ? "http" : "https",
-               loopback ? "localhost" : options_.front.address, *port);
-    if (options_.allow_control || !loopback) {
-        fmt::print("token: {}\n", token_);
+    tell_address(fmt::format("{}://{}:{}/", options_.front.cert.empty() ? "http" : "https",
+                             loopback ? "localhost" : options_.front.address, *port),
+                 *port, options_.allow_control || !loopback);
+    return front;
+}
+
+/// Tells where the server is, and the token where clients need one.
+void TelemetryLoop::tell_address(const std::string& url, std::uint16_t port, bool with_token) {
+    if (options_.json) {
+        server::Json ready = describe_sampling();
+        ready["url"] = url;
+        ready["port"] = port;
+        ready["token"] = with_token ? server::Json(token_) : server::Json();
+        fmt::print("{}\n", server::to_text(ready));
+    } else {
+        fmt::print("serving at {}\n", url);
+        if (with_token) {
+            fmt::print("token: {}\n", token_);
+        }
     }
     std::fflush(stdout);
-    return front;
+}
+
+/// What is sampled, by which process, and where its past is kept; null: nowhere.
+server::Json TelemetryLoop::describe_sampling() const {
+    const auto or_null = [](const std::string& text) {
+        return text.empty() ? server::Json() : server::Json(text);
+    };
+    return {{"pid", getpid()},
+            {"dir", or_null(options_.dir)},
+            {"umad", or_null(options_.umad)},
+            {"recording", or_null(options_.recording)},
+            {"history", or_null(history_path())}};
 }
 
 std::expected<void, std::string> TelemetryLoop::run() {
@@ -202,16 +335,21 @@ std::expected<void, std::string> TelemetryLoop::run() {
             return std::unexpected(opened.error());
         }
         front = std::move(*opened);
+        restore();
         serving = std::thread([&front] { front->run(); });
+    } else if (options_.json) {
+        fmt::print("{}\n", server::to_text(describe_sampling()));
+        std::fflush(stdout);
     }
     std::uint64_t next = telemetry::monotonic_ns() + kSecondNs;
     for (int got = 0; got != SIGTERM && got != SIGINT; got = wait(next)) {
-        if (got == SIGUSR1 && !options_.serve) {
+        if (got == SIGUSR1 && !options_.serve && locked_) {
             step_back();
         }
         if (telemetry::monotonic_ns() >= next) {
             step();
-            next = std::max(next + kSecondNs, telemetry::monotonic_ns());
+            const std::uint64_t now = telemetry::monotonic_ns();
+            next = collector_->has_more() ? now : std::max(next + kSecondNs, now);
         }
     }
     streams_.stop();
@@ -237,20 +375,24 @@ void TelemetryLoop::step_back() {
     int got = 0;
     do {
         got = wait(telemetry::monotonic_ns() + 2 * kSecondNs);
-    } while (got != SIGTERM && got != SIGINT && flock(lock_fd_, LOCK_EX | LOCK_NB) != 0);
+    } while (got != SIGTERM && got != SIGINT && !try_lock().value_or(false));
     if (got == SIGTERM || got == SIGINT) {
         kill(getpid(), got);  // For the loop that called.
         return;
     }
-    const std::string pid = std::to_string(getpid()) + "\n";
-    static_cast<void>(!ftruncate(lock_fd_, 0));
-    static_cast<void>(pwrite(lock_fd_, pid.data(), pid.size(), 0));
     static_cast<void>(open_history());
     before_ = nullptr;
 }
 
 void TelemetryLoop::step() {
     const auto now = collector_->step();
+    if (now->trouble.empty() && before_) {
+        reclaim();
+        if (now->instance != instance_) {
+            restore();
+        }
+    }
+    instance_ = now->instance;
     keep(*now);
     if (options_.serve) {
         publish(*now);
@@ -264,13 +406,6 @@ void TelemetryLoop::step() {
 }
 
 void TelemetryLoop::keep(const telemetry::Snapshot& now) {
-    // A fabric that was ended took its directory along: when it is back, so is its history file.
-    const bool returned = before_ && !before_->trouble.empty() && now.trouble.empty();
-    if (returned && options_.history.empty() && !options_.dir.empty()) {
-        history_.reset();
-        mkdir((options_.dir + "/telemetry").c_str(), 0700);
-        static_cast<void>(open_history());
-    }
     if (!history_) {
         return;
     }

@@ -8,21 +8,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace softib::app {
 
 namespace {
 
 constexpr char kUsage[] =
-    "usage: softib-telemetry (--dir DIR | --umad DEVICE) [options]\n"
+    "usage: softib-telemetry (--dir DIR | --umad DEVICE | --recording FILE) [options]\n"
     "Samples a fabric every second. Normally started by softib telemetry or softib serve.\n"
     "  --history FILE  --history-max BYTES  --rules FILE  --sysfs DIR\n"
     "  --serve  --address ADDR  --port N  --cert FILE  --key FILE  --name NAME\n"
-    "  --allow-control  --exporter node|cable|both\n";
+    "  --allow-control  --exporter node|cable|both  --json\n";
 
 enum Option {
     kDir = 1,
     kUmad,
+    kRecording,
     kHistory,
     kHistoryMax,
     kRules,
@@ -35,11 +38,13 @@ enum Option {
     kName,
     kControl,
     kExporter,
+    kJson,
     kHelp
 };
 
 constexpr option kLong[] = {{"dir", required_argument, nullptr, kDir},
                             {"umad", required_argument, nullptr, kUmad},
+                            {"recording", required_argument, nullptr, kRecording},
                             {"history", required_argument, nullptr, kHistory},
                             {"history-max", required_argument, nullptr, kHistoryMax},
                             {"rules", required_argument, nullptr, kRules},
@@ -52,6 +57,7 @@ constexpr option kLong[] = {{"dir", required_argument, nullptr, kDir},
                             {"name", required_argument, nullptr, kName},
                             {"allow-control", no_argument, nullptr, kControl},
                             {"exporter", required_argument, nullptr, kExporter},
+                            {"json", no_argument, nullptr, kJson},
                             {"help", no_argument, nullptr, kHelp},
                             {nullptr, 0, nullptr, 0}};
 
@@ -71,6 +77,9 @@ bool take(int option, TelemetryOptions& options) {
         case kUmad:
             options.umad = optarg;
             options.use_umad = true;
+            return true;
+        case kRecording:
+            options.recording = optarg;
             return true;
         case kHistory:
             options.history = optarg;
@@ -113,6 +122,9 @@ bool take(int option, TelemetryOptions& options) {
             options.metrics.by_cable = std::strcmp(optarg, "node") != 0;
             return std::strcmp(optarg, "both") == 0 ||
                    options.metrics.by_node != options.metrics.by_cable;
+        case kJson:
+            options.json = true;
+            return true;
         case kHelp:
             fmt::print("{}", kUsage);
             std::exit(0);
@@ -125,12 +137,17 @@ bool take(int option, TelemetryOptions& options) {
 
 std::optional<TelemetryOptions> parse_telemetry(int argc, char** argv) {
     TelemetryOptions options;
+    std::error_code ignored;
+    options.softib =
+        std::filesystem::read_symlink("/proc/self/exe", ignored).replace_filename("softib");
     int option = 0;
     bool good = true;
     while (good && (option = getopt_long(argc, argv, "", kLong, nullptr)) != -1) {
         good = take(option, options);
     }
-    if (!good || optind != argc || options.dir.empty() == !options.use_umad) {
+    const int sources = (options.dir.empty() ? 0 : 1) + (options.use_umad ? 1 : 0) +
+                        (options.recording.empty() ? 0 : 1);
+    if (!good || optind != argc || sources != 1) {
         fmt::print(stderr, "{}", kUsage);
         return std::nullopt;
     }

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/cli/html_page.h"
 #include "app/cli/json_text.h"
+#include "app/cli/plan/collective_export.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/plan_commands.h"
+#include "app/cli/text_file.h"
 #include "app/fabric/term.h"
 #include "plan/collective/collective_model.h"
 #include "plan/units.h"
@@ -145,10 +149,32 @@ std::string rows_text(const std::vector<TimedRow>& rows) {
     return table.text();
 }
 
+/// A row for each size, a column for each algorithm.
+std::string size_table(const std::vector<TimedRow>& rows, const std::vector<Series>& series,
+                       double plan::Timing::* what) {
+    std::vector<std::string> header{"size"};
+    std::map<std::uint64_t, std::vector<std::string>> lines;
+    for (std::size_t i = 0; i < series.size(); ++i) {
+        header.push_back(series[i].name);
+        for (const TimedRow& row : rows) {
+            std::vector<std::string>& line = lines[row.bytes];
+            line.resize(series.size() + 1);
+            line[0] = plan::show_size(row.bytes);
+            if (series[i].name == plan::to_string(row.algorithm)) {
+                line[i + 1] = fmt::format("{:.4g}", row.timing.*what);
+            }
+        }
+    }
+    std::vector<std::vector<std::string>> cells;
+    for (const auto& [bytes, line] : lines) {
+        cells.push_back(line);
+    }
+    return page_table(header, cells);
+}
+
 std::string rows_html(const std::string& title, const std::vector<TimedRow>& rows,
                       const std::vector<std::string>& notes) {
     std::vector<Series> series;
-    std::vector<std::vector<std::string>> cells;
     for (const TimedRow& row : rows) {
         const std::string name = plan::to_string(row.algorithm);
         auto found = std::ranges::find(series, name, &Series::name);
@@ -156,11 +182,10 @@ std::string rows_html(const std::string& title, const std::vector<TimedRow>& row
             found = series.insert(series.end(), {name, {}});
         }
         found->points.emplace_back(static_cast<double>(row.bytes), row.timing.busbw);
-        cells.push_back({plan::show_size(row.bytes), name, fmt::format("{:.2f}", row.timing.us),
-                         fmt::format("{:.2f}", row.timing.busbw)});
     }
-    std::string page = page_head(title) + "<h2>busbw by size</h2>\n" + line_plot(series, "GB/s") +
-                       page_table({"size", "algorithm", "us", "busbw GB/s"}, cells);
+    std::string page = page_head(title) + "<h2>busbw by size, GB/s</h2>\n" +
+                       line_plot(series, "GB/s") + size_table(rows, series, &plan::Timing::busbw) +
+                       "<h2>Time by size, us</h2>\n" + size_table(rows, series, &plan::Timing::us);
     for (const std::string& note : notes) {
         page += fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
     }
@@ -170,7 +195,7 @@ std::string rows_html(const std::string& title, const std::vector<TimedRow>& row
 int print_rows(const PlanCollectiveOptions& options, const plan::CollectiveModel& model,
                const std::vector<TimedRow>& rows, const std::vector<std::string>& notes) {
     if (!options.html.empty()) {
-        const int status = write_output(
+        const int status = write_text(
             options.html,
             rows_html(fmt::format("{} on {} ({} GPUs)", options.op, options.cluster, model.ranks()),
                       rows, notes));
@@ -188,6 +213,34 @@ int print_rows(const PlanCollectiveOptions& options, const plan::CollectiveModel
         note(message);
     }
     return 0;
+}
+
+/// Times all sizes with all algorithms, or with the one that NCCL would take if there are none.
+/// Adds to `notes` why an algorithm has no time.
+std::vector<TimedRow> time_rows(
+    plan::CollectiveModel& model, plan::Op op, const std::vector<std::uint64_t>& sizes,
+    const std::vector<plan::Algorithm>& algorithms, std::optional<plan::Protocol> protocol,
+    const std::function<void(std::size_t done, plan::Algorithm algorithm)>& show,
+    std::vector<std::string>& notes) {
+    std::vector<TimedRow> rows;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const std::uint64_t bytes = sizes[i];
+        const std::vector<plan::Algorithm> one{model.choose(op, bytes).algorithm};
+        for (const plan::Algorithm algorithm : algorithms.empty() ? one : algorithms) {
+            show(i, algorithm);
+            const auto timing = model.time(op, algorithm, bytes, protocol);
+            if (timing) {
+                rows.push_back({bytes, algorithm, *timing});
+                continue;
+            }
+            const std::string note =
+                fmt::format("{}: {}", plan::to_string(algorithm), timing.error());
+            if (std::ranges::find(notes, note) == notes.end()) {
+                notes.push_back(note);
+            }
+        }
+    }
+    return rows;
 }
 
 }  // namespace
@@ -212,6 +265,13 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     if (!algorithms) {
         return misuse(algorithms.error());
     }
+    const auto exports = trace::read_exports(options.exports);
+    if (!exports) {
+        return misuse(exports.error());
+    }
+    if (const auto why = why_no_export(options); why && !exports->empty()) {
+        return misuse(*why);
+    }
     std::optional<plan::Protocol> protocol;
     if (!options.protocol.empty()) {
         protocol = *plan::parse_protocol(options.protocol);
@@ -221,30 +281,29 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
     if (!model) {
         return fail(model.error());
     }
-    std::vector<TimedRow> rows;
     std::vector<std::string> notes;
-    for (std::size_t i = 0; i < sizes->size(); ++i) {
-        const std::uint64_t bytes = (*sizes)[i];
-        const plan::nccl::Choice choice = (*model)->choose(*op, bytes);
-        const std::vector<plan::Algorithm> one{choice.algorithm};
-        for (const plan::Algorithm algorithm : algorithms->empty() ? one : *algorithms) {
-            progress.set(fmt::format("{} on {}: size {} of {}, {}", options.op, options.cluster,
-                                     i + 1, sizes->size(), plan::to_string(algorithm)));
-            progress.tick();
-            const auto timing = (*model)->time(*op, algorithm, bytes, protocol);
-            if (timing) {
-                rows.push_back({bytes, algorithm, *timing});
-                continue;
-            }
-            const std::string note =
-                fmt::format("{}: {}", plan::to_string(algorithm), timing.error());
-            if (std::ranges::find(notes, note) == notes.end()) {
-                notes.push_back(note);
-            }
-        }
-    }
+    const std::vector<TimedRow> rows = time_rows(
+        **model, *op, *sizes, *algorithms, protocol,
+        [&](std::size_t done, plan::Algorithm algorithm) {
+            progress.bar(done, sizes->size(),
+                         fmt::format("sizes of {} on {}, {}", options.op, options.cluster,
+                                     plan::to_string(algorithm)));
+        },
+        notes);
     if (rows.empty()) {
         return fail(notes.empty() ? "there is nothing to time" : notes.front());
+    }
+    if (!exports->empty()) {
+        if (rows.size() != 1) {
+            return misuse(
+                "--export is for one size and one algorithm, as --sizes 64MiB "
+                "--algorithms ring");
+        }
+        const int status =
+            export_operation(*exports, **model, *op, rows[0].algorithm, rows[0].bytes);
+        if (status != 0) {
+            return status;
+        }
     }
     return print_rows(options, **model, rows, notes);
 }

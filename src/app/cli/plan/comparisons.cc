@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "app/cli/json_text.h"
 #include "app/cli/plan/page.h"
 #include "app/cli/plan/plan_commands.h"
+#include "app/cli/text_file.h"
 #include "app/fabric/term.h"
 #include "plan/compare/comparison.h"
 #include "plan/units.h"
@@ -25,10 +27,16 @@ constexpr char kCompareCluster[] = "superpod-h100:2";
 /// 128k tokens of Llama 3 70B: 320 KiB a token.
 constexpr std::uint64_t kKvCacheBytes = 40ULL << 30;
 
+bool has_notes(const plan::Comparison& comparison) {
+    return std::ranges::any_of(comparison.rows, [](const auto& row) { return !row.note.empty(); });
+}
+
 std::vector<std::string> header_of(const plan::Comparison& comparison) {
     std::vector<std::string> header{comparison.first_column};
     header.insert(header.end(), comparison.columns.begin(), comparison.columns.end());
-    header.emplace_back("note");
+    if (has_notes(comparison)) {
+        header.emplace_back("note");
+    }
     return header;
 }
 
@@ -38,7 +46,9 @@ std::vector<std::string> cells_of(const plan::Comparison& comparison,
     for (std::size_t i = 0; i < comparison.columns.size(); ++i) {
         cells.push_back(i < row.values.size() ? fmt::format("{:.5g}", row.values[i]) : "-");
     }
-    cells.push_back(row.note);
+    if (has_notes(comparison)) {
+        cells.push_back(row.note);
+    }
     return cells;
 }
 
@@ -54,12 +64,25 @@ std::string comparison_text(const plan::Comparison& comparison) {
     return text;
 }
 
-std::string comparison_html(const plan::Comparison& comparison) {
-    std::vector<std::vector<std::string>> rows;
-    for (const plan::ComparisonRow& row : comparison.rows) {
-        rows.push_back(cells_of(comparison, row));
+/// A line for each column of times over the rows' sizes.
+std::string lines_by_size(const plan::Comparison& comparison) {
+    std::vector<Series> series;
+    for (std::size_t i = 0; i < comparison.columns.size(); ++i) {
+        if (!comparison.columns[i].ends_with(" us")) {
+            continue;
+        }
+        Series& each = series.emplace_back(Series{comparison.columns[i], {}});
+        for (const plan::ComparisonRow& row : comparison.rows) {
+            if (i < row.values.size()) {
+                each.points.emplace_back(static_cast<double>(row.bytes), row.values[i]);
+            }
+        }
     }
-    std::string page = page_head(comparison.title) + page_table(header_of(comparison), rows);
+    return line_plot(series, "");
+}
+
+std::string bars_by_row(const plan::Comparison& comparison) {
+    std::string page;
     for (std::size_t i = 0; i < comparison.columns.size(); ++i) {
         std::vector<std::pair<std::string, double>> bars;
         for (const plan::ComparisonRow& row : comparison.rows) {
@@ -69,6 +92,17 @@ std::string comparison_html(const plan::Comparison& comparison) {
         }
         page += fmt::format("<h2>{}</h2>\n", escaped(comparison.columns[i])) + bar_plot(bars, "");
     }
+    return page;
+}
+
+std::string comparison_html(const plan::Comparison& comparison) {
+    std::vector<std::vector<std::string>> rows;
+    for (const plan::ComparisonRow& row : comparison.rows) {
+        rows.push_back(cells_of(comparison, row));
+    }
+    std::string page = page_head(comparison.title) + page_table(header_of(comparison), rows);
+    const bool by_size = !comparison.rows.empty() && comparison.rows.front().bytes != 0;
+    page += by_size ? lines_by_size(comparison) : bars_by_row(comparison);
     for (const std::string& each : comparison.notes) {
         page += fmt::format("<p class=\"note\">{}</p>\n", escaped(each));
     }
@@ -112,15 +146,14 @@ int cmd_plan_compare(const PlanCompareOptions& options) {
     }
     Progress progress(options.what);
     request.progress = [&](std::size_t done, std::size_t all, const std::string& name) {
-        progress.set(fmt::format("{}: {} of {}, {}", options.what, done + 1, all, name));
-        progress.tick();
+        progress.bar(done, all, fmt::format("rows of {}, {}", options.what, name));
     };
     const auto comparison = plan::compare(options.what, request);
     if (!comparison) {
         return misuse(comparison.error());
     }
     if (!options.html.empty()) {
-        const int status = write_output(options.html, comparison_html(*comparison));
+        const int status = write_text(options.html, comparison_html(*comparison));
         if (status != 0 || options.html == "-") {
             return status;
         }

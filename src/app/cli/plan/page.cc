@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 
 #include "app/cli/html_page.h"
 #include "app/fabric/term.h"
@@ -79,22 +76,26 @@ std::string line_plot(const std::vector<Series>& series, const std::string& unit
         return "<p>There is nothing to plot.</p>\n";
     }
     std::string out = grid_lines(x, y, unit);
+    std::string legend;
     const double base = kPlotHeight - kPlotBottom;
     for (std::size_t i = 0; i < series.size(); ++i) {
         const char* const colour = kPageColours[i % kPageColours.size()];
+        // Colours come again with dashes.
+        const char* const dashes = i < kPageColours.size() ? "" : " stroke-dasharray=\"7 4\"";
         std::string path;
         for (const auto& [size, value] : series[i].points) {
             path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L',
                                 kPlotLeft + x.place(size) * (kPlotWidth - kPlotLeft - 40),
                                 base - y.place(value) * (base - kPlotTop));
         }
-        out += fmt::format(
-            "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n"
-            "<text x=\"{}\" y=\"{}\" style=\"fill:{}\">{}</text>\n",
-            path, colour, kPlotLeft + 12, 30 + 16 * static_cast<int>(i), colour,
-            escaped(series[i].name));
+        out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>\n",
+                           path, colour, dashes);
+        legend += fmt::format(
+            "<svg viewBox=\"0 0 24 8\" style=\"width:24px\"><path d=\"M0 4h24\" stroke=\"{}\" "
+            "stroke-width=\"2\"{}/></svg> {} &nbsp; ",
+            colour, dashes, escaped(series[i].name));
     }
-    return wrap_svg(kPlotHeight, out);
+    return "<p>" + legend + "</p>\n" + wrap_svg(kPlotHeight, out);
 }
 
 std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
@@ -127,17 +128,6 @@ std::string page_table(const std::vector<std::string>& header,
         out += table_row(row, "td");
     }
     return out + "</table>\n";
-}
-
-int write_output(const std::string& path, const std::string& text) {
-    if (path == "-") {
-        fmt::print("{}", text);
-        return 0;
-    }
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    return out ? 0 : fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
 }
 
 }  // namespace softib::app

@@ -22,7 +22,4 @@ std::string bar_plot(const std::vector<std::pair<std::string, double>>& bars,
 std::string page_table(const std::vector<std::string>& header,
                        const std::vector<std::vector<std::string>>& rows);
 
-/// Writes to a file, or to standard output if it is "-". Returns the exit status.
-int write_output(const std::string& path, const std::string& text);
-
 }  // namespace softib::app

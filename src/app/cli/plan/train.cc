@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <expected>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,8 +17,12 @@
 #include "app/cli/plan/train_options.h"
 #include "app/cli/plan/train_report.h"
 #include "app/cli/sim/interrupt.h"
+#include "app/cli/text_file.h"
+#include "app/cli/trace/trace_commands.h"
 #include "app/fabric/term.h"
+#include "plan/trace/training.h"
 #include "plan/train/communication.h"
+#include "plan/train/fabric_communication.h"
 #include "plan/train/timeline.h"
 #include "plan/units.h"
 #include "spec/cluster/cluster_file.h"
@@ -87,6 +93,7 @@ std::expected<TrainJob, std::string> read_job(const TrainOptions& options) {
     mapping.overlap_ep = options.overlap_ep;
     mapping.comm_sms = options.comm_sms;
     mapping.uneven = options.uneven;
+    mapping.pp_inside = options.rank_order == "tp-cp-pp-dp";
     return TrainJob{*std::move(model), *std::move(cluster), mapping};
 }
 
@@ -109,6 +116,50 @@ void choose_sizes(TrainJob& job) {
     }
 }
 
+/// How exchanges of a job are timed.
+std::expected<std::unique_ptr<plan::Communication>, std::string> network_of(
+    const TrainOptions& options, const TrainJob& job) {
+    if (options.network == "analytic") {
+        return std::make_unique<plan::LinkCommunication>(job.cluster);
+    }
+    return plan::FabricCommunication::make(
+        job.cluster, job.mapping.gpus,
+        {.model = options.network == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow,
+         .order =
+             options.placement == "random" ? plan::RankOrder::kRandom : plan::RankOrder::kTopology,
+         .seed = options.seed,
+         .rails_aligned = !options.rails_crossed});
+}
+
+/// Times the quickest mappings again on a model of the fabric. Some more than are asked for,
+/// because they may change places.
+std::expected<std::vector<plan::Candidate>, std::string> refine(const TrainOptions& options,
+                                                                const TrainJob& job,
+                                                                std::vector<plan::Candidate> best,
+                                                                const sim::InterruptWatch& watch) {
+    Progress progress("routing the fabric");
+    progress.tick();
+    const auto network = network_of(options, job);
+    if (!network) {
+        return std::unexpected(network.error());
+    }
+    std::vector<plan::Candidate> refined;
+    for (const plan::Candidate& each : best) {
+        if (watch.interrupted()) {
+            break;
+        }
+        progress.bar(refined.size(), best.size(),
+                     fmt::format("mappings on the {} model", options.network));
+        if (auto again = plan::try_mapping(job.model, job.cluster, each.mapping, **network)) {
+            refined.push_back(*again);
+        }
+        if (auto fault = (*network)->fault()) {
+            return std::unexpected(*std::move(fault));
+        }
+    }
+    return plan::best_of(std::move(refined), options.top);
+}
+
 /// Tries all mappings on several threads. Results stand in the order of mappings, whoever tried.
 std::vector<plan::Candidate> try_all(const TrainJob& job, const std::vector<plan::Mapping>& all,
                                      std::uint32_t threads, const sim::InterruptWatch& watch) {
@@ -128,11 +179,7 @@ std::vector<plan::Candidate> try_all(const TrainJob& job, const std::vector<plan
     }
     Progress progress("searching");
     while (done < all.size() && !watch.interrupted()) {
-        constexpr std::size_t kBar = 24;
-        const std::size_t filled = all.empty() ? kBar : done * kBar / all.size();
-        progress.set(fmt::format("[{}{}] {} of {} mappings", std::string(filled, '#'),
-                                 std::string(kBar - filled, '.'), done.load(), all.size()));
-        progress.tick();
+        progress.bar(done, all.size(), "mappings");
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     for (std::thread& each : team) {
@@ -176,12 +223,29 @@ std::string nothing_found(const TrainJob& job, std::size_t divided) {
         job.mapping.gpus, job.mapping.batch, std::max(job.mapping.gpus / 64 * 64, 8U));
 }
 
+/// Ranks are on the cluster's GPUs in their order.
+int export_step(const TrainOptions& options, const std::vector<trace::Export>& exports,
+                const train::Report& report) {
+    if (options.placement == "random") {
+        return fail("--export has ranks in the order of the cluster's GPUs: leave out --placement");
+    }
+    std::vector<std::uint32_t> gpus(report.mapping.gpus);
+    std::iota(gpus.begin(), gpus.end(), 0U);
+    return trace::export_job(exports, report.cluster,
+                             plan::trace::job_of_step(report.model, report.mapping, report.step),
+                             std::move(gpus));
+}
+
 }  // namespace
 
 int cmd_plan_train(const TrainOptions& options) {
     auto job = read_job(options);
     if (!job) {
         return fail(job.error());
+    }
+    const auto exports = trace::read_exports(options.exports);
+    if (!exports) {
+        return misuse(exports.error());
     }
     choose_sizes(*job);
     train::Report report{.model = job->model, .cluster = job->cluster, .mapping = job->mapping};
@@ -192,18 +256,33 @@ int cmd_plan_train(const TrainOptions& options) {
         }
         report.tokens = *tokens;
     }
-    auto step = plan::estimate_step(job->model, job->cluster, job->mapping,
-                                    plan::LinkCommunication(job->cluster));
+    // Before a fabric is routed: what it cannot change.
+    if (auto rough = plan::estimate_step(job->model, job->cluster, job->mapping,
+                                         plan::LinkCommunication(job->cluster));
+        !rough) {
+        return fail(rough.error());
+    }
+    Progress progress(fmt::format("timing exchanges on the {} model", options.network));
+    progress.tick();
+    const auto network = network_of(options, *job);
+    if (!network) {
+        return fail(network.error());
+    }
+    auto step = plan::estimate_step(job->model, job->cluster, job->mapping, **network);
+    report.network = options.network;
     if (!step) {
         return fail(step.error());
     }
     report.step = *std::move(step);
     int status = 0;
     if (!options.trace.empty()) {
-        status |= write_output(options.trace, plan::chrome_trace(report.step));
+        status |= write_text(options.trace, plan::chrome_trace(report.step));
+    }
+    if (!exports->empty()) {
+        status |= export_step(options, *exports, report);
     }
     if (!options.html.empty()) {
-        status |= write_output(options.html, train::to_html(report));
+        status |= write_text(options.html, train::to_html(report));
     }
     fmt::print("{}", options.json ? train::to_json(report) : train::to_text(report));
     return status;
@@ -232,7 +311,18 @@ int cmd_plan_search(const TrainOptions& options) {
                          .mappings = all.size(),
                          .fitting = fitting.size(),
                          .stopped = watch.interrupted()};
-    search.best = plan::best_of(std::move(fitting), options.top);
+    const bool refines = options.network != "analytic" && !search.stopped;
+    search.best = plan::best_of(std::move(fitting), refines ? 2 * options.top : options.top);
+    search.network = options.network;
+    if (refines && !search.best.empty()) {
+        search.refined = search.best.size();
+        auto best = refine(options, *job, std::move(search.best), watch);
+        if (!best) {
+            return fail(best.error());
+        }
+        search.best = *std::move(best);
+        search.stopped = watch.interrupted();
+    }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     search.seconds = took.count();
     if (search.best.empty() && !search.stopped) {

@@ -15,9 +15,10 @@ namespace softib::app::train {
 namespace {
 
 /// What a stage does in a piece of time.
-enum class Doing : std::uint8_t { kNothing, kForward, kBackward, kOptimizer };
-constexpr const char* kDoingColours[] = {"#f6f8fa", "#1f6feb", "#1a7f37", "#9a6700"};
-constexpr const char* kDoingNames[] = {"waits", "forward", "backward", "optimizer"};
+enum class Doing : std::uint8_t { kNothing, kForward, kBackward, kOptimizer, kExchange };
+constexpr const char* kDoingColours[] = {"#f6f8fa", "#1f6feb", "#1a7f37", "#9a6700", "#d1242f"};
+constexpr const char* kDoingNames[] = {"waits", "forward", "backward", "optimizer",
+                                       "gradients and parameters while nothing computes"};
 
 constexpr std::size_t kPieces = 780;  ///< Of a step: about as many as there are pixels.
 constexpr double kPictureWidth = 860;
@@ -36,13 +37,13 @@ std::vector<std::vector<Doing>> pieces_of(const plan::Step& step) {
             rows[stage][i] = doing;
         }
     };
+    for (const plan::SideEvent& event : step.side) {  // Below what computes.
+        fill(event.stage, static_cast<double>(event.start), static_cast<double>(event.end),
+             event.work == plan::SideWork::kOptimizer ? Doing::kOptimizer : Doing::kExchange);
+    }
     for (const plan::PassEvent& event : step.played.events) {
         fill(event.stage, static_cast<double>(event.start), static_cast<double>(event.end),
              event.forward ? Doing::kForward : Doing::kBackward);
-    }
-    const double end = step.seconds * 1e12;
-    for (std::size_t stage = 0; stage < rows.size(); ++stage) {
-        fill(stage, end - step.parts.optimizer * 1e12, end, Doing::kOptimizer);
     }
     return rows;
 }
@@ -68,8 +69,20 @@ std::string timeline_picture(const plan::Step& step) {
             first = last;
         }
     }
+    const double base = 4 + kRowHeight * static_cast<double>(rows.size());
+    constexpr int kMarks = 5;
+    for (int i = 0; i <= kMarks; ++i) {
+        const double part = static_cast<double>(i) / kMarks;
+        out += fmt::format(
+            "<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>\n",
+            kLabel + part * (kPictureWidth - kLabel - 4), base + 14,
+            i == 0        ? "start"
+            : i == kMarks ? "end"
+                          : "middle",
+            i == 0 ? "0" : plan::show_time(static_cast<plan::TimePs>(part * step.seconds * 1e12)));
+    }
     return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\">\n{}</svg>\n", kPictureWidth,
-                       8 + kRowHeight * static_cast<double>(rows.size()), out);
+                       base + 20, out);
 }
 
 std::string legend() {
@@ -87,16 +100,21 @@ std::string legend() {
 }  // namespace
 
 std::string to_html(const Report& report) {
+    std::string line = escaped(summary(report));  // Columns of text; a page has no columns.
+    for (std::size_t gap = line.find("   "); gap != line.npos; gap = line.find("   ", gap)) {
+        line.replace(gap, 3, " &middot; ");
+    }
     const plan::Mapping& mapping = report.mapping;
-    std::string body = fmt::format("<p>{}, batch {} of {} tokens.</p>\n<p><b>{}</b></p>\n",
-                                   escaped(plan::describe(mapping)), mapping.batch,
-                                   mapping.sequence, escaped(summary(report)));
+    std::string body =
+        fmt::format("<p>{}, batch {} of {} tokens.</p>\n<p><b>{}</b></p>\n",
+                    escaped(plan::describe(mapping)), mapping.batch, mapping.sequence, line);
     body += "<h2>Parts of the step</h2>\n" +
             page_table({"part", "time", "share"}, part_rows(report.step));
     body += "<h2>Timeline</h2>\n" + legend() + timeline_picture(report.step);
     if (const Rows bytes = byte_rows(report); !bytes.empty()) {
-        body += "<h2>Communication</h2>\n<p>Bytes are what a GPU sends in a step.</p>\n" +
-                page_table({"dimension", "ranks", "exposed", "NVLink", "fabric"}, bytes);
+        body += "<h2>Communication</h2>\n" +
+                page_table({"dimension", "ranks", "exposed", "NVLink", "fabric"}, bytes) +
+                fmt::format("<p>The {}.</p>\n", escaped(network_text(report.network)));
     }
     body +=
         "<h2>Memory of a GPU</h2>\n" + page_table({"part", "GiB"}, memory_rows(report.step.memory));

@@ -33,7 +33,8 @@ Json mapping_json(const plan::Mapping& mapping) {
             {"overlap_pp", mapping.overlap_pp},
             {"overlap_ep", mapping.overlap_ep},
             {"comm_sms", mapping.comm_sms},
-            {"uneven", mapping.uneven}};
+            {"uneven", mapping.uneven},
+            {"rank_order", mapping.pp_inside ? "tp-cp-pp-dp" : "tp-cp-dp-pp"}};
 }
 
 Json parts_json(const plan::StepParts& parts) {
@@ -92,6 +93,7 @@ std::string to_json(const Report& report) {
     Json json = {{"model", model_json(report.model)},
                  {"cluster", report.cluster.name},
                  {"gpu", report.cluster.gpu.name},
+                 {"network", report.network},
                  {"mapping", mapping_json(report.mapping)},
                  {"step_s", step.seconds},
                  {"mfu", step.mfu},
@@ -125,6 +127,8 @@ std::string to_json(const Search& search) {
                       {"gpus", search.gpus},
                       {"mappings", search.mappings},
                       {"fitting", search.fitting},
+                      {"network", search.network},
+                      {"refined", search.refined},
                       {"stopped", search.stopped},
                       {"best", best}});
 }

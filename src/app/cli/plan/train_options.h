@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace softib::app {
 
@@ -33,12 +34,18 @@ struct TrainOptions {
     bool overlap_ep = false;
     std::uint32_t comm_sms = 0;
     bool uneven = false;
+    std::string network = "flow";  ///< analytic, flow or packet.
+    std::string placement = "topology";
+    std::uint64_t seed = 1;
+    bool rails_crossed = false;
+    std::string rank_order = "tp-cp-dp-pp";
     std::string tokens;
     bool json = false;
     std::string html;
     std::string trace;
-    std::uint32_t top = 10;     ///< Search: rows of the table.
-    std::uint32_t threads = 0;  ///< Search: 0: as many as there are cores.
+    std::vector<std::string> exports;  ///< FORMAT=FILE
+    std::uint32_t top = 10;            ///< Search: rows of the table.
+    std::uint32_t threads = 0;         ///< Search: 0: as many as there are cores.
 };
 
 int cmd_plan_train(const TrainOptions& options);

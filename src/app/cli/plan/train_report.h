@@ -19,7 +19,8 @@ struct Report {
     plan::Cluster cluster = {};
     plan::Mapping mapping = {};
     plan::Step step = {};
-    double tokens = 0;  ///< To train on; 0: nobody asked.
+    double tokens = 0;         ///< To train on; 0: nobody asked.
+    std::string network = {};  ///< How exchanges were timed: "flow".
 };
 
 /// Tables of a report, each row as its cells.
@@ -27,7 +28,9 @@ using Rows = std::vector<std::vector<std::string>>;
 Rows part_rows(const plan::Step& step);           ///< Part of the step, time, share.
 Rows byte_rows(const Report& report);             ///< Dimension, ranks, exposed, NVLink, fabric.
 Rows memory_rows(const plan::MemoryUse& memory);  ///< Part, GiB.
-std::string summary(const Report& report);        ///< One line: step, MFU, tokens a second.
+/// What the bytes are, and how exchanges were timed.
+std::string network_text(const std::string& network);
+std::string summary(const Report& report);  ///< One line: step, MFU, tokens a second.
 
 std::string to_text(const Report& report);
 std::string to_json(const Report& report);
@@ -39,6 +42,8 @@ struct Search {
     std::uint32_t gpus = 0;
     std::uint64_t mappings = 0;  ///< That divide.
     std::uint64_t fitting = 0;   ///< That fit in memory.
+    std::string network = {};    ///< How exchanges of the best were timed.
+    std::size_t refined = 0;     ///< The best by rates alone that the network timed again.
     double seconds = 0;          ///< That the search took.
     bool stopped = false;        ///< By the user.
     std::vector<plan::Candidate> best = {};

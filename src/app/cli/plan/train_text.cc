@@ -24,7 +24,8 @@ std::string bytes_text(double bytes) {
 }
 
 std::string billions_text(double count) {
-    return fmt::format("{:.4g} B", count / 1e9);
+    return count < 1e13 ? fmt::format("{:.4g} B", count / 1e9)
+                        : fmt::format("{:.4g} T", count / 1e12);
 }
 
 /// 1234567 -> "1,234,567".
@@ -127,6 +128,14 @@ Rows memory_rows(const plan::MemoryUse& memory) {
                                 memory.capacity / kGiB, memory.stage)}};
 }
 
+std::string network_text(const std::string& network) {
+    const std::string bytes = "bytes are what a GPU sends in a step; exchanges timed ";
+    return bytes + (network == "analytic" ? "by rates and latencies alone"
+                                          : fmt::format("on the {} model of the fabric, all groups "
+                                                        "of a dimension at once",
+                                                        network));
+}
+
 std::string to_text(const Report& report) {
     std::string text = fmt::format(
         "{} ({} parameters) on {} {} of {}\n{}, batch {} of {} tokens\n\n",
@@ -138,7 +147,7 @@ std::string to_text(const Report& report) {
             table_text({"PART OF THE STEP", "TIME", "SHARE"}, part_rows(report.step));
     if (const Rows bytes = byte_rows(report); !bytes.empty()) {
         text += "\n" + table_text({"DIMENSION", "RANKS", "EXPOSED", "NVLINK", "FABRIC"}, bytes) +
-                "bytes are what a GPU sends in a step\n";
+                network_text(report.network) + "\n";
     }
     return text + "\n" + table_text({"MEMORY OF A GPU", "GIB"}, memory_rows(report.step.memory));
 }
@@ -149,6 +158,11 @@ std::string to_text(const Search& search) {
                                    search.cluster.gpu.name, search.cluster.name,
                                    grouped(static_cast<double>(search.fitting)),
                                    grouped(static_cast<double>(search.mappings)), search.seconds);
+    if (search.refined != 0) {
+        text +=
+            fmt::format("ranked by rates and latencies; the {} quickest again on the {} model\n",
+                        search.refined, search.network);
+    }
     if (search.stopped) {
         text += painted("stopped before the end: these are the best so far\n", Colour::kYellow);
     }

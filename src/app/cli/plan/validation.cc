@@ -61,7 +61,10 @@ std::string markdown_of(const std::vector<CheckedRow>& all) {
     return fmt::format(
         "# Validation\n\nThe planner against published numbers. `make validate` writes this page "
         "by `softib plan validate --markdown`; a row that is missed stays, with the reason below. "
-        "{} of {} rows are met.\n\n{}\n## Fitted constants and misses\n\n{}",
+        "Collectives of GPUs (C, B50 and on) and training steps (M) are timed on the flow model of "
+        "the routed fabric, links and MPI on hosts (L2, L3, B14 to B31) and victims (B54 and on) "
+        "on "
+        "packets. {} of {} rows are met.\n\n{}\n## Fitted constants and misses\n\n{}",
         held, all.size(), table, notes);
 }
 
@@ -91,9 +94,7 @@ int cmd_plan_validate(const PlanValidateOptions& options) {
     std::vector<plan::ValidationRow> rows = plan::fabric_rows();
     std::ranges::move(plan::training_rows(), std::back_inserter(rows));
     for (const plan::ValidationRow& row : rows) {
-        progress.set(
-            fmt::format("validating: row {} of {}, {}", all.size() + 1, rows.size(), row.id));
-        progress.tick();
+        progress.bar(all.size(), rows.size(), fmt::format("rows, {}", row.id));
         const double ours = row.ours();
         all.push_back({row, ours, plan::holds(row, ours)});
     }

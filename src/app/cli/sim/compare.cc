@@ -141,31 +141,59 @@ std::string to_text(const Comparison& comparison) {
     return text;
 }
 
+namespace {
+
+/// The figures of one network by name.
+Json to_fields(const Compared& each) {
+    const ComparedFigures all = figures_of(each.report);
+    const net::ModelStats& stats = each.report.results.stats;
+    return {{"name", each.name},
+            {"messages", all.messages},
+            {"delivered", all.delivered},
+            {"failed", all.failed},
+            {"finished_us", static_cast<double>(all.finished_at) / 1e6},
+            {"gbps", all.gbps},
+            {"message_gbps", all.message_gbps.mean()},
+            {"message_gbps_p1", all.message_gbps.percentile(1)},
+            {"completion_us_p50", all.completion_us.percentile(50)},
+            {"completion_us_p99", all.completion_us.percentile(99)},
+            {"completion_us_max", all.completion_us.max()},
+            {"dropped", all.dropped},
+            {"resent", stats.resent},
+            {"timeouts", stats.timeouts},
+            {"marked", stats.marked},
+            {"notifications", stats.notifications},
+            {"pauses", stats.pauses},
+            {"xmit_wait", all.xmit_wait},
+            {"victims", each.report.adaptive ? Json(nullptr) : Json(all.victims)}};
+}
+
+}  // namespace
+
+std::string to_csv(const Comparison& comparison) {
+    std::string text;
+    for (const Compared& each : comparison.variants) {
+        std::string names;
+        std::string values;
+        const Json fields = to_fields(each);
+        for (const auto& [name, value] : fields.items()) {
+            names += (names.empty() ? "" : ",") + name;
+            values += (values.empty() ? "" : ",");
+            values += value.is_null()     ? std::string()
+                      : value.is_string() ? value.get<std::string>()
+                                          : value.dump();
+        }
+        text += (text.empty() ? names + "\n" : "") + values + "\n";
+    }
+    return text;
+}
+
 std::string to_json(const Comparison& comparison) {
     Json variants = Json::array();
     for (const Compared& each : comparison.variants) {
-        const ComparedFigures all = figures_of(each.report);
-        const net::ModelStats& stats = each.report.results.stats;
-        variants.push_back({{"name", each.name},
-                            {"messages", all.messages},
-                            {"delivered", all.delivered},
-                            {"failed", all.failed},
-                            {"finished_us", static_cast<double>(all.finished_at) / 1e6},
-                            {"gbps", all.gbps},
-                            {"message_gbps", all.message_gbps.mean()},
-                            {"message_gbps_p1", all.message_gbps.percentile(1)},
-                            {"completion_us_p50", all.completion_us.percentile(50)},
-                            {"completion_us_p99", all.completion_us.percentile(99)},
-                            {"completion_us_max", all.completion_us.max()},
-                            {"dropped", all.dropped},
-                            {"resent", stats.resent},
-                            {"timeouts", stats.timeouts},
-                            {"marked", stats.marked},
-                            {"notifications", stats.notifications},
-                            {"pauses", stats.pauses},
-                            {"xmit_wait", all.xmit_wait},
-                            {"victims", each.report.adaptive ? Json(nullptr) : Json(all.victims)},
-                            {"report", Json::parse(to_json(each.report))}});
+        Json fields = to_fields(each);
+        fields["report"] = Json::parse(to_json(each.report));
+        variants.push_back(std::move(fields));
     }
     return json_text({{"title", comparison.title}, {"variants", std::move(variants)}});
 }

@@ -42,6 +42,8 @@ std::vector<std::vector<std::string>> comparison_rows(const Comparison& comparis
 
 std::string to_text(const Comparison& comparison);
 std::string to_json(const Comparison& comparison);
+/// A line of figures for each network; those that nobody knows are empty.
+std::string to_csv(const Comparison& comparison);
 std::string to_html(const Comparison& comparison);
 
 }  // namespace softib::app::sim

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/cli/html_page.h"
 #include "app/cli/sim/compare.h"
@@ -35,7 +34,7 @@ std::string svg(double height, const std::string& inside) {
 /// The frame of a plot over time, from 0 to `max_us`.
 std::string axes(double max_us, const char* vertical) {
     std::string out = fmt::format(
-        "<path d=\"M{0} 10V{1}H{2}\" fill=\"none\" stroke=\"#59636e\"/>\n"
+        "<path class=\"axis\" d=\"M{0} 10V{1}H{2}\"/>\n"
         "<text x=\"4\" y=\"20\">{3}</text>\n",
         kLeft, kHeight - kBottom, kWidth - 10, vertical);
     constexpr int kMarks = 5;
@@ -43,7 +42,7 @@ std::string axes(double max_us, const char* vertical) {
         const double part = static_cast<double>(i) / kMarks;
         out += fmt::format("<text x=\"{:.0f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
                            kLeft + part * (kWidth - kLeft - 40), kHeight - 8,
-                           micro_text(part * max_us));
+                           i == 0 ? "0" : micro_text(part * max_us));
     }
     return out;
 }
@@ -111,13 +110,8 @@ std::string histogram_plot(const plan::TrafficResult& traffic) {
     return svg(kTall + 36, out);
 }
 
-/// From white to red.
-std::string heat(double use) {
-    const int rest = static_cast<int>(std::lround(255 * (1 - std::clamp(use, 0.0, 1.0))));
-    return fmt::format("#ff{0:02x}{0:02x}", rest);
-}
-
-/// All links as cells, coloured by use. Many share one cell, which has the colour of the busiest.
+/// All links as cells, the redder the more they are used. Many share one cell, which has the colour
+/// of the busiest.
 std::string heat_strip(const plan::Results& results, bool hosts) {
     std::vector<const plan::LinkResult*> links;
     for (const plan::LinkResult& link : results.links) {
@@ -138,11 +132,13 @@ std::string heat_strip(const plan::Results& results, bool hosts) {
             links.begin() + static_cast<std::ptrdiff_t>(first), end,
             [](const plan::LinkResult* a, const plan::LinkResult* b) { return a->use < b->use; });
         out += fmt::format(
-            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\" "
-            "stroke=\"#d1d9e0\" stroke-width=\".5\"><title>{} to {}: {}</title></rect>\n",
+            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+            "class=\"cell\" fill=\"red\" fill-opacity=\"{:.2f}\"><title>{} to {}: "
+            "{}</title></rect>\n",
             10 + kCell * static_cast<double>(cell % kColumns),
-            5 + kCell * static_cast<double>(cell / kColumns), kCell, kCell, heat((*busiest)->use),
-            escaped((*busiest)->name), escaped((*busiest)->peer), percent_text((*busiest)->use));
+            5 + kCell * static_cast<double>(cell / kColumns), kCell, kCell,
+            std::clamp((*busiest)->use, 0.0, 1.0), escaped((*busiest)->name),
+            escaped((*busiest)->peer), percent_text((*busiest)->use));
     }
     const double rows = static_cast<double>((cell + kColumns - 1) / kColumns);
     return svg(10 + kCell * std::max(rows, 1.0), out);
@@ -219,7 +215,10 @@ std::string to_html(const Report& report) {
     }
     out += "<h2>What was in the way</h2>\n" + sentences(report);
     out += "<h2>Busiest links</h2>\n" + link_table(report);
-    out += "<h2>Use of links between switches</h2>\n" + heat_strip(results, false);
+    out +=
+        "<h2>Use of links between switches</h2>\n"
+        "<p>A cell is a link, the redder the busier; point at one to see its name.</p>\n" +
+        heat_strip(results, false);
     out += "<h2>Use of links of hosts</h2>\n" + heat_strip(results, true);
     return out + kPageFoot;
 }

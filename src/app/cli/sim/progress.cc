@@ -66,9 +66,22 @@ class Bar {
     std::chrono::steady_clock::time_point last_;
 };
 
+/// As Player::run_some, with a look of the recorder when it is due.
+bool run_and_record(plan::Player& player, plan::TimePs until, Recorder* recorder) {
+    if (recorder == nullptr || recorder->next_at() >= until) {
+        return player.run_some(until, kStep);
+    }
+    const plan::TimePs at = recorder->next_at();
+    if (player.run_some(at, kStep)) {
+        recorder->look(player.model(), at);
+    }
+    return player.model().idle();
+}
+
 }  // namespace
 
-Ran run_with_progress(plan::Player& player, plan::TimePs until, std::uint32_t mtu, bool shows) {
+Ran run_with_progress(plan::Player& player, plan::TimePs until, std::uint32_t mtu, bool shows,
+                      Recorder* recorder) {
     const InterruptWatch watch;
     const double begun = cpu_seconds();
     Bar bar(shows);
@@ -78,7 +91,7 @@ Ran run_with_progress(plan::Player& player, plan::TimePs until, std::uint32_t mt
                          1);
     bool done = false;
     while (!done && !watch.interrupted()) {
-        done = player.run_some(until, kStep);
+        done = run_and_record(player, until, recorder);
         const net::Model& model = player.model();
         double part = std::max(
             static_cast<double>(model.packets_delivered()) / packets,
@@ -88,6 +101,9 @@ Ran run_with_progress(plan::Player& player, plan::TimePs until, std::uint32_t mt
             part = std::max(part, static_cast<double>(model.now()) / static_cast<double>(until));
         }
         bar.draw(std::min(part, 1.0), model.now(), model.events());
+    }
+    if (recorder != nullptr) {
+        recorder->finish(player.model());
     }
     return {.stopped = !done, .cpu_seconds = cpu_seconds() - begun};
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "app/cli/sim/recorder.h"
 #include "plan/player.h"
 
 namespace softib::app::sim {
@@ -17,7 +18,8 @@ struct Ran {
 
 /// `mtu`: to estimate how many packets there will be, where the model has packets.
 /// `shows`: false where another thread or process has the bar.
+/// `recorder`: looks at the model now and then.
 Ran run_with_progress(plan::Player& player, plan::TimePs until, std::uint32_t mtu,
-                      bool shows = true);
+                      bool shows = true, Recorder* recorder = nullptr);
 
 }  // namespace softib::app::sim

@@ -5,35 +5,18 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
+#include <optional>
 
 #include "app/cli/sim/parallel.h"
 #include "app/cli/sim/progress.h"
 #include "app/fabric/term.h"
 #include "core/topo/subnets.h"
-#include "net/flow/flow_simulation.h"
-#include "net/simulation.h"
 #include "plan/results.h"
+#include "spec/scenario/model.h"
 
 namespace softib::app::sim {
 
 namespace {
-
-std::expected<std::unique_ptr<net::Model>, std::string> make_model(
-    const spec::Scenario& scenario, const spec::Experiment& experiment) {
-    if (scenario.model == net::ModelKind::kFlow) {
-        auto flows = net::flow::FlowSimulation::make(experiment.fabric, experiment.options);
-        if (!flows) {
-            return std::unexpected(flows.error().message);
-        }
-        return *std::move(flows);
-    }
-    auto packets = net::Simulation::make(experiment.fabric, experiment.options);
-    if (!packets) {
-        return std::unexpected(packets.error().message);
-    }
-    return std::make_unique<net::Simulation>(*std::move(packets));
-}
 
 /// What is special about a network, in words.
 std::string describe_network(net::ModelKind model, const net::SimulationOptions& options,
@@ -56,14 +39,6 @@ std::string describe_network(net::ModelKind model, const net::SimulationOptions&
                        roce.hosts.selective ? "selective repeat" : "go-back-N");
 }
 
-/// Whether the way of a packet between switches is known only to them.
-bool ways_unknown(const net::SimulationOptions& options) {
-    using Ecmp = net::RoceOptions::Ecmp;
-    return options.roce
-               ? options.roce->ecmp != Ecmp::kTables && options.roce->ecmp != Ecmp::kFiveTuple
-               : options.hosts.adaptive;
-}
-
 Report report_of(const spec::Scenario& scenario, const spec::Experiment& experiment,
                  const plan::Player& player, const Ran& ran) {
     const net::Model& model = player.model();
@@ -72,7 +47,7 @@ Report report_of(const spec::Scenario& scenario, const spec::Experiment& experim
         .model = scenario.model,
         .engine = model.engine(),
         .data_vls = model.data_vls(),
-        .adaptive = ways_unknown(experiment.options),
+        .adaptive = spec::ways_unknown(experiment.options),
         .congestion_control = experiment.options.congestion.has_value() && !experiment.options.roce,
         .roce = experiment.options.roce.has_value(),
         .network = describe_network(scenario.model, experiment.options, model.data_vls()),
@@ -110,7 +85,7 @@ std::string title_of(const spec::Scenario& scenario, const topo::Fabric& fabric)
 
 std::expected<void, std::string> simulate(const spec::Scenario& scenario,
                                           const spec::Experiment& experiment, std::uint32_t threads,
-                                          const UseReport& use) {
+                                          const UseReport& use, const RecordOptions& record) {
     const auto report = [&](const plan::Player& player, const Ran& ran) {
         use(report_of(scenario, experiment, player, ran), player);
     };
@@ -120,18 +95,39 @@ std::expected<void, std::string> simulate(const spec::Scenario& scenario,
             "the flow model runs on one thread; leave --threads and mpirun out, or take the model "
             "packet");
     }
+    if (threads != 1 && !record.path.empty()) {
+        return std::unexpected(
+            "--record and --serve are for one thread; leave --threads and mpirun out");
+    }
     if (in_job) {
         return run_in_job(scenario, experiment, report);
     }
     if (threads > 1) {
         return run_on_threads(scenario, experiment, threads, report);
     }
-    const auto model = make_model(scenario, experiment);
+    const auto model = spec::make_model(scenario, experiment);
     if (!model) {
         return std::unexpected(model.error());
     }
+    std::optional<Recorder> recorder;
+    if (!record.path.empty()) {
+        auto created = Recorder::create(experiment.fabric, record);
+        if (!created) {
+            return std::unexpected(created.error());
+        }
+        recorder.emplace(*std::move(created));
+        recorder->look(**model, 0);
+        if (auto begun = record.begun ? record.begun() : std::expected<void, std::string>();
+            !begun) {
+            return std::unexpected(begun.error());
+        }
+    }
     plan::Player player(**model, experiment.schedules);
-    report(player, run_with_progress(player, scenario.until, experiment.options.hosts.mtu));
+    report(player, run_with_progress(player, scenario.until, experiment.options.hosts.mtu, true,
+                                     recorder ? &*recorder : nullptr));
+    if (recorder && !recorder->error().empty()) {
+        return std::unexpected(recorder->error());
+    }
     return {};
 }
 

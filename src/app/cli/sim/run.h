@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "app/cli/sim/recorder.h"
 #include "app/cli/sim/report.h"
 #include "plan/player.h"
 #include "spec/scenario/scenario.h"
@@ -22,6 +23,6 @@ std::string title_of(const spec::Scenario& scenario, const topo::Fabric& fabric)
 using UseReport = std::function<void(const Report& report, const plan::Player& player)>;
 std::expected<void, std::string> simulate(const spec::Scenario& scenario,
                                           const spec::Experiment& experiment, std::uint32_t threads,
-                                          const UseReport& use);
+                                          const UseReport& use, const RecordOptions& record = {});
 
 }  // namespace softib::app::sim

@@ -64,16 +64,14 @@ class SweepBar {
         if (!terminal_) {
             return;
         }
-        constexpr std::uint64_t kWidth = 24;
-        const std::uint64_t filled = all == 0 ? kWidth : done * kWidth / all;
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun_;
         const std::string left =
             done == before
                 ? std::string("...")
                 : fmt::format("{:.0f} s left", spent.count() * static_cast<double>(all - done) /
                                                    static_cast<double>(done - before));
-        fmt::print(stderr, "\r\x1b[K[{}{}] {}/{} points, {} running, {}", std::string(filled, '#'),
-                   std::string(kWidth - filled, '.'), done, all, running, left);
+        fmt::print(stderr, "\r\x1b[K{} {}/{} points, {} running, {}", bar_text(done, all), done,
+                   all, running, left);
         std::fflush(stderr);
         drawn_ = true;
     }

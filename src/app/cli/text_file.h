@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "app/fabric/term.h"
+
+namespace softib::app {
+
+/// Writes a whole file, or with "-" to standard output. Returns the command's status.
+[[nodiscard]] inline int write_text(const std::string& path, const std::string& text) {
+    if (path == "-") {
+        fmt::print("{}", text);
+        return 0;
+    }
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out << text;
+    out.close();
+    return out ? 0 : fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+}  // namespace softib::app

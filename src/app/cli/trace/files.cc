@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// softib trace show, convert and scale.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <numeric>
+
+#include "app/cli/json_text.h"
+#include "app/cli/plan/page.h"
+#include "app/cli/text_file.h"
+#include "app/cli/trace/trace_commands.h"
+#include "app/fabric/term.h"
+#include "plan/trace/expand.h"
+#include "plan/units.h"
+#include "spec/cluster/cluster_file.h"
+#include "spec/trace/trace_file.h"
+
+namespace softib::app {
+
+namespace {
+
+using TraceJson = nlohmann::ordered_json;
+using plan::trace::Job;
+using plan::trace::Kind;
+
+bool has_collectives(const Job& job) {
+    return plan::trace::summarise(job).count[static_cast<std::size_t>(Kind::kCollective)] != 0;
+}
+
+std::string show_text(const Job& job, const plan::trace::Summary& all) {
+    std::string text = fmt::format(
+        "{}: {}, {}, longest computation of a rank {}\n\n", job.name, counted(job.ranks(), "rank"),
+        counted(all.operations, "operation"), plan::show_time(all.compute_max));
+    Table table({"OPERATION", "COUNT", "BYTES"});
+    for (const Kind kind : {Kind::kCompute, Kind::kSend, Kind::kRecv}) {
+        const auto i = static_cast<std::size_t>(kind);
+        table.row({to_string(kind), std::to_string(all.count[i]),
+                   kind == Kind::kCompute ? "-" : plan::show_size(all.bytes[i])});
+    }
+    for (const plan::trace::Collective each : plan::trace::kCollectives) {
+        const auto i = static_cast<std::size_t>(each);
+        if (all.collectives[i] != 0) {
+            table.row({to_string(each), std::to_string(all.collectives[i]),
+                       plan::show_size(all.collective_bytes[i])});
+        }
+    }
+    text += table.text();
+    if (!job.communicators.empty()) {
+        Table groups({"COMMUNICATOR", "GROUPS", "RANKS OF THE FIRST"});
+        for (const plan::trace::Communicator& comm : job.communicators) {
+            std::vector<std::uint32_t> first =
+                comm.groups.empty() ? std::vector<std::uint32_t>{} : comm.groups.front();
+            constexpr std::size_t kShown = 8;
+            const bool cut = first.size() > kShown;
+            first.resize(std::min(first.size(), kShown));
+            groups.row({comm.name, std::to_string(comm.groups.size()),
+                        fmt::format("{}{}", fmt::join(first, " "), cut ? " ..." : "")});
+        }
+        text += "\n" + groups.text();
+    }
+    return text;
+}
+
+TraceJson show_json(const Job& job, const plan::trace::Summary& all) {
+    TraceJson operations = TraceJson::object();
+    for (const Kind kind : plan::trace::kKinds) {
+        const auto i = static_cast<std::size_t>(kind);
+        operations[to_string(kind)] = {{"count", all.count[i]}, {"bytes", all.bytes[i]}};
+    }
+    TraceJson collectives = TraceJson::object();
+    for (const plan::trace::Collective each : plan::trace::kCollectives) {
+        const auto i = static_cast<std::size_t>(each);
+        collectives[to_string(each)] = {{"count", all.collectives[i]},
+                                        {"bytes", all.collective_bytes[i]}};
+    }
+    TraceJson communicators = TraceJson::array();
+    for (const plan::trace::Communicator& comm : job.communicators) {
+        communicators.push_back({{"name", comm.name}, {"groups", comm.groups}});
+    }
+    return {{"name", job.name},
+            {"ranks", job.ranks()},
+            {"operations", operations},
+            {"collectives", collectives},
+            {"communicators", communicators},
+            {"compute_us_max", static_cast<double>(all.compute_max) / 1e6}};
+}
+
+/// Collectives become messages where the file's format has none.
+std::expected<Job, std::string> fit_for(const std::string& file, Job job,
+                                        const std::string& cluster_name) {
+    if (!file.ends_with(".goal") || !has_collectives(job)) {
+        return job;
+    }
+    if (cluster_name.empty()) {
+        return std::unexpected(
+            "GOAL has no collective operations: say with --cluster NAME where they become "
+            "messages");
+    }
+    const auto cluster = trace::find_nodes(cluster_name, 0);
+    if (!cluster) {
+        return std::unexpected(cluster.error());
+    }
+    std::vector<bool> taken;
+    const auto gpus = plan::trace::place(*cluster, job.ranks(), {}, taken);
+    if (!gpus) {
+        return std::unexpected(gpus.error());
+    }
+    return plan::trace::expand(job, *cluster, *gpus);
+}
+
+/// Writes a trace that was converted, and tells what it has become if that is wanted.
+int write_converted(const std::expected<Job, std::string>& job, const TraceFileOptions& options) {
+    if (!job) {
+        return fail(job.error());
+    }
+    std::vector<std::string> written;
+    const int status = trace::write_job(*job, options.files.back(), &written);
+    if (status == 0 && options.json) {
+        TraceJson out = show_json(*job, plan::trace::summarise(*job));
+        out["written"] = written;
+        fmt::print("{}", json_text(out));
+    }
+    return status;
+}
+
+}  // namespace
+
+namespace trace {
+
+std::expected<plan::Cluster, std::string> find_nodes(const std::string& name, std::uint32_t nodes) {
+    auto cluster = spec::find_cluster(name);
+    if (cluster && nodes != 0) {
+        cluster = plan::with_nodes(*std::move(cluster), nodes);
+    }
+    if (cluster) {
+        if (const auto fault = plan::find_fault(*cluster)) {
+            return std::unexpected(*fault);
+        }
+    }
+    return cluster;
+}
+
+std::expected<Job, std::string> load(std::span<const std::string> files, const std::string& groups,
+                                     const plan::Cluster* cluster) {
+    spec::TraceOptions options;
+    if (!groups.empty()) {
+        auto text = spec::load_text(groups);
+        if (!text) {
+            return std::unexpected(text.error());
+        }
+        options.groups = *std::move(text);
+    }
+    if (cluster != nullptr) {
+        options.flops_per_s = cluster->gpu.peak(plan::Precision::kBf16);
+        options.memory_bytes_per_s = cluster->gpu.memory_bytes_per_s;
+    }
+    Progress progress("reading");
+    progress.tick();
+    return spec::load_trace(files, options);
+}
+
+int write_job(const Job& job, const std::string& file, std::vector<std::string>* written) {
+    const auto write = [&](const std::string& name, const std::string& text) {
+        if (written != nullptr) {
+            written->push_back(name);
+        }
+        return write_text(name, text);
+    };
+    if (file.ends_with(".goal")) {
+        const auto text = spec::write_goal(job);
+        return text ? write(file, *text) : fail(text.error());
+    }
+    constexpr std::string_view kSuffix = ".et";
+    if (!file.ends_with(kSuffix)) {
+        return misuse(fmt::format(
+            "'{}' must end with .goal (GOAL) or .et (Chakra, a file for each rank)", file));
+    }
+    const std::string prefix = file.substr(0, file.size() - kSuffix.size());
+    for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
+        const int status =
+            write(fmt::format("{}.{}{}", prefix, rank, kSuffix), spec::write_chakra(job, rank));
+        if (status != 0) {
+            return status;
+        }
+    }
+    const std::string groups = spec::write_chakra_groups(job);
+    return groups.empty() ? 0 : write(prefix + ".groups.json", groups);
+}
+
+}  // namespace trace
+
+int cmd_trace_show(const TraceFileOptions& options) {
+    const auto job = trace::load(options.files, options.groups, nullptr);
+    if (!job) {
+        return fail(job.error());
+    }
+    const plan::trace::Summary all = plan::trace::summarise(*job);
+    fmt::print("{}", options.json ? json_text(show_json(*job, all)) : show_text(*job, all));
+    for (const std::string& each : job->notes) {
+        note(each);
+    }
+    return 0;
+}
+
+int cmd_trace_convert(const TraceFileOptions& options) {
+    if (options.files.size() < 2) {
+        return misuse("say what to read and what to write: softib trace convert FILE... TO");
+    }
+    const std::span<const std::string> all(options.files);
+    auto job = trace::load(all.first(all.size() - 1), options.groups, nullptr);
+    if (!job) {
+        return fail(job.error());
+    }
+    return write_converted(fit_for(all.back(), *std::move(job), options.cluster), options);
+}
+
+int cmd_trace_scale(const TraceFileOptions& options) {
+    if (options.files.size() < 2) {
+        return misuse(
+            "say what to read and what to write: softib trace scale --ranks N FILE... TO");
+    }
+    const std::span<const std::string> all(options.files);
+    const auto job = trace::load(all.first(all.size() - 1), options.groups, nullptr);
+    if (!job) {
+        return fail(job.error());
+    }
+    auto scaled = plan::trace::scale(*job, options.ranks);
+    if (!scaled) {
+        return misuse(scaled.error());
+    }
+    return write_converted(fit_for(all.back(), *std::move(scaled), options.cluster), options);
+}
+
+}  // namespace softib::app

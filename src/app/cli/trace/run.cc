@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// softib trace run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/cli/plan/page.h"
+#include "app/cli/sim/interrupt.h"
+#include "app/cli/text_file.h"
+#include "app/cli/trace/trace_commands.h"
+#include "app/fabric/term.h"
+#include "core/topo/fabric.h"
+#include "plan/collective/cluster_network.h"
+#include "plan/trace/expand.h"
+#include "plan/units.h"
+#include "spec/cluster/cluster_file.h"
+#include "spec/trace/trace_file.h"
+
+namespace softib::app {
+
+namespace {
+
+using plan::trace::Job;
+using plan::trace::PlacedJob;
+
+struct Wish {
+    std::vector<std::string> files = {};
+    std::string placement = {};
+};
+
+/// The job of the operands, and those of --job.
+std::vector<Wish> wishes_of(const TraceRunOptions& options) {
+    std::vector<Wish> wishes;
+    if (!options.files.empty()) {
+        wishes.push_back({options.files, options.placement});
+    }
+    for (const std::string& job : options.jobs) {
+        const std::size_t at = job.rfind('@');
+        wishes.push_back(at == std::string::npos ? Wish{{job}, options.placement}
+                                                 : Wish{{job.substr(0, at)}, job.substr(at + 1)});
+    }
+    return wishes;
+}
+
+std::expected<std::vector<PlacedJob>, std::string> place_jobs(const TraceRunOptions& options,
+                                                              const plan::Cluster& cluster) {
+    std::vector<PlacedJob> jobs;
+    std::vector<bool> taken;
+    for (const Wish& wish : wishes_of(options)) {
+        auto placement = plan::trace::parse_placement(wish.placement);
+        if (!placement) {
+            return std::unexpected(placement.error());
+        }
+        placement->per_node = options.per_node;
+        placement->seed = options.seed + jobs.size();
+        auto job = trace::load(wish.files, options.groups, &cluster);
+        if (!job) {
+            return std::unexpected(job.error());
+        }
+        auto gpus = plan::trace::place(cluster, job->ranks(), *placement, taken);
+        if (!gpus) {
+            return std::unexpected(fmt::format("{}: {}", job->name, gpus.error()));
+        }
+        if (options.steps) {
+            auto expanded = plan::trace::expand(*job, cluster, *gpus);
+            if (!expanded) {
+                return std::unexpected(fmt::format("{}: {}", job->name, expanded.error()));
+            }
+            expanded->notes = std::move(job->notes);
+            job = *std::move(expanded);
+        }
+        jobs.push_back({*std::move(job), *std::move(gpus)});
+    }
+    return jobs;
+}
+
+/// Every job without collective operations, and all of them as one.
+int write_flows(const std::vector<trace::Export>& exports, const plan::trace::Player& player,
+                const plan::Cluster& cluster) {
+    std::vector<Job> parts;
+    const bool csv_alone =
+        std::ranges::all_of(exports, [](const auto& each) { return each.format == "csv"; });
+    for (const PlacedJob& placed : player.jobs()) {
+        if (csv_alone) {
+            break;
+        }
+        auto expanded = plan::trace::expand(placed.job, cluster, placed.gpus);
+        if (!expanded) {
+            return fail(expanded.error());
+        }
+        parts.push_back(*std::move(expanded));
+    }
+    return trace::write_exports(exports, plan::trace::merge(parts), trace::flows_csv(player));
+}
+
+void count_links(const net::Model& network, const plan::Cluster& cluster, trace::Report& report) {
+    const auto fabric = topo::generate(cluster.fabric.spec);
+    if (!fabric) {
+        return;
+    }
+    const auto is_switch = [&fabric](const net::Hop& hop) {
+        return hop.node < fabric->nodes.size() &&
+               fabric->nodes[hop.node].kind == topo::NodeKind::kSwitch;
+    };
+    for (const net::LinkLoad& link : network.links()) {
+        const auto bytes = static_cast<std::uint64_t>(static_cast<double>(link.bytes) *
+                                                      cluster.fabric.speed_factor);
+        const bool inside = is_switch(link.at) && is_switch(link.peer);
+        (inside ? report.switch_link_bytes : report.host_link_bytes) += bytes;
+    }
+}
+
+trace::Report report_of(const TraceRunOptions& options, const plan::trace::Player& player) {
+    trace::Report report{.cluster = options.cluster, .model = options.model, .player = &player};
+    for (std::uint32_t j = 0; j < player.jobs().size(); ++j) {
+        for (std::uint32_t rank = 0; rank < player.jobs()[j].job.ranks(); ++rank) {
+            report.makespan = std::max(report.makespan, player.times(j, rank).ended_at);
+            report.nvlink_bytes += player.times(j, rank).nvlink_bytes;
+        }
+    }
+    return report;
+}
+
+/// Plays until all jobs have ended, or the user has enough of it.
+std::expected<void, std::string> play(plan::trace::Player& player) {
+    const sim::InterruptWatch watch;
+    Progress progress("playing");
+    constexpr std::uint32_t kStep = 1U << 14;
+    while (!player.run_some(kStep)) {
+        constexpr std::size_t kBar = 24;
+        const std::size_t filled =
+            player.ended() * kBar / std::max<std::uint64_t>(player.operations(), 1);
+        progress.set(fmt::format("[{}{}] {} of {} operations", std::string(filled, '#'),
+                                 std::string(kBar - filled, '.'), player.ended(),
+                                 player.operations()));
+        progress.tick();
+        if (watch.interrupted()) {
+            return std::unexpected("interrupted");
+        }
+    }
+    return player.outcome();
+}
+
+}  // namespace
+
+int cmd_trace_run(const TraceRunOptions& options) {
+    if (options.files.empty() && options.jobs.empty()) {
+        return misuse("say which trace to play: softib trace run FILE... --cluster NAME");
+    }
+    if (options.cluster.empty()) {
+        return misuse("say which cluster: --cluster NAME (see: softib plan presets)");
+    }
+    const auto eager = plan::parse_size(options.eager);
+    const auto message = plan::parse_time(options.message_time);
+    const auto exports = trace::read_exports(options.exports);
+    if (!eager || !message || !exports) {
+        return misuse(!eager     ? "--eager: " + eager.error()
+                      : !message ? "--message-time: " + message.error()
+                                 : exports.error());
+    }
+    const auto cluster = trace::find_nodes(options.cluster, options.nodes);
+    if (!cluster) {
+        return fail(cluster.error());
+    }
+    auto jobs = place_jobs(options, *cluster);
+    if (!jobs) {
+        return fail(jobs.error());
+    }
+    const auto kind = options.model == "packet" ? net::ModelKind::kPacket : net::ModelKind::kFlow;
+    const auto network = plan::make_network(*cluster, kind, {});
+    if (!network) {
+        return fail(network.error());
+    }
+    plan::trace::Player player(*cluster, **network, *std::move(jobs),
+                               {.eager_bytes = *eager,
+                                .rendezvous = options.rendezvous,
+                                .message_ps = *message,
+                                .keep_flows = trace::wants_csv(*exports),
+                                .keep_spans = !options.timeline.empty()});
+    if (const auto played = play(player); !played) {
+        return fail(played.error());
+    }
+    for (const PlacedJob& placed : player.jobs()) {
+        for (const std::string& each : placed.job.notes) {
+            note(fmt::format("{}: {}", placed.job.name, each));
+        }
+    }
+    trace::Report report = report_of(options, player);
+    count_links(**network, *cluster, report);
+    int status = exports->empty() ? 0 : write_flows(*exports, player, *cluster);
+    if (!options.timeline.empty()) {
+        status |= write_text(options.timeline, trace::to_timeline(player));
+    }
+    fmt::print("{}", options.json ? trace::to_json(report) : trace::to_text(report, options.ranks));
+    return status;
+}
+
+}  // namespace softib::app

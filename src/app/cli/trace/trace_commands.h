@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+// The actions of `softib trace`. cli_trace.cc turns the command line into these structures; a
+// command returns the exit status of the program.
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/trace/player.h"
+
+namespace softib::app {
+
+struct TraceRunOptions {
+    std::vector<std::string> files = {};  ///< One job.
+    std::vector<std::string> jobs = {};   ///< FILE@PLACEMENT, each another.
+    std::string groups = {};
+    std::string cluster = {};
+    std::uint32_t nodes = 0;  ///< 0: all.
+    std::string model = "flow";
+    std::string placement = "linear";
+    std::uint32_t per_node = 0;
+    std::uint64_t seed = 1;
+    std::string eager = "64KiB";
+    bool rendezvous = false;
+    bool steps = false;  ///< Collective operations are played message by message.
+    std::string message_time = "100ns";
+    std::vector<std::string> exports = {};  ///< FORMAT=FILE
+    std::string timeline = {};
+    bool ranks = false;
+    bool json = false;
+};
+int cmd_trace_run(const TraceRunOptions& options);
+
+struct TraceFileOptions {
+    std::vector<std::string> files = {};
+    std::string groups = {};
+    std::string cluster = {};  ///< On which collectives become messages.
+    std::uint32_t ranks = 0;
+    bool json = false;
+};
+int cmd_trace_show(const TraceFileOptions& options);
+int cmd_trace_convert(const TraceFileOptions& options);
+int cmd_trace_scale(const TraceFileOptions& options);
+
+struct TraceRecordOptions {
+    std::string to = {};
+    bool json = false;
+    std::vector<std::string> command = {};
+};
+int cmd_trace_record(const TraceRecordOptions& options);
+
+struct TraceOptions {
+    TraceRunOptions run = {};
+    TraceFileOptions show = {};
+    TraceFileOptions convert = {};
+    TraceFileOptions scale = {};
+    TraceRecordOptions record = {};
+};
+
+namespace trace {
+
+/// What a run showed.
+struct Report {
+    std::string cluster = {};
+    std::string model = {};
+    const plan::trace::Player* player = nullptr;
+    plan::TimePs makespan = 0;
+    std::uint64_t nvlink_bytes = 0;
+    std::uint64_t host_link_bytes = 0;    ///< On cables between HCAs and switches,
+    std::uint64_t switch_link_bytes = 0;  ///< and between switches; both with headers.
+};
+std::string to_text(const Report& report, bool ranks);
+std::string to_json(const Report& report);
+std::string to_timeline(const plan::trace::Player& player);
+std::string flows_csv(const plan::trace::Player& player);
+
+/// A file of --export.
+struct Export {
+    std::string format = {};  ///< goal, chakra or csv
+    std::string file = {};
+};
+/// The error says what an export must look like.
+std::expected<std::vector<Export>, std::string> read_exports(std::span<const std::string> texts);
+bool wants_csv(std::span<const Export> exports);
+/// Writes a job that has no collective operations. Returns the exit status.
+int write_exports(std::span<const Export> exports, const plan::trace::Job& messages,
+                  const std::string& csv);
+/// Writes the messages of a job on these GPUs; CSV has their times on an idle fabric. Without an
+/// algorithm collective operations have NCCL's choice. Returns the exit status.
+int export_job(std::span<const Export> exports, const plan::Cluster& cluster,
+               const plan::trace::Job& job, std::vector<std::uint32_t> gpus,
+               std::optional<plan::Algorithm> algorithm = {});
+
+/// A cluster as planners name it, with its first `nodes` nodes, or all if that is 0.
+std::expected<plan::Cluster, std::string> find_nodes(const std::string& name, std::uint32_t nodes);
+std::expected<plan::trace::Job, std::string> load(std::span<const std::string> files,
+                                                  const std::string& groups,
+                                                  const plan::Cluster* cluster);
+/// Writes a job as the name of the file says: .goal, or .et with a number for each rank before it.
+/// Returns the exit status; `written` gets the names of the files.
+int write_job(const plan::trace::Job& job, const std::string& file,
+              std::vector<std::string>* written = nullptr);
+
+}  // namespace trace
+
+}  // namespace softib::app
