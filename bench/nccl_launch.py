@@ -26,9 +26,27 @@ TRANSPORTS = {
     # Messages of 2 MiB instead of 512 KiB, and of 1 MiB instead of 128 KiB from one to one: fewer waits for the GPU.
     "gpudirect-large": {"NCCL_NET": "IB", "NCCL_NET_GDR_LEVEL": "SYS", "NCCL_BUFFSIZE": "16777216",
                         "NCCL_P2P_NET_CHUNKSIZE": "1048576"},
+    # libnccl-net-softib.so: a ring of ranks, and all-reduce in the switches (SHARP).
+    "ring": {"NCCL_NET_PLUGIN": "softib", "NCCL_ALGO": "allreduce:ring", "NCCL_NET_GDR_LEVEL": "LOC"},
+    "switches": {"NCCL_NET_PLUGIN": "softib", "NCCL_COLLNET_ENABLE": "1", "NCCL_ALGO": "allreduce:collnetchain",
+                 "NCCL_NET_GDR_LEVEL": "LOC"},
+    "ring-gpudirect": {"NCCL_NET_PLUGIN": "softib", "NCCL_ALGO": "allreduce:ring", "NCCL_NET_GDR_LEVEL": "SYS"},
+    "switches-gpudirect": {"NCCL_NET_PLUGIN": "softib", "NCCL_COLLNET_ENABLE": "1",
+                           "NCCL_ALGO": "allreduce:collnetchain", "NCCL_NET_GDR_LEVEL": "SYS"},
+    # The same by the plug-in that SOFTIB_NCCL_SHARP_PLUGIN names, of nccl-rdma-sharp-plugins.
+    "vendor": {"NCCL_NET_PLUGIN": os.environ.get("SOFTIB_NCCL_SHARP_PLUGIN", ""), "NCCL_COLLNET_ENABLE": "1",
+               "NCCL_ALGO": "allreduce:collnetchain", "NCCL_NET_GDR_LEVEL": "LOC"},
+    # Switches that refuse the job: NCCL must go on without them.
+    "refused": {"NCCL_NET_PLUGIN": "softib", "NCCL_COLLNET_ENABLE": "1", "NCCL_NET_GDR_LEVEL": "LOC",
+                "SHARP_COLL_JOB_QUOTA_OSTS": "1000000"},
 }
+IN_SWITCHES = {"switches", "switches-gpudirect", "vendor"}
+# What NCCL says of all-reduce in switches, and what it says when it goes on without.
+OFFLOADED, NOT_OFFLOADED = ("via COLLNET/", "Connected Collnet Chains"), "Cannot initialize CollNet"
 TITLES = {"sockets": "sockets", "staged": "softib, staged", "gpudirect": "softib, GPUDirect",
-          "gpudirect-large": "softib, GPUDirect, large messages"}
+          "gpudirect-large": "softib, GPUDirect, large messages", "ring": "plug-in, ring", "switches": "plug-in, switches",
+          "ring-gpudirect": "plug-in, ring, GPUDirect", "switches-gpudirect": "plug-in, switches, GPUDirect",
+          "vendor": "nccl-rdma-sharp-plugins, switches", "refused": "plug-in, switches refused"}
 TABLE = ["sockets", "staged", "gpudirect"]
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -113,15 +131,26 @@ def run_ranks(world, transport, options, deadline):
          "--seconds", str(max(5, deadline - time.monotonic()))], deadline)
     if not complaint and transport != "sockets" and not any(result.get("fabric_bytes") for result in results):
         complaint = f"{world} ranks over {transport}: no byte crossed the fabric\n"
-    if not complaint and reports_gpudirect(options, world, transport) != transport.startswith("gpudirect"):
+    if not complaint and reports_gpudirect(options, world, transport) != ("gpudirect" in transport):
         complaint = f"{world} ranks over {transport}: NCCL's log says otherwise of GPUDirect\n"
+    if not complaint and transport in IN_SWITCHES:
+        for rank in range(world):
+            log = log_text(options, world, transport, rank)
+            if not all(words in log for words in OFFLOADED) or NOT_OFFLOADED in log:
+                complaint = f"{world} ranks over {transport}: rank {rank}'s log knows nothing of switches\n"
+    if not complaint and transport == "refused" and NOT_OFFLOADED not in log_text(options, world, transport, 0):
+        complaint = f"{world} ranks over {transport}: NCCL's log does not say so\n"
     return results, complaint
+
+
+def log_text(options, world, transport, rank):
+    log = pathlib.Path(options.work, f"{transport}-{world}", f"nccl-{rank}.log")
+    return log.read_text(errors="replace") if log.exists() else ""
 
 
 def reports_gpudirect(options, world, transport):
     """Whether NCCL says that rank 0 sends and receives by GPUDirect."""
-    log = pathlib.Path(options.work, f"{transport}-{world}", "nccl-0.log")
-    return log.exists() and "/GDRDMA" in log.read_text(errors="replace")
+    return "/GDRDMA" in log_text(options, world, transport, 0)
 
 
 def train(options):
@@ -145,20 +174,24 @@ def train(options):
 
 
 def version_line(options):
-    log = next((log for transport in ("gpudirect", "staged")
+    log = next((log for transport in ("gpudirect", "staged", "switches", "vendor")
                 for log in pathlib.Path(options.work).glob(f"{transport}-*/nccl-0.log")), None)
     lines = log.read_text(errors="replace").splitlines() if log else []
     used = [line.split("NCCL INFO", 1)[-1].strip() for line in lines
             if "NET/IB : Using" in line or "NCCL version" in line or "Using network" in line
-            or "GPU Direct RDMA" in line]
-    return list(dict.fromkeys(used))[:6]
+            or "GPU Direct RDMA" in line or any(words in line for words in OFFLOADED)]
+    return list(dict.fromkeys(used))[:8]
 
 
 def table(world, by_transport):
-    """Times, and for each way over softib the bytes in a second and how many times faster it is than sockets."""
+    """Times, and for each way over softib the bytes in a second and how many times faster it is than the first way:
+    sockets, where they were measured."""
+    first = next(iter(by_transport))
     ours = [transport for transport in by_transport if transport != "sockets"]
+    compared = [transport for transport in by_transport if transport != first]
     titles = [f"{TITLES[transport]}, ms" for transport in by_transport]
-    titles += [f"{transport}, {what}" for transport in ours for what in ("GB/s", "times faster")]
+    titles += [f"{transport}, GB/s" for transport in ours]
+    titles += [f"{transport}, times faster than {first}" for transport in compared]
     rows = [f"## {world} ranks", "", "| operation | bytes of a rank | " + " | ".join(titles) + " |",
             "|---" * (2 + len(titles)) + "|"]
     found = {(t, r["operation"], r["size"]): r["ms"] for t, results in by_transport.items()
@@ -166,10 +199,8 @@ def table(world, by_transport):
     for operation, size in sorted({key[1:] for key in found}, key=lambda k: (OPERATIONS.index(k[0]), k[1])):
         ms = {transport: found.get((transport, operation, size)) for transport in by_transport}
         cells = [f"{ms[transport]:.3f}" if ms[transport] else "–" for transport in by_transport]
-        for transport in ours:
-            cells.append(f"{size / ms[transport] / 1e6:.2f}" if ms[transport] else "–")
-            both = ms[transport] and ms.get("sockets")
-            cells.append(f"{ms['sockets'] / ms[transport]:.1f}" if both else "–")
+        cells += [f"{size / ms[transport] / 1e6:.2f}" if ms[transport] else "–" for transport in ours]
+        cells += [f"{ms[first] / ms[transport]:.2f}" if ms[transport] and ms[first] else "–" for transport in compared]
         rows.append(f"| {operation} | {size_name(size)} | " + " | ".join(cells) + " |")
     for transport in ours:
         crossed = sum(r.get("fabric_bytes", 0) for r in by_transport[transport])
@@ -214,9 +245,9 @@ def main():
         lines += training
         complaints += wrong
     head = ["# NCCL over softib", "",
-            "Written by `bash bench/nccl.sh`: all ranks on one GPU, each on a virtual host of its own, sockets,",
-            "softib by way of the host's memory (staged) and softib from GPU to GPU (GPUDirect) in one run. Every",
-            "result was compared with what it must be, in every rank.", "",
+            f"Written by `bash bench/nccl.sh --transports {options.transports}`:",
+            "all ranks on one GPU, each on a virtual host of its own, by way of the host's memory (staged) or from GPU to",
+            "GPU (GPUDirect), in one run. Every result was compared with what it must be, in every rank.", "",
             *[f"    {line}" for line in version_line(options)], f"    MPS: {options.mps}", ""]
     text = "\n".join(head + lines)
     print(text)

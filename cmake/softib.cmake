@@ -24,6 +24,12 @@ endif()
 if(SOFTIB_SANITIZE)
     target_compile_options(softib_options INTERFACE
         -fsanitize=${SOFTIB_SANITIZE} -fno-omit-frame-pointer)
+    if(SOFTIB_SANITIZE MATCHES "undefined")
+        # What it finds fails the test instead of being told in its log. To look at the type of an
+        # object it needs descriptors, which tests take from programs.
+        target_compile_options(softib_options INTERFACE
+            -fno-sanitize-recover=undefined -fno-sanitize=vptr)
+    endif()
     target_link_options(softib_options INTERFACE -fsanitize=${SOFTIB_SANITIZE})
     target_compile_definitions(softib_options INTERFACE SOFTIB_SANITIZED=1)
     # One run-time in a process: libraries and programs share it.
@@ -52,12 +58,8 @@ endif()
 # What tests are made of: they run once for each time they are compiled.
 add_library(softib_test_options INTERFACE)
 target_link_libraries(softib_test_options INTERFACE softib_options)
-set(test_optimization -O1)
-if(SOFTIB_SANITIZE)
-    set(test_optimization -O0)
-endif()
 target_compile_options(softib_test_options INTERFACE
-    $<$<CONFIG:RelWithDebInfo>:${test_optimization}>
+    $<$<CONFIG:RelWithDebInfo>:-O0>
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # For ccache's sake.
 if(CMAKE_UNITY_BUILD)
     # GCC takes the sources of a unity build for headers, in which a test's fixture were visible.
@@ -91,27 +93,35 @@ if(SOFTIB_TESTS)
     target_precompile_headers(softib_test_headers PRIVATE ${CMAKE_CURRENT_LIST_DIR}/test_headers.h)
 endif()
 
-# softib_unit_test(name SOURCES... DEPENDS...): a GoogleTest binary; one ctest entry per case, or
-# with a sanitizer one in all.
+# softib_unit_test(name [OPTIMIZED] [UNSANITIZED] SOURCES... DEPENDS...): a GoogleTest binary; one
+# ctest entry per case, or with a sanitizer one in all.
+# OPTIMIZED: the test computes so much itself that optimising it pays.
+# UNSANITIZED: it cannot run with AddressSanitizer, so that every build without one has it. All
+# others make test runs with that sanitizer alone (SOFTIB_UNIT_TESTS).
 # They have one thread each, so that ThreadSanitizer has nothing to say about them.
 function(softib_unit_test name)
-    if(NOT SOFTIB_TESTS OR SOFTIB_SANITIZE MATCHES "thread")
+    cmake_parse_arguments(ARG "OPTIMIZED;UNSANITIZED" "" "SOURCES;DEPENDS" ${ARGN})
+    if(NOT SOFTIB_TESTS OR SOFTIB_SANITIZE MATCHES "thread"
+       OR NOT (SOFTIB_UNIT_TESTS OR SOFTIB_SANITIZE OR ARG_UNSANITIZED))
         return()
     endif()
-    cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
     include(GoogleTest)
     add_executable(${name} ${ARG_SOURCES})
     add_dependencies(sanitized ${name})
-    target_precompile_headers(${name} REUSE_FROM softib_test_headers)
+    if(ARG_OPTIMIZED)
+        target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+    else()
+        target_precompile_headers(${name} REUSE_FROM softib_test_headers)
+    endif()
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_link_libraries(${name} PRIVATE
         softib_test_options ${ARG_DEPENDS} GTest::gtest GTest::gtest_main)
     if(SOFTIB_SANITIZE)
         # A sanitizer's run-time takes longer to start than most cases to run.
         add_test(NAME ${name} COMMAND ${name})
-        set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
+        set_tests_properties(${name} PROPERTIES LABELS unit PROCESSORS 2 TIMEOUT 600)
     else()
         gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-                             PROPERTIES LABELS unit TIMEOUT 300)
+                             PROPERTIES LABELS unit PROCESSORS 2 TIMEOUT 300)
     endif()
 endfunction()

@@ -12,7 +12,10 @@
 #include "core/wire/packet.h"
 #include "core/wire/roce.h"
 #include "core/wire/smp.h"
+#include "http_entries.h"
 #include "management_entries.h"
+#include "sharp_entries.h"
+#include "trace_entries.h"
 #include "transport_entries.h"
 #include "trunk_entries.h"
 
@@ -187,7 +190,10 @@ constexpr Entry kEntries[] = {
     {"NodeAgents", node_agents_hold},
     {"Netlist", netlist_holds},
     {"Transport", transport_holds},
+    {"Trace", trace_holds},
     {"Trunk", trunk_holds},
+    {"Http", http_holds},
+    {"SharpNode", sharp_holds},
 #define SOFTIB_WIRE_FORMAT(name) {#name, format_holds<name>},
 #include "core/wire/formats.inc"
 #undef SOFTIB_WIRE_FORMAT

@@ -37,6 +37,73 @@ class SharpCase(CliCase):
         for out, err, status in self.finish(self.start(hosts, *words, env=env)):
             self.assertEqual(status, 0, out + err)
 
+    def bytes_of(self, node):
+        """What the port of a host has sent and received."""
+        for host in self.json("status")["hosts"]:
+            if host["name"] == node:
+                counters = host["hcas"][0]["counters"]
+                return 4 * counters["xmit_words"], 4 * counters["rcv_words"]
+        return None
+
+    def moves_the_vector_once(self, hosts, bytes_=65536, rounds=10):
+        """Each way, where a ring of n moves it 2(n-1)/n times."""
+        done = rounds + rounds // 10 + 1
+        before = self.bytes_of(hosts[0])
+        self.works(hosts, "time", str(bytes_), str(rounds))
+        for a, b in zip(before, self.bytes_of(hosts[0])):
+            self.assertGreaterEqual(b - a, bytes_ * done)
+            self.assertLess(b - a, bytes_ * done * 1.1, "headers and acknowledgements, no more")
+            if len(hosts) >= 4:
+                self.assertGreater(2 * (len(hosts) - 1) / len(hosts) * bytes_ * done, 1.3 * (b - a))
+
+    def starts(self, hosts, env=None):
+        """Ranks that all-reduce until one fails, all of which have done so once."""
+        ranks = self.start(hosts, "wait", env=env)
+        self.assertTrue(wait_until(lambda: all(
+            os.path.exists(f"{self.meeting}/runs-{rank}") for rank in range(len(hosts))), 30))
+        return ranks
+
+    def ends_with(self, ranks, error):
+        for out, err, status in self.finish(ranks):
+            self.assertEqual(status, 3, out + err)
+            self.assertIn(f"error {error}:", out)
+
+    def loses_a_cable(self, hosts):
+        """Pulls a cable between two switches of a tree at work."""
+        ranks = self.starts(hosts)
+        job, = self.json("sharp", "trees")
+        child = next(sw for sw in job["switches"] if sw["parent"])
+        cable = [child["name"], str(child["port_to_parent"])]
+        self.ok("link", "down", *cable)
+        self.ends_with(ranks, -5)
+        self.repairs(hosts, lambda sw: [sw["name"], str(sw["port_to_parent"])] == cable)
+        self.ok("link", "up", *cable)
+
+    def loses_a_switch(self, hosts):
+        """Takes the power of the root of a tree at work."""
+        ranks = self.starts(hosts)
+        job, = self.json("sharp", "trees")
+        root = next(sw["name"] for sw in job["switches"] if not sw["parent"])
+        self.ok("switch", "kill", root)
+        self.ends_with(ranks, -5)
+        self.repairs(hosts, lambda sw: sw["name"] == root, without=root)
+        self.ok("switch", "revive", root)
+        self.assertTrue(wait_until(self.is_free), self.softib("sharp", "status").stdout)
+        self.works(hosts, "time", "1024", "5")
+
+    def repairs(self, hosts, is_lost, without=None):
+        """The next job has a tree without what was lost, and all is free after it, but for a switch
+        that nobody can ask."""
+        ranks = self.starts(hosts)
+        job, = self.json("sharp", "trees")
+        self.assertFalse(any(is_lost(sw) for sw in job["switches"]), job)
+        for rank in ranks:
+            rank.kill()
+        self.finish(ranks)
+        self.assertTrue(wait_until(lambda: self.is_free(without)),
+                        self.softib("sharp", "status").stdout)
+        self.works(hosts, "time", "1024", "5")
+
     def soak(self, seconds, seed):
         """Jobs one after the other, of any size and length, half of which lose a rank at any time.
         The daemon that was there before must be there after, with nothing left of them."""
@@ -67,3 +134,30 @@ class SharpCase(CliCase):
         # The command that started it may have been counted before.
         self.assertTrue(wait_until(
             lambda: len(os.listdir(f"/proc/{daemon}/fd")) <= open_before), "descriptors stay open")
+
+    def kills(self, count, seed):
+        """Kills a member at any step of init, join, operations and leaving. The others end by
+        themselves, by a documented error, or wait for a file that the dead would have written; then
+        the switches are free again, and the next job works."""
+        random.seed(seed)
+        hosts = [f"h{i}" for i in range(4)]
+        for number in range(count):
+            ranks = self.start(hosts, "time", str(4 * random.choice((2, 4096, 65536))),
+                               str(random.randint(1, 200)))
+            time.sleep(random.random() * 0.4)
+            random.choice(ranks).send_signal(signal.SIGKILL)
+            wait_until(lambda: any(rank.poll() is not None for rank in ranks), 10)
+            # Whoever is inside a call comes out of it; who waits for a file of the dead does not.
+            wait_until(lambda: all(rank.poll() is not None for rank in ranks), 0.5)
+            for rank in ranks:
+                rank.kill()
+            for out, err, status in self.finish(ranks):
+                self.assertIn(status, (0, 1, 2, 3, -signal.SIGKILL), f"{number}: {out}{err}")
+            self.assertTrue(wait_until(lambda: self.is_free(), 10), f"seed {seed}, {number}")
+        self.works(hosts, "time", "1024", "5")
+
+    def is_free(self, without=None):
+        now = self.json("sharp", "status")
+        return not now["jobs"] and not any(
+            node["qps"] + node["trees"] + node["groups"] for node in now["nodes"]
+            if node["name"] != without)

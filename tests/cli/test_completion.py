@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Completions of bash and fish, as these shells ask for them; what zsh asks softib for."""
+"""Completions of bash, fish and zsh, as these shells ask for them."""
 
 import os
 import pathlib
@@ -13,6 +13,10 @@ from cli_case import SOFTIB, TIMEOUT_S, CliCase
 PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "packaging"
 # A stand-in for what bash does with the line: words, cut at ':' and '=', and the last one's place.
 BASH = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _softib softib; printf "%s\\n" "${COMPREPLY[@]}"'
+# The same of zsh; its functions that show values print them.
+ZSH = ('compadd() { local name=${@[-1]}; print -rl -- "${(@P)name}" }; _files() { print files "$@" }; '
+       '_normal() { print -r -- program $words }; '
+       'words=("$@"); CURRENT=$#; PREFIX=${words[-1]}; source "$0"')
 
 
 class Completion(CliCase):
@@ -49,7 +53,10 @@ class Completion(CliCase):
                                                                  ["EDR", "HDR", "NDR", "XDR"]),
                 (("up", "--topology=t"), ["--topology=torus"]), (("mpirun", "--mpi", ""), ["openmpi", "mpich"]),
                 (("help", "ex"), ["exec"]), (("sim", "wh"), ["whatif"]),
-                (("sim", "--traffic", "in"), ["incast"]), (("mp"), ["mpirun"]), (("sm", "st"), ["status"])):
+                (("sim", "--ecmp", "s"), ["spray"]), (("sim", "--loss-recovery", "g"), ["gbn"]),
+                (("plan", "show", "superpod-h1"), ["superpod-h100"]), (("sharp", "j"), ["jobs"]),
+                (("plan", "train", "-m", "megatron-1.7"), ["megatron-1.7b"]), (("health", "-f", ""), ["lab"]),
+                (("serve", "--exporter", "n"), ["node"]), (("sim", "--traffic", "in"), ["incast"]), (("mp"), ["mpirun"]), (("sm", "st"), ["status"])):
             words = (words,) if isinstance(words, str) else words
             self.assertEqual(self.told(*words), (values, ":values"), words)
         self.assertEqual(self.told("topo", "--svg", "x"), ([], ":files"))
@@ -82,8 +89,14 @@ class Completion(CliCase):
             self.assertEqual([value.split("\t")[0] for value in shown], values)
 
     @unittest.skipIf(shutil.which("zsh") is None, "no zsh")
-    def test_zsh_reads_its_file(self):
-        self.run_shell("zsh", "-n", "softib.zsh")
+    def test_zsh(self):
+        for words, values in ((("exe",), ["exec"]), (("exec", "h"), ["h0", "h1", "h2"]),
+                              (("fault", "leaf1:"), ["leaf1:1", "leaf1:2", "leaf1:3"]),
+                              (("up", "--sm=o"), ["--sm=opensm"]), (("sharp", "t"), ["trees"]),
+                              (("capture", "-w", "x"), ["files"]), (("routes", "dump", "x"), ["files -/"]),
+                              (("exec", "h0", "--", "cat", "x"), ["program cat x"])):
+            shown = self.run_shell("zsh", "-f", "-c", ZSH, str(PACKAGING / "softib.zsh"), "softib", *words)
+            self.assertEqual(shown, values, words)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,11 @@
 import array
 import errno
 import fcntl
+import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import socket
 import struct
@@ -21,7 +23,7 @@ from cli_case import SOFTIB, CliCase, wait_until
 ATTACH, OBSERVE, MCAST_ATTACH, MCAST_DETACH, SYSFS_READ, SET_ROUTE, SHUTDOWN, REFUSED = 1, 2, 3, 4, 5, 6, 9, 18
 # Message of runtime/shm/protocol.h, without the body: version, request, status, length of the body.
 HEAD = struct.Struct("=IIiI")
-VERSION = 3
+VERSION = 4
 SLOTS = 10240
 
 
@@ -199,13 +201,19 @@ class Protocol(CliCase):
                 owners.add(owner)
                 for fd in fds:
                     os.close(fd)
-            self.assertEqual(statuses, [0] * count + [errno.EAGAIN] * all_of_them)
+            self.assertEqual(statuses, [0] * count + [errno.EUSERS] * all_of_them)
             self.assertEqual(len(owners), len(statuses))
+            if all_of_them:
+                self.assertEqual(len(self.programs()), SLOTS)
+                self.assertIn(f"{SLOTS} processes are on this fabric, and it takes no more", self.log())
+                if shutil.which("ibv_devices"):
+                    self.assertIn("as host h0: it has as many programs as it takes; end some of them",
+                                  self.softib("exec", "h0", "--", "ibv_devices").stderr)
         finally:
             for client in clients:
                 client.socket.close()
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        self.assertTrue(wait_until(lambda: not self.programs(), 60))
+        self.assertTrue(wait_until(lambda: not self.programs(), 200))
         with Client(self.fabric) as client:
             self.assertEqual(client.attach(b"h0")[0], 0)
 
@@ -426,6 +434,31 @@ class Versions(CliCase):
                 os.unlink(f"{self.dir}/default/softibd.sock")
             self.assertIn("is down", self.ok("down"))
 
+    @unittest.skipIf(shutil.which("ibv_devices") is None, "no ibv_devices")
+    def test_program_says_that_its_daemon_is_of_another_version(self):
+        """One in a shell that was on a host of a fabric, which another softib has started anew."""
+        self.ok("up")
+        env = dict(self.env, **self.json("env", "h0"))
+        os.unlink(f"{self.dir}/default/softibd.sock")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as fake:
+            fake.bind(f"{self.dir}/default/softibd.sock")
+            fake.listen()
+            fake.settimeout(0.05)
+            with subprocess.Popen(["ibv_devices"], env=env, text=True, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE) as program:
+                while program.poll() is None:
+                    try:
+                        connection, _ = fake.accept()
+                    except TimeoutError:
+                        continue
+                    with connection:
+                        connection.recv(8192)
+                        connection.send(message(ATTACH, version=1))
+                told = program.stderr.read()
+            os.unlink(f"{self.dir}/default/softibd.sock")
+        self.assertRegex(told, r"cannot join the fabric at .*/default as host h0: its softibd is of another version "
+                               rf"\(this library has protocol {VERSION}, arena \d+\)")
+
 
 class Descriptors(CliCase):
     def test_command_without_descriptors_says_so(self):
@@ -496,6 +529,17 @@ class Log(CliCase):
             self.assertTrue(shown("last of the old\nfirst of the new\n"))
             self.ok("down")
             self.assertEqual(follower.wait(10), 0)
+
+    def test_log_is_told_as_json_line_by_line(self):
+        self.ok("up")
+        with open(f"{self.dir}/default/softibd.log", "a", encoding="ascii") as file:
+            file.write("of somebody else\n")
+        lines = [json.loads(line) for line in self.ok("log", "--json").splitlines()]
+        up = next(line for line in lines if "fabric default is up" in line["text"])
+        self.assertRegex(up["time"], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$")
+        self.assertEqual(up["level"], "info")
+        self.assertEqual(lines[-1], {"text": "of somebody else"})
+        self.assertEqual(json.loads(self.ok("log", "-n", "1", "--json")), lines[-1])
 
     def test_log_of_nothing_tells_how_to_start_it(self):
         self.assertEqual(self.refused("log", "nix"),

@@ -30,9 +30,10 @@ class Install(CliCase):
         self.assertIn(str(prefix), shown)
         self.assertNotIn(str(BUILD), shown)
         for library in ("libibverbs.so.1", "libibumad.so.3", "librdmacm.so.1", "libsoftib_fs.so",
-                        "rsocket/librspreload.so"):
+                        "libsharp_coll.so.5", "libnccl-net-softib.so", "rsocket/librspreload.so"):
             self.assertTrue(list(prefix.glob("lib*/**/softib/" + library)), library)
-        for page in ("man1/softib.1", "man1/softib-sim.1", "man1/softib-plan.1", "man8/softibd.8", "man8/softib-sm.8"):
+        for page in ("man1/softib.1", "man1/softib-sim.1", "man1/softib-plan.1", "man1/softib-serve.1",
+                     "man8/softibd.8", "man8/softib-am.8", "man8/softib-sm.8"):
             self.assertTrue(list((prefix / "share" / "man").glob(page + "*")), page)
         for file in ("bash-completion/completions/softib", "fish/vendor_completions.d/softib.fish",
                      "zsh/site-functions/_softib", "zsh/vendor-completions/_softib"):

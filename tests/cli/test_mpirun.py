@@ -3,6 +3,7 @@
 """softib mpirun: where ranks go, what comes back, and what is said when something is missing. MPI
 programs themselves are in tests/clients/test_mpi.py."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -55,6 +56,18 @@ class Mpirun(CliCase):
                            f"echo ${RANK[mpi]} $SOFTIB_HOST $SOFTIB_FABRIC")
             self.assertEqual(sorted(said.split("\n"))[1:],
                              ["0 h0 lab", "1 h1 lab", "2 h2 lab", "3 h0 lab", "4 h1 lab"])
+
+    @unittest.skipUnless(FOUND, "no MPI is installed")
+    def test_json_tells_where_ranks_are_before_they_start(self):
+        self.ok("up", "lab", "--hosts", "3")
+        for mpi in FOUND:
+            for ranks, hosts in ((2, ["h0", "h1"]), (5, ["h0", "h1", "h2"])):
+                done = self.softib("mpirun", "--json", "-n", str(ranks), "--mpi", mpi, "printenv", "SOFTIB_HOST")
+                self.assertEqual(sorted(done.stdout.split()), sorted(hosts[i % len(hosts)] for i in range(ranks)))
+                report = json.loads(done.stderr.splitlines()[0])
+                self.assertEqual((report["fabric"], report["ranks"], report["hosts"], report["command"]),
+                                 ("lab", ranks, hosts, ["printenv", "SOFTIB_HOST"]))
+                self.assertIn("mpirun", report["launcher"])
 
     @unittest.skipUnless(FOUND, "no MPI is installed")
     def test_one_rank_a_host_in_a_fabric_of_its_own(self):

@@ -70,6 +70,17 @@ class OpenSm(CliCase):
         self.assertIn(f"health: {health['text']}\n", self.ok("status"))
         self.assertIn(f"the opensm (pid {pid}) has ended: signal 9", self.ok("log"))
 
+    def test_it_is_not_taken_for_dead_while_it_is_stopped(self):
+        self.ok("up", *TREE, "--sm", "opensm")
+        [pid] = self.managers()
+        os.kill(pid, signal.SIGSTOP)
+        self.assertTrue(wait_until(lambda: not self.json("status")["health"]["ok"]))
+        self.assertIn(f"opensm (pid {pid}) does not answer: it is stopped; kill -CONT {pid}",
+                      self.json("status")["health"]["text"])
+        os.kill(pid, signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: self.json("status")["health"]["text"] == "ok"))
+        self.assertEqual(self.managers(), [pid])
+
     def test_private_fabric(self):
         text = self.ok("run", *TREE, "--sm", "opensm", "--", "softib", "sm")
         self.assertRegex(text, r"master +opensm \(pid \d+\) on h0/mlx5_0, LID 1")

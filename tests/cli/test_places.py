@@ -89,14 +89,32 @@ class FullDisk(CliCase):
         self.ok("up")
         commands = [["status"], ["status", "--json"], ["list"], ["list", "--json"], ["addr"], ["topo"],
                     ["topo", "--svg", "-"], ["route", "show"], ["route", "show", "sw0"], ["env", "h0"],
-                    ["routes", "check"], ["sm"], ["sm", "--json"], ["fault"], ["help"], ["help", "up"],
-                    ["up", "--help"], ["--help"], ["--version"], ["up", "lab"], ["down", "lab"]]
+                    ["routes", "check"], ["sm"], ["sm", "--json"], ["fault"], ["help"], ["help", "up", "--json"],
+                    ["up", "--help"], ["--help"], ["--version"], ["log"], ["log", "--json"], ["health"],
+                    ["health", "--json"], ["sharp"], ["sharp", "trees", "--json"], ["sim", "--schema"],
+                    ["sim", "--traffic", "shift"], ["sim", "--traffic", "shift", "--json"],
+                    ["sim", "--traffic", "shift", "--csv", "-"], ["plan", "presets"], ["plan", "models", "--json"],
+                    ["plan", "show", "hgx-h200"], ["up", "lab"], ["down", "lab"]]
         for words in commands:
             with open("/dev/full", "w", encoding="ascii") as full:
                 done = subprocess.run([SOFTIB, *words], env=self.env, stdout=full, text=True,
                                       stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
             self.assertEqual(done.returncode, 1, words)
             self.assertIn("cannot write", done.stderr, words)
+
+    def test_a_message_that_is_lost_changes_no_exit_status(self):
+        for words, status in (("status -f nothing", 1), ("nothing", 2), ("exec", 2),
+                              ("run --json -- sh -c 'exit 3'", 3)):
+            for where in ("/dev/full", "&-"):
+                done = subprocess.run(["sh", "-c", f"'{SOFTIB}' {words} 2>{where}"], env=self.env, timeout=TIMEOUT_S,
+                                      check=False)
+                self.assertEqual(done.returncode, status, (words, where))
+
+    def test_a_closed_output_is_an_error(self):
+        for words in ("list", "help", "list --json"):
+            done = subprocess.run(["sh", "-c", f"'{SOFTIB}' {words} >&-"], env=self.env, timeout=TIMEOUT_S,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual((done.returncode, "cannot write" in done.stderr), (1, True), done.stderr)
 
     def test_a_capture_that_is_lost_is_an_error(self):
         self.ok("up", "--data-path", "packet")

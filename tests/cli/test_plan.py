@@ -54,6 +54,28 @@ class Plan(CliCase):
         self.assertEqual(len(seconds), 4)
         self.assertEqual(seconds, sorted(seconds, reverse=True))
 
+    def test_every_comparison_prints_a_table_and_writes_a_page(self):
+        small = ("--cluster", "hgx-h200", "--nodes", "4", "--size", "16MB")
+        for what, rows in (("oversubscription", 4), ("topology", 7), ("generation", 5),
+                           ("link-layer", 8), ("sharp", 6), ("failed-spine", 3), ("kv-cache", 4)):
+            with self.subTest(what), tempfile.TemporaryDirectory() as folder:
+                page = pathlib.Path(folder) / "page.html"
+                said = self.json("plan", "compare", what, *small, "--html", str(page))
+                self.assertEqual(len(said["rows"]), rows)
+                self.assertTrue(said["rows"][0]["values"], said["rows"][0]["note"])
+                self.assertIn("<table>", page.read_text())
+                self.assertIn("<svg", page.read_text())
+                text = self.ok("plan", "compare", what, *small)
+                self.assertIn(said["title"], text)
+                self.assertIn(said["rows"][-1]["name"], text)
+
+    def test_sharp_and_nvls_join_as_algorithms(self):
+        rows = self.json("plan", "collective", "--cluster", "hgx-h200:4", "--sizes", "1G",
+                         "--algorithm", "ring,sharp,nvls-sharp")["rows"]
+        ring, sharp, both = (row["us"] for row in rows)
+        self.assertLess(sharp, ring)
+        self.assertLess(both, sharp)
+
     def test_errors_name_the_remedy(self):
         for arguments, status, message in (
                 (("plan", "show", "superpod-h10"), 1,

@@ -2,10 +2,14 @@
 """softib plan train, search and models as a user types them: tables, JSON, timelines, remedies."""
 
 import json
+import os
 import pathlib
+import pty
+import signal
+import subprocess
 import unittest
 
-from cli_case import CliCase
+from cli_case import SOFTIB, CliCase
 
 GPT = ("--model", "gpt3-175b", "--cluster", "superpod-h100", "--gpus", "1024", "--tp", "8",
        "--pp", "8", "--interleave", "6", "--batch", "1536")
@@ -17,6 +21,7 @@ class PlanTrain(CliCase):
         for words in ("gpt3-175b (174.6 B parameters) on 1,024 H100", "MFU", "GPU-hours",
                       "exposed tp", "bubble", "NVLINK", "MEMORY OF A GPU"):
             self.assertIn(words, text)
+        self.assertIn("\n15 T tokens: ", self.ok("plan", "train", *GPT, "--tokens", "15T"))
         step = self.json("plan", "train", *GPT)
         parts = dict(step["parts_s"])
         exposed = parts.pop("exposed")
@@ -30,6 +35,9 @@ class PlanTrain(CliCase):
         events = json.loads(trace.read_text())["traceEvents"]
         passes = [event for event in events if event.get("cat") in ("forward", "backward")]
         self.assertEqual(len(passes), 2 * 8 * 6 * 96)
+        end = max(event["ts"] + event["dur"] for event in events if event["ph"] == "X")
+        step = self.json("plan", "train", *GPT)["step_s"]
+        self.assertAlmostEqual(end * 1e-6, step, 6)
         self.assertIn("<svg", page.read_text())
         trace.unlink()
         page.unlink()
@@ -39,6 +47,21 @@ class PlanTrain(CliCase):
                          "superpod-h100:64", "--gpus", "16384", "--tp", "8", "--pp", "16",
                          "--uneven", "--batch", "2048", "--recompute", "full")
         self.assertEqual(step["mapping"]["dp"], 128)
+        self.assertEqual(step["network"], "flow")
+
+    def test_the_network_and_the_placement_count(self):
+        cluster = pathlib.Path(self.dir, "narrow.toml")
+        cluster.write_text('base = "hgx-h200:32"\nname = "narrow"\n[fabric]\n'
+                           'topology = "fat-tree"\nradix = 9\noversubscription = "8:1"\n')
+        words = ("plan", "train", "--model", "llama3.1-70b", "--cluster", str(cluster), "--gpus",
+                 "256", "--tp", "8", "--pp", "2", "--batch", "256", "--recompute", "full")
+        rates = self.json(*words, "--network", "analytic")["step_s"]
+        flows = self.json(*words)["step_s"]
+        scattered = self.json(*words, "--placement", "random", "--rank-order", "tp-cp-pp-dp")
+        self.assertLessEqual(rates, flows)
+        self.assertLess(flows, scattered["step_s"])
+        self.assertEqual(scattered["mapping"]["rank_order"], "tp-cp-pp-dp")
+        cluster.unlink()
 
     def test_a_search_ranks_mappings_and_keeps_what_was_said(self):
         words = ("plan", "search", "--model", "llama3.1-70b", "--cluster", "superpod-h100",
@@ -49,7 +72,24 @@ class PlanTrain(CliCase):
         self.assertEqual(times, sorted(times))
         self.assertEqual({each["mapping"]["tp"] for each in found["best"]}, {8})
         self.assertEqual(self.json(*words, "--threads", "1"), found)
+        self.assertEqual((found["network"], found["refined"]), ("flow", 6))
         self.assertIn("MFU", self.ok(*words))
+
+    def test_a_search_draws_a_bar_and_may_be_stopped(self):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [SOFTIB, "plan", "search", "--model", "llama3.1-70b", "--cluster", "superpod-h100",
+             "--gpus", "512", "--batch", "512", "--network", "packet", "--json"],
+            env=self.env, stdout=subprocess.PIPE, stderr=theirs, text=True)
+        os.close(theirs)
+        drawn = b""
+        while b"mappings" not in drawn:
+            drawn += os.read(ours, 1000)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+        os.close(ours)
+        self.assertRegex(drawn.decode(), r"\[[#.]{24}\] \d+ of \d+ mappings")
+        self.assertTrue(json.loads(said)["stopped"])
 
     def test_models_are_listed_and_may_come_from_a_file(self):
         self.assertIn("deepseek-v3", self.ok("plan", "models"))

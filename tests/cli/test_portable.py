@@ -18,16 +18,17 @@ GLIBC = (2, 36)
 GLIBC_LIBRARIES = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 # softib-sm takes the libibumad of the host it is on: ours, where softib exec starts it.
 TELEMETRY = {"libibumad.so.3", "libsqlite3.so.0", "libssl.so.3", "libcrypto.so.3", "libcpp-httplib.so.0.11",
-             "libcpp-httplib.so.0.14", "libstdc++.so.6", "libgcc_s.so.1"}
-OURS = {"bin/softib-sm": {"libibumad.so.3"}, "bin/softib-telemetry": TELEMETRY,
+             "libcpp-httplib.so.0.14", "libz.so.1", "libstdc++.so.6", "libgcc_s.so.1"}
+OURS = {"bin/softib-am": {"libibumad.so.3"}, "bin/softib-sm": {"libibumad.so.3"}, "bin/softib-telemetry": TELEMETRY,
         "lib/softib/librdmacm.so.1": {"libibverbs.so.1"},
+        "lib/softib/libnccl-net-softib.so": {"libibverbs.so.1", "libsharp_coll.so.5"},
         "lib/softib/rsocket/librspreload.so": {"librdmacm.so.1"},
         # Opened only in a job of that MPI.
         "lib/softib/libsoftib_mpi.so": {"libmpi.so.40"}}
-BYTES_MAX = 12 << 20
-PROGRAMS = ("bin/softib", "bin/softibd", "bin/softib-sm")
+BYTES_MAX = 16 << 20
+PROGRAMS = ("bin/softib", "bin/softibd", "bin/softib-am", "bin/softib-sm")
 LIBRARIES = ("libibverbs.so", "libibverbs.so.1", "libibumad.so.3", "librdmacm.so.1",
-             "libsoftib_fs.so", "rsocket/librspreload.so")
+             "libsharp_coll.so.5", "libnccl-net-softib.so", "libsoftib_fs.so", "rsocket/librspreload.so")
 
 
 class Portable(CliCase):

@@ -2,6 +2,7 @@
 """softib run: the exit status is the command's, and nothing is left behind. That nothing is left,
 processes and files, is checked at the end of every test by CliCase."""
 
+import json
 import os
 import signal
 import subprocess
@@ -34,6 +35,18 @@ class Run(CliCase):
         for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGABRT):
             self.assertEqual(self.status_of("--", "sh", "-c", f"kill -{number.value} $$"),
                              128 + number)
+
+    def test_json_tells_how_it_went_behind_what_the_command_said(self):
+        for ending, status in (("exit 3", 3), ("kill -9 $$", 137)):
+            script = f"echo out; echo err >&2; {ending}"
+            done = self.softib("run", "--json", "--hosts", "4", "--", "sh", "-c", script)
+            self.assertEqual((done.returncode, done.stdout), (status, "out\n"))
+            own, report = done.stderr.splitlines()
+            report = json.loads(report)
+            self.assertEqual((own, report["status"], report["host"], report["hosts"], report["command"]),
+                             ("err", status, "h0", 4, ["sh", "-c", script]))
+            self.assertRegex(report["fabric"], "^run-")
+            self.assertGreater(report["seconds"], 0)
 
     def test_command_runs_on_the_first_host_and_reaches_the_others(self):
         said = self.ok("run", "--hosts", "3", "--", "sh", "-c",

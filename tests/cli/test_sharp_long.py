@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""SHARP on fabrics of several levels, what ports count, a pulled cable, and jobs without end."""
+"""SHARP on fabrics of several levels, what ports count, and jobs without end."""
 
 import os
 import sys
 import unittest
 
-from cli_case import wait_until
 from sharp_case import EXAMPLE, SharpCase
 
 SOAK_S = float(os.environ.get("SOFTIB_SHARP_SOAK", "60"))
@@ -20,9 +19,15 @@ class SharpLong(SharpCase):
                 for name in ("port_xmit_data", "port_rcv_data")]
 
     def test_all_operations_over_one_to_three_levels(self):
+        self.try_levels("direct")
+
+    def test_the_same_by_packets(self):
+        self.try_levels("packet")
+
+    def try_levels(self, path):
         for flags in (["--hosts", "3"], ["--topology", "fat-tree", "--hosts", "8", "--radix", "4"],
                       ["--topology", "fat-tree", "--hosts", "16", "--radix", "4", "--levels", "3"]):
-            self.ok("up", *flags)
+            self.ok("up", *flags, "--data-path", path)
             hosts = [f"h{i}" for i in range(int(flags[flags.index("--hosts") + 1]))]
             self.works(hosts[:8], "1")
             if len(hosts) > 8:  # The two halves of the tree.
@@ -30,8 +35,10 @@ class SharpLong(SharpCase):
             self.ok("down")
 
     def test_two_ranks_on_one_host(self):
-        self.ok("up", "--hosts", "2")
-        self.works(["h0", "h0", "h1", "h1"], "1")
+        for path in ("direct", "packet"):
+            self.ok("up", "--hosts", "2", "--data-path", path)
+            self.works(["h0", "h0", "h1", "h1"], "1")
+            self.ok("down")
 
     def test_a_port_sends_and_receives_the_vector_once(self):
         bytes_, rounds = 65536, 20
@@ -49,22 +56,12 @@ class SharpLong(SharpCase):
             self.ok("down")
         self.assertEqual(len(set(seen)), 1, "whatever the number of ranks")
 
-    def test_a_pulled_cable_ends_the_job_and_the_next_one_gets_another_tree(self):
-        self.ok("up", "--topology", "fat-tree", "--hosts", "8", "--radix", "4")
-        hosts = [f"h{i}" for i in range(8)]
-        ranks = self.start(hosts, "wait")
-        self.assertTrue(wait_until(lambda: all(
-            os.path.exists(f"{self.meeting}/runs-{rank}") for rank in range(8)), 30))
-        for port in (3, 4):  # One of them is in the tree.
-            self.ok("link", "down", "leaf0", str(port))
-            if wait_until(lambda: all(rank.poll() is not None for rank in ranks), 3):
-                break
-        for out, err, status in self.finish(ranks):
-            self.assertEqual(status, 3, out + err)
-            self.assertIn("error -5: No connection to SHARP tree", out)
-        if port == 4:
-            self.ok("link", "up", "leaf0", "3")
-        self.works(hosts, "1")
+    def test_a_hundred_members_killed_at_any_step(self):
+        for path in ("direct", "packet"):
+            self.ok("up", "--topology", "fat-tree", "--hosts", "4", "--radix", "4",
+                    "--data-path", path)
+            self.kills(50, seed=11)
+            self.ok("down")
 
     def test_soak(self):
         self.soak(SOAK_S, seed=int(os.environ.get("SOFTIB_SHARP_SEED", "2")))

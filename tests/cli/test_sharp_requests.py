@@ -23,7 +23,7 @@ class Job:
 
     def __init__(self, fabric, size):
         self.clients = [Client(fabric) for _ in range(size)]
-        self.job = self.group = 0
+        self.job = self.group = self.error = 0
         everybody = range(size)
         self.script = [(0, CREATE_JOB), *((r, JOIN_JOB) for r in everybody), (0, START_JOB),
                        (0, CREATE_GROUP), *((r, JOIN_GROUP) for r in everybody), (0, START_GROUP),
@@ -38,6 +38,7 @@ class Job:
             SHARP, struct.pack("=6IQ4I", operation, *values.values(), 0))
         if status == 0:
             error, _, job, group = struct.unpack_from("=iIII", body)
+            self.error = error
             if operation == CREATE_JOB and error == 0:
                 self.job = job
             if operation == CREATE_GROUP and error == 0:
@@ -51,10 +52,27 @@ class Job:
 
 
 class SharpRequests(CliCase):
+    path = "direct"
+
     def setUp(self):
         super().setUp()
-        self.ok("up", "--topology", "fat-tree", "--hosts", str(HOSTS), "--radix", "4")
+        self.ok("up", "--topology", "fat-tree", "--hosts", str(HOSTS), "--radix", "4",
+                "--data-path", self.path)
+        self.helpers = [helper["pid"] for helper in self.json("status")["health"]["helpers"]]
         self.fabric = f"{self.dir}/default"
+        # Descriptors are counted below: the daemon watches each helper from when it has attached.
+        self.assertTrue(wait_until(lambda: self.watched() == len(self.helpers)))
+
+    def watched(self):
+        """Processes whose end the daemon waits for."""
+        folder = f"/proc/{self.daemon_pid()}/fd"
+        found = 0
+        for name in os.listdir(folder):
+            try:
+                found += "pidfd" in os.readlink(f"{folder}/{name}")
+            except FileNotFoundError:
+                pass  # Closed meanwhile.
+        return found
 
     def daemon(self):
         """Which it is, and how many descriptors it has open."""
@@ -68,13 +86,21 @@ class SharpRequests(CliCase):
                 node["qps"] + node["trees"] + node["groups"] for node in told["nodes"])
         self.assertTrue(wait_until(is_free), self.softib("sharp", "status").stdout)
         self.assertEqual(self.daemon_pid(), before[0])
+        self.assertEqual([helper["pid"] for helper in self.json("status")["health"]["helpers"]],
+                         self.helpers)
         # The command that started it may have been counted before.
         self.assertTrue(wait_until(lambda: self.daemon()[1] <= before[1]), "descriptors stay open")
 
     def scribble(self, file):
         with self.assertRaises(OSError):  # It would end the daemon by SIGBUS.
             os.ftruncate(file, 0)
-        os.pwrite(file, os.urandom(random.choice((64, 4096, 20000))), random.choice((0, 64, 4096)))
+        end = os.fstat(file).st_size  # There members post their turns on the packet path.
+        at = random.choice((0, 64, 4096, end - 4096, end - 8192))
+        os.pwrite(file, os.urandom(random.choice((64, 4096))), at)
+        if self.path == "packet":
+            posted = struct.pack("=QQI4B4I", 1, 0, random.choice((0, 8, 70000)), 0, 2, 2, 0,
+                                 *(random.choice((0, 8, 1 << 31)) for _ in range(4)))
+            os.pwrite(file, posted, end - 64 * 16 * random.randint(1, 4))
 
     def test_the_script_of_a_job_brings_memory_to_each_member(self):
         before = self.daemon()
@@ -85,6 +111,29 @@ class SharpRequests(CliCase):
             self.scribble(file)
             os.close(file)
         job.close()
+        self.assert_all_is_free(before)
+
+    def test_a_second_streaming_job_is_refused_until_the_first_ends(self):
+        before = self.daemon()
+        first, second = Job(self.fabric, 4), Job(self.fabric, 4)
+        for job in (first, second):
+            for rank, operation in job.script[:job.script.index((3, LOCK_GROUP))]:
+                for file in job.say(rank, operation):
+                    os.close(file)
+                self.assertEqual(job.error, 0)
+        for job, error in ((first, 0), (second, -18), (first, 0)):
+            job.say(0, LOCK_GROUP)
+            self.assertEqual(job.error, error)
+        first.close()
+        second.say(0, LOCK_GROUP)
+        self.assertEqual(second.error, 0)
+        second.say(0, CREATE_GROUP, size=1)
+        for _ in range(6):
+            second.say(0, CREATE_GROUP, size=1)
+            self.assertEqual(second.error, 0)
+        second.say(0, CREATE_GROUP, size=1)
+        self.assertEqual(second.error, -7, "eight groups are its quota")
+        second.close()
         self.assert_all_is_free(before)
 
     def test_anything_at_any_time(self):
@@ -120,6 +169,10 @@ class SharpRequests(CliCase):
         for job in jobs:
             job.close()
         self.assert_all_is_free(before)
+
+
+class SharpRequestsByPackets(SharpRequests):
+    path = "packet"
 
 
 if __name__ == "__main__":

@@ -18,6 +18,11 @@ CASES = {
     "closed loop": (*TREE, "--traffic", "random,repetitions=20,outstanding=4", "--size", "20kB"),
     "open loop": (*TREE, "--traffic", "hotspot,rate=60%,repetitions=20", "--size", "10kB"),
     "all-to-all, late": (*TREE, "--traffic", "all-to-all,start=3us", "--size", "5kB"),
+    "ring": (*TREE, "--traffic", "ring,repetitions=30", "--traffic", "incast,target=h9",
+             "--size", "9kB"),
+    "long cables": (*TREE, "--traffic", "random,repetitions=8", "--traffic",
+                    "ring,repetitions=9,start=5us", "--size", "40kB", "--cable", "300ns",
+                    "--buffer", "32KiB"),
     "several": (*TREE, "--traffic", "incast,target=h9,sources=20,size=100kB", "--traffic",
                 "shift,shift=9,repetitions=3", "--size", "50kB", "--buffer", "16KiB"),
     "congestion control": (*TREE, "--traffic", "incast,target=h9", "--traffic", "shift,shift=5",
@@ -29,6 +34,16 @@ CASES = {
     "until": (*TREE, "--traffic", "all-to-all", "--size", "100kB", "--until", "40us"),
     "torus": ("--topology", "torus", "--dimensions", "4x4", "--hosts", "32", "--engine", "dor",
               "--traffic", "bisection,repetitions=3", "--size", "50kB"),
+    # Cables and a spine fail, some of them between two parts; new routes follow.
+    "failures": (*TREE, "--traffic", "random,repetitions=20,outstanding=2", "--size", "60kB",
+                 "--fail-link", "leaf0:5@10us", "--fail-random", "3@12us", "--fail-switch",
+                 "spine1@30us", "--repair-after", "15us", "--timeout", "20us"),
+    "failures, adaptive": (*TREE, "--traffic", "all-to-all", "--size", "20kB", "--adaptive",
+                           "--cable", "200ns", "--fail-random", "4@20us", "--timeout", "20us",
+                           "--repair-after", "40us"),
+    "failures, never repaired": (*TREE, "--traffic", "bisection,repetitions=2", "--size", "80kB",
+                                 "--fail-random", "6@3us", "--repair-after", "never", "--timeout",
+                                 "10us", "--retries", "2"),
     "damaged": (*TREE[:-2], "--engine", "updn", "--fail-random", "4", "--size", "100kB"),
 }
 
@@ -56,7 +71,8 @@ class Parallel(CliCase):
                 one = self.report(flags)
                 self.assertGreater(one["packets"]["hops"], 0)
                 # More threads than cores are slow: one case of each kind has 4.
-                four = name in ("adaptive", "closed loop", "all-to-all, late", "bus", "until")
+                four = name in ("adaptive", "closed loop", "all-to-all, late", "bus", "until",
+                                "failures")
                 for threads in ("2", "4") if four else ("2",):
                     self.assertEqual(self.report((*flags, "--threads", threads)), one)
 
@@ -64,7 +80,8 @@ class Parallel(CliCase):
         self.mpirun = shutil.which("mpirun.openmpi")
         if self.mpirun is None or not (BUILD / "lib/softib/libsoftib_mpi.so").exists():
             self.skipTest("no mpirun.openmpi, or a build without MPI")
-        for name, counts in (("adaptive", (2, 4)), ("closed loop", (2,)), ("until", (4,))):
+        for name, counts in (("adaptive", (2, 4)), ("closed loop", (2,)), ("until", (4,)),
+                             ("failures", (2,)), ("failures, never repaired", (2,))):
             with self.subTest(name):
                 one = self.report(CASES[name])
                 for processes in counts:
@@ -80,9 +97,18 @@ class Parallel(CliCase):
         one = self.report(("--hosts", "4", "--size", "10kB"))
         self.assertEqual(self.report(("--hosts", "4", "--size", "10kB", "--threads", "3")), one)
 
+    def test_failures_of_parallel_runs_are_seen(self):
+        """The cases above lose packets, send them again, and give some messages up."""
+        repaired = self.report((*CASES["failures"], "--threads", "2"))["packets"]
+        self.assertGreater(repaired["resent"], 0)
+        self.assertGreater(repaired["lost"] + repaired["discarded"], 0)
+        damaged = self.report((*CASES["failures, never repaired"], "--threads", "2"))
+        self.assertLess(sum(each["delivered"] for each in damaged["traffic"]),
+                        sum(each["messages"] for each in damaged["traffic"]))
+
     def test_what_cannot_be_parallel_says_why(self):
-        self.assertIn("where something fails during the run; leave --threads and mpirun out",
-                      self.refused("sim", *TREE, "--fail-link", "leaf0:5@1us", "--threads", "2"))
+        self.assertIn("over Ethernet; leave --threads and mpirun out",
+                      self.refused("sim", *TREE, "--link-layer", "ethernet", "--threads", "2"))
         self.assertIn("the flow model runs on one thread",
                       self.refused("sim", *TREE, "--model", "flow", "--threads", "2"))
         self.assertIn("with cables that take no time",

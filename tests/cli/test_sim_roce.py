@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """softib sim on Ethernet and side by side with InfiniBand, as a user types it."""
 
+import csv
 import html.parser
+import io
 import pathlib
 import unittest
 
@@ -74,7 +76,16 @@ class SimRoce(CliCase):
                        "--html", "-")
         html.parser.HTMLParser().feed(page)
         self.assertIn("<th>roce</th>", page)
+        self.assertIn("prefers-color-scheme:dark", page)
         self.assertNotIn("http", page)
+        rows = list(csv.DictReader(io.StringIO(self.ok(
+            "sim", "--hosts", "8", "--size", "100kB", "--compare", "ib,roce",
+            "--csv", "-"))))
+        self.assertEqual([row["name"] for row in rows], ["ib", "roce"])
+        self.assertEqual({row["delivered"] for row in rows}, {"8"})
+        self.assertGreater(float(rows[1]["finished_us"]), float(rows[0]["finished_us"]))
+        self.assertIn("--csv-links and --export are for one run", self.refused(
+            "sim", "--hosts", "8", "--compare", "ib,roce", "--csv-links", "-"))
 
     def test_the_same_seed_gives_the_same_run(self):
         def run(seed):

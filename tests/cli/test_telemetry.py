@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """softib telemetry, serve and health, as users, Prometheus, UFM's clients and browsers see them."""
 
+import base64
 import json
 import pathlib
 import re
@@ -9,52 +10,12 @@ import shutil
 import socket
 import subprocess
 import unittest
-import urllib.error
-import urllib.request
 
-from cli_case import SOFTIB, CliCase, wait_until
+from cli_case import SOFTIB, wait_until
+from serve_case import ServeCase
 
 
-class Telemetry(CliCase):
-    def setUp(self):
-        super().setUp()
-        self.server = None
-
-    def tearDown(self):
-        if self.server:
-            self.server.terminate()
-            self.server.communicate(timeout=20)
-        super().tearDown()
-
-    def start(self, words):
-        self.server = subprocess.Popen(words, env=self.env, text=True, stdout=subprocess.PIPE,
-                                       stderr=subprocess.STDOUT)
-        self.url = re.search(r"(http://\S+)/", self.server.stdout.readline()).group(1)
-
-    def serve(self, *flags):
-        """Starts a server on a port that is free; the next calls ask it."""
-        self.start([SOFTIB, "serve", "--port", "0", *flags])
-        if "--allow-control" in flags:
-            self.token = self.server.stdout.readline().split()[1]
-
-    def ask(self, path, method="GET", body=None, **headers):
-        """Returns the status and the text of an answer."""
-        headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        if body is not None:
-            headers.setdefault("Content-Type", "application/json")
-            body = body if isinstance(body, bytes) else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, method=method, data=body, headers=headers)
-        try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
-    def get(self, path):
-        status, text = self.ask(path)
-        self.assertEqual(status, 200, text)
-        return json.loads(text)
-
+class Telemetry(ServeCase):
     def test_metrics_are_what_promtool_and_the_fabric_say(self):
         self.ok("up", "--hosts", "4", "--topology", "fat-tree", "--radix", "4")
         self.serve("--exporter", "both")
@@ -67,6 +28,28 @@ class Telemetry(CliCase):
             lint = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
                                   capture_output=True)
             self.assertEqual((lint.returncode, lint.stderr), (0, ""))
+
+    def test_json_tells_where_it_is_when_it_is_ready(self):
+        self.ok("up", "--hosts", "2")
+        folder = f"{self.dir}/default"
+        for flags, with_token in (((), False), (("--allow-control",), True)):
+            self.start([SOFTIB, "serve", "--port", "0", "--json", *flags])
+            ready = json.loads(self.said)
+            self.assertEqual((ready["pid"], ready["dir"], ready["umad"], ready["recording"]),
+                             (self.server.pid, folder, None, None))
+            self.assertEqual(ready["history"], f"{folder}/telemetry/history.db")
+            self.assertEqual(ready["url"], f"http://localhost:{ready['port']}/")
+            self.assertEqual(ready["token"] is not None, with_token)
+            down = self.ask("/api/v1/links/h1/mlx5_0:1", "POST", {"up": True},
+                            Authorization=f"Bearer {ready['token']}")[0]
+            self.assertEqual(down, 200 if with_token else 403)
+            self.end()
+        with subprocess.Popen([SOFTIB, "telemetry", "--json"], env=self.env, text=True,
+                              stdout=subprocess.PIPE) as sampler:
+            ready = json.loads(sampler.stdout.readline())
+            self.assertEqual((ready["pid"], ready["dir"]), (sampler.pid, folder))
+            self.assertNotIn("url", ready)
+            sampler.terminate()
 
     def test_a_pulled_cable_is_an_alarm_on_the_page_and_in_health(self):
         self.ok("up", "--hosts", "2")
@@ -137,6 +120,22 @@ class Telemetry(CliCase):
         if shutil.which("smpquery"):
             self.assertNotIn("0x8005", keys("h1"))
 
+    def test_a_ufm_client_logs_in_for_a_token_and_lets_the_manager_sweep(self):
+        self.ok("up", "--hosts", "2")
+        self.serve("--allow-control")
+        tokens, sweep = "/ufmRestV3/app/tokens", {"action": "fabric_discovery"}
+        for password, status in (("wrong", 401), (self.token, 200)):
+            login = base64.b64encode(f"admin:{password}".encode()).decode()
+            got, text = self.ask(tokens, "POST", {}, Authorization=f"Basic {login}")
+            self.assertEqual(got, status, text)
+        key = f"Bearer {json.loads(text)['access_token']}"
+        before = self.json("sm", "status")["full_sweeps"]
+        self.assertEqual(401, self.ask("/ufmRest/actions", "POST", sweep)[0])
+        self.assertEqual(200, self.ask("/ufmRest/actions", "POST", sweep, Authorization=key)[0])
+        self.assertTrue(wait_until(lambda: self.json("sm", "status")["full_sweeps"] > before))
+        self.assertEqual(404, self.ask("/ufmRest/actions", "POST", {"action": "dance"},
+                                       Authorization=key)[0])
+
     def test_history_outlives_a_process_that_is_killed(self):
         self.ok("up", "--hosts", "2")
         def seen():
@@ -180,6 +179,13 @@ class Telemetry(CliCase):
         saved.write_text(self.ok("topo", "--ibnetdiscover", "-"))
         try:
             self.assertIn("topology", self.ok("health", "--compare", str(saved)))
+            self.ok("down")
+            self.ok("up", "--hosts", "3")
+            report = self.softib("health", "--compare", str(saved), "--json")
+            self.assertEqual(report.returncode, 1)
+            wrong = [check for check in json.loads(report.stdout)["checks"] if not check["ok"]]
+            self.assertEqual([check["name"] for check in wrong], ["topology"])
+            self.assertIn("h2/mlx5_0", " ".join(wrong[0]["objects"]))
         finally:
             saved.unlink()
 

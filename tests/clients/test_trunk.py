@@ -4,6 +4,7 @@
 them. They run in two network namespaces with a cable between, where we may make such, or else on two
 loopback addresses."""
 
+import json
 import os
 import pathlib
 import random
@@ -186,8 +187,8 @@ def lossy(a, b):
     return f"{sent} packets where {needed} are needed"
 
 
-def peer_dies(a, b):
-    """The daemon of one side and all it has go at once; a program of the other side hears of it."""
+def start_traffic(a, b):
+    """Traffic without end from a to b. Returns the two programs."""
     port = free_port()
     command = ["ib_write_bw", *DEVICE, "-F", "-p", str(port), "-n", "10000000"]
     server = b.start("b1", command)
@@ -195,6 +196,27 @@ def peer_dies(a, b):
     before = packets_sent(a)
     client = a.start("a0", [*command, b.address])
     client.wait_until(lambda: packets_sent(a) > before + 1000, "traffic")
+    return server, client
+
+
+def carrier_dies(a, b):
+    """The carrier of one side dies: the program of the other side hears of it, and the restarted carrier
+    takes the trunk up again."""
+    server, client = start_traffic(a, b)
+    health = json.loads(b.command("status", "-f", b.name, "--json").check().output)["health"]
+    os.kill(next(h["pid"] for h in health["helpers"] if h["name"] == "carrier"), signal.SIGKILL)
+    result = client.wait(PATIENCE_S)
+    expect(not result.timed_out and "Failed status 12" in result.output, str(result))
+    server.wait(0)
+    eventually(lambda: "carrier was restarted" in b.log(), "the restart")
+    one_subnet(a, b)
+    pingpong(a, b)
+    pingpong(b, a)
+
+
+def peer_dies(a, b):
+    """The daemon of one side and all it has go at once; a program of the other side hears of it."""
+    _, client = start_traffic(a, b)
     for pid, _ in b.processes():
         try:
             os.kill(pid, signal.SIGKILL)
@@ -260,9 +282,10 @@ def main():
                 report.case(how, "ibv_rc_pingpong back", lambda: pingpong(b, a, "-s", "1048576", "-n", "50"))
                 report.case(how, "ibv_ud_pingpong", lambda: pingpong(a, b, program="ibv_ud_pingpong"))
                 for line in ("ib_write_bw -s 65536 -n 1000", "ib_send_bw -n 1000", "ib_read_bw -n 500",
-                             "ib_write_bw -b -q 4 -n 200", "ib_write_bw -q 32 -n 200"):
+                             "ib_write_bw -b -q 4 -n 200 -u 18", "ib_write_bw -q 32 -n 200 -u 18"):
                     report.case(how, line, lambda line=line: perftest(a, b, line))
                 report.case(how, "a cable that loses packets", lambda: lossy(a, b))
+                report.case(how, "the other side's carrier dies", lambda: carrier_dies(a, b))
                 report.case(how, "the other side dies", lambda: peer_dies(a, b))
             finally:
                 b.clean()

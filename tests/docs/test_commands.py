@@ -71,6 +71,15 @@ def run_blocks(name, blocks, build):
                               stdin=subprocess.DEVNULL).returncode
 
 
+def unit_tests():
+    """Returns the name of every GoogleTest case in the sources: this build may be without them."""
+    for folder in ("src", "tests"):
+        for source in (softib_test.SOURCE / folder).rglob("*_test.cc"):
+            for suite, case in re.findall(r"^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)", source.read_text(),
+                                          re.MULTILINE):
+                yield f"{suite}.{case}", ["unit"]
+
+
 def all_tests(build):
     """Returns the name and the labels of every test of a build."""
     listed = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"],
@@ -99,7 +108,7 @@ def main():
         if block.reason:
             print(f"{name}:{block.line}: not run: {block.reason}")
     calls = documented.ctest_calls(text)
-    tests = list(all_tests(build)) if calls else []
+    tests = [*all_tests(build), *unit_tests()] if calls else []
     idle = [call for call in calls if is_idle(call, tests)]
     for call in idle:
         print(f"{name}: no test is named by: {call}")

@@ -31,11 +31,15 @@ ALLOWED = {
     # A whole fabric that moves packets; as pure as the core.
     "net": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/switch", "core/hca",
             "core/mad", "core/agent", "core/router", "core/routing", "core/sm"],
+    # SHARP in it, and its time.
+    "net/sharp": ["core/base", "core/wire", "core/topo", "core/link", "core/hca", "core/mad", "core/routing", "core/sharp",
+                  "core/sharp/manager", "net"],
     "parallel": ["core/base", "core/topo", "net"],
     # Traffic, results and what follows from them; as pure as the core.
-    "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing", "net"],
+    "plan": ["core/base", "core/topo", "core/link", "core/switch", "core/routing", "core/sharp/manager", "net"],
     "spec/cluster": ["core/base", "core/topo", "plan", "spec", "spec/scenario"],
     "spec/model": ["core/base", "plan"],
+    "spec/trace": ["core/base", "plan"],
     "spec/scenario": ["core/base", "core/topo", "core/link", "net", "plan", "spec"],
     "spec": ["core/base", "core/wire", "core/topo", "core/hca", "core/routing", "core/sm"],
     # What processes share; what runs in programs; what runs in the daemon. Neither of the last two
@@ -44,10 +48,11 @@ ALLOWED = {
                     "core/cm", "core/routing"],
     "runtime/direct": ["core/base", "core/wire", "core/hca", "runtime/shm"],
     # The memory of SHARP groups, between the daemon that makes it and the members that share it.
-    "runtime/sharp": ["core/base", "core/hca", "core/sharp"],
+    "runtime/sharp": ["core/base", "core/wire", "core/hca", "core/sharp", "runtime/shm"],
     "runtime/daemon": CORE + ["spec", "runtime/shm", "runtime/sharp"],
     "runtime/carrier": ["core/base", "core/wire", "core/counters", "core/topo", "core/link", "core/hca", "core/agent",
-                        "core/trunk", "net", "spec", "runtime/shm", "runtime/direct", "runtime/daemon"],
+                        "core/sharp", "core/trunk", "net", "net/sharp", "spec", "runtime/shm", "runtime/sharp",
+                        "runtime/direct", "runtime/daemon"],
     # Snapshots of a running fabric, for whoever shows it.
     "view": ["core/base", "core/counters", "core/topo", "core/routing", "runtime/shm"],
     # A client of libibumad; what is known of a fabric over time; HTTP for it.
@@ -57,41 +62,48 @@ ALLOWED = {
                       "telemetry", "umad"],
     "telemetry/export": ["core/base", "core/counters", "core/topo", "telemetry"],
     "telemetry/store": ["core/base", "core/counters", "core/topo", "telemetry"],
-    "server": ["core/base", "core/counters", "core/topo", "core/sm", "runtime/shm", "telemetry", "telemetry/export",
-               "telemetry/store"],
+    "page": [],
+    "server": ["core/base", "core/counters", "core/topo", "core/sm", "page", "runtime/shm", "view", "telemetry",
+               "telemetry/export", "telemetry/store"],
     "abi/verbs": ["core/base", "core/topo", "core/hca", "runtime/shm", "runtime/direct"],
     "abi/rdmacm": ["core/base", "core/wire", "core/cm", "runtime/shm"],
     "abi/umad": ["core/base", "core/wire", "core/topo", "runtime/shm"],
-    "abi/sharp": ["core/base", "core/sharp", "runtime/shm", "runtime/sharp"],
+    "abi/planner": ["core/base", "core/topo", "net", "plan", "spec", "spec/scenario"],
+    "abi/sharp": ["core/base", "core/sharp", "runtime/shm", "runtime/direct", "runtime/sharp"],
     "abi/sysfs": ["core/base", "runtime/shm", "runtime/direct"],
     "abi/rspreload": ["abi/sysfs"],
+    "abi/nccl": [],
     # The command, the programs that it starts, and what both need of a fabric. Neither knows the other.
     "app/fabric": ["core/base", "core/cm", "core/sm", "spec", "view", "runtime/shm", "runtime/daemon"],
-    "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "parallel", "plan",
-                "spec", "spec/cluster", "spec/model", "spec/scenario", "telemetry", "view", "runtime/shm",
+    "app/cli": ["core/base", "core/cm", "core/topo", "core/routing", "core/sm", "core/hca", "net", "net/sharp",
+                "parallel", "plan", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "telemetry",
+                "view", "runtime/shm",
                 "runtime/direct", "runtime/daemon", "app/fabric", "app/cli/sweep"],
     "app/cli/sweep": ["core/base", "plan", "spec/scenario", "app/fabric", "app/cli"],
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
                      "runtime/carrier", "app/fabric", "server", "telemetry", "telemetry/export", "telemetry/mad",
                      "telemetry/store"],
+    "app/programs/softib_am.cc": ["core/base", "core/wire", "core/mad", "core/sharp", "core/sharp/manager", "umad"],
     "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm", "umad"],
 }
 
-APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/softib_sm.cc"]
+APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/softib_am.cc",
+       "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
-SYSTEM = RUNTIME + ["parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "view", "abi/verbs",
-                    "abi/rdmacm", "abi/umad", "abi/sharp", "abi/sysfs", "abi/rspreload", "umad", "telemetry",
-                    "telemetry/export", "telemetry/mad", "telemetry/store", "server"] + APP
+SYSTEM = RUNTIME + ["parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "view",
+                    "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp", "abi/sysfs", "abi/rspreload",
+                    "abi/nccl", "umad", "telemetry", "telemetry/export", "telemetry/mad", "telemetry/store",
+                    "server"] + APP
 
 # Where third-party headers may appear.
 RESTRICTED = {
-    r"^nlohmann/": ["view", "server"] + APP,
+    r"^nlohmann/": ["view", "server", "spec/trace"] + APP,
     r"^toml\+\+|^toml\.hpp": ["spec", "spec/cluster", "spec/model", "spec/scenario", "telemetry"],
-    r"^httplib\.h|^openssl/": ["server"],
+    r"^httplib\.h|^openssl/|^zlib\.h": ["server"],
     r"^CLI/": ["app/cli"],
     r"^sqlite3\.h": ["app/cli/sweep", "telemetry/store"],
     r"^spdlog/": ["app/programs", "runtime/daemon"],
-    r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "umad"],
+    r"^infiniband/": ["abi/verbs", "abi/rdmacm", "abi/umad", "abi/nccl", "umad"],
     r"^rdma/(?!rdma_netlink\.h)": ["abi/rdmacm", "abi/rspreload", "abi/verbs"],
     r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|iostream|fstream|filesystem|random)$": SYSTEM,
     r"^(unistd\.h|pthread\.h|time\.h|fcntl\.h|sys/(?!mman\.h).*|linux/.*|rdma/rdma_netlink\.h|netinet/.*|arpa/.*)$":

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Prometheus scrapes softib serve. Its own lint finds nothing, rate() is what perftest reports at
+every hop, the alertmanager hears of a pulled cable, and the queries of the exporters' public
+dashboards find data: SOFTIB_DASHBOARDS is a folder with their JSON files and rules
+(treydock/infiniband_exporter, examples)."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from serving import Server, fetch, free_port, start_judge, until
+from softib_test import THREE_HOPS, Fabric, Report, need_programs
+from subnet import expect
+
+BYTES, MESSAGES = 65536, 120_000
+GBITS = "8"  # Less than it could, so that it takes eight seconds or more.
+TOLERANCE = 0.05
+SENT = "infiniband_{}_port_transmit_data_bytes_total"
+RECEIVED = "infiniband_{}_port_receive_data_bytes_total"
+ALERT = """groups:
+- name: cables
+  rules:
+  - alert: CablePulled
+    expr: increase(infiniband_switch_port_link_downed_total[15s]) > 0
+"""
+# Of parts that nodes of ours do not have.
+FOREIGN = re.compile(r"power_supply|fan_status|temperature|node_infiniband")
+
+
+class Prometheus:
+    def __init__(self, fabric, folder, target):
+        self.folder = pathlib.Path(folder)
+        (self.folder / "alert.rules").write_text(ALERT)
+        rules = ["alert.rules"]
+        self.dashboards = os.environ.get("SOFTIB_DASHBOARDS", "")
+        if self.dashboards:
+            rules += [str(path) for path in pathlib.Path(self.dashboards).glob("*.rules")]
+        self.alerts = free_port()
+        (self.folder /
+         "alertmanager.yml").write_text("route: {receiver: nobody}\nreceivers: [{name: nobody}]\n")
+        (self.folder / "prometheus.yml").write_text(
+            json.dumps({
+                "global": {
+                    "scrape_interval": "200ms",
+                    "scrape_timeout": "200ms",
+                    "evaluation_interval": "1s"
+                },
+                "rule_files":
+                rules,
+                "alerting": {
+                    "alertmanagers": [{
+                        "static_configs": [{
+                            "targets": [f"127.0.0.1:{self.alerts}"]
+                        }]
+                    }]
+                },
+                "scrape_configs": [{
+                    "job_name": "softib",
+                    "static_configs": [{
+                        "targets": [target]
+                    }]
+                }]
+            }))
+        start_judge(fabric, [
+            "prometheus-alertmanager", f"--config.file={folder}/alertmanager.yml",
+            f"--storage.path={folder}/alerts", "--cluster.listen-address=",
+            f"--web.listen-address=127.0.0.1:{self.alerts}"
+        ], self.alerts)
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        start_judge(fabric, [
+            "prometheus", f"--config.file={folder}/prometheus.yml",
+            f"--storage.tsdb.path={folder}/data", "--log.level=warn",
+            f"--web.listen-address=127.0.0.1:{port}"
+        ], port)
+        until("a scrape", lambda: self.query("up == 1"))
+
+    def query(self, expression, at=None):
+        words = {"query": expression, **({"time": at} if at else {})}
+        answer = json.loads(fetch(f"{self.url}/api/v1/query?{urllib.parse.urlencode(words)}"))
+        return answer["data"]["result"]
+
+    def fired(self, name):
+        alerts = json.loads(fetch(f"http://127.0.0.1:{self.alerts}/api/v2/alerts"))
+        return [alert["labels"] for alert in alerts if alert["labels"]["alertname"] == name]
+
+
+def lint(server, dialect):
+    text = fetch(f"{server.url}/metrics?exporter={dialect}&zeros=all")
+    found = subprocess.run(["promtool", "check", "metrics"],
+                           input=text,
+                           text=True,
+                           capture_output=True)
+    expect((found.returncode, found.stdout + found.stderr) == (0, ""), found.stdout + found.stderr)
+
+
+def write_bandwidth(fabric, client, server):
+    """Returns bytes per second as ib_write_bw reports them."""
+    _, result = fabric.pair(
+        server, client, lambda port: [
+            "ib_write_bw", "-d", "mlx5_0", "-p", str(port), "-F", "-N", "-s", str(BYTES),
+            "-n", str(MESSAGES), "--report_gbits", "--rate_limit", GBITS, "--rate_units", "g",
+            "--rate_limit_type", "SW"])
+    line = re.search(rf"^ *{BYTES} +{MESSAGES} +[\d.]+ +([\d.]+)", result.output, re.MULTILINE)
+    expect(line, f"no result\n{result}")
+    return float(line[1]) * 1e9 / 8
+
+
+def busy_series(prometheus, name):
+    """The series that grew most, and the middle of the time in which they did."""
+    series = prometheus.query(f"{name}[2m]")
+    grown = {
+        json.dumps(one["metric"]): float(one["values"][-1][1]) - float(one["values"][0][1])
+        for one in series
+    }
+    most = max(grown.values())
+    for one in series:
+        if most > 0 and grown[json.dumps(one["metric"])] > most / 2:
+            values = [(float(at), float(value)) for at, value in one["values"]]
+            moving = [(a[0], b[0]) for a, b in zip(values, values[1:])
+                      if b[1] - a[1] > most / 10_000]
+            yield one["metric"], (moving[0][0] + moving[-1][1]) / 2
+
+
+def rates_are_perftests(fabric, prometheus):
+    """Client's HCA, leaf, spine, leaf: four ports send; the other ends of their cables receive.
+    The query is for the time that ib_write_bw took by its own words: all of its bytes are in it,
+    however unsteady the machine is."""
+    time.sleep(1)  # The counters before.
+    reported = write_bandwidth(fabric, "h3", "h0")
+    time.sleep(1)
+    shown, ratios, hops = [], [], {}
+    window = BYTES * MESSAGES / reported
+    for name, kind, ports in [(SENT, "hca", 1), (SENT, "switch", 3), (RECEIVED, "hca", 1),
+                              (RECEIVED, "switch", 3)]:
+        metric = name.format(kind)
+        found = list(busy_series(prometheus, metric))
+        hops[metric] = (len(found), ports)
+        for labels, middle in found:
+            where = f'{metric}{{guid="{labels["guid"]}",port="{labels["port"]}"}}'
+            seen = prometheus.query(f"rate({where}[{window * 1000:.0f}ms])", middle + window / 2)
+            ratios.append(float(seen[0]["value"][1]) / reported)
+            shown.append(f"{where}: {ratios[-1]:.4f} of {reported / 1e9:.2f} GB/s")
+    expect(all(have == want for have, want in hops.values()), f"{hops}\n" + "\n".join(shown))
+    expect(all(abs(ratio - 1) < TOLERANCE for ratio in ratios), "\n".join(shown))
+    return "\n".join(shown)
+
+
+def a_pulled_cable_fires(fabric, server, prometheus):
+    expect(not prometheus.fired("CablePulled"), "an alert before anything happened")
+    fabric.command("link", "down", "-f", fabric.name, "h1").check()
+    labels = until("the alert", lambda: prometheus.fired("CablePulled"))
+    peer = next(port for port in server.get("/ufmRest/resources/ports")
+                if port["system_name"] == "h1")
+    expect([labels[0]["guid"],
+            labels[0]["port"]] == ["0x" + peer["peer_node_guid"], peer["peer"].split("_")[1]],
+           f"{labels} is not the other end of h1's cable, {peer['peer']}")
+    fabric.command("link", "up", "-f", fabric.name, "h1").check()
+
+
+def expressions(path):
+    """Every query in a dashboard."""
+
+    def walk(item):
+        if isinstance(item, dict):
+            yield from ([item["expr"]] if isinstance(item.get("expr"), str) else [])
+            for value in item.values():
+                yield from walk(value)
+        elif isinstance(item, list):
+            for value in item:
+                yield from walk(value)
+
+    return list(walk(json.loads(path.read_text())))
+
+
+def dashboards_find_data(prometheus):
+    """Their queries without the limits at which they begin to show something."""
+    asked = []
+    for path in sorted(pathlib.Path(prometheus.dashboards).glob("*.json")):
+        for expression in expressions(path):
+            open_ended = re.sub(r"\s*(>|<|==)\s*[\d*^]+", "", expression)
+            if not FOREIGN.search(expression):
+                asked.append(open_ended)
+                until(f"data for {open_ended}", lambda: prometheus.query(open_ended))
+    expect(asked, f"no dashboard in {prometheus.dashboards}")
+    return "\n".join(asked)
+
+
+def main():
+    need_programs("prometheus", "promtool", "prometheus-alertmanager", "ib_write_bw")
+    report = Report("prometheus")
+    with tempfile.TemporaryDirectory() as folder, Fabric(*THREE_HOPS[1]) as fabric:
+        server = Server(fabric, "--exporter", "both")
+        for dialect in ("node", "cable", "both"):
+            report.case("promtool", f"check metrics, exporter={dialect}",
+                        lambda: lint(server, dialect))
+        prometheus = Prometheus(fabric, folder, server.address)
+        report.case("prometheus", "rate() is what ib_write_bw reports, at each hop",
+                    lambda: rates_are_perftests(fabric, prometheus))
+        report.case("alertmanager", "a pulled cable fires",
+                    lambda: a_pulled_cable_fires(fabric, server, prometheus))
+        if prometheus.dashboards:
+            report.case("dashboards", "every query finds data",
+                        lambda: dashboards_find_data(prometheus))
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
