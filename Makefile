@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 # PROCESSORS of a test are thirds of a core. Most tests wait rather than compute, and say nothing:
 # one third. Programs that spin on both sides say 6, and are alone on two cores.
-CTEST := ctest --output-on-failure -j $(shell expr 3 \* $(JOBS))
+CTEST := ctest --output-on-failure -j $(shell expr 3 \* $(JOBS)) $(CTEST_FLAGS)
 
 .PHONY: help
 help:  ## show this

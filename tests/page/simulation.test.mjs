@@ -5,6 +5,7 @@ import {spawn} from "node:child_process";
 import {mkdirSync, readdirSync} from "node:fs";
 import path from "node:path";
 import {after, before, test} from "node:test";
+import {setTimeout as sleep} from "node:timers/promises";
 import {Fabric, SOFTIB, go, openBrowser, openPage, picture, texts} from "./harness.mjs";
 
 const STEP_US = 20;
@@ -44,11 +45,21 @@ const has = (where, text) => page.waitForFunction(([selector, wanted]) =>
   [...document.querySelectorAll(selector)].some((each) => each.textContent.includes(wanted)),
   [where, text]);
 
+// The server reads the recording while it is written, and may still be behind when it is whole.
+async function virtualEnd() {
+  const patience = Date.now() + 60_000;
+  for (;;) {
+    const {virtual_time_ns: end} = await (await fetch(`${fabric.url}/api/v1/fabric`)).json();
+    if (end * 1000 >= report.traffic[0].finished_ps) return end;
+    assert.ok(Date.now() < patience, `the page stays at ${end} ns`);
+    await sleep(50);
+  }
+}
+
 test("the page has the fabric of the simulation, and the virtual time of its end", async () => {
   assert.match((await texts(page, ".tile"))[0], /Hosts16\d+ switches/);
   await has("#connection", "● simulation");
-  const {virtual_time_ns: end} = await (await fetch(`${fabric.url}/api/v1/fabric`)).json();
-  assert.ok(end * 1000 >= report.traffic[0].finished_ps, `${end} ns`);
+  const end = await virtualEnd();
   await page.waitForFunction(async (wanted) => {
     const {model} = await import("/page/main.js");
     return model.virtualNs(model.timeUs) >= wanted;
