@@ -33,8 +33,7 @@ demo:  ## bring a fabric up and run unmodified InfiniBand programs on it
 .PHONY: test
 test: CMAKE_FLAGS := -DSOFTIB_WERROR=ON -DSOFTIB_UNIT_TESTS=OFF
 test: build  ## build with warnings as errors, run all tests but the long ones, then sanitizers
-	$(CTEST) --test-dir build -LE long
-	$(MAKE) test-asan test-tsan
+	@tools/run_tests.sh $(JOBS) $(CTEST)
 
 SANITIZED := -L 'sanitize|unit' -LE long
 .PHONY: test-asan test-tsan
@@ -47,7 +46,8 @@ test-asan test-tsan: test-%: deps
 test-long: build  ## the tests that take long, and unit tests without a sanitizer
 	$(CTEST) --test-dir build -L 'long|unit'
 	@cmake --preset dev >/dev/null
-	cmake --build build-dev -j $(JOBS)  # Each file alone: it includes what it uses.
+# Each file alone: it includes what it uses.
+	cmake --build build-dev -j $(JOBS) --target all bench_programs
 	$(MAKE) test-asan test-tsan SANITIZED='-L long'
 
 .PHONY: compat

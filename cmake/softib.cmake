@@ -77,10 +77,11 @@ endif()
 # What the tests labelled unit or sanitize need, and no more: make test-asan and test-tsan build it.
 add_custom_target(sanitized)
 
-# softib_layer(name SOURCES... DEPENDS...): one static library per folder of src/.
+# softib_layer(name SOURCES... DEPENDS...): one static library per folder of src/. It is built for
+# the programs that need it, and not where only a test does that this build has not.
 function(softib_layer name)
     cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
-    add_library(${name} STATIC ${ARG_SOURCES})
+    add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
     target_link_libraries(${name} PUBLIC softib_options ${ARG_DEPENDS})
 endfunction()
 

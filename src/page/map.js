@@ -39,6 +39,10 @@ export class NodeMap {
         "take one of its switches."));
       return;
     }
+    if (this.nodes.length === 0) {
+      this.element.replaceChildren(h("p", {class: "muted"}, "There is nothing to draw here."));
+      return;
+    }
     this.positions();
     this.lines = new Map();
     const cables = s("g", {}, this.cables.map((port) => this.cable(port)));

@@ -37,6 +37,9 @@ class CliCase(unittest.TestCase):
         self.env = {name: value for name, value in os.environ.items()
                     if not name.startswith("SOFTIB_") and name != "LD_PRELOAD"}
         self.env["SOFTIB_RUNTIME_DIR"] = self.dir
+        # Jobs of Open MPI that begin and end at the same time take each other's folder away.
+        self.scratch = tempfile.mkdtemp(prefix="softib-tmp-")
+        self.env["TMPDIR"] = self.scratch
         self.env["NO_COLOR"] = "1"
 
     def tearDown(self):
@@ -46,6 +49,7 @@ class CliCase(unittest.TestCase):
         for pid in self.processes():
             os.kill(pid, 9)
         shutil.rmtree(self.dir, ignore_errors=True)
+        shutil.rmtree(self.scratch, ignore_errors=True)
         self.assertTrue(gone, "processes left behind")
         self.assertEqual(left, [], "files left behind")
 

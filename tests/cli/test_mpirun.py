@@ -63,6 +63,7 @@ class Mpirun(CliCase):
         for mpi in FOUND:
             for ranks, hosts in ((2, ["h0", "h1"]), (5, ["h0", "h1", "h2"])):
                 done = self.softib("mpirun", "--json", "-n", str(ranks), "--mpi", mpi, "printenv", "SOFTIB_HOST")
+                self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(sorted(done.stdout.split()), sorted(hosts[i % len(hosts)] for i in range(ranks)))
                 report = json.loads(done.stderr.splitlines()[0])
                 self.assertEqual((report["fabric"], report["ranks"], report["hosts"], report["command"]),

@@ -58,7 +58,7 @@ class Parallel(CliCase):
                 words.insert(1, "--allow-run-as-root")
         else:
             words = [SOFTIB, "sim", *words, "--json"]
-        done = subprocess.run(words, env=self.env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(words, env=self.env, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         said = json.loads(done.stdout)
         # What the run cost; everything else is what it showed.

@@ -83,8 +83,10 @@ void alert_targets(const Arena& arena, Owner dead) {
     }
 }
 
-/// Wakes the processes that have mapped memory of peers: it may be the dead one's.
+/// Wakes the processes that have mapped memory of peers: it may be the dead one's. Those that
+/// looked at the death before its keys had gone look again.
 void alert_mappers(const Arena& arena) {
+    arena.header->pieces_generation.fetch_add(1, std::memory_order_seq_cst);
     for (std::uint32_t p = 0; p < procs_used(arena); ++p) {
         if (arena.procs[p].state.load(std::memory_order_acquire) == ProcState::kLive &&
             arena.procs[p].peer_mappings.load(std::memory_order_seq_cst) != 0) {

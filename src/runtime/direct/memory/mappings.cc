@@ -65,7 +65,9 @@ Mappings::Use Mappings::use(Owner owner, const PeerPiece& piece) {
 
 void Mappings::release(Mapping& mapping) {
     const std::lock_guard guard(mutex_);
-    --mapping.uses;
+    if (--mapping.uses == 0 && mapping.stale) {
+        give_up_stale_locked();
+    }
 }
 
 void Mappings::give_up_stale() {
@@ -81,7 +83,8 @@ void Mappings::give_up_stale() {
 
 void Mappings::give_up_stale_locked() {
     for (auto it = mappings_.begin(); it != mappings_.end();) {
-        if (it->second.uses != 0 || !is_stale(it->first, it->second)) {
+        it->second.stale = is_stale(it->first, it->second);
+        if (it->second.uses != 0 || !it->second.stale) {
             ++it;
             continue;
         }

@@ -28,6 +28,7 @@ struct Mapping {
     std::uint64_t base = 0;  ///< Here; 0: could not be mapped, and is not tried again.
     std::uint64_t bytes = 0;
     std::uint32_t uses = 0;
+    bool stale = false;  ///< It goes with its last use.
     // Only for GPU memory:
     void* context = nullptr;
     std::uint64_t allocation = 0;
@@ -71,7 +72,7 @@ class Mappings {
     /// The peer's memory behind a piece. The caller holds a hazard on its owner.
     Use use(Owner owner, const PeerPiece& piece);
 
-    /// Gives up what is out of date and not in use. Cheap where nothing has changed.
+    /// Gives up what is out of date, at once or with its last use. Cheap where nothing has changed.
     void give_up_stale();
 
   private:

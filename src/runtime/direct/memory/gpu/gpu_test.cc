@@ -11,6 +11,7 @@
 #include "runtime/direct/memory/gpu/exports.h"
 #include "runtime/direct/memory/gpu/mapper.h"
 #include "runtime/direct/memory/gpu/test_driver.h"
+#include "runtime/shm/reclaim.h"
 #include "runtime/shm/test_arena.h"
 
 namespace softib::live::gpu {
@@ -233,7 +234,20 @@ TEST_F(GpuPeer, KeepsWhatIsInUse) {
         mappings.give_up_stale();
         EXPECT_EQ(mapped_here(), 1);
     }
-    deregister();
+    EXPECT_EQ(mapped_here(), 0);
+}
+
+TEST_F(GpuPeer, ALookBeforeTheKeysOfTheDeadHaveGoneIsNotTheLast) {
+    const PeerPiece piece = piece_of(keep(test::allocate_mapped(kBytes)));
+    static_cast<void>(mappings.use(kPeer, piece));
+    auto& tiers = arena().proc(kPeer).regions_by_tier;
+    tiers[static_cast<std::size_t>(Tier::kGpu)] = 1;
+    arena().mr_batches[kRegion / kBatchEntries] = kPeer;
+    arena().header->death_generation.fetch_add(1);  // As reclaim() does first.
+    mappings.give_up_stale();
+    EXPECT_EQ(mapped_here(), 1);
+    arena().header->death_generation.fetch_sub(1);
+    reclaim(arena(), kPeer);
     mappings.give_up_stale();
     EXPECT_EQ(mapped_here(), 0);
 }
