@@ -70,9 +70,6 @@ void use_roce(SimulationOptions& options) {
                                                    : Spread::kFlows;
 }
 
-/// Between subnets a packet has one level on each side of a router.
-constexpr std::uint8_t kLevelsAcross = 2;
-
 std::expected<void, topo::Error> check_subnets(const SimulationOptions& options) {
     if (options.sl_max != 0 ||
         (options.plant.data_vls != 0 && options.plant.data_vls < kLevelsAcross)) {

@@ -94,6 +94,20 @@ class Sim(CliCase):
         report = self.json("topo", *joined, "--report")
         self.assertEqual([subnet["lids"] for subnet in report["subnets"]], [38, 38])
 
+    def test_the_flow_model_crosses_routers(self):
+        joined = ("--topology", "fat-tree", "--hosts", "60", "--radix", "16", "--subnets", "2",
+                  "--routers", "2", "--traffic", "shift,shift=30", "--size", "1MB")
+        packets = self.json("sim", *joined)
+        flows = self.json("sim", *joined, "--model", "flow")
+        self.assertEqual(flows["traffic"][0]["delivered"], 60)
+        # Two cables join the subnets: both models know them as the bottleneck.
+        for said in (packets, flows):
+            self.assertRegex(said["busiest_links"][0]["link"] + said["busiest_links"][0]["to"],
+                             "router")
+        self.assertAlmostEqual(flows["traffic"][0]["finished_ps"] /
+                               packets["traffic"][0]["finished_ps"], 1, delta=0.02)
+        self.assertIn("2 subnets and 2 routers", self.ok("sim", *joined, "--model", "flow"))
+
     def test_the_flow_model_answers_the_same_question(self):
         flags = ("--traffic", "shift,shift=4", "--size", "4MB")
         packets = self.json("sim", *TREE, *flags)
