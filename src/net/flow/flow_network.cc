@@ -28,19 +28,11 @@ void merge_hops(std::vector<Hop>& hops, std::size_t first) {
     hops.resize(kept);
 }
 
-/// Whether the routing engine of any subnet leaves its switches a choice.
-bool has_groups(const Routed& routed) {
-    return !routed.tables.groups.empty() ||
-           std::ranges::any_of(routed.further, [](const SubnetRoutes& subnet) {
-               return !subnet.tables.groups.empty();
-           });
-}
-
 }  // namespace
 
 FlowNetwork::FlowNetwork(const Routed& routed, const PlantConfig& config, bool adaptive,
                          const EndLimits& limits, std::uint32_t packet_bytes)
-    : routed_(routed), adaptive_(adaptive && has_groups(routed)), packet_bytes_(packet_bytes) {
+    : routed_(routed), adaptive_(adaptive && routed.has_choice()), packet_bytes_(packet_bytes) {
     add_links(routed.topology, config, limits);
     if (routed.subnets() > 1) {
         routers_.emplace(

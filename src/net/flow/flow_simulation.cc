@@ -65,6 +65,7 @@ std::expected<std::unique_ptr<FlowSimulation>, topo::Error> FlowSimulation::make
 FlowSimulation::FlowSimulation(StartingRoutes start, const SimulationOptions& options)
     : options_(options),
       start_(std::move(start)),
+      engine_(start_.routed.engine_names()),
       network_(
           start_.routed, options_.plant, options_.hosts.adaptive,
           {.out_block_ps = std::max(options_.hosts.inject_block_ps, options_.hosts.pcie_block_ps),
