@@ -9,7 +9,8 @@
 // case, so that docs/flow-model.md, which has the table, cannot become wrong unseen.
 //
 // 400 Gb/s, cables of 25 ns, switches of 200 ns, buffers of 96 KiB; packets of 4,096 bytes in all,
-// which nobody acknowledges; one lane.
+// which nobody acknowledges; one lane. Between subnets: messages as `softib sim` plays them,
+// packets of 4,096 bytes with headers, and two lanes.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -27,6 +29,8 @@
 #include "core/base/prng.h"
 #include "measure.h"
 #include "net/flow/flow_model.h"
+#include "net/flow/flow_simulation.h"
+#include "net/simulation.h"
 #include "net/test_scale_hosts.h"
 
 namespace {
@@ -235,15 +239,65 @@ Times by_flows(const Case& one, const net::Routed& routed, const net::PlantConfi
     return summary(one, [&](std::size_t i) { return ends[i]; }, begin);
 }
 
+/// Keeps when messages were delivered; their tags are numbers from 0 on.
+struct Deliveries : net::MessageListener {
+    void handle_message(std::uint64_t tag, net::MessageEvent event, TimePs at) override {
+        if (event == net::MessageEvent::kDelivered) {
+            delivered_at[tag] = at;
+        }
+    }
+    std::vector<TimePs> delivered_at;
+};
+
+Times by_model(const Case& one, net::Model& model) {
+    Deliveries deliveries;
+    deliveries.delivered_at.resize(one.traffic.size());
+    model.set_listener(&deliveries);
+    const double begin = cpu_ms();
+    for (std::size_t i = 0; i < one.traffic.size(); ++i) {
+        const Transfer& transfer = one.traffic[i];
+        model.send({.from = transfer.from, .to = transfer.to, .bytes = transfer.bytes, .tag = i},
+                   0);
+    }
+    while (!model.run_some(net::kNever, 1'000'000)) {
+    }
+    if (std::ranges::find(deliveries.delivered_at, TimePs{0}) != deliveries.delivered_at.end()) {
+        stop(one.name + ": not all messages arrived");
+    }
+    return summary(one, [&](std::size_t i) { return deliveries.delivered_at[i]; }, begin);
+}
+
+/// By packets and by flows, over routers.
+std::pair<Times, Times> by_both_models(const Case& one, const net::PlantConfig& plant) {
+    net::SimulationOptions options{.engine = "ftree", .plant = plant};
+    options.plant.data_vls = 0;
+    options.hosts.ack_bytes = 0;
+    options.hosts.adaptive = one.adaptive;
+    const auto topology = topo::generate(one.spec);
+    if (!topology) {
+        stop(topology.error().message);
+    }
+    auto packets = net::Simulation::make(*topology, options);
+    auto flows = net::flow::FlowSimulation::make(*topology, options);
+    if (!packets || !flows) {
+        stop(one.name + ": " + (packets ? flows.error() : packets.error()).message);
+    }
+    return {by_model(one, *packets), by_model(one, **flows)};
+}
+
 /// Prints the row of a case. False if an error is beyond its bounds.
 bool compare(const Case& one) {
-    const net::Routed routed = route(one);
     const net::PlantConfig plant{.data_vls = 1,
                                  .buffer_bytes = one.buffer_bytes,
                                  .cable_ps = one.cable_ps,
                                  .switch_ps = 200'000};
-    const Times packets = by_packets(one, routed, plant);
-    const Times flows = by_flows(one, routed, plant);
+    const auto in_one_subnet = [&] {
+        const net::Routed routed = route(one);
+        const Times packets = by_packets(one, routed, plant);
+        return std::pair(packets, by_flows(one, routed, plant));
+    };
+    const auto [packets, flows] =
+        one.spec.subnets > 1 ? by_both_models(one, plant) : in_one_subnet();
     const double mean = (flows.mean_us / packets.mean_us - 1) * 100;
     const double last = (flows.last_us / packets.last_us - 1) * 100;
     fmt::print(
@@ -308,11 +362,45 @@ std::vector<Case> cases() {
     return all;
 }
 
+/// Fabrics of several subnets.
+std::vector<Case> cases_over_routers() {
+    const auto joined = [](std::uint32_t hosts, std::uint32_t subnets, std::uint32_t routers) {
+        return topo::Spec{.shape = topo::Shape::kFatTree,
+                          .hosts = hosts,
+                          .radix = 16,
+                          .levels = 2,
+                          .subnets = subnets,
+                          .routers = routers};
+    };
+    const topo::Spec two = joined(96, 2, 16);
+    std::vector<Case> all;
+    all.push_back({"one message of 1 MiB over a router", two, {{0, 95, kMiB}}, {0.5, 0.5}});
+    all.push_back({"one message of 4 KiB over a router", two, {{0, 95, 4096}}, {0.5, 0.5}});
+    all.push_back({"shift by half, 96 hosts in 2 subnets, 16 routers, 1 MiB",
+                   two,
+                   shift(96, 48, kMiB),
+                   {5, 1}});
+    all.push_back(
+        {"permutation of 96 in 2 subnets, 16 routers, 1 MiB", two, permutation(96, kMiB), {5, 15}});
+    all.push_back({"permutation of 120 in 3 subnets, 8 routers, 1 MiB",
+                   joined(120, 3, 8),
+                   permutation(120, kMiB),
+                   {6, 3}});
+    all.push_back({"permutation of 96 in 2 subnets, 16 routers, adaptive",
+                   two,
+                   permutation(96, kMiB),
+                   {25, 5},
+                   true});
+    return all;
+}
+
 }  // namespace
 
 int main() {
     bool within = true;
-    for (const Case& one : cases()) {
+    std::vector<Case> all = cases();
+    std::ranges::move(cases_over_routers(), std::back_inserter(all));
+    for (const Case& one : all) {
         if (!compare(one)) {
             fmt::print(stderr, "{}: the error is beyond its bounds\n", one.name);
             within = false;

@@ -21,6 +21,9 @@
 
 namespace softib::net {
 
+/// The engine whose routes a damaged fabric has that has lost the shape its own engine is for.
+inline constexpr char kAnyEngine[] = "auto";
+
 /// One subnet of a fabric, as its subnet manager knows it.
 struct SubnetRoutes {
     routing::Graph graph;
@@ -42,11 +45,23 @@ struct Routed {
         return subnet.value == 0 ? tables : further[subnet.value - 1U].tables;
     }
     std::uint32_t subnets() const { return static_cast<std::uint32_t>(further.size()) + 1; }
+    /// Whether the engine of any subnet leaves its switches a choice among ports.
+    bool has_choice() const;
+    /// The engines whose routes the subnets have, each once: "ftree" or "ftree, updn".
+    std::string engine_names() const;
 
     /// With the routes of an engine; the message says what does not fit. `adaptive`: also with the
     /// longer ways that switches may choose.
     static std::expected<Routed, topo::Error> make(topo::Fabric topology, const std::string& engine,
                                                    std::uint8_t data_vls, bool adaptive = false);
+    /// The same for a fabric that has lost something. Each subnet has a manager of its own: where
+    /// its engine of `engines`, which are by subnet, refuses it, kAnyEngine takes over, and between
+    /// subnets updn where that needs service levels. Sets `engines` to those that could, and
+    /// appends to `notes` what the user should know.
+    static std::expected<Routed, topo::Error> repair(const topo::Fabric& topology,
+                                                     std::vector<std::string>& engines,
+                                                     std::uint8_t data_vls, bool adaptive,
+                                                     std::vector<std::string>& notes);
 };
 
 template <typename Ends>
@@ -78,7 +93,7 @@ class Fabric {
     /// Lets switches choose among the ports that the engine found equally good; false if it found
     /// none.
     bool use_adaptive_routing() {
-        if (routed_.tables.groups.empty()) {
+        if (!routed_.has_choice()) {
             return false;
         }
         write_adaptive_routes(net_, routed_);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/prng.h"
+#include "core/topo/subnets.h"
 
 namespace softib::net {
 
@@ -48,8 +49,20 @@ std::vector<Hop> cables_between_switches(const topo::Fabric& fabric) {
     return cables;
 }
 
-std::vector<Hop> draw_cables(const topo::Fabric& fabric, std::uint32_t count, std::uint64_t seed) {
+std::vector<Hop> inner_cables(const topo::Fabric& fabric) {
     std::vector<Hop> cables = cables_between_switches(fabric);
+    for (const std::vector<topo::NodeIndex>& legs : topo::find_routers(fabric)) {
+        for (const topo::NodeIndex leg : legs) {
+            if (fabric.node(leg).ports[1].peer != topo::kNoNode) {
+                cables.push_back({leg.value, 1});
+            }
+        }
+    }
+    return cables;
+}
+
+std::vector<Hop> draw_cables(const topo::Fabric& fabric, std::uint32_t count, std::uint64_t seed) {
+    std::vector<Hop> cables = inner_cables(fabric);
     Prng prng(seed);
     const std::size_t wanted = std::min<std::size_t>(count, cables.size());
     for (std::size_t i = 0; i < wanted; ++i) {

@@ -23,7 +23,11 @@ void take_out(topo::Fabric& fabric, const Hop& what);
 /// The cables between switches, each by its end that the fabric lists first.
 std::vector<Hop> cables_between_switches(const topo::Fabric& fabric);
 
-/// `count` different cables between switches at random, or all if there are no more.
+/// The cables that join a fabric: those between switches, then those of routers between subnets,
+/// each of these by the router's end.
+std::vector<Hop> inner_cables(const topo::Fabric& fabric);
+
+/// `count` different inner cables at random, or all if there are no more.
 std::vector<Hop> draw_cables(const topo::Fabric& fabric, std::uint32_t count, std::uint64_t seed);
 
 }  // namespace softib::net

@@ -96,7 +96,7 @@ PartSimulation::PartSimulation(const PartedFabric& whole, std::uint32_t part, Ex
       hosts_(whole.options.hosts),
       net_(part_.fabric(), part_.config(whole.options.plant), hosts_),
       looks_(net_.port_count()),
-      engine_(whole.start.routed.tables.engine),
+      engines_({whole.start.routed.tables.engine}),
       notes_(whole.start.notes),
       changes_(plan_changes(whole.options.failures, whole.options.repair_ps)) {
     if (!changes_.empty()) {
@@ -180,7 +180,7 @@ void PartSimulation::repair() {
                                 {.data_vls = options.plant.data_vls,
                                  .adaptive = options.hosts.adaptive,
                                  .misses_choice = options.hosts.adaptive},
-                                engine_, notes_);
+                                engines_, notes_);
     if (routed) {
         repaired_ = std::make_unique<Routed>(*std::move(routed));
         clear_routes(net_);

@@ -73,7 +73,7 @@ class PartSimulation : public Model {
     std::uint64_t packets_delivered() const override { return net_.stats().delivered; }
     std::vector<LinkLoad> links() const override;
     std::vector<Hop> path(std::uint32_t from, std::uint32_t to) const override;
-    const std::string& engine() const override { return engine_; }
+    const std::string& engine() const override { return engines_.front(); }
     std::uint8_t data_vls() const override { return whole_.start.data_vls; }
     std::uint64_t unfinished() const override;
     const std::vector<std::string>& notes() const override { return notes_; }
@@ -126,7 +126,7 @@ class PartSimulation : public Model {
     bool stopped_ = false;
     bool idle_ = false;
     TimePs settled_at_ = 0;
-    std::string engine_;
+    std::vector<std::string> engines_;  ///< Of the one subnet.
     std::vector<std::string> notes_;
     std::vector<Change> changes_;
     std::size_t changed_ = 0;

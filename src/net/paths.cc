@@ -4,28 +4,24 @@
 namespace softib::net {
 
 Paths::Paths(const Routed& routed) : routed_(routed) {
-    std::uint32_t switches = 0;
+    std::vector<std::uint32_t> switches(routed.subnets());
     for (const topo::Node& node : routed.topology.nodes) {
-        switch_of_.push_back(node.kind == topo::NodeKind::kSwitch ? switches++ : kNone);
+        switch_of_.push_back(node.kind == topo::NodeKind::kSwitch ? switches[node.subnet.value]++
+                                                                  : kNone);
+    }
+    if (routed.subnets() > 1) {
+        routers_.emplace(
+            routed.topology, routed.lids,
+            Routers::Numbering{static_cast<std::uint32_t>(routed.topology.nodes.size()),
+                               [](std::uint32_t node) { return node; }},
+            kLevelsAcross);
     }
 }
 
 std::vector<Hop> Paths::find(std::uint32_t from_node, std::uint32_t to_node) const {
-    const std::vector<topo::Node>& nodes = routed_.topology.nodes;
-    std::uint32_t node = from_node;
-    std::uint8_t port = 1;
     std::vector<Hop> hops;
-    while (node != to_node) {
-        // Tables may lead in a circle.
-        if (port == 0 || port >= nodes[node].ports.size() || hops.size() > nodes.size() ||
-            nodes[node].ports[port].peer == topo::kNoNode) {
-            return {};
-        }
-        hops.push_back({node, port});
-        node = nodes[node].ports[port].peer.value;
-        port = switch_of_[node] == kNone
-                   ? kNoPath
-                   : routed_.tables.lfts.at(switch_of_[node], routed_.lids[to_node]);
+    if (!walk(from_node, to_node, [&](const Hop& hop) { hops.push_back(hop); })) {
+        hops.clear();
     }
     return hops;
 }

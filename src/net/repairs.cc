@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "net/repairs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 namespace softib::net {
-
-std::string refusal_of(const std::string& engine, const std::string& other) {
-    return fmt::format("{} refuses the damaged fabric; its routes are by {}", engine, other);
-}
 
 std::vector<Change> plan_changes(const std::vector<Failure>& failures, TimePs repair_ps) {
     std::vector<Change> changes;
@@ -28,23 +22,17 @@ std::vector<Change> plan_changes(const std::vector<Failure>& failures, TimePs re
 }
 
 std::optional<Routed> repair_routes(const topo::Fabric& damaged, const RepairOptions& options,
-                                    std::string& engine, std::vector<std::string>& notes) {
-    for (const std::string& name : {engine, std::string(kAnyEngine)}) {
-        auto routed = Routed::make(damaged, name, options.data_vls, options.adaptive);
-        if (!routed) {
-            continue;
-        }
-        if (name != engine) {
-            notes.push_back(refusal_of(engine, routed->tables.engine));
-            engine = routed->tables.engine;
-        }
-        if (options.misses_choice && routed->tables.groups.empty()) {
-            notes.push_back("the new routes leave switches no choice");
-        }
-        return *std::move(routed);
+                                    std::vector<std::string>& engines,
+                                    std::vector<std::string>& notes) {
+    auto routed = Routed::repair(damaged, engines, options.data_vls, options.adaptive, notes);
+    if (!routed) {
+        notes.push_back("no engine could route the damaged fabric: it keeps its routes");
+        return std::nullopt;
     }
-    notes.push_back("no engine could route the damaged fabric: it keeps its routes");
-    return std::nullopt;
+    if (options.misses_choice && !routed->has_choice()) {
+        notes.push_back("the new routes leave switches no choice");
+    }
+    return *std::move(routed);
 }
 
 }  // namespace softib::net

@@ -26,22 +26,17 @@ struct Change {
 /// there are none.
 std::vector<Change> plan_changes(const std::vector<Failure>& failures, TimePs repair_ps);
 
-/// The note that an engine could not route a damaged fabric, and another did.
-std::string refusal_of(const std::string& engine, const std::string& other);
-
-/// The engine whose routes a damaged fabric has that has lost the shape its own engine is for.
-inline constexpr char kAnyEngine[] = "auto";
-
 /// What a manager would have to know to route a damaged fabric.
 struct RepairOptions {
     std::uint8_t data_vls = 1;
     bool adaptive = false;
     bool misses_choice = false;  ///< Says so if the new routes leave switches no choice.
 };
-/// Returns the new routes of a damaged fabric, by `engine` if that still can, and sets `engine` to
-/// the one that could. Returns std::nullopt if none could; then the fabric keeps its routes.
-/// Appends to `notes` what the user should know.
+/// Returns the new routes of a damaged fabric, in each subnet by its engine of `engines` if that
+/// still can, and sets `engines` to those that could. Returns std::nullopt if none could; then the
+/// fabric keeps its routes. Appends to `notes` what the user should know.
 std::optional<Routed> repair_routes(const topo::Fabric& damaged, const RepairOptions& options,
-                                    std::string& engine, std::vector<std::string>& notes);
+                                    std::vector<std::string>& engines,
+                                    std::vector<std::string>& notes);
 
 }  // namespace softib::net

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/router/address.h"
 #include "core/topo/subnets.h"
 #include "net/fabric.h"
 #include "net/simulation.h"
+#include "net/test_simulation.h"
 
 namespace softib::net {
 namespace {
@@ -161,6 +164,129 @@ TEST(Routers, APathGoesOverTheRoutersPorts) {
     });
     ASSERT_NE(leg, path.end());
     EXPECT_EQ(simulation->fabric().nodes[leg->node].subnet, SubnetId{1});
+}
+
+// Losses.
+
+/// The ports of a router, as failures of `at`.
+std::vector<Failure> lose_router(const topo::Fabric& fabric, std::size_t router, TimePs at) {
+    std::vector<Failure> failures;
+    const auto routers = topo::find_routers(fabric);
+    for (const topo::NodeIndex leg : routers[router]) {
+        failures.push_back({{leg.value, 0}, at});
+    }
+    return failures;
+}
+
+/// The nodes of routers that packets between all pairs enter.
+std::set<std::uint32_t> entered_routers(const Simulation& simulation) {
+    std::set<std::uint32_t> entered;
+    for (std::uint32_t from = 0; from < simulation.end_count(); ++from) {
+        for (std::uint32_t to = 0; to < simulation.end_count(); ++to) {
+            for (const Hop& hop : simulation.path(from, to)) {
+                const auto peer = simulation.fabric().nodes[hop.node].ports[hop.port].peer;
+                if (simulation.fabric().node(peer).kind == topo::NodeKind::kRouter) {
+                    entered.insert(peer.value);
+                }
+            }
+        }
+    }
+    return entered;
+}
+
+TEST(Routers, PairsOfALostRouterGetAnotherAndTheRestKeepTheirs) {
+    const topo::Fabric fabric = *topo::generate(joined_trees(30, 2, 3));
+    const auto whole = Simulation::make(fabric, {});
+    const auto lost = Simulation::make(fabric, {.failures = lose_router(fabric, 1, 0)});
+    ASSERT_TRUE(whole && lost);
+    const std::uint32_t gone = topo::find_routers(fabric)[1][0].value;
+    EXPECT_TRUE(entered_routers(*whole).contains(gone));
+    EXPECT_FALSE(entered_routers(*lost).contains(gone));
+    std::uint32_t moved = 0;
+    std::uint32_t kept = 0;
+    for (std::uint32_t from = 0; from < 15; ++from) {
+        for (std::uint32_t to = 15; to < 30; ++to) {
+            ASSERT_FALSE(lost->path(from, to).empty());
+            const auto uses = [&](const Simulation& of, std::size_t router) {
+                const std::uint32_t leg = topo::find_routers(fabric)[router][1].value;
+                return std::ranges::any_of(of.path(from, to),
+                                           [&](const Hop& hop) { return hop.node == leg; });
+            };
+            if (uses(*whole, 1)) {
+                ++moved;
+            } else {
+                kept += uses(*lost, 0) == uses(*whole, 0) ? 1U : 0U;
+            }
+        }
+    }
+    EXPECT_GT(moved, 0U);
+    EXPECT_EQ(moved + kept, 15U * 15);
+}
+
+TEST(Routers, WithoutAnyRouterSubnetsDoNotReachEachOther) {
+    const topo::Fabric fabric = *topo::generate(joined_trees(20, 2, 1));
+    TestSimulation two(joined_trees(20, 2, 1), {.failures = lose_router(fabric, 0, 0)});
+    two.send({.from = 0, .to = 19, .bytes = 4096});
+    two.send({.from = 0, .to = 3, .bytes = 4096});
+    two.run();
+    EXPECT_NE(two.outcome(0).failed_at, kNever);
+    EXPECT_NE(two.outcome(1).delivered_at, kNever);
+    two.expect_sound();
+}
+
+TEST(Routers, ARouterThatFailsDuringARunIsLedAround) {
+    const topo::Fabric fabric = *topo::generate(joined_trees(20, 2, 2));
+    SimulationOptions options{.failures = lose_router(fabric, 0, 2'000'000)};
+    options.repair_ps = 50'000'000;
+    TestSimulation two(joined_trees(20, 2, 2), options);
+    for (std::uint32_t from = 0; from < 20; ++from) {
+        two.send({.from = from, .to = (from + 10) % 20, .bytes = 400'000});
+    }
+    two.run();
+    for (const TestSimulation::Outcome& each : two.outcomes()) {
+        EXPECT_NE(each.acknowledged_at, kNever);
+    }
+    EXPECT_GT(two.simulation().stats().lost + two.simulation().stats().discarded, 0U);
+    EXPECT_TRUE(two.simulation().notes().empty()) << two.simulation().notes().front();
+}
+
+TEST(Routers, OnlyTheSubnetThatLostItsShapeGetsAnotherEngine) {
+    topo::Fabric fabric = *topo::generate(joined_trees(40, 2, 2));
+    const auto find = [&](const char* name) { return fabric.find_node(name)->value; };
+    // A cable from spine to leaf becomes one from leaf to leaf.
+    const std::uint32_t a = find("s1-leaf0");
+    const std::uint32_t b = find("s1-leaf1");
+    const auto free_port = [&](std::uint32_t node) {
+        const auto& ports = fabric.nodes[node].ports;
+        std::uint8_t port = 1;
+        while (ports[port].peer == topo::kNoNode ||
+               fabric.node(ports[port].peer).kind != topo::NodeKind::kSwitch) {
+            ++port;
+        }
+        return port;
+    };
+    const std::uint8_t pa = free_port(a);
+    const std::uint8_t pb = free_port(b);
+    const topo::PortLink cable = fabric.nodes[a].ports[pa];
+    take_out(fabric, {a, pa});
+    take_out(fabric, {b, pb});
+    fabric.nodes[a].ports[pa] = cable;
+    fabric.nodes[a].ports[pa].peer = topo::NodeIndex{b};
+    fabric.nodes[a].ports[pa].peer_port = PortNum{pb};
+    fabric.nodes[b].ports[pb] = cable;
+    fabric.nodes[b].ports[pb].peer = topo::NodeIndex{a};
+    fabric.nodes[b].ports[pb].peer_port = PortNum{pa};
+    ASSERT_FALSE(Routed::make(fabric, "ftree", 8)) << "ftree should refuse leaves that are joined";
+    std::vector<std::string> engines{"ftree", "ftree"};
+    std::vector<std::string> notes;
+    const auto routed = Routed::repair(fabric, engines, 8, false, notes);
+    ASSERT_TRUE(routed) << routed.error().message;
+    EXPECT_EQ(routed->tables.engine, "ftree");
+    EXPECT_NE(routed->further[0].tables.engine, "ftree");
+    EXPECT_EQ(engines, (std::vector<std::string>{"ftree", routed->further[0].tables.engine}));
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_TRUE(notes[0].starts_with("ftree refuses the damaged subnet 1; its routes are by "));
+    EXPECT_EQ(routed->engine_names(), "ftree, " + engines[1]);
 }
 
 TEST(Routers, RoutesThatNeedServiceLevelsAreRefusedWithARemedy) {

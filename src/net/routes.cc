@@ -2,7 +2,9 @@
 #include "net/routes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/routing/engine.h"
@@ -12,21 +14,6 @@
 namespace softib::net {
 
 namespace {
-
-std::expected<SubnetRoutes, topo::Error> route_subnet(const topo::Fabric& fabric,
-                                                      std::span<const Lid> lids, SubnetId subnet,
-                                                      const routing::Engine& engine,
-                                                      const routing::Options& options) {
-    auto graph = routing::graph_of(fabric, lids, subnet);
-    if (!graph) {
-        return std::unexpected(topo::Error{graph.error().message});
-    }
-    auto tables = engine.route(*graph, options);
-    if (!tables) {
-        return std::unexpected(topo::Error{tables.error().message});
-    }
-    return SubnetRoutes{*std::move(graph), *std::move(tables)};
-}
 
 /// Routers tell packets apart by service levels (core/router/router.h), so the routes inside a
 /// subnet must leave these alone.
@@ -40,33 +27,113 @@ std::expected<void, topo::Error> check_levels(const routing::Tables& tables) {
                     tables.engine)});
 }
 
-}  // namespace
+/// Routes whatever is left of a subnet without service levels.
+constexpr char kOneLaneEngine[] = "updn";
 
-std::expected<Routed, topo::Error> Routed::make(topo::Fabric topology, const std::string& engine,
-                                                std::uint8_t data_vls, bool adaptive) {
+/// A fabric that wants routes.
+struct Ask {
+    const topo::Fabric& topology;
+    std::span<const Lid> lids;
+    const routing::Options& options;
+    std::uint32_t subnets = 1;
+};
+
+std::expected<SubnetRoutes, topo::Error> route_subnet(const Ask& ask, SubnetId subnet,
+                                                      const std::string& engine) {
     const routing::Engine* chosen = routing::find_engine(engine);
     if (chosen == nullptr) {
         return std::unexpected(topo::Error{"there is no routing engine '" + engine + "'"});
     }
-    const std::uint32_t subnets = topo::subnet_count(topology);
-    const routing::Options options{.data_vls = data_vls, .adaptive = adaptive};
-    std::vector<Lid> lids = topo::number_lids(topology);
-    std::vector<SubnetRoutes> all;
-    for (std::uint16_t subnet = 0; subnet < subnets; ++subnet) {
-        auto routes = route_subnet(topology, lids, SubnetId{subnet}, *chosen, options);
-        if (!routes) {
-            return std::unexpected(routes.error());
-        }
-        if (auto checked = check_levels(routes->tables); subnets > 1 && !checked) {
-            return std::unexpected(checked.error());
-        }
-        all.push_back(*std::move(routes));
+    auto graph = routing::graph_of(ask.topology, ask.lids, subnet);
+    if (!graph) {
+        return std::unexpected(topo::Error{graph.error().message});
     }
+    auto tables = chosen->route(*graph, ask.options);
+    if (!tables) {
+        return std::unexpected(topo::Error{tables.error().message});
+    }
+    if (auto checked = check_levels(*tables); ask.subnets > 1 && !checked) {
+        return std::unexpected(checked.error());
+    }
+    return SubnetRoutes{*std::move(graph), *std::move(tables)};
+}
+
+Routed put_together(topo::Fabric topology, std::vector<Lid> lids, std::vector<SubnetRoutes> all) {
     Routed routed{std::move(topology), std::move(lids), std::move(all.front().graph),
                   std::move(all.front().tables)};
     all.erase(all.begin());
     routed.further = std::move(all);
     return routed;
+}
+
+}  // namespace
+
+std::expected<Routed, topo::Error> Routed::make(topo::Fabric topology, const std::string& engine,
+                                                std::uint8_t data_vls, bool adaptive) {
+    const routing::Options options{.data_vls = data_vls, .adaptive = adaptive};
+    std::vector<Lid> lids = topo::number_lids(topology);
+    std::vector<SubnetRoutes> all;
+    const Ask ask{topology, lids, options, topo::subnet_count(topology)};
+    for (std::uint16_t subnet = 0; subnet < ask.subnets; ++subnet) {
+        auto routes = route_subnet(ask, SubnetId{subnet}, engine);
+        if (!routes) {
+            return std::unexpected(routes.error());
+        }
+        all.push_back(*std::move(routes));
+    }
+    return put_together(std::move(topology), std::move(lids), std::move(all));
+}
+
+std::expected<Routed, topo::Error> Routed::repair(const topo::Fabric& topology,
+                                                  std::vector<std::string>& engines,
+                                                  std::uint8_t data_vls, bool adaptive,
+                                                  std::vector<std::string>& notes) {
+    const routing::Options options{.data_vls = data_vls, .adaptive = adaptive};
+    const routing::Options one_lane{.data_vls = 1, .adaptive = adaptive};
+    std::vector<Lid> lids = topo::number_lids(topology);
+    std::vector<SubnetRoutes> all;
+    const Ask ask{topology, lids, options, topo::subnet_count(topology)};
+    for (std::uint16_t subnet = 0; subnet < ask.subnets; ++subnet) {
+        auto routes = route_subnet(ask, SubnetId{subnet}, engines[subnet]);
+        const bool refused = !routes;
+        if (refused && engines[subnet] != kAnyEngine) {
+            routes = route_subnet(ask, SubnetId{subnet}, kAnyEngine);
+        }
+        if (!routes && ask.subnets > 1) {
+            routes = route_subnet({topology, lids, one_lane, ask.subnets}, SubnetId{subnet},
+                                  kOneLaneEngine);
+        }
+        if (!routes) {
+            return std::unexpected(routes.error());
+        }
+        if (refused) {
+            notes.push_back(fmt::format(
+                "{} refuses the damaged {}; its routes are by {}", engines[subnet],
+                ask.subnets == 1 ? std::string("fabric") : fmt::format("subnet {}", subnet),
+                routes->tables.engine));
+        }
+        all.push_back(*std::move(routes));
+    }
+    for (std::size_t subnet = 0; subnet < all.size(); ++subnet) {
+        engines[subnet] = all[subnet].tables.engine;
+    }
+    return put_together(topology, std::move(lids), std::move(all));
+}
+
+bool Routed::has_choice() const {
+    return !tables.groups.empty() || std::ranges::any_of(further, [](const SubnetRoutes& subnet) {
+        return !subnet.tables.groups.empty();
+    });
+}
+
+std::string Routed::engine_names() const {
+    std::vector<std::string> names{tables.engine};
+    for (const SubnetRoutes& subnet : further) {
+        if (std::ranges::find(names, subnet.tables.engine) == names.end()) {
+            names.push_back(subnet.tables.engine);
+        }
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
 }
 
 void write_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
@@ -150,7 +217,7 @@ void write_adaptive_routes(Plant& plant, const Routed& routed) {
     std::vector<std::uint32_t> switches(routed.subnets());
     for (std::uint32_t node = 0; node < plant.node_count(); ++node) {
         const SubnetId subnet = routed.topology.nodes[node].subnet;
-        if (plant.is_switch(node)) {
+        if (plant.is_switch(node) && !routed.tables_in(subnet).groups.empty()) {
             write_adaptive_switch(plant, node, routed.graph_in(subnet), routed.tables_in(subnet),
                                   switches[subnet.value]++);
         }

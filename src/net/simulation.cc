@@ -8,6 +8,7 @@
 
 #include "core/base/check.h"
 #include "core/routing/engine.h"
+#include "core/topo/subnets.h"
 #include "net/fabric.h"
 #include "net/inspector.h"
 #include "net/looks.h"
@@ -70,9 +71,6 @@ void use_roce(SimulationOptions& options) {
                                                    : Spread::kFlows;
 }
 
-/// Between subnets a packet has one level on each side of a router.
-constexpr std::uint8_t kLevelsAcross = 2;
-
 std::expected<void, topo::Error> check_subnets(const SimulationOptions& options) {
     if (options.sl_max != 0 ||
         (options.plant.data_vls != 0 && options.plant.data_vls < kLevelsAcross)) {
@@ -90,15 +88,29 @@ std::expected<void, topo::Error> check_subnets(const SimulationOptions& options)
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> engines_of(const Routed& routed) {
+    std::vector<std::string> engines;
+    for (std::uint16_t subnet = 0; subnet < routed.subnets(); ++subnet) {
+        engines.push_back(routed.tables_in(SubnetId{subnet}).engine);
+    }
+    return engines;
+}
+
+}  // namespace
+
 struct Simulation::State {
     State(Routed routed, SimulationOptions wanted)
         : options(std::move(wanted)),
-          engine(routed.tables.engine),
+          engine(routed.engine_names()),
+          engines(engines_of(routed)),
           fabric(std::move(routed), options.plant, 0, options.hosts),
           changes(plan_changes(options.failures, options.repair_ps)),
           looks(fabric.net().port_count()) {}
 
     void configure();
+    void find_routers();
     std::expected<void, topo::Error> check_pauses() const;
     void refuse();
     void settle();
@@ -107,17 +119,24 @@ struct Simulation::State {
     bool connected(std::uint32_t end) const {
         return net().connected(net().port_of(fabric.node(end), 1));
     }
+    /// Whether both ends have a cable, and a router leads from the one to the other.
+    bool joined(std::uint32_t from, std::uint32_t to) const {
+        return connected(from) && connected(to) &&
+               (routers == nullptr || !routers->apart(fabric.port(from), fabric.port(to)) ||
+                routers->crossing(fabric.port(from), fabric.port(to)));
+    }
     const Engine& net() const { return fabric.net(); }
 
     SimulationOptions options;
-    std::string engine;
+    std::string engine;                ///< As users read it.
+    std::vector<std::string> engines;  ///< By subnet.
     Fabric<MessageHosts> fabric;
     MessageListener* listener = nullptr;
     struct Refused {
         std::uint64_t tag;
         TimePs at;
     };
-    std::vector<Refused> refused;  ///< From or to an end that has no cable.
+    std::vector<Refused> refused;  ///< Between ends that nothing joins.
     std::vector<Change> changes;
     std::size_t changed = 0;
     std::vector<std::string> notes;
@@ -133,8 +152,7 @@ void Simulation::State::configure() {
     }
     auto& net = fabric.net();
     if (fabric.subnets() > 1) {
-        routers = std::make_unique<Routers>(fabric.topology(), fabric.lids(), net,
-                                            options.plant.data_vls);
+        find_routers();
         net.use_routers(routers.get(), &fabric.ends());
         fabric.ends().set_routers(routers.get());
     }
@@ -157,6 +175,16 @@ void Simulation::State::configure() {
     const sw::WaitingLimits limits{options.plant.lifetime, options.plant.hoq_life};
     if (!options.roce && changes.empty() && !limits.any()) {
         net.use_windows();
+    }
+}
+
+/// What subnet administrations know of the routers: those that have cables.
+void Simulation::State::find_routers() {
+    Routers found(fabric.topology(), fabric.lids(), net(), options.plant.data_vls);
+    if (routers == nullptr) {
+        routers = std::make_unique<Routers>(std::move(found));
+    } else {
+        *routers = std::move(found);  // Engine and hosts know them by their place.
     }
 }
 
@@ -221,11 +249,15 @@ void Simulation::State::repair() {
                                 {.data_vls = options.plant.data_vls,
                                  .adaptive = options.hosts.adaptive,
                                  .misses_choice = options.hosts.adaptive && !options.roce},
-                                engine, notes);
+                                engines, notes);
     if (!routed) {
         return;
     }
+    engine = routed->engine_names();
     fabric.change_routes(*std::move(routed));
+    if (routers != nullptr) {
+        find_routers();
+    }
     if (options.hosts.adaptive) {
         fabric.use_adaptive_routing();
     }
@@ -249,15 +281,11 @@ std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
     const std::uint8_t levels = static_cast<std::uint8_t>(options.sl_max + 1U);
     const std::uint8_t offered =
         options.plant.data_vls != 0 ? options.plant.data_vls : std::max(kLanesOffered, levels);
-    auto routed = Routed::make(damaged ? fabric : std::move(fabric), options.engine, offered,
-                               options.hosts.adaptive);
     std::vector<std::string> notes;
-    if (!routed && damaged) {
-        routed = Routed::make(std::move(fabric), kAnyEngine, offered, options.hosts.adaptive);
-        if (routed) {
-            notes.push_back(refusal_of(options.engine, routed->tables.engine));
-        }
-    }
+    std::vector<std::string> engines(topo::subnet_count(fabric), options.engine);
+    auto routed =
+        damaged ? Routed::repair(fabric, engines, offered, options.hosts.adaptive, notes)
+                : Routed::make(std::move(fabric), options.engine, offered, options.hosts.adaptive);
     if (!routed) {
         return std::unexpected(routed.error());
     }
@@ -268,14 +296,14 @@ std::expected<StartingRoutes, topo::Error> route_at_start(topo::Fabric fabric,
         }
     }
     if (options.roce) {
-        if (chooses(options) && routed->tables.groups.empty() &&
+        if (chooses(options) && !routed->has_choice() &&
             routed->topology.count(topo::NodeKind::kSwitch) > 1) {
             notes.push_back(
                 fmt::format("the routes of {} leave switches no choice: each pair of "
                             "hosts has one way, whatever ECMP says",
                             routed->tables.engine));
         }
-    } else if (options.hosts.adaptive && routed->tables.groups.empty()) {
+    } else if (options.hosts.adaptive && !routed->has_choice()) {
         return std::unexpected(topo::Error{
             fmt::format("the routes of {} leave switches no choice, so there is nothing to adapt: "
                         "take another engine, or leave adaptive routing out",
@@ -303,7 +331,7 @@ std::expected<Simulation, topo::Error> Simulation::make(topo::Fabric fabric,
         chosen.plant.lid_max = std::ranges::max(start->routed.lids).value;
     }
     chosen.hosts.news_ps = options.plant.cable_ps;
-    chosen.hosts.adaptive = chooses(options) && !start->routed.tables.groups.empty();
+    chosen.hosts.adaptive = chooses(options) && start->routed.has_choice();
     if (options.roce) {
         use_roce(chosen);
     }
@@ -327,7 +355,7 @@ TimePs Simulation::now() const {
 void Simulation::send(const Message& message, TimePs at) {
     State& state = *state_;
     SOFTIB_CHECK(message.from < end_count() && message.to < end_count());
-    if (!state.connected(message.from) || !state.connected(message.to)) {
+    if (!state.joined(message.from, message.to)) {
         state.refused.push_back({message.tag, at});
         return;
     }

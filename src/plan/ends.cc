@@ -6,6 +6,8 @@
 #include <charconv>
 #include <optional>
 
+#include "core/topo/subnets.h"
+
 namespace softib::plan {
 
 namespace {
@@ -93,6 +95,29 @@ std::expected<net::Hop, std::string> find_switch(const topo::Fabric& fabric,
             fmt::format("there is no switch '{}'; softib topo shows their names", name));
     }
     return net::Hop{node->value, 0};
+}
+
+std::expected<std::vector<net::Hop>, std::string> find_router(const topo::Fabric& fabric,
+                                                              std::string_view name) {
+    std::vector<net::Hop> found;
+    for (const std::vector<topo::NodeIndex>& legs : topo::find_routers(fabric)) {
+        for (const topo::NodeIndex leg : legs) {
+            if (topo::router_name(fabric.node(leg)) == name) {
+                found.push_back({leg.value, 0});
+            }
+        }
+    }
+    if (found.empty()) {
+        return std::unexpected(fmt::format(
+            "there is no router '{}': --subnets and --routers make router0, router1 and so on",
+            name));
+    }
+    return found;
+}
+
+std::string name_of_node(const topo::Fabric& fabric, std::uint32_t node) {
+    const topo::Node& named = fabric.nodes[node];
+    return named.kind == topo::NodeKind::kRouter ? topo::router_name(named) : named.name;
 }
 
 std::expected<net::Hop, std::string> find_port(const topo::Fabric& fabric, std::string_view name) {

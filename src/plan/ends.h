@@ -37,5 +37,10 @@ std::string name_of(const topo::Fabric& fabric, const net::Hop& hop);
 std::expected<net::Hop, std::string> find_port(const topo::Fabric& fabric, std::string_view name);
 /// Port 0 of the switch of this name.
 std::expected<net::Hop, std::string> find_switch(const topo::Fabric& fabric, std::string_view name);
+/// Port 0 of each of the nodes that the router of this name is.
+std::expected<std::vector<net::Hop>, std::string> find_router(const topo::Fabric& fabric,
+                                                              std::string_view name);
+/// "leaf3"; "router3" for each port of that router.
+std::string name_of_node(const topo::Fabric& fabric, std::uint32_t node);
 
 }  // namespace softib::plan

@@ -142,6 +142,40 @@ TEST(Results, LosingALeafCutsItsHostsOff) {
     EXPECT_EQ(worst.unreachable, 8U);
 }
 
+TEST(Results, LosingARouterOrItsCableIsRankedToo) {
+    topo::Spec spec = tree();
+    spec.subnets = 2;
+    spec.routers = 2;
+    spec.hosts = 40;
+    const auto fabric = topo::generate(spec);
+    ASSERT_TRUE(fabric);
+    std::vector<Flow> flows;
+    for (std::uint32_t from = 0; from < 40; ++from) {
+        flows.push_back({from, (from + 20) % 40});
+    }
+    const auto ranking = rank_losses(*fabric, "ftree", flows, 200);
+    ASSERT_TRUE(ranking) << ranking.error();
+    EXPECT_EQ(ranking->before.unreachable, 0U);
+    ASSERT_EQ(ranking->routers.size(), 2U);
+    for (const Loss& loss : ranking->routers) {
+        // The other one takes all.
+        EXPECT_EQ(loss.unreachable, 0U);
+        EXPECT_NEAR(loss.mean_share / ranking->before.mean_share, 0.5, 0.15);
+        EXPECT_EQ(fabric->nodes[loss.what.node].kind, topo::NodeKind::kRouter);
+    }
+    // Nothing between switches is as bad to lose as a cable of a router: both directions go.
+    const Loss& worst = ranking->cables.front();
+    EXPECT_EQ(fabric->nodes[worst.what.node].kind, topo::NodeKind::kRouter);
+    EXPECT_NEAR(worst.mean_share, ranking->routers.front().mean_share, 1e-9);
+
+    topo::Spec one = spec;
+    one.routers = 1;
+    const auto alone = rank_losses(*topo::generate(one), "ftree", flows, 200);
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone->routers.front().unreachable, 40U);
+    EXPECT_EQ(alone->cables.front().unreachable, 40U);
+}
+
 TEST(Results, ARunThatWasStoppedSaysWhatIsLeft) {
     const Results results =
         play(tree(), {{.pattern = Pattern::kShift, .bytes = 10'000'000}}, {}, 50'000'000);

@@ -7,6 +7,7 @@
 
 #include "core/topo/subnets.h"
 #include "net/fabric.h"
+#include "net/paths.h"
 
 namespace softib::plan {
 
@@ -14,16 +15,14 @@ namespace {
 
 constexpr std::uint8_t kLanesOffered = 8;
 
-/// Follows the forwarding tables of a fabric.
+/// Follows the forwarding tables of a fabric, over routers too.
 class Walker {
   public:
-    explicit Walker(const net::Routed& routed) : routed_(routed) {
+    explicit Walker(const net::Routed& routed) : routed_(routed), paths_(routed) {
         std::uint32_t ports = 0;
-        std::uint32_t switches = 0;
         for (const topo::Node& node : routed.topology.nodes) {
             first_.push_back(ports);
             ports += static_cast<std::uint32_t>(node.ports.size());
-            switch_.push_back(node.kind == topo::NodeKind::kSwitch ? switches++ : net::kNone);
         }
         for (const topo::Host& host : routed.topology.hosts) {
             for (const topo::NodeIndex hca : host.hcas) {
@@ -36,26 +35,11 @@ class Walker {
     /// Calls visit(port number) for every port by which the flow leaves a node; false: there is no
     /// way.
     bool walk(const Flow& flow, auto visit) const {
-        const std::uint32_t target = ends_[flow.to];
-        std::uint32_t node = ends_[flow.from];
-        std::size_t port = 1;
-        for (std::size_t hops = 0; node != target; ++hops) {
-            const auto& ports = routed_.topology.nodes[node].ports;
-            if (hops > first_.size() || port == 0 || port >= ports.size() ||
-                ports[port].peer == topo::kNoNode) {
-                return false;
-            }
-            visit(first_[node] + port);
-            node = ports[port].peer.value;
-            if (switch_[node] == net::kNone) {
-                return node == target;
-            }
-            port = routed_.tables.lfts.at(switch_[node], routed_.lids[target]);
-        }
-        return true;
+        return paths_.walk(ends_[flow.from], ends_[flow.to],
+                           [&](const net::Hop& hop) { visit(first_[hop.node] + hop.port); });
     }
     RouteLoads count(std::span<const Flow> flows) {
-        RouteLoads loads{.engine = routed_.tables.engine};
+        RouteLoads loads{.engine = routed_.engine_names()};
         for (const Flow& flow : flows) {
             if (walk(flow, [](std::size_t) {})) {
                 walk(flow, [&](std::size_t port) { ++flows_[port]; });
@@ -78,7 +62,7 @@ class Walker {
     std::vector<net::Hop> busy_ports() const {
         std::vector<std::pair<std::uint32_t, net::Hop>> used;
         const topo::Fabric& fabric = routed_.topology;
-        for (const net::Hop& cable : net::cables_between_switches(fabric)) {
+        for (const net::Hop& cable : net::inner_cables(fabric)) {
             const topo::PortLink& link = fabric.nodes[cable.node].ports[cable.port];
             const std::uint32_t flows =
                 std::max(flows_[first_[cable.node] + cable.port],
@@ -97,19 +81,21 @@ class Walker {
     }
 
     const net::Routed& routed_;
-    std::vector<std::uint32_t> first_;   ///< By node: the number of its port 0.
-    std::vector<std::uint32_t> switch_;  ///< By node, as routing counts.
-    std::vector<std::uint32_t> ends_;    ///< By end port: its node.
-    std::vector<std::uint32_t> flows_;   ///< By port.
+    net::Paths paths_;
+    std::vector<std::uint32_t> first_;  ///< By node: the number of its port 0.
+    std::vector<std::uint32_t> ends_;   ///< By end port: its node.
+    std::vector<std::uint32_t> flows_;  ///< By port.
 };
 
 Loss try_without(const topo::Fabric& fabric, const std::string& engine, std::span<const Flow> flows,
-                 const net::Hop& what) {
+                 std::span<const net::Hop> lost) {
     topo::Fabric damaged = fabric;
-    net::take_out(damaged, what);
+    for (const net::Hop& what : lost) {
+        net::take_out(damaged, what);
+    }
     const auto loads = load_routes(damaged, engine, flows);
-    return loads ? Loss{what, loads->mean_share, loads->unreachable}
-                 : Loss{what, 0, static_cast<std::uint32_t>(flows.size())};
+    return loads ? Loss{lost.front(), loads->mean_share, loads->unreachable}
+                 : Loss{lost.front(), 0, static_cast<std::uint32_t>(flows.size())};
 }
 
 void put_worst_first(std::vector<Loss>& losses) {
@@ -123,13 +109,9 @@ void put_worst_first(std::vector<Loss>& losses) {
 std::expected<RouteLoads, std::string> load_routes(const topo::Fabric& fabric,
                                                    const std::string& engine,
                                                    std::span<const Flow> flows) {
-    if (topo::subnet_count(fabric) > 1) {
-        return std::unexpected("losses are ranked inside one subnet: leave out --subnets");
-    }
-    auto routed = net::Routed::make(fabric, engine, kLanesOffered);
-    if (!routed && engine != "auto") {
-        routed = net::Routed::make(fabric, "auto", kLanesOffered);
-    }
+    std::vector<std::string> engines(topo::subnet_count(fabric), engine);
+    std::vector<std::string> notes;
+    const auto routed = net::Routed::repair(fabric, engines, kLanesOffered, false, notes);
     if (!routed) {
         return std::unexpected(routed.error().message);
     }
@@ -149,18 +131,29 @@ std::expected<Ranking, std::string> rank_losses(const topo::Fabric& fabric,
         if (ranking.cables.size() == tries_max) {
             break;
         }
-        ranking.cables.push_back(try_without(fabric, engine, flows, cable));
+        ranking.cables.push_back(try_without(fabric, engine, flows, {{cable}}));
     }
     for (std::uint32_t node = 0; node < fabric.nodes.size(); ++node) {
         if (fabric.nodes[node].kind == topo::NodeKind::kSwitch &&
             ranking.switches.size() < tries_max) {
-            ranking.switches.push_back(try_without(fabric, engine, flows, {node, 0}));
+            ranking.switches.push_back(try_without(fabric, engine, flows, {{{node, 0}}}));
         }
+    }
+    for (const std::vector<topo::NodeIndex>& legs : topo::find_routers(fabric)) {
+        if (ranking.routers.size() == tries_max) {
+            break;
+        }
+        std::vector<net::Hop> lost;
+        for (const topo::NodeIndex leg : legs) {
+            lost.push_back({leg.value, 0});
+        }
+        ranking.routers.push_back(try_without(fabric, engine, flows, lost));
     }
     ranking.cables_tried = ranking.cables.size();
     ranking.switches_tried = ranking.switches.size();
     put_worst_first(ranking.cables);
     put_worst_first(ranking.switches);
+    put_worst_first(ranking.routers);
     return ranking;
 }
 

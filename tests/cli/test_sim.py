@@ -89,10 +89,23 @@ class Sim(CliCase):
         self.assertEqual(self.json("sim", *trees)["packets"]["routed"], 0)
         self.assertIn("routers = 1 or more",
                       self.refused("sim", *trees, "--subnets", "2", status=2))
-        self.assertIn("one subnet", self.refused("sim", "whatif", *joined))
         self.assertIn("a running fabric is one subnet", self.refused("up", *joined, status=2))
         report = self.json("topo", *joined, "--report")
         self.assertEqual([subnet["lids"] for subnet in report["subnets"]], [38, 38])
+
+    def test_the_flow_model_crosses_routers(self):
+        joined = ("--topology", "fat-tree", "--hosts", "60", "--radix", "16", "--subnets", "2",
+                  "--routers", "2", "--traffic", "shift,shift=30", "--size", "1MB")
+        packets = self.json("sim", *joined)
+        flows = self.json("sim", *joined, "--model", "flow")
+        self.assertEqual(flows["traffic"][0]["delivered"], 60)
+        # Two cables join the subnets: both models know them as the bottleneck.
+        for said in (packets, flows):
+            self.assertRegex(said["busiest_links"][0]["link"] + said["busiest_links"][0]["to"],
+                             "router")
+        self.assertAlmostEqual(flows["traffic"][0]["finished_ps"] /
+                               packets["traffic"][0]["finished_ps"], 1, delta=0.02)
+        self.assertIn("2 subnets and 2 routers", self.ok("sim", *joined, "--model", "flow"))
 
     def test_the_flow_model_answers_the_same_question(self):
         flags = ("--traffic", "shift,shift=4", "--size", "4MB")
@@ -231,6 +244,26 @@ class Sim(CliCase):
         text = self.ok("sim", "whatif", *TREE, "--size", "100kB", "--fail-link", "leaf0:5")
         self.assertRegex(text, r"leaf0:5 +ftree|leaf0:5 +updn|leaf0:5 +nue")
         self.assertIn("SWITCH", text)
+
+    def test_whatif_loses_routers(self):
+        joined = ("--topology", "fat-tree", "--hosts", "60", "--radix", "16", "--subnets", "2",
+                  "--routers", "3", "--traffic", "shift,shift=30", "--size", "100kB")
+        said = self.json("sim", "whatif", *joined, "--fail-router", "router1")
+        self.assertEqual([case["lost"] for case in said["cases"]], ["nothing", "router1"])
+        self.assertEqual([case["delivered"] for case in said["cases"]], [60, 60])
+        self.assertLess(said["cases"][1]["of_before"], 0.9)
+        self.assertEqual({loss["lost"] for loss in said["worst_routers"]},
+                         {"router0", "router1", "router2"})
+        self.assertRegex(said["worst_cables"][0]["lost"], r"^router\d-s\d$")
+        self.assertIn("ROUTER", self.ok("sim", "whatif", *joined, "--model", "flow",
+                                        "--fail-link", "router2-s1"))
+        two = self.json("sim", "whatif", *joined, "--fail-router", "router0",
+                        "--fail-router", "router1", "--fail-router", "router2")
+        self.assertEqual(two["cases"][1]["lost"], "router0, router1, router2")
+        self.assertEqual(two["cases"][1]["delivered"], 0)
+        self.assertIn("there is no router 'router9'",
+                      self.refused("sim", *joined, "--fail-router", "router9", status=2))
+        self.assertEqual(self.json("sim", "whatif", *TREE)["worst_routers"], [])
 
     def test_the_manual_has_every_flag(self):
         manual = (EXAMPLES.parents[1] / "docs" / "man" / "softib-sim.1"

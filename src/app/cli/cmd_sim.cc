@@ -255,10 +255,15 @@ sim::WhatIfCase to_case(const sim::Report& report, std::string lost) {
 
 std::string names_of(const topo::Fabric& fabric, const std::vector<net::Failure>& failures) {
     std::string names;
+    std::string last;  // The ports of a router that is lost come one after the other.
     for (const net::Failure& failure : failures) {
-        names += names.empty() ? "" : ", ";
-        names += failure.what.port == 0 ? fabric.nodes[failure.what.node].name
-                                        : plan::name_of(fabric, failure.what);
+        const std::string name = failure.what.port == 0
+                                     ? plan::name_of_node(fabric, failure.what.node)
+                                     : plan::name_of(fabric, failure.what);
+        if (name != last) {
+            names += (names.empty() ? "" : ", ") + name;
+            last = name;
+        }
     }
     return names;
 }
@@ -337,7 +342,10 @@ std::expected<sim::WhatIf, std::string> ask_what_if(const SimOptions& options,
         whatif.cable_names.push_back(plan::name_of(experiment->fabric, loss.what));
     }
     for (const plan::Loss& loss : whatif.ranking.switches) {
-        whatif.switch_names.push_back(experiment->fabric.nodes[loss.what.node].name);
+        whatif.switch_names.push_back(plan::name_of_node(experiment->fabric, loss.what.node));
+    }
+    for (const plan::Loss& loss : whatif.ranking.routers) {
+        whatif.router_names.push_back(plan::name_of_node(experiment->fabric, loss.what.node));
     }
     return whatif;
 }

@@ -65,7 +65,7 @@ Fabric fit_in(Fabric part, const Spec& spec, std::uint32_t subnet, std::uint32_t
             }
             node.kind = NodeKind::kRouter;
             node.host = UINT32_MAX;
-            node.name = fmt::format("router{}-s{}", legs, subnet);
+            node.name = fmt::format("router{}-s{}", legs, subnet);  // As router_name() reads it.
             node.node_guid = Guid{kRouterGuids + (std::uint64_t{legs} << 8)};
             ++legs;
         }
@@ -160,6 +160,12 @@ std::vector<Lid> number_lids(const Fabric& fabric) {
         }
     }
     return lids;
+}
+
+std::string router_name(const Node& leg) {
+    const std::string ending = fmt::format("-s{}", leg.subnet.value);
+    return leg.name.ends_with(ending) ? leg.name.substr(0, leg.name.size() - ending.size())
+                                      : leg.name;
 }
 
 std::vector<std::vector<NodeIndex>> find_routers(const Fabric& fabric) {

@@ -25,4 +25,8 @@ std::vector<Lid> number_lids(const Fabric& fabric);
 /// ports.
 std::vector<std::vector<NodeIndex>> find_routers(const Fabric& fabric);
 
+/// The name of a router between subnets, which has one for each of its ports: "router3" of
+/// "router3-s0".
+std::string router_name(const Node& leg);
+
 }  // namespace softib::topo

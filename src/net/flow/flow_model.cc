@@ -43,7 +43,8 @@ bool FlowModel::add(const Message& message) {
         ++pairs_[pair].open;
     }
     const std::uint32_t index = take_open(pair);
-    open_[index] = {.work = work_of(config_.wire.bytes_of(message.bytes)),
+    const std::uint32_t grh = network_.apart(message.from, message.to) ? kGrhBytes : 0;
+    open_[index] = {.work = work_of(config_.wire.bytes_of(message.bytes, grh)),
                     .start = message.start,
                     .tag = message.tag,
                     .pair = pair};

@@ -55,10 +55,6 @@ std::expected<std::unique_ptr<FlowSimulation>, topo::Error> FlowSimulation::make
     if (!start) {
         return std::unexpected(start.error());
     }
-    if (start->routed.subnets() > 1) {
-        return std::unexpected(topo::Error{
-            "the flow model knows one subnet: leave subnets out, or take the model packet"});
-    }
     if (options.sl_max != 0) {
         start->notes.emplace_back(
             "the flow model has no lanes: the service levels of the traffic change nothing");
@@ -69,10 +65,12 @@ std::expected<std::unique_ptr<FlowSimulation>, topo::Error> FlowSimulation::make
 FlowSimulation::FlowSimulation(StartingRoutes start, const SimulationOptions& options)
     : options_(options),
       start_(std::move(start)),
+      engine_(start_.routed.engine_names()),
       network_(
           start_.routed, options_.plant, options_.hosts.adaptive,
           {.out_block_ps = std::max(options_.hosts.inject_block_ps, options_.hosts.pcie_block_ps),
-           .in_block_ps = options_.hosts.pcie_block_ps}),
+           .in_block_ps = options_.hosts.pcie_block_ps},
+          options_.hosts.mtu + std::uint32_t{options_.hosts.header_bytes} + kGrhBytes),
       model_(network_, {.wire = wire_of(options_.hosts)}),
       paths_(start_.routed) {}
 

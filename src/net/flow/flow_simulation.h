@@ -41,7 +41,7 @@ class FlowSimulation : public Model {
     /// Without XmitWait, packets and time without credits.
     std::vector<net::LinkLoad> links() const override;
     std::vector<net::Hop> path(std::uint32_t from, std::uint32_t to) const override;
-    const std::string& engine() const override { return start_.routed.tables.engine; }
+    const std::string& engine() const override { return engine_; }
     std::uint8_t data_vls() const override { return start_.data_vls; }
     std::uint64_t unfinished() const override { return unfinished_; }
     const std::vector<std::string>& notes() const override { return start_.notes; }
@@ -68,6 +68,7 @@ class FlowSimulation : public Model {
 
     SimulationOptions options_;
     StartingRoutes start_;
+    std::string engine_;
     FlowNetwork network_;
     FlowModel model_;
     Paths paths_;

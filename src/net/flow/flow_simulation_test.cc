@@ -216,6 +216,104 @@ TEST(FlowSimulation, AdaptiveRoutingIsMultipath) {
     EXPECT_LT(adaptive, fixed * 6 / 10);
 }
 
+// Several subnets.
+
+topo::Spec joined_trees(std::uint32_t hosts, std::uint32_t subnets, std::uint32_t routers) {
+    topo::Spec spec = fat_tree(hosts, 8, 2);
+    spec.subnets = subnets;
+    spec.routers = routers;
+    return spec;
+}
+
+TEST(FlowSimulation, OneMessageOverARouterIsAsLateAsItsPackets) {
+    for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{1'048'576}}) {
+        EXPECT_NEAR(
+            error_of_last(joined_trees(20, 2, 1), {}, {{.from = 0, .to = 19, .bytes = bytes}}), 0,
+            0.002)
+            << bytes;
+    }
+}
+
+TEST(FlowSimulation, FlowsShareTheCablesOfARouterAsPacketsDo) {
+    std::vector<net::Message> messages;
+    for (std::uint32_t i = 0; i < 6; ++i) {
+        messages.push_back({.from = i, .to = 10 + i, .bytes = 409'600});
+    }
+    EXPECT_NEAR(error_of_last(joined_trees(20, 2, 1), {}, messages), 0, 0.01);
+    const TimePs one = last_of(run(*make(joined_trees(20, 2, 1)), {messages.front()}));
+    const TimePs all = last_of(run(*make(joined_trees(20, 2, 1)), messages));
+    EXPECT_GT(all, 5 * one) << "one router joins the subnets by one cable";
+}
+
+TEST(FlowSimulation, AWayOverRoutersIsThatOfPackets) {
+    const topo::Spec spec = joined_trees(60, 3, 4);
+    const auto flows = make(spec);
+    const auto packets = Simulation::make(*topo::generate(spec), {});
+    ASSERT_TRUE(packets);
+    for (std::uint32_t from = 0; from < 60; from += 7) {
+        for (std::uint32_t to = 0; to < 60; ++to) {
+            EXPECT_EQ(flows->path(from, to), packets->path(from, to)) << from << " to " << to;
+            EXPECT_TRUE(from == to || !flows->path(from, to).empty());
+        }
+    }
+}
+
+TEST(FlowSimulation, LinksOfSeveralSubnetsHaveTheBytesOfPackets) {
+    const topo::Spec spec = joined_trees(60, 3, 4);
+    SimulationOptions options;
+    options.hosts.ack_bytes = 0;
+    std::vector<net::Message> messages;
+    for (std::uint32_t from = 0; from < 60; ++from) {
+        messages.push_back({.from = from, .to = (from + 23) % 60, .bytes = 100'000});
+    }
+    const auto flows = make(spec, options);
+    run(*flows, messages);
+    auto packets = Simulation::make(*topo::generate(spec), options);
+    run(*packets, messages);
+    const auto ours = flows->links();
+    const auto theirs = packets->links();
+    ASSERT_EQ(ours.size(), theirs.size());
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+        ASSERT_EQ(ours[i].at, theirs[i].at);
+        EXPECT_NEAR(static_cast<double>(ours[i].bytes), static_cast<double>(theirs[i].bytes),
+                    4.0 * static_cast<double>(theirs[i].packets) + 1)
+            << ours[i].at.node << ":" << int{ours[i].at.port};
+    }
+}
+
+TEST(FlowSimulation, AdaptiveWaysOverRoutersMeetAtTheRoutersAlone) {
+    SimulationOptions options{.engine = "ftree"};
+    options.hosts.adaptive = true;
+    const auto flows = make(joined_trees(40, 2, 4), options);
+    const auto outcomes = run(*flows, {{.from = 0, .to = 39, .bytes = 1'000'000}});
+    EXPECT_NE(outcomes[0].delivered_at, kNever);
+    std::uint32_t whole = 0;
+    std::uint32_t split = 0;
+    std::uint64_t most = 0;
+    for (const net::LinkLoad& load : flows->links()) {
+        most = std::max(most, load.bytes);
+    }
+    for (const net::LinkLoad& load : flows->links()) {
+        whole += load.bytes == most ? 1 : 0;
+        split += load.bytes != 0 && load.bytes <= most / 4 + 1 ? 1 : 0;
+    }
+    // The sender's cable, the two of the router, and the receiver's.
+    EXPECT_EQ(whole, 4U);
+    EXPECT_GE(split, 8U);
+}
+
+TEST(FlowSimulation, ALimitOfAdaptersDoesNotHoldForRouters) {
+    std::vector<net::Message> messages;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        messages.push_back({.from = i, .to = 10 + i, .bytes = 409'600});
+    }
+    SimulationOptions slow;
+    slow.hosts.inject_block_ps = 4 * link::ps_per_block(topo::Generation::kNdr, topo::Width::k4x);
+    const auto whole = static_cast<double>(last_of(run(*make(joined_trees(20, 2, 1)), messages)));
+    EXPECT_NEAR(static_cast<double>(last_of(run(*make(joined_trees(20, 2, 1), slow), messages))),
+                whole, 0.02 * whole);
+}
+
 TEST(FlowSimulation, WhatNeedsPacketsIsRefused) {
     SimulationOptions congestion;
     congestion.congestion.emplace();

@@ -17,11 +17,12 @@ struct WireFormat {
     static WireFormat bare(std::uint16_t packet_bytes = 4096) {
         return {.mtu = packet_bytes, .header_bytes = 0, .first_header_bytes = 0, .pads_last = true};
     }
-    /// A message without bytes is one packet.
-    std::uint64_t bytes_of(std::uint64_t message_bytes) const {
+    /// A message without bytes is one packet. `extra_bytes`: that each packet has besides, of a
+    /// GRH for example.
+    std::uint64_t bytes_of(std::uint64_t message_bytes, std::uint32_t extra_bytes = 0) const {
         const std::uint64_t packets = message_bytes == 0 ? 1 : (message_bytes + mtu - 1) / mtu;
-        return (pads_last ? packets * mtu : message_bytes) + packets * header_bytes +
-               first_header_bytes;
+        return (pads_last ? packets * mtu : message_bytes) +
+               packets * (std::uint64_t{header_bytes} + extra_bytes) + first_header_bytes;
     }
 };
 

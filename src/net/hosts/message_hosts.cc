@@ -210,7 +210,6 @@ std::uint16_t MessageHosts::wire_bytes(const Record& record, std::uint32_t psn) 
 }
 
 void MessageHosts::address(Packet& packet, std::uint32_t from, std::uint32_t to) const {
-    constexpr std::uint16_t kGrhBytes = 40;
     packet.slid = lid_of_[from].value;
     packet.dlid = lid_of_[to].value;
     if (routers_ != nullptr && routers_->apart(from, to)) [[unlikely]] {

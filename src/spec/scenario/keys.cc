@@ -311,7 +311,9 @@ const std::vector<ScenarioKey>& scenario_keys() {
              {std::tuple{"fail_link", "SWITCH:PORT[@TIME]",
                          "a cable that is lost, at once or then"},
               std::tuple{"fail_switch", "SWITCH[@TIME]", "a switch that is lost"},
-              std::tuple{"fail_random", "N[@TIME]", "so many cables between switches at random"}}) {
+              std::tuple{"fail_router", "ROUTER[@TIME]", "a router between subnets that is lost"},
+              std::tuple{"fail_random", "N[@TIME]",
+                         "so many cables of switches and routers at random"}}) {
             all.push_back({Section::kFail, name, operand, help});
         }
         return all;

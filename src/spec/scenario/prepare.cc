@@ -96,6 +96,16 @@ Result find_failed(const FailureWish& wish, const topo::Fabric& fabric, std::uin
         }
         return {};
     }
+    if (wish.kind == FailureWish::Kind::kRouter) {
+        const auto legs = plan::find_router(fabric, wish.name);
+        if (!legs) {
+            return std::unexpected(legs.error());
+        }
+        for (const net::Hop& leg : *legs) {
+            failures.push_back({leg, wish.at});
+        }
+        return {};
+    }
     const auto found = wish.kind == FailureWish::Kind::kLink ? plan::find_port(fabric, wish.name)
                                                              : plan::find_switch(fabric, wish.name);
     if (!found) {

@@ -178,19 +178,20 @@ class Reader {
             }
             kind = key == "link"     ? "fail_link"
                    : key == "switch" ? "fail_switch"
+                   : key == "router" ? "fail_router"
                    : key == "random" ? "fail_random"
                                      : nullptr;
             const auto text = text_of(node);
             if (kind == nullptr || !text) {
                 return refuse(key.source(),
                               fmt::format("unknown key '{}' in [[fail]]; the keys are link, "
-                                          "switch, random and at",
+                                          "switch, router, random and at",
                                           key.str()));
             }
             what = *text;
         }
         if (kind == nullptr) {
-            return refuse(table.source(), "say what fails: link, switch or random");
+            return refuse(table.source(), "say what fails: link, switch, router or random");
         }
         if (auto added = add_failure(kind, at ? what + "@" + *at : what, scenario_); !added) {
             return refuse(table.source(), added.error());
@@ -303,6 +304,7 @@ Result add_failure(std::string_view key, const std::string& text, Scenario& scen
     }
     wish.kind = key == "fail_link"     ? FailureWish::Kind::kLink
                 : key == "fail_switch" ? FailureWish::Kind::kSwitch
+                : key == "fail_router" ? FailureWish::Kind::kRouter
                                        : FailureWish::Kind::kRandom;
     if (wish.kind == FailureWish::Kind::kRandom) {
         const auto count = plan::parse_count(wish.name);

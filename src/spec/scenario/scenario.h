@@ -48,9 +48,9 @@ struct TrafficWish {
 };
 
 struct FailureWish {
-    enum class Kind : std::uint8_t { kLink, kSwitch, kRandom };
+    enum class Kind : std::uint8_t { kLink, kSwitch, kRouter, kRandom };
     Kind kind = Kind::kLink;
-    std::string name = {};    ///< "leaf3:17" or "leaf3".
+    std::string name = {};    ///< "leaf3:17", "leaf3" or "router0".
     std::uint32_t count = 0;  ///< Of random cables.
     plan::TimePs at = 0;      ///< 0: from the beginning.
     std::string origin = {};
@@ -110,7 +110,8 @@ Result add_traffic(const std::string& text,
                    Scenario& scenario);
 /// Sets a key of all traffics there are. The error is the rest of a sentence: "must be ...".
 Result set_traffic_key(std::string_view key, const std::string& value, Scenario& scenario);
-/// Adds a failure: "leaf3:17" or "leaf3:17@50us"; `key` is fail_link, fail_switch or fail_random.
+/// Adds a failure: "leaf3:17" or "leaf3:17@50us"; `key` is fail_link, fail_switch,
+/// fail_router or fail_random.
 Result add_failure(std::string_view key, const std::string& text, Scenario& scenario);
 
 /// All that a run needs.

@@ -94,7 +94,7 @@ TEST(Scenario, AnErrorNamesLineAndRemedy) {
               "a.toml:1:1: there is no port 'sw0:9': write SWITCH:PORT or HOST; softib topo shows "
               "them");
     EXPECT_EQ(error_of("[[fail]]\nat = \"5us\"\n"),
-              "a.toml:1:1: say what fails: link, switch or random");
+              "a.toml:1:1: say what fails: link, switch, router or random");
     EXPECT_EQ(error_of("traffic = 3\n"), "a.toml:1:11: write each as a section [[traffic]]");
     EXPECT_EQ(error_of("[network]\nadaptive = 3\n"),
               "a.toml:2:12: 'adaptive' must be true or false, not \"3\"");

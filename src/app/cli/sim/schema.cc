@@ -78,6 +78,7 @@ std::string scenario_schema() {
     top["traffic"] = list_of(std::move(traffic));
     top["fail"] = list_of({{"link", value_of("SWITCH:PORT", "a cable that is lost")},
                            {"switch", value_of("SWITCH", "a switch that is lost")},
+                           {"router", value_of("ROUTER", "a router between subnets that is lost")},
                            {"random", value_of("N", "so many cables at random")},
                            {"at", value_of("TIME", "when; without: before the run")}});
     Json schema = object_of(std::move(top));

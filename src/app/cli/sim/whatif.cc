@@ -65,13 +65,20 @@ std::string to_text(const WhatIf& whatif) {
     const plan::Ranking& ranking = whatif.ranking;
     const double before = ranking.before.mean_share;
     std::string text = painted(whatif.title, Colour::kBold) + "\n\n" + cases_table(whatif);
+    const std::string cables = counted(ranking.cables_tried, "cable");
+    const std::string switches = counted(ranking.switches_tried, "switch");
     text += fmt::format(
-        "\nBy routes alone, a flow gets {:.1f} % of a link on average. The worst to lose of {} and "
-        "{} tried:\n\n",
-        100 * before, counted(ranking.cables_tried, "cable"),
-        counted(ranking.switches_tried, "switch"));
+        "\nBy routes alone, a flow gets {:.1f} % of a link on average. The worst to lose of {} "
+        "tried:\n\n",
+        100 * before,
+        ranking.routers.empty() ? fmt::format("{} and {}", cables, switches)
+                                : fmt::format("{}, {} and {}", cables, switches,
+                                              counted(ranking.routers.size(), "router")));
     text += ranking_table("CABLE", ranking.cables, whatif.cable_names, before) + "\n";
     text += ranking_table("SWITCH", ranking.switches, whatif.switch_names, before);
+    if (!ranking.routers.empty()) {
+        text += "\n" + ranking_table("ROUTER", ranking.routers, whatif.router_names, before);
+    }
     return text;
 }
 
@@ -94,7 +101,8 @@ std::string to_json(const WhatIf& whatif) {
                       {"cases", std::move(cases)},
                       {"mean_share_before", ranking.before.mean_share},
                       {"worst_cables", to_json(ranking.cables, whatif.cable_names)},
-                      {"worst_switches", to_json(ranking.switches, whatif.switch_names)}});
+                      {"worst_switches", to_json(ranking.switches, whatif.switch_names)},
+                      {"worst_routers", to_json(ranking.routers, whatif.router_names)}});
 }
 
 }  // namespace softib::app::sim

@@ -2,7 +2,8 @@
 #pragma once
 
 // `softib sim whatif`: the same traffic on the fabric as it is and on the fabric that has lost
-// something, routed anew by the same engine; and which cables and switches hurt most to lose.
+// something, routed anew by the same engine; and which cables, switches and routers hurt most to
+// lose.
 
 #include <cstdint>
 #include <string>
@@ -30,6 +31,7 @@ struct WhatIf {
     plan::Ranking ranking = {};
     std::vector<std::string> cable_names = {};   ///< As ranking.cables.
     std::vector<std::string> switch_names = {};  ///< As ranking.switches.
+    std::vector<std::string> router_names = {};  ///< As ranking.routers.
 };
 
 std::string to_text(const WhatIf& whatif);
