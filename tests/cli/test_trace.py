@@ -220,7 +220,9 @@ class Trace(CliCase):
              "--size", "64KiB"),
             ("plan", "collective", *SMALL, "--sizes", "64M", "--algorithms", "tree"),
             ("plan", "train", "--model", "megatron-3.6b", *SMALL, "--gpus", "32", "--tp", "2",
-             "--pp", "2", "--batch", "16"))
+             "--pp", "2", "--batch", "16"),
+            ("plan", "train", "--model", "llama3.1-8b", *SMALL, "--gpus", "32", "--tp", "2",
+             "--cp", "4", "--batch", "4", "--sequence", "16384", "--export-layers", "4"))
         for run in runs:
             with self.subTest(run):
                 said = self.json(*run, *files)

@@ -131,6 +131,12 @@ std::vector<Command> add_training_commands(CLI::App& plan, Parsed& parsed) {
         ->type_name("FORMAT=FILE")
         ->expected(1)
         ->take_all();
+    step->add_option(
+            "--export-layers", train.export_layers,
+            "put what N layers exchange within a pass together; 0: leave it in the time of "
+            "passes (default: 1)")
+        ->type_name("N")
+        ->check(CLI::Range(0, 1024).description(""));
     step->add_option("--html", train.html, "write a report with the timeline")->type_name("FILE");
     CLI::App* const search =
         plan.add_subcommand("search", "find the quickest mappings of a model onto a cluster");

@@ -125,6 +125,9 @@ class Expansion {
             all.collective = op.collective;
             all.root = op.peer;
             all.bytes = std::max(all.bytes, op.bytes);
+            if (op.rings && !algorithm_) {
+                all.algorithm = Algorithm::kRing;
+            }
             if (op.splits != kNone) {
                 const auto from = job_.program(members[m]).splits.begin() +
                                   static_cast<std::ptrdiff_t>(op.splits);
@@ -160,18 +163,23 @@ class Expansion {
             }
         }
         Call call{.members = members, .start = entry, .open = {}};
-        const std::uint32_t meetings = meet_neighbours(members, call.start);
+        const GroupSteps steps = group.steps(operation, work);
+        // Members that exchange messages over NVLink wait for each other by those.
+        const std::uint32_t meetings = steps.nvlink ? 0 : meet_neighbours(members, call.start);
         call.open.resize(members.size());
         const double software_us = software_of(work, 2 * meetings);
-        carry(call, group.steps(operation, work), software_us);
+        carry(call, steps, software_us);
+        const double nvlink_us = steps.nvlink ? 0 : work.nvlink_us;
         const double beside_us =
-            std::max(work.nvlink_us, work.fabric_us_min) + (work.rounds.empty() ? 0 : software_us);
+            std::max(nvlink_us, work.fabric_us_min) + (work.rounds.empty() ? 0 : software_us);
         std::vector<std::uint32_t> exit(members.size());
         for (std::size_t m = 0; m < members.size(); ++m) {
             exit[m] = join(members[m], call.start[m], call.open[m]);
             copy_beside(members[m], beside_us, call.start[m], exit[m]);
         }
-        meet_neighbours(members, exit);
+        if (!steps.nvlink) {
+            meet_neighbours(members, exit);
+        }
         for (std::size_t m = 0; m < members.size(); ++m) {
             stands_[members[m]][operations[m]] = {entry[m], exit[m]};
             last[m] = exit[m];
@@ -270,8 +278,8 @@ class Expansion {
     /// Messages of all steps. The software's time is spread over those that follow each other,
     /// which have a short way through the fabric in it.
     void carry(Call& call, const GroupSteps& steps, double software_us) {
-        const double hop_us =
-            software_us / std::max(steps.hops, 1U) - leaf_latency_us_ - kMessageUs;
+        const double way_us = steps.nvlink ? places_.cluster().nvlink.latency_us : leaf_latency_us_;
+        const double hop_us = software_us / std::max(steps.hops, 1U) - way_us - kMessageUs;
         const auto hop = static_cast<TimePs>(std::max(hop_us, 0.0) * 1e6);
         if (steps.all.empty()) {
             for (std::size_t m = 0; m < call.members.size(); ++m) {

@@ -6,7 +6,8 @@
 // An operation becomes, at each member: messages of one byte by which the members of a node or an
 // NVLink domain wait for each other, the steps of its algorithm (plan/collective/steps.h), each
 // behind what it waits for, NVLink's time beside them, and the same waiting again. The software's
-// time is spread over the steps that follow each other.
+// time is spread over the steps that follow each other. An operation of one NVLink domain's members
+// is messages between them, without the waiting; by NVLS it is no messages but their time.
 
 #include <cstdint>
 #include <expected>

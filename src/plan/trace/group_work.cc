@@ -2,6 +2,8 @@
 #include "plan/trace/group_work.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 namespace softib::plan::trace {
 
@@ -125,8 +127,49 @@ std::uint32_t Group::first_position(const GroupOperation& operation) const {
     return 0;
 }
 
+/// Messages between the members of one domain. Rings carry what NVLink is charged for; NCCL's trees
+/// inside a domain are chains of the same bytes.
+GroupSteps Group::inside(const GroupOperation& operation, const GroupWork& work) const {
+    const auto members = static_cast<std::uint32_t>(gpus_.size());
+    const auto op = op_of(operation);
+    GroupSteps made{.nvlink = true};
+    if (!op || *op == Op::kAllToAll) {
+        for (const Pair& pair : pairs_of(operation)) {
+            made.all.push_back({.from = pair.from, .to = pair.to, .bytes = pair.bytes});
+        }
+        made.hops = 1;
+        return made;
+    }
+    std::vector<std::uint32_t> numbers(members);
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    const Layout ring(std::move(numbers), 1, 1);
+    const double rate = nvlink_rate(places_.cluster());
+    const auto bytes = static_cast<std::uint64_t>(std::llround(work.nvlink_us / 1e6 * rate));
+    const Flows flows = ring_flows(ring, 1, std::max<std::uint64_t>(bytes, 1));
+    const bool to_root = operation.collective == Collective::kReduce;
+    CollectiveSteps steps =
+        *op == Op::kBroadcast
+            ? chain_steps(ring, flows, (operation.root + (to_root ? 1 : 0)) % members)
+            : ring_steps(ring, flows,
+                         std::min((*op == Op::kAllReduce ? 2 : 1) * (members - 1), kStepsMax));
+    made.hops = steps.hops;
+    for (CollectiveStep& step : steps.all) {
+        made.all.push_back({.from = step.flow.from,
+                            .to = step.flow.to,
+                            .bytes = step.flow.bytes,
+                            .after = std::move(step.after),
+                            .behind = step.behind,
+                            .leads = step.leads});
+    }
+    return made;
+}
+
 GroupSteps Group::steps(const GroupOperation& operation, const GroupWork& work) const {
     GroupSteps made;
+    const bool one_domain = gpus_.size() > 1 && nccl_.layout().domains() == 1;
+    if (one_domain && places_.share_nvlink(gpus_[0], gpus_[1])) {
+        return work.algorithm == Algorithm::kNvls ? made : inside(operation, work);
+    }
     const auto op = op_of(operation);
     if (!op) {
         for (const auto& round : work.rounds) {

@@ -90,6 +90,7 @@ struct GroupStep {
 struct GroupSteps {
     std::vector<GroupStep> all = {};
     std::uint32_t hops = 0;  ///< Leading steps that follow each other, at most.
+    bool nvlink = false;     ///< They are what GroupWork::nvlink_us stands for.
 };
 
 /// One operation, as its first member sees it; `splits` has what each member sends to each.
@@ -107,7 +108,9 @@ class Group {
     /// Decomposes an operation as NCCL would: by its tuning where it has a choice, else by messages
     /// between the members. A barrier is an all-reduce of one number.
     GroupWork work(const GroupOperation& operation) const;
-    /// The rounds of that work as messages that wait for each other.
+    /// The rounds of that work as messages that wait for each other. A group within one NVLink
+    /// domain has its messages there, unless the domain's switches add up (NVLS): then there are
+    /// none.
     GroupSteps steps(const GroupOperation& operation, const GroupWork& work) const;
 
   private:
@@ -122,6 +125,7 @@ class Group {
     GroupWork chosen(Op op, std::uint64_t bytes, std::optional<Algorithm> algorithm) const;
     GroupWork direct(std::span<const Pair> pairs) const;
     std::vector<Pair> pairs_of(const GroupOperation& operation) const;
+    GroupSteps inside(const GroupOperation& operation, const GroupWork& work) const;
 
     const Places& places_;
     std::vector<std::uint32_t> gpus_;

@@ -55,6 +55,7 @@ struct Operation {
     Kind kind = Kind::kCompute;
     Collective collective = Collective::kAllReduce;
     std::uint8_t lane = 0;           ///< Computations of one lane run one at a time.
+    bool rings = false;              ///< Collective: by a ring, whatever NCCL would take.
     std::uint32_t name = 0;          ///< Of Job::names.
     std::uint32_t peer = 0;          ///< Other rank, or the root's number in its group.
     std::uint32_t tag = 0;           ///< Of a message.

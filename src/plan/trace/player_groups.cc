@@ -73,6 +73,9 @@ GroupOperation Player::group_operation(const GroupState& group) const {
         all.collective = op.collective;
         all.root = op.peer;
         all.bytes = std::max(all.bytes, op.bytes);
+        if (op.rings) {
+            all.algorithm = Algorithm::kRing;
+        }
         split = split || op.splits != kNone;
     }
     for (std::size_t m = 0; split && m < members.size(); ++m) {

@@ -342,6 +342,55 @@ TEST(TraceExpand, StepsTakeNoLessThanTheBoundAndAboutThePlannersTime) {
     }
 }
 
+/// Without NVLS an operation within one domain is messages between its GPUs.
+TEST(TraceExpand, OperationsOfOneDomainAreMessagesOverNvlink) {
+    Cluster cluster = hgx(1);
+    cluster.nvlink.nvls = false;
+    for (const Collective what : kCollectives) {
+        for (const std::uint64_t bytes : {1ULL << 12, 1ULL << 28}) {
+            const Job job = one_collective(8, collective(what, bytes));
+            const Playing whole = play(cluster, {job});
+            const Playing steps = play_steps(cluster, job, {.keep_flows = true});
+            ASSERT_TRUE(whole.run());
+            ASSERT_TRUE(steps.run());
+            std::map<std::uint32_t, std::uint64_t> sent;
+            for (const FlowRecord& flow : steps.player->flows()) {
+                EXPECT_TRUE(flow.nvlink);
+                sent[flow.from] += flow.bytes;
+            }
+            EXPECT_FALSE(sent.empty()) << to_string(what);
+            std::uint64_t most = 0;
+            for (const auto& [rank, moved] : sent) {
+                most = std::max(most, moved);
+            }
+            const auto ours = static_cast<double>(steps.makespan());
+            const auto expected = static_cast<double>(whole.makespan());
+            EXPECT_GE(ours, static_cast<double>(most) / nvlink_rate(cluster) * 1e12);
+            EXPECT_NEAR(ours, expected, 0.2 * expected) << to_string(what) << " " << bytes;
+        }
+    }
+}
+
+TEST(TraceExpand, WhatNvswitchesAddUpIsNoMessage) {
+    const Job job = one_collective(8, collective(Collective::kAllReduce, 1 << 28));
+    const Playing whole = play(hgx(1), {job});
+    const Playing steps = play_steps(hgx(1), job, {.keep_flows = true});
+    ASSERT_TRUE(whole.run());
+    ASSERT_TRUE(steps.run());
+    for (const FlowRecord& flow : steps.player->flows()) {
+        EXPECT_EQ(flow.bytes, 1U);  // Members wait for each other.
+    }
+    const auto expected = static_cast<double>(whole.makespan());
+    EXPECT_NEAR(static_cast<double>(steps.makespan()), expected, 0.1 * expected);
+    Job rings = job;
+    for (Program& program : rings.programs) {
+        program.operations()[0].rings = true;
+    }
+    const Playing around = play_steps(hgx(1), rings, {.keep_flows = true});
+    ASSERT_TRUE(around.run());
+    EXPECT_EQ(around.player->flows().size(), 8U * 14);
+}
+
 /// Data go around: who is not there yet holds up what others send only when they have what it adds.
 TEST(TraceExpand, AStepLeavesWhenTheOneBeforeItHasCome) {
     const Cluster cluster = hgx(4);

@@ -2,6 +2,7 @@
 #include "plan/train/layer_cost.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace softib::plan {
@@ -12,6 +13,17 @@ constexpr double kHalf = 2;  ///< Bytes of an activation.
 
 std::size_t index_of(Dimension dimension) {
     return static_cast<std::size_t>(dimension);
+}
+
+using Exchanges = std::vector<PassExchange>;
+
+/// What lies between two exchanges of tensor parallelism stands between them; with none, first.
+PassBlock block_of(double compute_s, const Exchanges& tensor, const Exchanges& inner,
+                   const Exchanges& beside, bool sequence_parallel) {
+    PassBlock block{.compute_s = compute_s, .exchanges = tensor, .beside = beside};
+    const bool behind = sequence_parallel && !tensor.empty();
+    block.exchanges.insert(block.exchanges.begin() + (behind ? 1 : 0), inner.begin(), inner.end());
+    return block;
 }
 
 }  // namespace
@@ -79,7 +91,29 @@ struct LayerCosts::Block {
     double weight_gradients = 0;
     LayerCost cost;
     PassCost scores = {};  ///< The part that selective recomputation repeats.
+    struct Order {
+        Exchanges tensor = {};
+        Exchanges inner = {};   ///< Of context or expert parallelism,
+        Exchanges beside = {};  ///< and those that hide behind the whole block.
+    };
+    Order forward = {};
+    Order backward = {};
 };
+
+namespace {
+
+/// Counts an exchange of which `hidden` seconds pass behind something else, and notes its place.
+template <typename Timed>
+void add_exchange(PassCost& pass, Exchanges& order, Dimension dimension, Timed timed,
+                  double hidden = 0) {
+    pass.add(dimension, timed.cost, hidden);
+    if (timed.cost.seconds > 0) {
+        timed.exchange.hidden_s = hidden;
+        order.push_back(timed.exchange);
+    }
+}
+
+}  // namespace
 
 LayerCosts::LayerCosts(const Model& model, const Mapping& mapping, const Gpu& gpu,
                        const Communication& communication)
@@ -91,8 +125,21 @@ LayerCosts::LayerCosts(const Model& model, const Mapping& mapping, const Gpu& gp
       tokens_(static_cast<double>(mapping.micro_batch) * mapping.sequence / mapping.cp),
       hidden_bytes_(kHalf * tokens_ * model.hidden) {}
 
-ExchangeCost LayerCosts::tensor_exchange(Exchange exchange) const {
-    return communication_.cost(exchange, hidden_bytes_, groups_.tensor);
+LayerCosts::Timed LayerCosts::time(Peers peers, Exchange exchange, double bytes) const {
+    const std::array groups{&groups_.tensor, &groups_.context, &groups_.expert, &groups_.data,
+                            &groups_.expert_data};
+    const ExchangeCost cost =
+        communication_.cost(exchange, bytes, *groups[static_cast<std::size_t>(peers)]);
+    return {{.peers = peers,
+             .exchange = exchange,
+             .bytes = bytes,
+             .seconds = cost.seconds,
+             .latency_s = cost.seconds - cost.stream_s},
+            cost};
+}
+
+LayerCosts::Timed LayerCosts::tensor_exchange(Exchange exchange) const {
+    return time(Peers::kTensor, exchange, hidden_bytes_);
 }
 
 /// Matrices and what tensor parallelism sends around them.
@@ -129,27 +176,35 @@ void LayerCosts::add_tensor_exchanges(Block& block) const {
     // In pieces, all but the first can pass behind the block's matrices.
     const bool pieces = mapping_.tp_overlap == TensorOverlap::kAll;
     const bool bulk = mapping_.tp_overlap != TensorOverlap::kNone;
-    const auto in_pieces = [&](const ExchangeCost& exchange, double compute) {
-        const double most = exchange.seconds * (1 - 1.0 / mapping_.tp);
+    const auto in_pieces = [&](const Timed& exchange, double compute) {
+        const double most = exchange.cost.seconds * (1 - 1.0 / mapping_.tp);
         return pieces ? std::min(most, compute) : 0;
     };
-    PassCost& forward = block.cost.forward;
-    PassCost& backward = block.cost.backward;
+    const double forward_matmul = block.cost.forward.matmul;
+    const double backward_matmul = block.cost.backward.matmul;
+    const auto forward = [&block](const Timed& exchange, double hidden) {
+        add_exchange(block.cost.forward, block.forward.tensor, Dimension::kTensor, exchange,
+                     hidden);
+    };
+    const auto backward = [&block](const Timed& exchange, double hidden) {
+        add_exchange(block.cost.backward, block.backward.tensor, Dimension::kTensor, exchange,
+                     hidden);
+    };
     if (!mapping_.sequence_parallel) {
-        const ExchangeCost all = tensor_exchange(Exchange::kAllReduce);
-        forward.add(Dimension::kTensor, all, in_pieces(all, forward.matmul / 2));
-        backward.add(Dimension::kTensor, all, bulk ? block.weight_gradients : 0);
+        const Timed all = tensor_exchange(Exchange::kAllReduce);
+        forward(all, in_pieces(all, forward_matmul / 2));
+        backward(all, bulk ? block.weight_gradients : 0);
         return;
     }
-    const ExchangeCost gather = tensor_exchange(Exchange::kAllGather);
-    const ExchangeCost scatter = tensor_exchange(Exchange::kReduceScatter);
-    forward.add(Dimension::kTensor, gather, in_pieces(gather, forward.matmul / 2));
-    forward.add(Dimension::kTensor, scatter, in_pieces(scatter, forward.matmul / 2));
+    const Timed gather = tensor_exchange(Exchange::kAllGather);
+    const Timed scatter = tensor_exchange(Exchange::kReduceScatter);
+    forward(gather, in_pieces(gather, forward_matmul / 2));
+    forward(scatter, in_pieces(scatter, forward_matmul / 2));
     // Gradients of the output are gathered, the input is gathered once more for the gradients of
     // weights, and the gradients of the input are added up.
-    backward.add(Dimension::kTensor, gather, in_pieces(gather, backward.matmul / 4));
-    backward.add(Dimension::kTensor, gather, bulk ? block.data_gradients : 0);
-    backward.add(Dimension::kTensor, scatter, bulk ? block.weight_gradients : 0);
+    backward(gather, in_pieces(gather, backward_matmul / 4));
+    backward(gather, bulk ? block.data_gradients : 0);
+    backward(scatter, bulk ? block.weight_gradients : 0);
 }
 
 void LayerCosts::add_scores(Block& block) const {
@@ -224,12 +279,10 @@ LayerCosts::Block LayerCosts::attention() const {
         const double bytes = 2 * kHalf * tokens_ * keys * steps;
         const double forward = block.cost.forward.attention;
         const double backward = block.cost.backward.attention;
-        block.cost.forward.add(Dimension::kContext,
-                               communication_.cost(Exchange::kSend, bytes, groups_.context),
-                               forward);
-        block.cost.backward.add(Dimension::kContext,
-                                communication_.cost(Exchange::kSend, 2 * bytes, groups_.context),
-                                backward);
+        add_exchange(block.cost.forward, block.forward.inner, Dimension::kContext,
+                     time(Peers::kContext, Exchange::kSend, bytes), forward);
+        add_exchange(block.cost.backward, block.backward.inner, Dimension::kContext,
+                     time(Peers::kContext, Exchange::kSend, 2 * bytes), backward);
     }
     finish(block);
     return block;
@@ -275,42 +328,64 @@ LayerCosts::Block LayerCosts::expert_mlp() const {
         model_.nodes_per_token != 0 ? std::min(model_.nodes_per_token, model_.top_k) : model_.top_k;
     const double numbers = tokens_ * copies * hidden / divided;
     const double sent = mapping_.precision == Precision::kFp8 ? 1 : kHalf;
-    const auto exchange = [&](PassCost& pass) {
+    const auto exchange = [&](PassCost& pass, Block::Order& order) {
         const double hides = mapping_.overlap_ep ? pass.compute() : 0;
-        ExchangeCost there =
-            communication_.cost(Exchange::kAllToAll, numbers * sent, groups_.expert);
-        there += communication_.cost(Exchange::kAllToAll, numbers * kHalf, groups_.expert);
-        pass.add(Dimension::kExpert, there, hides);
+        const Timed there = time(Peers::kExpert, Exchange::kAllToAll, numbers * sent);
+        const Timed back = time(Peers::kExpert, Exchange::kAllToAll, numbers * kHalf);
+        Exchanges& exchanges = mapping_.overlap_ep ? order.beside : order.inner;
+        add_exchange(pass, exchanges, Dimension::kExpert, there, hides);
+        add_exchange(pass, exchanges, Dimension::kExpert, back,
+                     std::max(0.0, hides - there.cost.seconds));
     };
-    exchange(block.cost.forward);
-    exchange(block.cost.backward);
+    exchange(block.cost.forward, block.forward);
+    exchange(block.cost.backward, block.backward);
     return block;
 }
 
 /// FSDP gathers a layer's parameters before each pass and adds up its gradients after the second,
 /// while another layer computes; ZeRO 2 does the last.
-void LayerCosts::add_sharded_parameters(LayerCost& cost, bool experts) const {
+void LayerCosts::add_sharded_parameters(LayerCost& cost, bool experts, LayerPasses* passes) const {
     if (mapping_.zero < 2 || mapping_.replicas() == 1) {
         return;
     }
     const double shared = shared_layer_parameters(model_, mapping_, experts);
     const double own = experts ? expert_layer_parameters(model_, mapping_) : 0;
-    const auto exchange = [&](Exchange kind, double bytes) {
-        ExchangeCost sum = communication_.cost(kind, bytes * shared, groups_.data);
-        return sum += communication_.cost(kind, bytes * own, groups_.expert_data);
+    Exchanges forward;
+    Exchanges backward;
+    const auto exchange = [&](Exchange kind, double bytes, Exchanges& order) {
+        ExchangeCost sum;
+        for (const Timed& each : {time(Peers::kData, kind, bytes * shared),
+                                  time(Peers::kExpertData, kind, bytes * own)}) {
+            sum += each.cost;
+            if (each.cost.seconds > 0) {
+                order.push_back(each.exchange);
+            }
+        }
+        return sum;
     };
-    ExchangeCost back = exchange(Exchange::kReduceScatter, mapping_.grad_bytes);
+    ExchangeCost back;
     if (mapping_.zero == 3) {
-        const ExchangeCost gather = exchange(Exchange::kAllGather, kHalf);
-        cost.forward.add(Dimension::kData, gather,
+        cost.forward.add(Dimension::kData, exchange(Exchange::kAllGather, kHalf, forward),
                          mapping_.overlap_dp ? cost.forward.compute() : 0);
-        back += gather;
+        back = exchange(Exchange::kAllGather, kHalf, backward);
     }
+    back += exchange(Exchange::kReduceScatter, mapping_.grad_bytes, backward);
     const double hides = cost.backward.compute() + cost.recompute.compute();
     cost.backward.add(Dimension::kData, back, mapping_.overlap_dp ? hides : 0);
+    if (passes == nullptr) {
+        return;
+    }
+    if (mapping_.overlap_dp) {
+        passes->forward.beside = std::move(forward);
+        passes->backward.beside = std::move(backward);
+    } else {
+        passes->forward.blocks.insert(passes->forward.blocks.begin(),
+                                      PassBlock{.exchanges = std::move(forward)});
+        passes->backward.blocks.push_back(PassBlock{.exchanges = std::move(backward)});
+    }
 }
 
-LayerCost LayerCosts::layer(bool experts) const {
+LayerCost LayerCosts::layer(bool experts, LayerPasses* passes) const {
     const Block first = attention();
     const Block second = experts ? expert_mlp() : mlp();
     LayerCost cost = first.cost;
@@ -320,25 +395,49 @@ LayerCost LayerCosts::layer(bool experts) const {
     } else if (mapping_.recompute == Recompute::kSelective) {
         cost.recompute = first.scores;
     }
-    add_sharded_parameters(cost, experts);
+    if (passes != nullptr) {
+        const auto block = [this](const PassCost& pass, const Block::Order& order) {
+            return block_of(pass.compute(), order.tensor, order.inner, order.beside,
+                            mapping_.sequence_parallel);
+        };
+        passes->forward.blocks = {block(first.cost.forward, first.forward),
+                                  block(second.cost.forward, second.forward)};
+        if (mapping_.recompute == Recompute::kFull) {
+            passes->backward.blocks = passes->forward.blocks;
+        } else if (mapping_.recompute == Recompute::kSelective) {
+            passes->backward.blocks = {{.compute_s = first.scores.compute()}};
+        }
+        passes->backward.blocks.push_back(block(second.cost.backward, second.backward));
+        passes->backward.blocks.push_back(block(first.cost.backward, first.backward));
+    }
+    add_sharded_parameters(cost, experts, passes);
     return cost;
 }
 
-LayerCost LayerCosts::embedding() const {
+LayerCost LayerCosts::embedding(LayerPasses* passes) const {
     LayerCost cost;
+    Block::Order forward;
+    Block::Order backward;
     cost.forward.elementwise = kernels_.elementwise(2 * hidden_bytes_, 2);
     cost.backward.elementwise = kernels_.elementwise(3 * hidden_bytes_, 2);
-    cost.forward.add(Dimension::kTensor,
-                     tensor_exchange(mapping_.sequence_parallel ? Exchange::kReduceScatter
-                                                                : Exchange::kAllReduce));
+    add_exchange(cost.forward, forward.tensor, Dimension::kTensor,
+                 tensor_exchange(mapping_.sequence_parallel ? Exchange::kReduceScatter
+                                                            : Exchange::kAllReduce));
     if (mapping_.sequence_parallel) {
-        cost.backward.add(Dimension::kTensor, tensor_exchange(Exchange::kAllGather));
+        add_exchange(cost.backward, backward.tensor, Dimension::kTensor,
+                     tensor_exchange(Exchange::kAllGather));
+    }
+    if (passes != nullptr) {
+        passes->forward.blocks = {{cost.forward.compute(), std::move(forward.tensor)}};
+        passes->backward.blocks = {{cost.backward.compute(), std::move(backward.tensor)}};
     }
     return cost;
 }
 
-LayerCost LayerCosts::logits() const {
+LayerCost LayerCosts::logits(LayerPasses* passes) const {
     LayerCost cost;
+    Block::Order forward;
+    Block::Order backward;
     const double hidden = model_.hidden;
     const double words = static_cast<double>(model_.vocabulary) / mapping_.tp;
     cost.forward.matmul = kernels_.matmul(tokens_, words, hidden);
@@ -349,10 +448,16 @@ LayerCost LayerCosts::logits() const {
     cost.forward.elementwise = kernels_.elementwise(16 * tokens_ * words, 4);
     cost.backward.elementwise = kernels_.elementwise(10 * tokens_ * words, 2);
     if (mapping_.sequence_parallel) {
-        cost.forward.add(Dimension::kTensor, tensor_exchange(Exchange::kAllGather));
-        cost.backward.add(Dimension::kTensor, tensor_exchange(Exchange::kReduceScatter), weights);
-    } else {
-        cost.backward.add(Dimension::kTensor, tensor_exchange(Exchange::kAllReduce), weights);
+        add_exchange(cost.forward, forward.tensor, Dimension::kTensor,
+                     tensor_exchange(Exchange::kAllGather));
+    }
+    add_exchange(cost.backward, backward.tensor, Dimension::kTensor,
+                 tensor_exchange(mapping_.sequence_parallel ? Exchange::kReduceScatter
+                                                            : Exchange::kAllReduce),
+                 weights);
+    if (passes != nullptr) {
+        passes->forward.blocks = {{cost.forward.compute(), std::move(forward.tensor)}};
+        passes->backward.blocks = {{cost.backward.compute(), std::move(backward.tensor)}};
     }
     return cost;
 }
@@ -367,7 +472,7 @@ PassCost LayerCosts::send() const {
     cost.add(Dimension::kPipeline,
              communication_.cost(Exchange::kSend, hidden_bytes_ / mapping_.tp, groups_.pipeline));
     if (!mapping_.sequence_parallel) {
-        cost.add(Dimension::kPipeline, tensor_exchange(Exchange::kAllGather));
+        cost.add(Dimension::kPipeline, tensor_exchange(Exchange::kAllGather).cost);
     }
     return cost;
 }

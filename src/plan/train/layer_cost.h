@@ -10,6 +10,7 @@
 #include "plan/train/communication.h"
 #include "plan/train/kernels.h"
 #include "plan/train/mapping.h"
+#include "plan/train/passes.h"
 
 namespace softib::plan {
 
@@ -53,9 +54,10 @@ class LayerCosts {
     LayerCosts(const Model& model, const Mapping& mapping, const Gpu& gpu,
                const Communication& communication);
 
-    LayerCost layer(bool experts) const;
-    LayerCost embedding() const;
-    LayerCost logits() const;
+    /// With `passes` they also say in which order a pass computes and exchanges.
+    LayerCost layer(bool experts, LayerPasses* passes = nullptr) const;
+    LayerCost embedding(LayerPasses* passes = nullptr) const;
+    LayerCost logits(LayerPasses* passes = nullptr) const;
     /// Sends activations to the next stage, or gradients to the one before.
     PassCost send() const;
 
@@ -68,8 +70,14 @@ class LayerCosts {
     void add_scores(Block& block) const;
     void finish(Block& block) const;
     void add_tensor_exchanges(Block& block) const;
-    void add_sharded_parameters(LayerCost& cost, bool experts) const;
-    ExchangeCost tensor_exchange(Exchange exchange) const;
+    void add_sharded_parameters(LayerCost& cost, bool experts, LayerPasses* passes) const;
+    /// An exchange that has been timed and not yet counted.
+    struct Timed {
+        PassExchange exchange = {};
+        ExchangeCost cost = {};
+    };
+    Timed time(Peers peers, Exchange exchange, double bytes) const;
+    Timed tensor_exchange(Exchange exchange) const;
 
     const Model& model_;
     const Mapping& mapping_;

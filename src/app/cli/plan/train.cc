@@ -225,15 +225,22 @@ std::string nothing_found(const TrainJob& job, std::size_t divided) {
 
 /// Ranks are on the cluster's GPUs in their order.
 int export_step(const TrainOptions& options, const std::vector<trace::Export>& exports,
-                const train::Report& report) {
+                const train::Report& report, const plan::Communication& network) {
     if (options.placement == "random") {
         return fail("--export has ranks in the order of the cluster's GPUs: leave out --placement");
     }
+    const auto job =
+        plan::trace::job_of_step(report.model, report.cluster, report.mapping, report.step, network,
+                                 {.layers_together = options.export_layers});
+    if (!job) {
+        return fail(fmt::format(
+            "{}: put those of several layers together, as --export-layers {}, leave them in the "
+            "time of passes by --export-layers 0, or take a smaller --batch or fewer --gpus",
+            job.error(), std::max(2 * options.export_layers, 2U)));
+    }
     std::vector<std::uint32_t> gpus(report.mapping.gpus);
     std::iota(gpus.begin(), gpus.end(), 0U);
-    return trace::export_job(exports, report.cluster,
-                             plan::trace::job_of_step(report.model, report.mapping, report.step),
-                             std::move(gpus));
+    return trace::export_job(exports, report.cluster, *job, std::move(gpus));
 }
 
 }  // namespace
@@ -279,7 +286,9 @@ int cmd_plan_train(const TrainOptions& options) {
         status |= write_text(options.trace, plan::chrome_trace(report.step));
     }
     if (!exports->empty()) {
-        status |= export_step(options, *exports, report);
+        if (const int failed = export_step(options, *exports, report, **network); failed != 0) {
+            return failed;
+        }
     }
     if (!options.html.empty()) {
         status |= write_text(options.html, train::to_html(report));

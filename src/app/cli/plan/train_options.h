@@ -44,6 +44,7 @@ struct TrainOptions {
     std::string html;
     std::string trace;
     std::vector<std::string> exports;  ///< FORMAT=FILE
+    std::uint32_t export_layers = 1;   ///< Whose exchanges are put together; 0: none are exported.
     std::uint32_t top = 10;            ///< Search: rows of the table.
     std::uint32_t threads = 0;         ///< Search: 0: as many as there are cores.
 };
