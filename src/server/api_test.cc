@@ -163,6 +163,20 @@ TEST_F(ApiTest, ShardsTogetherHaveEveryPortOnce) {
     EXPECT_EQ(ask("GET", "/csv/nothing").status, 404);
 }
 
+TEST_F(ApiTest, MetricsTellTheCountersThatAreAskedFor) {
+    const auto body = [&](std::map<std::string, std::string> query) {
+        const Response response = ask("GET", "/metrics", "", std::move(query));
+        EXPECT_EQ(response.status, 200) << response.body;
+        return response.body;
+    };
+    const std::string waits = "\ninfiniband_portxmitwait_total{";
+    EXPECT_NE(body({{"exporter", "cable"}}).find(waits), std::string::npos) << "few ports";
+    EXPECT_EQ(body({{"exporter", "cable"}, {"counters", "brief"}}).find(waits), std::string::npos);
+    EXPECT_NE(body({{"exporter", "cable"}, {"counters", "traffic"}}).find(waits),
+              std::string::npos);
+    EXPECT_EQ(ask("GET", "/metrics", "", {{"counters", "some"}}).status, 400);
+}
+
 TEST_F(ApiTest, WhatOnlyARunningFabricKnowsIsSaidSo) {
     for (const char* const what : {"path", "trees", "jobs", "pkeys", "routes/sw0", "whatif"}) {
         const Response answer = ask("GET", std::string("/api/v1/") + what);

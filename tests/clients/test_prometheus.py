@@ -94,7 +94,7 @@ class Prometheus:
 
 
 def lint(server, dialect):
-    text = fetch(f"{server.url}/metrics?exporter={dialect}&zeros=all")
+    text = fetch(f"{server.url}/metrics?exporter={dialect}&counters=all")
     found = subprocess.run(["promtool", "check", "metrics"],
                            input=text,
                            text=True,
