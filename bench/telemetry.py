@@ -15,13 +15,20 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import contextmanager
 
 from run import bench_main, machine_name, verdict
 
-# The names that Prometheus can be given, each with a counter that every port has once.
-EXPORTERS = {"node": rb"infiniband_\w+_port_transmit_packets_total",
-             "cable": rb"infiniband_portxmitdata_total"}
+# What Prometheus can be given, each with a counter of which a port has one.
+SCRAPES = {"names by node": ("exporter=node", rb"infiniband_\w+_port_transmit_packets_total"),
+           "names by cable": ("exporter=cable", rb"infiniband_portxmitdata_total"),
+           "names by cable, `counters=traffic`": ("exporter=cable&counters=traffic",
+                                                  rb"infiniband_portxmitdata_total")}
 SHAPE = ["--topology", "fat-tree", "--radix", "36", "--levels", "3"]
+# Whose fabric is sampled while one is measured. A sampler of another fabric takes the same share of
+# the machine and never asks the daemon that is measured: what differs between the last two is what
+# sampling does to the daemon.
+WATCHED = {"nobody's": None, "its own": "bench", "another": "other"}
 
 
 def cpu_seconds(pid):
@@ -34,11 +41,16 @@ def memory_mb(pid):
     return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024
 
 
-class Server:
-    """softib serve of the fabric "bench"."""
+def on_cpu_us(pid):
+    """The time that a process has run, as its scheduler counts it."""
+    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e3
 
-    def __init__(self, bench):
-        self.process = subprocess.Popen([bench.softib, "serve", "-f", "bench", "--port", "0"],
+
+class Server:
+    """softib serve of a fabric."""
+
+    def __init__(self, bench, fabric="bench"):
+        self.process = subprocess.Popen([bench.softib, "serve", "-f", fabric, "--port", "0"],
                                         env=bench.env,
                                         text=True,
                                         stdout=subprocess.PIPE)
@@ -54,9 +66,9 @@ class Server:
         used = cpu_seconds(self.process.pid) - before
         return used / max(1, self.readings() - first)
 
-    def scrape(self, exporter, **headers):
+    def scrape(self, query, **headers):
         begin, before = time.monotonic(), cpu_seconds(self.process.pid)
-        request = urllib.request.Request(f"{self.url}/metrics?exporter={exporter}", headers=headers)
+        request = urllib.request.Request(f"{self.url}/metrics?{query}", headers=headers)
         text = urllib.request.urlopen(request, timeout=120).read()
         return time.monotonic() - begin, cpu_seconds(self.process.pid) - before, text
 
@@ -78,16 +90,18 @@ def measure_fabric(bench, arguments, busy):
     try:
         server.share(12)  # The first coarse slot of history.
         bench.record(f"{name} share", server.share(arguments.seconds))
-        for exporter, counter in EXPORTERS.items():
+        ports = 0
+        for key, (query, counter) in SCRAPES.items():
             for _ in range(bench.rounds):
                 for kind, headers in (("plain", {}), ("packed", {"Accept-Encoding": "gzip"})):
-                    took, used, text = server.scrape(exporter, **headers)
-                    bench.record(f"{name} {exporter} {kind} s", took)
-                    bench.record(f"{name} {exporter} {kind} cpu", used)
-                    bench.record(f"{name} {exporter} {kind} MB", len(text) / 1e6)
+                    took, used, text = server.scrape(query, **headers)
+                    bench.record(f"{name} {key} {kind} s", took)
+                    bench.record(f"{name} {key} {kind} cpu", used)
+                    bench.record(f"{name} {key} {kind} MB", len(text) / 1e6)
             lines = gzip.decompress(text)
-            ports = len(re.findall(rb"^" + counter + rb"\{", lines, re.MULTILINE))
-            bench.record(f"{name} {exporter} memory", memory_mb(server.process.pid))
+            told = len(re.findall(rb"^" + counter + rb"\{", lines, re.MULTILINE))
+            ports = max(ports, told)
+            bench.record(f"{name} {key} memory", memory_mb(server.process.pid))
         return ports
     finally:
         server.end()
@@ -96,32 +110,87 @@ def measure_fabric(bench, arguments, busy):
             traffic.wait()
 
 
-def status_ms(bench):
-    """How long the daemon takes to answer a command."""
-    times = []
-    for _ in range(20):
+def daemon_pid(bench):
+    return int(pathlib.Path(bench.runtime, "bench", "softibd.pid").read_text())
+
+
+@contextmanager
+def watched(bench, fabric):
+    """Samples a fabric meanwhile, or none."""
+    server = Server(bench, fabric) if fabric else None
+    try:
+        if server:
+            server.share(2)  # What it does at first is over.
+        yield
+    finally:
+        if server:
+            server.end()
+
+
+def in_turns(bench):
+    """Each round in another order, so that none of them always comes after the same one."""
+    names = list(WATCHED)
+    for turn in range(bench.rounds):
+        for name in names[turn % len(names):] + names[:turn % len(names)]:
+            with watched(bench, WATCHED[name]):
+                yield name
+
+
+def measure_status(bench, name):
+    """How long a command takes that asks the daemon, and how long daemon and command run for it."""
+    times, used = [], []
+    daemon = daemon_pid(bench)
+    before = on_cpu_us(daemon)
+    for _ in range(40):
         begin = time.monotonic()
-        bench.call(bench.softib, "sm", "-f", "bench", "status", "--json")
+        process = subprocess.Popen([bench.softib, "sm", "-f", "bench", "status", "--json"],
+                                   env=bench.env,
+                                   stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
         times.append((time.monotonic() - begin) * 1e3)
-    return statistics.median(times)
+        used.append((usage.ru_utime + usage.ru_stime) * 1e3)
+    bench.record(f"status {name}", statistics.median(times))
+    bench.record(f"status cpu {name}", statistics.median(used))
+    bench.record(f"status daemon {name}", (on_cpu_us(daemon) - before) / len(times))
+
+
+def measure_answers(bench, name, seconds):
+    """How long the daemon takes to answer, without a command around it."""
+    daemon = daemon_pid(bench)
+    before = on_cpu_us(daemon)
+    told = bench.call(str(bench.build / "bench" / "bench_ask_daemon"), f"{bench.runtime}/bench",
+                      str(seconds))
+    median, late, _, count = (float(word) for word in told.split())
+    bench.record(f"answer {name}", median)
+    bench.record(f"late answer {name}", late)
+    bench.record(f"answer daemon {name}", (on_cpu_us(daemon) - before) / count)
 
 
 def measure_neighbours(bench):
-    """The same with and without sampling, in turns."""
-    bench.up("bench", 2)
+    """Programs beside a sampler, on a fabric of two hosts."""
+    for fabric in ("bench", "other"):
+        bench.up(fabric, 2)
     try:
-        for _ in range(bench.rounds):
-            for name in ("without", "with"):
-                server = Server(bench) if name == "with" else None
-                try:
-                    bench.record(f"latency {name}",
-                                 bench.latency_us("ib_write_lat", "-s", "8", "-n", "100000"))
-                    bench.record(f"status {name}", status_ms(bench))
-                finally:
-                    if server:
-                        server.end()
+        for name in in_turns(bench):
+            bench.record(f"latency {name}",
+                         bench.latency_us("ib_write_lat", "-s", "8", "-n", "100000"))
+            measure_status(bench, name)
     finally:
-        bench.down("bench")
+        for fabric in ("bench", "other"):
+            bench.down(fabric)
+
+
+def measure_daemon(bench, arguments):
+    """The daemon of a large fabric."""
+    for fabric in ("bench", "other"):
+        bench.up(fabric, arguments.hosts, *SHAPE)
+    try:
+        for name in in_turns(bench):
+            measure_answers(bench, name, 5)
+    finally:
+        for fabric in ("bench", "other"):
+            bench.down(fabric)
 
 
 def fabric_rows(bench, name):
@@ -130,24 +199,26 @@ def fabric_rows(bench, name):
     rows = [
         f"| {name}: sampling, history | {share:.1%} of a core | < 30 % | {verdict(share < 0.3)} |"
     ]
-    for exporter in EXPORTERS:
+    for key in SCRAPES:
         for kind, words in (("packed", "by gzip"), ("plain", "as plain text")):
-            key = f"{name} {exporter} {kind}"
-            good = m(f"{key} s") < 1 and m(f"{key} MB") < 50
-            rows.append(f"| {name}: a scrape of all ports, names by {exporter}, {words} "
-                        f"| {bench.spread(f'{key} s', 2)} s, {m(f'{key} cpu'):.2f} s of CPU time, "
-                        f"{m(f'{key} MB'):.1f} MB | < 1 s, < 50 MB | {verdict(good)} |")
-        memory = m(f"{name} {exporter} memory")
+            each = f"{name} {key} {kind}"
+            # More than the default is for clients that take it compressed.
+            goal = kind == "packed" or "counters" not in key
+            good = m(f"{each} s") < 1 and m(f"{each} MB") < 50
+            rows.append(f"| {name}: a scrape of all ports, {key}, {words} "
+                        f"| {bench.spread(f'{each} s', 2)} s, "
+                        f"{m(f'{each} cpu'):.2f} s of CPU time, {m(f'{each} MB'):.1f} MB | "
+                        + (f"< 1 s, < 50 MB | {verdict(good)} |" if goal else "| |"))
+        memory = m(f"{name} {key} memory")
         rows.append(f"| {name}: memory so far, most | {memory:.0f} MB | < 500 MB "
                     f"| {verdict(memory < 500)} |")
     return rows
 
 
 def neighbour_row(bench, what, name, digits):
-    without, beside = f"{name} without", f"{name} with"
-    ratio = bench.median(beside) / bench.median(without)
-    return (f"| {what} | {bench.spread(without, digits)} | {bench.spread(beside, digits)} "
-            f"| {ratio:.2f} |")
+    cells = [bench.spread(f"{name} {whose}", digits) for whose in WATCHED]
+    alone, own, other = (bench.median(f"{name} {whose}") for whose in WATCHED)
+    return f"| {what} | {' | '.join(cells)} | {own / alone:.2f} | {own / other:.2f} |"
 
 
 def report(bench, arguments, ports):
@@ -158,14 +229,28 @@ def report(bench, arguments, ports):
         f"A fat tree of {arguments.hosts:,} hosts, {ports:,} cabled ports, sampled every second. "
         "Busy: all its ports count data,", "packets and, one in ten, XmitWait between any two "
         "samples. `bench_busy_ports` makes them do so; no programs run.", "",
-        "Prometheus asks for gzip. Labels by cable have both ends' names, 170 bytes, in each line: "
-        "who wants less plain text", "takes parts of it (`/metrics?num_shards=2&shard=0`).", "",
+        "Prometheus asks for gzip. Each line of names by cable has both ends of the cable, 170 "
+        "bytes; a large fabric tells", "less of them without being asked "
+        "([which counters](api.md#metrics-and-csv)), and anybody takes parts of it",
+        "(`/metrics?num_shards=2&shard=0`).", "",
         "| what | measured | goal | reached |", "|---|---|---|---|", *fabric_rows(bench, "idle"),
         *fabric_rows(bench, "busy"), "",
-        "Programs beside it, on a fabric of two hosts, in turns with and without `softib serve`:",
-        "", "| what | without | with | ratio |", "|---|---|---|---|",
-        neighbour_row(bench, "`ib_write_lat -s 8`, us", "latency", 2),
-        neighbour_row(bench, "`softib sm status`, ms", "status", 1), ""
+        "## Beside it", "",
+        "The same with nobody who samples, with a sampler of this fabric, and, as a control, with "
+        "a sampler of another fabric of", "the same shape. The control takes the same share of "
+        "cores, caches and memory, and the daemon that is measured",
+        "does not know of it: the last column is what sampling does to the daemon, the column "
+        "before it is that and the share", "of the machine.", "",
+        "| what | nobody | this fabric | another | this / nobody | this / another |",
+        "|---|---|---|---|---|---|",
+        neighbour_row(bench, "two hosts: `ib_write_lat -s 8`, us", "latency", 2),
+        neighbour_row(bench, "two hosts: `softib sm status`, ms", "status", 1),
+        neighbour_row(bench, "… its CPU time, ms", "status cpu", 2),
+        neighbour_row(bench, "… CPU time of the daemon, us", "status daemon", 0),
+        neighbour_row(bench, f"{arguments.hosts:,} hosts: an answer of the daemon, us, median",
+                      "answer", 1),
+        neighbour_row(bench, "… 99 of 100", "late answer", 1),
+        neighbour_row(bench, "… CPU time of the daemon, us", "answer daemon", 1), ""
     ])
 
 
@@ -176,6 +261,7 @@ def work(bench, arguments):
         ports = measure_fabric(bench, arguments, busy=True)
     finally:
         bench.down("bench")
+    measure_daemon(bench, arguments)
     measure_neighbours(bench)
     return report(bench, arguments, ports)
 

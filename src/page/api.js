@@ -2,6 +2,7 @@
 // Asks the server that this page came from, and no other.
 
 const TOKEN = "softib-token";
+const AGAIN_MS = 3000;
 
 export const token = () => sessionStorage.getItem(TOKEN) || "";
 export const keepToken = (text) => sessionStorage.setItem(TOKEN, text);
@@ -32,13 +33,16 @@ export async function send(method, path, body) {
 /// Names of ports and nodes have slashes and colons, which a path may have.
 export const inPath = (name) => name.split("/").map(encodeURIComponent).join("/");
 
-/// The event stream. `on` has sample, event, resync, open and lost.
+/// The event stream. `on` has sample, event, resync, open and lost. A browser connects again by
+/// itself where nobody answers, but not where a server refuses: that is done here.
 export function listen(on) {
   const source = new EventSource("/api/v1/stream");
   source.addEventListener("open", () => on.open());
-  source.addEventListener("error", () => on.lost());
+  source.addEventListener("error", () => {
+    on.lost();
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => listen(on), AGAIN_MS);
+  });
   source.addEventListener("sample", (message) => on.sample(message.data));
   source.addEventListener("event", (message) => on.event(JSON.parse(message.data)));
   source.addEventListener("resync", () => on.resync());
-  return source;
 }

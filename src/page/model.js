@@ -11,6 +11,7 @@ import {ago, clock, dateTime, virtualTime} from "./format.js";
 
 export const SWITCH = 2;
 export const ACTIVE = 4;
+const LOAD_AGAIN_MS = 1000;
 
 /// State, load, waiting (both per mille) and errors a second of all ports.
 class Numbers {
@@ -41,7 +42,7 @@ export class Model extends EventTarget {
   tell(type, detail = null) { this.dispatchEvent(new CustomEvent(type, {detail})); }
 
   async start() {
-    this.source = listen({
+    listen({
       open: () => this.setConnected(true),
       lost: () => this.setConnected(false),
       sample: (text) => this.takeSample(text),
@@ -57,10 +58,22 @@ export class Model extends EventTarget {
     this.tell("connection");
   }
 
+  /// Loads all anew. The first time a failure is the caller's; later ones are tried again, since
+  /// samples wait until it succeeds.
   async load() {
     this.loading = true;
-    const [about, snapshot, events] = await Promise.all([
-      get("/api/v1/fabric"), get("/api/v1/snapshot"), get("/api/v1/events")]);
+    let answers;
+    try {
+      answers = await Promise.all([
+        get("/api/v1/fabric"), get("/api/v1/snapshot"), get("/api/v1/events")]);
+    } catch (error) {
+      if (!this.ready) throw error;
+      this.early = [];  // What is loaded then has them.
+      setTimeout(() => this.load(), LOAD_AGAIN_MS);
+      return;
+    }
+    const [about, snapshot, events] = answers;
+    const {past} = this;
     this.about = about;
     this.take(snapshot);
     this.events = new Map(events.events.map((event) => [event.id, event]));
@@ -71,6 +84,7 @@ export class Model extends EventTarget {
     early.forEach((sample) => this.apply(sample));
     this.tell("fabric");
     this.tell("events");
+    if (past) await this.show(past).catch(() => this.show(0));  // Its ports are numbered anew too.
   }
 
   take(snapshot) {

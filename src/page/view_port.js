@@ -94,6 +94,24 @@ export function portView(model, {name, query}) {
   const controls = h("div", {class: "bar"});
   const tile = (title, value, note, bad) => h("div", {class: "tile" + (bad ? " alert" : "")},
     h("span", {class: "muted"}, title), h("strong", {}, value), h("small", {class: "muted"}, note));
+  // Anew only when the cable comes or goes: a button that is replaced loses the keyboard's focus.
+  let drawnUp = null;
+  const drawControls = (up) => {
+    if (up === drawnUp) return;
+    drawnUp = up;
+    controls.replaceChildren(...[
+      model.isSwitch(model.portNode[port]) || peer !== "-"
+        ? link(`#/whatif?down=${encodeURIComponent(name)}`, "What if this cable fails?",
+               {class: "like-button"}) : null,
+      model.about.control ? button(up ? "Pull this cable" : "Put the cable back",
+                                   () => setLink(name, !up), {class: up ? "danger" : "primary"})
+                          : null,
+      model.about.control ? button("Capture…", async () => {
+        const packets = await ask(`Capture at ${name}`, "Packets", "1000");
+        if (packets !== null) startCapture([name], Number(packets) || 1000);
+      }) : null,
+    ].filter(Boolean));
+  };
   const drawNow = (rates) => {
     const {state, load, wait, errors} = model.shown;
     const up = state[port] === ACTIVE;
@@ -107,20 +125,7 @@ export function portView(model, {name, query}) {
            rates ? `${short(rates.rcv_packets)} packets/s` : ""),
       tile("Waiting", percent(wait[port]), "of the time without credits", wait[port] >= 100),
       tile("Errors", short(errors[port], "/s"), "of all kinds", errors[port] > 0));
-    const upNow = model.now.state[port] === ACTIVE;
-    controls.replaceChildren(...[
-      model.isSwitch(model.portNode[port]) || peer !== "-"
-        ? link(`#/whatif?down=${encodeURIComponent(name)}`, "What if this cable fails?",
-               {class: "like-button"}) : null,
-      model.about.control ? button(upNow ? "Pull this cable" : "Put the cable back",
-                                   () => setLink(name, !upNow),
-                                   {class: upNow ? "danger" : "primary"})
-                          : null,
-      model.about.control ? button("Capture…", async () => {
-        const packets = await ask(`Capture at ${name}`, "Packets", "1000");
-        if (packets !== null) startCapture([name], Number(packets) || 1000);
-      }) : null,
-    ].filter(Boolean));
+    drawControls(model.now.state[port] === ACTIVE);
   };
   const drawCounters = (all) => counters.replaceChildren(h("table", {class: "plain-table counters"},
     h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "Counter"),

@@ -122,7 +122,16 @@ Response Api::metrics(const Request& request) const {
             return Response::error(400, "exporter is node, cable or both");
         }
     }
-    options.all_zeros = options.all_zeros || request.parameter("zeros") == "all";
+    if (const std::string_view counters = request.parameter("counters"); !counters.empty()) {
+        const auto choice = telemetry::counter_choice(counters);
+        if (!choice) {
+            return Response::error(400, "counters is brief, traffic or all");
+        }
+        options.counters = *choice;
+    }
+    if (request.parameter("zeros") == "all") {
+        options.counters = telemetry::CounterChoice::kAll;
+    }
     // Clients take the time of their question for that of the numbers; where these are older, their
     // time stands beside them.
     options.timestamps = config_.collector->pace() == telemetry::Pace::kSlow;

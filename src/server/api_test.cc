@@ -163,6 +163,20 @@ TEST_F(ApiTest, ShardsTogetherHaveEveryPortOnce) {
     EXPECT_EQ(ask("GET", "/csv/nothing").status, 404);
 }
 
+TEST_F(ApiTest, MetricsTellTheCountersThatAreAskedFor) {
+    const auto body = [&](std::map<std::string, std::string> query) {
+        const Response response = ask("GET", "/metrics", "", std::move(query));
+        EXPECT_EQ(response.status, 200) << response.body;
+        return response.body;
+    };
+    const std::string waits = "\ninfiniband_portxmitwait_total{";
+    EXPECT_NE(body({{"exporter", "cable"}}).find(waits), std::string::npos) << "few ports";
+    EXPECT_EQ(body({{"exporter", "cable"}, {"counters", "brief"}}).find(waits), std::string::npos);
+    EXPECT_NE(body({{"exporter", "cable"}, {"counters", "traffic"}}).find(waits),
+              std::string::npos);
+    EXPECT_EQ(ask("GET", "/metrics", "", {{"counters", "some"}}).status, 400);
+}
+
 TEST_F(ApiTest, WhatOnlyARunningFabricKnowsIsSaidSo) {
     for (const char* const what : {"path", "trees", "jobs", "pkeys", "routes/sw0", "whatif"}) {
         const Response answer = ask("GET", std::string("/api/v1/") + what);
@@ -258,6 +272,36 @@ TEST_F(ApiTest, AnUnhealthyPortIsTakenOutAndComesBack) {
     EXPECT_EQ(controls_.last, "sw0:2 up");
     EXPECT_TRUE(json("/ufmRest/app/unhealthy_ports").empty());
     EXPECT_EQ(put("OTHER"), 400);
+}
+
+TEST_F(ApiTest, ADeviceIsTakenOutByAJobAndOneOfItsPortsComesBack) {
+    const auto mark = [&](const std::string& action, const std::string& ids) {
+        return ask("POST", "/ufmRest/actions",
+                   R"({"action": ")" + action + R"(", "object_ids": )" + ids + "}");
+    };
+    const Response taken = mark("mark_device_unhealthy", R"(["0000000000000030"])");
+    ASSERT_EQ(taken.status, 202) << taken.body;
+    EXPECT_EQ(json(taken.headers.at("Location"))["Status"], "Completed");
+    const Json ports = json("/ufmRest/app/unhealthy_ports");
+    ASSERT_EQ(ports.size(), 2U) << "the switch has two";
+    EXPECT_EQ(ports[0]["PeerGUID"], "0000000000000011");
+    EXPECT_EQ(ports[0]["PeerPortDname"], "1");
+    ASSERT_EQ(ask("PUT", "/ufmRest/app/unhealthy_ports",
+                  R"({"ports": ["0000000000000030_2"], "ports_policy": "HEALTHY"})")
+                  .status,
+              200);
+    EXPECT_EQ(json("/ufmRest/app/unhealthy_ports")[0]["name"], "0000000000000030_1");
+    EXPECT_EQ(mark("mark_device_healthy", R"(["sw0"])").status, 202);
+    EXPECT_TRUE(json("/ufmRest/app/unhealthy_ports").empty());
+    EXPECT_EQ(mark("mark_device_unhealthy", R"(["nobody"])").status, 404);
+    EXPECT_EQ(mark("mark_device_unhealthy", "5").status, 400);
+}
+
+TEST_F(ApiTest, ActionsThatAreNoneAreRefusedWithASentence) {
+    for (const char* const body : {R"({"action": 5})", "{}", "[]", R"({"action": null})"}) {
+        EXPECT_EQ(ask("POST", "/ufmRest/actions", body).status, 400) << body;
+    }
+    EXPECT_EQ(ask("POST", "/ufmRest/actions", R"({"action": "dance"})").status, 404);
 }
 
 TEST_F(ApiTest, WhatClientsAskedForOutlivesServerAndFabric) {

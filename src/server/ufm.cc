@@ -55,6 +55,22 @@ telemetry::Severity severity_of(std::string_view name) {
     return kInfo;
 }
 
+/// A port that is isolated, by the name that clients know; it may have left the fabric since.
+Json unhealthy_json(const telemetry::Inventory& inventory, const std::string& name,
+                    std::int64_t since_us) {
+    const auto port = inventory.find_port(name);
+    const std::uint32_t peer = port ? inventory.ports[*port].peer : telemetry::kNoIndex;
+    const bool cabled = peer != telemetry::kNoIndex;
+    return {{"name", name},
+            {"description", port ? inventory.port_name(*port) : ""},
+            {"peer_name", port ? inventory.peer_name(*port) : ""},
+            {"PeerGUID", cabled ? ufm_guid(inventory.ports[peer].guid) : ""},
+            {"PeerPortDname", cabled ? std::to_string(inventory.ports[peer].number) : ""},
+            {"condition", "MANUAL"},
+            {"status", "UNHEALTHY"},
+            {"status_time", time_text(since_us)}};
+}
+
 Response listed(Json list) {
     return Response::json(to_text(list));
 }
@@ -218,13 +234,7 @@ Response Ufm::unhealthy_ports(const Request& request) {
     if (!request.is_write()) {
         Json list = Json::array();
         for (const auto& [name, since] : state_.unhealthy) {
-            const auto port = snapshot->inventory->find_port(name);
-            list.push_back({{"name", name},
-                            {"description", port ? snapshot->inventory->port_name(*port) : ""},
-                            {"peer_name", port ? snapshot->inventory->peer_name(*port) : ""},
-                            {"condition", "MANUAL"},
-                            {"status", "UNHEALTHY"},
-                            {"status_time", time_text(since)}});
+            list.push_back(unhealthy_json(*snapshot->inventory, name, since));
         }
         return listed(std::move(list));
     }
@@ -309,7 +319,14 @@ Response Ufm::actions(const Request& request, const Path& path) {
         return guids ? remove_guids((*body)["pkey"].get<std::string>(), *guids)
                      : Response::error(400, R"(send {"pkey": "0x1", "guids": ["GUID"]})");
     }
-    const std::string action = body->value("action", "");
+    const auto named = body->find("action");
+    if (named == body->end() || !named->is_string()) {
+        return Response::error(400, R"(send {"action": "NAME"})");
+    }
+    const auto action = named->get<std::string>();
+    if (action == "mark_device_unhealthy" || action == "mark_device_healthy") {
+        return mark_devices(*body, action);
+    }
     if (action == "fabric_discovery" || action == "reset") {
         if (config_.controls == nullptr) {
             return Response::error(404, "this fabric can only be looked at");
@@ -318,8 +335,49 @@ Response Ufm::actions(const Request& request, const Path& path) {
         return done ? Response::json("{}") : Response::error(409, done.error());
     }
     return Response::error(404, fmt::format("no action '{}'; there are remove_guids_from_pkey, "
+                                            "mark_device_unhealthy, mark_device_healthy, "
                                             "fabric_discovery and reset",
                                             action));
+}
+
+/// All ports of devices become unhealthy, or healthy again; the answer is a job that is done.
+Response Ufm::mark_devices(const Json& body, const std::string& action) {
+    const auto named = body.find("object_ids");
+    const auto ids = named == body.end() ? std::nullopt : texts_of(*named);
+    if (!ids) {
+        return Response::error(400, R"(send {"action": "mark_device_unhealthy", "object_ids": )"
+                                    R"(["GUID"]})");
+    }
+    const auto snapshot = config_.collector->snapshot();
+    const telemetry::Inventory& inventory = *snapshot->inventory;
+    std::vector<std::string> ports;
+    for (const std::string& id : *ids) {
+        const auto node = std::ranges::find_if(inventory.nodes, [&](const telemetry::Node& each) {
+            return ufm_guid(each.guid) == id || each.name == id;
+        });
+        if (node == inventory.nodes.end()) {
+            return Response::error(404, fmt::format("no device '{}'; they are named by GUID", id));
+        }
+        for (std::uint32_t i = 0; i < node->port_count; ++i) {
+            ports.push_back(ufm_port_name(inventory, node->port_first + i));
+        }
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        for (const std::string& port : ports) {
+            if (const auto refusal = set_health(inventory, port, action == "mark_device_healthy")) {
+                return *refusal;
+            }
+        }
+        if (Response kept = saved(Response::json("{}")); kept.status != 200) {
+            return kept;
+        }
+    }
+    const std::uint64_t id = add_report(
+        {action, "Completed", fmt::format("{} ports", ports.size()), Json::object(), {}});
+    Response response = Response::accepted("{}");
+    response.headers["Location"] = fmt::format("/ufmRest/jobs/{}", id);
+    return response;
 }
 
 }  // namespace softib::server

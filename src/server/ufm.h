@@ -50,6 +50,7 @@ class Ufm {
     Response external_event(const Request& request);
     Response unhealthy_ports(const Request& request);
     Response actions(const Request& request, const Path& path);
+    Response mark_devices(const Json& body, const std::string& action);
     /// Returns the refusal.
     std::optional<Response> set_health(const telemetry::Inventory& inventory,
                                        const std::string& name, bool healthy);

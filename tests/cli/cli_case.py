@@ -20,7 +20,7 @@ SOFTIB = str(BUILD / "bin" / "softib")
 TIMEOUT_S = 60
 
 
-def wait_until(condition, timeout_s=10.0):
+def wait_until(condition, timeout_s=60.0):
     end = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() > end:

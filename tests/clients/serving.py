@@ -9,7 +9,7 @@ import urllib.request
 
 from softib_test import Failure, Program, free_port, listening
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 def fetch(url, method="GET", body=None, headers=None):

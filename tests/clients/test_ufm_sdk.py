@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from serving import Server
+from serving import Server, until
 from softib_test import THREE_HOPS, Fabric, Failure, Report, need_programs, skip
 from subnet import expect
 
@@ -133,13 +133,9 @@ def reports_tell_the_truth(fabric, sdk):
     expect("completed successfully" in said, said)
     fabric.command("link", "down", "-f", fabric.name, "h2").check()
     try:
-        sdk.server.get("/api/v1/fabric")
-        said = ""
-        for _ in range(5):  # It is sampled once a second.
-            said = sdk.run("ufm_validation_test/run_validation_test.py", "--run_test", "CheckLinks")
-            if "h2/mlx5_0:1" in said:
-                break
-        expect("h2/mlx5_0:1" in said, said)
+        # It is sampled once a second.
+        until("a failed test", lambda: "h2/mlx5_0:1" in sdk.run(
+            "ufm_validation_test/run_validation_test.py", "--run_test", "CheckLinks"))
         events = sdk.run("ufm_events/ufm_events.py", "--get_events")
         expect("link_down" in events, events)
         alarms = sdk.run("ufm_aggr_topx/ufm_aggr_topx.py", "--object", "servers", "--attr",
@@ -176,6 +172,38 @@ def topologies_are_compared(fabric, sdk):
     return json.dumps(other)
 
 
+def devices_are_isolated_in_batches(fabric, folder):
+    """The script speaks TLS alone, and asks before each batch."""
+    with tempfile.TemporaryDirectory() as scratch:
+        cert, key = f"{scratch}/cert.pem", f"{scratch}/key.pem"
+        subprocess.run([
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout", key, "-out", cert
+        ],
+                       check=True,
+                       capture_output=True)
+        server = Server(fabric, "--allow-control", "--cert", cert, "--key", key)
+        topology = json.loads(fabric.command("topo", "-f", fabric.name, "--json").check().output)
+        spine = next(node for node in topology["nodes"] if node["name"] == "spine1")
+        guid = spine["guid"].removeprefix("0x").zfill(16)
+        pathlib.Path(scratch, "batch.csv").write_text(f"{guid},1\n")
+        script = pathlib.Path(folder, "scripts/batch_isolate_devices/batch_isolate_devices.py")
+        said = subprocess.run([
+            "/usr/bin/python3", str(script), "-H", server.address, "-u", "admin", "-p",
+            server.token, "--sleep_time", "1", "-f", f"{scratch}/batch.csv"
+        ],
+                              input="\n",
+                              capture_output=True,
+                              text=True,
+                              timeout=60)
+        expect("are healthy" in said.stdout and said.returncode == 0, said.stdout + said.stderr)
+        report = json.loads(fabric.command("health", "-f", fabric.name, "--json").output)
+        down = next(check for check in report["checks"] if check["name"] == "links")["objects"]
+        expect(all("spine1:2" in port for port in down) and down,
+               f"{down}, not the other port of spine1")
+        return said.stdout
+
+
 def telemetry_has_all_ports(sdk):
     host, port = sdk.server.address.split(":")
     sdk.run("ufm_telemetry/load_telemetry.py", "--ufm_telemetry_host", host, "--ufm_telemetry_port",
@@ -204,6 +232,9 @@ def main():
         report.case("ufm_sdk", "topologies are written and compared",
                     lambda: topologies_are_compared(fabric, sdk))
         report.case("ufm_sdk", "telemetry as CSV", lambda: telemetry_has_all_ports(sdk))
+    with Fabric(*THREE_HOPS[1]) as fabric:
+        report.case("ufm_sdk", "a switch is isolated, and one of its ports comes back",
+                    lambda: devices_are_isolated_in_batches(fabric, folder))
     return report.finish()
 
 

@@ -3,10 +3,12 @@
 // the command line tells it.
 
 import {execFile, execFileSync, spawn} from "node:child_process";
-import {mkdirSync, mkdtempSync, readFileSync, rmSync} from "node:fs";
+import {existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync} from "node:fs";
 import {createRequire} from "node:module";
+import {createServer} from "node:net";
 import {tmpdir} from "node:os";
 import path from "node:path";
+import {setTimeout as sleep} from "node:timers/promises";
 
 export const BUILD = process.env.SOFTIB_BUILD;
 const require = createRequire(path.join(BUILD, "page_tests", "package.json"));
@@ -14,7 +16,37 @@ const {chromium} = require("playwright-core");
 const AXE = require.resolve("axe-core/axe.min.js");
 export const PICTURES = path.join(BUILD, "page_tests", "pictures");
 export const SOFTIB = path.join(BUILD, "bin", "softib");
+const PATIENCE_MS = 60_000;  // A machine may have more to do than this test.
 const CHROMIUM = process.env.SOFTIB_CHROMIUM || "/usr/bin/chromium";
+
+/// Asks until the answer is good (not false, not an error of `attempt`), and returns it.
+export async function until(what, attempt) {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    let why = "";
+    try {
+      const found = await attempt();
+      if (found) return found;
+    } catch (error) { why = error.message; }
+    if (Date.now() > end) throw new Error(`${what} did not happen ${why}`);
+    await sleep(50);
+  }
+}
+
+/// A port of TCP that nobody has.
+export async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => { server.listen(0, "127.0.0.1", resolve); });
+  const {port} = server.address();
+  await new Promise((resolve) => { server.close(resolve); });
+  return port;
+}
+
+/// Waits until a program of this machine listens at a port of TCP.
+export const listening = (port) => until(`a program at port ${port}`, () =>
+  ["/proc/net/tcp", "/proc/net/tcp6"].some((file) =>
+    new RegExp(`:${port.toString(16).toUpperCase().padStart(4, "0")} \\S+ 0A `)
+      .test(existsSync(file) ? readFileSync(file, "utf8") : "")));
 
 export class Fabric {
   constructor() {
@@ -36,6 +68,14 @@ export class Fabric {
     const program = execFile(SOFTIB, words, {env: this.env}, () => {});
     this.programs.push(program);
     return program;
+  }
+
+  /// Lets two hosts exchange messages, from the first to the last.
+  async pingpong(server, client, messages) {
+    const words = ["ibv_rc_pingpong", "-n", String(messages), "-p", String(await freePort())];
+    this.start("exec", server, "--", ...words);
+    await listening(Number(words.at(-1)));
+    this.run("exec", client, "--", ...words, server);
   }
 
   serve(...flags) { return this.listen("serve", "--port", "0", ...flags); }
@@ -79,6 +119,7 @@ export async function openBrowser(...flags) {
 export async function openPage(browser, fabric, address = "", options = {}, prepare = null) {
   const context = await browser.newContext({viewport: {width: 1440, height: 900},
                                             colorScheme: "dark", ...options});
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   page.strangers = [];
   page.complaints = [];
@@ -98,11 +139,22 @@ export async function openPage(browser, fabric, address = "", options = {}, prep
   return page;
 }
 
-/// Goes to another view, and waits until it is there.
+/// Goes to another view, and waits until it is there: the page's own listener comes first.
 export async function go(page, address) {
-  await page.evaluate((hash) => { location.hash = hash; }, address);
+  await page.evaluate((hash) => new Promise((resolve) => {
+    if (location.hash === hash) {
+      resolve();
+      return;
+    }
+    addEventListener("hashchange", resolve, {once: true});
+    location.hash = hash;
+  }), address);
   await page.waitForSelector("main .view");
 }
+
+/// Forgets what the page has told, so that a test waits for what comes.
+export const clearToasts = (page) => page.evaluate(() =>
+  document.getElementById("toasts").replaceChildren());
 
 export const texts = (page, selector) => page.$$eval(selector, (all) => all.map((element) =>
   element.textContent));

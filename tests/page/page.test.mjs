@@ -5,7 +5,8 @@ import {existsSync, mkdtempSync, readFileSync} from "node:fs";
 import {createServer} from "node:http";
 import path from "node:path";
 import {after, before, test} from "node:test";
-import {BUILD, Fabric, go, openBrowser, openPage, picture, texts, violations} from "./harness.mjs";
+import {BUILD, Fabric, clearToasts, freePort, go, listening, openBrowser, openPage, picture, texts,
+        until, violations} from "./harness.mjs";
 
 const fabric = new Fabric();
 let browser;
@@ -33,19 +34,9 @@ const routesOf = (name) => new Map(fabric.json("route", "show", name)
   .map((row) => [row.lid, row.port]));
 const switches = () => fabric.json("topo").nodes.filter((node) => node.kind === "switch")
   .map((node) => node.name);
-/// Whether a program of this machine listens at a port of TCP.
-const isListening = (port) => ["/proc/net/tcp", "/proc/net/tcp6"].some((file) =>
-  new RegExp(`:${port.toString(16).toUpperCase().padStart(4, "0")} \\S+ 0A `)
-    .test(existsSync(file) ? readFileSync(file, "utf8") : ""));
 /// Asks the server until `good` of its answer is true, and returns that.
-const answer = async (path, good) => {
-  for (let tries = 0; tries < 300; ++tries) {
-    const found = good(await (await fetch(fabric.url + path)).json());
-    if (found) return found;
-    await page.waitForTimeout(50);
-  }
-  throw new Error(`${path} does not say what is waited for`);
-};
+const answer = (path, good) => until(`what is waited for at ${path}`, async () =>
+  good(await (await fetch(fabric.url + path)).json()));
 const idle = () => answer("/api/v1/alarms", ({alarms}) => alarms.length === 0);
 
 test("overview: nodes and cables are those of the fabric", async () => {
@@ -88,17 +79,21 @@ test("a pulled cable appears everywhere by itself, and goes when it is back", as
   await go(page, "#/table/cables?q=state:down");
   await has(".total", "1 of 64");
   assert.match((await texts(page, ".grid-row"))[0], /leaf2:6spine1:3× down/);
-  await go(page, "#/health");
-  let report;
-  try { report = fabric.json("health"); } catch (error) { report = JSON.parse(error.stdout); }
-  const bad = report.checks.filter((check) => !check.ok).map((check) => check.name);
-  await has("tbody tr", "leaf2:6");
-  const shown = await page.$$eval("tbody tr", (rows) => rows
-    .filter((row) => !row.textContent.includes("✓ ok"))
-    .map((row) => row.querySelector("th").textContent));
+  await until("the report of softib health", async () => {
+    let report;
+    try { report = fabric.json("health"); } catch (error) { report = JSON.parse(error.stdout); }
+    const bad = report.checks.filter((check) => !check.ok).map((check) => check.name);
+    await go(page, "#/overview");
+    await go(page, "#/health");
+    await has("tbody tr", "leaf2:6");
+    const shown = await page.$$eval("tbody tr", (rows) => rows
+      .filter((row) => !row.textContent.includes("✓ ok"))
+      .map((row) => row.querySelector("th").textContent));
+    assert.deepEqual(bad.filter((name) => !shown.includes(name)), []);
+    assert.ok(shown.includes("alarms"));
+    return true;
+  });
   fabric.run("link", "up", "leaf2:6");
-  assert.deepEqual(bad.filter((name) => !shown.includes(name)), []);
-  assert.ok(shown.includes("alarms"));
   await has("main", "No alarm is active");
 });
 
@@ -127,28 +122,22 @@ test("pod: the picture and the table have the cables of its switches and hosts",
 });
 
 test("port: counters and plots are those of real traffic", async () => {
-  fabric.start("exec", "h0", "--", "ibv_rc_pingpong", "-n", "2000");
-  await page.waitForTimeout(300);
-  for (let tries = 0; ; ++tries) {  // Until the server listens.
-    try {
-      fabric.run("exec", "h31", "--", "ibv_rc_pingpong", "-n", "2000", "h0");
-      break;
-    } catch (error) {
-      if (tries === 20) throw error;
-      await page.waitForTimeout(100);
-    }
-  }
+  await fabric.pingpong("h0", "h31", 2000);
   await go(page, "#/port/h31/mlx5_0:1");
   const {counters} = fabric.json("status").hosts.find((host) => host.name === "h31").hcas[0];
   assert.ok(counters.xmit_packets >= 2000);
   await page.waitForFunction((wanted) => [...document.querySelectorAll(".counters tr")].some(
     (row) => row.textContent === `xmit_packets${wanted}`),
     counters.xmit_packets.toLocaleString("en-US"));
-  const sent = await page.evaluate(async () => {
-    const past = await fetch("/api/v1/ports/h31/mlx5_0:1/history?counter=xmit_packets");
+  // History has rates. Their sums depend on when the server looked, the size of a packet does not.
+  const total = (counter) => page.evaluate(async (name) => {
+    const past = await fetch(`/api/v1/ports/h31/mlx5_0:1/history?counter=${name}`);
     return (await past.json()).points.reduce((sum, point) => sum + point[1], 0);
-  });
-  assert.ok(Math.abs(sent - counters.xmit_packets) < counters.xmit_packets * 0.1, `${sent}`);
+  }, counter);
+  await until("packets in the history", async () => await total("xmit_packets") > 0);
+  const words = await total("xmit_words") / await total("xmit_packets");
+  const expected = counters.xmit_words / counters.xmit_packets;
+  assert.ok(Math.abs(words / expected - 1) < 0.05, `${words} words a packet, not ${expected}`);
   await page.focus(".plot canvas");
   await page.keyboard.press("ArrowLeft");
   await has("#announce", "sent");
@@ -304,19 +293,27 @@ test("time: the slider shows the whole fabric as it was", async () => {
   await go(page, "#/overview");
   fabric.run("link", "down", "leaf5:5");
   await has(".tile", "× 1 down");
-  await page.waitForTimeout(2500);
-  const down = await page.evaluate(async () => (await import("/page/main.js")).model.timeUs);
+  const told = (what) => page.evaluate(async (name) => (await import("/page/main.js")).model[name],
+                                       what);
+  const first = await told("number");
+  await until("two more samples", async () => await told("number") > first + 1);
+  const down = Math.floor(await told("timeUs") / 1e6);
   fabric.run("link", "up", "leaf5:5");
   await has(".tile", "all up");
-  await page.waitForFunction((time) => {
+  const slots = await answer("/api/v1/slots", ({rings}) => (
+    rings[0].times.some((time) => time > down) ? rings[0].times : null));
+  await page.waitForFunction((most) => {
     const slider = document.querySelector("footer input");
-    return !slider.disabled && Number(slider.max) > 8 && Date.now() * 1000 > time + 6e6;
-  }, down);
+    return !slider.disabled && Number(slider.max) >= most;
+  }, slots.length);
   await page.focus("footer input");
-  for (let i = 0; i < 40; ++i) {
+  for (let seen = 0; !(await texts(page, ".tile")).some((text) => text.includes("× 1 down"));) {
     await page.keyboard.press("ArrowLeft");
-    await page.waitForTimeout(150);
-    if ((await texts(page, ".tile")).some((text) => text.includes("× 1 down"))) break;
+    seen = await until("another moment", async () => {
+      const past = await told("past");
+      return past !== seen && past;
+    });
+    assert.ok(seen >= slots[0], "no moment of the past shows the cable down");
   }
   assert.match((await texts(page, ".moment"))[0], /\(past\)/);
   assert.match(page.url(), /t=\d+/);
@@ -353,8 +350,8 @@ test("what if: the manager then does what was predicted, and undo brings all bac
     }
     return entries;
   };
-  for (let tries = 0; changed() === 0 && tries < 100; ++tries) await page.waitForTimeout(50);
-  assert.ok(changed() > 0 && changed() <= predicted.entries_changed, `${changed()}`);
+  await until("new routes", () => changed() > 0);
+  assert.ok(changed() <= predicted.entries_changed, `${changed()}`);
   for (const [name, , after_] of predicted.ports.filter((row) => /^spine3/.test(row[0]))) {
     assert.equal(after_, 0, name);
   }
@@ -366,9 +363,12 @@ test("what if: the manager then does what was predicted, and undo brings all bac
 test("controls: cables and routes change by hand, as the command line sees", async () => {
   await go(page, "#/port/leaf6:7");
   await page.click("text=Pull this cable");
+  await has("#toasts", "The cable at leaf6:7 is pulled");  // Only then it can be undone.
   await has(".tile", "× Down");
   await page.keyboard.press("u");
+  await has("#toasts", "Undone");
   await has(".tile", "Active");
+  await clearToasts(page);
   await go(page, "#/node/leaf6");
   const lid = fabric.json("topo").nodes.find((node) => node.name === "h0/mlx5_0").lid;
   const port = routesOf("leaf6").get(lid);
@@ -387,11 +387,13 @@ test("controls: cables and routes change by hand, as the command line sees", asy
 test("traffic colours every port of its path, and the plots of each", async (t) => {
   if (!existsSync("/usr/bin/ib_write_bw")) { t.skip("perftest is not installed"); return; }
   const pairs = [["h0", "h20"], ["h5", "h20"], ["h9", "h30"]];
-  for (const [at, [from, to]] of pairs.entries()) {
-    const words = ["ib_write_bw", "-D", "16", "-s", "65536", "-p", String(18800 + at)];
-    fabric.start("exec", to, "--", ...words);
-    while (!isListening(18800 + at)) await page.waitForTimeout(50);
-    fabric.start("exec", from, "--", ...words, to);
+  const programs = [];
+  for (const [from, to] of pairs) {
+    const port = await freePort();
+    const words = ["ib_write_bw", "-D", "600", "-s", "65536", "-p", String(port)];
+    programs.push(fabric.start("exec", to, "--", ...words));
+    await listening(port);
+    programs.push(fabric.start("exec", from, "--", ...words, to));
   }
   await go(page, "#/overview");
   for (const [from, to] of pairs) {
@@ -405,7 +407,7 @@ test("traffic colours every port of its path, and the plots of each", async (t) 
   await has(".tile", "× 1 down");
   await has(".ranking", "h20");
   await page.waitForTimeout(1500);
-  await page.evaluate(() => document.getElementById("toasts").replaceChildren());
+  await clearToasts(page);
   await picture(page, "overview-dark");
   await page.emulateMedia({colorScheme: "light"});
   await picture(page, "overview-light");
@@ -427,6 +429,7 @@ test("traffic colours every port of its path, and the plots of each", async (t) 
   await go(page, "#/paths?from=h0&to=h20");
   await page.waitForTimeout(800);
   await picture(page, "path-dark");
+  programs.forEach((program) => program.kill("SIGKILL"));
   fabric.run("link", "up", "leaf6:8");
 });
 

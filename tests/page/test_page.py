@@ -8,6 +8,7 @@ Chromium the tests are skipped, and say so.
     test_page.py NAME.test.mjs
 """
 
+import fcntl
 import os
 import pathlib
 import shutil
@@ -25,6 +26,8 @@ def install(build):
     """Brings the packages of the lock file into the build folder, once."""
     folder = build / "page_tests"
     folder.mkdir(exist_ok=True)
+    guard = open(folder / "lock", "w")  # Tests run side by side; the end of this one unlocks.
+    fcntl.flock(guard, fcntl.LOCK_EX)
     lock = (HERE / "package-lock.json").read_text()
     stamp = folder / "installed"
     if stamp.exists() and stamp.read_text() == lock:

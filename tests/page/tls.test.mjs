@@ -67,6 +67,7 @@ test("with the token the page is live over TLS, and its controls work", async ()
   await page.click("text=Pull this cable");
   await page.fill("#ask-input", fabric.token);
   await page.click("dialog button:has-text('OK')");
+  await has(page, "#toasts", "The cable at h2/mlx5_0:1 is pulled");  // Only then it can be undone.
   await has(page, ".tile", "× Down");
   const state = () => fabric.json("status").hosts.find((host) => host.name === "h2").hcas[0].state;
   assert.notEqual(state(), "Active");
@@ -87,16 +88,7 @@ async function capture(page) {
   await has(page, "#toasts", `Capturing ${PACKETS} packets at leaf0:1`);
   await go(page, "#/whatif");
   await has(page, ".alarms", "Capture 1: leaf0:1, runs");
-  fabric.start("exec", "h0", "--", "ibv_rc_pingpong", "-n", "50");
-  for (let tries = 0; ; ++tries) {  // Until the server listens.
-    try {
-      fabric.run("exec", "h3", "--", "ibv_rc_pingpong", "-n", "50", "h0");
-      break;
-    } catch (error) {
-      if (tries === 100) throw error;
-      await page.waitForTimeout(100);
-    }
-  }
+  await fabric.pingpong("h0", "h3", 50);
   await page.waitForFunction(() => [...document.querySelectorAll(".alarms li")].some((each) =>
     /Capture 1: leaf0:1, [^r]*Download/.test(each.textContent)));
   const [download] = await Promise.all([page.waitForEvent("download"),

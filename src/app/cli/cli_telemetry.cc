@@ -65,6 +65,10 @@ Command add_serve(CLI::App& app, Parsed& parsed) {
     only(sub->add_option("--exporter", command.exporter,
                          "names of metrics: by node, by cable, or both (default: node)"),
          "node|cable|both");
+    only(sub->add_option("--counters", command.counters,
+                         "of which ports metrics tell which counters (default: all in a fabric of "
+                         "few ports, else brief)"),
+         "brief|traffic|all");
     return {sub, [&command] { return cmd_telemetry(command); }};
 }
 

@@ -32,6 +32,7 @@ std::vector<std::string> arguments(const TelemetryCommand& command) {
     add("--cert", command.cert);
     add("--key", command.key);
     add("--exporter", command.exporter);
+    add("--counters", command.counters);
     for (const std::string& name : command.names) {
         add("--name", name);
     }

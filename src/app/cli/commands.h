@@ -195,6 +195,7 @@ struct TelemetryCommand {
     std::vector<std::string> names;
     bool allow_control = false;
     std::string exporter;
+    std::string counters;
     bool json = false;
 };
 int cmd_telemetry(const TelemetryCommand& command);

@@ -381,19 +381,18 @@ void TelemetryLoop::step_back() {
         return;
     }
     static_cast<void>(open_history());
-    before_ = nullptr;
 }
 
 void TelemetryLoop::step() {
     const auto now = collector_->step();
-    if (now->trouble.empty() && before_) {
+    if (now->trouble.empty() && stepped_) {
         reclaim();
         if (now->instance != instance_) {
             restore();
         }
     }
     instance_ = now->instance;
-    keep(*now);
+    keep(now);
     if (options_.serve) {
         publish(*now);
     }
@@ -402,14 +401,14 @@ void TelemetryLoop::step() {
             fmt::print(stderr, "softib-telemetry: {}\n", written.error());
         }
     }
-    before_ = now;
+    stepped_ = true;
 }
 
-void TelemetryLoop::keep(const telemetry::Snapshot& now) {
+void TelemetryLoop::keep(const std::shared_ptr<const telemetry::Snapshot>& now) {
     if (!history_) {
         return;
     }
-    const bool written = !before_ || history_->add(*before_, now);
+    const bool written = history_->follow(now);
     const auto changed = collector_->events_since(saved_revision_);
     const bool saved = history_->save_events(changed);
     for (const telemetry::Event& event : changed) {

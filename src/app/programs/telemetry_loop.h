@@ -46,7 +46,7 @@ class TelemetryLoop {
     void tell_address(const std::string& url, std::uint16_t port, bool with_token);
     server::Json describe_sampling() const;
     void step();
-    void keep(const telemetry::Snapshot& now);
+    void keep(const std::shared_ptr<const telemetry::Snapshot>& now);
     void publish(const telemetry::Snapshot& now);
     /// Returns the number of a signal that came; 0: the second is over.
     int wait(std::uint64_t until_ns) const;
@@ -65,7 +65,7 @@ class TelemetryLoop {
     std::unique_ptr<telemetry::Collector> collector_;
     std::unique_ptr<server::DaemonControls> controls_;
     std::optional<telemetry::History> history_;
-    std::shared_ptr<const telemetry::Snapshot> before_;
+    bool stepped_ = false;  ///< Whether there was a first step.
     std::unique_ptr<server::Api> api_;
     server::Streams streams_;
     server::DeltaMaker deltas_;

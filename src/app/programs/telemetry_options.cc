@@ -20,7 +20,7 @@ constexpr char kUsage[] =
     "Samples a fabric every second. Normally started by softib telemetry or softib serve.\n"
     "  --history FILE  --history-max BYTES  --rules FILE  --sysfs DIR\n"
     "  --serve  --address ADDR  --port N  --cert FILE  --key FILE  --name NAME\n"
-    "  --allow-control  --exporter node|cable|both  --json\n";
+    "  --allow-control  --exporter node|cable|both  --counters brief|traffic|all  --json\n";
 
 enum Option {
     kDir = 1,
@@ -38,6 +38,7 @@ enum Option {
     kName,
     kControl,
     kExporter,
+    kCounters,
     kJson,
     kHelp
 };
@@ -57,6 +58,7 @@ constexpr option kLong[] = {{"dir", required_argument, nullptr, kDir},
                             {"name", required_argument, nullptr, kName},
                             {"allow-control", no_argument, nullptr, kControl},
                             {"exporter", required_argument, nullptr, kExporter},
+                            {"counters", required_argument, nullptr, kCounters},
                             {"json", no_argument, nullptr, kJson},
                             {"help", no_argument, nullptr, kHelp},
                             {nullptr, 0, nullptr, 0}};
@@ -122,6 +124,11 @@ bool take(int option, TelemetryOptions& options) {
             options.metrics.by_cable = std::strcmp(optarg, "node") != 0;
             return std::strcmp(optarg, "both") == 0 ||
                    options.metrics.by_node != options.metrics.by_cable;
+        case kCounters: {
+            const auto choice = telemetry::counter_choice(optarg);
+            options.metrics.counters = choice.value_or(options.metrics.counters);
+            return choice.has_value();
+        }
         case kJson:
             options.json = true;
             return true;

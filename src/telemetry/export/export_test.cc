@@ -67,21 +67,80 @@ TEST_F(Export, CountersBringTheirTimeWhereItIsNotThatOfTheQuestion) {
     EXPECT_TRUE(has(text, "softib_telemetry_up 1"));
 }
 
-TEST_F(Export, ALargeFabricLeavesOutWhatIsZeroOrCanBeComputed) {
-    auto large = std::make_shared<Inventory>(*inventory_);
-    large->nodes[2].port_count = kFewPorts + 1;
-    for (std::size_t i = large->ports.size(); i < kFewPorts + 3; ++i) {
-        large->ports.push_back(large->ports[3]);
+/// A snapshot of a switch with more ports than are told in full. Ports 0 and 1 are those of HCAs.
+class LargeExport : public Export {
+  protected:
+    LargeExport() {
+        auto large = std::make_shared<Inventory>(*inventory_);
+        large->nodes[2].port_count = kFewPorts + 1;
+        for (std::size_t i = large->ports.size(); i < kFewPorts + 3; ++i) {
+            large->ports.push_back(large->ports[3]);
+        }
+        large->ports[4].peer = 5;  // A cable from the switch to itself.
+        large->ports[5].peer = 4;
+        snapshot_ = test_snapshot(1, 0, large);
+        snapshot_.sample.counts[2].xmit_packets = 7;
     }
-    snapshot_ = test_snapshot(1, 0, large);
-    snapshot_.sample.counts[2].xmit_packets = 7;
+    std::string by_cable(CounterChoice choice = CounterChoice::kBySize) const {
+        return metrics_text(snapshot_, {.by_node = false, .by_cable = true, .counters = choice});
+    }
+    static std::size_t series(const std::string& text, const std::string& begin) {
+        std::size_t found = 0;
+        for (std::size_t at = text.find("\n" + begin); at != std::string::npos;
+             at = text.find("\n" + begin, at + 1)) {
+            ++found;
+        }
+        return found;
+    }
+};
+
+TEST_F(LargeExport, NamesByNodeLeaveOutWhatIsZeroOrCanBeComputed) {
     const std::string text = metrics_text(snapshot_, {});
     EXPECT_EQ(text.find("symbol_error_total{"), std::string::npos);
     EXPECT_EQ(text.find("unicast_transmit_packets_total"), std::string::npos);
-    EXPECT_NE(text.find("infiniband_switch_port_transmit_packets_total{"), std::string::npos);
-    const std::string all = metrics_text(snapshot_, {.all_zeros = true});
+    EXPECT_EQ(series(text, "infiniband_switch_port_transmit_packets_total{"), kFewPorts + 1);
+    EXPECT_EQ(series(text, "infiniband_switch_port_transmit_wait_total{"), kFewPorts + 1);
+    const std::string all = metrics_text(snapshot_, {.counters = CounterChoice::kAll});
     EXPECT_NE(all.find("symbol_error_total{"), std::string::npos);
     EXPECT_NE(all.find("unicast_transmit_packets_total{"), std::string::npos);
+}
+
+TEST_F(LargeExport, NamesByCableTellOfSwitchPortsAndOfWhateverIsNotZero) {
+    snapshot_.sample.counts[0].symbol_errors = 3;
+    snapshot_.sample.counts[1].xmit_wait = 9;
+    const std::string text = by_cable();
+    for (const char* const metric : {"portxmitdata_total", "portrcvdata_total", "speed", "width"}) {
+        const std::string name = std::string("infiniband_") + metric;
+        const std::size_t told_once = name.ends_with("_total") ? 0 : 1;  // By one of 4 and 5.
+        EXPECT_EQ(series(text, name + "{component=\"switch\""), kFewPorts + 1 - told_once)
+            << metric;
+        EXPECT_EQ(series(text, name + "{component=\"ca\""), 0) << metric;
+    }
+    EXPECT_EQ(series(text, "infiniband_portxmitpkts_total"), 0);
+    EXPECT_EQ(series(text, "infiniband_portxmitwait_total{component=\"ca\""), 1);
+    EXPECT_EQ(series(text, "infiniband_portxmitwait_total{"), 1);
+    EXPECT_EQ(series(text, "infiniband_symbolerrorcounter_total{component=\"ca\""), 1);
+    EXPECT_EQ(series(text, "infiniband_symbolerrorcounter_total{"), 1);
+}
+
+TEST_F(LargeExport, MoreIsToldByNamesOfCablesToWhoAsks) {
+    const std::string traffic = by_cable(CounterChoice::kTraffic);
+    for (const char* const metric :
+         {"portxmitdata_total", "portxmitpkts_total", "portxmitwait_total", "speed"}) {
+        EXPECT_EQ(series(traffic, std::string("infiniband_") + metric + "{"), kFewPorts + 3)
+            << metric;
+    }
+    EXPECT_EQ(series(traffic, "infiniband_symbolerrorcounter_total{"), 0);
+    const std::string all = by_cable(CounterChoice::kAll);
+    EXPECT_EQ(series(all, "infiniband_symbolerrorcounter_total{"), kFewPorts + 3);
+    EXPECT_EQ(series(all, "infiniband_portunicastxmitpkts_total{"), kFewPorts + 3);
+}
+
+TEST_F(Export, ChoicesOfCountersHaveNames) {
+    EXPECT_EQ(counter_choice("brief"), CounterChoice::kBrief);
+    EXPECT_EQ(counter_choice("traffic"), CounterChoice::kTraffic);
+    EXPECT_EQ(counter_choice("all"), CounterChoice::kAll);
+    EXPECT_EQ(counter_choice("some"), std::nullopt);
 }
 
 TEST_F(Export, NamesOfStrangersAreEscaped) {

@@ -15,28 +15,53 @@ namespace {
 
 constexpr std::uint64_t kWordBytes = 4;
 
-/// Of which ports of a large fabric a counter is told.
+/// The ports of which a counter is told.
 enum class Told : std::uint8_t {
     kOfAll,
+    kOfSwitches,  ///< The other ends' counters are those of switch ports, in and out exchanged.
     kUnlessZero,
-    kOfNone,  ///< It can be computed: unicast packets are all packets less multicast packets.
+    kOfNone,
 };
+
+/// What a counter counts, as far as it decides of which ports it is told.
+enum class Kind : std::uint8_t {
+    kData,
+    kPackets,
+    kWait,
+    kUnicast,  ///< All packets less multicast packets.
+    kOther,
+};
+
+Told told_by_node(Kind kind) {
+    return kind == Kind::kUnicast ? Told::kOfNone
+           : kind == Kind::kOther ? Told::kUnlessZero
+                                  : Told::kOfAll;
+}
+
+Told told_by_cable(Kind kind, CounterChoice choice) {
+    if (choice != CounterChoice::kBrief) {
+        return told_by_node(kind);
+    }
+    return kind == Kind::kData                                ? Told::kOfSwitches
+           : kind == Kind::kPackets || kind == Kind::kUnicast ? Told::kOfNone
+                                                              : Told::kUnlessZero;
+}
 
 /// A counter as the exporter by nodes calls it.
 struct NodeMetric {
     std::string_view counter;  ///< Its name in the list.
     std::string_view suffix;   ///< After "infiniband_switch_port_".
     std::uint64_t unit = 1;
-    Told told = Told::kUnlessZero;
+    Kind kind = Kind::kOther;
 };
 constexpr std::array<NodeMetric, 27> kNodeMetrics{{
-    {"xmit_words", "transmit_data_bytes_total", kWordBytes, Told::kOfAll},
-    {"rcv_words", "receive_data_bytes_total", kWordBytes, Told::kOfAll},
-    {"xmit_packets", "transmit_packets_total", 1, Told::kOfAll},
-    {"rcv_packets", "receive_packets_total", 1, Told::kOfAll},
-    {"xmit_wait", "transmit_wait_total", 1, Told::kOfAll},
-    {"unicast_xmit_packets", "unicast_transmit_packets_total", 1, Told::kOfNone},
-    {"unicast_rcv_packets", "unicast_receive_packets_total", 1, Told::kOfNone},
+    {"xmit_words", "transmit_data_bytes_total", kWordBytes, Kind::kData},
+    {"rcv_words", "receive_data_bytes_total", kWordBytes, Kind::kData},
+    {"xmit_packets", "transmit_packets_total", 1, Kind::kPackets},
+    {"rcv_packets", "receive_packets_total", 1, Kind::kPackets},
+    {"xmit_wait", "transmit_wait_total", 1, Kind::kWait},
+    {"unicast_xmit_packets", "unicast_transmit_packets_total", 1, Kind::kUnicast},
+    {"unicast_rcv_packets", "unicast_receive_packets_total", 1, Kind::kUnicast},
     {"multicast_xmit_packets", "multicast_transmit_packets_total"},
     {"multicast_rcv_packets", "multicast_receive_packets_total"},
     {"symbol_errors", "symbol_error_total"},
@@ -93,8 +118,14 @@ std::string lower(std::string_view text) {
 class MetricsWriter {
   public:
     MetricsWriter(const Snapshot& snapshot, const MetricsOptions& options)
-        : snapshot_(snapshot), inventory_(*snapshot.inventory), options_(options) {
-        zeros_ = options.all_zeros || inventory_.ports.size() <= kFewPorts;
+        : snapshot_(snapshot),
+          inventory_(*snapshot.inventory),
+          options_(options),
+          choice_(options.counters) {
+        if (choice_ == CounterChoice::kBySize) {
+            choice_ =
+                inventory_.ports.size() <= kFewPorts ? CounterChoice::kAll : CounterChoice::kBrief;
+        }
         if (options.timestamps) {
             when_ = fmt::format(" {}", snapshot.sample.wall_us / 1000);
         }
@@ -165,17 +196,17 @@ class MetricsWriter {
     void counter(const std::string& name, std::string_view help,
                  const counters::PortCounter<std::uint64_t>& row, std::uint64_t unit, Told told,
                  Chosen&& chosen) {
-        if (!zeros_ && told == Told::kOfNone) {
+        told = choice_ == CounterChoice::kAll ? Told::kOfAll : told;
+        if (told == Told::kOfNone) {
             return;
         }
-        const bool with_zeros = zeros_ || told == Told::kOfAll;
         family(name, "counter", help);
         for (std::uint32_t i = 0; i < labels_.size(); ++i) {
-            if (!has_counts(i) || !chosen(i)) {
+            if (!has_counts(i) || !chosen(i) || (told == Told::kOfSwitches && !is_switch(i))) {
                 continue;
             }
             const std::uint64_t value = value_of(row, snapshot_.sample.counts[i]) * unit;
-            if (value != 0 || with_zeros) {
+            if (value != 0 || told != Told::kUnlessZero) {
                 line(name, labels_[i], value, when_);
             }
         }
@@ -188,7 +219,7 @@ class MetricsWriter {
                 fmt::format("infiniband_{}_port_{}", switches ? "switch" : "hca", metric.suffix),
                 fmt::format("{} of a port{}.", row.fields[0].name,
                             metric.unit == 1 ? "" : ", in bytes"),
-                row, metric.unit, metric.told,
+                row, metric.unit, told_by_node(metric.kind),
                 [&](std::uint32_t i) { return is_switch(i) == switches; });
         }
     }
@@ -251,26 +282,31 @@ class MetricsWriter {
                 continue;
             }
             const auto metric = std::ranges::find(kNodeMetrics, row.name, &NodeMetric::counter);
-            const Told told = metric == kNodeMetrics.end() ? Told::kUnlessZero : metric->told;
+            const Kind kind = metric == kNodeMetrics.end() ? Kind::kOther : metric->kind;
             counter(fmt::format("infiniband_{}_total", lower(row.fields[0].name)),
                     fmt::format("{} of a port{}.", row.fields[0].name,
                                 row.unit == counters::Unit::kWords ? ", in words of 4 bytes" : ""),
-                    row, 1, told, [](std::uint32_t) { return true; });
+                    row, 1, told_by_cable(kind, choice_), [](std::uint32_t) { return true; });
         }
         family("infiniband_speed", "gauge", "Signalling rate of one lane of a port, in Gbit/s.");
-        for_each_port([&](std::uint32_t i, const Port& port) {
+        for_each_link([&](std::uint32_t i, const Port& port) {
             fmt::format_to(std::back_inserter(out_), "infiniband_speed{}{}\n", labels_[i],
                            lane_gbps(port));
         });
         family("infiniband_width", "gauge", "Lanes of a port.");
-        for_each_port([&](std::uint32_t i, const Port& port) {
+        for_each_link([&](std::uint32_t i, const Port& port) {
             line("infiniband_width", labels_[i], port.lanes);
         });
     }
+    /// Calls for each port that tells the speed of its link. Both ends have the same: where the
+    /// text is brief, one switch port of each cable does.
     template <typename Fn>
-    void for_each_port(Fn&& fn) {
+    void for_each_link(Fn&& fn) {
         for (std::uint32_t i = 0; i < labels_.size(); ++i) {
-            if (!labels_[i].empty()) {
+            const std::uint32_t peer = inventory_.ports[i].peer;
+            const bool is_told = choice_ != CounterChoice::kBrief ||
+                                 (is_switch(i) && (i < peer || !is_switch(peer)));
+            if (!labels_[i].empty() && is_told) {
                 fn(i, inventory_.ports[i]);
             }
         }
@@ -319,7 +355,7 @@ class MetricsWriter {
     const Snapshot& snapshot_;
     const Inventory& inventory_;
     const MetricsOptions& options_;
-    bool zeros_ = true;
+    CounterChoice choice_;
     std::string when_;                 ///< After the value of a counter.
     std::vector<std::string> labels_;  ///< By port; empty: it is not in this shard.
     std::string out_;
@@ -342,6 +378,15 @@ std::string escape_label(std::string_view text) {
         }
     }
     return out;
+}
+
+std::optional<CounterChoice> counter_choice(std::string_view name) {
+    using enum CounterChoice;
+    constexpr std::array<std::pair<std::string_view, CounterChoice>, 3> kNames{
+        {{"brief", kBrief}, {"traffic", kTraffic}, {"all", kAll}}};
+    const auto* const found =
+        std::ranges::find(kNames, name, &std::pair<std::string_view, CounterChoice>::first);
+    return found == kNames.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string metrics_text(const Snapshot& snapshot, const MetricsOptions& options) {

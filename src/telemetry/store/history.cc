@@ -42,6 +42,10 @@ constexpr auto stored(std::size_t column) {
     return counters::kPortCounters[kStored[column]].value;
 }
 
+std::int64_t second_of(const Snapshot& snapshot) {
+    return snapshot.sample.wall_us / 1'000'000;
+}
+
 std::uint32_t chunks_of(std::size_t ports) {
     return static_cast<std::uint32_t>((ports + kChunkPorts - 1) / kChunkPorts);
 }
@@ -153,13 +157,22 @@ bool History::learn_ports(const Inventory& inventory) {
     return true;
 }
 
+bool History::follow(std::shared_ptr<const Snapshot> now) {
+    if (followed_ && now->trouble.empty() && second_of(*now) == second_of(*followed_)) {
+        return true;
+    }
+    const bool written = !followed_ || add(*followed_, *now);
+    followed_ = std::move(now);
+    return written;
+}
+
 bool History::add(const Snapshot& before, const Snapshot& now) {
     if (before.number == 0 || !now.trouble.empty() || before.number == now.number ||
         before.sample.counts.size() != now.sample.counts.size() ||
         now.sample.time_ns <= before.sample.time_ns) {
         return true;  // There is nothing to compare.
     }
-    const std::int64_t time_s = now.sample.wall_us / 1'000'000;
+    const std::int64_t time_s = second_of(now);
     if (!database_.execute("BEGIN IMMEDIATE")) {
         error_ = database_.error();
         return false;

@@ -52,6 +52,9 @@ class History {
     static std::expected<History, std::string> open(const std::string& path,
                                                     std::uint64_t bytes_max);
 
+    /// Adds what ports did since the snapshot of the last call. One of the same second waits for
+    /// the next: a slot of the finest ring is written once, and nothing that ports counted is lost.
+    bool follow(std::shared_ptr<const Snapshot> now);
     /// Adds what ports did between two snapshots. Returns false if it could not be written; error()
     /// says why. What was not written is lost, and the next call tries again.
     bool add(const Snapshot& before, const Snapshot& now);
@@ -93,6 +96,7 @@ class History {
     std::vector<std::uint32_t> id_of_;  ///< By port of the inventory of this revision:
     std::shared_ptr<const Inventory> known_;
     std::array<Accumulator, kRings.size()> open_;  ///< The first is not used.
+    std::shared_ptr<const Snapshot> followed_;
     std::uint32_t until_prune_ = 0;
     bool resumed_ = false;
     std::string error_;

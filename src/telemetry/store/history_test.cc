@@ -99,6 +99,27 @@ TEST_F(HistoryTest, ASecondIsReadBack) {
     EXPECT_NEAR(found[0].value.mean, 1000, 3);
 }
 
+TEST_F(HistoryTest, TwoSamplesOfOneSecondLoseNothing) {
+    History history = open();
+    // A sampler whose second begins just before the clock's: 0.9995, 2.0005, 2.9995, 4.0005.
+    std::uint64_t number = 0;
+    for (const std::uint64_t time_us : {999'500U, 2'000'500U, 2'999'500U, 4'000'500U}) {
+        auto now =
+            std::make_shared<Snapshot>(test_snapshot(number, time_us / 1'000'000, inventory_));
+        now->number = number + 1;
+        now->sample.time_ns = (time_us + 1) * 1'000;
+        now->sample.counts[0].xmit_words = 1000 * number;
+        ASSERT_TRUE(history.follow(std::move(now)));
+        ++number;
+    }
+    const auto found = points(0);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].time_s, kBegin + 2);
+    EXPECT_EQ(found[1].time_s, kBegin + 4);
+    EXPECT_NEAR(found[0].value.mean, 1000 / 1.001, 3);
+    EXPECT_NEAR(found[1].value.mean, 2000 / 2.0, 3) << "words of both seconds";
+}
+
 TEST_F(HistoryTest, CoarseSlotsKeepMinimumAndMaximum) {
     History history = open();
     add(history, 9, 0);
