@@ -83,12 +83,16 @@ ALLOWED = {
     "app/programs": ["core/base", "core/cm", "core/topo", "core/hca", "spec", "runtime/shm", "runtime/daemon",
                      "runtime/carrier", "app/fabric", "server", "telemetry", "telemetry/export", "telemetry/mad",
                      "telemetry/store"],
-    "app/programs/softib_am.cc": ["core/base", "core/wire", "core/mad", "core/sharp", "core/sharp/manager", "umad"],
-    "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm", "umad"],
+    "app/programs/port_program.cc": ["app/programs/port_program.h", "umad"],
+    "app/programs/port_program.h": ["umad"],
+    "app/programs/softib_am.cc": ["core/base", "core/wire", "core/mad", "core/sharp", "core/sharp/manager", "umad",
+                                  "app/programs/port_program.h"],
+    "app/programs/softib_sm.cc": ["core/base", "core/wire", "core/mad", "core/routing", "core/sm", "umad",
+                                  "app/programs/port_program.h"],
 }
 
-APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/softib_am.cc",
-       "app/programs/softib_sm.cc"]
+APP = ["app/fabric", "app/cli", "app/cli/sweep", "app/programs", "app/programs/port_program.cc",
+       "app/programs/softib_am.cc", "app/programs/softib_sm.cc"]
 RUNTIME = ["runtime/shm", "runtime/sharp", "runtime/direct", "runtime/daemon", "runtime/carrier"]
 SYSTEM = RUNTIME + ["parallel", "spec", "spec/cluster", "spec/model", "spec/scenario", "spec/trace", "view",
                     "abi/verbs", "abi/rdmacm", "abi/umad", "abi/planner", "abi/sharp", "abi/sysfs", "abi/rspreload",

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace softib::abi::sharp {
@@ -242,8 +243,11 @@ void sharp_coll_comm::advance() {
     bool may_enter = true;
     for (std::size_t i = 0; i < active.size();) {
         Request& request = *active[i];
-        const auto turn = [&](std::uint64_t index) {
-            return request.operation.turn(index, my_rank, turns.header());
+        const auto turn = [&](std::uint64_t index) -> const softib::live::Turn& {
+            if (std::exchange(request.turn_index, index) != index) {
+                request.turn = request.operation.turn(index, my_rank, turns.header());
+            }
+            return request.turn;
         };
         if (turns.error() != Error::kNone) {
             request.error = turns.error();

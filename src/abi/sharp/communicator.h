@@ -39,6 +39,9 @@ struct Request {
     bool abandoned =
         false;  ///< The program has freed it: it goes on, and is freed when it is done.
 
+    live::Turn turn{};                      ///< The last that was looked at,
+    std::uint64_t turn_index = UINT64_MAX;  ///< and which it is: a wait looks at the same again.
+
     bool complete() const { return left == turns; }
 };
 

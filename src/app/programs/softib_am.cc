@@ -2,21 +2,14 @@
 // Our aggregation manager as a program of its own, on a port that libibumad opens: a virtual one
 // under `softib exec`, or one of an HCA.
 #include <fmt/format.h>
-#include <getopt.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <climits>
 #include <cstdio>
-#include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
 
+#include "app/programs/port_program.h"
 #include "core/sharp/manager/job_desk.h"
 #include "core/sharp/manager/manager_service.h"
 #include "umad/port.h"
@@ -33,76 +26,18 @@ constexpr char kUsage[] =
     "  -o, --once           ends when it knows the nodes\n"
     "SIGINT, SIGTERM: ends all jobs, and then itself.\n";
 
-struct Options {
-    std::string device;
-    int port = 0;
-    bool once = false;
+constexpr PortCommand kCommand{"softib-am", kUsage};
+
+struct Options : PortOptions {
     sharp::ManagerConfig manager;
 };
 
-std::uint64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-/// Decimal, or hexadecimal after 0x.
-template <typename T>
-bool parse_number(const char* text, T& number, std::uint64_t most) {
-    std::uint64_t value = 0;
-    const bool hex = std::strncmp(text, "0x", 2) == 0;
-    const char* const begin = hex ? text + 2 : text;
-    const char* const end = text + std::strlen(text);
-    const auto [rest, error] = std::from_chars(begin, end, value, hex ? 16 : 10);
-    if (error != std::errc{} || rest != end || value > most) {
-        fmt::print(stderr, "softib-am: '{}' is no number from 0 to {}\n", text, most);
-        return false;
-    }
-    number = static_cast<T>(value);
-    return true;
-}
-
 bool parse(int argc, char** argv, Options& options) {
-    constexpr option kLong[] = {{"device", required_argument, nullptr, 'C'},
-                                {"port", required_argument, nullptr, 'P'},
-                                {"am-key", required_argument, nullptr, 'k'},
-                                {"once", no_argument, nullptr, 'o'},
-                                {"version", no_argument, nullptr, 'V'},
-                                {"help", no_argument, nullptr, 'h'},
-                                {nullptr, 0, nullptr, 0}};
-    int c = 0;
-    bool good = true;
-    while (good && (c = getopt_long(argc, argv, "C:P:k:oVh", kLong, nullptr)) != -1) {
-        switch (c) {
-            case 'C':
-                options.device = optarg;
-                break;
-            case 'P':
-                good = parse_number(optarg, options.port, 254);
-                break;
-            case 'k':
-                good = parse_number(optarg, options.manager.am_key, UINT64_MAX);
-                break;
-            case 'o':
-                options.once = true;
-                break;
-            case 'V':
-                fmt::print("softib-am {}\n", SOFTIB_VERSION);
-                std::exit(0);
-            case 'h':
-                fmt::print("{}", kUsage);
-                std::exit(0);
-            default:
-                good = false;
-        }
-    }
-    if (good && optind != argc) {
-        fmt::print(stderr, "softib-am: unknown argument '{}'; see: softib-am --help\n",
-                   argv[optind]);
-        good = false;
-    }
-    return good;
+    const OwnOption own[] = {{'k', "am-key", true, [&](const char* text) {
+                                  return kCommand.take_number(text, options.manager.am_key,
+                                                              UINT64_MAX);
+                              }}};
+    return kCommand.parse(argc, argv, options, own);
 }
 
 /// It asks the SA and the nodes, and is asked by who has jobs and told by the SA.
@@ -117,46 +52,21 @@ std::vector<umad::Agent> agents() {
              .whole_messages = true}};
 }
 
-int open_signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, nullptr);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-class Program {
+class Program : public PortProgram {
   public:
     Program(const Options& options, umad::Port& port)
-        : port_(port), once_(options.once), service_(options.manager), desk_(service_) {}
-
-    void run() {
-        const int signal_fd = open_signals();
-        while (true) {
-            step();
-            if (gone_ || (ending_ && service_.manager().is_idle()) || (once_ && known_)) {
-                break;
-            }
-            pollfd sources[] = {{.fd = port_.fd(), .events = POLLIN, .revents = 0},
-                                {.fd = signal_fd, .events = POLLIN, .revents = 0}};
-            poll(sources, 2, wait_ms());
-            if ((sources[0].revents & (POLLERR | POLLHUP)) != 0) {
-                fmt::print(stderr, "softib-am: the port is gone\n");
-                gone_ = true;
-            }
-            take_signal(signal_fd);
-        }
-        close(signal_fd);
-    }
+        : PortProgram(kCommand.name(), port, {SIGINT, SIGTERM}),
+          once_(options.once),
+          service_(options.manager),
+          desk_(service_) {}
 
   private:
-    void step() {
+    void step() override {
         look_at_fabric();
         for (bool busy = true; busy;) {
             busy = false;
             for (bool any = true; any;) {
-                const auto message = port_.receive_message(any);
+                const auto message = port().receive_message(any);
                 busy = busy || any;
                 if (message) {
                     handle(*message);
@@ -168,11 +78,11 @@ class Program {
             desk_.handle_timeout(now_ns());
             while (const auto packet = service_.poll_transmit(now_ns())) {
                 busy = true;
-                port_.send(*packet);
+                port().send(*packet);
             }
             while (const auto packet = desk_.poll_transmit()) {
                 busy = true;
-                port_.send(*packet);
+                port().send(*packet);
             }
             while (const auto event = service_.manager().poll_event()) {
                 tell(*event);
@@ -197,7 +107,7 @@ class Program {
             return;
         }
         look_ns_ = now_ns() + kLookNs;
-        const umad::Port::Lids lids = port_.lids();
+        const umad::Port::Lids lids = port().lids();
         service_.set_subnet_manager(lids.subnet_manager);
         service_.manager().set_lid(lids.own);
         if (!known_) {
@@ -211,13 +121,11 @@ class Program {
         }
     }
 
-    int wait_ms() const {
-        const std::uint64_t next =
-            std::min({service_.next_timeout_ns(), desk_.next_timeout_ns(), look_ns_});
-        const std::uint64_t now = now_ns();
-        return next <= now ? 0
-                           : static_cast<int>(
-                                 std::min<std::uint64_t>((next - now) / 1'000'000 + 1, INT_MAX));
+    bool is_over() const override {
+        return (ending_ && service_.manager().is_idle()) || (once_ && known_);
+    }
+    std::uint64_t next_timeout_ns() const override {
+        return std::min({service_.next_timeout_ns(), desk_.next_timeout_ns(), look_ns_});
     }
 
     void tell_nodes() {
@@ -243,23 +151,19 @@ class Program {
         std::fflush(stdout);
     }
 
-    void take_signal(int signal_fd) {
-        signalfd_siginfo got{};
-        while (read(signal_fd, &got, sizeof got) == sizeof got) {
-            ending_ = true;
-            std::vector<sharp::JobId> jobs;
-            for (const auto& [id, job] : service_.manager().jobs()) {
-                jobs.push_back(id);
-            }
-            for (const sharp::JobId id : jobs) {
-                service_.manager().end_job(id);
-            }
+    void handle_signal(int) override {
+        ending_ = true;
+        std::vector<sharp::JobId> jobs;
+        for (const auto& [id, job] : service_.manager().jobs()) {
+            jobs.push_back(id);
+        }
+        for (const sharp::JobId id : jobs) {
+            service_.manager().end_job(id);
         }
     }
 
     static constexpr std::uint64_t kLookNs = 1'000'000'000;
 
-    umad::Port& port_;
     bool once_;
     sharp::ManagerService service_;
     sharp::JobDesk desk_;
@@ -267,7 +171,6 @@ class Program {
     std::string trouble_;
     bool known_ = false;   ///< The nodes have been asked.
     bool ending_ = false;  ///< When all nodes are clean.
-    bool gone_ = false;
 };
 
 }  // namespace
@@ -276,7 +179,6 @@ class Program {
 int main(int argc, char** argv) {
     softib::app::Options options;
     if (!softib::app::parse(argc, argv, options)) {
-        fmt::print(stderr, "{}", softib::app::kUsage);
         return 2;
     }
     softib::umad::Port port;

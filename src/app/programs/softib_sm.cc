@@ -2,24 +2,17 @@
 // Our subnet manager as a program of its own, on a port that libibumad opens: a virtual one under
 // `softib exec`, or one of an HCA.
 #include <fmt/format.h>
-#include <getopt.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <charconv>
 #include <cstdio>
-#include <cstring>
-#include <ctime>
 #include <expected>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "app/programs/port_program.h"
 #include "core/routing/engine.h"
 #include "core/sm/service/subnet_service.h"
 #include "umad/port.h"
@@ -42,101 +35,35 @@ constexpr char kUsage[] =
     "  -o, --once           ends when the subnet is up\n"
     "SIGHUP: sweeps again. SIGUSR1: hands over to another manager.\n";
 
-struct Options {
-    std::string device;
-    int port = 0;
-    bool once = false;
+constexpr PortCommand kCommand{"softib-sm", kUsage};
+
+struct Options : PortOptions {
     sm::ManagerConfig manager;
 };
 
-std::uint64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-/// Decimal, or hexadecimal after 0x.
-template <typename T>
-bool parse_number(const char* text, T& number, std::uint64_t most) {
-    std::uint64_t value = 0;
-    const bool hex = std::strncmp(text, "0x", 2) == 0;
-    const char* const begin = hex ? text + 2 : text;
-    const char* const end = text + std::strlen(text);
-    const auto [rest, error] = std::from_chars(begin, end, value, hex ? 16 : 10);
-    if (error != std::errc{} || rest != end || value > most) {
-        fmt::print(stderr, "softib-sm: '{}' is no number from 0 to {}\n", text, most);
+bool take_engine(const char* name, sm::ManagerConfig& manager) {
+    manager.engine = name;
+    if (routing::find_engine(manager.engine) == nullptr) {
+        fmt::print(stderr, "softib-sm: no routing engine '{}'\n", name);
         return false;
     }
-    number = static_cast<T>(value);
     return true;
 }
 
 bool parse(int argc, char** argv, Options& options) {
-    constexpr option kLong[] = {{"device", required_argument, nullptr, 'C'},
-                                {"port", required_argument, nullptr, 'P'},
-                                {"priority", required_argument, nullptr, 'p'},
-                                {"sm-key", required_argument, nullptr, 'k'},
-                                {"m-key", required_argument, nullptr, 'm'},
-                                {"lmc", required_argument, nullptr, 'l'},
-                                {"engine", required_argument, nullptr, 'R'},
-                                {"adaptive-routing", no_argument, nullptr, 'a'},
-                                {"once", no_argument, nullptr, 'o'},
-                                {"version", no_argument, nullptr, 'V'},
-                                {"help", no_argument, nullptr, 'h'},
-                                {nullptr, 0, nullptr, 0}};
     sm::ManagerConfig& manager = options.manager;
-    int c = 0;
-    bool good = true;
-    while (good && (c = getopt_long(argc, argv, "C:P:p:k:m:l:R:aoVh", kLong, nullptr)) != -1) {
-        switch (c) {
-            case 'C':
-                options.device = optarg;
-                break;
-            case 'P':
-                good = parse_number(optarg, options.port, 254);
-                break;
-            case 'p':
-                good = parse_number(optarg, manager.priority, 15);
-                break;
-            case 'k':
-                good = parse_number(optarg, manager.sm_key, UINT64_MAX);
-                break;
-            case 'm':
-                good = parse_number(optarg, manager.mkey, UINT64_MAX);
-                break;
-            case 'l':
-                good = parse_number(optarg, manager.lmc, 7);
-                break;
-            case 'R':
-                manager.engine = optarg;
-                if (routing::find_engine(manager.engine) == nullptr) {
-                    fmt::print(stderr, "softib-sm: no routing engine '{}'\n", optarg);
-                    return false;
-                }
-                break;
-            case 'a':
-                manager.adaptive_routing = true;
-                break;
-            case 'o':
-                options.once = true;
-                break;
-            case 'V':
-                fmt::print("softib-sm {}\n", SOFTIB_VERSION);
-                std::exit(0);
-            case 'h':
-                fmt::print("{}", kUsage);
-                std::exit(0);
-            default:
-                good = false;
-        }
-    }
-    if (good && optind != argc) {
-        fmt::print(stderr, "softib-sm: unknown argument '{}'; see: softib-sm --help\n",
-                   argv[optind]);
-        good = false;
-    }
-    return good;
+    const auto number = [](auto& field, std::uint64_t most) {
+        return [&field, most](const char* text) { return kCommand.take_number(text, field, most); };
+    };
+    const OwnOption own[] = {
+        {'p', "priority", true, number(manager.priority, 15)},
+        {'k', "sm-key", true, number(manager.sm_key, UINT64_MAX)},
+        {'m', "m-key", true, number(manager.mkey, UINT64_MAX)},
+        {'l', "lmc", true, number(manager.lmc, 7)},
+        {'R', "engine", true, [&](const char* name) { return take_engine(name, manager); }},
+        {'a', "adaptive-routing", false,
+         [&](const char*) { return manager.adaptive_routing = true; }}};
+    return kCommand.parse(argc, argv, options, own);
 }
 
 /// The classes that a manager takes requests of.
@@ -165,51 +92,24 @@ std::string upper_case(std::string text) {
     return text;
 }
 
-int signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
-        sigaddset(&set, number);
-    }
-    sigprocmask(SIG_BLOCK, &set, nullptr);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-class Program {
+class Program : public PortProgram {
   public:
-    Program(const Options& options, umad::Port& port) : port_(port), once_(options.once) {
+    Program(const Options& options, umad::Port& port)
+        : PortProgram(kCommand.name(), port, {SIGINT, SIGTERM, SIGHUP, SIGUSR1}),
+          once_(options.once) {
         sm::ManagerConfig config = options.manager;
         config.port_guid = port.guid();
         config.port = port.number();
         service_ = std::make_unique<sm::SubnetService>(std::move(config));
-    }
-
-    void run() {
-        const int signal_fd = signals();
         service_->start(now_ns());
-        while (!over_) {
-            step();
-            if (over_) {
-                break;
-            }
-            pollfd sources[] = {{.fd = port_.fd(), .events = POLLIN, .revents = 0},
-                                {.fd = signal_fd, .events = POLLIN, .revents = 0}};
-            poll(sources, 2, wait_ms());
-            if ((sources[0].revents & (POLLERR | POLLHUP)) != 0) {
-                fmt::print(stderr, "softib-sm: the port is gone\n");
-                over_ = true;
-            }
-            take_signal(signal_fd);
-        }
-        close(signal_fd);
     }
 
   private:
-    void step() {
+    void step() override {
         for (bool busy = true; busy;) {
             busy = false;
             for (bool any = true; any;) {
-                const auto packet = port_.receive(any);
+                const auto packet = port().receive(any);
                 busy = busy || any;
                 if (packet) {
                     service_->handle(*packet, now_ns());
@@ -220,21 +120,15 @@ class Program {
             }
             while (const auto packet = service_->poll_transmit(now_ns())) {
                 busy = true;
-                port_.send(*packet);
+                port().send(*packet);
             }
             while (const auto event = service_->poll_event()) {
                 tell(*event);
             }
         }
     }
-    int wait_ms() const {
-        const std::uint64_t next = service_->next_timeout_ns();
-        const std::uint64_t now = now_ns();
-        if (next == UINT64_MAX) {
-            return -1;
-        }
-        return next <= now ? 0 : static_cast<int>((next - now) / 1'000'000 + 1);
-    }
+    bool is_over() const override { return over_; }
+    std::uint64_t next_timeout_ns() const override { return service_->next_timeout_ns(); }
     void tell(const sm::ManagerEvent& event) {
         switch (event.kind) {
             case sm::ManagerEvent::kStateChanged:
@@ -255,22 +149,18 @@ class Program {
         }
         std::fflush(stdout);
     }
-    void take_signal(int signal_fd) {
-        signalfd_siginfo got{};
-        while (read(signal_fd, &got, sizeof got) == sizeof got) {
-            if (got.ssi_signo == SIGHUP) {
-                service_->manager().resweep(now_ns());
-            } else if (got.ssi_signo == SIGUSR1) {
-                if (!service_->manager().hand_over()) {
-                    fmt::print(stderr, "softib-sm: no other manager would keep the subnet\n");
-                }
-            } else {
-                over_ = true;
+    void handle_signal(int number) override {
+        if (number == SIGHUP) {
+            service_->manager().resweep(now_ns());
+        } else if (number == SIGUSR1) {
+            if (!service_->manager().hand_over()) {
+                fmt::print(stderr, "softib-sm: no other manager would keep the subnet\n");
             }
+        } else {
+            over_ = true;
         }
     }
 
-    umad::Port& port_;
     std::unique_ptr<sm::SubnetService> service_;
     bool once_;
     bool over_ = false;
@@ -282,7 +172,6 @@ class Program {
 int main(int argc, char** argv) {
     softib::app::Options options;
     if (!softib::app::parse(argc, argv, options)) {
-        fmt::print(stderr, "{}", softib::app::kUsage);
         return 2;
     }
     softib::umad::Port port;

@@ -43,6 +43,8 @@ void execute(std::span<const Step> steps, const Reduction& reduction,
              std::span<const std::byte* const> contributions, std::span<std::byte> result,
              std::span<std::byte> scratch) {
     const std::size_t bytes = result.size();
+    SOFTIB_CHECK(bytes % reduction.element_bytes() == 0);
+    const Reducer reduce = reducer_of(reduction);
     const auto vector = [&](std::size_t level) {
         return level == 0 ? result : scratch.subspan((level - 1) * bytes, bytes);
     };
@@ -54,10 +56,10 @@ void execute(std::span<const Step> steps, const Reduction& reduction,
                 ++depth;
                 break;
             case Step::kAdd:
-                reduce_into(reduction, vector(depth - 1), contributions[step.member]);
+                reduce(vector(depth - 1), contributions[step.member]);
                 break;
             case Step::kFold:
-                reduce_into(reduction, vector(depth - 2), vector(depth - 1).data());
+                reduce(vector(depth - 2), vector(depth - 1).data());
                 --depth;
                 break;
         }

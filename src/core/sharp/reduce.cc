@@ -101,14 +101,14 @@ void reduce_elements(std::span<std::byte> accumulator, const std::byte* operand)
 }
 
 /// Of equal values the one with the lower tag counts, as MPI has it.
-template <typename T, typename Tag>
-void reduce_located(bool max, std::span<std::byte> accumulator, const std::byte* operand) {
+template <bool Max, typename T, typename Tag>
+void reduce_located(std::span<std::byte> accumulator, const std::byte* operand) {
     constexpr std::size_t kBytes = sizeof(T) + sizeof(Tag);
     for (std::size_t i = 0; i < accumulator.size(); i += kBytes) {
         std::byte* const here = accumulator.data() + i;
         const auto a = widen(load_element<T>(here));
         const auto b = widen(load_element<T>(operand + i));
-        const bool better = max ? a < b : b < a;
+        const bool better = Max ? a < b : b < a;
         const bool equal = !(a < b) && !(b < a);
         if (better || (equal && load_element<Tag>(operand + i + sizeof(T)) <
                                     load_element<Tag>(here + sizeof(T)))) {
@@ -117,8 +117,9 @@ void reduce_located(bool max, std::span<std::byte> accumulator, const std::byte*
     }
 }
 
+/// Returns what `fn` returns for a value of the type.
 template <typename Fn>
-void with_integer(DataType type, Fn&& fn) {
+Reducer with_integer(DataType type, Fn&& fn) {
     switch (type) {
         case DataType::kU32:
             return fn(std::uint32_t{});
@@ -142,7 +143,7 @@ void with_integer(DataType type, Fn&& fn) {
 }
 
 template <typename Fn>
-void with_number(DataType type, Fn&& fn) {
+Reducer with_number(DataType type, Fn&& fn) {
     switch (type) {
         case DataType::kF32:
             return fn(float{});
@@ -158,52 +159,64 @@ void with_number(DataType type, Fn&& fn) {
 }
 
 template <ReduceOp Op>
-void reduce_numbers(DataType type, std::span<std::byte> accumulator, const std::byte* operand) {
-    with_number(type,
-                [&](auto sample) { reduce_elements<Op, decltype(sample)>(accumulator, operand); });
+Reducer number_reducer(DataType type) {
+    return with_number(
+        type, [](auto sample) -> Reducer { return reduce_elements<Op, decltype(sample)>; });
 }
 
 template <ReduceOp Op>
-void reduce_integers(DataType type, std::span<std::byte> accumulator, const std::byte* operand) {
-    with_integer(type,
-                 [&](auto sample) { reduce_elements<Op, decltype(sample)>(accumulator, operand); });
+Reducer integer_reducer(DataType type) {
+    return with_integer(
+        type, [](auto sample) -> Reducer { return reduce_elements<Op, decltype(sample)>; });
+}
+
+template <bool Max>
+Reducer located_reducer(DataType type, DataType tag_type) {
+    return with_number(type, [&](auto sample) -> Reducer {
+        return with_integer(tag_type, [](auto tag) -> Reducer {
+            return reduce_located<Max, decltype(sample), decltype(tag)>;
+        });
+    });
 }
 
 }  // namespace
 
-void reduce_into(const Reduction& reduction, std::span<std::byte> accumulator,
-                 const std::byte* operand) {
-    SOFTIB_CHECK(is_supported(reduction) && accumulator.size() % reduction.element_bytes() == 0);
+Reducer reducer_of(const Reduction& reduction) {
+    SOFTIB_CHECK(is_supported(reduction));
+    const DataType type = reduction.type;
     switch (reduction.op) {
         case ReduceOp::kMax:
-            return reduce_numbers<ReduceOp::kMax>(reduction.type, accumulator, operand);
+            return number_reducer<ReduceOp::kMax>(type);
         case ReduceOp::kMin:
-            return reduce_numbers<ReduceOp::kMin>(reduction.type, accumulator, operand);
+            return number_reducer<ReduceOp::kMin>(type);
         case ReduceOp::kSum:
-            return reduce_numbers<ReduceOp::kSum>(reduction.type, accumulator, operand);
+            return number_reducer<ReduceOp::kSum>(type);
         case ReduceOp::kProd:
-            return reduce_numbers<ReduceOp::kProd>(reduction.type, accumulator, operand);
+            return number_reducer<ReduceOp::kProd>(type);
         case ReduceOp::kLogicalAnd:
-            return reduce_integers<ReduceOp::kLogicalAnd>(reduction.type, accumulator, operand);
+            return integer_reducer<ReduceOp::kLogicalAnd>(type);
         case ReduceOp::kBitAnd:
-            return reduce_integers<ReduceOp::kBitAnd>(reduction.type, accumulator, operand);
+            return integer_reducer<ReduceOp::kBitAnd>(type);
         case ReduceOp::kLogicalOr:
-            return reduce_integers<ReduceOp::kLogicalOr>(reduction.type, accumulator, operand);
+            return integer_reducer<ReduceOp::kLogicalOr>(type);
         case ReduceOp::kBitOr:
-            return reduce_integers<ReduceOp::kBitOr>(reduction.type, accumulator, operand);
+            return integer_reducer<ReduceOp::kBitOr>(type);
         case ReduceOp::kLogicalXor:
-            return reduce_integers<ReduceOp::kLogicalXor>(reduction.type, accumulator, operand);
+            return integer_reducer<ReduceOp::kLogicalXor>(type);
         case ReduceOp::kBitXor:
-            return reduce_integers<ReduceOp::kBitXor>(reduction.type, accumulator, operand);
+            return integer_reducer<ReduceOp::kBitXor>(type);
         case ReduceOp::kMaxLoc:
+            return located_reducer<true>(type, reduction.tag);
         case ReduceOp::kMinLoc:
-            with_number(reduction.type, [&](auto sample) {
-                with_integer(reduction.tag, [&](auto tag) {
-                    reduce_located<decltype(sample), decltype(tag)>(
-                        reduction.op == ReduceOp::kMaxLoc, accumulator, operand);
-                });
-            });
+            return located_reducer<false>(type, reduction.tag);
     }
+    SOFTIB_CHECK(false);
+}
+
+void reduce_into(const Reduction& reduction, std::span<std::byte> accumulator,
+                 const std::byte* operand) {
+    SOFTIB_CHECK(accumulator.size() % reduction.element_bytes() == 0);
+    reducer_of(reduction)(accumulator, operand);
 }
 
 }  // namespace softib::sharp

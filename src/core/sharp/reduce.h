@@ -13,6 +13,13 @@
 
 namespace softib::sharp {
 
+/// A function that does accumulator[i] = accumulator[i] op operand[i]. Both have the same size, a
+/// multiple of the element's; neither need be aligned.
+using Reducer = void (*)(std::span<std::byte> accumulator, const std::byte* operand);
+
+/// Returns the function of a reduction that is supported.
+Reducer reducer_of(const Reduction& reduction);
+
 /// accumulator[i] = accumulator[i] op operand[i]. Both have the same size, a multiple of the
 /// element's; neither need be aligned. The reduction is supported.
 void reduce_into(const Reduction& reduction, std::span<std::byte> accumulator,

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -87,7 +88,7 @@ std::optional<Turns> Turns::map(int file, std::uint32_t rank) {
     if (header->magic != kGroupMagic || header->version != kGroupVersion ||
         header->total_bytes != bytes || rank >= turns.members_ ||
         header->steps_off + header->steps * sizeof(sharp::Step) > header->counts_off ||
-        header->counts_off + turns.members_ * sizeof(MemberCounts) > turns.slots_off_ ||
+        header->counts_off + turns.members_ * sizeof(MemberLine) > turns.slots_off_ ||
         turns.slots_off_ + kSlots * layout.bytes() > bytes ||
         header->posts_off + (header->posts_off == 0 ? 0 : posts_bytes(turns.members_)) > bytes) {
         return std::nullopt;
@@ -97,14 +98,14 @@ std::optional<Turns> Turns::map(int file, std::uint32_t rank) {
                        std::size_t{rank} * kSlots;
         turns.fabric_ = &observe_for_life(program_place().dir);
     }
-    turns.counts_ = reinterpret_cast<MemberCounts*>(turns.base_ + header->counts_off) + rank;
+    turns.lines_ = reinterpret_cast<MemberLine*>(turns.base_ + header->counts_off);
     const auto* const first = reinterpret_cast<const sharp::Step*>(turns.base_ + header->steps_off);
     turns.steps_.assign(first, first + header->steps);
     const std::size_t depth = sharp::stack_depth(turns.steps_, turns.members_);
     if (depth == 0) {
         return std::nullopt;
     }
-    turns.scratch_.resize((depth - 1) * kStretchBytes);
+    turns.scratch_.resize((depth - 1) * std::size_t{kStretchBytes});
     turns.contributions_.resize(turns.members_);
     return turns;
 }
@@ -112,10 +113,13 @@ std::optional<Turns> Turns::map(int file, std::uint32_t rank) {
 Turns::Turns(Turns&& other) noexcept
     : base_(std::exchange(other.base_, nullptr)),
       header_(other.header_),
-      counts_(other.counts_),
+      lines_(other.lines_),
       posts_(other.posts_),
       fabric_(other.fabric_),
       left_(other.left_),
+      left_early_(other.left_early_),
+      slots_until_(other.slots_until_),
+      missing_(other.missing_),
       rank_(other.rank_),
       members_(other.members_),
       total_bytes_(other.total_bytes_),
@@ -138,23 +142,69 @@ Slot& Turns::slot(std::uint64_t number) const {
     return *reinterpret_cast<Slot*>(part(number, 0));
 }
 
+Announcement& Turns::announcement(std::uint64_t number, std::uint32_t member) const {
+    return *reinterpret_cast<Announcement*>(part(number, SlotLayout::announcement(member)));
+}
+
+/// Returns whether the slot is this turn's: all members have left the turn that had it before.
+bool Turns::has_slot(std::uint64_t number) {
+    if (number >= slots_until_) {
+        std::uint64_t left_by_all = UINT64_MAX - kSlots;
+        for (std::uint32_t member = 0; member < members_; ++member) {
+            left_by_all = std::min(left_by_all, line(member).left.load(std::memory_order_acquire));
+        }
+        slots_until_ = left_by_all + kSlots;
+    }
+    return number < slots_until_;
+}
+
 bool Turns::enter(std::uint64_t number, const Turn& turn, const PieceList& in) {
     if (posts_ != nullptr) {
         return post(number, turn, in);
     }
-    Slot& at = slot(number);
-    if (at.turn.load(std::memory_order_acquire) != number) {
+    if (!has_slot(number)) {
         return false;
     }
+    count(line(rank_).sent, turn.sent);
+    count(line(rank_).only_up, turn.only_up);
+    const bool with_lines = goes_with_lines(turn);
+    if (with_lines && rank_ == 0) {
+        count_for_all(turn);
+    }
+    announce(number, turn, in);
+    return with_lines || arrive(number, turn, in);
+}
+
+/// Tells all members that this one is here, with its data if they go with lines.
+void Turns::announce(std::uint64_t number, const Turn& turn, const PieceList& in) {
+    Announcement& mine = announcement(number, rank_);
+    mine.signature = turn.signature;
+    if (goes_with_lines(turn)) {
+        mine.offset = turn.in_offset;
+        mine.bytes = turn.in_bytes;
+        in.copy_out(turn.in_at, turn.in_bytes, mine.data);
+        const std::uint64_t all = (std::uint64_t{1} << members_) - 1;
+        missing_[number % kSlots] = all & ~(std::uint64_t{1} << rank_);
+    }
+    mine.turn.store(number + 1, std::memory_order_release);
+}
+
+/// Members disagree about what they do: nobody gets a result.
+void Turns::disagree() {
+    header_->error.store(static_cast<std::int32_t>(sharp::Error::kInvalid),
+                         std::memory_order_relaxed);
+}
+
+/// Puts this member's data where the last to arrive finds them, which is this one's part too.
+bool Turns::arrive(std::uint64_t number, const Turn& turn, const PieceList& in) {
+    Slot& at = slot(number);
     const SlotLayout layout(members_);
     std::uint64_t signature = at.signature.load(std::memory_order_relaxed);
     if (signature != turn.signature &&
         (signature != 0 || !at.signature.compare_exchange_strong(signature, turn.signature,
                                                                  std::memory_order_relaxed)) &&
         signature != turn.signature) {
-        // Members disagree about what they do: nobody gets a result.
-        header_->error.store(static_cast<std::int32_t>(sharp::Error::kInvalid),
-                             std::memory_order_relaxed);
+        disagree();
         return true;
     }
     if (turn.in_bytes != 0) {
@@ -162,17 +212,20 @@ bool Turns::enter(std::uint64_t number, const Turn& turn, const PieceList& in) {
                                               : layout.result(turn.bytes) + turn.in_offset;
         in.copy_out(turn.in_at, turn.in_bytes, part(number, to));
     }
-    count(counts_->sent, turn.sent);
-    count(counts_->only_up, turn.only_up);
     if (at.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != members_) {
         return true;
     }
+    // Nobody looks at these again before the slot is another turn's, or all have come to this one.
+    at.signature.store(0, std::memory_order_relaxed);
+    at.arrived.store(0, std::memory_order_relaxed);
+    at.next_chunk.store(0, std::memory_order_relaxed);
+    at.done_chunks.store(0, std::memory_order_relaxed);
     if (!turn.reduces || turn.bytes == 0) {
-        complete(at, turn);
+        complete(number, turn);
     } else if (turn.bytes <= kStretchBytes) {
         reduce_chunks(number, turn);
     } else {
-        at.stage.store(Stage::kReducing, std::memory_order_release);
+        at.state.store(slot_state(number, Stage::kReducing), std::memory_order_release);
     }
     return true;
 }
@@ -199,50 +252,104 @@ void Turns::reduce_chunks(std::uint64_t number, const Turn& turn) {
         sharp::execute(steps_, turn.reduction, contributions_,
                        {part(number, layout.result(turn.bytes) + from), bytes}, scratch_);
         if (at.done_chunks.fetch_add(1, std::memory_order_acq_rel) + 1 == chunks) {
-            complete(at, turn);
+            complete(number, turn);
         }
     }
 }
 
-void Turns::complete(Slot& slot, const Turn& turn) {
-    const auto add = [](WireCount& counter, const hca::WireCost& cost) {
-        if (cost.packets != 0) {
-            counter.packets.fetch_add(cost.packets, std::memory_order_relaxed);
-            counter.words.fetch_add(cost.words, std::memory_order_relaxed);
+void Turns::count_for_all(const Turn& turn) {
+    count(line(rank_).all_up, turn.all_up);
+    count(line(rank_).all_down, turn.all_down);
+}
+
+void Turns::complete(std::uint64_t number, const Turn& turn) {
+    count_for_all(turn);
+    slot(number).state.store(slot_state(number, Stage::kComplete), std::memory_order_release);
+}
+
+/// Looks at the lines of all who were not there at the last look, and not only at the first of
+/// them: what has come is fetched while others are waited for.
+bool Turns::have_all_announced(std::uint64_t number, const Turn& turn) {
+    std::uint64_t& missing = missing_[number % kSlots];
+    for (std::uint64_t rest = missing; rest != 0; rest &= rest - 1) {
+        const auto member = static_cast<std::uint32_t>(std::countr_zero(rest));
+        const Announcement& said = announcement(number, member);
+        if (said.turn.load(std::memory_order_acquire) != number + 1) {
+            continue;
         }
-    };
-    add(header_->all_up, turn.all_up);
-    add(header_->all_down, turn.all_down);
-    slot.stage.store(Stage::kComplete, std::memory_order_release);
+        if (said.signature != turn.signature) {
+            disagree();
+            return false;
+        }
+        missing &= ~(std::uint64_t{1} << member);
+    }
+    return missing == 0;
+}
+
+/// Makes the result of what all have announced, as every other member does. Returns false if a
+/// member has announced what lies outside the vector.
+bool Turns::put_together(std::uint64_t number, const Turn& turn, const PieceList& out) {
+    if (turn.out_bytes == 0) {
+        return true;
+    }
+    alignas(64) std::array<std::byte, kLineBytes> result{};
+    for (std::uint32_t member = 0; member < members_; ++member) {
+        const Announcement& said = announcement(number, member);
+        contributions_[member] = said.data;
+        if (!turn.reduces) {
+            const std::uint32_t offset = said.offset;
+            const std::uint32_t bytes = said.bytes;
+            if (offset > turn.bytes || bytes > turn.bytes - offset) {
+                disagree();
+                return false;
+            }
+            std::memcpy(result.data() + offset, said.data, bytes);
+        }
+    }
+    if (turn.reduces) {
+        sharp::execute(steps_, turn.reduction, contributions_, {result.data(), turn.bytes},
+                       scratch_);
+    }
+    out.copy_in(turn.out_at, turn.out_bytes, result.data() + turn.out_offset);
+    return true;
 }
 
 bool Turns::leave(std::uint64_t number, const Turn& turn, const PieceList& out) {
     if (posts_ != nullptr) {
         return collect(number, turn, out);
     }
-    Slot& at = slot(number);
-    if (at.stage.load(std::memory_order_acquire) == Stage::kReducing) {
-        reduce_chunks(number, turn);
+    if (goes_with_lines(turn)) {
+        if (!have_all_announced(number, turn) || !put_together(number, turn, out)) {
+            return false;
+        }
+    } else {
+        Slot& at = slot(number);
+        if (at.state.load(std::memory_order_acquire) == slot_state(number, Stage::kReducing)) {
+            reduce_chunks(number, turn);
+        }
+        if (at.state.load(std::memory_order_acquire) != slot_state(number, Stage::kComplete)) {
+            return false;
+        }
+        if (turn.out_bytes != 0) {
+            out.copy_in(turn.out_at, turn.out_bytes,
+                        part(number, SlotLayout(members_).result(turn.bytes) + turn.out_offset));
+        }
     }
-    if (at.stage.load(std::memory_order_acquire) != Stage::kComplete) {
-        return false;
-    }
-    if (turn.out_bytes != 0) {
-        out.copy_in(turn.out_at, turn.out_bytes,
-                    part(number, SlotLayout(members_).result(turn.bytes) + turn.out_offset));
-    }
-    count(counts_->received, turn.received);
-    count(counts_->only_down, turn.only_down);
-    if (at.left.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
-        at.signature.store(0, std::memory_order_relaxed);
-        at.stage.store(Stage::kGathering, std::memory_order_relaxed);
-        at.arrived.store(0, std::memory_order_relaxed);
-        at.next_chunk.store(0, std::memory_order_relaxed);
-        at.done_chunks.store(0, std::memory_order_relaxed);
-        at.left.store(0, std::memory_order_relaxed);
-        at.turn.store(number + kSlots, std::memory_order_release);
-    }
+    count(line(rank_).received, turn.received);
+    count(line(rank_).only_down, turn.only_down);
+    has_left(number);
     return true;
+}
+
+/// Turns may be left in another order than that in which they were entered.
+void Turns::has_left(std::uint64_t number) {
+    const auto bit = [](std::uint64_t turn) { return 1U << turn % kSlots; };
+    left_early_ |= bit(number);
+    while ((left_early_ & bit(left_)) != 0) {
+        left_early_ &= ~bit(left_);
+        ++left_;
+    }
+    line(rank_).left.store(left_, std::memory_order_release);
 }
 
 }  // namespace softib::live

@@ -2,11 +2,12 @@
 #pragma once
 
 // One member's part in the turns of a group (group_memory.h). A member enters a turn with what it
-// contributes, helps to reduce while it waits, and leaves with what it wants of the result. On the
-// packet path the carrier does the work between.
+// contributes, reduces or helps to while it waits, and leaves with what it wants of the result. On
+// the packet path the carrier does the work between.
 //
 // Thread rule: one thread at a time.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -91,9 +92,22 @@ class Turns {
   private:
     Turns() = default;
     Slot& slot(std::uint64_t number) const;
+    MemberLine& line(std::uint32_t member) const { return lines_[member]; }
+    Announcement& announcement(std::uint64_t number, std::uint32_t member) const;
     std::byte* part(std::uint64_t number, std::uint64_t offset) const;
+    bool has_slot(std::uint64_t number);
+    bool goes_with_lines(const Turn& turn) const {
+        return turn.bytes <= kLineBytes && members_ <= kLineMembers;
+    }
+    void announce(std::uint64_t number, const Turn& turn, const PieceList& in);
+    bool arrive(std::uint64_t number, const Turn& turn, const PieceList& in);
+    void disagree();
     void reduce_chunks(std::uint64_t number, const Turn& turn);
-    void complete(Slot& slot, const Turn& turn);
+    void complete(std::uint64_t number, const Turn& turn);
+    void count_for_all(const Turn& turn);
+    bool have_all_announced(std::uint64_t number, const Turn& turn);
+    bool put_together(std::uint64_t number, const Turn& turn, const PieceList& out);
+    void has_left(std::uint64_t number);
 
     // On the packet path (turns_packet.cc).
     bool post(std::uint64_t number, const Turn& turn, const PieceList& in);
@@ -102,10 +116,13 @@ class Turns {
 
     std::byte* base_ = nullptr;
     GroupHeader* header_ = nullptr;
-    MemberCounts* counts_ = nullptr;
-    PostedTurn* posts_ = nullptr;    ///< Of this member, on the packet path.
-    const Arena* fabric_ = nullptr;  ///< The same: where the carrier sleeps.
-    std::uint64_t left_ = 0;         ///< Turns that are over.
+    MemberLine* lines_ = nullptr;                  ///< Of all members.
+    PostedTurn* posts_ = nullptr;                  ///< Of this member, on the packet path.
+    const Arena* fabric_ = nullptr;                ///< The same: where the carrier sleeps.
+    std::uint64_t left_ = 0;                       ///< All turns before this one are over,
+    std::uint32_t left_early_ = 0;                 ///< and later ones whose slots' bits are set.
+    std::uint64_t slots_until_ = kSlots;           ///< Turns before this one have their slots.
+    std::array<std::uint64_t, kSlots> missing_{};  ///< Members whose announcement is not there.
     std::uint32_t rank_ = 0;
     std::uint32_t members_ = 0;
     std::uint64_t total_bytes_ = 0;

@@ -42,7 +42,7 @@ bool Turns::collect(std::uint64_t number, const Turn& turn, const PieceList& out
         const std::uint64_t data = SlotLayout(members_).data(turn.bytes, rank_);
         out.copy_in(turn.out_at, turn.out_bytes, part(number, data + turn.out_offset));
     }
-    left_ = number + 1;
+    has_left(number);
     return true;
 }
 

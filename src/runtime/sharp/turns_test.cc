@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <thread>
 #include <vector>
 
 namespace softib::live {
@@ -42,9 +44,6 @@ class TurnsTest : public testing::Test {
         for (std::uint32_t m = 0; m < kMembers; ++m) {
             steps[m] = {m == 0 ? sharp::Step::kPush : sharp::Step::kAdd, m};
         }
-        for (std::uint32_t i = 0; i < kSlots; ++i) {
-            reinterpret_cast<Slot*>(base_ + slots_off + i * layout.bytes())->turn.store(i);
-        }
         for (std::uint32_t m = 0; m < kMembers; ++m) {
             auto mapped = Turns::map(file_, m);
             ASSERT_TRUE(mapped);
@@ -66,6 +65,17 @@ class TurnsTest : public testing::Test {
         turn.out_bytes = turn.bytes;
         turn.all_up = turn.sent = {1, 10};
         return turn;
+    }
+
+    const MemberLine* lines() const {
+        return reinterpret_cast<const MemberLine*>(base_ + header_->counts_off);
+    }
+    std::uint64_t counted_for_all() const {
+        std::uint64_t packets = 0;
+        for (std::uint32_t m = 0; m < kMembers; ++m) {
+            packets += lines()[m].all_up.packets.load();
+        }
+        return packets;
     }
 
     int file_ = -1;
@@ -127,6 +137,7 @@ TEST_F(TurnsTest, MembersThatDoDifferentThingsAllFail) {
     members_[0].enter(0, turn, {&value, 4});
     turn.signature = 99;
     members_[1].enter(0, turn, {&value, 4});
+    EXPECT_FALSE(members_[1].leave(0, turn, {&value, 4}));
     EXPECT_EQ(members_[2].error(), sharp::Error::kInvalid);
 }
 
@@ -136,10 +147,104 @@ TEST_F(TurnsTest, ATurnIsCountedOnceForTheTreeAndOnceForEachMember) {
     for (Turns& member : members_) {
         member.enter(0, turn, {&value, 4});
     }
-    EXPECT_EQ(header_->all_up.packets.load(), 1U);
-    const auto* const counts = reinterpret_cast<const MemberCounts*>(base_ + header_->counts_off);
+    EXPECT_EQ(counted_for_all(), 1U);
     for (std::uint32_t m = 0; m < kMembers; ++m) {
-        EXPECT_EQ(counts[m].sent.words.load(), 10U);
+        EXPECT_EQ(lines()[m].sent.words.load(), 10U);
+    }
+    const Turn large = sum_of(kSmallBytes);
+    std::vector<std::uint32_t> values(kSmallBytes);
+    for (Turns& member : members_) {
+        member.enter(1, large, {values.data(), large.bytes});
+    }
+    EXPECT_EQ(counted_for_all(), 2U);
+}
+
+TEST_F(TurnsTest, MembersOfWhichOneHasASmallVectorAndOthersALargeOneAllFail) {
+    std::vector<std::uint32_t> values(kSmallBytes);
+    for (std::uint32_t small = 0; small < kMembers; ++small) {
+        header_->error.store(0);
+        for (std::uint32_t m = 0; m < kMembers; ++m) {
+            Turn turn = sum_of(m == small ? 1 : kSmallBytes);
+            turn.signature = turn.bytes;
+            ASSERT_TRUE(members_[m].enter(small, turn, {values.data(), turn.bytes}));
+        }
+        Turn turn = sum_of(1);
+        turn.signature = turn.bytes;
+        EXPECT_FALSE(members_[small].leave(small, turn, {values.data(), 4}));
+        for (const Turns& member : members_) {
+            EXPECT_EQ(member.error(), sharp::Error::kInvalid);
+        }
+    }
+}
+
+TEST_F(TurnsTest, EachGivesItsPartOfASmallVectorAndNobodyWritesBehindIt) {
+    std::uint32_t given[kMembers] = {7, 8, 9};
+    std::uint32_t result[kMembers]{};
+    Turn turn;
+    turn.bytes = sizeof given;
+    turn.in_bytes = 4;
+    turn.out_bytes = turn.bytes;
+    for (std::uint32_t m = 0; m < kMembers; ++m) {
+        turn.in_at = turn.in_offset = m * 4;
+        ASSERT_TRUE(members_[m].enter(0, turn, {given, sizeof given}));
+    }
+    for (Turns& member : members_) {
+        ASSERT_TRUE(member.leave(0, turn, {result, sizeof result}));
+        EXPECT_TRUE(std::ranges::equal(result, given));
+    }
+    for (std::uint32_t m = 0; m < kMembers; ++m) {
+        turn.in_offset = m == 1 ? UINT32_MAX : 0;
+        members_[m].enter(1, turn, {given, sizeof given});
+    }
+    EXPECT_FALSE(members_[0].leave(1, turn, {result, sizeof result}));
+    EXPECT_EQ(members_[0].error(), sharp::Error::kInvalid);
+}
+
+TEST_F(TurnsTest, SlotsThatAreLeftInAnotherOrderAreFreeInTheirOwn) {
+    std::uint32_t value = 1;
+    std::uint32_t result = 0;
+    const Turn turn = sum_of(1);
+    for (Turns& member : members_) {
+        for (std::uint64_t number = 0; number < kSlots; ++number) {
+            ASSERT_TRUE(member.enter(number, turn, {&value, 4}));
+        }
+        EXPECT_FALSE(member.enter(kSlots, turn, {&value, 4}));
+    }
+    for (Turns& member : members_) {
+        ASSERT_TRUE(member.leave(1, turn, {&result, 4}));
+    }
+    EXPECT_FALSE(members_[0].enter(kSlots, turn, {&value, 4})) << "turn 0 has it";
+    for (Turns& member : members_) {
+        ASSERT_TRUE(member.leave(0, turn, {&result, 4}));
+    }
+    EXPECT_TRUE(members_[0].enter(kSlots, turn, {&value, 4}));
+    EXPECT_TRUE(members_[0].enter(kSlots + 1, turn, {&value, 4}));
+    EXPECT_FALSE(members_[0].enter(kSlots + 2, turn, {&value, 4}));
+}
+
+// Vectors of all sizes follow each other through the same slots, and each member is a thread.
+TEST_F(TurnsTest, MembersThatRunAtTheSameTimeGetTheSumOfTheirTurn) {
+    constexpr std::uint64_t kTurns = 2000;
+    constexpr std::uint32_t kCounts[] = {1, 26, 27, 256, 257, 1, 3000, 0};
+    const auto live = [&](std::uint32_t rank) {
+        std::vector<std::uint32_t> data(3000);
+        for (std::uint64_t number = 0; number < kTurns; ++number) {
+            const Turn turn = sum_of(kCounts[number % std::size(kCounts)]);
+            std::ranges::fill(data, static_cast<std::uint32_t>(number) + rank);
+            const PieceList piece(data.data(), turn.bytes);
+            while (!members_[rank].enter(number, turn, piece)) {
+                std::this_thread::yield();
+            }
+            while (!members_[rank].leave(number, turn, piece)) {
+                std::this_thread::yield();
+            }
+            const auto sum = static_cast<std::uint32_t>(3 * number + 3);
+            ASSERT_EQ(std::ranges::count(data, sum), turn.bytes / 4) << number;
+        }
+    };
+    std::vector<std::jthread> threads;
+    for (std::uint32_t rank = 0; rank < kMembers; ++rank) {
+        threads.emplace_back(live, rank);
     }
 }
 

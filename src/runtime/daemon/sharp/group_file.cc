@@ -39,7 +39,7 @@ std::optional<GroupFile> GroupFile::make(sharp::WalkedTree tree, std::uint32_t m
     const std::uint64_t steps_off = whole_pages(sizeof(GroupHeader));
     const std::uint64_t counts_off =
         whole_pages(steps_off + tree.steps.size() * sizeof(sharp::Step));
-    const std::uint64_t slots_off = whole_pages(counts_off + members * sizeof(MemberCounts));
+    const std::uint64_t slots_off = whole_pages(counts_off + members * sizeof(MemberLine));
     const SlotLayout layout(members);
     const std::uint64_t posts_off = slots_off + kSlots * layout.bytes();
     const std::uint64_t total = posts_off + (packets ? whole_pages(posts_bytes(members)) : 0);
@@ -69,10 +69,8 @@ std::optional<GroupFile> GroupFile::make(sharp::WalkedTree tree, std::uint32_t m
     header.posts_off = packets ? posts_off : 0;
     header.total_bytes = total;
     std::ranges::copy(tree.steps, reinterpret_cast<sharp::Step*>(base + steps_off));
-    for (std::uint32_t i = 0; i < kSlots; ++i) {
-        reinterpret_cast<Slot*>(base + slots_off + i * layout.bytes())->turn.store(i);
-    }
     munmap(base + slots_off, total - slots_off);  // The daemon has no business there.
+    group.members_ = members;
     group.settled_.resize(tree.edges.size());
     group.tree_ = std::move(tree);
     return group;
@@ -81,6 +79,7 @@ std::optional<GroupFile> GroupFile::make(sharp::WalkedTree tree, std::uint32_t m
 GroupFile::GroupFile(GroupFile&& other) noexcept
     : tree_(std::move(other.tree_)),
       settled_(std::move(other.settled_)),
+      members_(other.members_),
       file_(std::exchange(other.file_, -1)),
       header_(std::exchange(other.header_, nullptr)),
       mapped_bytes_(other.mapped_bytes_) {}
@@ -103,27 +102,39 @@ void GroupFile::fail(sharp::Error error) {
     header_->error.compare_exchange_strong(none, static_cast<std::int32_t>(error));
 }
 
-GroupFile::Passed GroupFile::passed(const sharp::Edge& edge) const {
-    const auto* const base = reinterpret_cast<const std::byte*>(header_);
-    // Where the counters stand is known here: the header may have been scribbled over.
+const MemberLine* GroupFile::lines() const {
+    // Where they stand is known here: the header may have been scribbled over.
     const std::uint64_t steps_off = whole_pages(sizeof(GroupHeader));
-    const auto* const counts = reinterpret_cast<const MemberCounts*>(
-        base + whole_pages(steps_off + tree_.steps.size() * sizeof(sharp::Step)));
-    const auto add = [](Count& sum, const WireCount& counter) {
-        sum.packets += counter.packets.load(std::memory_order_relaxed);
-        sum.words += counter.words.load(std::memory_order_relaxed);
-    };
+    return reinterpret_cast<const MemberLine*>(
+        reinterpret_cast<const std::byte*>(header_) +
+        whole_pages(steps_off + tree_.steps.size() * sizeof(sharp::Step)));
+}
+
+void GroupFile::Count::add(const WireCount& counter) {
+    packets += counter.packets.load(std::memory_order_relaxed);
+    words += counter.words.load(std::memory_order_relaxed);
+}
+
+GroupFile::Passed GroupFile::passed_everywhere() const {
     Passed sum;
-    if (edge.member != sharp::Edge::kNoMember) {
-        add(sum.up, counts[edge.member].sent);
-        add(sum.down, counts[edge.member].received);
-        return sum;
+    for (std::uint32_t member = 0; member < members_; ++member) {
+        sum.up.add(lines()[member].all_up);
+        sum.down.add(lines()[member].all_down);
     }
-    add(sum.up, header_->all_up);
-    add(sum.down, header_->all_down);
+    return sum;
+}
+
+GroupFile::Passed GroupFile::passed(const sharp::Edge& edge, const Passed& everywhere) const {
+    if (edge.member != sharp::Edge::kNoMember) {
+        Passed own;
+        own.up.add(lines()[edge.member].sent);
+        own.down.add(lines()[edge.member].received);
+        return own;
+    }
+    Passed sum = everywhere;
     for (const std::uint32_t member : edge.members_below) {
-        add(sum.up, counts[member].only_up);
-        add(sum.down, counts[member].only_down);
+        sum.up.add(lines()[member].only_up);
+        sum.down.add(lines()[member].only_down);
     }
     return sum;
 }
@@ -145,9 +156,10 @@ void GroupFile::settle(const Arena& arena) {
                 packets, std::memory_order_relaxed);
         }
     };
+    const Passed everywhere = passed_everywhere();
     for (std::size_t i = 0; i < tree_.edges.size(); ++i) {
         const sharp::Edge& edge = tree_.edges[i];
-        const Passed now = passed(edge);
+        const Passed now = passed(edge, everywhere);
         const Passed before = std::exchange(settled_[i], now);
         const Count up{now.up.packets - before.up.packets, now.up.words - before.up.words};
         const Count down{now.down.packets - before.down.packets,

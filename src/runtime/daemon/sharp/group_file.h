@@ -37,6 +37,8 @@ class GroupFile {
     struct Count {
         std::uint64_t packets = 0;
         std::uint64_t words = 0;
+
+        void add(const WireCount& counter);
     };
     /// What passed a cable up and down.
     struct Passed {
@@ -45,10 +47,14 @@ class GroupFile {
     };
 
     GroupFile() = default;
-    Passed passed(const sharp::Edge& edge) const;
+    const MemberLine* lines() const;
+    /// What passed every cable between switches.
+    Passed passed_everywhere() const;
+    Passed passed(const sharp::Edge& edge, const Passed& everywhere) const;
 
     sharp::WalkedTree tree_;
     std::vector<Passed> settled_;  ///< By edge.
+    std::uint32_t members_ = 0;
     int file_ = -1;
     GroupHeader* header_ = nullptr;  ///< Mapped with what is before the slots.
     std::uint64_t mapped_bytes_ = 0;
