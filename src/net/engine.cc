@@ -451,12 +451,4 @@ void Engine::release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, 
     }
 }
 
-void Engine::log(std::uint32_t link, const Packet& packet) {
-    std::uint64_t x = now() * 0x9E3779B97F4A7C15 + link;
-    x ^= std::uint64_t{packet.dlid} << 48 | std::uint64_t{packet.slid} << 32 |
-         std::uint64_t{packet.bytes} << 16 | std::uint64_t{packet.in_vl} << 8 | packet.flags;
-    x = (x ^ x >> 32) * 0xD6E8FEB86659FD93;
-    stats_.log_hash += x ^ x >> 32;
-}
-
 }  // namespace softib::net

@@ -12,11 +12,13 @@
 // (virtual output queues). At a lane of a port the inputs take turns; packets of one input leave
 // in the order they came.
 //
-// engine.cc is what every packet does, and engine_ahead.cc fetches memory for it; engine_rare.cc is
+// engine.cc is what every packet does, and engine_ahead.cc fetches memory for it; engine_windows.cc
+// and engine_outputs.cc handle switch by switch what happens in a window of time; engine_rare.cc is
 // multicast, choice among ports, limits and faults; engine_ports.cc is cables and port states;
 // engine_counts.cc counts by lane where somebody asked for it. A Network decides what stands at the
 // ends; the engine keeps for it the packets that began to leave.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -236,13 +238,17 @@ class Engine : public Plant {
     /// Goes on to the window of `at`, before which nothing is due. Returns when it ends, `until` at
     /// the latest.
     TimePs begin_window(TimePs at, TimePs until);
-    /// Fetches the memory of the switch after this one.
-    void open_switch(std::uint32_t bin);
+    /// Fetches the memory of the switches after this one.
+    void fetch_next(std::uint32_t bin) const;
     /// Handles events of the open switch until `end`. Returns true if the last one has brought its
     /// agent a packet (`taken_`); there may be more.
     bool run_switch(std::uint32_t bin, TimePs end);
     /// All have come to `end`.
     void end_window(TimePs end);
+    // engine_outputs.cc
+    /// Handles all events of a switch until `end`, output by output. Returns false, with nothing
+    /// changed, if their order matters or a window does not end there.
+    bool run_outputs(std::uint32_t bin, TimePs end);
 
     EventQueue queue_;
     WindowQueue windows_;
@@ -338,11 +344,22 @@ class Engine : public Plant {
     void wake_at(std::uint32_t port, Tx& tx, TimePs at) {
         if (at < tx.wake_at) {
             tx.wake_at = at;
+            if (port == open_output_ && at <= open_until_) {
+                ++stats_.events;  // Without an event, see run_output.
+                open_last_ = std::max(open_last_, at);
+                return;
+            }
             post(at, port, EventKind::kWake);
         }
     }
     void release(std::uint32_t link, std::uint8_t vl, std::uint16_t blocks, TimePs at);
-    void log(std::uint32_t link, const Packet& packet);
+    void log(std::uint32_t link, const Packet& packet) {
+        std::uint64_t x = now() * 0x9E3779B97F4A7C15 + link;
+        x ^= std::uint64_t{packet.dlid} << 48 | std::uint64_t{packet.slid} << 32 |
+             std::uint64_t{packet.bytes} << 16 | std::uint64_t{packet.in_vl} << 8 | packet.flags;
+        x = (x ^ x >> 32) * 0xD6E8FEB86659FD93;
+        stats_.log_hash += x ^ x >> 32;
+    }
     std::uint8_t lane_of(std::uint8_t sl) const {
         return sl < config_.data_vls ? sl : static_cast<std::uint8_t>(sl % config_.data_vls);
     }
@@ -356,6 +373,7 @@ class Engine : public Plant {
         std::uint32_t lane = 0;
     };
     void look_ahead();
+    void look_at_hosts();
     const Lane& first_waiting(std::uint32_t port) const;
     Ahead ahead_of(const Event& event) const;
     void look_first(std::span<const Event> events) const;
@@ -455,6 +473,30 @@ class Engine : public Plant {
     std::vector<std::uint32_t> first_rank_;       ///< By switch, and one more: into switch_links_.
     TimePs reached_ = 0;                          ///< All nodes have come to this time.
     std::vector<Late> late_;  ///< Credits that find no slot until the end of the window.
+    // engine_outputs.cc
+    struct Outputs {
+        std::uint32_t first;  ///< Port 0 of a switch,
+        std::uint32_t count;  ///< and how many it has with that.
+    };
+    bool collect(const Outputs& outputs, std::uint32_t bin);
+    std::uint32_t output_of(const Rx& rx, Packet& packet) const;
+    void come_in(WindowQueue::Item item, std::uint32_t link);
+    void begin_walk(const Outputs& outputs);
+    void walk_on();
+    [[gnu::flatten]] void run_output(std::uint32_t port, std::span<WindowQueue::Item> arrivals);
+    struct Due {
+        WindowQueue::Item item;
+        std::uint32_t output;  ///< Number of the port.
+    };
+    std::vector<Outputs> outputs_;                    ///< By switch.
+    std::vector<Due> due_;                            ///< Events of the switch at hand.
+    std::vector<WindowQueue::Item> sorted_;           ///< Its arrivals by output.
+    std::array<std::uint32_t, 256> output_begins_{};  ///< In sorted_, by number of the port.
+    std::array<std::uint8_t, 256> woken_{};           ///< The same: whether a wake is due.
+    std::vector<std::uint32_t> walkers_;              ///< Packets in the queues of its outputs.
+    std::uint32_t open_output_ = kNone;               ///< The port whose events are handled,
+    TimePs open_until_ = 0;                           ///< until then,
+    TimePs open_last_ = 0;                            ///< and the last of its switch's events.
 
     std::uint32_t until_look_ = 1;          ///< Events until memory is fetched again.
     std::vector<Integrity> integrity_;      ///< By port; empty until needed, as all below.

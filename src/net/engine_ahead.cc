@@ -5,7 +5,8 @@
 // For a wake: the port and its lane, its first packet, then the lane that packet came by and the
 // packet behind it. A wrong guess only costs time.
 //
-// Events go through the steps by blocks, so that the misses of a block overlap.
+// Events go through the steps by blocks, so that the misses of a block overlap. With windows, which
+// fetch for switches by themselves (engine_windows.cc), HCAs need two steps.
 #include <algorithm>
 #include <bit>
 #include <span>
@@ -27,6 +28,11 @@ std::span<const Event> between(std::span<const Event> events, std::size_t begin,
 }  // namespace
 
 void Engine::look_ahead() {
+    until_look_ = kBlock;
+    if (windows_.on()) {
+        look_at_hosts();
+        return;
+    }
     const bool begins = queue_.begins();
     const std::span<const Event> next = queue_.look(5 * kBlock);
     // The first events after a pause have none before them.
@@ -37,7 +43,25 @@ void Engine::look_ahead() {
     look_second(step(3));
     look_third(step(2));
     look_fourth(step(1));
-    until_look_ = kBlock;
+}
+
+/// With windows, where the queue has events of HCAs only: two steps do.
+void Engine::look_at_hosts() {
+    const bool begins = queue_.begins();
+    const std::span<const Event> next = queue_.look(3 * kBlock);
+    look_first(between(next, begins ? 0 : 2 * kBlock, 3 * kBlock));
+    coming_.clear();
+    for (const Event& event : between(next, begins ? 0 : kBlock, 2 * kBlock)) {
+        if (event.kind() == EventKind::kArrival) {
+            coming_.push_back(event.packet);
+            const std::uint32_t port = rx_[event.link()].first_out;
+            fetch(&lane(event.link(), static_cast<std::uint8_t>(event.extra)));
+            fetch(tx_.data() + port);
+            fetch(lanes_.data() + port);
+        } else if (const Lane& first = first_waiting(event.link()); first.head != kNone) {
+            fetch(packets_.data() + first.head);
+        }
+    }
 }
 
 void Engine::look_first(std::span<const Event> events) const {

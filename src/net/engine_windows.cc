@@ -20,6 +20,7 @@ void Engine::use_windows(TimePs window_min) {
     for (std::uint32_t node = 0; node < node_count(); ++node) {
         if (is_switch(node)) {
             bin_of[node] = static_cast<std::uint32_t>(links.size());
+            outputs_.push_back({port_of(node, 0), ports_of(node)});
             links.emplace_back();
         }
     }
@@ -70,15 +71,18 @@ TimePs Engine::begin_window(TimePs at, TimePs until) {
     return std::min(until, windows_.base() + windows_.window() - 1);
 }
 
-void Engine::open_switch(std::uint32_t bin) {
+void Engine::fetch_next(std::uint32_t bin) const {
     if (const std::uint32_t next = windows_.next_bin(bin + 1); next != WindowQueue::kNoBin) {
         fetch_waiting(next);
         if (const std::uint32_t second = windows_.next_bin(next + 1);
             second != WindowQueue::kNoBin) {
             fetch_switch(second);
+            if (const std::uint32_t third = windows_.next_bin(second + 1);
+                third != WindowQueue::kNoBin) {
+                windows_.fetch_events(third);
+            }
         }
     }
-    windows_.open(bin);
 }
 
 /// The ports of a switch, and the packets that come to it.

@@ -100,12 +100,15 @@ class Network : public Engine {
         last_event_ = std::max(last_event_, now());
         for (std::uint32_t bin = windows_.next_bin(0); bin != WindowQueue::kNoBin;
              bin = windows_.next_bin(bin + 1)) {
-            open_switch(bin);
-            while (run_switch(bin, end)) {
-                taken_ = false;
-                ends_.deliver(*this, taken_port_, taken_packet_);
+            fetch_next(bin);
+            if (!run_outputs(bin, end)) {
+                windows_.open(bin);
+                while (run_switch(bin, end)) {
+                    taken_ = false;
+                    ends_.deliver(*this, taken_port_, taken_packet_);
+                }
+                windows_.close();
             }
-            windows_.close();
             last_event_ = std::max(last_event_, now());
             tell_ends();
         }

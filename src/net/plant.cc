@@ -55,6 +55,7 @@ Plant::Plant(const topo::Fabric& fabric, const PlantConfig& config) : config_(co
     lft_stride_ = static_cast<std::uint32_t>((lids + kLftRowUnit - 1) / kLftRowUnit * kLftRowUnit);
     lfts_.assign(std::size_t{lft_stride_} * switches, kNoPath);
     mfts_.resize(std::size_t{config.multicast_lids} * switches);
+    port_count_ = ports;
     tx_.resize(ports);
     rx_.resize(ports);
     peer_.assign(ports, kNone);

@@ -175,7 +175,7 @@ class Plant {
     Plant(const topo::Fabric& fabric, const PlantConfig& config);
 
     const PlantConfig& config() const { return config_; }
-    std::uint32_t port_count() const { return static_cast<std::uint32_t>(tx_.size()); }
+    std::uint32_t port_count() const { return port_count_; }
     std::uint32_t node_count() const { return static_cast<std::uint32_t>(first_port_.size()); }
     std::uint32_t port_of(std::uint32_t node, std::uint8_t port) const {
         return first_port_[node] + port;
@@ -300,6 +300,7 @@ class Plant {
     }
 
     PlantConfig config_;
+    std::uint32_t port_count_ = 0;
     Table<Tx> tx_;
     Table<Rx> rx_;
     Table<Lane> lanes_;  ///< By lane, then by link: the used ones stand together.

@@ -90,13 +90,30 @@ std::uint32_t WindowQueue::next_bin(std::uint32_t bin) const {
            static_cast<std::uint32_t>(std::countr_zero(bits));
 }
 
+/// Returns the last chunk of a bin of the present window, which is empty then.
+std::uint32_t WindowQueue::unlink(std::uint32_t bin) {
+    const std::uint32_t last = std::exchange(heads_[first_ * switches_ + bin], kNone);
+    filled_[first_][bin / 64] &= ~(std::uint64_t{1} << bin % 64);
+    filled_bins_[first_] -= last == kNone ? 0 : 1;
+    return last;
+}
+
+void WindowQueue::drop(std::uint32_t bin) {
+    std::uint32_t c = unlink(bin);
+    while (c != kNone) {
+        Chunk& chunk = chunks_[c];
+        pending_ -= chunk.count;
+        const std::uint32_t next = std::exchange(chunk.next, free_chunk_);
+        free_chunk_ = c;
+        c = next;
+    }
+}
+
 void WindowQueue::open(std::uint32_t bin) {
     open_ = bin;
     node_count_ = place_ = count_ = word_ = 0;
     at_slice_ = kSlices;
-    std::uint32_t c = std::exchange(heads_[first_ * switches_ + bin], kNone);
-    filled_[first_][bin / 64] &= ~(std::uint64_t{1} << bin % 64);
-    filled_bins_[first_] -= c == kNone ? 0 : 1;
+    std::uint32_t c = unlink(bin);
     while (c != kNone) {
         Chunk& chunk = chunks_[c];
         for (const Item item : std::span(chunk.items, chunk.count)) {

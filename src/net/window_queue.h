@@ -15,6 +15,7 @@
 // switch, its kind, and what it is about.
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -22,6 +23,7 @@
 
 #include "core/base/check.h"
 #include "net/event_queue.h"
+#include "net/fetch.h"
 #include "net/pages.h"
 
 namespace softib::net {
@@ -92,16 +94,22 @@ class WindowQueue {
     void advance(TimePs at);
     /// The next switch from `bin` on that has events in the present window; kNoBin: none.
     std::uint32_t next_bin(std::uint32_t bin) const;
+    /// Fetches the first of a switch's events in the present window.
+    void fetch_events(std::uint32_t bin) const { fetch_chunk(heads_[first_ * switches_ + bin]); }
     /// Calls visit(item) for the events of a switch in the present window, in any order.
     void for_each(std::uint32_t bin, auto visit) const {
         for (std::uint32_t c = heads_[first_ * switches_ + bin]; c != kNone; c = chunks_[c].next) {
+            fetch_chunk(chunks_[c].next);
             for (const Item item : std::span(chunks_[c].items, chunks_[c].count)) {
                 visit(item);
             }
         }
     }
 
-    // One switch's events of the present window.
+    /// Forgets the events of a switch in the present window: somebody has handled them.
+    void drop(std::uint32_t bin);
+
+    // One switch's events of the present window, in order.
     void open(std::uint32_t bin);
     /// Takes its next event if that is due until `end`. Returns false if there is none.
     bool take(TimePs end, Item& item) {
@@ -124,6 +132,11 @@ class WindowQueue {
     }
     static EventKind kind(Item item) { return static_cast<EventKind>(item >> 32 & 7); }
     static std::uint32_t about(Item item) { return static_cast<std::uint32_t>(item); }
+    /// An event at a time after base(). Items of a switch compare as their events are handled.
+    static Item item_of(TimePs after, std::uint32_t rank, EventKind kind, std::uint32_t about) {
+        return after << kTimeShift | static_cast<Item>(rank) << kRankShift |
+               static_cast<Item>(kind) << 32 | about;
+    }
 
   private:
     static constexpr unsigned kRankShift = 35;
@@ -132,12 +145,14 @@ class WindowQueue {
     static constexpr std::uint32_t kBins = 4;
     static constexpr std::uint32_t kSlices = 256;
 
+    /// Some lines in a row: a processor fetches those by itself, and one chunk after the other only
+    /// as fast as memory answers.
     struct alignas(64) Chunk {
         std::uint32_t next;
         std::uint32_t count;
-        Item items[15];
+        Item items[63];
     };
-    static_assert(sizeof(Chunk) == 128);
+    static_assert(sizeof(Chunk) == 512);
     struct Node {
         Item item;
         std::uint32_t next;
@@ -149,6 +164,12 @@ class WindowQueue {
         friend bool operator>(const Far& a, const Far& b) { return a.at > b.at; }
     };
 
+    void fetch_chunk(std::uint32_t chunk) const {
+        const auto* const at = static_cast<const std::byte*>(place_of(chunks_.data(), chunk));
+        for (std::size_t line = 0; line < sizeof(Chunk) / 2; line += 64) {
+            fetch(at + line);
+        }
+    }
     void append(std::uint32_t slot, std::uint32_t bin, Item item) {
         std::uint32_t c = heads_[slot * switches_ + bin];
         if (c == kNone || chunks_[c].count == std::size(Chunk{}.items)) [[unlikely]] {
@@ -199,6 +220,7 @@ class WindowQueue {
         return true;
     }
     std::uint32_t add_chunk(std::uint32_t slot, std::uint32_t bin);
+    std::uint32_t unlink(std::uint32_t bin);
     void push_far(TimePs at, Spot spot, Item item);
     void take_far();
 
