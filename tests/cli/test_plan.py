@@ -40,6 +40,14 @@ class Plan(CliCase):
                          [(64, "ring"), (64, "sharp"), (128, "ring"), (128, "sharp")])
         self.assertTrue(all(row["busbw_gbs"] > 50 for row in rows))
 
+    def test_every_step_of_an_mpi_has_its_software(self):
+        ring = ("plan", "collective", *SMALL, "--stack", "mpi", "--op", "all-gather",
+                "--algorithms", "ring", "--sizes", "64")
+        plain = self.json(*ring)["rows"][0]["us"]
+        slower = self.json(*ring, "--step-time", "130ns")["rows"][0]["us"]
+        self.assertAlmostEqual(slower - plain, 0.13, 6)
+        self.assertIn("--step-time: ", self.refused(*ring, "--step-time", "soon", status=2))
+
     def test_a_page_needs_nothing_else(self):
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder) / "ring.html"

@@ -115,6 +115,13 @@ class PlanTrain(CliCase):
                                    "8"))
         self.assertIn("as 300B or 1.5T",
                       self.refused("plan", "train", *GPT, "--tokens", "many", status=2))
+        self.assertIn("--recompute: ful (did you mean full?) not in {none,selective,full}",
+                      self.refused("plan", "train", *GPT, "--recompute", "ful", status=2))
+
+    def test_an_export_of_too_many_messages_says_what_makes_it_smaller(self):
+        said = self.refused("plan", "train", *GPT, "--export", "goal=never.goal")
+        self.assertIn("million messages", said)
+        self.assertIn("--export-layers 2", said)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,15 @@
 #include "app/cli/cli_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/commands.h"
+#include "core/base/nearest.h"
 #include "spec/description.h"
 #include "spec/fabric_name.h"
 
@@ -25,7 +28,18 @@ void only(CLI::Option* option, const std::string& choices) {
         names.push_back(choices.substr(begin, end - begin));
         begin = end + 1;
     }
-    option->type_name(choices)->check(CLI::IsMember(names).description(""));
+    option->type_name(choices)->check(
+        [names](const std::string& word) -> std::string {
+            if (std::ranges::find(names, word) != names.end()) {
+                return "";
+            }
+            const std::vector<std::string_view> known(names.begin(), names.end());
+            const auto near = nearest_name(word, known);
+            return fmt::format("{}{} not in {{{}}}", word,
+                               near ? fmt::format(" (did you mean {}?)", *near) : "",
+                               fmt::join(names, ","));
+        },
+        "");
 }
 
 void add_json(CLI::App& app, bool& json) {

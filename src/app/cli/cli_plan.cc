@@ -78,6 +78,9 @@ Command add_collective(CLI::App& plan, PlanCollectiveOptions& options) {
     only(sub->add_option("--stack", options.stack,
                          "NCCL on GPUs, or an MPI with one rank a node (default: nccl)"),
          "nccl|mpi");
+    sub->add_option("--step-time", options.step_time,
+                    "with --stack mpi: what a step costs the MPI beside a message (default: 0)")
+        ->type_name("TIME");
     sub->add_option(
            "--export", options.exports,
            "write the messages of one size and algorithm: goal=FILE, chakra=FILE, csv=FILE; "

@@ -12,6 +12,10 @@ namespace {
 /// Flows from this length on take as long as their bytes are many: headers count alike.
 constexpr std::uint64_t kLongFlow = 64 * 1024;
 
+std::uint64_t longest_of(const Flows& flows) {
+    return flows.empty() ? 0 : std::ranges::max(flows, {}, &NicFlow::bytes).bytes;
+}
+
 }  // namespace
 
 CollectiveModel::CollectiveModel(const Cluster& cluster, const CollectiveOptions& options)
@@ -20,6 +24,7 @@ CollectiveModel::CollectiveModel(const Cluster& cluster, const CollectiveOptions
             Layout(cluster_, options.domains, options.order, options.rails_aligned, options.seed),
             nccl::communicator_of(cluster_, options.domains), options.channels),
       stack_(options.stack),
+      step_us_(options.step_us),
       failures_(options.failures),
       leaf_us_(leaf_latency_us(cluster_)) {}
 
@@ -80,8 +85,7 @@ std::expected<Played, std::string> CollectiveModel::play(const Parts& parts, std
                                                          Op op, Algorithm algorithm,
                                                          Protocol protocol) {
     const Flows& flows = parts.rounds[round];
-    const std::uint64_t longest =
-        flows.empty() ? 0 : std::ranges::max(flows, {}, &NicFlow::bytes).bytes;
+    const std::uint64_t longest = longest_of(flows);
     const auto key = std::tuple(op, algorithm, protocol, round);
     if (const auto known = known_.find(key);
         known != known_.end() && (known->second.bytes <= longest ||
@@ -119,7 +123,9 @@ std::expected<Timing, std::string> CollectiveModel::time(Op op, Algorithm algori
         }
         timing.fabric_us += played->us * parts->repeats;
         if (stack_ == Stack::kHost) {
-            timing.fabric_us += played->latency_us * parts->repeats;
+            // Long messages wait for a request and for the receiver's READ on its way.
+            const double ways = longest_of(parts->rounds[round]) > kEagerBytes ? 3 : 1;
+            timing.fabric_us += ways * played->latency_us * parts->repeats;
         }
         latency_us = std::max(latency_us, played->latency_us);
         timing.scaled = timing.scaled || played->scaled;

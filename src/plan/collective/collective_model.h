@@ -44,9 +44,14 @@ struct CollectiveOptions {
     bool rails_aligned = true;
     std::uint64_t seed = 1;
     Stack stack = Stack::kNccl;
+    double step_us = 0;  ///< What an MPI does in each step beside a message: post its receive.
     net::ModelKind model = net::ModelKind::kFlow;
     std::vector<net::Failure> failures = {};  ///< From the beginning on.
 };
+
+/// From here on an MPI asks before it sends: a request to send, then the receiver fetches the data
+/// by RDMA READ (UCX's rendezvous). PlayOptions::eager_bytes of traces is the same length.
+inline constexpr std::uint64_t kEagerBytes = 64 * 1024;
 
 struct Timing {
     double us = 0;
@@ -94,6 +99,7 @@ class CollectiveModel {
     Cluster cluster_;
     NcclParts nccl_;
     Stack stack_;
+    double step_us_;
     std::unique_ptr<net::Routed> routed_ = {};  ///< For trees of switches, when first needed.
     std::vector<net::Failure> failures_ = {};
     std::unique_ptr<Stage> stage_ = {};

@@ -57,6 +57,21 @@ TEST(CollectiveModel, MoreBandwidthNeverSlows) {
         EXPECT_LT(us, before);
         before = us;
     }
+    for (const Op op : kOps) {
+        for (const Algorithm algorithm : algorithms_of(op)) {
+            for (const std::uint64_t bytes : {1ULL << 10, 1ULL << 20, 1ULL << 28}) {
+                double slower = INFINITY;
+                for (const double factor : {0.5, 1.0, 2.0}) {
+                    Cluster cluster = nodes_of_eight(2);
+                    cluster.fabric.speed_factor = factor;
+                    const double us = timing_of(*model_of(cluster), op, algorithm, bytes).us;
+                    EXPECT_LE(us, slower * (1 + 1e-9))
+                        << to_string(op) << " by " << to_string(algorithm) << " of " << bytes;
+                    slower = us;
+                }
+            }
+        }
+    }
     Cluster faster = nodes_of_eight(1);
     double inside = INFINITY;
     for (const double rate : {100e9, 200e9, 300e9}) {
@@ -69,15 +84,29 @@ TEST(CollectiveModel, MoreBandwidthNeverSlows) {
 }
 
 // Two channels on each NIC fill it; what is above the latency is 2 (n - 1) / n of the bytes at the
-// rate of all NICs.
+// rate of all NICs, as they reach GPUs' memory.
 TEST(CollectiveModel, WithoutLatencyARingHasTheBoundOfItsNics) {
     const Cluster cluster = nodes_of_eight(4);
     const auto model = model_of(cluster);
     const Timing timing = timing_of(*model, Op::kAllReduce, Algorithm::kRing, kLarge);
-    const double bound_us =
-        static_cast<double>(kLarge) * 2 * 31 / 32 / (8 * cluster.nic_bytes_per_s()) * 1e6;
+    const double bound_us = static_cast<double>(kLarge) * 2 * 31 / 32 /
+                            (8 * cluster.nic_bytes_per_s() * kGpuMemoryShare) * 1e6;
     EXPECT_NEAR(timing.fabric_us, bound_us, 0.01 * bound_us);
     EXPECT_GE(timing.fabric_us, 0.999 * bound_us);
+}
+
+/// A channel copies less than its NIC could move; GPUs' memory bounds what several channels share.
+TEST(CollectiveModel, OneChannelANicIsBoundByItsCopiesAndTwoByGpuMemory) {
+    CollectiveOptions one;
+    one.channels = 8;
+    const Cluster cluster = nodes_of_eight(2);
+    const double bytes = static_cast<double>(kLarge) * 2 * 15 / 16 / 8;
+    const double alone =
+        timing_of(*model_of(cluster, one), Op::kAllReduce, Algorithm::kRing, kLarge).fabric_us;
+    const double shared =
+        timing_of(*model_of(cluster), Op::kAllReduce, Algorithm::kRing, kLarge).fabric_us;
+    EXPECT_NEAR(alone, bytes / kChannelBytesPerS * 1e6, 0.01 * alone);
+    EXPECT_NEAR(shared, bytes / (cluster.nic_bytes_per_s() * kGpuMemoryShare) * 1e6, 0.01 * shared);
 }
 
 TEST(CollectiveModel, PacketsAndFlowsAgreeOnARing) {
@@ -88,6 +117,35 @@ TEST(CollectiveModel, PacketsAndFlowsAgreeOnARing) {
     const double us = timing_of(*by_packets, Op::kAllReduce, Algorithm::kRing, 1 << 26).fabric_us;
     EXPECT_NEAR(timing_of(*by_flows, Op::kAllReduce, Algorithm::kRing, 1 << 26).fabric_us, us,
                 0.03 * us);
+}
+
+/// A request to send and a READ are each as long on their way as the data's first byte.
+TEST(CollectiveModel, LongMessagesOfAnMpiWaitForARequestAndARead) {
+    CollectiveOptions options;
+    options.stack = Stack::kHost;
+    const auto model = model_of(nodes_of_eight(4), options);
+    const auto us = [&](std::uint64_t block) {
+        return timing_of(*model, Op::kAllGather, Algorithm::kRing, 4 * block).us;
+    };
+    const double latency = us(1) / 3;
+    const double step = us(kEagerBytes + 1) - us(kEagerBytes);
+    EXPECT_GT(step, 3 * 1.5 * latency);
+    EXPECT_LT(step, 3 * 2.5 * latency);
+    EXPECT_LT(us(kEagerBytes) - us(kEagerBytes - 1), latency);
+}
+
+TEST(CollectiveModel, EveryStepOfAnMpiHasItsSoftware) {
+    CollectiveOptions options;
+    options.stack = Stack::kHost;
+    const auto plain = model_of(nodes_of_eight(8), options);
+    options.step_us = 0.5;
+    const auto slower = model_of(nodes_of_eight(8), options);
+    const std::pair<Algorithm, double> kSteps[]{{Algorithm::kRing, 7}, {Algorithm::kRecursive, 3}};
+    for (const auto& [algorithm, steps] : kSteps) {
+        EXPECT_NEAR(timing_of(*slower, Op::kAllGather, algorithm, 64).us -
+                        timing_of(*plain, Op::kAllGather, algorithm, 64).us,
+                    0.5 * steps, 1e-9);
+    }
 }
 
 TEST(CollectiveModel, SharpTimeGrowsWithLevelsAloneNotWithNodes) {

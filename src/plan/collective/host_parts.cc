@@ -26,7 +26,7 @@ std::uint64_t ring_block(std::uint64_t bytes, std::uint32_t ranks) {
 std::expected<Parts, std::string> CollectiveModel::on_hosts(Op op, Algorithm algorithm,
                                                             std::uint64_t bytes) {
     Parts parts;
-    parts.round_us = kHostUs;
+    parts.round_us = kHostUs + step_us_;
     const std::uint32_t count = ranks();
     switch (algorithm) {
         case Algorithm::kRing:
@@ -56,7 +56,7 @@ std::expected<Parts, std::string> CollectiveModel::on_hosts(Op op, Algorithm alg
             parts.rounds.push_back(op == Op::kBroadcast ? tree_down_flows(layout(), 1, bytes)
                                                         : tree_flows(layout(), 1, bytes));
             parts.software_us = (op == Op::kBroadcast ? 1.0 : 2.0) * (std::bit_width(count) - 1) *
-                                (kHostUs + leaf_us_);
+                                (kHostUs + step_us_ + leaf_us_);
             return parts;
         case Algorithm::kPat:
             parts.rounds = pat_rounds(layout(), bytes);

@@ -78,6 +78,32 @@ Parts NcclParts::parts(Op op, Algorithm algorithm, Protocol protocol, std::uint6
     if (layout_.domains() < 2) {
         return inside(op, algorithm, protocol, static_cast<double>(bytes));
     }
+    Parts parts = between(op, algorithm, protocol, bytes);
+    parts.fabric_us_min = std::max(parts.fabric_us_min, gpu_memory_us(parts.rounds));
+    return parts;
+}
+
+/// Microseconds that NICs need at least to read all that they send, or to write all that they
+/// receive, in GPUs' memory.
+double NcclParts::gpu_memory_us(const std::vector<Flows>& rounds) const {
+    std::uint64_t bytes = 0;
+    const std::size_t nics = std::size_t{cluster_.nodes()} * cluster_.nics_per_node();
+    for (const Flows& round : rounds) {
+        std::vector<std::uint64_t> out(nics);
+        std::vector<std::uint64_t> in(nics);
+        std::uint64_t most = 0;
+        for (const NicFlow& flow : round) {
+            if (flow.from != flow.to) {
+                most = std::max({most, out[flow.from] += flow.bytes, in[flow.to] += flow.bytes});
+            }
+        }
+        bytes += most;
+    }
+    return static_cast<double>(bytes) / (cluster_.nic_bytes_per_s() * kGpuMemoryShare) * kUsPerS;
+}
+
+/// Between NVLink domains.
+Parts NcclParts::between(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
     switch (algorithm) {
         case Algorithm::kRing:
             return ring(op, protocol, bytes);

@@ -19,6 +19,11 @@ namespace softib::plan {
 /// reaches 42.5 of 50 GB/s.
 inline constexpr double kChannelBytesPerS = 42.5e9;
 
+/// The part of a NIC's data rate that is left between the wire and a GPU's memory: PCIe and the
+/// switch that both are at take the rest. Fitted on row B53: an NDR NIC that several channels share
+/// gives NCCL 47 of 49.7 GB/s.
+inline constexpr double kGpuMemoryShare = 0.946;
+
 /// What messages between ranks cost to start: NCCL's base latency of Simple.
 inline constexpr double kDirectStartUs = 8.4;
 
@@ -29,7 +34,7 @@ struct Parts {
     double repeats = 1;              ///< All rounds, so often.
     double round_us = 0;             ///< Software and latency that each round adds.
     double flow_bytes_per_s = 0;     ///< Of a flow, at most; 0: no limit.
-    double fabric_us_min = 0;        ///< Published limits of channels.
+    double fabric_us_min = 0;        ///< Limits of channels, and of NICs at GPUs' memory.
     double streamed_us = 0;          ///< Besides: what switches aggregate.
     double nvlink_us = 0;
 };
@@ -50,6 +55,8 @@ class NcclParts {
     std::uint64_t nic_share(std::uint64_t bytes) const { return bytes / layout_.nics_per_domain(); }
 
   private:
+    Parts between(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;
+    double gpu_memory_us(const std::vector<Flows>& rounds) const;
     Parts inside(Op op, Algorithm algorithm, Protocol protocol, double bytes) const;
     Parts ring(Op op, Protocol protocol, std::uint64_t bytes) const;
     Parts tree(Op op, Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const;

@@ -31,8 +31,8 @@ struct StepJobOptions {
     std::uint32_t layers_together = 1;
 };
 
-/// Messages that a job may become, in all: about what fits in the memory of a workstation.
-inline constexpr double kStepMessagesMax = 4e7;
+/// Messages that a job may become, in all: they take about 7 GB of memory.
+inline constexpr double kStepMessagesMax = 1e7;
 
 /// `step` is what time_step() says of the same model, mapping and network. The error says what
 /// makes a job that is too large smaller.

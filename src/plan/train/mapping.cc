@@ -89,6 +89,32 @@ std::optional<std::string> fault_of_numbers(const Cluster& cluster, const Mappin
     return std::nullopt;
 }
 
+/// Stages, or the chunks of each, do not divide the layers: says which of both would.
+std::string fault_of_stages(const Model& model, const Mapping& mapping) {
+    const char* const uneven = mapping.virtual_stages() <= model.layers + 2 ? ", or --uneven" : "";
+    const auto divides = [&model](std::uint64_t stages) { return model.layers % stages == 0; };
+    if (mapping.interleave == 1) {
+        return fmt::format("pp {} must divide the {} layers of {}; use {}{}", mapping.pp,
+                           model.layers, model.name,
+                           nearest_values(mapping.pp, model.layers, divides), uneven);
+    }
+    std::string use;
+    if (divides(mapping.pp)) {
+        use = "interleave " +
+              nearest_values(mapping.interleave, model.layers / mapping.pp,
+                             [&](std::uint64_t chunks) { return divides(mapping.pp * chunks); });
+    } else if (divides(mapping.interleave) && mapping.interleave < model.layers) {
+        use = "pp " +
+              nearest_values(mapping.pp, model.layers / mapping.interleave,
+                             [&](std::uint64_t pp) { return divides(pp * mapping.interleave); });
+    } else {
+        use = fmt::format("pp {} and interleave 1",
+                          nearest_values(mapping.pp, model.layers, divides));
+    }
+    return fmt::format("pp {} times interleave {} must divide the {} layers of {}; use {}{}",
+                       mapping.pp, mapping.interleave, model.layers, model.name, use, uneven);
+}
+
 std::optional<std::string> fault_of_model(const Model& model, const Mapping& mapping) {
     if (model.heads % mapping.tp != 0) {
         return must_divide("tp", mapping.tp, model.heads, "attention heads of " + model.name);
@@ -108,14 +134,7 @@ std::optional<std::string> fault_of_model(const Model& model, const Mapping& map
     }
     const std::uint32_t stages = mapping.virtual_stages();
     if (model.layers % stages != 0 && (!mapping.uneven || stages > model.layers + 2)) {
-        const auto fits = [&](std::uint64_t pp) {
-            return model.layers % (pp * mapping.interleave) == 0;
-        };
-        return fmt::format(
-            "pp {}{} must divide the {} layers of {}; use {}{}", mapping.pp,
-            mapping.interleave > 1 ? fmt::format(" times interleave {}", mapping.interleave) : "",
-            model.layers, model.name, nearest_values(mapping.pp, model.layers, fits),
-            stages <= model.layers + 2 ? ", or --uneven" : "");
+        return fault_of_stages(model, mapping);
     }
     return std::nullopt;
 }

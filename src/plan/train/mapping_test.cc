@@ -45,8 +45,17 @@ TEST_F(MappingFaults, NameTheFieldAndTheNearestValue) {
               }),
               "pp 7 must divide the 96 layers of gpt3-175b; use 6 or 8, or --uneven");
     EXPECT_EQ(fault([](Mapping& m) { m.pp = 10; }),
-              "pp 10 times interleave 3 must divide the 96 layers of gpt3-175b; use 8 or 16, or "
+              "pp 10 times interleave 3 must divide the 96 layers of gpt3-175b; use pp 8 or 16, or "
               "--uneven");
+    EXPECT_EQ(fault([](Mapping& m) { m.interleave = 5; }),
+              "pp 8 times interleave 5 must divide the 96 layers of gpt3-175b; use interleave 4 or "
+              "6, or --uneven");
+    EXPECT_EQ(fault([](Mapping& m) {
+                  m.pp = 10;
+                  m.interleave = 7;
+              }),
+              "pp 10 times interleave 7 must divide the 96 layers of gpt3-175b; use pp 8 or 12 and "
+              "interleave 1, or --uneven");
     EXPECT_EQ(fault([](Mapping& m) { m.gpus = 1000; }),
               "gpus 1000 must be a multiple of tp x pp x cp = 64; use 960 or 1024");
     EXPECT_EQ(fault([](Mapping& m) { m.batch = 1000; }),

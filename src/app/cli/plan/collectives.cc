@@ -102,8 +102,10 @@ std::expected<std::vector<plan::Algorithm>, std::string> read_algorithms(const s
     return result;
 }
 
-plan::CollectiveOptions options_of(const PlanCollectiveOptions& options) {
+plan::CollectiveOptions options_of(const PlanCollectiveOptions& options, plan::TimePs step) {
     plan::CollectiveOptions result;
+    constexpr double kPsPerUs = 1e6;
+    result.step_us = static_cast<double>(step) / kPsPerUs;
     result.channels = options.channels;
     result.order =
         options.order == "random" ? plan::RankOrder::kRandom : plan::RankOrder::kTopology;
@@ -266,8 +268,9 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
         return misuse(algorithms.error());
     }
     const auto exports = trace::read_exports(options.exports);
-    if (!exports) {
-        return misuse(exports.error());
+    const auto step = plan::parse_time(options.step_time);
+    if (!exports || !step) {
+        return misuse(!exports ? exports.error() : "--step-time: " + step.error());
     }
     if (const auto why = why_no_export(options); why && !exports->empty()) {
         return misuse(*why);
@@ -277,7 +280,7 @@ int cmd_plan_collective(const PlanCollectiveOptions& options) {
         protocol = *plan::parse_protocol(options.protocol);
     }
     Progress progress(fmt::format("{} on {}: routing", options.op, options.cluster));
-    const auto model = plan::CollectiveModel::make(*cluster, options_of(options));
+    const auto model = plan::CollectiveModel::make(*cluster, options_of(options, *step));
     if (!model) {
         return fail(model.error());
     }

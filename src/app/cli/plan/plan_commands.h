@@ -32,6 +32,7 @@ struct PlanCollectiveOptions {
     std::uint64_t seed = 1;
     std::string model = "flow";
     std::string stack = "nccl";
+    std::string step_time = "0ns";     ///< Of an MPI, beside that of a message.
     std::vector<std::string> exports;  ///< FORMAT=FILE
     bool json = false;
     std::string html;

@@ -286,7 +286,9 @@ int cmd_plan_train(const TrainOptions& options) {
         status |= write_text(options.trace, plan::chrome_trace(report.step));
     }
     if (!exports->empty()) {
-        status |= export_step(options, *exports, report, **network);
+        if (const int failed = export_step(options, *exports, report, **network); failed != 0) {
+            return failed;
+        }
     }
     if (!options.html.empty()) {
         status |= write_text(options.html, train::to_html(report));
