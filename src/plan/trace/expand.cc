@@ -165,7 +165,7 @@ class Expansion {
         Call call{.members = members, .start = entry, .open = {}};
         const GroupSteps steps = group.steps(operation, work);
         // Members that exchange messages over NVLink wait for each other by those.
-        const std::uint32_t meetings = steps.nvlink ? 0 : meet_neighbours(members, call.start);
+        const std::uint32_t meetings = steps.inside ? 0 : meet_neighbours(members, call.start);
         call.open.resize(members.size());
         const double software_us = software_of(work, 2 * meetings);
         carry(call, steps, software_us);
@@ -177,7 +177,7 @@ class Expansion {
             exit[m] = join(members[m], call.start[m], call.open[m]);
             copy_beside(members[m], beside_us, call.start[m], exit[m]);
         }
-        if (!steps.nvlink) {
+        if (!steps.inside) {
             meet_neighbours(members, exit);
         }
         for (std::size_t m = 0; m < members.size(); ++m) {
@@ -278,7 +278,7 @@ class Expansion {
     /// Messages of all steps. The software's time is spread over those that follow each other,
     /// which have a short way through the fabric in it.
     void carry(Call& call, const GroupSteps& steps, double software_us) {
-        const double way_us = steps.nvlink ? places_.cluster().nvlink.latency_us : leaf_latency_us_;
+        const double way_us = steps.inside ? places_.cluster().nvlink.latency_us : leaf_latency_us_;
         const double hop_us = software_us / std::max(steps.hops, 1U) - way_us - kMessageUs;
         const auto hop = static_cast<TimePs>(std::max(hop_us, 0.0) * 1e6);
         if (steps.all.empty()) {

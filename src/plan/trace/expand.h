@@ -7,7 +7,8 @@
 // NVLink domain wait for each other, the steps of its algorithm (plan/collective/steps.h), each
 // behind what it waits for, NVLink's time beside them, and the same waiting again. The software's
 // time is spread over the steps that follow each other. An operation of one NVLink domain's members
-// is messages between them, without the waiting; by NVLS it is no messages but their time.
+// is messages between them, without the waiting; by NVLS it is no messages but their time. What an
+// exchange between all members moves over NVLink is messages too.
 
 #include <cstdint>
 #include <expected>

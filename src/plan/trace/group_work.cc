@@ -132,7 +132,7 @@ std::uint32_t Group::first_position(const GroupOperation& operation) const {
 GroupSteps Group::inside(const GroupOperation& operation, const GroupWork& work) const {
     const auto members = static_cast<std::uint32_t>(gpus_.size());
     const auto op = op_of(operation);
-    GroupSteps made{.nvlink = true};
+    GroupSteps made{.inside = true, .nvlink = true};
     if (!op || *op == Op::kAllToAll) {
         for (const Pair& pair : pairs_of(operation)) {
             made.all.push_back({.from = pair.from, .to = pair.to, .bytes = pair.bytes});
@@ -164,6 +164,19 @@ GroupSteps Group::inside(const GroupOperation& operation, const GroupWork& work)
     return made;
 }
 
+/// What members of a domain send each other while NICs send to other domains: their own parts, and
+/// with an even exchange also what the receiver's rail takes to other domains.
+void Group::add_near(const GroupOperation& operation, GroupSteps& made) const {
+    const bool even = op_of(operation).has_value();
+    for (const Pair& pair : pairs_of(operation)) {
+        if (places_.share_nvlink(gpus_[pair.from], gpus_[pair.to])) {
+            const std::uint64_t times = even ? nccl_.layout().domains() : 1;
+            made.all.push_back({.from = pair.from, .to = pair.to, .bytes = pair.bytes * times});
+        }
+    }
+    made.nvlink = true;
+}
+
 GroupSteps Group::steps(const GroupOperation& operation, const GroupWork& work) const {
     GroupSteps made;
     const bool one_domain = gpus_.size() > 1 && nccl_.layout().domains() == 1;
@@ -178,6 +191,7 @@ GroupSteps Group::steps(const GroupOperation& operation, const GroupWork& work) 
             }
         }
         made.hops = static_cast<std::uint32_t>(work.rounds.size());
+        add_near(operation, made);
         return made;
     }
     std::vector<Flows> rounds;
@@ -197,6 +211,9 @@ GroupSteps Group::steps(const GroupOperation& operation, const GroupWork& work) 
                             .after = std::move(step.after),
                             .behind = step.behind,
                             .leads = step.leads});
+    }
+    if (*op == Op::kAllToAll) {
+        add_near(operation, made);
     }
     return made;
 }

@@ -90,7 +90,8 @@ struct GroupStep {
 struct GroupSteps {
     std::vector<GroupStep> all = {};
     std::uint32_t hops = 0;  ///< Leading steps that follow each other, at most.
-    bool nvlink = false;     ///< They are what GroupWork::nvlink_us stands for.
+    bool inside = false;     ///< All go over NVLink, within one domain.
+    bool nvlink = false;     ///< What GroupWork::nvlink_us stands for is among them.
 };
 
 /// One operation, as its first member sees it; `splits` has what each member sends to each.
@@ -110,7 +111,7 @@ class Group {
     GroupWork work(const GroupOperation& operation) const;
     /// The rounds of that work as messages that wait for each other. A group within one NVLink
     /// domain has its messages there, unless the domain's switches add up (NVLS): then there are
-    /// none.
+    /// none. An exchange between all members has messages over NVLink beside those of NICs.
     GroupSteps steps(const GroupOperation& operation, const GroupWork& work) const;
 
   private:
@@ -126,6 +127,7 @@ class Group {
     GroupWork direct(std::span<const Pair> pairs) const;
     std::vector<Pair> pairs_of(const GroupOperation& operation) const;
     GroupSteps inside(const GroupOperation& operation, const GroupWork& work) const;
+    void add_near(const GroupOperation& operation, GroupSteps& made) const;
 
     const Places& places_;
     std::vector<std::uint32_t> gpus_;
