@@ -25,7 +25,7 @@ import time
 import unittest
 import urllib.error
 
-from cli_case import SOFTIB, wait_until
+from cli_case import BUILD, SOFTIB, wait_until
 from serve_case import ServeCase
 
 CLIENTS = 500 if "--many" in sys.argv else 20
@@ -250,6 +250,37 @@ class Faults(ServeCase):
             wait_until(lambda: not self.get("/api/v1/fabric")["trouble"] and len(self.seen()) > 1))
         self.assertIn(f"pid {self.server.pid} samples this fabric already",
                       self.refused("telemetry"))
+
+    def test_a_clock_that_is_set_back_is_told_and_history_goes_on_from_there(self):
+        self.ok("up", "--hosts", "2")
+        with tempfile.NamedTemporaryFile("w+") as clock:
+            clock.write("0")
+            clock.flush()
+            self.env |= {
+                "LD_PRELOAD": str(BUILD / "tests" / "libshifted_clock.so"),
+                "SHIFTED_CLOCK": clock.name
+            }
+            self.serve()
+            del self.env["LD_PRELOAD"]
+
+            def slots(end):
+                return self.get("/api/v1/ports/h0/mlx5_0:1/history"
+                                f"?from={end - 300}&to={end + 300}")["seen"]
+
+            now = int(time.time())
+            self.assertTrue(wait_until(lambda: len(slots(now)) >= 2))
+            before = slots(now)
+            os.pwrite(clock.fileno(), b"-3600", 0)
+            self.assertTrue(wait_until(lambda: len(slots(now - 3600)) >= 3))
+            told = [event["text"] for event in self.get("/api/v1/events")["events"]
+                    if event["kind"] == "clock_set"]
+            self.assertEqual(len(told), 1, told)
+            self.assertIn("was set back by 3600", told[0])
+            self.assertEqual(slots(now)[:len(before)], before, "what was written before stays")
+            self.assertIn("softib_telemetry_up 1", self.ask("/metrics")[1])
+            os.pwrite(clock.fileno(), b"    0", 0)
+            self.assertTrue(wait_until(lambda: len(slots(now)) > len(before) + 1))
+            self.assertEqual(self.kinds(), [])
 
     def test_partitions_and_isolated_ports_come_back_with_the_fabric(self):
         self.ok("up", "--hosts", "3")

@@ -37,6 +37,9 @@ const switches = () => fabric.json("topo").nodes.filter((node) => node.kind === 
 /// Asks the server until `good` of its answer is true, and returns that.
 const answer = (path, good) => until(`what is waited for at ${path}`, async () =>
   good(await (await fetch(fabric.url + path)).json()));
+/// What the page knows of the fabric, by the name of its model.
+const told = (what) => page.evaluate(async (name) => (await import("/page/main.js")).model[name],
+                                     what);
 const idle = () => answer("/api/v1/alarms", ({alarms}) => alarms.length === 0);
 
 test("overview: nodes and cables are those of the fabric", async () => {
@@ -293,8 +296,6 @@ test("time: the slider shows the whole fabric as it was", async () => {
   await go(page, "#/overview");
   fabric.run("link", "down", "leaf5:5");
   await has(".tile", "× 1 down");
-  const told = (what) => page.evaluate(async (name) => (await import("/page/main.js")).model[name],
-                                       what);
   const first = await told("number");
   await until("two more samples", async () => await told("number") > first + 1);
   const down = Math.floor(await told("timeUs") / 1e6);
@@ -317,11 +318,25 @@ test("time: the slider shows the whole fabric as it was", async () => {
   }
   assert.match((await texts(page, ".moment"))[0], /\(past\)/);
   assert.match(page.url(), /t=\d+/);
+  const past = await told("past");
+  await page.evaluate(async () => (await import("/page/main.js")).model.load());
+  assert.equal(await told("past"), past, "all loaded anew, and still in the past");
   await go(page, "#/table/cables?q=state:down");
   await has(".grid-row", "leaf5:5");
   await picture(page, "past-dark");
   await page.click("button.live");
   await has(".total", "0 of 64");
+});
+
+test("a server that refuses the stream is asked again", async () => {
+  let refused = 0;
+  const other = await openPage(browser, fabric, "", {}, (each) =>
+    each.route("**/api/v1/stream", (route) => (++refused === 1 ? route.fulfill({status: 503})
+                                                               : route.continue())));
+  await other.waitForFunction(() =>
+    document.getElementById("connection").textContent.includes("● live"));
+  assert.ok(refused > 1);
+  await other.context().close();
 });
 
 test("what if: the manager then does what was predicted, and undo brings all back", async () => {
@@ -362,7 +377,11 @@ test("what if: the manager then does what was predicted, and undo brings all bac
 
 test("controls: cables and routes change by hand, as the command line sees", async () => {
   await go(page, "#/port/leaf6:7");
-  await page.click("text=Pull this cable");
+  await page.focus("button:has-text('Pull this cable')");
+  const number = await told("number");
+  await until("two more samples", async () => await told("number") > number + 1);
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Pull this cable");
+  await page.keyboard.press("Enter");
   await has("#toasts", "The cable at leaf6:7 is pulled");  // Only then it can be undone.
   await has(".tile", "× Down");
   await page.keyboard.press("u");
