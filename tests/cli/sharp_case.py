@@ -11,6 +11,8 @@ import time
 from cli_case import BUILD, SOFTIB, CliCase, wait_until
 
 EXAMPLE = str(BUILD / "examples" / "sharp_allreduce")
+# More than anything takes on a machine that has other work.
+LONG_S = 180
 
 
 class SharpCase(CliCase):
@@ -31,7 +33,13 @@ class SharpCase(CliCase):
             for rank, host in enumerate(hosts)]
 
     def finish(self, ranks):
-        return [(*rank.communicate(timeout=60), rank.returncode) for rank in ranks]
+        """Waits for all; whoever has not ended then is killed, and the test fails."""
+        try:
+            return [(*rank.communicate(timeout=LONG_S), rank.returncode) for rank in ranks]
+        finally:
+            for rank in ranks:
+                rank.kill()
+                rank.wait()
 
     def works(self, hosts, *words, env=None):
         for out, err, status in self.finish(self.start(hosts, *words, env=env)):
@@ -59,8 +67,14 @@ class SharpCase(CliCase):
     def starts(self, hosts, env=None):
         """Ranks that all-reduce until one fails, all of which have done so once."""
         ranks = self.start(hosts, "wait", env=env)
-        self.assertTrue(wait_until(lambda: all(
-            os.path.exists(f"{self.meeting}/runs-{rank}") for rank in range(len(hosts))), 30))
+
+        def run():
+            return all(os.path.exists(f"{self.meeting}/runs-{rank}") for rank in range(len(hosts)))
+        wait_until(lambda: run() or any(rank.poll() is not None for rank in ranks), LONG_S)
+        if not run():
+            for rank in ranks:
+                rank.kill()
+            self.fail(self.finish(ranks))
         return ranks
 
     def ends_with(self, ranks, error):
@@ -88,20 +102,20 @@ class SharpCase(CliCase):
         self.ends_with(ranks, -5)
         self.repairs(hosts, lambda sw: sw["name"] == root, without=root)
         self.ok("switch", "revive", root)
-        self.assertTrue(wait_until(self.is_free), self.softib("sharp", "status").stdout)
+        self.all_is_free()
         self.works(hosts, "time", "1024", "5")
 
     def repairs(self, hosts, is_lost, without=None):
         """The next job has a tree without what was lost, and all is free after it, but for a switch
         that nobody can ask."""
+        self.assertTrue(wait_until(lambda: self.json("sharp", "jobs") == [], LONG_S))
         ranks = self.starts(hosts)
         job, = self.json("sharp", "trees")
         self.assertFalse(any(is_lost(sw) for sw in job["switches"]), job)
         for rank in ranks:
             rank.kill()
         self.finish(ranks)
-        self.assertTrue(wait_until(lambda: self.is_free(without)),
-                        self.softib("sharp", "status").stdout)
+        self.all_is_free(without)
         self.works(hosts, "time", "1024", "5")
 
     def soak(self, seconds, seed):
@@ -127,13 +141,11 @@ class SharpCase(CliCase):
                 self.assertTrue(status == 0 or kills, f"seed {seed}: {out}{err}\n{self.log()}")
         self.assertEqual(self.daemon_pid(), daemon)
         self.works(hosts, "time", "1024", "10")
-        free = self.json("sharp", "status")
-        self.assertEqual(free["jobs"], [])
-        self.assertEqual({node["qps"] + node["trees"] + node["groups"] for node in free["nodes"]},
-                         {0}, "resources are back")
+        self.all_is_free()
         # The command that started it may have been counted before.
         self.assertTrue(wait_until(
-            lambda: len(os.listdir(f"/proc/{daemon}/fd")) <= open_before), "descriptors stay open")
+            lambda: len(os.listdir(f"/proc/{daemon}/fd")) <= open_before, LONG_S),
+            "descriptors stay open")
 
     def kills(self, count, seed):
         """Kills a member at any step of init, join, operations and leaving. The others end by
@@ -152,9 +164,14 @@ class SharpCase(CliCase):
             for rank in ranks:
                 rank.kill()
             for out, err, status in self.finish(ranks):
-                self.assertIn(status, (0, 1, 2, 3, -signal.SIGKILL), f"{number}: {out}{err}")
-            self.assertTrue(wait_until(lambda: self.is_free(), 10), f"seed {seed}, {number}")
+                self.assertIn(status, (0, 1, -signal.SIGKILL), f"{number}: {out}{err}")
+            self.assertTrue(wait_until(self.is_free, LONG_S), f"seed {seed}, {number}")
         self.works(hosts, "time", "1024", "5")
+
+    def all_is_free(self, without=None):
+        """Resources are back: a daemon hears of the end of a process a while after it."""
+        self.assertTrue(wait_until(lambda: self.is_free(without), LONG_S),
+                        self.softib("sharp", "status").stdout)
 
     def is_free(self, without=None):
         now = self.json("sharp", "status")

@@ -8,7 +8,6 @@ import signal
 import sys
 import unittest
 
-from cli_case import wait_until
 from sharp_case import EXAMPLE, SharpCase
 
 OPENSM = shutil.which("opensm", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -27,9 +26,7 @@ class Sharp(SharpCase):
     def test_a_killed_member_ends_the_job_and_the_next_one_works(self):
         self.ok("up", "--topology", "fat-tree", "--hosts", "8", "--radix", "4")
         hosts = [f"h{i}" for i in range(4)]
-        ranks = self.start(hosts, "wait")
-        self.assertTrue(wait_until(lambda: all(
-            os.path.exists(f"{self.meeting}/runs-{rank}") for rank in range(4)), 30))
+        ranks = self.starts(hosts)
         job, = self.json("sharp", "trees")
         self.assertEqual([job["state"], job["members"], job["depth"]], ["active", 4, 2])
         self.assertEqual([job["kind"], job["streams"]], ["SAT", False])
@@ -45,10 +42,7 @@ class Sharp(SharpCase):
                 self.assertEqual(status, 3, out + err)
                 self.assertIn("error -1: SHARP job has ended", out)
         self.works(hosts, "1")
-        free = self.json("sharp", "status")
-        self.assertEqual(free["jobs"], [])
-        self.assertEqual([node["qps"] + node["trees"] + node["groups"] for node in free["nodes"]],
-                         [0] * 6, "resources are back")
+        self.all_is_free()
 
     def test_a_pulled_cable_ends_the_job_and_the_next_one_gets_another_tree(self):
         self.ok("up", "--topology", "fat-tree", "--hosts", "8", "--radix", "4")
@@ -65,9 +59,7 @@ class Sharp(SharpCase):
 
     def test_who_does_not_stream_gets_a_low_latency_tree(self):
         self.ok("up", "--hosts", "2")
-        ranks = self.start(["h0", "h1"], "wait", env={"SHARP_COLL_ENABLE_SAT": "0"})
-        self.assertTrue(wait_until(lambda: all(
-            os.path.exists(f"{self.meeting}/runs-{rank}") for rank in range(2)), 30))
+        ranks = self.starts(["h0", "h1"], env={"SHARP_COLL_ENABLE_SAT": "0"})
         self.assertEqual(self.json("sharp", "trees")[0]["kind"], "LLT")
         self.assertIn("LLT tree 0 of job 1, 1 level deep", self.ok("sharp", "trees"))
         node, = (node for node in self.json("sharp", "status")["nodes"] if node["trees"])

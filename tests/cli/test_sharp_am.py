@@ -10,8 +10,8 @@ import subprocess
 import sys
 import unittest
 
-from cli_case import SOFTIB, wait_until
-from sharp_case import EXAMPLE, SharpCase
+from cli_case import SOFTIB
+from sharp_case import EXAMPLE, LONG_S, SharpCase
 
 OPENSM = shutil.which("opensm", path=f"{os.environ['PATH']}:/usr/sbin")
 HOSTS = ["h0", "h1", "h2", "h3"]
@@ -32,13 +32,6 @@ class SharpAm(SharpCase):
         self.assertEqual(manager.stdout.readline(), "READY: 4 aggregation nodes\n")
         return manager
 
-    def start_waiting(self):
-        ranks = self.start(HOSTS, "wait")
-        self.assertTrue(wait_until(lambda: all(
-            os.path.exists(f"{self.meeting}/runs-{rank}") for rank in range(4)), 30),
-            [rank.poll() for rank in ranks])
-        return ranks
-
     def test_jobs_have_their_trees_from_it(self):
         self.up()
         for out, err, status in self.finish(self.start(HOSTS, "1")):
@@ -46,7 +39,7 @@ class SharpAm(SharpCase):
             self.assertIn("(-8)", err, "there is none")
         manager = self.start_manager("h1")
         self.works(HOSTS, "1")
-        ranks = self.start_waiting()
+        ranks = self.starts(HOSTS)
         job, = self.json("sharp", "trees")
         self.assertEqual([job["state"], job["kind"], job["members"], job["depth"]],
                          ["active", "SAT", 4, 2])
@@ -56,28 +49,43 @@ class SharpAm(SharpCase):
         for rank, (out, err, status) in enumerate(self.finish(ranks)):
             if rank != 2:
                 self.assertEqual(status, 3, out + err)
-        self.assertTrue(wait_until(self.is_free, 30))
+        self.all_is_free()
         manager.send_signal(signal.SIGTERM)
-        out = manager.communicate(timeout=30)[0]
+        out = manager.communicate(timeout=LONG_S)[0]
         self.assertIn("SAT tree 0, 3 switches, 4 members", out)
         self.assertEqual(manager.returncode, 0)
+
+    def test_a_quota_is_a_quota(self):
+        for path in ("direct", "packet"):
+            self.up("--data-path", path)
+            manager = self.start_manager("h1")
+            for name, value in (("OSTS", "100000"), ("PAYLOAD_PER_OST", "2048"),
+                                ("MAX_GROUPS", "65")):
+                env = {f"SHARP_COLL_JOB_QUOTA_{name}": value}
+                for out, err, status in self.finish(self.start(HOSTS, "1", env=env)):
+                    self.assertEqual(status, 1, out + err)
+                    self.assertIn("SHARP quota exceeded (-7)", err)
+            self.works(HOSTS, "time", "1024", "3")
+            manager.send_signal(signal.SIGTERM)
+            manager.communicate(timeout=LONG_S)
+            self.ok("down")
 
     def test_a_lost_cable_ends_a_job_and_a_lost_manager_too(self):
         self.up()
         manager = self.start_manager("h0")
-        ranks = self.start_waiting()
+        ranks = self.starts(HOSTS)
         job, = self.json("sharp", "trees")
         leaf = next(sw for sw in job["switches"] if sw["parent"])
         self.ok("link", "down", leaf["name"], str(leaf["port_to_parent"]))
         for out, err, status in self.finish(ranks):
             self.assertEqual(status, 3, out + err)
         self.works(HOSTS, "time", "1024", "3")
-        ranks = self.start_waiting()
+        ranks = self.starts(HOSTS)
         manager.kill()
         for out, err, status in self.finish(ranks):
             self.assertEqual(status, 3, out + err)
         self.start_manager("h3")
-        self.assertTrue(wait_until(self.is_free, 30), "the next one cleans up")
+        self.all_is_free()  # The next one cleans up.
         self.works(HOSTS, "time", "1024", "3")
 
     @unittest.skipUnless(OPENSM, "opensm is not installed")
@@ -85,7 +93,7 @@ class SharpAm(SharpCase):
         self.up("--sm", "opensm", "--data-path", "packet")
         self.start_manager("h2", "--am-key", "0x77")
         self.works(HOSTS, "time", "4096", "3")
-        self.assertTrue(wait_until(self.is_free, 30))
+        self.all_is_free()
 
 
 if __name__ == "__main__":

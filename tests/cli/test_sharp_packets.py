@@ -10,7 +10,7 @@ import sys
 import unittest
 
 from cli_case import SOFTIB, wait_until
-from sharp_case import EXAMPLE, SharpCase
+from sharp_case import EXAMPLE, LONG_S, SharpCase
 
 TREE = ["--topology", "fat-tree", "--hosts", "4", "--radix", "4", "--data-path", "packet"]
 HOSTS = [f"h{i}" for i in range(4)]
@@ -33,7 +33,7 @@ class SharpPackets(SharpCase):
     def test_all_operations_go_through_the_switches(self):
         self.ok("up", *TREE)
         self.works(HOSTS, "1")
-        self.assertEqual(self.json("sharp", "jobs"), [])
+        self.all_is_free()
 
     def test_a_host_sends_and_receives_the_vector_once_and_a_ring_does_not(self):
         self.ok("up", *TREE)
@@ -46,10 +46,10 @@ class SharpPackets(SharpCase):
         capture = subprocess.Popen([SOFTIB, "capture", "--bare", "-w", path, "leaf0:1"],
                                    env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)
-        self.assertTrue(wait_until(lambda: os.path.exists(path)))
+        self.assertIn("capturing", capture.stderr.readline())
         self.works(HOSTS, "time", "8", "10")
         capture.send_signal(signal.SIGINT)
-        capture.communicate(timeout=30)
+        capture.communicate(timeout=LONG_S)
         kinds = []
         for packet in packets_of(path):
             # LRH 8, BTH 12: a SEND Only on RC, then the header of docs/sharp-packets.md.
@@ -97,7 +97,7 @@ class SharpPackets(SharpCase):
         self.ok("fault", cable, "--drop", "100%")
         self.ends_with(ranks, -5)
         self.ok("fault", cable, "--clear")  # MADs were lost as well.
-        self.assertTrue(wait_until(self.is_free, 30), self.softib("sharp", "status").stdout)
+        self.all_is_free()
         self.works(HOSTS, "time", "1024", "5")
 
     def test_a_killed_carrier_ends_the_job_and_the_next_one_works(self):
@@ -107,7 +107,7 @@ class SharpPackets(SharpCase):
         os.kill(carrier["pid"], signal.SIGKILL)
         self.ends_with(ranks, -1)
         self.assertTrue(wait_until(lambda: all(
-            host["hcas"][0]["state"] == "Active" for host in self.json("status")["hosts"]), 30))
+            host["hcas"][0]["state"] == "Active" for host in self.json("status")["hosts"]), LONG_S))
         self.works(HOSTS, "time", "1024", "5")
 
     def test_two_jobs_at_once_and_pictures_of_their_trees(self):

@@ -4,10 +4,28 @@
 #
 # The arena is small because a sanitizer leaves less address space, and nothing is preloaded
 # because its library must come first. SOFTIB_TEST_DATA_PATH=packet: on the packet path.
+# SOFTIB_TEST_AM=program: the aggregation manager is a program on the second host, which must end
+# well when it is told to.
 set -eu
 softib=$1
 shift
 SOFTIB_RUNTIME_DIR=$(mktemp -d)
 export SOFTIB_RUNTIME_DIR
 trap 'rm -rf "$SOFTIB_RUNTIME_DIR"' EXIT
-"$softib" run --hosts 2 --arena 8G --data-path "${SOFTIB_TEST_DATA_PATH:-direct}" -- env -u LD_PRELOAD SOFTIB_HOST=h0,h1 "$@"
+path=${SOFTIB_TEST_DATA_PATH:-direct}
+if [ "${SOFTIB_TEST_AM:-}" != program ]; then
+    "$softib" run --hosts 2 --arena 8G --data-path "$path" -- env -u LD_PRELOAD SOFTIB_HOST=h0,h1 "$@"
+    exit
+fi
+trap '"$softib" down --all; rm -rf "$SOFTIB_RUNTIME_DIR"' EXIT
+"$softib" up --hosts 2 --arena 8G --data-path "$path" --am none
+log=$SOFTIB_RUNTIME_DIR/am.log
+"$softib" am h1 > "$log" &
+manager=$!
+until grep -q READY "$log"; do
+    kill -0 $manager
+    sleep 0.05
+done
+"$softib" exec h0 -- env -u LD_PRELOAD SOFTIB_HOST=h0,h1 "$@"
+kill $manager
+wait $manager

@@ -2,66 +2,15 @@
 // PerformanceCounters of a switch's aggregation node, asked for by a MAD: they say the same whether
 // members add (the direct path) or the node does, by packets.
 #include <gtest/gtest.h>
-#include <infiniband/umad.h>
 #include <sharp/api/sharp.h>
 
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
-#include "core/wire/sharp_performance_counters.h"
+#include "sharp_node.h"
 
 namespace softib::test {
 namespace {
-
-constexpr std::uint8_t kAggregationClass = 0x0B;
-constexpr int kServicesQKey = static_cast<int>(0x80010000);
-constexpr int kAnswerMs = 10'000;
-
-/// The node of the switch at which the subnet manager is: the only one of this fabric.
-class NodeCounters {
-  public:
-    NodeCounters() {
-        umad_init();
-        port_ = umad_open_port("mlx5_0", 1);
-        agent_ = umad_register(port_, kAggregationClass, wire::kSharpClassVersion, 0, nullptr);
-        umad_port_t port{};
-        EXPECT_EQ(umad_get_port("mlx5_0", 1, &port), 0);
-        lid_ = static_cast<int>(port.sm_lid);
-        umad_release_port(&port);
-    }
-    ~NodeCounters() { umad_close_port(port_); }
-    NodeCounters(const NodeCounters&) = delete;
-    NodeCounters& operator=(const NodeCounters&) = delete;
-
-    wire::SharpPerformanceCounters read() {
-        wire::MadBytes mad{};
-        const wire::MadRepr header{
-            .mgmt_class = wire::MgmtClass::kSharp,
-            .class_version = wire::kSharpClassVersion,
-            .method = wire::Method::kGet,
-            .transaction_id = ++transaction_,
-            .attribute_id = static_cast<std::uint16_t>(wire::SharpAttribute::kPerformanceCounters)};
-        header.emit(wire::Mad<std::uint8_t>(mad));
-        std::vector<std::uint8_t> room(umad_size() + mad.size());
-        std::memcpy(umad_get_mad(room.data()), mad.data(), mad.size());
-        umad_set_addr(room.data(), lid_, 1, 0, kServicesQKey);
-        int length = static_cast<int>(mad.size());
-        EXPECT_EQ(umad_send(port_, agent_, room.data(), length, kAnswerMs, 0), 0);
-        EXPECT_GE(umad_recv(port_, room.data(), &length, 2 * kAnswerMs), 0);
-        EXPECT_EQ(umad_status(room.data()), 0);
-        std::memcpy(mad.data(), umad_get_mad(room.data()), mad.size());
-        EXPECT_EQ(wire::Mad<const std::uint8_t>(mad).status(), 0);
-        return wire::parse<wire::SharpPerformanceCounters>(
-            wire::Sharp<const std::uint8_t>(mad).data());
-    }
-
-  private:
-    int port_ = -1;
-    int agent_ = -1;
-    int lid_ = 0;
-    std::uint64_t transaction_ = 0;
-};
 
 TEST(SharpCounters, ANodeSendsOnePacketDownForEachFragmentAndChild) {
     sharp_coll_init_spec job{};
@@ -75,7 +24,7 @@ TEST(SharpCounters, ANodeSendsOnePacketDownForEachFragmentAndChild) {
     sharp_coll_comm* comm = nullptr;
     ASSERT_EQ(sharp_coll_comm_init(context, &group, &comm), SHARP_COLL_SUCCESS);
 
-    NodeCounters node;
+    AggregationNode node;
     const auto before = node.read();
     std::vector<std::int32_t> data(1024, 7);
     std::vector<std::int32_t> result(1024);

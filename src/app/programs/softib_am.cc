@@ -3,6 +3,7 @@
 // under `softib exec`, or one of an HCA.
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -32,7 +33,14 @@ struct Options : PortOptions {
     sharp::ManagerConfig manager;
 };
 
+/// Returns the number before that of its first job, any of which there are many.
+std::uint32_t draw_job_before() {
+    std::uint32_t drawn = 0;
+    return getrandom(&drawn, sizeof drawn, 0) == sizeof drawn ? drawn & 0x7FFFFF : 0;
+}
+
 bool parse(int argc, char** argv, Options& options) {
+    options.manager.job_before = draw_job_before();
     const OwnOption own[] = {{'k', "am-key", true, [&](const char* text) {
                                   return kCommand.take_number(text, options.manager.am_key,
                                                               UINT64_MAX);

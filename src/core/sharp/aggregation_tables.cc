@@ -2,6 +2,7 @@
 #include "core/sharp/aggregation_tables.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/wire/class_port_info.h"
 #include "core/wire/mad.h"
@@ -27,6 +28,16 @@ template <wire::Attribute T>
 void put_answer(const T& value, std::span<std::uint8_t> data) {
     std::ranges::fill(data, std::uint8_t{0});
     wire::emit(value, data);
+}
+
+/// Returns whether a request came before. The upper half of TransactionID is not the program's:
+/// what sends for it may number each try.
+bool is_repeated(wire::MadBytes before, const wire::MadBytes& request) {
+    constexpr std::uint64_t kLower = 0xFFFFFFFF;
+    const std::uint64_t number = wire::Mad<const std::uint8_t>(before).transaction_id();
+    const std::uint64_t now = wire::Mad<const std::uint8_t>(request).transaction_id();
+    wire::Mad<std::uint8_t>(before).set_transaction_id(now);
+    return (number & kLower) == (now & kLower) && before == request;
 }
 
 }  // namespace
@@ -95,10 +106,11 @@ std::uint16_t AggregationTables::am_key_info(bool set, Data data) {
 
 /// Returns the answer to a request for queue pairs that was answered before, while the queue pairs
 /// are still as they were given.
-const wire::MadBytes* AggregationTables::given_before(const wire::MadBytes& request) const {
-    const auto found = std::ranges::find(given_, request, &Given::request);
+std::optional<wire::MadBytes> AggregationTables::given_before(const wire::MadBytes& request) const {
+    const auto found = std::ranges::find_if(
+        given_, [&](const Given& each) { return is_repeated(each.request, request); });
     if (found == given_.end()) {
-        return nullptr;
+        return std::nullopt;
     }
     const auto got =
         wire::parse<SharpQpAllocation>(wire::Sharp<const std::uint8_t>(found->answer).data());
@@ -106,7 +118,13 @@ const wire::MadBytes* AggregationTables::given_before(const wire::MadBytes& requ
         const SharpQpcConfig* const context = qp(qpn);
         return context != nullptr && context->state == SharpQpcConfig::State::kDisabled;
     });
-    return unused ? &found->answer : nullptr;
+    if (!unused) {
+        return std::nullopt;
+    }
+    wire::MadBytes answer = found->answer;
+    wire::Mad<std::uint8_t>(answer).set_transaction_id(
+        wire::Mad<const std::uint8_t>(request).transaction_id());
+    return answer;
 }
 
 std::uint16_t AggregationTables::qp_allocation(bool set, Data data) {
@@ -208,9 +226,13 @@ std::uint16_t AggregationTables::write_tree(const SharpTreeConfig& wanted) {
         case SharpTreeConfig::Op::kWriteTree:
             next = {wanted.state, wanted.mode, wanted.lock_mode, wanted.parent_qpn, {}};
             [[fallthrough]];
-        case SharpTreeConfig::Op::kAddChildren:
-            next.children.insert(next.children.end(), listed.begin(), listed.end());
+        case SharpTreeConfig::Op::kAddChildren: {
+            const std::vector<Qpn> before = next.children;  // A request may come again.
+            std::ranges::copy_if(listed, std::back_inserter(next.children), [&](Qpn child) {
+                return std::ranges::find(before, child) == before.end();
+            });
             break;
+        }
         case SharpTreeConfig::Op::kRemoveChildren:
             std::erase_if(next.children, [&](Qpn child) {
                 return std::ranges::find(listed, child) != listed.end();
@@ -452,6 +474,7 @@ std::uint16_t AggregationTables::cleanup(bool set, Data data) {
             quotas_.clear();
             trees_.clear();
             qps_.clear();
+            given_.clear();
             break;
         default:
             return status::kInvalidField;
@@ -531,8 +554,8 @@ std::optional<wire::MadBytes> AggregationTables::answer(const wire::MadBytes& re
         wire::parse<SharpQpAllocation>(wire::Sharp<const std::uint8_t>(request).data()).op ==
             SharpQpAllocation::Op::kAllocate;
     if (gives) {
-        if (const wire::MadBytes* const before = given_before(request)) {
-            return *before;
+        if (const auto before = given_before(request)) {
+            return before;
         }
     }
     wire::MadBytes answer = request;
@@ -541,7 +564,8 @@ std::optional<wire::MadBytes> AggregationTables::answer(const wire::MadBytes& re
     out.set_method(wire::Method::kGetResp);
     out.set_status(result);
     if (gives && result == status::kOk) {
-        std::erase_if(given_, [&](const Given& each) { return each.request == request; });
+        std::erase_if(given_,
+                      [&](const Given& each) { return is_repeated(each.request, request); });
         given_.push_back({request, answer});
         if (given_.size() > kGivenMax) {
             given_.erase(given_.begin());

@@ -94,7 +94,7 @@ class AggregationTables {
     friend bool operator==(const AggregationTables&, const AggregationTables&) = default;
 
   private:
-    const wire::MadBytes* given_before(const wire::MadBytes& request) const;
+    std::optional<wire::MadBytes> given_before(const wire::MadBytes& request) const;
 
     using Data = std::span<std::uint8_t, wire::kSharpDataBytes>;
 

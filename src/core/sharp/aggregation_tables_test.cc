@@ -156,6 +156,13 @@ TEST(AggregationTables, ARepeatedRequestForQueuePairsGetsTheSameOnes) {
     const auto first = tables.answer(request);
     EXPECT_EQ(tables.answer(request), first);
     EXPECT_EQ(tables.qp_count(), 5U);
+    wire::MadBytes again = request;  // As a kernel may send it.
+    const std::uint64_t number =
+        wire::Mad<const std::uint8_t>(request).transaction_id() | 0x77'00000000;
+    wire::Mad<std::uint8_t>(again).set_transaction_id(number);
+    const auto told = tables.answer(again);
+    EXPECT_EQ(tables.qp_count(), 5U);
+    EXPECT_EQ(wire::Mad<const std::uint8_t>(*told).transaction_id(), number);
     // Who has them in use asks for others.
     wire::SharpQpcConfig context;
     context.qpn =
@@ -164,6 +171,35 @@ TEST(AggregationTables, ARepeatedRequestForQueuePairsGetsTheSameOnes) {
     ASSERT_EQ(set(tables, SharpAttribute::kQpcConfig, context), 0);
     EXPECT_NE(tables.answer(request), first);
     EXPECT_EQ(tables.qp_count(), 10U);
+}
+
+TEST(AggregationTables, ChildrenThatAreAddedTwiceAreThereOnce) {
+    AggregationTables tables(default_an_info(), kPorts);
+    wire::SharpQpAllocation wanted;
+    wanted.op = wire::SharpQpAllocation::Op::kAllocate;
+    wanted.count = 3;
+    const auto answer =
+        tables.answer(make_request(wire::Method::kSet, SharpAttribute::kQpAllocation, wanted));
+    const auto given =
+        wire::parse<wire::SharpQpAllocation>(wire::Sharp<const std::uint8_t>(*answer).data()).qps;
+    wire::SharpTreeConfig tree;
+    tree.state = wire::SharpTreeConfig::State::kEnabled;
+    tree.op = wire::SharpTreeConfig::Op::kWriteTree;
+    tree.num_of_children = 1;
+    tree.children[0] = given[0];
+    ASSERT_EQ(set(tables, SharpAttribute::kTreeConfig, tree), 0);
+    tree.op = wire::SharpTreeConfig::Op::kAddChildren;
+    tree.num_of_children = 2;
+    tree.children[0] = given[1];
+    tree.children[1] = given[2];
+    for (int tries = 0; tries < 2; ++tries) {  // The answer to the first was lost.
+        EXPECT_EQ(set(tables, SharpAttribute::kTreeConfig, tree), 0);
+        EXPECT_EQ(tables.tree(0)->children.size(), 3U);
+    }
+    tree.children[1] = given[1];
+    tree.tree_id = 1;
+    tree.op = wire::SharpTreeConfig::Op::kWriteTree;
+    EXPECT_NE(set(tables, SharpAttribute::kTreeConfig, tree), 0) << "twice in one request";
 }
 
 /// Random requests, right in as much as they can be.

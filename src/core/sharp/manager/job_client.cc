@@ -93,7 +93,7 @@ void JobClient::handle(const mad::Packet& packet) {
 
 void JobClient::handle_timeout(std::uint64_t now_ns) {
     for (auto& [ticket, question] : questions_) {
-        if (question.answer || !question.sent || question.sent_ns + kAnswerNs > now_ns) {
+        if (question.answer || !question.sent || question.due_ns() > now_ns) {
             continue;
         }
         question.sent = false;
@@ -107,7 +107,7 @@ std::uint64_t JobClient::next_timeout_ns() const {
     std::uint64_t next = UINT64_MAX;
     for (const auto& [ticket, question] : questions_) {
         if (question.sent && !question.answer) {
-            next = std::min(next, question.sent_ns + kAnswerNs);
+            next = std::min(next, question.due_ns());
         }
     }
     return next;

@@ -36,8 +36,8 @@ class JobClient {
     std::optional<mad::Packet> poll_transmit(std::uint64_t now_ns);
 
   private:
-    static constexpr std::uint64_t kAnswerNs = 500'000'000;
-    static constexpr std::uint32_t kTries = 4;
+    static constexpr std::uint64_t kAnswerNs = 500'000'000;  ///< Twice as long after each try.
+    static constexpr std::uint32_t kTries = 3;
 
     struct Question {
         mad::Packet packet{};
@@ -45,6 +45,8 @@ class JobClient {
         bool sent = false;
         std::uint64_t sent_ns = 0;
         std::optional<wire::SharpJob> answer{};
+
+        std::uint64_t due_ns() const { return sent_ns + (kAnswerNs << tries); }
     };
     static wire::SharpJob silence(const Question& question);
 

@@ -36,6 +36,22 @@ TEST(SharpJobClient, AManagerDecidesOnlyWhatIsItsToDecide) {
     EXPECT_EQ(client.take(1), expected);
 }
 
+TEST(SharpJobClient, AManagerThatIsSlowIsAskedThreeTimesAndGivenTwiceAsLongEachTime) {
+    constexpr std::uint64_t kHalf = 500'000'000;
+    JobClient client;
+    client.ask(1, Lid{5}, {.op = SharpJob::Op::kKeepAlive});
+    std::uint64_t now = 0;
+    for (const std::uint64_t waits : {kHalf, 2 * kHalf, 4 * kHalf}) {
+        ASSERT_TRUE(client.poll_transmit(now));
+        EXPECT_EQ(client.next_timeout_ns(), now + waits);
+        now += waits;
+        client.handle_timeout(now - 1);
+        EXPECT_FALSE(client.poll_transmit(now)) << "not yet";
+        client.handle_timeout(now);
+    }
+    EXPECT_EQ(client.take(1)->error, 8) << "no connection to the manager";
+}
+
 TEST(SharpJobClient, AnAnswerOfAnotherPortIsNone) {
     JobClient client;
     client.ask(1, Lid{5}, {.op = SharpJob::Op::kCreateJob, .size = 2});

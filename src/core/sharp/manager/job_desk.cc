@@ -65,7 +65,7 @@ SharpJob JobDesk::execute(Lid from, const SharpJob& asked, std::uint64_t now_ns)
     const auto owned = jobs_.find(asked.job);
     const JobState* const job = manager.job(asked.job);
     if (owned == jobs_.end() || owned->second.owner != from || job == nullptr) {
-        return with_error(asked, asked.op == SharpJob::Op::kEndJob ? Error::kNone : Error::kFailed);
+        return asked.op == SharpJob::Op::kEndJob ? ended(asked) : with_error(asked, Error::kFailed);
     }
     owned->second.heard_ns = now_ns;
     switch (asked.op) {
@@ -90,14 +90,20 @@ SharpJob JobDesk::execute(Lid from, const SharpJob& asked, std::uint64_t now_ns)
             return lock_group(asked);
         case SharpJob::Op::kEndGroup:
             manager.end_group(asked.job, asked.group);
-            return with_error(asked, Error::kNone);
+            return ended(asked);
         case SharpJob::Op::kEndJob:
             jobs_.erase(owned);
             manager.end_job(asked.job);
-            return with_error(asked, Error::kNone);
+            return ended(asked);
         default:
             return with_error(asked, Error::kInvalid);
     }
+}
+
+/// Something has ended when others can have what it had.
+SharpJob JobDesk::ended(const SharpJob& asked) const {
+    return service_.manager().is_cleaning(asked.job) ? still_pending(asked)
+                                                     : with_error(asked, Error::kNone);
 }
 
 SharpJob JobDesk::create_job(Lid from, const SharpJob& asked, std::uint64_t now_ns) {

@@ -49,6 +49,7 @@ class JobDesk {
     wire::SharpJob create_job(Lid from, const wire::SharpJob& asked, std::uint64_t now_ns);
     wire::SharpJob start_job(const wire::SharpJob& asked, std::uint64_t now_ns);
     wire::SharpJob start_group(const wire::SharpJob& asked);
+    wire::SharpJob ended(const wire::SharpJob& asked) const;
     wire::SharpJob lock_group(const wire::SharpJob& asked);
     const GroupState* group_of(const wire::SharpJob& asked) const;
 

@@ -48,6 +48,10 @@ struct ManagerConfig {
     std::uint32_t members_max = 4096;
     std::uint16_t llt_trees_max = 63;  ///< Low-latency trees: for datagrams.
     std::uint16_t sat_trees_max = 63;  ///< Streaming trees, of which one at a time has a port.
+    /// Jobs have the numbers after this one. A manager that comes after another must not repeat
+    /// its numbers while members of its jobs still have them.
+    std::uint32_t job_before = 0;
+    /// After the first try; after each further one it is twice as long.
     std::uint64_t answer_timeout_ns = 200'000'000;
     std::uint64_t am_key = 0;  ///< That nodes ask for from then on; 0: anybody may write into them.
     /// The switches whose nodes it may have; empty: all.
@@ -107,7 +111,8 @@ struct Event {
 
 class Manager {
   public:
-    explicit Manager(const ManagerConfig& config = {}) : config_(config) {}
+    explicit Manager(const ManagerConfig& config = {})
+        : config_(config), last_job_(config.job_before) {}
 
     /// Where it is, for nodes and those who have jobs; not told: nobody needs to know.
     void set_lid(Lid lid) { lid_ = lid; }
@@ -140,6 +145,9 @@ class Manager {
 
     const std::map<JobId, JobState>& jobs() const { return jobs_; }
     const JobState* job(JobId id) const;
+    /// Whether nodes still have something of a job, or of groups of it, that has ended. Nodes that
+    /// do not answer are not waited for.
+    bool is_cleaning(JobId job) const;
     /// No node has anything left to answer.
     bool is_idle() const;
     const ManagerConfig& config() const { return config_; }
@@ -147,7 +155,7 @@ class Manager {
     const std::map<Guid, wire::SharpAnInfo>& nodes() const { return nodes_; }
 
   private:
-    static constexpr std::uint32_t kTriesMax = 3;
+    static constexpr std::uint32_t kTriesMax = 4;
     static constexpr std::uint64_t kCleanAgainNs = 1'000'000'000;
     static constexpr GroupId kNoGroup = UINT32_MAX;
 
@@ -176,6 +184,10 @@ class Manager {
         std::uint32_t transaction = 0;  ///< The same while its answer is waited for; else 0.
         std::uint64_t sent_ns = 0;
         std::uint32_t tries = 0;
+
+        std::uint64_t due_ns(std::uint64_t timeout_ns) const {
+            return sent_ns + (timeout_ns << tries);
+        }
     };
     /// Scripts are named by job; this is the one that asks switches what they are.
     static constexpr JobId kDiscovery = 0;
@@ -239,7 +251,7 @@ class Manager {
     std::vector<Errand> unclean_;          ///< Of jobs that have ended; nodes did not answer.
     std::uint64_t clean_again_ns_ = 0;     ///< When those nodes are asked again.
     std::deque<Event> events_;
-    JobId last_job_ = 0;
+    JobId last_job_;
     GroupId last_group_ = 0;
     std::uint32_t last_transaction_ = 0;
 };

@@ -10,6 +10,13 @@
 
 namespace softib::sharp {
 
+bool Manager::is_cleaning(JobId job) const {
+    const auto found = scripts_.find(job);
+    return found != scripts_.end() &&
+           std::ranges::find(found->second.errands, Purpose::kClean, &Errand::purpose) !=
+               found->second.errands.end();
+}
+
 bool Manager::is_unclean(JobId job) const {
     return std::ranges::find(unclean_, job, &Errand::job) != unclean_.end();
 }

@@ -267,7 +267,7 @@ std::uint64_t Manager::next_timeout_ns() const {
     std::uint64_t next = UINT64_MAX;
     for (const auto& [id, script] : scripts_) {
         if (script.transaction != 0) {
-            next = std::min(next, script.sent_ns + config_.answer_timeout_ns);
+            next = std::min(next, script.due_ns(config_.answer_timeout_ns));
         }
     }
     return unclean_.empty() ? next : std::min(next, clean_again_ns_);
@@ -277,7 +277,7 @@ void Manager::handle_timeout(std::uint64_t now_ns) {
     clean_again(now_ns);
     std::vector<JobId> silent;
     for (auto& [id, script] : scripts_) {
-        if (script.transaction == 0 || script.sent_ns + config_.answer_timeout_ns > now_ns) {
+        if (script.transaction == 0 || script.due_ns(config_.answer_timeout_ns) > now_ns) {
             continue;
         }
         sent_.erase(script.transaction);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/sharp/aggregation_tables.h"
+#include "core/sharp/manager/job_desk.h"
 #include "core/sharp/manager/test_records.h"
 
 namespace softib::sharp {
@@ -69,6 +70,9 @@ class Scene {
         service.handle({.lid = kSa}, mad, now);
     }
 
+    Lid first_host() const { return hosts_.front(); }
+    Lid last_host() const { return hosts_.back(); }
+
     static constexpr Lid kSa{500};
     TestSa sa{{.shape = topo::Shape::kFatTree, .hosts = 32, .radix = 8, .levels = 2}};
     ManagerService service{ManagerConfig{}};
@@ -125,6 +129,57 @@ TEST(SharpService, AChangeInTheMiddleOfAReadingBeginsItAgain) {
     scene.run();
     EXPECT_EQ(scene.service.readings(), 1U);
     EXPECT_FALSE(scene.service.poll_transmit(scene.now));
+}
+
+/// What the desk of a manager answers to a client at a port.
+wire::SharpJob ask_desk(JobDesk& desk, const wire::SharpJob& request, std::uint64_t transaction) {
+    wire::MadBytes mad{};
+    wire::MadRepr{.mgmt_class = wire::MgmtClass::kSharp,
+                  .class_version = wire::kSharpClassVersion,
+                  .method = wire::Method::kSet,
+                  .transaction_id = transaction,
+                  .attribute_id = static_cast<std::uint16_t>(wire::SharpAttribute::kJob)}
+        .emit(wire::Mad<std::uint8_t>(mad));
+    wire::emit(request, std::span<std::uint8_t>(wire::Sharp<std::uint8_t>(mad).data()));
+    EXPECT_TRUE(JobDesk::takes(mad));
+    desk.handle({.lid = Lid{7}}, mad, 0);
+    const auto reply = desk.poll_transmit();
+    EXPECT_TRUE(reply);
+    return wire::parse<wire::SharpJob>(
+        wire::Sharp<const std::uint8_t>(reply->mad).data().first<wire::SharpJob::kBytes>());
+}
+
+TEST(SharpService, AJobHasEndedForItsClientWhenTheNodesHaveNothingOfIt) {
+    using Op = wire::SharpJob::Op;
+    Scene scene;
+    JobDesk desk(scene.service);
+    std::uint64_t transaction = 0;
+    const auto ask = [&](const wire::SharpJob& request) {
+        return ask_desk(desk, request, ++transaction);
+    };
+    const std::uint32_t job = ask({.op = Op::kCreateJob, .streams = true, .size = 2}).job;
+    ask({.op = Op::kJoinJob, .job = job, .rank = 0, .lid = scene.first_host(), .qpn = Qpn{1}});
+    ask({.op = Op::kJoinJob, .job = job, .rank = 1, .lid = scene.last_host(), .qpn = Qpn{2}});
+    EXPECT_TRUE(ask({.op = Op::kStartJob, .job = job}).pending);
+    scene.run();
+    EXPECT_FALSE(ask({.op = Op::kStartJob, .job = job}).pending);
+    const std::uint32_t group = ask({.op = Op::kCreateGroup, .job = job, .size = 1}).group;
+    ask({.op = Op::kJoinGroup, .job = job, .group = group});
+    ask({.op = Op::kStartGroup, .job = job, .group = group});
+    scene.run();
+    for (const Op end : {Op::kEndGroup, Op::kEndJob}) {
+        EXPECT_TRUE(ask({.op = end, .job = job, .group = group}).pending);
+        scene.run();
+        const wire::SharpJob told = ask({.op = end, .job = job, .group = group});
+        EXPECT_FALSE(told.pending);
+        EXPECT_EQ(told.error, 0);
+    }
+    EXPECT_TRUE(scene.service.manager().jobs().empty());
+}
+
+TEST(SharpService, AManagerThatComesAfterAnotherNumbersItsJobsAnew) {
+    Manager manager({.job_before = 41});
+    EXPECT_EQ(manager.create_job({.size = 1}).value_or(0), 42U);
 }
 
 TEST(SharpService, WithoutASubnetManagerJobsFailAndSayWhy) {

@@ -49,6 +49,11 @@ SharpReply SharpClients::execute(int fd, const SharpCommand& command, int& file,
     if (arena_.header->link_layer != LinkLayer::kInfiniBand) {
         return refuse_with(Error::kNotSupported);
     }
+    const bool leaves = command.operation == SharpCommand::kLeaveGroup ||
+                        command.operation == SharpCommand::kLeaveJob;
+    if (leaves && leaving_.contains(fd)) {
+        return still_leaving(fd);
+    }
     const bool founds = command.operation == SharpCommand::kCreateJob ||
                         command.operation == SharpCommand::kJoinJob;
     if (!founds && !is_member(fd, command)) {
@@ -59,7 +64,7 @@ SharpReply SharpClients::execute(int fd, const SharpCommand& command, int& file,
             return map_group(command, file);
         case SharpCommand::kLeaveGroup:
             left_[{command.job, command.group}].insert(*clients_.at(fd).ranks.begin());
-            return leave_group(command, now_ns);
+            return leave_group(fd, command, now_ns);
         case SharpCommand::kLeaveJob:
             return leave_job(fd, command, now_ns);
         default:
@@ -297,7 +302,7 @@ SharpReply SharpClients::lock_group(const SharpCommand& command, std::uint64_t n
 }
 
 /// The group ends when all its members have left it, or one before it was whole.
-SharpReply SharpClients::leave_group(const SharpCommand& command, std::uint64_t now_ns) {
+SharpReply SharpClients::leave_group(int fd, const SharpCommand& command, std::uint64_t now_ns) {
     const JobState* const job = find_job(command.job);
     const auto group = job->groups.find(command.group);
     const Key key{command.job, command.group};
@@ -316,6 +321,7 @@ SharpReply SharpClients::leave_group(const SharpCommand& command, std::uint64_t 
         left_.erase(key);
         end_group(command.job, command.group);
         run(now_ns);
+        return await_end(fd);
     }
     return {};
 }
@@ -330,6 +336,7 @@ SharpReply SharpClients::leave_job(int fd, const SharpCommand& command, std::uin
         alive_.erase(command.job);
         end_job(command.job);
         run(now_ns);
+        return await_end(fd);
     }
     return {};
 }
@@ -339,6 +346,7 @@ void SharpClients::close(int fd, std::uint64_t now_ns) {
         client->forget(static_cast<sharp::JobClient::Ticket>(fd));
         clients_asked_again_.erase(fd);
     }
+    forget_leaving(fd);
     const auto found = clients_.find(fd);
     if (found == clients_.end()) {
         return;
@@ -349,6 +357,7 @@ void SharpClients::close(int fd, std::uint64_t now_ns) {
                                 : fmt::format("member {}", *found->second.ranks.begin());
     fail_job(job, Error::kFailed, fmt::format("{} ended without leaving", who));
     leave_job(fd, {.job = job}, now_ns);
+    forget_leaving(fd);
     take_events();
 }
 

@@ -79,6 +79,10 @@ class SharpClients {
     void fail_remote(sharp::JobId id, sharp::Error error, const std::string& reason);
     void end_remote(sharp::JobId id);
     void tell_end(const wire::SharpJob& end);
+    /// Lets a member that leaves wait until the manager has done what it was told last.
+    SharpReply await_end(int fd);
+    SharpReply still_leaving(int fd);
+    void forget_leaving(int fd);
 
     SharpReply create_job(int fd, const SharpCommand& command);
     SharpReply join_job(int fd, const SharpCommand& command);
@@ -86,7 +90,7 @@ class SharpClients {
     SharpReply start_group(const SharpCommand& command, std::uint64_t now_ns);
     SharpReply map_group(const SharpCommand& command, int& file);
     SharpReply lock_group(const SharpCommand& command, std::uint64_t now_ns);
-    SharpReply leave_group(const SharpCommand& command, std::uint64_t now_ns);
+    SharpReply leave_group(int fd, const SharpCommand& command, std::uint64_t now_ns);
     SharpReply leave_job(int fd, const SharpCommand& command, std::uint64_t now_ns);
     bool is_member(int fd, const SharpCommand& command) const;
     void watch_routes(std::uint64_t now_ns);
@@ -105,9 +109,15 @@ class SharpClients {
     /// Of a manager that is a program: jobs as it has told of them,
     std::map<sharp::JobId, sharp::JobState> jobs_;
     std::map<sharp::JobId, std::uint64_t> alive_due_ns_;  ///< when it hears of them again,
-    std::map<int, bool> clients_asked_again_;     ///< whose request was pending, by connection,
-    std::vector<sharp::JobClient::Ticket> ends_;  ///< and what it was told to end.
-    std::uint64_t last_end_ = 0;
+    std::map<int, bool> clients_asked_again_;  ///< whose request was pending, by connection,
+    /// and what it was told to end, for which nobody waits,
+    std::vector<sharp::JobClient::Ticket> ends_;
+    struct End {
+        sharp::JobClient::Ticket ticket = 0;
+        wire::SharpJob told{};
+    };
+    std::map<int, End> leaving_;  ///< or a connection does.
+    End last_end_{};
     std::uint64_t routes_seen_ = UINT64_MAX;
     std::uint32_t next_qpn_ = 0;
     std::uint64_t files_made_ = 0;

@@ -138,6 +138,10 @@ SharpReply SharpClients::settle_answer(int fd, const SharpJob& answer) {
         if (answer.size > sharp::ManagerConfig{}.members_max) {
             return {.error = static_cast<std::int32_t>(Error::kInvalid)};
         }
+        if (jobs_.contains(answer.job)) {  // A manager that was before this one had it.
+            tell_end({.op = SharpJob::Op::kEndJob, .job = answer.job});
+            return {.error = static_cast<std::int32_t>(Error::kJobCreate)};
+        }
         JobState& job = jobs_[answer.job];
         job.request = {.key = answer.key, .size = answer.size, .streams = answer.streams};
         job.members.resize(answer.size);
@@ -288,9 +292,41 @@ void SharpClients::fail_remote(JobId id, Error error, const std::string& reason)
 }
 
 void SharpClients::tell_end(const SharpJob& end) {
-    const sharp::JobClient::Ticket ticket = kEndTicket + ++last_end_;
-    ends_.push_back(ticket);
-    management_.job_client()->ask(ticket, manager_lid(), end);
+    last_end_ = {std::max(last_end_.ticket, kEndTicket) + 1, end};
+    ends_.push_back(last_end_.ticket);
+    management_.job_client()->ask(last_end_.ticket, manager_lid(), end);
+}
+
+SharpReply SharpClients::await_end(int fd) {
+    if (ends_.empty() || ends_.back() != last_end_.ticket) {
+        return {};  // It is done, or our own manager has done it.
+    }
+    ends_.pop_back();
+    leaving_[fd] = last_end_;
+    return still_leaving(fd);
+}
+
+/// A manager that does not answer is waited for as long as its client asks it.
+SharpReply SharpClients::still_leaving(int fd) {
+    sharp::JobClient& client = *management_.job_client();
+    const End& end = leaving_.at(fd);
+    const auto answer = client.take(end.ticket);
+    if (answer && answer->pending) {
+        client.ask(end.ticket, manager_lid(), end.told);
+    }
+    if (client.asks(end.ticket)) {
+        return {.pending = 1};
+    }
+    publish();  // The nodes have been cleaned.
+    leaving_.erase(fd);
+    return {};
+}
+
+void SharpClients::forget_leaving(int fd) {
+    if (const auto found = leaving_.find(fd); found != leaving_.end()) {
+        ends_.push_back(found->second.ticket);
+        leaving_.erase(found);
+    }
 }
 
 void SharpClients::end_remote(JobId id) {
