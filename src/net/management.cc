@@ -44,7 +44,7 @@ std::vector<NodeId> adapters(const agent::Mesh& nodes) {
 }  // namespace
 
 Management::Management(const topo::Fabric& fabric, sm::ManagerConfig config)
-    : nodes_(agent::make_mesh(fabric, *this)),
+    : nodes_(agent::make_mesh(fabric, *this, true)),
       arrival_(*this),
       root_(first_switch(nodes_)),
       service_(on_port(std::move(config), nodes_.node(root_))),

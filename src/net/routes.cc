@@ -9,6 +9,7 @@
 
 #include "core/routing/engine.h"
 #include "core/topo/subnets.h"
+#include "net/adaptive_manager.h"
 #include "net/fabric.h"
 
 namespace softib::net {
@@ -165,41 +166,12 @@ void write_routes(Plant& plant, const Routed& routed) {
     }
 }
 
-namespace {
-
-/// A table for each origin of packets but kAny, whose is the common one.
-void add_long_ways(sw::AdaptiveTable& table, std::uint8_t ports, const routing::Graph& graph,
-                   const routing::Tables& tables, std::uint32_t sw) {
-    const routing::LongWays& ways = tables.long_ways;
-    const auto add = [&](const routing::PortGroups& sets) {
-        const auto first = table.groups();
-        for (std::uint16_t group = 1; group < sets.count(sw); ++group) {
-            table.add_group(sets.ports(sw, group));
-        }
-        // Of the switch's sets; 0 is the same in all.
-        return [&sets, sw, first](std::uint32_t destination) {
-            const std::uint16_t group = sets.of(sw, destination);
-            return static_cast<std::uint16_t>(group == 0 ? 0 : first + group - 1);
-        };
-    };
-    const auto beside = add(ways.beside);
-    const auto instead = add(ways.instead);
-    for (std::uint8_t port = 0; port < ports; ++port) {
-        table.set_private(port, static_cast<std::uint8_t>(ways.origin(sw, port)));
-    }
-    graph.for_each_lid([&](const routing::Target& target, Lid lid) {
-        const std::uint16_t near = tables.groups.of(sw, target.at);
-        const std::uint16_t other = instead(target.at);
-        table.set(static_cast<std::uint8_t>(routing::Origin::kHost), lid, near, beside(target.at));
-        table.set(static_cast<std::uint8_t>(routing::Origin::kNear), lid, other != 0 ? other : near,
-                  0);
-    });
-}
-
-}  // namespace
-
 void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
                            const routing::Tables& tables, std::uint32_t sw) {
+    if (!tables.long_ways.empty()) {
+        manage_adaptive_switch(plant, node, graph, tables, sw);
+        return;
+    }
     sw::AdaptiveTable table;
     for (std::uint16_t group = 1; group < tables.groups.count(sw); ++group) {
         table.add_group(tables.groups.ports(sw, group));
@@ -207,9 +179,6 @@ void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Grap
     graph.for_each_lid([&](const routing::Target& target, Lid lid) {
         table.set(lid, tables.groups.of(sw, target.at));
     });
-    if (!tables.long_ways.empty()) {
-        add_long_ways(table, plant.ports_of(node), graph, tables, sw);
-    }
     plant.set_adaptive(node, std::move(table));
 }
 

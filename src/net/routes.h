@@ -21,7 +21,8 @@ struct Routed;
 
 void write_routes(Plant& plant, const Routed& routed);
 
-/// Lets one switch choose among the ports that the engine found equally good.
+/// Lets one switch choose among the ports that the engine found equally good. Where it found longer
+/// ways too, by the manager's MADs (adaptive_manager.h).
 void write_adaptive_switch(Plant& plant, std::uint32_t node, const routing::Graph& graph,
                            const routing::Tables& tables, std::uint32_t sw);
 

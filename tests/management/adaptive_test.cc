@@ -22,11 +22,13 @@ Manager& bring_up_by(Rig& rig, const std::string& engine, bool adaptive) {
 
 /// The status that a node answers to a Set.
 template <wire::Attribute T>
-std::uint16_t write(Rig& rig, std::uint32_t node, SmAttribute attribute, const T& value) {
+std::uint16_t write(Rig& rig, std::uint32_t node, SmAttribute attribute, const T& value,
+                    std::uint32_t modifier = 0) {
     wire::MadBytes request{};
     wire::MadRepr{.mgmt_class = wire::MgmtClass::kSubnLidRouted,
                   .method = wire::Method::kSet,
-                  .attribute_id = static_cast<std::uint16_t>(attribute)}
+                  .attribute_id = static_cast<std::uint16_t>(attribute),
+                  .attribute_modifier = modifier}
         .emit(wire::Mad<std::uint8_t>(request));
     wire::emit(value, wire::Smp<std::uint8_t>(request).data());
     const auto answer = rig.mesh.node(node).receive_smp(request, 1, rig.now_ns);
@@ -111,6 +113,59 @@ TEST(AdaptiveRouting, OnlySwitchesHaveItAndOnlyWhatTheySay) {
     info.sub_groups_active = 1;
     EXPECT_EQ(write(rig, rig.first_switch(), SmAttribute::kAdaptiveRoutingInfo, info),
               wire::mad_status::kInvalidField);
+}
+
+// Longer ways.
+
+topo::Spec dragonfly() {
+    return {.shape = topo::Shape::kDragonfly, .hosts = 72};
+}
+
+TEST(AdaptiveRouting, WaysRoundADragonflyNeedPrivateTables) {
+    Rig plain(dragonfly());
+    EXPECT_TRUE(bring_up_by(plain, "dragonfly", true).tables().long_ways.empty());
+    Rig able(dragonfly(), true);
+    EXPECT_FALSE(bring_up_by(able, "dragonfly", true).tables().long_ways.empty());
+    Rig unasked(dragonfly(), true);
+    EXPECT_TRUE(bring_up_by(unasked, "dragonfly", false).tables().long_ways.empty());
+}
+
+TEST(AdaptiveRouting, AnotherSweepWritesWaysRoundOnce) {
+    Rig rig(dragonfly(), true);
+    Manager& manager = bring_up_by(rig, "dragonfly", true);
+    const sw::AdaptiveTable before = rig.mesh.node(rig.first_switch()).adaptive_table();
+    EXPECT_GT(before.tables(), 1);
+    const std::uint64_t sent = manager.stats().smps_sent;
+    manager.resweep(rig.now_ns);
+    rig.run();
+    const std::uint64_t again = manager.stats().smps_sent - sent;
+    EXPECT_LT(again, sent / 2);
+    EXPECT_EQ(rig.mesh.node(rig.first_switch()).adaptive_table(), before);
+}
+
+TEST(AdaptiveRouting, PrivateTablesAreThoseThatTheSwitchHas) {
+    Rig plain(fat_tree(16, 8));
+    Rig able(fat_tree(16, 8), true);
+    wire::PortSlToPrivateLftMap map;
+    map.set(1, 2);
+    const auto map_status = [&](Rig& rig, std::uint32_t modifier = 0) {
+        return write(rig, rig.first_switch(), SmAttribute::kPortSlToPrivateLftMap, map, modifier);
+    };
+    EXPECT_EQ(map_status(plain), wire::mad_status::kUnsupportedAttribute);
+    EXPECT_EQ(map_status(able), wire::mad_status::kOk);
+    EXPECT_EQ(map_status(able, 3), wire::mad_status::kInvalidField) << "8 ports are 3 blocks";
+    map.set(1, 3);
+    EXPECT_EQ(map_status(able), wire::mad_status::kInvalidField) << "there are three tables";
+    map.set(1, 1);
+    map.table[wire::PortSlToPrivateLftMap::kLevels + 5] = 2;
+    EXPECT_EQ(map_status(able), wire::mad_status::kInvalidField) << "not by service level";
+    const auto table_status = [](Rig& rig, std::uint8_t table) {
+        return write(rig, rig.first_switch(), SmAttribute::kArLinearForwardingTable,
+                     wire::ArLinearForwardingTable{}, wire::ar_forwarding_modifier(table, 0));
+    };
+    EXPECT_EQ(table_status(plain, 1), wire::mad_status::kInvalidField);
+    EXPECT_EQ(table_status(able, 2), wire::mad_status::kOk);
+    EXPECT_EQ(table_status(able, 3), wire::mad_status::kInvalidField);
 }
 
 }  // namespace

@@ -161,6 +161,7 @@ class Generator {
                                                SmAttribute::kSmInfo,
                                                SmAttribute::kLedInfo,
                                                SmAttribute::kPortInfoExtended,
+                                               SmAttribute::kPortSlToPrivateLftMap,
                                                SmAttribute::kAdaptiveRoutingInfo,
                                                SmAttribute::kArGroupTable,
                                                SmAttribute::kArLinearForwardingTable,

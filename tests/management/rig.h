@@ -33,8 +33,9 @@ class NoCounters : public agent::CounterSource {
 
 class Rig {
   public:
-    explicit Rig(const topo::Spec& spec)
-        : fabric_(*topo::generate(spec)), mesh(agent::make_mesh(fabric_, counters_)) {}
+    explicit Rig(const topo::Spec& spec, bool private_tables = false)
+        : fabric_(*topo::generate(spec)),
+          mesh(agent::make_mesh(fabric_, counters_, private_tables)) {}
 
     std::uint32_t first_switch() const {
         for (std::uint32_t i = 0; i < fabric_.nodes.size(); ++i) {

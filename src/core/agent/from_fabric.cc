@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/agent/from_fabric.h"
 
+#include <utility>
+
 #include "core/base/check.h"
 
 namespace softib::agent {
@@ -80,10 +82,12 @@ NodeSpec node_spec(const topo::Fabric& fabric, const topo::Node& node) {
     return spec;
 }
 
-Mesh make_mesh(const topo::Fabric& fabric, CounterSource& counters) {
+Mesh make_mesh(const topo::Fabric& fabric, CounterSource& counters, bool private_tables) {
     Mesh mesh(counters);
     for (const topo::Node& node : fabric.nodes) {
-        mesh.add(node_spec(fabric, node));
+        NodeSpec spec = node_spec(fabric, node);
+        spec.private_tables = private_tables && node.kind == topo::NodeKind::kSwitch;
+        mesh.add(std::move(spec));
     }
     for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
         const topo::Node& node = fabric.nodes[i];

@@ -13,6 +13,7 @@ namespace softib::agent {
 NodeSpec node_spec(const topo::Fabric& fabric, const topo::Node& node);
 
 /// Node ids are the fabric's node indices. HCAs are described as "HOST DEVICE", as Linux does.
-Mesh make_mesh(const topo::Fabric& fabric, CounterSource& counters);
+/// `private_tables`: as NodeSpec has it, for all switches.
+Mesh make_mesh(const topo::Fabric& fabric, CounterSource& counters, bool private_tables = false);
 
 }  // namespace softib::agent

@@ -363,6 +363,9 @@ std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request, s
             case id::kArLinearForwardingTable:
                 status = adaptive_forwarding_table(is_set, modifier, data);
                 break;
+            case id::kPortSlToPrivateLftMap:
+                status = private_table_map(is_set, modifier, data);
+                break;
             case id::kMlnxExtendedPortInfo:
                 status = mlnx_port_info(is_set, modifier, data);
                 break;

@@ -67,9 +67,14 @@ struct NodeSpec {
     std::uint8_t guids = 8;              ///< Entries of a port's GUIDInfo.
     std::uint16_t mft_entries = 0x3FFF;  ///< Switch.
     bool enhanced_port0 = false;         ///< Switch.
+    /// Switch: has two sub-groups and private forwarding tables. Only virtual time follows them.
+    bool private_tables = false;
     /// By port number. Entry 0 is a switch's management port and unused for an adapter.
     std::vector<PortSpec> ports;
 };
+
+/// Tables of ARLinearForwardingTable: the common one, and private ones.
+inline constexpr std::uint8_t kArTables = 3;
 
 class Node {
   public:
@@ -202,8 +207,11 @@ class Node {
     struct Adaptive {
         bool enabled = false;
         std::uint16_t group_top = 0;
+        std::uint8_t sub_groups = 0;  ///< Besides the first.
         std::vector<wire::ArGroupTable> groups;
-        std::vector<wire::ArLinearForwardingTable> forwarding;
+        /// By table, the common one first.
+        std::array<std::vector<wire::ArLinearForwardingTable>, kArTables> forwarding;
+        std::vector<wire::PortSlToPrivateLftMap> table_of_port;
     };
     using Data = std::span<std::uint8_t, wire::kSmpDataBytes>;
 
@@ -232,6 +240,10 @@ class Node {
     std::uint16_t adaptive_routing_info(bool set, Data data);
     std::uint16_t adaptive_group_table(bool set, std::uint32_t modifier, Data data);
     std::uint16_t adaptive_forwarding_table(bool set, std::uint32_t modifier, Data data);
+    std::uint16_t private_table_map(bool set, std::uint32_t modifier, Data data);
+    /// Of a set of ports of ARGroupTable, by number.
+    std::vector<std::uint8_t> adaptive_ports(std::size_t set) const;
+    void add_private_tables(sw::AdaptiveTable& table) const;
     void announce_adaptive();
     /// A manager that writes plain routes does not know of it: it is off until one turns it on.
     void fall_back();

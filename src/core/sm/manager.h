@@ -229,8 +229,7 @@ class Manager {
     void begin_adaptive();
     bool queue_adaptive();
     void queue_adaptive(std::uint32_t rank);
-    void queue_adaptive_groups(std::uint32_t rank, std::uint16_t groups);
-    void queue_adaptive_routes(std::uint32_t rank, std::uint16_t groups);
+    bool has_private_tables() const;
 
     // election.cc
     void handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns);

@@ -64,6 +64,7 @@ bool Manager::build_graph() {
 void Manager::route() {
     routing::Options options = config_.routing;
     options.data_vls = std::min(options.data_vls, common_data_vls());
+    options.adaptive = config_.adaptive_routing && has_private_tables();
     for (const std::string& name : {config_.engine, std::string("updn"), std::string("minhop")}) {
         const routing::Engine* engine = routing::find_engine(name);
         if (engine == nullptr) {

@@ -46,6 +46,18 @@ struct SubnetPort {
     std::vector<wire::VlArbitrationTable> vl_arbitration;
 };
 
+/// Tables of ARLinearForwardingTable: the common one, and one for each routing::Origin besides
+/// kAny.
+inline constexpr std::size_t kAdaptiveTables = 3;
+
+/// Adaptive routing of a switch, as a manager writes it (adaptive_tables.h).
+struct AdaptiveTables {
+    wire::AdaptiveRoutingInfo info = {};
+    std::vector<wire::ArGroupTable> groups = {};
+    std::array<std::vector<wire::ArLinearForwardingTable>, kAdaptiveTables> forwarding = {};
+    std::vector<wire::PortSlToPrivateLftMap> table_of_port = {};
+};
+
 struct SubnetNode {
     wire::NodeInfo info;
     std::string description;
@@ -63,19 +75,16 @@ struct SubnetNode {
     /// As written, by [out port][in port]; empty: as at power-up.
     std::vector<std::vector<wire::SlToVlMappingTable>> sl2vl;
 
-    /// Adaptive routing, as written.
     struct Adaptive {
         std::uint16_t groups_max = 0;  ///< 0: the switch cannot, or was not asked.
+        bool private_tables = false;   ///< It can give in ports tables of their own.
         bool on = false;
-        std::uint16_t group_top = 0;
-        std::vector<wire::ArGroupTable> groups;
-        std::vector<wire::ArLinearForwardingTable> forwarding;
+        AdaptiveTables written;
 
         /// What the switch holds is not known any more, only what it can do.
         void forget() {
-            const std::uint16_t can = groups_max;
-            *this = {};
-            groups_max = can;
+            on = false;
+            written = {};
         }
     };
     Adaptive adaptive;

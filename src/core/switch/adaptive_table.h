@@ -44,6 +44,8 @@ class AdaptiveTable {
         entries[lid.value] = {near, far};
     }
 
+    /// Tables of in ports, the common one included.
+    std::uint8_t tables() const { return static_cast<std::uint8_t>(private_.size() + 1); }
     /// Groups and LIDs up to the last that has one, by number.
     std::uint16_t groups() const { return static_cast<std::uint16_t>(first_.size() - 1); }
     std::uint16_t lids() const { return static_cast<std::uint16_t>(group_of_.size()); }
@@ -53,7 +55,7 @@ class AdaptiveTable {
     }
 
     /// No choice for any packet.
-    bool empty() const { return group_of_.empty(); }
+    bool empty() const { return group_of_.empty() && private_.empty(); }
     std::span<const std::uint8_t> ports(std::uint16_t lid) const {
         if (lid >= group_of_.size()) {
             return {};

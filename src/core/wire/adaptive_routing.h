@@ -3,7 +3,8 @@
 
 // A vendor's attributes by which a manager lets a switch choose among ports: AdaptiveRoutingInfo
 // (0xFF20) turns it on, ARGroupTable (0xFF21) has sets of ports, ARLinearForwardingTable (0xFF23)
-// says for each LID which set leads there. docs/adr/0016 says where the formats come from.
+// says for each LID which set leads there. PortSLToPrivateLFTMap (0xFF14) gives packets that come
+// in by some ports a table of their own. docs/adr/0016 says where the formats come from.
 
 #include <array>
 #include <cstddef>
@@ -59,7 +60,9 @@ inline constexpr std::uint8_t kUc = 1U << 2;
 inline constexpr std::uint8_t kDct = 1U << 3;
 }  // namespace adaptive_transport
 
-/// Two groups. Of each the ports as a number of 256 bits, bit n for port n, its highest word first.
+/// Two sets of ports, each as a number of 256 bits, bit n for port n, its highest word first.
+/// Without sub-groups each set is a group; with two of them the sets of a block are one group: the
+/// ports to prefer, and those on longer ways.
 struct ArGroupTable {
     static constexpr std::size_t kBytes = 64;
     static constexpr std::size_t kGroups = 2;
@@ -128,5 +131,38 @@ struct ArLinearForwardingTable {
                            const ArLinearForwardingTable&) = default;
 };
 static_assert(layout_is_sound<ArLinearForwardingTable>());
+
+/// The modifier of a block of ARLinearForwardingTable, of one of a switch's tables.
+constexpr std::uint32_t ar_forwarding_modifier(std::uint8_t table, std::uint32_t block) {
+    return std::uint32_t{table} << 24 | block;
+}
+
+/// For four in ports: the table that packets of each service level go by; 0 is the common one.
+struct PortSlToPrivateLftMap {
+    static constexpr std::size_t kBytes = 64;
+    static constexpr std::size_t kPorts = 4;
+    static constexpr std::size_t kLevels = 16;
+
+    std::array<std::uint8_t, kPorts * kLevels> table{};
+
+    constexpr std::uint8_t at(std::size_t port, std::size_t level) const {
+        return table[port * kLevels + level];
+    }
+    /// Of all service levels.
+    constexpr void set(std::size_t port, std::uint8_t number) {
+        for (std::size_t level = 0; level < kLevels; ++level) {
+            table[port * kLevels + level] = number;
+        }
+    }
+
+    static constexpr auto fields() {
+        using T = PortSlToPrivateLftMap;
+        return Fields{
+            Field{&T::table, "PLFTToPortSL", 0, 8},
+        };
+    }
+    friend bool operator==(const PortSlToPrivateLftMap&, const PortSlToPrivateLftMap&) = default;
+};
+static_assert(layout_is_sound<PortSlToPrivateLftMap>());
 
 }  // namespace softib::wire

@@ -45,6 +45,7 @@ enum class SmAttribute : std::uint16_t {
     kLedInfo = 0x0031,
     kCableInfo = 0x0032,
     kPortInfoExtended = 0x0033,
+    kPortSlToPrivateLftMap = 0xFF14,
     kAdaptiveRoutingInfo = 0xFF20,
     kArGroupTable = 0xFF21,
     kArLinearForwardingTable = 0xFF23,
