@@ -118,8 +118,6 @@ std::expected<void, std::string> PageServer::start() {
 }
 
 int PageServer::wait() {
-    std::fflush(stdout);
-    fmt::print(stderr, "the simulation is over; Ctrl-C ends the page\n");
     sigset_t set;
     sigemptyset(&set);
     for (const int number : {SIGINT, SIGTERM, SIGCHLD}) {
@@ -127,6 +125,9 @@ int PageServer::wait() {
     }
     sigset_t before;
     sigprocmask(SIG_BLOCK, &set, &before);
+    std::fflush(stdout);
+    // Only now: whoever reads this may press Ctrl-C at once.
+    fmt::print(stderr, "the simulation is over; Ctrl-C ends the page\n");
     bool asked = false;
     pid_t ended = 0;
     while ((ended = waitpid(pid_, nullptr, WNOHANG)) == 0) {
