@@ -118,12 +118,12 @@ void Engine::arrive(const Event& event) {
     }
     rx.words += packet.bytes / 4U;
     ++rx.packets;
-    packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
     log(rx.name, packet);
     if (rx.to_adapter != 0) {
         take(in, event.packet);
         return;
     }
+    packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
     packet.since_units = units(now());
     forward(rx, event.packet, packet, true);
 }
@@ -136,7 +136,8 @@ void Engine::take(std::uint32_t in, std::uint32_t index) {
     }
     taken_ = true;
     taken_port_ = rx_[in].first_out;
-    taken_packet_ = packets_[index];
+    taken_packet_ = packets_[index];  // A processor waits if some of it was just written.
+    taken_packet_.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
     if (taken_packet_.dlid >= kLidMulticastMin.value && taken_packet_.dlid != kLidPermissive.value)
         [[unlikely]] {
         ++odd(taken_port_).multicast_rcv_packets;

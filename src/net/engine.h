@@ -221,6 +221,8 @@ class Engine : public Plant {
     std::vector<std::vector<Crossing>>& crossings() { return crossings_; }
     /// What another engine sent, at the link that has this number here.
     void take_crossing(std::uint32_t link, const Crossing& crossing);
+    /// Fetches the memory that take_crossing() will touch.
+    void fetch_crossing(std::uint32_t link, const Crossing& crossing) const;
 
   protected:
     [[gnu::flatten]] void handle(const Event& event);
@@ -356,7 +358,8 @@ class Engine : public Plant {
     void log(std::uint32_t link, const Packet& packet) {
         std::uint64_t x = now() * 0x9E3779B97F4A7C15 + link;
         x ^= std::uint64_t{packet.dlid} << 48 | std::uint64_t{packet.slid} << 32 |
-             std::uint64_t{packet.bytes} << 16 | std::uint64_t{packet.in_vl} << 8 | packet.flags;
+             std::uint64_t{packet.bytes} << 16 | std::uint64_t{packet.in_vl} << 8 |
+             (packet.flags & ~std::uint64_t{packet_flag::kOnCable});
         x = (x ^ x >> 32) * 0xD6E8FEB86659FD93;
         stats_.log_hash += x ^ x >> 32;
     }

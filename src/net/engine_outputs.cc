@@ -28,26 +28,21 @@ constexpr auto kOwnBusiness = static_cast<std::uint8_t>(
 
 using Item = WindowQueue::Item;
 
+/// Puts two items in order, without a branch: a processor cannot foresee how they compare.
 void order(Item& a, Item& b) {
-    const Item less = std::min(a, b);
-    b = std::max(a, b);
-    a = less;
+    const Item differ = (a ^ b) & (Item{0} - Item{b < a ? 1U : 0U});
+    a ^= differ;
+    b ^= differ;
 }
 
-/// Sorts by merging (Batcher's network): what is compared does not depend on the items, and a
-/// processor need not foresee how they compare.
-template <std::size_t kCount>
-void sort_all(std::array<Item, kCount>& items) {
-#pragma GCC unroll 8
-    for (std::size_t length = 1; length < kCount; length *= 2) {
-#pragma GCC unroll 8
+/// Calls visit(i, j) for the pairs that Batcher's network of merging compares, in their order.
+constexpr void for_each_pair(std::size_t count, auto visit) {
+    for (std::size_t length = 1; length < count; length *= 2) {
         for (std::size_t apart = length; apart != 0; apart /= 2) {
-#pragma GCC unroll 16
-            for (std::size_t i = apart % length; i + apart < kCount; i += 2 * apart) {
-#pragma GCC unroll 16
+            for (std::size_t i = apart % length; i + apart < count; i += 2 * apart) {
                 for (std::size_t j = i; j < i + apart; ++j) {
                     if (j / (2 * length) == (j + apart) / (2 * length)) {
-                        order(items[j], items[j + apart]);
+                        visit(j, j + apart);
                     }
                 }
             }
@@ -56,22 +51,40 @@ void sort_all(std::array<Item, kCount>& items) {
 }
 
 template <std::size_t kCount>
-void sort_up_to(std::span<Item> items) {
+consteval auto pairs_of() {
+    constexpr std::size_t kPairs = [] {
+        std::size_t pairs = 0;
+        for_each_pair(kCount, [&](std::size_t, std::size_t) { ++pairs; });
+        return pairs;
+    }();
+    std::array<std::array<std::size_t, 2>, kPairs> pairs{};
+    std::size_t at = 0;
+    for_each_pair(kCount, [&](std::size_t i, std::size_t j) { pairs[at++] = {i, j}; });
+    return pairs;
+}
+
+template <std::size_t kCount>
+[[gnu::noinline]] void sort_up_to(std::span<Item> items) {
+    constexpr auto kPairs = pairs_of<kCount>();
     std::array<Item, kCount> padded;
     for (std::size_t i = 0; i < kCount; ++i) {
         padded[i] = i < items.size() ? items[i] : UINT64_MAX;
     }
-    sort_all(padded);
+    [&]<std::size_t... kPlaces>(std::index_sequence<kPlaces...>) {
+        (order(padded[kPairs[kPlaces][0]], padded[kPairs[kPlaces][1]]), ...);
+    }(std::make_index_sequence<kPairs.size()>());
     for (std::size_t i = 0; i < items.size(); ++i) {
         items[i] = padded[i];
     }
 }
 
 void sort_items(std::span<Item> items) {
-    if (std::ranges::is_sorted(items)) {
+    if (items.size() < 2) {
         return;
     }
-    if (items.size() <= 4) {
+    if (items.size() == 2) {
+        order(items[0], items[1]);
+    } else if (items.size() <= 4) {
         sort_up_to<4>(items);
     } else if (items.size() <= 8) {
         sort_up_to<8>(items);
@@ -117,6 +130,7 @@ bool Engine::run_outputs(std::uint32_t bin, TimePs end) {
         if (number % 4 == 3) {
             walk_on();
         }
+        windows_.fetch_ends(at_receiver_[outputs.first + std::min(number + 2, outputs.count - 1)]);
         if (stop != begin || woken_[number] != 0) {
             woken_[number] = 0;
             open_output_ = outputs.first + number;

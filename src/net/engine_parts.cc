@@ -4,6 +4,7 @@
 
 #include "core/base/check.h"
 #include "net/engine.h"
+#include "net/fetch.h"
 
 namespace softib::net {
 
@@ -39,6 +40,15 @@ void Engine::take_crossing(std::uint32_t link, const Crossing& crossing) {
     packet.in_link = link;
     packet.next = kNone;
     post(crossing.at, link, EventKind::kArrival, packets_.make(packet), crossing.vl);
+}
+
+void Engine::fetch_crossing(std::uint32_t link, const Crossing& crossing) const {
+    if (crossing.blocks != 0) {
+        fetch(&lane(link, crossing.vl));
+        fetch(&tx_[link]);
+    } else if (!at_receiver_.empty()) {
+        fetch(&at_receiver_[link]);
+    }
 }
 
 }  // namespace softib::net

@@ -19,6 +19,7 @@ void Engine::use_routers(const Routers* routers, const GidReader* reader) {
 
 void Engine::route_packet(std::uint32_t in, std::uint32_t index) {
     Packet& packet = packets_[index];
+    packet.flags &= static_cast<std::uint8_t>(~packet_flag::kOnCable);
     const std::uint32_t self = rx_[in].self;
     std::uint32_t out = kNone;
     const std::uint8_t hop_lmt = packet.in_port_or_hop_lmt;

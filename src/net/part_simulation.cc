@@ -316,8 +316,9 @@ bool PartSimulation::run_some(TimePs until, std::uint32_t events_max) {
 PartSimulation::Turn PartSimulation::run_window(TimePs until) {
     hand_over();
     exchange_.swap(net_.crossings(), [this](std::span<const Crossing> crossings) {
-        for (const Crossing& crossing : crossings) {
-            take(crossing);
+        for (std::size_t i = 0; i < crossings.size(); ++i) {
+            part_.fetch_behind(net_, crossings, i);
+            take(crossings[i]);
         }
     });
     // One later than it is: 0 is for who wants to stop.

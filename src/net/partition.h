@@ -21,6 +21,7 @@
 #include "core/routing/tables.h"
 #include "core/topo/fabric.h"
 #include "net/engine.h"
+#include "net/fetch.h"
 #include "net/model.h"
 
 namespace softib::net {
@@ -57,6 +58,20 @@ class Part {
     /// Hands a crossing to this part's engine.
     void take(Engine& engine, const Crossing& crossing) const {
         engine.take_crossing(link_here_[crossing.link], crossing);
+    }
+    /// Fetches what take() will touch of crossings behind the one at `place`: their links lie
+    /// anywhere.
+    void fetch_behind(const Engine& engine, std::span<const Crossing> crossings,
+                      std::size_t place) const {
+        constexpr std::size_t kFar = 24;
+        constexpr std::size_t kNear = 12;
+        if (place + kFar < crossings.size()) {
+            fetch(place_of(link_here_.data(), crossings[place + kFar].link));
+            const Crossing& near = crossings[place + kNear];
+            if (near.link != kNone) {
+                engine.fetch_crossing(link_here_[near.link], near);
+            }
+        }
     }
     /// How far crossings reach ahead: the shortest of the cut cables; kNever if none is cut. After
     /// prepare().
@@ -96,8 +111,9 @@ void run_part(Net& net, Part& part, std::uint32_t parts, Exchange& exchange,
               TimePs until = kNever) {
     net.crossings().resize(parts);
     const Exchange::Taker take = [&](std::span<const Crossing> crossings) {
-        for (const Crossing& crossing : crossings) {
-            part.take(net, crossing);
+        for (std::size_t i = 0; i < crossings.size(); ++i) {
+            part.fetch_behind(net, crossings, i);
+            part.take(net, crossings[i]);
         }
     };
     const TimePs lookahead = exchange.least(part.lookahead());

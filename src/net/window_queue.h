@@ -96,6 +96,14 @@ class WindowQueue {
     std::uint32_t next_bin(std::uint32_t bin) const;
     /// Fetches the first of a switch's events in the present window.
     void fetch_events(std::uint32_t bin) const { fetch_chunk(heads_[first_ * switches_ + bin]); }
+    /// Fetches what push() looks at for a switch and the next two windows.
+    void fetch_ends(Spot spot) const {
+        if (spot.bin != kNoBin) {
+            const std::uint32_t* const heads = heads_.data() + spot.bin;
+            fetch(place_of(chunks_.data(), heads[(first_ + 1) % kBins * switches_]));
+            fetch(place_of(chunks_.data(), heads[(first_ + 2) % kBins * switches_]));
+        }
+    }
     /// Calls visit(item) for the events of a switch in the present window, in any order.
     void for_each(std::uint32_t bin, auto visit) const {
         for (std::uint32_t c = heads_[first_ * switches_ + bin]; c != kNone; c = chunks_[c].next) {

@@ -92,22 +92,31 @@ std::uint64_t Job::sum(std::uint64_t mine) {
 }
 
 void Job::swap(std::vector<std::vector<net::Crossing>>& out, const Taker& take) {
-    std::vector<net::Crossing> sent;
     std::vector<std::uint64_t> out_sizes(size_);
+    std::uint64_t senders = 0;
     for (std::uint32_t i = 0; i < size_; ++i) {
-        sent.insert(sent.end(), out[i].begin(), out[i].end());
         out_sizes[i] = out[i].size() * sizeof(net::Crossing);
-        out[i].clear();
+        senders += out[i].empty() ? 0U : 1U;
     }
     std::vector<std::uint64_t> in_sizes = out_sizes;
     calls_->sizes(in_sizes.data());
-    std::uint64_t bytes = 0;
-    for (const std::uint64_t size : in_sizes) {
-        bytes += size;
+    const std::uint64_t count =
+        std::accumulate(in_sizes.begin(), in_sizes.end(), std::uint64_t{0}) / sizeof(net::Crossing);
+    got_.resize(std::max<std::size_t>(got_.size(), count));
+    // A list alone is sent from where it is.
+    const auto alone = std::ranges::find_if(out, [](const auto& list) { return !list.empty(); });
+    if (senders > 1) {
+        sent_.clear();
+        for (const auto& list : out) {
+            sent_.insert(sent_.end(), list.begin(), list.end());
+        }
     }
-    std::vector<net::Crossing> in(bytes / sizeof(net::Crossing));
-    calls_->swap(sent.data(), out_sizes.data(), in.data(), in_sizes.data());
-    take(in);
+    calls_->swap(senders == 1 ? alone->data() : sent_.data(), out_sizes.data(), got_.data(),
+                 in_sizes.data());
+    for (auto& list : out) {
+        list.clear();
+    }
+    take(std::span(got_).first(count));
 }
 
 std::vector<std::vector<std::uint8_t>> Job::gather(std::span<const std::uint8_t> mine) {

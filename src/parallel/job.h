@@ -42,6 +42,10 @@ class Job : public net::Exchange {
     std::unique_ptr<Calls> calls_;
     std::uint32_t rank_ = 0;
     std::uint32_t size_ = 1;
+    // What swap() sends and gets. They keep their length: to make them anew costs as much as to
+    // send them.
+    std::vector<net::Crossing> sent_;
+    std::vector<net::Crossing> got_;
 };
 
 }  // namespace softib::parallel
