@@ -14,7 +14,8 @@ prepare() {
     cmake --preset "$1" >/dev/null || exit
     echo "building build-$1 beside the tests; its output is in build-$1/build.log"
     set -m  # A process group of its own, so that its compilers can be ended too.
-    chrt --idle 0 cmake --build "build-$1" -j "$jobs" --target sanitized >"build-$1/build.log" 2>&1 &
+    chrt --idle 0 cmake --build "build-$1" -j "$jobs" --target sanitized \
+        >"build-$1/build.log" 2>&1 &
     builder=$!
     set +m
 }
@@ -26,7 +27,7 @@ built() {
     exit 1
 }
 
-trap '[[ -z $builder ]] || kill -- "-$builder"' EXIT
+trap '[[ -z $builder ]] || kill -- "-$builder" 2>/dev/null' EXIT
 sanitized=(-L 'sanitize|unit' -LE long)
 prepare asan
 "$@" --test-dir build -LE long || exit
