@@ -107,6 +107,7 @@ int call_carrier(Process& process, CarrierCall::Op op, std::uint32_t index, Lock
     while (const LockWord candidate = wait_for_carrier(process.arena)) {
         if (const auto status = ask_carrier(process, candidate, op, index, attr, mask)) {
             carrier = candidate;
+            process.met_carrier(candidate);
             return *status;
         }
     }

@@ -106,6 +106,12 @@ class Process {
 
     std::mutex carrier_mutex;  ///< One call to the carrier at a time.
 
+    /// Tells the helper which carrier has queues of this process, so that it notices the end of
+    /// one that ends before its first look.
+    void met_carrier(LockWord carrier) {
+        LockWord none = 0;
+        carrier_seen_.compare_exchange_strong(none, carrier);
+    }
     void start_helper();
     void stop_helper_in_child();
     /// Advances stalled queue pairs and flushes those a peer moved to error.
@@ -144,7 +150,7 @@ class Process {
     std::mutex progress_mutex_;   ///< Outermost: held while queue pairs are driven.
     std::vector<Qp*> advancing_;  ///< Guarded by progress_mutex_.
     std::mutex helper_mutex_;
-    LockWord carrier_seen_ = 0;  ///< By the helper.
+    std::atomic<LockWord> carrier_seen_{0};
 
     friend struct ForkHandlers;
 };

@@ -165,10 +165,9 @@ void Process::look_for_carrier() {
         return;
     }
     const LockWord carrier = living_carrier(arena);
-    if (carrier == carrier_seen_) {
+    if (carrier_seen_.exchange(carrier) == carrier) {
         return;
     }
-    carrier_seen_ = carrier;
     slot->attention.fetch_or(kAttentionDeath, std::memory_order_release);
     progress();
 }
