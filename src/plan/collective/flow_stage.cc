@@ -48,9 +48,8 @@ std::expected<std::unique_ptr<Stage>, std::string> FlowStage::make(
     }
     if (start->routed.subnets() > 1) {
         return std::unexpected(
-            "collectives on the flow model are played in one subnet: leave subnets out, or take "
-            "the "
-            "model packet");
+            "collectives on the flow model stay in one subnet: "
+            "leave subnets out, or take the model packet");
     }
     return std::unique_ptr<Stage>(new FlowStage(*std::move(start), options, speed_factor));
 }
