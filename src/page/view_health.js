@@ -22,8 +22,9 @@ export function objectLink(model, object) {
   return href ? link(href, object) : h("span", {}, object);
 }
 
-export function alarmList(model, most) {
-  const alarms = model.alarms();
+/// `concerns`: whether an alarm is one to list; without it all are.
+export function alarmList(model, most, concerns = () => true) {
+  const alarms = model.alarms().filter(concerns);
   if (!alarms.length) return h("p", {class: "good"}, "✓ No alarm is active.");
   const now = model.timeUs;
   return h("div", {},

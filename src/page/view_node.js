@@ -110,10 +110,8 @@ export function nodeView(model, {name, query}) {
     ].filter(Boolean));
   };
   drawControls();
-  const own = h("div", {}, alarmList({...model, timeUs: model.timeUs, byName: model.byName,
-    findPort: (text) => model.findPort(text),
-    alarms: () => model.alarms().filter((event) => event.object === full ||
-                                                   event.object.startsWith(full + ":"))}, 10));
+  const own = h("div", {}, alarmList(model, 10, (event) =>
+    event.object === full || event.object.startsWith(full + ":")));
   return {
     element: h("div", {class: "view"},
       h("p", {class: "crumbs"}, link("#/overview", "Overview"), " / ",

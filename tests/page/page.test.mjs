@@ -82,6 +82,10 @@ test("a pulled cable appears everywhere by itself, and goes when it is back", as
   await go(page, "#/table/cables?q=state:down");
   await has(".total", "1 of 64");
   assert.match((await texts(page, ".grid-row"))[0], /leaf2:6spine1:3× down/);
+  await go(page, "#/node/leaf2");  // With the alarms of this node, and of no other.
+  await has("section[aria-label='Alarms here'] .alarms", "leaf2:6");
+  await go(page, "#/node/leaf3");
+  await has("section[aria-label='Alarms here']", "No alarm is active");
   await until("the report of softib health", async () => {
     let report;
     try { report = fabric.json("health"); } catch (error) { report = JSON.parse(error.stdout); }
