@@ -5,7 +5,7 @@
 # The arena is small because a sanitizer leaves less address space, and nothing is preloaded
 # because its library must come first. SOFTIB_TEST_DATA_PATH=packet: on the packet path.
 # SOFTIB_TEST_AM=program: the aggregation manager is a program on the second host, which must end
-# well when it is told to.
+# well when it is told to. SOFTIB_TEST_UP: further options of the fabric.
 set -eu
 softib=$1
 shift
@@ -14,7 +14,8 @@ export SOFTIB_RUNTIME_DIR
 trap 'rm -rf "$SOFTIB_RUNTIME_DIR"' EXIT
 path=${SOFTIB_TEST_DATA_PATH:-direct}
 if [ "${SOFTIB_TEST_AM:-}" != program ]; then
-    "$softib" run --hosts 2 --arena 8G --data-path "$path" -- env -u LD_PRELOAD SOFTIB_HOST=h0,h1 "$@"
+    # shellcheck disable=SC2086 # Options are words.
+    "$softib" run --hosts 2 --arena 8G --data-path "$path" ${SOFTIB_TEST_UP:-} -- env -u LD_PRELOAD SOFTIB_HOST=h0,h1 "$@"
     exit
 fi
 trap '"$softib" down --all; rm -rf "$SOFTIB_RUNTIME_DIR"' EXIT

@@ -20,7 +20,6 @@ using wire::SharpQuotaConfig;
 using wire::SharpResourceCleanup;
 using wire::SharpTreeConfig;
 
-constexpr std::uint32_t kQpnFirst = 0x100;
 constexpr auto kQpAllocationId = static_cast<std::uint16_t>(wire::SharpAttribute::kQpAllocation);
 
 /// Writes an answer; what is not in the attribute is zero.
@@ -127,6 +126,16 @@ std::optional<wire::MadBytes> AggregationTables::given_before(const wire::MadByt
     return answer;
 }
 
+/// Returns a number that no queue pair has, and that the longest time none had: packets of a
+/// connection that has ended may still be on their way, and must find no queue pair that expects
+/// their PSN.
+Qpn AggregationTables::next_qpn() {
+    do {
+        last_qpn_.value = last_qpn_.value == kQpnLast ? kQpnFirst : last_qpn_.value + 1;
+    } while (qps_.contains(last_qpn_));
+    return last_qpn_;
+}
+
 std::uint16_t AggregationTables::qp_allocation(bool set, Data data) {
     auto wanted = wire::parse<SharpQpAllocation>(data);
     if (!set) {
@@ -143,13 +152,9 @@ std::uint16_t AggregationTables::qp_allocation(bool set, Data data) {
             if (qps_.size() + wanted.count > info_.max_num_qps) {
                 return wire::sharp_status::kNoResource;
             }
-            Qpn next{kQpnFirst};
             for (Qpn& qpn : listed) {
-                while (qps_.contains(next)) {
-                    ++next.value;
-                }
-                qpn = next;
-                qps_[next].qpn = next;
+                qpn = next_qpn();
+                qps_[qpn].qpn = qpn;
             }
             break;
         }

@@ -101,6 +101,7 @@ class AggregationTables {
     // Each fills `data` with the answer and returns a MAD status.
     std::uint16_t dispatch(const wire::MadRepr& header, Data data);
     std::uint16_t am_key_info(bool set, Data data);
+    Qpn next_qpn();
     std::uint16_t qp_allocation(bool set, Data data);
     std::uint16_t qpc_config(bool set, Data data);
     std::uint16_t tree_config(bool set, Data data);
@@ -119,6 +120,9 @@ class AggregationTables {
     wire::SharpAnInfo info_;
     std::uint8_t ports_;
     std::map<Qpn, wire::SharpQpcConfig> qps_;  ///< Allocated; disabled until they are written.
+    static constexpr std::uint32_t kQpnFirst = 0x100;
+    static constexpr std::uint32_t kQpnLast = 0xFFFF;
+    Qpn last_qpn_{kQpnFirst - 1};  ///< The last that was allocated.
     std::map<std::uint16_t, Tree> trees_;
     std::map<std::pair<std::uint32_t, std::uint16_t>, Quota> quotas_;  ///< By job and tree.
     std::map<std::uint32_t, Group> groups_;

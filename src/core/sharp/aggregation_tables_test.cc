@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "core/base/prng.h"
 #include "core/sharp/test_tables.h"
@@ -97,6 +99,27 @@ TEST(AggregationTables, CleanupLeavesNothingOfATree) {
     EXPECT_TRUE(tables.trees().empty());
     EXPECT_TRUE(tables.groups().empty());
     EXPECT_EQ(tables.quota(1, 3), nullptr);
+}
+
+TEST(AggregationTables, AQueuePairNumberIsGivenAgainOnlyWhenAllOthersWere) {
+    AggregationTables tables(default_an_info(), kPorts);
+    wire::SharpResourceCleanup cleanup;
+    cleanup.op = wire::SharpResourceCleanup::Op::kTree;
+    cleanup.tree_id = 3;
+    std::set<Qpn> seen;
+    for (int job = 0; job < 1000; ++job) {
+        for (const Qpn qpn : make_root(tables, 16)) {
+            EXPECT_TRUE(seen.insert(qpn).second) << qpn.value;
+        }
+        ASSERT_EQ(set(tables, SharpAttribute::kResourceCleanup, cleanup), 0);
+    }
+    const std::vector<Qpn> held = allocate(tables, 16);
+    for (int job = 0; job < 8192; ++job) {  // Past the last number, and past those in use.
+        for (const Qpn qpn : make_root(tables, 16)) {
+            EXPECT_EQ(std::ranges::find(held, qpn), held.end()) << qpn.value;
+        }
+        ASSERT_EQ(set(tables, SharpAttribute::kResourceCleanup, cleanup), 0);
+    }
 }
 
 TEST(AggregationTables, OtherClassesAndAnswersAreNotForThem) {
