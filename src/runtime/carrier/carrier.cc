@@ -110,6 +110,10 @@ class Carrier {
   private:
     /// Does one round of work. Returns false if there was nothing to do.
     bool work() {
+        // What rings from here on keeps the carrier from sleeping: this round may miss it.
+        bell_ = arena_.header->carrier_doorbell.load();
+        // Before the hazard: it asks the daemon, which may be waiting for the end of one.
+        sharp_.follow();
         // Each round's hazard is another, so that who waits for the end of one sees it.
         stripe_.hazard.store(live::kHazardBusy | live::kHazardAnyOwner | ++round_ << 33,
                              std::memory_order_relaxed);
@@ -163,7 +167,6 @@ class Carrier {
             groups_ = groups;
             adapters_.read_groups();
         }
-        sharp_.follow();
     }
 
     void count(std::uint64_t now) {
@@ -206,7 +209,6 @@ class Carrier {
         publish();
         look_at_links(now);
         counted_ns_ = now;
-        const std::uint32_t bell = arena_.header->carrier_doorbell.load();
         if (roce_ != nullptr && !roce_->watch()) {
             live::carrier_sleep(arena_,
                                 kShort);  // The kernel has no room for the datagrams that wait.
@@ -223,7 +225,7 @@ class Carrier {
                             due == hca::kNever ? UINT64_MAX
                             : due > now        ? due - now
                                                : 1,
-                            bell);
+                            bell_);
     }
 
     /// Returns when it is due again. The allocator keeps what was freed, unless it is told.
@@ -253,6 +255,7 @@ class Carrier {
     std::uint64_t start_ns_;
     std::uint64_t spin_ns_;
     std::uint64_t round_ = 0;
+    std::uint32_t bell_ = 0;  ///< The doorbell before the last round.
     std::uint64_t deaths_ = 0;
     std::uint64_t routes_ = 0;
     std::uint64_t groups_ = 0;
