@@ -326,8 +326,8 @@ void Manager::write_trees(JobId id, const JobState& job) {
             context.rqpn = rqpn;
             context.port = port;
             context.pkey = kPKeyDefaultFull;
-            // Another job may get the same queue pairs: the end that still has the connection of
-            // the job before sees that this is a new one.
+            // A node may give the same numbers again: the end that still has the connection of the
+            // job before sees that this is a new one.
             context.sq_psn = Psn{id};
             context.rq_psn = Psn{id};
             context.mtu = kTreeMtu;
