@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 
 namespace softib::fuzz {
 
 namespace {
 
-constexpr int kInputs = 3000;
+constexpr int kInputs = effort(3000, 500);
 
 /// Half of them as long as a MAD, where every parser finds enough.
 std::vector<std::uint8_t> random_input(Prng& prng) {
@@ -37,7 +38,7 @@ TEST(FuzzEntries, HoldOnRandomBytes) {
 TEST(FuzzEntries, HoldOnBytesOfOneValue) {
     for (const Entry& entry : entries()) {
         for (const int byte : {0x00, 0x01, 0x7F, 0x80, 0xFF}) {
-            for (std::size_t size = 0; size <= 300; ++size) {
+            for (std::size_t size = 0; size <= 300; size += effort(1, 4)) {
                 const std::vector<std::uint8_t> input(size, static_cast<std::uint8_t>(byte));
                 ASSERT_TRUE(entry.holds(input)) << entry.name << ", " << size << " bytes";
             }

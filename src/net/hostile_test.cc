@@ -7,17 +7,14 @@
 
 #include <array>
 
+#include "core/base/test_effort.h"
 #include "net/faults.h"
 #include "net/test_attack.h"
 
 namespace softib::net {
 namespace {
 
-#ifdef SOFTIB_SANITIZED
-constexpr std::uint64_t kPackets = 40'000;
-#else
-constexpr std::uint64_t kPackets = 1'000'000;
-#endif
+constexpr std::uint64_t kPackets = effort(1'000'000, 40'000);
 constexpr std::uint64_t kPerCluster = 10'000;
 
 /// Whatever was discarded is in a counter of the port that did it.

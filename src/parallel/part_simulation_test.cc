@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 #include "net/failures.h"
 #include "net/test_simulation.h"
 #include "parallel/threads.h"
@@ -25,7 +26,7 @@ using net::MessageEvent;
 using net::TimePs;
 
 constexpr std::uint32_t kHosts = 32;
-constexpr std::uint32_t kRounds = 20;
+constexpr std::uint32_t kRounds = effort(20, 5);
 
 /// When each message was delivered and acknowledged.
 using Times = std::map<std::uint64_t, std::pair<TimePs, TimePs>>;
@@ -216,7 +217,7 @@ TEST(PartSimulation, FailuresDuringTheRunDoWhatTheyDoToOne) {
     std::uint64_t resent = 0;
     std::uint64_t lost = 0;
     std::uint32_t failed = 0;
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 10; seed += effort(1, 2)) {
         SCOPED_TRACE(seed);
         const net::SimulationOptions options =
             failing(*fabric, seed, seed % 6 == 5 ? net::kNever : 30'000'000 + seed);

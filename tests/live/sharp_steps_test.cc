@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 #include "runtime/shm/program_place.h"
 #include "runtime/shm/rpc.h"
 #include "view/sharp.h"
@@ -401,11 +402,9 @@ TEST_F(SharpSteps, AMemberKilledAtAStepEndsItsJobAndNoOther) {
     const auto last_together = std::ranges::find(steps, "before a barrier") - steps.begin();
     for (std::uint32_t step = 0; step < steps.size(); ++step) {
         for (int victim = 0; victim < kRanks; ++victim) {
-#ifdef SOFTIB_SANITIZED  // It takes its time with each job.
-            if (victim != static_cast<int>(step % kRanks)) {
+            if (kSanitized && victim != static_cast<int>(step % kRanks)) {
                 continue;
             }
-#endif
             SCOPED_TRACE("rank " + std::to_string(victim) + " killed " + steps[step]);
             run(victim, step);
             expect_documented_errors(victim);

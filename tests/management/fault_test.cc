@@ -6,16 +6,13 @@
 #include <string>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 #include "rig.h"
 
 namespace softib::sm {
 namespace {
 
-#ifdef SOFTIB_SANITIZED
-constexpr std::uint32_t kSeedsDefault = 100;
-#else
-constexpr std::uint32_t kSeedsDefault = 1000;
-#endif
+constexpr std::uint32_t kSeedsDefault = effort(1000, 100);
 constexpr std::uint32_t kEvents = 12;
 constexpr std::uint64_t kQuietNs = 30'000'000'000;
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 #include "core/wire/sa.h"
 #include "core/wire/sharp_am_key_info.h"
 #include "core/wire/sharp_qp_allocation.h"
@@ -19,11 +20,7 @@ using wire::Method;
 using wire::MgmtClass;
 using wire::SmAttribute;
 
-#ifdef SOFTIB_SANITIZED  // It takes its time with each.
-constexpr std::uint64_t kMadsDefault = 40'000;
-#else
-constexpr std::uint64_t kMadsDefault = 1'000'000;
-#endif
+constexpr std::uint64_t kMadsDefault = effort(1'000'000, 40'000);
 constexpr std::uint64_t kSeedDefault = 1;
 constexpr std::uint64_t kMKey = 0xA1B2'C3D4'E5F6'0718;
 constexpr std::uint64_t kCcKey = 0x1020'3040'5060'7080;

@@ -6,16 +6,13 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/base/test_effort.h"
 #include "probe.h"
 
 namespace softib::transport {
 namespace {
 
-#ifdef SOFTIB_SANITIZED
-constexpr std::uint64_t kPackets = 50'000;
-#else
-constexpr std::uint64_t kPackets = 1'000'000;
-#endif
+constexpr std::uint64_t kPackets = effort(1'000'000, 50'000);
 constexpr std::uint64_t kPerSetting = 100;
 
 // The victim's memory: what a peer may touch, what it receives into, what its READs fill, the rest.

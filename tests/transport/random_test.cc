@@ -6,16 +6,13 @@
 
 #include <cstdlib>
 
+#include "core/base/test_effort.h"
 #include "workload.h"
 
 namespace softib::transport {
 namespace {
 
-#ifdef SOFTIB_SANITIZED
-constexpr std::uint64_t kShare = 5;
-#else
-constexpr std::uint64_t kShare = 1;
-#endif
+constexpr std::uint64_t kShare = effort(1, 5);
 constexpr std::uint32_t kPerSeed = 500;
 
 Outcome run_one(QpType type, std::uint64_t seed) {

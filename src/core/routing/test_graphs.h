@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 #include "core/routing/engine.h"
 #include "core/routing/graph.h"
 #include "core/routing/tables.h"
@@ -23,11 +24,7 @@ namespace softib::routing {
 /// The last of `count` seeds that a test tries. A sanitizer, which takes 25 times as long for each,
 /// gets a fourth of them.
 constexpr std::uint64_t last_seed(std::uint64_t count) {
-#ifdef SOFTIB_SANITIZED
-    return (count + 3) / 4;
-#else
-    return count;
-#endif
+    return kSanitized ? (count + 3) / 4 : count;
 }
 
 inline topo::Fabric make_fabric(const topo::Spec& spec) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 #include "core/topo/netlist.h"
 #include "core/topo/netlist_samples.h"
 
@@ -68,11 +69,7 @@ void mutate(std::string& text, Prng& prng) {
     }
 }
 
-#ifdef SOFTIB_SANITIZED
-constexpr int kRounds = 1000;
-#else
-constexpr int kRounds = 4000;
-#endif
+constexpr int kRounds = effort(4000, 1000);
 
 TEST(HostileNetlist, MutationsGiveAnErrorOrAValidFabric) {
     Prng prng(20250303);
@@ -115,7 +112,7 @@ TEST(HostileNetlist, RandomBytesGiveAnError) {
 }
 
 TEST(HostileNetlist, LongLinesAndManyLines) {
-    constexpr std::size_t kMany = std::size_t{8} << 20;
+    constexpr std::size_t kMany = std::size_t{1} << effort(23, 19);
     for (const std::string_view start :
          {"", "#", "\"", "Switch 8 \"", "Switch 8 \"a\" # \"", "Switch ", "vendid=", "[", "[1](",
           "Switch 8 \"a\"\n[1] \"a\"[2] ", "Switch 8 \"a\"\n[1] \"a\"[2] # \"", "module=\""}) {

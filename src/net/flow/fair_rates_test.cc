@@ -8,16 +8,13 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 
 namespace softib::net::flow {
 namespace {
 
 /// Of each property that is tried on random flows.
-#ifdef SOFTIB_SANITIZED
-constexpr std::uint64_t kSeeds = 10;
-#else
-constexpr std::uint64_t kSeeds = 40;
-#endif
+constexpr std::uint64_t kSeeds = effort(40, 4);
 
 using FlowId = FairRates::FlowId;
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/base/test_effort.h"
 #include "net/test_cluster.h"
 
 namespace softib::net {
@@ -23,7 +24,7 @@ TEST(TransportHosts, CreditsLoseNothingAndNothingIsSentTwice) {
 }
 
 TEST(TransportHosts, WhatCablesLoseOrBreakIsBroughtOnce) {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= effort(20, 5); ++seed) {
         SCOPED_TRACE(seed);
         Cluster<> cluster(seed);
         cluster.set_errors(3000, 3000, seed);

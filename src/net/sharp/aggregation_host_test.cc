@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/prng.h"
+#include "core/base/test_effort.h"
 #include "core/sharp/test_tables.h"
 #include "core/wire/opcode.h"
 
@@ -21,11 +22,7 @@ using wire::SharpDataHeader;
 
 constexpr std::uint8_t kChildren = 4;
 constexpr Lid kNodeLid{50};
-#ifdef SOFTIB_SANITIZED
-constexpr int kHostilePackets = 40'000;
-#else
-constexpr int kHostilePackets = 1'000'000;
-#endif
+constexpr int kHostilePackets = effort(1'000'000, 40'000);
 
 class AggregationHostTest : public testing::Test {
   protected:
