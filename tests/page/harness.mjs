@@ -160,13 +160,19 @@ export const texts = (page, selector) => page.$$eval(selector, (all) => all.map(
   element.textContent));
 
 /// What axe finds wrong with the page as it is, in lines.
-export async function violations(page) {
+/// Returns what axe finds wrong with a page by all of its rules, or by some.
+export async function violations(page, rules = null) {
   // The page's own policy lets no script in: the browser's debugger does.
   await page.evaluate(readFileSync(AXE, "utf8"));
-  const result = await page.evaluate(() => window.axe.run());
+  const result = await page.evaluate((runOnly) => window.axe.run(runOnly ? {runOnly} : {}), rules);
   return result.violations.flatMap((each) => each.nodes.map((node) =>
     `${each.id}: ${node.html.slice(0, 160)} ${node.failureSummary}`));
 }
 
-export const picture = (page, name) => page.screenshot({
-  path: path.join(PICTURES, `${name}.png`), animations: "disabled"});
+/// Takes a picture for people, if SOFTIB_TEST_PICTURES asks for pictures, once the page has had
+/// some time to fill its plots.
+export async function picture(page, name, settleMs = 0) {
+  if (!process.env.SOFTIB_TEST_PICTURES) return;
+  await page.waitForTimeout(settleMs);
+  await page.screenshot({path: path.join(PICTURES, `${name}.png`), animations: "disabled"});
+}
