@@ -11,6 +11,7 @@ from cpp_text import code_of
 
 LINES_MAX = 70
 _SCOPE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b[^()]*$")
+_MARK = re.compile(r"[{};]")
 _NAME = re.compile(r"(operator\s*\S{1,3}|~?[A-Za-z_][\w:~]*)\s*\(")
 
 
@@ -37,7 +38,8 @@ def cpp_functions(text):
     """Yields the name and the number of lines of each function of a C++ source."""
     code = code_of(text)
     stack, head_start = [], 0
-    for at, char in enumerate(code):
+    for match in _MARK.finditer(code):
+        at, char = match.start(), match.group()
         inside = bool(stack) and stack[-1][0] != "scope"
         if char == "{":
             head = code[head_start:at]

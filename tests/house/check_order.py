@@ -86,10 +86,14 @@ class Sources:
     def aliases(self, name):
         return frozenset(_ALIAS.findall(self.code(name)))
 
+    @cache
+    def declared(self, name, aliases):
+        return declared(self.code(name), aliases)
+
     def tables(self, name):
         seen = self.seen_from(name)
         aliases = frozenset().union(*(self.aliases(n) for n in seen))
-        return set().union(*(declared(self.code(n), aliases) for n in seen))
+        return set().union(*(self.declared(n, aliases) for n in seen))
 
 
 def main():

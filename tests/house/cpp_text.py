@@ -10,6 +10,10 @@ _NOT_CODE = re.compile(
     r'|^[ \t]*\#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
 
 
+def _blank(match):
+    return "\n".join(" " * len(line) for line in match.group().split("\n"))
+
+
 def code_of(text):
     """Returns the text with all of that blank, each line where it was."""
-    return _NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    return _NOT_CODE.sub(_blank, text)
