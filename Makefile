@@ -37,8 +37,9 @@ test: build  ## build with warnings as errors, run all tests but the long ones, 
 
 SANITIZED := -L 'sanitize|unit' -LE long
 .PHONY: test-asan test-tsan
+test-tsan: build  # Its programs run on the fabric of that build.
 test-asan test-tsan: test-%: deps
-	@cmake --preset $* >/dev/null
+	@cmake --preset $* $(TSAN_FLAGS) >/dev/null
 	cmake --build build-$* -j $(JOBS) --target sanitized
 	$(CTEST) --test-dir build-$* $(SANITIZED)
 
@@ -48,7 +49,9 @@ test-long: build  ## the tests that take long, and unit tests without a sanitize
 	@cmake --preset dev >/dev/null
 # Each file alone: it includes what it uses.
 	cmake --build build-dev -j $(JOBS) --target all bench_programs
-	$(MAKE) test-asan test-tsan SANITIZED='-L long'
+	$(MAKE) test-asan SANITIZED='-L long'
+# The daemon and the carrier too, of which the carrier has a second thread for sockets.
+	$(MAKE) test-tsan SANITIZED='-L sanitize' TSAN_FLAGS=-DSOFTIB_FABRIC_FROM=
 
 .PHONY: compat
 compat: build  ## run the third-party programs and write docs/compat.md

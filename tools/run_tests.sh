@@ -1,38 +1,41 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs the tests of make test: run_tests.sh JOBS CTEST...
-# Most tests wait. While those of one build run, the next build compiles on what they leave of the
-# processors (SCHED_IDLE), so that a test gets its core when it wants one.
+# Many tests wait. While those of one build run, the next builds compile on what they leave of the
+# processors (SCHED_IDLE), so that a test gets its core when it wants one. AddressSanitizer's tests
+# come last: they compute, so that both cores have something to do until the end.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 jobs=$1
 shift
-builder=
+builders=()  # A process group each, so that compilers can be ended too.
 
-# prepare SANITIZER: compiles its build in the background.
+# prepare AFTER SANITIZER: compiles its build in the background, once the process AFTER has ended.
 prepare() {
-    cmake --preset "$1" >/dev/null || exit
-    echo "building build-$1 beside the tests; its output is in build-$1/build.log"
-    set -m  # A process group of its own, so that its compilers can be ended too.
-    chrt --idle 0 cmake --build "build-$1" -j "$jobs" --target sanitized \
-        >"build-$1/build.log" 2>&1 &
-    builder=$!
+    cmake --preset "$2" >/dev/null || exit
+    echo "building build-$2 beside the tests; its output is in build-$2/build.log"
+    set -m
+    {
+        while [[ -n $1 ]] && kill -0 "$1" 2>/dev/null; do sleep 0.2; done
+        exec chrt --idle 0 cmake --build "build-$2" -j "$jobs" --target sanitized
+    } >"build-$2/build.log" 2>&1 &
+    builders+=($!)
     set +m
 }
 
-# built SANITIZER: waits for it.
+# built NUMBER SANITIZER: waits for it.
 built() {
-    wait "$builder" && builder= && return
-    cat "build-$1/build.log"
+    wait "${builders[$1]}" && return
+    cat "build-$2/build.log"
     exit 1
 }
 
-trap '[[ -z $builder ]] || kill -- "-$builder" 2>/dev/null' EXIT
+trap 'for each in "${builders[@]}"; do kill -- "-$each" 2>/dev/null; done' EXIT
 sanitized=(-L 'sanitize|unit' -LE long)
-prepare asan
+prepare "" tsan
+prepare "${builders[0]}" asan
 "$@" --test-dir build -LE long || exit
-built asan
-prepare tsan
-"$@" --test-dir build-asan "${sanitized[@]}" || exit
-built tsan
-"$@" --test-dir build-tsan "${sanitized[@]}"
+built 0 tsan
+"$@" --test-dir build-tsan "${sanitized[@]}" || exit
+built 1 asan
+"$@" --test-dir build-asan "${sanitized[@]}"

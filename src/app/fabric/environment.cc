@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string_view>
 
@@ -19,6 +20,9 @@ namespace softib::app {
 namespace {
 
 constexpr char kPreloadName[] = "libsoftib_fs.so";
+/// In the folder of the libraries, if a sanitizer watches these: its run-time, which must be loaded
+/// before all else.
+constexpr char kFirstLibraryFile[] = "first_library";
 constexpr char kSocketsName[] = "rsocket/librspreload.so";
 constexpr char kVerbsName[] = "libibverbs.so.1";
 constexpr char kEnforceMemlock[] = "SOFTIB_ENFORCE_MEMLOCK";
@@ -98,10 +102,10 @@ std::string preload_list(const HostEnvironment& wanted) {
     if (exists(files)) {
         list = add(files, list);
     }
-#ifdef SOFTIB_SANITIZER_LIBRARY
-    // A sanitizer's run-time must be the first library of all.
-    list = add(SOFTIB_SANITIZER_LIBRARY, list);
-#endif
+    std::ifstream told(wanted.libraries + "/" + kFirstLibraryFile);
+    if (std::string first; std::getline(told, first)) {
+        list = add(first, list);
+    }
     return list;
 }
 
