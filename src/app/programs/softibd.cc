@@ -294,7 +294,7 @@ std::expected<void, std::string> serve(const FabricRef& fabric, Options& options
     }
     live::log_info("fabric {} is up: {}, {}, {}", fabric.name, counted(arena.header->hosts, "host"),
                    counted(arena.header->hcas, "HCA"), counted(arena.header->switches, "switch"));
-    report(options, kReady);
+    daemon.when_ready([&] { report(options, kReady); });
     daemon.run();
     log_signal(signal_fd);
     live::log_info("fabric {} ends", fabric.name);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -60,6 +61,9 @@ class Daemon {
     std::expected<void, std::string> supervise(HelperPlan plan);
     /// Returns when none is left, nor what they held.
     void end_helpers() { helpers_.end_all(); }
+    /// Calls `tell` once, when programs can use the fabric: with packets when the carrier carries
+    /// them for the first time, or has ended before.
+    void when_ready(std::function<void()> tell);
     /// The process that carries packets has ended.
     void carrier_ended();
     /// Returns false if it runs and does not answer within a moment.
@@ -137,6 +141,7 @@ class Daemon {
                Answer<request::Observe>& answer);
     int handle(Connection& connection, const request::McastAttach& request);
     int handle(Connection& connection, const request::McastDetach& request);
+    void be_ready();
     int handle(Connection& connection, const request::Carrying& request);
     int handle(Connection& connection, const request::SysfsRead& request,
                Answer<request::SysfsRead>& answer);
@@ -223,6 +228,7 @@ class Daemon {
     };
     std::vector<Trunk> trunks_;
     std::uint64_t next_trunk_ns_ = UINT64_MAX;
+    std::function<void()> tell_ready_;
     Supervisor helpers_;
     int epoll_fd_ = -1;
     int listen_fd_ = -1;

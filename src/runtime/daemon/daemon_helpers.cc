@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include "runtime/daemon/daemon.h"
 #include "runtime/daemon/log.h"
@@ -25,6 +27,7 @@ std::expected<void, std::string> Daemon::supervise(HelperPlan plan) {
 /// The adapters of all programs are gone: their ports are down until the next carrier says that it
 /// carries. Programs end what they have posted themselves (Qp::stop_with_carrier).
 void Daemon::carrier_ended() {
+    be_ready();  // Whoever waits sees in the fabric's health what became of it.
     if (arena_.header->carrier.exchange(0) == 0 && !management_->adapters_run()) {
         return;
     }
@@ -47,7 +50,21 @@ int Daemon::handle(Connection& connection, const request::Carrying& /*request*/)
     }
     management_.change().set_adapters_run(true);
     wake_carrier(arena_);
+    be_ready();
     return 0;
+}
+
+void Daemon::when_ready(std::function<void()> tell) {
+    tell_ready_ = std::move(tell);
+    if (!is_packet_path(arena_)) {
+        be_ready();
+    }
+}
+
+void Daemon::be_ready() {
+    if (const auto tell = std::exchange(tell_ready_, {})) {
+        tell();
+    }
 }
 
 int Daemon::handle(Connection& /*connection*/, const request::Health& /*request*/,
