@@ -17,6 +17,7 @@ import softib_test  # noqa: E402
 
 BUILD = softib_test.find_build()
 SOFTIB = str(BUILD / "bin" / "softib")
+SANITIZED = any(BUILD.glob("lib/**/first_library"))  # Which programs must load before all else.
 TIMEOUT_S = 60
 
 
