@@ -379,7 +379,7 @@ class SharpSteps : public testing::Test {
         EXPECT_TRUE(all_is_free());
     }
 
-    /// The numbers of the steps of a job that nobody ends before its time.
+    /// Runs a job of which no member is killed. Returns the names of its steps.
     std::vector<std::string> learn_steps() {
         run(-1, 0);
         std::vector<std::string> steps;

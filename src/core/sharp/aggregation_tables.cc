@@ -126,9 +126,8 @@ std::optional<wire::MadBytes> AggregationTables::given_before(const wire::MadByt
     return answer;
 }
 
-/// Returns a number that no queue pair has, and that the longest time none had: packets of a
-/// connection that has ended may still be on their way, and must find no queue pair that expects
-/// their PSN.
+/// Returns the QPN that has been out of use for the longest time. Packets of a connection that has
+/// ended may still be on their way, and must find no queue pair that expects their PSN.
 Qpn AggregationTables::next_qpn() {
     do {
         last_qpn_.value = last_qpn_.value == kQpnLast ? kQpnFirst : last_qpn_.value + 1;
