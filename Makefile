@@ -15,8 +15,13 @@ help:  ## show this
 deps:  ## install the packages of packaging/packages.txt that are missing
 	@tools/install_deps.sh
 
+COMPILE = $(MAKE) --no-print-directory compile CMAKE_FLAGS='$(CMAKE_FLAGS)'
 .PHONY: build
 build: deps  ## build into build/, runnable from there: build/bin/softib
+	@$(COMPILE)
+
+.PHONY: compile
+compile:  # With the packages that are there.
 	@cmake --preset release $(CMAKE_FLAGS) >/dev/null
 	cmake --build build -j $(JOBS)
 
@@ -32,7 +37,8 @@ demo:  ## bring a fabric up and run unmodified InfiniBand programs on it
 # unit tests; test-long runs them as they are optimised for users, too.
 .PHONY: test
 test: CMAKE_FLAGS := -DSOFTIB_WERROR=ON -DSOFTIB_UNIT_TESTS=OFF
-test: build  ## build with warnings as errors, run all tests but the long ones, then sanitizers
+test:  ## build with warnings as errors, run all tests but the long ones, then sanitizers
+	@tools/install_deps.sh beside $(COMPILE)
 	@tools/run_tests.sh $(JOBS) $(CTEST)
 
 SANITIZED := -L 'sanitize|unit' -LE long
