@@ -176,10 +176,9 @@ test("paths: hops are those of the forwarding tables", async () => {
 
 test("trees: a multicast group is drawn by the ports of the switches' tables", async (t) => {
   if (!existsSync("/usr/bin/mckey")) { t.skip("mckey is not installed (rdmacm-utils)"); return; }
-  const address = fabric.json("addr").ports.find((each) => each.host === "h2").address;
-  fabric.start("exec", "h2", "--", "mckey", "-m", "239.1.2.3", "-b", address);
-  const other = fabric.json("addr").ports.find((each) => each.host === "h21").address;
-  fabric.start("exec", "h21", "--", "mckey", "-m", "239.1.2.3", "-b", other);
+  const {ports} = fabric.json("addr");
+  const members = ["h2", "h21"].map((host) => fabric.start("exec", host, "--", "mckey", "-m",
+    "239.1.2.3", "-b", ports.find((each) => each.host === host).address));
   const tree = await answer("/api/v1/trees", ({trees}) =>
     trees.find((each) => each.ports.includes("leaf0:3") && each.ports.includes("leaf5:2")));
   await go(page, "#/overview");
@@ -192,6 +191,7 @@ test("trees: a multicast group is drawn by the ports of the switches' tables", a
   const shown = await page.$$eval(".tree-cables tbody tr", (rows) => rows.map((row) =>
     [row.children[0].textContent, row.children[1].textContent].sort().join()));
   assert.deepEqual(shown.sort(), multicastCables(tree.id));
+  members.forEach((member) => member.kill("SIGKILL"));  // They poll.
 });
 
 /// The cables of a multicast group as softib routes dump writes the switches' tables.
