@@ -19,12 +19,13 @@ MgmtClass class_of(const mad::Packet& packet) {
     return wire::Mad<const std::uint8_t>(packet.mad).mgmt_class();
 }
 
-/// The port at which services of the node see a MAD that came by this one.
+/// Returns the port at which services of the node see a MAD that came in by `port`.
 std::uint8_t service_port(const Node& node, std::uint8_t port) {
     return node.is_switch() ? std::uint8_t{0} : std::max<std::uint8_t>(port, 1);
 }
 
-/// What the agents of general services answer or drop, and nobody else ever sees.
+/// Returns whether a MAD is for the PMA or the congestion control agent, so that it is dropped if
+/// the agent does not answer it.
 bool is_for_service_agent(const mad::Packet& packet) {
     const wire::Method method = wire::Mad<const std::uint8_t>(packet.mad).method();
     const MgmtClass c = class_of(packet);
@@ -45,8 +46,9 @@ void turn_round(mad::Packet& packet, const wire::MadBytes& answer) {
     std::swap(packet.source, packet.destination);
 }
 
-/// Whether QP1 of a port takes a packet. What it takes it takes by an entry of its own table, and
-/// answers with that: two limited members' keys would not match.
+/// Returns whether QP1 of a port accepts a packet. An accepted packet gets the P_Key of the port's
+/// own table that matched, because the answer carries that one: a sender that is a limited member
+/// would not accept its own P_Key.
 bool accepts(Node& node, std::uint8_t port, mad::Packet& packet) {
     wire::BadKeyTrap seen;
     seen.lid1 = packet.slid;
@@ -107,8 +109,8 @@ Onward Arrival::arrive(Node& node, End at, mad::Packet& packet, std::uint64_t no
     }
 }
 
-/// What a node sends to itself has arrived. This ends: an answer is not answered, and each part of
-/// a directed route is passed once.
+/// Forwards a MAD by LID; one that the node sends to itself has arrived. The recursion ends, since
+/// an answer is not answered and each part of a directed route is passed once.
 Onward Arrival::go_by_lid(Node& node, End at, mad::Packet& packet, std::uint64_t now_ns) {
     if (node.owns_lid(at.port, packet.dlid)) {
         return arrive(node, at, packet, now_ns);
@@ -137,8 +139,7 @@ Onward Arrival::pass_directed(Node& node, End at, mad::Packet& packet, std::uint
     return {};
 }
 
-/// A subnet management packet at its destination: the agent answers, or a manager on this node gets
-/// it.
+/// Handles an SMP at its destination: the SMA answers it, or a manager on this node gets it.
 Onward Arrival::arrive_smp(Node& node, End at, mad::Packet& packet, std::uint64_t now_ns) {
     const auto method = wire::Mad<const std::uint8_t>(packet.mad).method();
     const bool is_response = (static_cast<unsigned>(method) & wire::kMethodResponseBit) != 0;

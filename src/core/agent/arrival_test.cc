@@ -24,7 +24,7 @@ class Nothing final : public CounterSource {
     counters::PortCounts read(std::uint32_t, std::uint8_t) override { return {}; }
 };
 
-/// One node with a LID and a manager to tell its troubles to, and what it does with MADs.
+/// An HCA and a switch, each with a LID and with the LID of a manager that gets its traps.
 class Arrivals : public testing::Test {
   protected:
     static Node make(wire::NodeType type) {

@@ -16,11 +16,11 @@ namespace {
 
 namespace status = wire::mad_status;
 
-constexpr std::uint64_t kNsPerTick = 1024;  ///< Of the clock of the log.
+constexpr std::uint64_t kNsPerTick = 1024;  ///< One tick of the clock of the congestion log.
 constexpr std::size_t kPortsPerBlock = 48;
 constexpr std::size_t kDelaysPerBlock = 64;
 
-/// The answer: what is not in the attribute is zero.
+/// Writes an attribute into the data of an answer, with zeros after it.
 template <wire::Attribute T>
 void put(const T& value, std::span<std::uint8_t> data) {
     std::ranges::fill(data, std::uint8_t{0});
@@ -46,8 +46,9 @@ CongestionAgent CongestionAgent::of_adapter() {
     return agent;
 }
 
-/// Who knows the key stops its lease. Anybody may read; a change by a stranger is dropped and
-/// counted, and starts the lease, at whose end the key can be read by everybody.
+/// Returns whether a request is allowed by its CC_Key. Any requester may read. A Set with a wrong
+/// key is dropped and counted, and starts the lease; when the lease ends, every requester can read
+/// the key. A request with the right key stops the lease.
 bool CongestionAgent::key_allows(std::uint64_t cc_key, bool is_set, std::uint64_t now_ns) {
     if (lease_ends_ns_ != 0 && now_ns >= lease_ends_ns_) {
         lease_ends_ns_ = 0;
@@ -100,7 +101,7 @@ void CongestionAgent::log(std::span<std::uint8_t, wire::kCcLogBytes> data,
     }
 }
 
-/// Control_Map says which of the fields a Set is about.
+/// Answers SwitchCongestionSetting. Control_Map says which fields a Set changes.
 void CongestionAgent::switch_setting(bool set, Data data) {
     namespace map = wire::switch_control_map;
     if (set) {
@@ -146,7 +147,7 @@ std::uint16_t CongestionAgent::switch_port_setting(bool set, std::uint32_t block
     return status::kOk;
 }
 
-/// Control_Map says which SLs a Set is about.
+/// Answers CACongestionSetting. Control_Map says which service levels a Set changes.
 void CongestionAgent::ca_setting(bool set, Data data) {
     if (set) {
         const auto wanted = wire::parse<wire::CaCongestionSetting>(data);
@@ -198,7 +199,7 @@ std::uint16_t CongestionAgent::dispatch(const wire::MadRepr& header, std::uint64
             info.class_version = wire::kCcClassVersion;
             info.resp_time_value = mad::kRespTimeValue;
             put(info, data);
-            return status::kOk;  // A Set says where traps go, of which there are none.
+            return status::kOk;  // A Set only says where traps go, and this agent sends none.
         }
         case wire::CcAttribute::kCongestionInfo: {
             wire::CongestionInfo info;

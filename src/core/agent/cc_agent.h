@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What an end port answers about congestion control (IBA vol. 1, annex A10): settings are kept and
-// read back, the key that protects them is checked, and the log is empty, as nothing is congested.
-// One agent per port of an adapter, one per switch.
+// The congestion control agent of an end port (IBA vol. 1, annex A10). It keeps the settings that a
+// manager writes and returns them, and checks the CC_Key that protects them. Its congestion log is
+// always empty. Each HCA port has one agent, and so has each switch.
 
 #include <cstdint>
 #include <optional>
@@ -22,24 +22,27 @@ namespace softib::agent {
 
 class CongestionAgent {
   public:
-    /// Blocks of 64 entries in an adapter's table of delays.
+    /// Blocks of 64 entries in the CongestionControlTable of an HCA port.
     static constexpr std::uint8_t kTableBlocks = 2;
 
-    /// An agent of a switch with so many ports, or of an adapter's port.
+    /// Returns the agent of a switch with `ports` external ports.
     static CongestionAgent of_switch(std::uint8_t ports);
+    /// Returns the agent of an HCA port.
     static CongestionAgent of_adapter();
 
-    /// Nothing: not a request of this class, or one whose key is wrong. `now_ns` runs the lease of
-    /// the key, and is the clock of the log.
+    /// Returns the answer to a MAD; std::nullopt if the MAD is no Get or Set of this class, or is a
+    /// Set with a wrong CC_Key. `now_ns` runs the lease of the CC_Key, and is the clock of the log.
     std::optional<wire::MadBytes> answer(const wire::MadBytes& request, std::uint64_t now_ns);
 
-    /// Of a switch: what its manager wrote.
+    /// The SwitchCongestionSetting that the manager wrote into a switch.
     const wire::SwitchCongestionSetting& marking() const { return switch_; }
-    /// Of an adapter's port: the same.
+    /// The CACongestionSetting that the manager wrote into an HCA port.
     const wire::CaCongestionSetting& injection() const { return ca_; }
+    /// The CongestionControlTable of an HCA port, entry by entry.
     std::span<const wire::CongestionControlTableEntry> delays() const { return delays_; }
+    /// CCTI_Limit of an HCA port: the highest entry of delays() that flows use.
     std::uint16_t ccti_limit() const { return ccti_limit_; }
-    /// Counts what was written of these.
+    /// The number of Sets that wrote one of the settings above.
     std::uint32_t writes() const { return writes_; }
 
     friend bool operator==(const CongestionAgent&, const CongestionAgent&) = default;
@@ -59,11 +62,11 @@ class CongestionAgent {
 
     bool is_switch_ = false;
     wire::CongestionKeyInfo key_;
-    std::uint64_t lease_ends_ns_ = 0;  ///< 0: it does not run.
-    // Of a switch.
+    std::uint64_t lease_ends_ns_ = 0;  ///< End of the CC_Key lease; 0 if the lease does not run.
+    // Settings of a switch.
     wire::SwitchCongestionSetting switch_;
-    std::vector<wire::SwitchPortCongestionEntry> ports_;  ///< From port 0 on.
-    // Of an adapter's port.
+    std::vector<wire::SwitchPortCongestionEntry> ports_;  ///< Settings by port number, from 0 on.
+    // Settings of an HCA port.
     wire::CaCongestionSetting ca_;
     std::vector<wire::CongestionControlTableEntry> delays_;
     std::uint16_t ccti_limit_ = 0;

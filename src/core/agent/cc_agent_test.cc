@@ -240,12 +240,12 @@ TEST(CongestionKey, LeaseEndsTheProtection) {
     const auto intrude = [&](std::uint64_t now_ns) {
         EXPECT_EQ(write(sw, CcAttribute::kSwitchCongestionSetting, wanted, 1, 0, now_ns), 0xFFFF);
     };
-    // Who has the key is there and stops the lease.
+    // A request with the right key stops the lease.
     intrude(kSecond);
     EXPECT_TRUE(key_info(sw, kKey, 10 * kSecond).cc_key_protect_bit);
     EXPECT_TRUE(key_info(sw, 0, 12 * kSecond).cc_key_protect_bit);
     intrude(20 * kSecond);
-    intrude(25 * kSecond);  // The lease runs from the first one on.
+    intrude(25 * kSecond);  // The lease began with the first wrong key; this one does not renew it.
     EXPECT_TRUE(key_info(sw, 0, 30 * kSecond - 1).cc_key_protect_bit);
     const auto after = key_info(sw, 0, 30 * kSecond);
     EXPECT_FALSE(after.cc_key_protect_bit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a manager wrote about congestion, as the rules that switches and HCAs then follow.
+// Turns the congestion settings that a manager wrote into the rules that switches and HCAs follow.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 
 namespace softib::agent {
 
-/// Of a switch.
+/// Returns the rule by which a switch marks packets with FECN.
 inline sw::MarkingRule marking_rule(const CongestionAgent& agent) {
     const wire::SwitchCongestionSetting& wanted = agent.marking();
     return {.threshold = wanted.threshold,
@@ -21,7 +21,7 @@ inline sw::MarkingRule marking_rule(const CongestionAgent& agent) {
                                                 [](std::uint8_t bits) { return bits != 0; })};
 }
 
-/// Of an HCA's port.
+/// Returns the rule by which an HCA port slows down flows that BECN reports as congested.
 link::InjectionControl injection_control(const CongestionAgent& agent);
 
 }  // namespace softib::agent

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A port of a node, by the numbers that a mesh gives them.
+// A port of a node, by the number that the mesh (mesh.h) has given the node and by its port number.
 
 #include <cstdint>
 
@@ -17,8 +17,8 @@ struct End {
     std::uint8_t port = 0;
 };
 
-/// A MAD that has come to a node and that no agent of the node answers: for a service or a program
-/// at this port (of a switch: port 0).
+/// A MAD that has come to a node and that no agent of the node answers. It is for a service or a
+/// program at port `at` (port 0 of a switch).
 struct Delivery {
     End at;
     mad::Packet packet;

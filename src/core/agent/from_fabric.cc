@@ -9,13 +9,14 @@ namespace softib::agent {
 
 namespace {
 
-// The OUI of our GUIDs, locally administered: nobody should take us for hardware.
+// The OUI of our GUIDs, a locally administered one, so that no tool takes our nodes for hardware.
 constexpr std::uint32_t kVendorId = 0x0250F7;
 constexpr std::uint16_t kHcaDevice = 0x0001;
 constexpr std::uint16_t kSwitchDevice = 0x0002;
 constexpr std::uint32_t kRevision = 1;
 
-/// A speed of the old kind, and one of the two newer fields for what is faster than QDR.
+/// A link speed in the three fields of PortInfo: LinkSpeed up to QDR, LinkSpeedExt for FDR to NDR,
+/// LinkSpeedExt2 for XDR.
 struct Speed {
     std::uint8_t old;
     std::uint8_t ext;

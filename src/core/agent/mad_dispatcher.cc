@@ -11,7 +11,8 @@ namespace softib::agent {
 
 namespace {
 
-/// Tokens from here on are services', by their place in the list; those below are transactions'.
+/// The token of the first service; that of each further one is one more. Lower tokens are those of
+/// transactions (make_token).
 constexpr MadToken kFirstServiceToken = UINT32_MAX - MadDispatcher::kServicesMax + 1;
 
 constexpr std::uint64_t kLowerHalf = UINT32_MAX;

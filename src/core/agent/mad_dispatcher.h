@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Hands MADs that no agent answers to the services on the nodes: the subnet manager with its
-// administration, connection managers, programs of libibumad. A service registers once, with the
-// management classes that it serves, and polls for what came.
+// Hands MADs that no agent answers to the services on the nodes: the SM with its SA, connection
+// managers, and programs that use libibumad. A service registers once, with the management classes
+// that it serves, and polls for the MADs that came for it.
 //
-// An answer goes to who asked, by the token of its transaction: the upper half of the transaction
-// id, as the kernel's MAD layer has it. Every token comes from here, so that no two services can
-// take each other's. A service owns the lower half: stamp() adds its token to what it sends, and
-// poll() returns answers without it. Programs have a token for each transaction instead, see
-// make_token(). All other MADs go by their class.
+// An answer goes to the service that sent the request, by the token of its transaction: the upper
+// half of the TransactionID, which the Linux kernel's MAD layer uses in the same way. The
+// dispatcher gives out every token, so that no two services can take each other's answers. The
+// lower half belongs to the service: stamp() adds the service's token to a request, and poll()
+// returns answers without it. Programs have a token for each transaction instead: see
+// make_token(). All MADs that are no answers go by their management class.
 
 #include <cstdint>
 #include <deque>
@@ -24,37 +25,40 @@ namespace softib::agent {
 
 using MadToken = std::uint32_t;
 
-/// A kind of MADs that are no answers: requests, traps, reports, Sends.
+/// A kind of MADs that a service wants and that are no answers: requests, traps, reports, Sends.
 struct MadInterest {
     wire::MgmtClass mgmt_class{};
-    std::optional<wire::Method> method = std::nullopt;  ///< Nothing: any; the same below.
-    std::optional<std::uint8_t> class_version = std::nullopt;
+    std::optional<wire::Method> method = std::nullopt;         ///< std::nullopt: any method.
+    std::optional<std::uint8_t> class_version = std::nullopt;  ///< std::nullopt: any version.
 };
 
 struct MadService {
-    /// Empty: all that no other service takes, and the answers to make_token()'s transactions.
+    /// The MADs that the service wants. If empty, it gets all MADs that no other service takes, and
+    /// the answers to transactions whose token is from make_token().
     std::vector<MadInterest> interests;
-    std::vector<NodeId> nodes;  ///< Where it listens; empty: everywhere.
+    std::vector<NodeId> nodes;  ///< The nodes at which the service listens; empty: all nodes.
 };
 
 class MadDispatcher {
   public:
     static constexpr std::uint32_t kServicesMax = 256;
 
-    /// Registers a service and returns its token, which also names it here. Of several that take
-    /// the same MAD the one that registered first gets it.
+    /// Registers a service and returns its token, which stamp() and poll() take. If several
+    /// services want a MAD, the one that registered first gets it.
     MadToken add(MadService service);
 
-    /// To be done to every MAD that a service sends: a request gets its token.
+    /// Writes the service's token into a MAD if it is a request. A service must pass every MAD that
+    /// it sends through this.
     void stamp(MadToken service, wire::MadBytes& mad) const;
-    /// Returns a token for one transaction of the service without interests. It comes again after
-    /// four billion others.
+    /// Returns a token for one transaction of the service without interests. The same token is
+    /// returned again only after about four billion others.
     MadToken make_token();
 
-    /// Queues a MAD for the service that takes it; false: none does.
+    /// Queues a MAD for the service that takes it. Returns false if no service does.
     bool deliver(const Delivery& delivery);
+    /// Returns the next MAD that was queued for a service; std::nullopt if there is none.
     std::optional<Delivery> poll(MadToken service);
-    /// Whether poll() has something for somebody.
+    /// Returns whether any service has a MAD queued.
     bool waiting() const { return waiting_ != 0; }
 
   private:
@@ -72,13 +76,15 @@ class MadDispatcher {
     MadToken last_token_ = 0;
 };
 
-/// An interest in each of these classes, whatever the method.
+/// Returns an interest in each of these classes, with any method.
 std::vector<MadInterest> interests_in(std::span<const wire::MgmtClass> classes);
 
+/// Returns the upper half of a MAD's TransactionID.
 MadToken token_of(const wire::MadBytes& mad);
 void set_token(wire::MadBytes& mad, MadToken token);
 
-/// The answer to a request of a class that nobody at a node serves; nothing where none is due.
+/// Returns the answer "class not supported" to a request that no service at its node takes;
+/// std::nullopt if the MAD is an SMP, or neither Get nor Set, and so gets no answer.
 std::optional<mad::Packet> decline(const mad::Packet& request);
 
 }  // namespace softib::agent

@@ -32,7 +32,7 @@ struct Services {
         {.interests = {{.mgmt_class = MgmtClass::kCommMgmt, .method = Method::kSend}},
          .nodes = {2, 3}});
 
-    /// The service that a MAD is handed to; 0: none.
+    /// Returns the service that a MAD is handed to; 0 if there is none.
     MadToken taker(const Delivery& delivery) {
         if (!dispatcher.deliver(delivery)) {
             return 0;
@@ -45,7 +45,7 @@ struct Services {
         }
         return 0;
     }
-    /// The answer to a request that this service sends from a node.
+    /// Returns the answer to a request that this service sends from a node.
     Delivery answer_to(MadToken service, NodeId node, MgmtClass mgmt_class, Method method) {
         Delivery request = mad_at(node, mgmt_class, method);
         dispatcher.stamp(service, request.packet.mad);
@@ -71,7 +71,7 @@ TEST(MadDispatcher, AnswersGoToWhoAsked) {
     Services s;
     EXPECT_EQ(s.taker(s.answer_to(s.manager, 1, MgmtClass::kSubnLidRouted, Method::kSet)),
               s.manager);
-    // The connection managers ask the administration, and so do programs of the same port.
+    // The connection managers ask the SA, and so do programs of the same port.
     EXPECT_EQ(s.taker(s.answer_to(s.connections, 2, MgmtClass::kSubnAdm, Method::kGet)),
               s.connections);
     Delivery program = mad_at(2, MgmtClass::kSubnAdm, Method::kGetResp);

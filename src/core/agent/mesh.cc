@@ -23,7 +23,8 @@ std::uint8_t best(std::uint8_t a, std::uint8_t b) {
     return std::bit_floor(static_cast<std::uint8_t>(a & b));
 }
 
-/// What two ports agree on when their link trains: the best that both are enabled for.
+/// Returns the width and speed that two ports agree on when their link trains: the best that both
+/// are enabled for.
 PortSpec agree(const wire::PortInfo& a, const wire::PortInfo& b) {
     PortSpec agreed;
     const std::uint8_t width = best(a.link_width_enabled, b.link_width_enabled);
@@ -94,7 +95,7 @@ void Mesh::set_powered(NodeId id, bool powered) {
     }
     entry.powered = powered;
     if (powered) {
-        // It comes back as it was built, and whoever moves data by it hears of every table.
+        // The node comes back as it was built, and the planes hear of every table.
         entry.node = Node(entry.node.spec());
         entry.node.announce_all();
     }
@@ -146,8 +147,8 @@ void Mesh::set_capability(End end, std::uint32_t bit, bool on) {
     settle(end.node);
 }
 
-/// Brings both ends of a cable to the state they agree on. A port that its manager took down has
-/// left the link: the other end sees it go, and both train anew.
+/// Brings the link of a cable up or down, as its two ends want. If a manager has taken one port
+/// down, the other end goes down too, and both train again.
 void Mesh::train(End end) {
     const End other = peer(end);
     if (other.node == kNoNode) {
@@ -221,12 +222,12 @@ std::optional<End> Mesh::pass_cable(End from, std::uint8_t in, const mad::Packet
     return to;
 }
 
-/// The mesh as one packet sees it that goes by LID.
+/// The mesh as sw::follow_unicast() sees it for one packet that is forwarded by LID.
 class Mesh::Way {
   public:
     using Place = End;
 
-    /// No packet: it is only a question where one would go.
+    /// `packet` is nullptr if the caller only asks where a packet would go.
     Way(const Mesh& mesh, bool on_vl15, const mad::Packet* packet)
         : mesh_(mesh), packet_(packet), on_vl15_(on_vl15) {}
 
@@ -262,7 +263,7 @@ class Mesh::Way {
         return entry.outside || !entry.node.is_switch() ? std::nullopt
                                                         : std::optional(Switch(*this, at.node));
     }
-    /// Whether a packet that has come to an end of the mesh is for it.
+    /// Returns whether a packet that has come to an end port is for this port.
     bool ends_at(End at, Lid dlid) const {
         const Entry& entry = mesh_.nodes_[at.node];
         return entry.outside ||
@@ -275,8 +276,9 @@ class Mesh::Way {
     bool on_vl15_;
 };
 
-/// Where there is a packet, not only the question, it is seen on its way, and switches that enforce
-/// partitions look at the P_Key of one that is not on VL15.
+/// Returns the port that a packet to `dlid` gets to. Without `packet` this only answers a question.
+/// With it, the cables on the way see the packet, and switches that enforce partitions check its
+/// P_Key unless it is on VL15.
 std::optional<End> Mesh::walk(End from, Lid dlid, bool on_vl15, const mad::Packet* packet,
                               std::optional<Refusal>& refused) const {
     if (dlid == kLidUnassigned || dlid > kLidUnicastMax || !nodes_[from.node].powered) {
@@ -313,14 +315,14 @@ void Mesh::send(End from, const mad::Packet& packet, std::uint64_t now_ns) {
     carry(from.node, onward, sent, now_ns);
 }
 
-/// It goes no deeper than a directed route has hops, there and back.
+/// The recursion is at most as deep as a directed route has hops, there and back.
 void Mesh::carry(NodeId id, Onward onward, mad::Packet& packet, std::uint64_t now_ns) {
     const std::vector<std::uint8_t> moved = hand_on_updates(id);
     if (const std::optional<End> at = go_on(id, onward, packet)) {
         const Onward next = arrival_.arrive(nodes_[at->node].node, *at, packet, now_ns);
         carry(at->node, next, packet, now_ns);
     }
-    // Its answer is home by now: a port that its manager disables still says that it did.
+    // The answer has arrived by now, so a port that its manager disables still confirms it.
     for (const std::uint8_t port : moved) {
         train({id, port});
     }

@@ -15,10 +15,10 @@ using wire::PortPhysicalState;
 using wire::PortState;
 
 constexpr std::uint16_t kLftCapacity = kLidUnicastMax.value + 1;
-constexpr std::uint8_t kVlArbEntries = 64;  // Of each priority: two blocks.
+constexpr std::uint8_t kVlArbEntries = 64;  // Entries of each priority, in two blocks.
 /// Until the manager says otherwise a trap is repeated after 4.096 us * 2^18, about a second.
 constexpr std::uint8_t kSubnetTimeOutDefault = 18;
-constexpr std::uint32_t kTrapsMax = 64;  ///< Waiting at once; what is beyond is lost.
+constexpr std::uint32_t kTrapsMax = 64;  ///< Traps that may wait at once; further ones are lost.
 constexpr std::uint32_t kTrapRepeatsMax = 8;
 
 constexpr std::uint32_t kCommonCapability =
@@ -40,7 +40,7 @@ constexpr std::uint16_t kCapability2 = wire::port_capability2::kIsSetNodeDescrip
                                        wire::port_capability2::kIsLinkSpeedHDRSupported |
                                        wire::port_capability2::kIsLinkSpeedNDRSupported;
 
-/// PortInfo's code for a number of data VLs.
+/// Returns PortInfo's code for a number of data VLs.
 std::uint8_t vl_code(std::uint8_t data_vls) {
     switch (data_vls) {
         case 1:
@@ -149,7 +149,7 @@ std::uint8_t Node::forward(Lid dlid) const {
 
 bool Node::forwards_multicast(Lid mlid, std::uint8_t port) const {
     const std::size_t index = mlid.value - std::size_t{kLidMulticastMin.value};
-    // What is above the top is outside of the table (IBA vol. 1, 14.2.5.4).
+    // MLIDs above MulticastFDBTop are outside the table (IBA vol. 1, 14.2.5.4).
     return mlid.value <= switch_.multicast_fdb_top && index < mft_.size() &&
            (mft_[index][port / kMftPortsPerPosition] >> (port % kMftPortsPerPosition) & 1) != 0;
 }
@@ -248,8 +248,8 @@ bool Node::is_for_manager(const wire::MadBytes& smp) {
     }
 }
 
-/// M_Key protection (IBA vol. 1, 14.2.4). False: the packet is dropped, and nobody is told but
-/// the manager.
+/// Returns whether M_Key protection allows a request (IBA vol. 1, 14.2.4). A request that it does
+/// not allow is dropped, and only the manager is told, by trap 256.
 bool Node::key_allows(const wire::MadBytes& request, Port& base, bool is_set, std::uint64_t now_ns,
                       Lid slid) {
     wire::PortInfo& info = base.info;
@@ -373,7 +373,7 @@ std::optional<wire::MadBytes> Node::receive_smp(const wire::MadBytes& request, s
                 status = wire::mad_status::kUnsupportedAttribute;
         }
     }
-    // Who does not know the key does not read it (protection level 1).
+    // At protection level 1 a requester that does not know the M_Key cannot read it.
     if (header.attribute_id() == static_cast<std::uint16_t>(wire::SmAttribute::kPortInfo) &&
         !is_set && base.info.mkey != 0 && base.info.mkey_protect_bits == 1 &&
         wire::Smp<const std::uint8_t>(request).mkey() != base.info.mkey) {
@@ -490,10 +490,10 @@ void Node::refuse_passage(std::uint8_t port, bool inbound, wire::BadSwitchPKeyTr
 void Node::raise(std::uint16_t trap, const wire::Notice& notice) {
     const wire::PortInfo& info = ports_[base_port(1)].info;
     if (info.lid == kLidUnassigned || info.master_sm_lid == kLidUnassigned) {
-        return;  // Nobody to tell: the sweep that gives us a LID sees what is.
+        return;  // There is no manager to tell; the sweep that gives a LID will see the change.
     }
-    // One of a kind waits at a time: the manager that hears of it looks for itself.
-    // But each port has its own troubles.
+    // Only one trap of a kind waits at a time, since the manager that gets it reads the node
+    // itself. Traps about links wait once for each port.
     const bool by_port =
         trap >= wire::trap::kLocalLinkIntegrity && trap <= wire::trap::kFlowControlWatchdog;
     const auto same = [&](const Trap& t) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A MAD on a trunk, in bytes: what of the packet around it counts, then the MAD.
+// The bytes of a MAD on a trunk: the fields of its packet that matter (LIDs, P_Key, QPNs, Q_Key,
+// service level), then the MAD.
 
 #include <array>
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace softib::agent {
 inline constexpr std::size_t kOutboundBytes = 20 + wire::kMadBytes;
 
 std::array<std::uint8_t, kOutboundBytes> emit_outbound(const Outbound& outbound);
-/// `node`: where it came in.
+/// Returns the MAD that came in over the trunk of `node`; std::nullopt if the bytes are malformed.
 std::optional<Outbound> parse_outbound(std::span<const std::uint8_t> bytes, NodeId node);
 
 }  // namespace softib::agent

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The writes that a node has accepted and that those who move data by its tables must follow: the
-// arena of a live fabric (daemon/arena_writer.cc) and the network of packets (net/management.cc).
-// The set is closed. Each plane visits it with a function per kind and none for the rest, so that
-// an attribute which a plane does not handle does not compile.
+// The writes that a node has accepted and that the planes, which move data by its tables, must
+// follow: the arena of a live fabric (runtime/daemon/arena_writer.cc) and the packet network
+// (net/management.cc). The set is closed. Each plane visits it with one function per kind and no
+// default, so that a plane that does not handle a kind does not compile.
 //
-// An update names what was written; its value is read from the node.
+// An update names what was written; the plane reads the value from the node.
 
 #include <cstdint>
 #include <variant>
@@ -45,7 +45,7 @@ struct ArbitrationUpdate {
 struct ErrorLimitUpdate {
     std::uint8_t port;
 };
-/// PortInfo's HOQLife and VLStallCount; and, for every port of it, SwitchInfo's LifeTimeValue.
+/// PortInfo's HOQLife and VLStallCount, or SwitchInfo's LifeTimeValue, which counts for every port.
 struct LifetimeUpdate {
     std::uint8_t port;
 };
@@ -55,9 +55,11 @@ struct MarkingUpdate {};
 struct InjectionUpdate {
     std::uint8_t port;
 };
-/// AdaptiveRoutingInfo, and while it is enabled ARGroupTable and ARLinearForwardingTable.
+/// AdaptiveRoutingInfo; and, while adaptive routing is enabled, ARGroupTable,
+/// ARLinearForwardingTable and PortSLToPrivateLFTMap.
 struct AdaptiveUpdate {};
-/// PortInfo's ClientReregister: nothing is written, but clients of the port are asked.
+/// PortInfo's ClientReregister: it changes no table, but asks clients of the port to register with
+/// the SA again.
 struct ReregisterUpdate {
     std::uint8_t port;
 };

@@ -23,10 +23,10 @@
 
 namespace softib::agent {
 
-/// A counter of the list as one field shows it.
+/// A counter of kPortCounters as one field of an attribute shows it.
 struct ShownCounter {
     const counters::PortCounter<std::uint64_t>* row = nullptr;  ///< Null: the field is no counter.
-    std::size_t base = 0;                                       ///< Its place among the bases.
+    std::size_t base = 0;                                       ///< Index of the field in Bases.
     unsigned select = 0;
 };
 
@@ -51,7 +51,7 @@ constexpr ShownCounter find_shown(wire::PmAttribute attribute, std::string_view 
     return {};
 }
 
-/// For each field of an attribute the counter that it shows.
+/// The counter that each field of an attribute shows.
 template <wire::Attribute T, wire::PmAttribute kAttribute>
 constexpr auto kShown = [] {
     std::array<ShownCounter, decltype(T::fields())::kCount> all{};
@@ -76,7 +76,7 @@ void for_each_number(T& value, Fn&& fn) {
     wire::kFields<T>.apply([&](const auto&... field) { (visit(field), ...); });
 }
 
-/// Both halves of what a Set selects.
+/// Returns CounterSelect with CounterSelect2, where the attribute has it, in the upper half.
 template <wire::Attribute T>
 std::uint32_t selected(const T& asked) {
     std::uint32_t select = asked.counter_select;
@@ -153,7 +153,8 @@ std::uint16_t PerfAgent::samples_control(const Request& r) {
 
 std::uint16_t PerfAgent::samples_result(const Request& r) {
     wire::PortSamplesResult answer;
-    // A result names no port: the lowest port whose control was written with this tag answers.
+    // A result names no port. If controls of several ports have this tag, a counter is that of the
+    // highest of these ports.
     const auto asked = wire::parse<wire::PortSamplesResult>(r.data);
     for (const auto& [key, sampling] : samplings_) {
         if (key >> 8 != r.id || sampling.control.tag != asked.tag) {

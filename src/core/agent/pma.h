@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a node answers about its counters (IBA vol. 1, chapter 16). The counters themselves are
-// somebody else's and only ever grow (core/counters); a Set here is remembered as what to subtract.
-// The attributes that show a counter are reset apart from each other, as in hardware.
+// The performance management agent (IBA vol. 1, chapter 16). The counters themselves are kept by a
+// CounterSource and only ever grow (core/counters); the agent remembers a Set as the value to
+// subtract from then on. Each attribute that shows a counter is reset by itself, as in hardware.
 
 #include <array>
 #include <cstdint>
@@ -21,23 +21,27 @@
 
 namespace softib::agent {
 
+/// The counters of all ports, as the code that moves data keeps them.
 class CounterSource {
   public:
     virtual ~CounterSource() = default;
-    /// Called before each request: all that was counted until now is in what read() returns next.
+    /// Brings the counters up to date. The agent calls this before each request, so that read()
+    /// returns all that was counted until then.
     virtual void refresh() {}
     virtual counters::PortCounts read(std::uint32_t node, std::uint8_t port) = 0;
-    /// A source that does not tell lanes apart has none.
+    /// Returns the counters by lane; all zero if the source does not tell lanes apart.
     virtual counters::LaneCounts read_lanes(std::uint32_t /*node*/, std::uint8_t /*port*/) {
         return {};
     }
-    /// What moves the data of a switch's aggregation node has counted this for it.
+    /// Returns the counters of a switch's aggregation node (SHARP), which the code that moves its
+    /// data keeps.
     virtual wire::SharpPerformanceCounters read_aggregation(std::uint32_t /*node*/) { return {}; }
 };
 
+/// The performance agents of all nodes.
 class PerfAgent {
   public:
-    /// Nothing: not a request of this class.
+    /// Returns the answer of a node to a MAD; std::nullopt if it is no Get or Set of this class.
     std::optional<wire::MadBytes> answer(const Node& node, std::uint32_t id,
                                          const wire::MadBytes& request, CounterSource& counters);
 
@@ -47,12 +51,13 @@ class PerfAgent {
         wire::PortSamplesControl control;
         counters::PortCounts start;
     };
-    /// What to subtract from each field that shows a counter; the place of a field is that of its
-    /// counter in the list, times kFieldsPerCounter, plus its own among the counter's fields.
+    /// The values to subtract from each field that shows a counter. The index of a field is that of
+    /// its counter in kPortCounters, times kFieldsPerCounter, plus its own among the counter's
+    /// fields.
     using Bases =
         std::array<std::uint64_t, counters::kPortCounters.size() * counters::kFieldsPerCounter>;
 
-    /// Answers an attribute whose fields are counters of the list.
+    /// Answers an attribute whose fields are counters of kPortCounters.
     template <wire::Attribute T, wire::PmAttribute kAttribute>
     std::uint16_t port_counters(const Request& r);
     std::uint16_t samples_control(const Request& r);
@@ -61,10 +66,11 @@ class PerfAgent {
     template <typename T, typename Element, std::size_t N>
     std::uint16_t by_lane(const Request& r, std::array<Element, N> T::* field,
                           counters::PerLane kind);
-    /// Nothing: not an attribute of this kind.
+    /// Answers an attribute with a counter per lane or service level. Returns the MAD status;
+    /// std::nullopt if the attribute is no such one.
     std::optional<std::uint16_t> lane_counters(const Request& r, wire::PmAttribute attribute);
 
-    // By port of a node.
+    // Values by node and port: see key_of().
     std::unordered_map<std::uint64_t, Bases> bases_;
     std::unordered_map<std::uint64_t, counters::LaneCounts> lane_bases_;
     std::map<std::uint64_t, Sampling> samplings_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Counters that a port has for each lane or service level. All these attributes have the same
-// shape: a bit of CounterSelect for each of their counters.
+// The counters that a port has for each lane or service level. All these attributes have the same
+// layout: an array of counters, and a bit of CounterSelect for each.
 #include "core/agent/pma_request.h"
 #include "core/wire/port_data_sl.h"
 #include "core/wire/port_sl_rcv_becn.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A request to the performance agent while it is being answered. Only for the files of that agent.
+// A request to the performance agent while the agent answers it. Only for the files of that agent.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace softib::agent {
 
-/// A counter of a narrower attribute stops at its largest value.
+/// Returns a counter as a field of `bits` bits shows it, where it stops at the largest value.
 template <typename T>
 T saturated(std::uint64_t value, unsigned bits = std::numeric_limits<T>::digits) {
     const std::uint64_t most = ~std::uint64_t{0} >> (64 - bits);
@@ -32,7 +32,7 @@ struct PerfAgent::Request {
     std::span<std::uint8_t, wire::kPmDataBytes> data;
     bool set;
 
-    /// The ports that a PortSelect means; false: there is no such port.
+    /// Finds the ports that a PortSelect means. Returns false if there is no such port.
     bool ports(PortNum select, std::uint8_t& first, std::uint8_t& last) const {
         if (select.value == wire::kPmAllPorts) {
             first = 1;
@@ -51,7 +51,7 @@ struct PerfAgent::Request {
         return counts;
     }
 
-    /// Of all these ports together.
+    /// Returns the sum of the counters of ports `first` to `last`.
     counters::PortCounts count(std::uint8_t first, std::uint8_t last) const {
         counters::PortCounts sum;
         for (unsigned port = first; port <= last; ++port) {
@@ -67,7 +67,8 @@ struct PerfAgent::Request {
         return wire::mad_status::kOk;
     }
 
-    /// Counters of events that cannot happen here: zero, and a Set changes nothing.
+    /// Answers an attribute whose counters are of events that cannot happen here: they are zero,
+    /// and a Set changes nothing.
     template <wire::Attribute T>
     std::uint16_t zeros() const {
         const auto asked = wire::parse<T>(data);

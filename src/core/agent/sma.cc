@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a node answers to Get and Set of everything but PortInfo (IBA vol. 1, 14.2.5).
+// The answers of a node to Get and Set of all SM attributes but PortInfo (IBA vol. 1, 14.2.5).
 #include <algorithm>
 
 #include "core/agent/node.h"
@@ -23,7 +23,7 @@ namespace status = wire::mad_status;
 constexpr std::size_t kVlArbBlocks = 4;  // High and low priority, two halves each.
 constexpr std::uint8_t kLifeTimeMax = 0x1F;
 
-/// The answer: what is not in the attribute is zero.
+/// Writes an attribute into the data of an answer, with zeros after it.
 template <wire::Attribute T>
 void put(const T& value, std::span<std::uint8_t, wire::kSmpDataBytes> data) {
     std::ranges::fill(data, std::uint8_t{0});
@@ -111,7 +111,7 @@ std::uint16_t Node::guid_info(bool set, std::uint8_t in_port, std::uint32_t modi
     if (set) {
         block = wire::parse<wire::GuidInfo>(data);
         for (std::size_t i = 0; i < kGuidBlock && first + i < guids.size(); ++i) {
-            if (first + i != 0) {  // The first is the port's own for good.
+            if (first + i != 0) {  // The first GUID is the port's own and cannot be changed.
                 guids[first + i] = block.guid[i];
             }
         }
@@ -148,8 +148,9 @@ std::uint16_t Node::pkey_table(bool set, std::uint8_t in_port, std::uint32_t mod
     return status::kOk;
 }
 
-/// The modifier names in and out port; the optimized form (bit 16 and 17: all in ports, all out
-/// ports) writes many at once, which spares a manager hundreds of packets per switch.
+/// Answers SLtoVLMappingTable. The modifier names the in port and the out port. The optimized form
+/// (bit 16: all out ports; bit 17: all in ports) writes many tables at once, which saves a manager
+/// hundreds of packets per switch.
 std::uint16_t Node::sl_to_vl(bool set, std::uint8_t in_port, std::uint32_t modifier, Data data) {
     const std::uint32_t in = is_switch() ? modifier >> 8 & 0xFF : 0;
     const std::uint32_t out = is_switch() ? modifier & 0xFF : in_port;
@@ -211,7 +212,7 @@ std::uint16_t Node::vl_arbitration(bool set, std::uint8_t in_port, std::uint32_t
                     wire::VlArbitrationTable::kBytes, data.begin());
         return status::kOk;
     }
-    // At power-up every data VL may send in its turn, at low priority.
+    // At power-up the data VLs take turns at low priority.
     if (block == 1) {
         for (std::uint8_t vl = 0; vl < spec_.data_vls; ++vl) {
             answer.entry[vl] = {vl, 64};
@@ -275,7 +276,8 @@ std::uint16_t Node::led_info(bool set, std::uint32_t, Data data) {
     return status::kOk;
 }
 
-/// A vendor's attribute that the diagnostics ask everybody for: nothing of it is supported.
+/// Answers a vendor's attribute that infiniband-diags asks every node for. Nothing in it is
+/// supported, so all fields are zero.
 std::uint16_t Node::mlnx_port_info(bool set, std::uint32_t modifier, Data data) {
     if ((modifier & 0xFF) >= ports_.size()) {
         return status::kInvalidField;
@@ -284,7 +286,8 @@ std::uint16_t Node::mlnx_port_info(bool set, std::uint32_t modifier, Data data) 
     return set ? status::kUnsupportedMethod : status::kOk;
 }
 
-/// Links of EDR and faster correct errors by Reed-Solomon codes, slower ones do not.
+/// Answers PortInfoExtended. Links of EDR and faster correct errors by Reed-Solomon codes, slower
+/// ones do not.
 std::uint16_t Node::port_info_extended(bool set, std::uint8_t in_port, std::uint32_t modifier,
                                        Data data) {
     namespace ext = wire::link_speed_ext;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Adaptive routing of a switch: a vendor's attributes (core/wire/adaptive_routing.h). There is one
-// group table, and one forwarding table beside it: a LID's default port is its entry there. A
-// switch with private tables has two more, which say among which ports packets from some in ports
-// choose; packets that may not choose go by the one forwarding table.
+// Adaptive routing of a switch, by a vendor's attributes (core/wire/adaptive_routing.h). There is
+// one group table, and the common ARLinearForwardingTable, whose default ports are also the entries
+// of the switch's linear forwarding table. A switch with private tables has two more
+// ARLinearForwardingTables, which give packets from some in ports other sets of ports to choose
+// from. Packets that may not choose are forwarded by the linear forwarding table.
 #include <algorithm>
 
 #include "core/agent/node.h"
@@ -57,7 +58,7 @@ std::uint16_t Node::adaptive_routing_info(bool set, Data data) {
     answer.group_cap = kArGroups;
     answer.group_table_cap = 1;
     answer.version_cap = kArVersion;
-    // Only datagrams may come out of order: our HCAs refuse the rest.
+    // Only datagrams may come out of order; our HCAs do not take other packets out of order.
     answer.by_transport_disable = wire::adaptive_transport::kRc | wire::adaptive_transport::kUc |
                                   wire::adaptive_transport::kDct;
     return answer_with(answer, data);
@@ -133,7 +134,7 @@ std::uint16_t Node::private_table_map(bool set, std::uint32_t modifier, Data dat
         const auto wanted = wire::parse<PortSlToPrivateLftMap>(data);
         for (std::size_t port = 0; port < PortSlToPrivateLftMap::kPorts; ++port) {
             for (std::size_t level = 0; level < PortSlToPrivateLftMap::kLevels; ++level) {
-                // A port's table is that of all service levels here.
+                // Here all service levels of a port must have the same table.
                 if (wanted.at(port, level) >= kArTables ||
                     wanted.at(port, level) != wanted.at(port, 0)) {
                     return status::kInvalidField;
@@ -151,7 +152,7 @@ std::uint16_t Node::private_table_map(bool set, std::uint32_t modifier, Data dat
     return answer_with(modifier < blocks.size() ? blocks[modifier] : PortSlToPrivateLftMap{}, data);
 }
 
-/// The planes look at the tables only while it is on.
+/// Announces a write to the tables if adaptive routing is on, since planes read them only then.
 void Node::announce_adaptive() {
     if (adaptive_.enabled) {
         announce(AdaptiveUpdate{});
@@ -206,7 +207,8 @@ sw::AdaptiveTable Node::adaptive_table() const {
     return table;
 }
 
-/// In a private table a set of one port binds too: packets go by it, or by a longer way.
+/// Adds the private tables. Unlike in the common table, a set with a single port counts too:
+/// packets take this port or, by the far set, a longer way.
 void Node::add_private_tables(sw::AdaptiveTable& table) const {
     struct Numbers {
         std::uint16_t near = 0;

@@ -14,7 +14,8 @@ using wire::PortState;
 
 namespace status = wire::mad_status;
 
-/// An Enabled field: 0 changes nothing, `all` enables what is supported, anything else must be.
+/// Returns the new value of an Enabled field of PortInfo: 0 keeps the old value, `all` enables all
+/// that is supported, any other value enables those of its bits that are supported.
 std::uint8_t enabled(std::uint8_t wanted, std::uint8_t all, std::uint8_t supported,
                      std::uint8_t before) {
     if (wanted == 0) {
@@ -39,7 +40,7 @@ void Node::show_state(std::uint8_t port) {
     info.port_state = machine.logical();
     info.port_physical_state = machine.physical();
     announce(PortUpdate{port});
-    // A manager that arms and activates knows what it does; what the link does by itself is news.
+    // Only changes that the link makes by itself are reported: the manager knows of its own.
     const bool by_link = info.port_state == PortState::kDown || info.port_state == PortState::kInit;
     if (is_switch() && moved && by_link) {
         switch_.port_state_change = true;
@@ -53,7 +54,7 @@ void Node::show_state(std::uint8_t port) {
 void Node::link_down(std::uint8_t port, PortPhysicalState physical) {
     PortInfo& info = ports_[port].info;
     if (ports_[port].state.physical() == PortPhysicalState::kLinkUp) {
-        // A link that does not run would train at the slowest speed first.
+        // While a link is down, its active speed is the one at which training would begin.
         info.link_speed_active = wire::link_speed::kSdr;
         info.link_speed_ext_active = 0;
         info.link_speed_ext_active2 = 0;
@@ -92,7 +93,7 @@ std::uint16_t Node::port_info(bool set, std::uint32_t modifier, std::uint8_t in_
         return status::kInvalidField;
     }
     const auto number = static_cast<std::uint8_t>(port);
-    // The key that was checked is that of the port by which the request came.
+    // The M_Key that was checked is that of the port by which the request came in.
     const bool foreign = !is_switch() && number != in_port;
     std::uint16_t result = set && foreign ? status::kInvalidField : status::kOk;
     if (set && !foreign) {
@@ -105,7 +106,7 @@ std::uint16_t Node::port_info(bool set, std::uint32_t modifier, std::uint8_t in_
     PortInfo answer = ports_[port].info;
     answer.local_port_num = PortNum{in_port};
     if (is_switch() && port != 0) {
-        // Of a switch's external ports only port 0 has these.
+        // External ports of a switch do not have these; port 0 has them for all.
         answer.mkey = 0;
         answer.gid_prefix = 0;
         answer.lid = kLidUnassigned;
@@ -177,7 +178,7 @@ void Node::write_port_info(const PortInfo& wanted, std::uint8_t port) {
         info.mkey_lease_period = wanted.mkey_lease_period;
         info.mkey_protect_bits = wanted.mkey_protect_bits;
         info.subnet_time_out = wanted.subnet_time_out;
-        // Zero resets a counter; anything else leaves it (IBA vol. 1, 14.2.5.6).
+        // Zero resets a counter; any other value leaves it as it is (IBA vol. 1, 14.2.5.6).
         if (wanted.mkey_violations == 0) {
             info.mkey_violations = 0;
         }

@@ -35,7 +35,7 @@ struct Two {
         here.set_plugged({trunk, 1}, plugged);
         there.set_plugged({trunk, 1}, plugged);
     }
-    /// Carries all that leaves by the trunk, as bytes.
+    /// Moves all MADs that leave by the trunk, as bytes, until there are none.
     std::size_t exchange() {
         std::size_t carried = 0;
         for (bool busy = true; busy;) {
@@ -52,7 +52,7 @@ struct Two {
         }
         return carried;
     }
-    /// Asks the node at the end of a directed route, from the switch here, who it is.
+    /// Sends Get(NodeInfo) from the switch here to the node at the end of a directed route.
     void ask(std::initializer_list<std::uint8_t> route) {
         mad::Packet packet;
         packet.slid = packet.dlid = kLidPermissive;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SOFTIB_CHECK stays on in production: a tripped check is a bug of ours, never bad input.
+// SOFTIB_CHECK ends the process if its expression is false, in release builds too. A failed check
+// is always a bug in softib, never bad input.
 
 namespace softib {
 

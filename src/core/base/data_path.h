@@ -5,8 +5,9 @@
 
 namespace softib {
 
-/// How bytes get from one program of a live fabric to another: the sender's own thread copies them,
-/// or a process that is every HCA and every switch (the carrier) sends them as packets.
+/// How bytes get from one program of a live fabric to another. kDirect: the sender's own thread
+/// copies them. kPacket: the carrier, a process that is every HCA and every switch, sends them as
+/// packets.
 enum class DataPath : std::uint32_t { kDirect = 0, kPacket = 1 };
 
 }  // namespace softib

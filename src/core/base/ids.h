@@ -27,7 +27,8 @@ using Psn = Id<struct PsnTag, std::uint32_t>;
 using PKey = Id<struct PKeyTag, std::uint16_t>;
 using QKey = Id<struct QKeyTag, std::uint32_t>;
 using PortNum = Id<struct PortNumTag, std::uint8_t>;
-using SubnetId = Id<struct SubnetIdTag, std::uint16_t>;  ///< A LID means something in one subnet.
+/// The number of a subnet. A LID is unique only within its subnet.
+using SubnetId = Id<struct SubnetIdTag, std::uint16_t>;
 
 inline constexpr Lid kLidUnassigned{0};
 inline constexpr Lid kLidUnicastMax{0xBFFF};
@@ -40,15 +41,16 @@ constexpr bool is_multicast(Lid lid) {
     return lid >= kLidMulticastMin && lid != kLidPermissive;
 }
 
-/// Two P_Keys match when their low 15 bits agree, are not zero, and at least one side is a full
-/// member (IBA vol. 1, 10.9.3).
+/// Returns whether two P_Keys match: their low 15 bits agree and are not zero, and at least one of
+/// the two is that of a full member (IBA vol. 1, 10.9.3).
 constexpr bool matches(PKey a, PKey b) {
     return ((a.value ^ b.value) & 0x7FFF) == 0 && (a.value & 0x7FFF) != 0 &&
            ((a.value | b.value) & 0x8000) != 0;
 }
 
-/// What a switch port looks for in its table (IBA vol. 1, 18.2.4.2.1). Whether a member is full or
-/// limited is between the ends: a limited one's port has its limited key, and may send with it.
+/// Returns whether two P_Keys are of the same partition, whatever the membership. A switch port
+/// that enforces partitions checks only this (IBA vol. 1, 18.2.4.2.1); the HCAs at the two ends
+/// check that at least one of them is a full member.
 constexpr bool same_partition(PKey a, PKey b) {
     return ((a.value ^ b.value) & 0x7FFF) == 0 && (a.value & 0x7FFF) != 0;
 }
@@ -66,8 +68,8 @@ struct Gid {
 
 inline constexpr std::uint64_t kSubnetPrefixDefault = 0xFE80000000000000;
 
-std::string to_string(Guid guid);         ///< 0x0002c90300001234
-std::string to_string_colons(Guid guid);  ///< 0002:c903:0000:1234, the sysfs form
-std::string to_string(const Gid& gid);    ///< fe80:0000:0000:0000:0002:c903:0000:1234
+std::string to_string(Guid guid);         ///< Returns 0x0002c90300001234, for example.
+std::string to_string_colons(Guid guid);  ///< Returns the form of sysfs: 0002:c903:0000:1234.
+std::string to_string(const Gid& gid);    ///< Returns fe80:0000:0000:0000:0002:c903:0000:1234.
 
 }  // namespace softib

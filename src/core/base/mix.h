@@ -5,8 +5,8 @@
 
 namespace softib {
 
-/// Returns a word all of whose bits depend on all bits of another: the last step of splitmix64.
-/// For draws that depend on what is drawn for, and not on the order of questions.
+/// Returns a hash of `x` in which each bit depends on all bits of `x`: the last step of splitmix64.
+/// A random draw made from a hash of its subject does not depend on the order of the draws.
 constexpr std::uint64_t mix(std::uint64_t x) {
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
     x = (x ^ x >> 27) * 0x94D049BB133111EB;

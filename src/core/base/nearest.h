@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Names that a user may have meant.
+// Suggestions for misspelt names: the names that a user may have meant.
 
 #include <optional>
 #include <span>
@@ -10,12 +10,13 @@
 
 namespace softib {
 
-/// Returns the name that a misspelt one is next to, by at most three letters that are added,
-/// missing or other ones; std::nullopt if none is so near.
+/// Returns the name with the smallest edit distance to `misspelt`; std::nullopt if it differs in
+/// more than three letters (added, missing or replaced).
 std::optional<std::string_view> nearest_name(std::string_view misspelt,
                                              std::span<const std::string_view> names);
 
-/// Returns "unknown key 'X'" (`what` is "key") with the nearest of the names, or with all of them.
+/// Returns an error message, "unknown key 'X'" if `what` is "key", followed by the nearest of the
+/// names, or by all of them if none is near.
 std::string unknown_name(std::string_view what, std::string_view misspelt,
                          std::span<const std::string_view> names);
 

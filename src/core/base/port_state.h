@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The two states of a port, with the numbers that PortInfo, verbs and sysfs give them (IBA vol. 1,
-// 14.2.5.6). core/link/port_state.h has the rules by which a port goes from one to another.
+// The logical and the physical state of a port, with the numbers of PortInfo, verbs and sysfs (IBA
+// vol. 1, 14.2.5.6). core/link/port_state.h has the rules for changes of state.
 
 #include <cstdint>
 
 namespace softib {
 
 enum class PortState : std::uint8_t {
-    kNoChange = 0,  ///< In a Set: the state stays as it is.
+    kNoChange = 0,  ///< In a Set(): the state stays as it is.
     kDown = 1,
     kInit = 2,
     kArmed = 3,

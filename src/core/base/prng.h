@@ -5,16 +5,16 @@
 
 namespace softib {
 
-/// xoshiro256** seeded through splitmix64. Our own, so that one seed gives one run on every
-/// compiler and library.
+/// A random number generator: xoshiro256** seeded by splitmix64. Unlike those of the standard
+/// library, it gives the same numbers for a seed with every compiler and library.
 class Prng {
   public:
     explicit Prng(std::uint64_t seed);
 
     std::uint64_t next();
-    /// Uniform in [0, bound); bound must not be 0.
+    /// Returns a number that is uniform in [0, bound); `bound` must not be 0.
     std::uint64_t below(std::uint64_t bound);
-    /// True with probability numerator/denominator.
+    /// Returns true with probability numerator/denominator.
     bool chance(std::uint32_t numerator, std::uint32_t denominator);
 
   private:

@@ -50,7 +50,7 @@ std::uint64_t siphash(const SipKey& key, std::span<const std::uint8_t> message) 
     for (; at + 8 <= message.size(); at += 8) {
         state.take(word_at(message.data() + at));
     }
-    // The last word has what is left, and the length above it.
+    // The last word has the bytes that are left, and the length in its highest byte.
     std::uint64_t last = std::uint64_t{message.size()} << 56;
     for (std::size_t i = 0; at + i < message.size(); ++i) {
         last |= std::uint64_t{message[at + i]} << (8 * i);

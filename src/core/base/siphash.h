@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed hash of 64 bits. Without the key
-// nobody can tell its values from chance, or make the value for a message of their own.
+// SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed hash of 64 bits. Without the key, its values
+// look random, and the value for another message cannot be computed.
 
 #include <array>
 #include <cstdint>

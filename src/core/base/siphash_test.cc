@@ -9,7 +9,7 @@
 namespace softib {
 namespace {
 
-/// The key and the messages of the paper: bytes that count up from 0.
+/// Returns the hash of `bytes` bytes with the key of the paper; both count up from 0.
 std::uint64_t of_counting(std::size_t bytes) {
     SipKey key;
     std::iota(key.begin(), key.end(), std::uint8_t{0});

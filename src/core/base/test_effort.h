@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How much a test tries. A sanitizer takes ten to fifty times as long for each try, and finds what
-// it looks for in the first few.
+// How often a test repeats something. With a sanitizer each repetition takes ten to fifty times as
+// long, and the first few repetitions find nearly all errors.
 
 #include <cstddef>
 #include <vector>
@@ -15,13 +15,13 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// Returns how often a test tries something: `full`, or `sanitized` with a sanitizer.
+/// Returns how often a test repeats something: `full`, or `sanitized` in a sanitizer build.
 template <typename Number>
 consteval Number effort(Number full, Number sanitized) {
     return kSanitized ? sanitized : full;
 }
 
-/// Returns all cases; with a sanitizer every n-th of them, the first one included.
+/// Returns all cases; in a sanitizer build every n-th of them, beginning with the first.
 template <typename Case>
 std::vector<Case> sample(const std::vector<Case>& all, std::size_t n) {
     std::vector<Case> some;

@@ -16,7 +16,7 @@ constexpr std::uint8_t kIp4Version = 4;
 constexpr std::uint8_t kIp6Version = 6;
 constexpr std::uint16_t kIpoibSignature4 = 0x401B;
 constexpr std::uint16_t kIpoibSignature6 = 0x601B;
-constexpr std::uint8_t kRdmaSignature = 0x01;  // In place of the signature's second byte.
+constexpr std::uint8_t kRdmaSignature = 0x01;  // Replaces the second byte of the signature.
 constexpr std::uint8_t kLinkLocalScope = 0x12;
 
 bool is_mapped(const Gid& bytes) {
@@ -127,7 +127,7 @@ void write_ip_header(const IpHeader& header, std::span<std::uint8_t, kIpHeaderBy
     const bool is_ip4 = header.source.family == Family::kIp4;
     out[1] = static_cast<std::uint8_t>((is_ip4 ? kIp4Version : kIp6Version) << 4);
     wire::store_be(out.data() + 2, header.source.port);
-    // An IPv4 address stands at the end of its sixteen bytes.
+    // An IPv4 address is the last four of its sixteen bytes.
     const std::size_t at = is_ip4 ? 12 : 0;
     std::copy_n(header.source.bytes.bytes.begin(), 16 - at, out.begin() + 4 + static_cast<int>(at));
     std::copy_n(header.destination.bytes.bytes.begin(), 16 - at,
@@ -157,7 +157,7 @@ Gid multicast_gid(const Address& address, PortSpace space, PKey pkey) {
     if (is_any(address) || address.family == Family::kIb) {
         return address.bytes;
     }
-    // ff10:a01b: an address that the SA gave out stands for itself.
+    // ff10:a01b: this is an MGID that the SA chose.
     const auto& ip = address.bytes.bytes;
     if (address.family == Family::kIp6 &&
         (wire::load_be<std::uint32_t>(ip.data()) & 0xFFF0FFFF) == 0xFF10A01B) {

@@ -13,7 +13,7 @@
 
 namespace softib::cm {
 
-/// A program's name for one of its endpoints. 0: none.
+/// The handle by which a program names one of its endpoints (an rdma_cm_id). 0 names none.
 using IdHandle = std::uint32_t;
 
 inline constexpr std::size_t kPrivateDataMax = 256;
@@ -22,17 +22,17 @@ inline constexpr QKey kUdpQKey{0x01234567};
 
 enum class Family : std::uint16_t { kNone = 0, kIp4 = 2, kIp6 = 10, kIb = 27 };
 
-/// An address of a sockaddr of these families. IPv4 has its four bytes first.
+/// The content of a sockaddr_in, sockaddr_in6 or sockaddr_ib.
 struct Address {
     Family family = Family::kNone;
-    std::uint16_t port = 0;  ///< The port number, for IP.
-    PKey pkey{};             ///< The rest: of a sockaddr_ib.
+    std::uint16_t port = 0;  ///< Port number of an IP address.
+    PKey pkey{};             ///< sib_pkey.
     std::uint16_t reserved = 0;
-    std::uint32_t scope = 0;  ///< sin6_scope_id or sib_scope_id.
-    std::uint32_t flow = 0;
-    Gid bytes{};
-    std::uint64_t service_id = 0;
-    std::uint64_t service_mask = 0;
+    std::uint32_t scope = 0;         ///< sin6_scope_id or sib_scope_id.
+    std::uint32_t flow = 0;          ///< sin6_flowinfo or sib_flowinfo.
+    Gid bytes{};                     ///< The address itself; IPv4 uses the first four bytes.
+    std::uint64_t service_id = 0;    ///< sib_sid.
+    std::uint64_t service_mask = 0;  ///< sib_sid_mask.
     friend bool operator==(const Address&, const Address&) = default;
 };
 
@@ -64,21 +64,21 @@ enum class Operation : std::uint32_t {
     kSetOption,
     kJoin,
     kLeave,
-    // A host does not know channels: its caller, which passes events on, does these.
-    kMigrate,
-    kPutBack,  ///< The event under way on `channel` was taken off it unseen; it comes again.
+    // The caller of a Host, which passes events to programs, does these: a Host knows no channels.
+    kMigrate,  ///< Moves an endpoint to another event channel.
+    kPutBack,  ///< The program has not seen the event that it took from `channel`; send it again.
 };
 
 enum class IdOption : std::uint32_t { kTos = 0, kReuseAddr = 1, kAfOnly = 2, kAckTimeout = 3 };
 
-/// Enhanced connection establishment: options of an HCA's vendor.
+/// Enhanced connection establishment (ECE): options of an HCA's vendor.
 struct Ece {
-    std::uint32_t vendor_id = 0;  ///< 24 bits; 0: none.
+    std::uint32_t vendor_id = 0;  ///< OUI of the vendor, 24 bits; 0 if there is none.
     std::uint32_t options = 0;
     friend bool operator==(const Ece&, const Ece&) = default;
 };
 
-/// What two ends tell each other when they connect.
+/// The parameters of a connection that each end sends to the other (rdma_conn_param).
 struct ConnectionParameters {
     Ece ece{};
     Qpn qpn{};
@@ -93,26 +93,27 @@ struct ConnectionParameters {
     std::array<std::uint8_t, kPrivateDataMax> private_data{};
 };
 
+/// A command. Which fields count depends on its operation.
 struct Command {
     Operation operation{};
     IdHandle id = 0;
-    std::uint32_t channel = 0;  ///< kCreateId, kMigrate, kPutBack.
+    std::uint32_t channel = 0;  ///< Event channel for kCreateId, kMigrate and kPutBack.
     PortSpace port_space{};
     QpType qp_type{};
-    std::uint8_t reason = 0;  ///< kReject: of the IBA; 0: the consumer's own.
+    std::uint8_t reason = 0;  ///< REJ reason for kReject; 0 for "consumer reject".
     std::uint32_t timeout_ms = 0;
-    std::uint32_t value =
-        0;  ///< kListen: backlog. kQpAttr: state. kSetOption: value. kLeave: join.
-    std::uint32_t option = 0;  ///< kSetOption. kJoin: 1 for one that only sends.
+    /// Backlog for kListen, state for kQpAttr, value for kSetOption, handle of the join for kLeave.
+    std::uint32_t value = 0;
+    std::uint32_t option = 0;  ///< IdOption for kSetOption; 1 for kJoin as a send-only member.
     Address source{};
     Address destination{};
     ConnectionParameters parameters{};
-    std::array<std::uint8_t, kPathRecordBytes> path{};  ///< kSetRoute: a PathRecord.
+    std::array<std::uint8_t, kPathRecordBytes> path{};  ///< PathRecord for kSetRoute.
 };
 
-/// What an id is bound to and leads to.
+/// The device, addresses and path of an endpoint.
 struct IdInfo {
-    Guid node_guid{};  ///< GUID of its device; 0: not bound to one.
+    Guid node_guid{};  ///< Node GUID of its HCA; 0 if the endpoint is bound to none.
     std::uint8_t port_num = 0;
     std::uint8_t has_path = 0;
     PKey pkey{};
@@ -123,7 +124,7 @@ struct IdInfo {
     std::array<std::uint8_t, kPathRecordBytes> path{};
 };
 
-/// Where packets go, in the terms of an address handle.
+/// The destination of packets, with the fields of an address handle (ibv_ah_attr).
 struct Destination {
     Lid dlid{};
     std::uint8_t sl = 0;
@@ -140,7 +141,7 @@ struct Destination {
 /// The numbers of ibv_qp_state.
 enum class QpState : std::uint8_t { kInit = 1, kRtr = 2, kRts = 3 };
 
-/// The attributes for a change of state, and which of them count (bits of ibv_qp_attr_mask).
+/// The attributes for a change of a queue pair's state. `mask` (ibv_qp_attr_mask) says which count.
 struct QpAttributes {
     std::uint32_t mask = 0;
     std::uint32_t access_flags = 0;
@@ -162,7 +163,7 @@ struct QpAttributes {
 
 struct Reply {
     std::int32_t status = 0;  ///< 0 or an errno value.
-    IdHandle id = 0;          ///< kCreateId; kJoin: the join.
+    IdHandle id = 0;          ///< New endpoint after kCreateId; new join after kJoin.
     IdInfo info{};
     QpAttributes attributes{};
 };
@@ -189,12 +190,12 @@ enum class EventType : std::uint32_t {
 
 struct Event {
     EventType type{};
-    std::int32_t status = 0;  ///< Negative: an errno value. With kRejected: the reason.
-    IdHandle id = 0;          ///< With kConnectRequest: a new one.
-    IdHandle listener = 0;    ///< Only with kConnectRequest.
-    IdHandle join = 0;        ///< With kMulticastJoin and kMulticastError.
+    std::int32_t status = 0;  ///< 0 or a negative errno value; the REJ reason with kRejected.
+    IdHandle id = 0;          ///< The endpoint; with kConnectRequest a new one.
+    IdHandle listener = 0;    ///< The listener that a kConnectRequest came to.
+    IdHandle join = 0;        ///< The join that a kMulticastJoin or kMulticastError is about.
     ConnectionParameters parameters{};
-    Destination destination{};  ///< Only for datagrams.
+    Destination destination{};  ///< The peer's address for datagrams; empty for connections.
     IdInfo info{};
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Commands and timers; what arrives is in connections_receive.cc.
+// The commands and timers of connections. Messages that arrive are handled in
+// connections_receive.cc.
 #include "core/cm/connections.h"
 
 #include <algorithm>
@@ -16,11 +17,11 @@ namespace {
 
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 constexpr std::uint8_t kHopLimitLocal = 1;
-constexpr int kCaAckDelay = 16;  // As ibv_query_device says of our adapters.
+constexpr int kCaAckDelay = 16;  // local_ca_ack_delay of our HCAs (ibv_query_device).
 
-/// The QP's timeout: there and back, and what the HCA takes to acknowledge (IBA vol.
-/// 1, 12.7.34), as powers of two; one that is much smaller than the other does not matter. Within a
-/// host the way takes no time at all.
+/// Returns the local ACK timeout of a queue pair, as an exponent of two: the way there and back,
+/// plus the time that the HCA takes to acknowledge (IBA vol. 1, 12.7.34). The sum of the two powers
+/// is the larger one, or its double if the smaller one is at least half of it.
 std::uint8_t ack_timeout_of(const wire::PathRecord& path) {
     const int way = path.packet_life_time + 1;
     const int larger = std::max(way, kCaAckDelay);
@@ -276,7 +277,8 @@ void Connections::send_rej(const Connection& connection, wire::RejectReason reas
                                                             : wire::RejectedMessage::kOther;
     rej.reason = reason;
     if (reason == wire::RejectReason::kTimeout) {
-        // Their number is not known: our CA and our number say which it was (IBA vol. 1, 12.6.7.2).
+        // The peer's communication ID is not known, so our CA GUID and ours name the connection
+        // (IBA vol. 1, 12.6.7.2).
         rej.reject_info_length = sizeof connection.local_ca.value;
         wire::store_be(rej.ari.data(), connection.local_ca.value);
     }
@@ -326,7 +328,7 @@ int Connections::disconnect(CommunicationId id, std::uint64_t now_ns) {
         send_dreq(*connection, now_ns);
         return 0;
     }
-    // Said twice, or the other side was quicker.
+    // The connection ends already: the program asked before, or the peer did.
     return connection->state == ConnectionState::kDreqSent ||
                    connection->state == ConnectionState::kTimewait
                ? 0
@@ -391,7 +393,7 @@ void Connections::handle_timeout(std::uint64_t now_ns) {
             enter_timewait(connection, now_ns, true);
             continue;
         }
-        // A peer that answers too late finds no connection; it is told now (IBA vol. 1, 12.9.8.3).
+        // Tells the peer that its answer would come too late (IBA vol. 1, 12.9.8.3).
         send_rej(connection, wire::RejectReason::kTimeout, {});
         report(connection, {.kind = ConnectionEvent::kUnreachable});
         erase(connection);

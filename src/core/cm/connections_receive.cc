@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What arrives for connections. Anybody can send anything: a message counts only if the state of
-// the connection that it names lets it.
+// The messages that arrive for connections. Any host can send any message, so a message counts only
+// if the state of the connection that it names allows it.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,7 @@ namespace softib::cm {
 
 namespace {
 
-/// The path of a REQ as its receiver sees it.
+/// Returns the path from the receiver of a REQ back to its sender.
 Route reverse(std::uint32_t port, const wire::CmReq& req) {
     const wire::CmPath& from = req.primary_path;
     Route route;
@@ -103,7 +103,7 @@ void Connections::handle_req(std::uint32_t port, const mad::Packet& packet, std:
     const auto req = wire::parse<wire::CmReq>(wire::cm_data(packet.mad));
     const Peer request{req.local_ca_guid, req.local_communication_id};
     if (const auto found = by_request_.find(request); found != by_request_.end()) {
-        // Again: our MRA or REP was lost, or is under way.
+        // The REQ came again: our MRA or REP was lost, or is under way.
         const Connection& known = connections_.at(found->second);
         const bool answered =
             known.last != wire::MadBytes{} && (known.state == ConnectionState::kReqReceived ||
@@ -121,7 +121,8 @@ void Connections::handle_req(std::uint32_t port, const mad::Packet& packet, std:
                wire::RejectReason::kInvalidTransportServiceType);
         return;
     }
-    // Their queue pair cannot have two connections: the one we know is a leftover (12.9.8.3.1).
+    // The peer's queue pair cannot have two connections, so the one we know is stale (IBA vol. 1,
+    // 12.9.8.3.1).
     if (const auto found = by_qpn_.find({req.local_ca_guid, req.local_qpn.value});
         found != by_qpn_.end()) {
         refuse(port, packet, req.local_communication_id, wire::RejectedMessage::kReq,
@@ -147,7 +148,7 @@ void Connections::handle_req(std::uint32_t port, const mad::Packet& packet, std:
     connection->remote_ca = req.local_ca_guid;
     connection->remote_qpn = req.local_qpn;
     connection->remote_psn = req.starting_psn;
-    // What they can take is what we may ask of them.
+    // The peer's responder resources limit our initiator depth, and the other way round.
     connection->initiator_depth = req.responder_resources;
     connection->responder_resources = req.initiator_depth;
     connection->retry_count = req.retry_count;
@@ -178,7 +179,7 @@ void Connections::handle_rep(std::uint32_t port, const mad::Packet& packet) {
         return;
     }
     if (connection->state != ConnectionState::kReqSent) {
-        // Again: our MRA or RTU was lost.
+        // The REP came again: our MRA or RTU was lost.
         const bool answered =
             connection->state == ConnectionState::kRepReceived ||
             (connection->state == ConnectionState::kEstablished && connection->confirmed);
@@ -228,7 +229,7 @@ void Connections::handle_rej(const mad::Packet& packet, std::uint64_t now_ns) {
     const auto rej = wire::parse<wire::CmRej>(wire::cm_data(packet.mad));
     Connection* connection = get(rej.remote_communication_id);
     if (connection == nullptr && rej.reason == wire::RejectReason::kTimeout) {
-        // The sender of the REQ has given up, and never knew our number.
+        // The sender of the REQ has given up, and never knew our communication ID.
         const Peer request{Guid{wire::load_be<std::uint64_t>(rej.ari.data())},
                            rej.local_communication_id};
         const auto found = by_request_.find(request);
@@ -243,7 +244,7 @@ void Connections::handle_rej(const mad::Packet& packet, std::uint64_t now_ns) {
     }
     if (connection->state == ConnectionState::kEstablished ||
         connection->state == ConnectionState::kDreqSent) {
-        // The other side knows nothing of it, or sees it as a leftover.
+        // The peer does not know the connection, or takes it for a stale one.
         enter_timewait(*connection, now_ns, false);
         return;
     }
@@ -277,7 +278,7 @@ void Connections::handle_dreq(std::uint32_t port, const mad::Packet& packet, std
     Connection* const connection = match(dreq.remote_communication_id, dreq.local_communication_id);
     const std::uint64_t transaction = wire::Mad<const std::uint8_t>(packet.mad).transaction_id();
     if (connection == nullptr) {
-        // It is over already, as far as we know: then it may be for them too.
+        // We do not know the connection any more: the DREP lets the peer forget it too.
         wire::CmDrep drep;
         drep.local_communication_id = dreq.remote_communication_id;
         drep.remote_communication_id = dreq.local_communication_id;

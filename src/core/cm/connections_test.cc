@@ -18,7 +18,7 @@ TEST(CmConnections, BothSidesLearnWhatTheOtherSaid) {
     EXPECT_EQ(request->parameters.private_data_bytes, 56);
     EXPECT_EQ(request->parameters.private_data[0], 42);
     EXPECT_EQ(request->parameters.qpn, Qpn{100 + id});
-    // What they can answer is what we may ask, and the other way round.
+    // One side's responder resources are the other side's initiator depth.
     EXPECT_EQ(request->parameters.initiator_depth, 4);
     EXPECT_EQ(request->parameters.responder_resources, 3);
     EXPECT_EQ(request->info.source, with_port(ip4(10, 0, 0, 2), kPort));
@@ -60,8 +60,8 @@ TEST(CmConnections, AttributesFollowTheState) {
     EXPECT_EQ(rts.timeout, 19);
 }
 
-/// Within a host a path takes no time; the HCA at its end still does, above all one that is a
-/// process among others.
+/// A path within a host takes no time, but the HCA at its end still needs time to acknowledge,
+/// above all one that is a process among others.
 TEST(CmConnections, AnAdapterHasTimeToAcknowledge) {
     TestPair pair;
     pair.packet_life_time = 0;
@@ -142,7 +142,7 @@ TEST(CmConnections, SilenceEndsAsUnreachable) {
     pair.run_for(kMinute);
     ASSERT_EQ(pair.a.count(EventType::kUnreachable), 1U);
     EXPECT_EQ(pair.a.last(EventType::kUnreachable)->status, -ETIMEDOUT);
-    // The first, its repetitions, and that we have given up.
+    // The REQ, its repetitions, and the REJ that says that the host has given up.
     EXPECT_EQ(pair.sent, 1U + kMaxCmRetries + 1U);
 }
 
@@ -151,7 +151,7 @@ TEST(CmConnections, AServerMayTakeItsTime) {
     pair.listener(pair.b, kPort);
     const IdHandle id = pair.resolved(pair.a, pair.b, kPort);
     pair.connect(pair.a, id);
-    // Its MRA said so: longer than all repetitions together.
+    // The server's MRA asked for this time, which is longer than all repetitions together.
     pair.run_for(kMinute);
     EXPECT_EQ(pair.a.count(EventType::kUnreachable), 0U);
     EXPECT_EQ(pair.accept(pair.b, pair.b.last(EventType::kConnectRequest)->id), 0);
@@ -185,7 +185,7 @@ TEST(CmConnections, DataBeforeTheRtuEstablishes) {
     EXPECT_EQ(pair.b.count(EventType::kEstablished), 1U);
 }
 
-/// A program that ends at each step of the handshake: the other side hears of it, nothing stays.
+/// A program ends at each step of the handshake: the other side is told, and no connection is left.
 class CmEndings : public testing::TestWithParam<int> {};
 
 TEST_P(CmEndings, TheOtherSideHearsOfIt) {
@@ -215,8 +215,8 @@ TEST_P(CmEndings, TheOtherSideHearsOfIt) {
 
 INSTANTIATE_TEST_SUITE_P(AtEachStep, CmEndings, testing::Range(0, 8));
 
-/// Messages lost, doubled and out of order: every connection comes up or is reported as failed,
-/// once.
+/// Messages are lost, doubled and out of order: every connection is reported once, as established
+/// or as failed.
 TEST(CmConnections, ABadChannelLosesNoConnection) {
     std::uint32_t established = 0;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -243,7 +243,8 @@ TEST(CmConnections, ABadChannelLosesNoConnection) {
     EXPECT_GT(established, 190U);
 }
 
-/// Any bit of any message may be wrong: nobody falls over, and what both destroy is gone.
+/// Any bit of any message may be wrong: no host crashes, and endpoints that both sides destroy are
+/// gone.
 TEST(CmConnections, HostileMessagesHurtNobody) {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         TestPair pair(seed);

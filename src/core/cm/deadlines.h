@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// When each of many things is due, by number. Ties go by the smaller number.
+// Timers, each with a number and a deadline. Of several with the same deadline, the one with the
+// smallest number comes first.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +26,7 @@ class Deadlines {
         }
     }
     std::uint64_t next_ns() const { return due_.empty() ? UINT64_MAX : due_.begin()->first; }
-    /// Takes out the first one that is due.
+    /// Removes the first timer that is due and returns its number; std::nullopt if none is due.
     std::optional<std::uint32_t> take(std::uint64_t now_ns) {
         if (due_.empty() || due_.begin()->first > now_ns) {
             return std::nullopt;

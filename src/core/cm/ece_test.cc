@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Options of vendors travel with the messages that make a connection.
+// Vendors' options (ECE) travel with the messages that make a connection.
 #include <gtest/gtest.h>
 
 #include "core/cm/test_pair.h"
@@ -33,7 +33,7 @@ TEST(CmEce, BothSidesLearnTheOthersOptions) {
     const Event* const response = pair.a.last(EventType::kConnectResponse);
     ASSERT_NE(response, nullptr);
     EXPECT_EQ(response->parameters.ece, kAnswered);
-    // The bytes between which the vendor's name stands are whole.
+    // The vendor ID is in bytes next to the QPN, which must be unharmed.
     EXPECT_EQ(response->parameters.qpn, Qpn{500});
 }
 

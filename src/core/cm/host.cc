@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Endpoints: making, binding, ending them; and what drives the rest.
+// Creates, binds and destroys endpoints, and dispatches commands, MADs and timeouts.
 #include "core/cm/host.h"
 
 #include <algorithm>
@@ -118,7 +118,7 @@ void Host::create(const Command& command, Reply& reply) {
 
 void Host::destroy(Id& id, std::uint64_t now_ns) {
     if (id.state == State::kListening) {
-        // Those that it welcomed live on by themselves.
+        // The endpoints that were made for its requests live on by themselves.
         for (auto& [handle, other] : ids_) {
             if (other.listener == id.handle) {
                 other.listener = 0;
@@ -196,7 +196,7 @@ int Host::bind(Id& id, const Address& address) {
         port = gid ? own_port(*gid) : std::nullopt;
         if (!port && is_ip(address) && surroundings_.is_own(address)) {
             port = default_port();
-            // What the program tells others of itself must lead to it from their hosts too.
+            // The program may tell its address to other hosts, so the address must work there too.
             if (port && is_loopback(address)) {
                 name = own_address(address.family, *port);
             }
@@ -205,7 +205,7 @@ int Host::bind(Id& id, const Address& address) {
             return EADDRNOTAVAIL;
         }
     }
-    // A sockaddr_ib names the space of its ports by itself.
+    // The service ID of a sockaddr_ib names the port space.
     id.bound_space = id.space;
     if (address.family == Family::kIb && address.service_id >> 16 != 0) {
         id.bound_space = static_cast<PortSpace>(address.service_id >> 16);

@@ -31,16 +31,18 @@ namespace softib::cm {
 inline constexpr std::size_t kIdsMax = 65536;
 inline constexpr std::size_t kJoinsMax = 65536;
 inline constexpr std::uint32_t kBacklogMax = 1024;
-/// How long a request may wait for its listener. Programs agree by other means that one is about to
-/// listen, and the other connects at once: between machines it never comes first, on one it can.
+/// How long a request may wait for its listener. Some programs tell a peer to connect just before
+/// they listen. Between two machines the request then always comes later; on one machine it may
+/// come earlier.
 inline constexpr std::uint64_t kEarlyNs = 100'000'000;
 inline constexpr std::size_t kEarlyMax = 1024;
 
 class Host {
   public:
-    /// `surroundings` outlives it.
+    /// `surroundings` must outlive this object.
     Host(const Surroundings& surroundings, std::uint64_t seed);
 
+    /// Carries out a program's command.
     Reply execute(const Command& command, std::uint64_t now_ns);
 
     /// Takes a MAD that came to a port of this host; drops one that is not for this manager.
@@ -56,7 +58,7 @@ class Host {
         Address address{};
     };
     std::vector<Listener> listeners() const;
-    /// An endpoint as it is seen from outside.
+    /// An endpoint as tools list it (`rdma resource show cm_id`).
     struct Endpoint {
         /// The states of an rdma_cm_id, with Linux's numbers.
         enum State : std::uint8_t {
@@ -73,8 +75,8 @@ class Host {
         State state = kIdle;
         PortSpace space{};
         QpType type{};
-        std::optional<std::uint32_t> port{};  ///< std::nullopt: bound to no device.
-        Qpn qpn{};                            ///< 0: not known.
+        std::optional<std::uint32_t> port{};  ///< Its port of this host; std::nullopt if unbound.
+        Qpn qpn{};                            ///< Its queue pair; 0 if not known.
         Address source{};
         Address destination{};
     };
@@ -90,30 +92,30 @@ class Host {
         kRouteResolved,
         kConnecting,
         kConnected,
-        kOver,  ///< Was connected or tried to.
+        kOver,  ///< The connection has ended or could not be made.
         kListening,
-        kRequested,  ///< A peer asks for a connection.
+        kRequested,  ///< A peer's request waits for the program's answer.
     };
     struct Id {
         IdHandle handle = 0;
         State state = State::kIdle;
-        PortSpace space{};  ///< As the program chose it.
+        PortSpace space{};  ///< The port space that the program chose.
         QpType type{};
         bool reuse_addr = false;
         bool af_only = false;
-        bool has_port = false;    ///< Bound to a device.
-        bool has_number = false;  ///< Has a port of IP in the table.
+        bool has_port = false;    ///< Whether it is bound to a port of this host.
+        bool has_number = false;  ///< Whether it holds a port number in ports_.
         bool has_path = false;
         std::uint8_t ack_timeout = 0;
         std::uint32_t backlog = 0;
-        std::uint32_t waiting = 0;  ///< At a listener: requests nobody answered yet.
-        IdHandle listener = 0;      ///< The listener in whose `waiting` it counts.
+        std::uint32_t waiting = 0;  ///< Requests at a listener that the program has yet to answer.
+        IdHandle listener = 0;      ///< The listener in whose `waiting` this endpoint counts.
         PortSpace bound_space{};
         Address source{};
         Address destination{};
         Gid destination_gid{};
         QKey qkey = kUdpQKey;
-        Route route{};  ///< Its port is the device.
+        Route route{};  ///< Its `port` is the port of this host that the endpoint is bound to.
         CommunicationId connection = 0;
         SidrId lookup = 0;
         QueryId query = 0;
@@ -127,7 +129,7 @@ class Host {
         wire::McMemberRecord member{};
     };
 
-    /// A request that came before its listener.
+    /// A request that came before its listener, and how long it may wait.
     struct Early {
         std::uint64_t until_ns = 0;
         std::variant<ConnectionEvent, SidrEvent> event;
@@ -203,7 +205,7 @@ class Host {
     std::deque<Event> events_;
 };
 
-/// A path in the terms of an address handle.
+/// Returns a path with the fields of an address handle.
 Destination destination_of(const Route& route, const LocalPort& port);
 
 }  // namespace softib::cm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a queue pair needs for its next state: from the connection, or from the port alone.
+// The attributes that a queue pair needs for its next state, from the connection or from the port.
 #include <cerrno>
 
 #include "core/cm/host.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Connections and datagram services: between endpoints and the CM's messages.
+// Connections and datagram services: turns commands of endpoints into messages of the CM, and the
+// messages into events.
 #include <algorithm>
 #include <cerrno>
 
@@ -28,7 +29,7 @@ bool fill_private(const Address& source, const Address& destination,
     return true;
 }
 
-/// What is left for the program of private data.
+/// Copies private data, without its first `skip` bytes, to the parameters for the program.
 template <std::size_t N>
 void take_private(const std::array<std::uint8_t, N>& from, std::size_t skip,
                   ConnectionParameters& to) {
@@ -122,7 +123,7 @@ int Host::ask_service(Id& id, const ConnectionParameters& parameters, std::uint6
     return 0;
 }
 
-/// The listener's place is free for the next request.
+/// Frees the place that an endpoint's request had in the backlog of its listener.
 void Host::answered(Id& id) {
     if (Id* const listener = get(id.listener); listener != nullptr && listener->waiting > 0) {
         --listener->waiting;
@@ -232,7 +233,7 @@ Host::Id* Host::find_listener(std::uint64_t wanted, std::uint32_t port,
             at.family == Family::kIb || (header && (at.family == header->destination.family ||
                                                     (at.family == Family::kIp6 && !id->af_only)));
         const bool exactly = header && same_host(at, header->destination);
-        // Addresses only say which port is meant, and several may mean the same.
+        // An address only says which port is meant, and several addresses may mean one port.
         const bool same_port = id->has_port && id->route.port == port;
         const int rank = !family_fits ? 0 : exactly ? 3 : same_port ? 2 : any ? 1 : 0;
         if (rank > best_rank) {
@@ -284,7 +285,7 @@ void Host::take_request(const ConnectionEvent& event, std::uint64_t until_ns,
                         std::uint64_t now_ns) {
     const Connection* const asked = connections_.find(event.connection);
     if (asked == nullptr || asked->state != ConnectionState::kReqReceived) {
-        return;  // Taken back meanwhile.
+        return;  // The peer has taken the request back meanwhile.
     }
     const auto header = read_ip_header(
         std::span(event.request.private_data).first<kIpHeaderBytes>(), event.request.service_id);

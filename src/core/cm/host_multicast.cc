@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Membership in groups. Ports join, not endpoints: a port leaves with its last.
+// Membership in multicast groups. Ports are members, not endpoints: a port leaves a group with the
+// last of its endpoints that joined.
 #include <algorithm>
 #include <cerrno>
 
@@ -72,7 +73,7 @@ void Host::leave(std::map<IdHandle, Join>::iterator at, std::uint64_t now_ns) {
     if (join.query != 0) {
         by_join_query_.erase(join.query);
         sa_.forget(join.query);
-        join.joined = true;  // Perhaps: the answer may be under way.
+        join.joined = true;  // The answer may be under way, so it must leave in any case.
     }
     const bool shared = std::ranges::any_of(joins_, [&](const auto& other) {
         return other.second.port == join.port && other.second.member.mgid == join.member.mgid &&
@@ -80,7 +81,7 @@ void Host::leave(std::map<IdHandle, Join>::iterator at, std::uint64_t now_ns) {
     });
     if (join.joined && !shared && join.member.mgid != Gid{}) {
         join.member.join_state = join.join_state;
-        // Nobody waits for the answer.
+        // No endpoint waits for the answer.
         sa_.leave(join.port, join.member, now_ns);
     }
 }

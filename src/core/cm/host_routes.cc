@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From addresses to ports, and to the paths that lead to them.
+// Resolves addresses to ports, and asks for the paths that lead to them.
 #include <algorithm>
 #include <cerrno>
 
@@ -9,7 +9,7 @@
 
 namespace softib::cm {
 
-/// IPv4 addresses are given to ports; others name a port by its GID.
+/// An IPv4 address is the one that was given to the port; in other families it is the port's GID.
 Address Host::own_address(Family family, std::uint32_t port) const {
     if (family == Family::kIp4) {
         return surroundings_.address_of(port);
@@ -20,7 +20,7 @@ Address Host::own_address(Family family, std::uint32_t port) const {
     return address;
 }
 
-/// The first that is not a limited member's, else the first.
+/// Returns the first P_Key of the port's table with full membership, else the first one.
 PKey Host::default_pkey(std::uint32_t port) const {
     const std::span<const PKey> table = surroundings_.port(port).pkeys;
     for (const PKey pkey : table) {
@@ -31,7 +31,7 @@ PKey Host::default_pkey(std::uint32_t port) const {
     return table.empty() ? kPKeyDefaultFull : table.front();
 }
 
-/// Whether it looks like a GID of the subnet that this host is in.
+/// Returns whether an IPv6 address has the subnet prefix of this host, as a GID of its subnet has.
 bool Host::is_in_subnet(const Address& address) const {
     const auto port = default_port();
     constexpr std::ptrdiff_t kPrefixBytes = 8;
@@ -65,12 +65,12 @@ int Host::resolve_addr(Id& id, const Command& command) {
     } else {
         gid = is_any(destination) ? std::nullopt : surroundings_.find_port(destination);
         if (!gid && (is_any(destination) || surroundings_.is_own(destination))) {
-            // The machine's own address: this host, from where it is asked.
+            // The machine's own address means this host: the port of the endpoint, or any.
             port = port ? port : default_port();
             gid = port ? std::optional(surroundings_.port(*port).gid) : std::nullopt;
             to_self = true;
         } else if (!gid && is_in_subnet(destination)) {
-            gid = destination.bytes;  // A port that only the subnet manager knows.
+            gid = destination.bytes;  // A GID that only the SM knows, such as one of an alias.
         }
     }
     if (gid && !port) {
@@ -148,7 +148,7 @@ void Host::take_path(Id& id, const SaAnswer& answer) {
     report(id, EventType::kRouteResolved, 0);
 }
 
-/// A path that the program got elsewhere.
+/// Takes a path that the program did not get by resolve_route().
 int Host::set_route(Id& id, const Command& command) {
     if (id.state != State::kAddrResolved && id.state != State::kRouteResolved) {
         return EINVAL;
@@ -171,7 +171,7 @@ Destination destination_of(const Route& route, const LocalPort& port) {
     to.path_bits = static_cast<std::uint8_t>(route.path.slid.value & ((1U << port.lmc) - 1));
     to.static_rate = route.path.rate;
     to.port_num = 1;
-    // Beyond a router, or to a group, the GID is needed.
+    // Packets through a router or to a group need a GRH.
     if (route.path.hop_limit > 1 || route.path.dgid.is_multicast()) {
         to.is_global = 1;
         to.hop_limit = route.path.hop_limit;

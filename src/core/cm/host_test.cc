@@ -7,7 +7,7 @@
 namespace softib::cm {
 namespace {
 
-/// An endpoint with an option set.
+/// Returns a new endpoint with an option set.
 IdHandle create_with(TestPair& pair, TestHost& host, IdOption which) {
     const IdHandle id = pair.create(host);
     Command option = pair.command(Operation::kSetOption, id);
@@ -36,7 +36,8 @@ TEST(CmAddress, GroupsHaveTheirGid) {
               "ff12:401b:8001:0000:0000:0000:0f01:0203");
 }
 
-/// What a program learns of its own address it may tell a program on another host.
+/// A program may tell its own address to a program on another host, so it must not be a loopback
+/// address.
 TEST(CmHost, TheMachinesLoopbackBecomesThePortsAddress) {
     TestPair pair;
     Command bind = pair.command(Operation::kBind, pair.create(pair.a));
@@ -121,7 +122,7 @@ TEST(CmHost, UnknownAddressIsAnEvent) {
     resolve = pair.command(Operation::kResolveAddr, pair.create(pair.a));
     resolve.destination.family = Family::kIp6;
     resolve.destination.bytes = pair.b.surroundings.port(0).gid;
-    resolve.destination.bytes.bytes[7] ^= 1;  // In another subnet.
+    resolve.destination.bytes.bytes[7] ^= 1;  // The prefix of another subnet.
     pair.execute(pair.a, resolve);
     EXPECT_EQ(pair.a.count(EventType::kAddrError), 2U);
 }
@@ -174,7 +175,7 @@ TEST(CmHost, BacklogTurnsTheRestAway) {
     }
     EXPECT_EQ(pair.b.count(EventType::kConnectRequest), 2U);
     EXPECT_EQ(pair.a.count(EventType::kRejected), 1U);
-    // An answer makes room.
+    // The answer to one request makes room in the backlog.
     pair.accept(pair.b, pair.b.last(EventType::kConnectRequest)->id);
     pair.connect(pair.a, pair.resolved(pair.a, pair.b, kPort));
     EXPECT_EQ(pair.b.count(EventType::kConnectRequest), 3U);
@@ -238,7 +239,7 @@ TEST(CmHost, APortLeavesAGroupWithItsLastMember) {
     EXPECT_EQ(pair.execute(pair.a, leave).status, EADDRNOTAVAIL);
 }
 
-/// Whatever a program says, it gets an answer.
+/// A program gets a reply to any command.
 TEST(CmHost, RandomCommandsHurtNobody) {
     TestPair pair(7);
     for (int i = 0; i < 20000; ++i) {

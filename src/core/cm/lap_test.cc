@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whoever asks for an alternate path, or wants to load one, is told that there are none.
+// A peer that asks for an alternate path, or wants to load one, is told that there are none.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -23,7 +23,7 @@ class CmLapTest : public testing::Test {
         pair_.connect(pair_.a, id_);
     }
 
-    /// What b answers to a LAP of a.
+    /// Returns the APR with which b answers a LAP of a.
     std::optional<wire::CmApr> answer_to_lap(Qpn qpn) {
         wire::CmLap lap;
         lap.local_communication_id = rep_.remote_communication_id;
@@ -77,7 +77,7 @@ TEST_F(CmLapTest, AnEstablishedConnectionTakesNoAlternatePath) {
     EXPECT_EQ(apr->ap_status, wire::ApStatus::kNotSupported);
     EXPECT_EQ(apr->local_communication_id, rep_.local_communication_id);
     EXPECT_EQ(apr->remote_communication_id, rep_.remote_communication_id);
-    // And goes on.
+    // The connection goes on.
     EXPECT_EQ(pair_.simple(pair_.a, Operation::kDisconnect, id_), 0);
     EXPECT_EQ(pair_.b.count(EventType::kDisconnected), 1U);
 }

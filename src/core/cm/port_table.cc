@@ -10,7 +10,7 @@ namespace softib::cm {
 
 namespace {
 
-// Where a port is nobody's choice; the usual range of sockets.
+// The range of port numbers for endpoints that chose none, as Linux has it for sockets.
 constexpr std::uint16_t kEphemeralFirst = 32768;
 constexpr std::uint16_t kEphemeralCount = 28232;
 

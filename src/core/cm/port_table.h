@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The IP port numbers of a host's endpoints, per port space, as sockets have theirs.
+// The IP port numbers that a host's endpoints hold, in each port space, as sockets hold theirs.
 
 #include <cstdint>
 #include <map>
@@ -19,16 +19,17 @@ class PortTable {
         IdHandle id = 0;
         Address address{};
         bool reuse = false;
-        bool af_only = false;  ///< Leaves the port to the other family of addresses.
+        bool af_only = false;  ///< Whether an endpoint of the other family may have the port too.
         bool listens = false;
     };
 
     explicit PortTable(std::uint64_t seed) : prng_(seed) {}
 
-    /// Takes the port of the address, or any where that is 0. Returns 0 or EADDRINUSE; `port`: the
-    /// one.
+    /// Gives the holder the port number of its address, or a free one if that is 0, and sets `port`
+    /// to it. Returns 0, or EADDRINUSE if other holders have it.
     int bind(PortSpace space, const Holder& holder, std::uint16_t& port);
-    /// Returns 0, or EADDRINUSE where another one that shares the port listens at the address.
+    /// Marks a holder as listening. Returns 0, or EADDRINUSE if another holder of the port number
+    /// listens at an overlapping address.
     int listen(PortSpace space, std::uint16_t port, IdHandle id);
     void release(PortSpace space, std::uint16_t port, IdHandle id);
     const std::vector<Holder>& holders(PortSpace space, std::uint16_t port) const;

@@ -14,8 +14,8 @@
 namespace softib::cm {
 
 struct Route {
-    std::uint32_t port = 0;   ///< Port of this host.
-    wire::PathRecord path{};  ///< sgid and slid are ours.
+    std::uint32_t port = 0;   ///< Index of the port of this host (Surroundings::port).
+    wire::PathRecord path{};  ///< A path whose source is this port.
 };
 
 struct Outgoing {
@@ -23,12 +23,12 @@ struct Outgoing {
     mad::Packet packet;
 };
 
-/// 4.096 us * 2^exponent, as the CM and the transport count (IBA vol. 1, 12.7.32).
+/// Returns 4.096 us * 2^exponent in nanoseconds: the times of the CM (IBA vol. 1, 12.7.32).
 constexpr std::uint64_t time_of(std::uint8_t exponent) {
     return std::uint64_t{4096} << (exponent & 0x1F);
 }
 
-/// Only a REQ and a REP have a modifier: options of a vendor.
+/// Returns a CM message. Only a REQ and a REP have a modifier: the vendor's options (ECE).
 template <wire::Attribute Body>
 wire::MadBytes cm_mad(wire::CmAttribute attribute, std::uint64_t transaction, const Body& body,
                       std::uint32_t modifier = 0) {
@@ -45,6 +45,7 @@ wire::MadBytes cm_mad(wire::CmAttribute attribute, std::uint64_t transaction, co
     return mad;
 }
 
+/// Returns a packet that carries a MAD to QP1 of a LID.
 inline mad::Packet to_services(const wire::MadBytes& mad, Lid dlid, PKey pkey, std::uint8_t sl) {
     mad::Packet packet;
     packet.mad = mad;
@@ -57,7 +58,7 @@ inline mad::Packet to_services(const wire::MadBytes& mad, Lid dlid, PKey pkey, s
     return packet;
 }
 
-/// Returns a MAD that goes back to the sender of `from`.
+/// Returns a packet that carries a MAD back to the sender of `from`.
 inline mad::Packet answer_to(const mad::Packet& from, const wire::MadBytes& mad) {
     mad::Packet packet = to_services(mad, from.slid, from.pkey, from.sl);
     packet.destination = from.source;

@@ -68,7 +68,7 @@ QueryId SaClient::leave(std::uint32_t port, const wire::McMemberRecord& member,
 }
 
 void SaClient::send(QueryId id, const Query& query, std::uint64_t now_ns) {
-    // Asked anew each time: the SA may have moved.
+    // The LID of the SA is read each time, since the SA may have moved.
     const LocalPort from = surroundings_.port(query.port);
     out_.push_back({query.port, to_services(query.mad, from.sm_lid, kPKeyDefaultFull, from.sm_sl)});
     deadlines_.set(id, std::min(query.give_up_ns, now_ns + kRepeatNs));
@@ -90,7 +90,7 @@ void SaClient::handle_mad(const mad::Packet& packet) {
     const auto found = queries_.find(id);
     if (found == queries_.end() ||
         header.attribute_id() != static_cast<std::uint16_t>(found->second.attribute)) {
-        return;  // Too late, or not what was asked for.
+        return;  // The answer is too late, or not to this request.
     }
     SaAnswer answer{.query = id, .status = header.status()};
     const wire::Sa<const std::uint8_t> sa(packet.mad);

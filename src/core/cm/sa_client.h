@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Requests of a host to the SA: paths, and membership in groups. Each is repeated until it is
-// answered or its time is over.
+// Requests of a host to the SA, for paths and for membership in multicast groups. Each is repeated
+// until its answer comes or its time is over.
 
 #include <array>
 #include <cstdint>
@@ -25,7 +25,7 @@ using QueryId = std::uint32_t;
 struct SaAnswer {
     QueryId query = 0;
     bool timed_out = false;
-    std::uint16_t status = 0;  ///< Status field of the MAD.
+    std::uint16_t status = 0;  ///< MADHeader.Status of the answer.
     wire::PathRecord path{};
     wire::McMemberRecord member{};
 };
@@ -40,7 +40,7 @@ class SaClient {
     QueryId leave(std::uint32_t port, const wire::McMemberRecord& member, std::uint64_t now_ns);
     void forget(QueryId query);
 
-    /// Takes the answer to a question; any other MAD is dropped.
+    /// Takes the SA's answer to a request; any other MAD is dropped.
     void handle_mad(const mad::Packet& packet);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const { return deadlines_.next_ns(); }

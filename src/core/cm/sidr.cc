@@ -101,7 +101,7 @@ void Sidr::handle_req(std::uint32_t port, const mad::Packet& packet, std::uint64
     }
     const SidrId id = add();
     if (id == 0) {
-        return;  // They will ask again.
+        return;  // There are too many lookups now; the peer will ask again.
     }
     Lookup& lookup = lookups_[id];
     lookup.port = port;

@@ -21,14 +21,14 @@ namespace softib::cm {
 
 inline constexpr std::size_t kSidrRequestsMax = 65536;
 
-/// Our number for a lookup that we sent or received. 0: none.
+/// This host's number for a lookup that it sent or received. 0 names none.
 using SidrId = std::uint32_t;
 
 struct SidrEvent {
     enum Kind : std::uint8_t {
-        kRequest,  ///< `request` came to `port`. answer() follows.
-        kAnswer,   ///< `answer` to what we asked.
-        kTimeout,
+        kRequest,  ///< `request` came to `port`. Call answer().
+        kAnswer,   ///< `answer` came to our request.
+        kTimeout,  ///< No answer came to our request, or the program did not answer the peer's.
     };
     Kind kind{};
     SidrId lookup = 0;
@@ -43,9 +43,10 @@ class Sidr {
     /// Sends a SIDR_REQ. Returns the lookup's number, or 0 if there are too many.
     SidrId ask(const Route& route, std::uint64_t service_id,
                const std::array<std::uint8_t, 216>& private_data, std::uint64_t now_ns);
-    /// Returns 0 or EINVAL. The answer is kept for a while: its receiver may ask again.
+    /// Sends a SIDR_REP, and keeps it for a while, since the peer may ask again. Returns 0, or
+    /// EINVAL if no request of a peer waits for it.
     int answer(SidrId lookup, wire::CmSidrRep answer, std::uint64_t now_ns);
-    /// Nobody waits for it any more; one that came is refused.
+    /// Ends a lookup that its program does not want any more. A peer's request is rejected.
     void forget(SidrId lookup, std::uint64_t now_ns);
 
     void handle_mad(std::uint32_t port, const mad::Packet& packet, std::uint64_t now_ns);
@@ -60,8 +61,8 @@ class Sidr {
         bool answered = false;
         std::uint8_t retries_left = 0;
         std::uint32_t port = 0;
-        std::pair<Lid, std::uint32_t> asked_by{};  ///< A peer's lookup: its LID and number.
-        mad::Packet packet{};  ///< Our question, or our answer; until then the question that came.
+        std::pair<Lid, std::uint32_t> asked_by{};  ///< LID and request ID of a peer's request.
+        mad::Packet packet{};  ///< Our request, or the peer's request, or our answer to it.
     };
 
     SidrId add();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Two hosts in virtual time with a bad channel between their QP1s, and an SA that knows the one
-// path between them. The channel can lose, double and hold back MADs.
+// For tests: two hosts in virtual time with a bad channel between their QP1s, and an SA that knows
+// the one path between them. The channel can lose, double and delay MADs.
 
 #include <array>
 #include <cstdint>
@@ -56,7 +56,7 @@ class TestSurroundings final : public Surroundings {
     std::array<PKey, 1> pkeys_{kPKeyDefaultFull};
 };
 
-/// What one host's programs saw.
+/// A host with the events that its programs got.
 struct TestHost {
     explicit TestHost(std::uint8_t which)
         : surroundings(which), host(surroundings, which), number(which) {}
@@ -121,7 +121,7 @@ class TestPair {
         listen(on, id);
         return id;
     }
-    /// An endpoint of `from` that has found its way to the port of `to`.
+    /// Returns an endpoint of `from` that has resolved the address of `to` and the route to it.
     IdHandle resolved(TestHost& from, const TestHost& to, std::uint16_t port,
                       PortSpace space = PortSpace::kTcp, QpType type = QpType::kRc) {
         const IdHandle id = create(from, space, type);
@@ -154,7 +154,7 @@ class TestPair {
         return execute(on, command(operation, id)).status;
     }
 
-    /// Carries what is due now, and lets programs that answer by themselves do so.
+    /// Delivers all MADs and events that are due now; `answer`, if set, handles each event.
     void drive() {
         for (bool busy = true; busy;) {
             busy = false;
@@ -179,7 +179,7 @@ class TestPair {
             }
         }
     }
-    /// Time goes on, from deadline to deadline.
+    /// Lets `ns` nanoseconds of virtual time pass, from deadline to deadline.
     void run_for(std::uint64_t ns) {
         const std::uint64_t end = now_ns + ns;
         drive();
@@ -206,12 +206,12 @@ class TestPair {
     std::uint32_t lose_percent = 0;
     std::uint32_t double_percent = 0;
     std::uint64_t delay_max_ns = 0;
-    bool cut = false;                    ///< Nothing passes.
+    bool cut = false;                    ///< Whether the channel loses everything.
     std::uint8_t packet_life_time = 18;  ///< PacketLifeTime of every path.
     std::uint64_t sent = 0;
     std::function<void(TestHost&, const Event&)> answer;
     std::function<void(wire::MadBytes&)> tamper;
-    std::multimap<std::uint64_t, mad::Packet> channel;  ///< By arrival.
+    std::multimap<std::uint64_t, mad::Packet> channel;  ///< Packets by time of arrival.
 
   private:
     void send(const TestHost& from, mad::Packet packet) {
@@ -270,7 +270,7 @@ class TestPair {
     std::uint32_t leaves = 0;
 };
 
-/// Servers accept, clients confirm what was accepted.
+/// Lets servers accept every request, and clients confirm every response.
 inline void be_polite(TestPair& pair) {
     pair.answer = [&pair](TestHost& on, const Event& event) {
         if (event.type == EventType::kConnectRequest) {

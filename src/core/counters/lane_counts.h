@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a port counts apart for each of its virtual lanes, or for each service level.
+// The counters that a port has for each virtual lane, or for each service level.
 
 #include <array>
 #include <cstddef>
@@ -16,9 +16,9 @@ enum class PerLane : std::uint8_t {
     kRcvFecn,
     kRcvBecn,
     // By lane.
-    kXmitWait,            ///< Ticks in which it had something to send, and did not.
-    kCongestionDiscards,  ///< Packets that waited longer than a switch lets them.
-    kTimeCongested,       ///< Ticks in which more waited than its threshold allows.
+    kXmitWait,            ///< Ticks in which the lane had something to send and did not send.
+    kCongestionDiscards,  ///< Packets dropped because they waited longer than the switch allows.
+    kTimeCongested,       ///< Ticks in which the lane's queue was longer than its threshold.
 };
 inline constexpr std::size_t kPerLaneKinds = 7;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The counters of a port: one struct with a member for each, and one list that says of each member
-// what it is called and where it is shown. The performance agent's answers, the totals in the arena
-// of a live fabric, the sysfs files and `softib status --json` all come from the list; a new
-// counter is a member and a row.
+// The counters of a port: a struct with a member for each counter, and a list with a row for each
+// member, which has its names and where it is shown. The PMA's answers, the totals in the arena of
+// a live fabric, the sysfs files and `softib status --json` all come from the list. To add a
+// counter, add a member and a row.
 //
-// Counters only ever grow. A performance manager that resets one changes what the agent subtracts
-// (core/agent/pma.h), not the counter.
+// Counters only ever grow. When a performance manager resets one, the PMA stores what it subtracts
+// from then on (core/agent/pma.h); the counter itself does not change.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace softib::counters {
 
-/// All counters of one port. A cell is a plain number, or an atomic one where processes share it.
+/// All counters of one port. A Cell is a plain number, or an atomic one in shared memory.
 template <typename Cell>
 struct PortCounterSet {
     Cell xmit_packets{};
@@ -28,7 +28,7 @@ struct PortCounterSet {
     Cell rcv_words{};
     Cell multicast_xmit_packets{};
     Cell multicast_rcv_packets{};
-    Cell xmit_wait{};  ///< Ticks with something to send and no credits for it.
+    Cell xmit_wait{};  ///< Ticks in which the port had something to send and no credits for it.
     Cell symbol_errors{};
     Cell link_recoveries{};
     Cell link_downed{};
@@ -36,16 +36,16 @@ struct PortCounterSet {
     Cell rcv_remote_physical_errors{};
     Cell rcv_switch_relay_errors{};
     Cell xmit_discards{};
-    Cell xmit_constraint_errors{};  ///< Partition may not leave by this switch port.
-    Cell rcv_constraint_errors{};   ///< Partition may not come in by this port.
+    Cell xmit_constraint_errors{};  ///< Packets not sent: the switch port is not in the partition.
+    Cell rcv_constraint_errors{};   ///< Packets refused: the switch port is not in the partition.
     Cell link_integrity_errors{};
     Cell buffer_overruns{};
     Cell vl15_dropped{};
     Cell qp1_dropped{};
     // Parts of xmit_discards.
-    Cell inactive_discards{};      ///< The port was not active.
-    Cell lifetime_discards{};      ///< Longer in the switch than SwitchInfo.LifeTimeValue allows.
-    Cell hoq_lifetime_discards{};  ///< Longer at the head of a queue than PortInfo.HOQLife allows.
+    Cell inactive_discards{};      ///< Packets dropped because the port was not active.
+    Cell lifetime_discards{};      ///< Packets longer in the switch than SwitchInfo.LifeTimeValue.
+    Cell hoq_lifetime_discards{};  ///< Packets longer at a queue's head than PortInfo.HOQLife.
     // Parts of rcv_errors.
     Cell local_physical_errors{};
     Cell malformed_packet_errors{};
@@ -60,30 +60,30 @@ struct PortCounterSet {
     // Requests that an HCA refused.
     Cell pkey_violations{};
     Cell qkey_violations{};
-    Cell access_violations{};  ///< A remote key, its bounds or its rights did not allow it.
+    Cell access_violations{};  ///< Requests that an R_Key, its bounds or its rights do not allow.
 };
 
 using PortCounts = PortCounterSet<std::uint64_t>;
 
 enum class Unit : std::uint8_t {
     kPackets,
-    kWords,  ///< Of four bytes, as PortXmitData counts (IBA vol. 1, 16.1.3.5).
-    kTicks,  ///< Of the time that four bytes take on the port's wire.
+    kWords,  ///< Words of four bytes, as PortXmitData counts (IBA vol. 1, 16.1.3.5).
+    kTicks,  ///< Ticks: the time that four bytes take on the port's wire.
     kEvents,
 };
 
-/// Who counts.
+/// The part of softib that counts a counter.
 enum class Origin : std::uint8_t {
-    kDataPath,  ///< Who moves packets.
-    kAgent,     ///< The port's subnet management agent, which sees its link come and go.
-    kDerived,   ///< Nobody: it is `value` less `less`, and has no cell of its own.
+    kDataPath,  ///< The data path or packet engine, which moves packets.
+    kAgent,     ///< The port's SMA, which sees the link come up and go down.
+    kDerived,   ///< No part: the counter is `value` minus `less`, and has no cell of its own.
 };
 
 /// The directory of a sysfs file, below /sys/class/infiniband/DEVICE/ports/PORT.
 enum class SysfsDirectory : std::uint8_t { kNone, kCounters, kHwCounters };
 
-/// A field of a performance management attribute, and its bit in CounterSelect; that of
-/// CounterSelect2 is counted from 16 on.
+/// A field of a performance management attribute, and the number of its bit in CounterSelect. The
+/// bits of CounterSelect2 have the numbers from 16 on.
 struct AttributeField {
     wire::PmAttribute attribute{};
     std::string_view name;
@@ -92,11 +92,11 @@ struct AttributeField {
 
 inline constexpr std::size_t kFieldsPerCounter = 3;
 
-/// A row of the list.
+/// A row of the list of counters. Its functions return a copy of the row with one thing changed.
 template <typename Cell>
 struct PortCounter {
     Cell PortCounterSet<Cell>::* value;
-    std::string_view name;  ///< In JSON.
+    std::string_view name;  ///< The counter's name in JSON.
     Unit unit;
     Origin origin = Origin::kDataPath;
     Cell PortCounterSet<Cell>::* less = nullptr;
@@ -128,7 +128,7 @@ struct PortCounter {
         copy.fields[i] = {attribute, field, select};
         return copy;
     }
-    /// In PortCounters and in PortCountersExtended.
+    /// Adds the field to PortCounters and to PortCountersExtended.
     constexpr PortCounter in_both(std::string_view field, std::uint8_t select,
                                   std::uint8_t extended_select) const {
         return in(wire::PmAttribute::kPortCounters, field, select)
@@ -147,7 +147,7 @@ struct PortCounter {
     }
 };
 
-/// What a port carried, and how long it waited to send.
+/// Returns the rows of what a port has sent and received, and how long it waited to send.
 template <typename Cell>
 consteval auto make_traffic_counters() {
     using T = PortCounterSet<Cell>;
@@ -185,7 +185,7 @@ consteval auto make_traffic_counters() {
     };
 }
 
-/// What went wrong, as PortCounters and PortCountersExtended tell it.
+/// Returns the rows of the errors that PortCounters and PortCountersExtended show.
 template <typename Cell>
 consteval auto make_error_counters() {
     using T = PortCounterSet<Cell>;
@@ -235,7 +235,7 @@ consteval auto make_error_counters() {
     };
 }
 
-/// Errors by cause, congestion, and what an HCA refused.
+/// Returns the rows of errors by cause, of congestion, and of requests that an HCA refused.
 template <typename Cell>
 consteval auto make_detail_counters() {
     using T = PortCounterSet<Cell>;
@@ -270,7 +270,7 @@ consteval auto make_detail_counters() {
     };
 }
 
-/// The rows of all parts, in order.
+/// Returns the rows of all parts, in order.
 template <typename Row, std::size_t... Sizes>
 consteval auto joined(const std::array<Row, Sizes>&... parts) {
     std::array<Row, (Sizes + ...)> rows{};
@@ -279,7 +279,7 @@ consteval auto joined(const std::array<Row, Sizes>&... parts) {
     return rows;
 }
 
-/// The list: the same rows for every kind of cell.
+/// Returns the whole list. It has the same rows for every kind of cell.
 template <typename Cell>
 consteval auto make_port_counters() {
     return joined(make_traffic_counters<Cell>(), make_error_counters<Cell>(),
@@ -291,7 +291,7 @@ inline constexpr auto kPortCountersOf = make_port_counters<Cell>();
 
 inline constexpr auto kPortCounters = kPortCountersOf<std::uint64_t>;
 
-/// Calls fn once for each counter that has a cell, with its row for either kind of cell.
+/// Calls fn once for each counter that has a cell, with its rows for cells of type Here and There.
 template <typename Here, typename There, typename Fn>
 constexpr void for_each_stored(Fn&& fn) {
     for (std::size_t i = 0; i < kPortCountersOf<Here>.size(); ++i) {
@@ -301,7 +301,7 @@ constexpr void for_each_stored(Fn&& fn) {
     }
 }
 
-/// What a row shows of these counts.
+/// Returns the value of the counter of a row.
 constexpr std::uint64_t value_of(const PortCounter<std::uint64_t>& row, const PortCounts& counts) {
     const std::uint64_t less = row.less == nullptr ? 0 : counts.*row.less;
     return counts.*row.value - (less < counts.*row.value ? less : counts.*row.value);
@@ -316,7 +316,7 @@ constexpr PortCounts& operator+=(PortCounts& sum, const PortCounts& more) {
     return sum;
 }
 
-/// Whether every member has exactly one row.
+/// Returns whether every member has exactly one row.
 consteval bool every_counter_has_its_row() {
     PortCounts counted;
     std::size_t rows = 0;

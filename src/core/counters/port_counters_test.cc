@@ -38,7 +38,7 @@ TEST(PortCounters, EveryRowNamesFieldsThatExist) {
                 << row.name << ": " << field.name;
         }
     }
-    // What is left: selectors, and discards that cannot happen since all ports have one MTU.
+    // The fields left are selectors, and discards that cannot happen since all ports have one MTU.
     for (const auto& [attribute, name] : exist) {
         EXPECT_TRUE(name == "PortSelect" || name == "CounterSelect" || name == "CounterSelect2" ||
                     name == "PortNeighborMTUDiscards")

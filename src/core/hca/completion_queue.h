@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A ring of completions with the two ways of being told about the next one (IBA vol. 1, 11.4.2).
-// One that has lost a completion is in error for good, and so are the queue pairs that use it
-// (10.2.4).
+// A completion queue: a ring of completions, which can be armed to notify the program of the next
+// completion, or of the next solicited one (IBA vol. 1, 11.4.2). A queue that has lost a completion
+// stays in error, and the queue pairs that use it enter the error state (10.2.4).
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,8 @@ namespace softib::hca {
 
 enum class Arm : std::uint8_t { kNone, kSolicited, kAny };
 
-/// Takes completions instead of queues of our own; the numbers of queues are its business.
+/// A receiver of completions that takes the place of CompletionQueue. It defines the meaning of the
+/// numbers of queues.
 class CompletionSink {
   public:
     virtual ~CompletionSink() = default;
@@ -33,7 +34,8 @@ class CompletionQueue {
             armed_ = arm;
         }
     }
-    /// A completion with an error counts as solicited.
+    /// Adds a completion. Returns whether it notifies the program, or has found no room. A
+    /// completion with an error counts as solicited.
     Pushed push(const Completion& completion, bool solicited) {
         if (count_ == ring_.size()) {
             overrun_ = true;
@@ -57,7 +59,7 @@ class CompletionQueue {
         --count_;
         return completion;
     }
-    /// Takes out what belongs to a queue pair that is reset.
+    /// Removes the completions of a queue pair that is reset.
     void purge(Qpn qpn) {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < count_; ++i) {

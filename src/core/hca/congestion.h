@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The congestion notices that an HCA sends and receives (IBA vol. 1, annex A10). A packet that a
-// switch marked (FECN) is answered with BECN: in the acknowledgement that its sender asked for,
-// else in a packet of its own, the CNP. Unreliable transports have only the latter. The driver of
-// the HCA slows the named queue pair down. Both lists are short and drop what does not fit: if a
-// marked packet goes unanswered, others follow.
+// The congestion notifications that an HCA sends and receives (IBA vol. 1, annex A10). An HCA
+// answers a packet that a switch has marked (FECN) with BECN: in the acknowledgement that the
+// sender asked for, else in a packet of its own, the CNP. On unreliable transports it is always a
+// CNP. The caller of the HCA slows down the queue pair that BECN names. The lists of both are short
+// and drop what does not fit: if one marked packet is not answered, the next one will be.
 
 #include <array>
 #include <cstddef>
@@ -16,14 +16,15 @@
 
 namespace softib::hca {
 
-/// A queue pair of ours makes congestion.
+/// A notification that a queue pair of this HCA causes congestion.
 struct Becn {
     Qpn qpn{};
     std::uint8_t sl = 0;
     friend bool operator==(const Becn&, const Becn&) = default;
 };
 
-/// A CNP that a queue pair of ours must send; a connection needs no more than its number.
+/// A CNP that a queue pair of this HCA must send. For a connection only `qpn` is used; the other
+/// fields address the sender of a datagram.
 struct Cnp {
     Qpn qpn{};
     Lid dlid{};
@@ -31,6 +32,7 @@ struct Cnp {
     std::uint8_t sl = 0;
 };
 
+/// A queue of at most 32 values; those that do not fit are dropped.
 template <typename T>
 class ShortList {
   public:

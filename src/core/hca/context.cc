@@ -98,12 +98,12 @@ void QpCore::begin(wire::PacketHeaders& headers, wire::Operation operation, Psn 
     headers.bth.p_key = context.pkey(attr.pkey_index);
     headers.bth.dest_qp = Qpn{attr.dest_qpn};
     headers.bth.psn = psn;
-    headers.bth.m = attr.path_mig_state == 0;  // Migrated, as long as nobody arms another path.
+    headers.bth.m = attr.path_mig_state == 0;  // 0 is Migrated: no alternate path is armed.
 }
 
 namespace {
 
-/// Brings the payload to its place in a packet whose BTH is at `bth`. Returns std::nullopt if there
+/// Copies the payload to its place in a packet whose BTH is at `bth`. Returns std::nullopt if there
 /// is no room.
 std::optional<std::span<const std::uint8_t>> gather(const Transmit& transmit, std::size_t bth,
                                                     std::span<std::uint8_t> out) {

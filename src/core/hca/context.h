@@ -24,7 +24,7 @@
 namespace softib::hca {
 
 inline constexpr std::uint64_t kNever = UINT64_MAX;
-/// Unacknowledged packets of one queue pair, unless it asks for another number.
+/// The most unacknowledged packets of one queue pair, if QpInit does not give another number.
 inline constexpr std::uint32_t kWindowPackets = 1024;
 inline constexpr unsigned kServiceLevels = 16;
 inline constexpr std::uint16_t kAllLevels = 0xFFFF;
@@ -39,55 +39,56 @@ struct Port {
     std::vector<Gid> gids{Gid{}};
 };
 
-/// Why a packet was not accepted, or what else is worth counting.
+/// The counters of an HCA: why a packet was not accepted, and other events.
 enum class Counted : std::uint8_t {
-    kBadLid,  ///< Not for this port, or not from the peer.
-    kBadGrh,  ///< Missing, not wanted, or of others.
+    kBadLid,  ///< The LIDs are not those of this port, or not those of the peer.
+    kBadGrh,  ///< The GRH is missing, not expected, or has other GIDs.
     kNoQp,
     kWrongService,
     kWrongState,
-    kBadPKey,    ///< The port's P_Key violations.
-    kBadQKey,    ///< The port's Q_Key violations.
-    kBadLength,  ///< More than the path MTU.
+    kBadPKey,    ///< The P_Key does not match; counts as a P_Key violation of the port.
+    kBadQKey,    ///< The Q_Key does not match; counts as a Q_Key violation of the port.
+    kBadLength,  ///< The payload is longer than the path MTU, or the opcode allows none.
     kOutOfSequence,
     kDuplicate,
-    kDuplicateUnknown,  ///< A READ or atomic that is not (or no longer) kept.
-    kGhost,             ///< A response that nobody waits for.
+    kDuplicateUnknown,  ///< A duplicate READ or atomic that the responder has no record of.
+    kGhost,             ///< A response to nothing that is outstanding.
     kBadResponse,
     kInvalidRequest,
     kAccessViolation,
     kOperationalError,
     kNotReady,
-    kNobodyListens,  ///< A datagram without a receive request, a multicast without a member.
-    kLostMessage,    ///< UC: given up because a packet is missing.
+    kNobodyListens,  ///< A datagram without a receive request, or a multicast without a member.
+    kLostMessage,    ///< A UC message with a missing packet, or an unreliable one that is too long.
     kTimeout,
     kRetransmit,
     kCqOverrun,
     kEventLost,
-    kBecn,  ///< A queue pair of ours was said to make congestion.
+    kBecn,  ///< A BECN or CNP came for one of the queue pairs.
 };
 inline constexpr std::size_t kCountedKinds = static_cast<std::size_t>(Counted::kBecn) + 1;
-std::string_view to_string(Counted counted);  ///< "bad P_Key"
+std::string_view to_string(Counted counted);  ///< Returns "bad P_Key", for example.
 
 struct Event {
     enum class Kind : std::uint8_t { kAsync, kCompletion } kind{};
     AsyncKind async{};
-    std::uint32_t id = 0;  ///< QPN, number of the shared receive queue or of the completion queue.
+    /// The QPN, or the number of the shared receive queue or completion queue.
+    std::uint32_t id = 0;
     friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// One packet to send. Lengths, padding and LNH are right; VL and check sums are the link's.
+/// One packet to send. Its lengths, padding and LNH are set; the link sets the VL and the CRCs.
 struct Transmit {
     wire::PacketHeaders headers;
     Payload payload;
     Qpn source{};  ///< The queue pair that sends it.
 };
 
-/// The packet's bytes, with check sums; its payload is gathered into place. Says how many.
+/// Writes the packet's bytes with payload and CRCs to `out`. Returns their number.
 std::expected<std::size_t, wire::PacketError> emit_packet(const Transmit& transmit,
                                                           std::span<std::uint8_t> out);
 
-/// The same as the payload of a UDP datagram (RoCEv2).
+/// Writes the packet as a RoCEv2 packet to `out`. Returns the number of bytes.
 std::expected<std::size_t, wire::PacketError> emit_roce(const Transmit& transmit,
                                                         const wire::RoceFields& fields,
                                                         std::span<std::uint8_t> out);
@@ -106,14 +107,15 @@ struct QpInit {
     bool signal_all = false;
     std::uint32_t xrcd = 0;
     std::uint32_t window_packets = kWindowPackets;
-    bool end_to_end_credits = true;  ///< Heeds the credits of the peer's acknowledgements.
+    /// The requester heeds the end-to-end credits in the peer's acknowledgements.
+    bool end_to_end_credits = true;
 };
 
 struct Context {
     explicit Context(Memory& m, CompletionSink* s = nullptr) : memory(m), sink(s) {}
 
     void complete(CqId cq, const Completion& completion, bool solicited);
-    /// Takes out what belongs to a queue pair that is reset; a sink does so by itself.
+    /// Removes the completions of a queue pair that is reset. A sink must do so by itself.
     void purge(CqId cq, Qpn qpn) {
         if (sink == nullptr) {
             cqs[cq.value].purge(qpn);
@@ -121,7 +123,8 @@ struct Context {
     }
     void raise(AsyncKind kind, std::uint32_t id);
     void count(Counted what) { ++counters[static_cast<std::size_t>(what)]; }
-    /// Takes from a shared queue, and says so when few are left.
+    /// Takes a request from a shared receive queue, and raises kSrqLimitReached if fewer than its
+    /// limit are left. Returns false if there is none.
     bool take(SrqId id, TakenReceive& out);
     SharedReceiveQueue* srq(SrqId id) {
         return id.value < srqs.size() && srqs[id.value] ? &*srqs[id.value] : nullptr;
@@ -133,7 +136,7 @@ struct Context {
     bool has_cq(CqId id) const { return sink != nullptr || id.value < cqs.size(); }
 
     Memory& memory;
-    CompletionSink* sink;  ///< nullptr: completions wait in `cqs`.
+    CompletionSink* sink;  ///< nullptr: completions go to `cqs`.
     Port port;
     std::vector<CompletionQueue> cqs;
     std::vector<std::optional<SharedReceiveQueue>> srqs;
@@ -141,13 +144,13 @@ struct Context {
     std::size_t events_head = 0;
     std::size_t events_count = 0;
     std::array<std::uint64_t, kCountedKinds> counters{};
-    bool cq_overrun = false;  ///< It has just overrun: its queue pairs must stop.
+    bool cq_overrun = false;  ///< A completion queue has just overrun: its queue pairs must stop.
     ShortList<Cnp> cnps;
     ShortList<Becn> becns;
 };
 
 wire::Transport transport_of(QpType type);
-/// From a responder to a requester.
+/// Returns whether a responder sends this operation to a requester.
 bool is_response(wire::Operation operation);
 
 struct QpCore {
@@ -157,8 +160,8 @@ struct QpCore {
     QpAttr attr{};
     QpState state = QpState::kReset;
     std::uint32_t mtu = 0;
-    bool becn_due = false;  ///< In the next response.
-    bool failed = false;    ///< It must enter the error state as soon as the call ends.
+    bool becn_due = false;  ///< The next response must carry BECN.
+    bool failed = false;    ///< The queue pair must enter the error state when the call ends.
     std::optional<AsyncKind> failure_event{};
 
     wire::Transport transport() const { return transport_of(init.type); }
@@ -166,15 +169,15 @@ struct QpCore {
         failed = true;
         failure_event = event;
     }
-    /// A packet to the peer of a connection, without extended headers.
+    /// Sets the headers of a packet to the peer of a connection, except for the extended ones.
     void begin(wire::PacketHeaders& headers, wire::Operation operation, Psn psn) const;
 };
 
-/// LRH and GRH by an address.
+/// Sets the LRH and GRH of a packet to an address.
 void set_address(wire::PacketHeaders& headers, const AddressVector& to, const Port& port);
-/// The fields that follow from the opcode and the payload's length.
+/// Sets the header fields that follow from the opcode and the length of the payload.
 void set_lengths(wire::PacketHeaders& headers, std::uint32_t payload_bytes);
-/// PSNs that a message takes; an empty one takes one too.
+/// Returns the number of PSNs that a message takes; an empty message takes one.
 constexpr std::uint32_t packets_of(std::uint32_t length_bytes, std::uint32_t mtu) {
     return length_bytes == 0 ? 1 : (length_bytes - 1) / mtu + 1;
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kIndexBits = 20;
 constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
-/// Uses of one index, 15 of 16 possible, so that no queue pair gets the number of multicasts.
+/// The number of QPNs of one slot: 15 of 16 possible, so that no queue pair gets kQpnMulticast.
 constexpr std::uint32_t kUses = 15;
 constexpr std::uint32_t kSpecialQps = 2;
 
@@ -34,7 +34,8 @@ QueuePair* Hca::find(Qpn qpn) const {
     return qp != nullptr && qp->core().qpn == qpn ? qp : nullptr;
 }
 
-/// The place for one more queue pair. All that grows with their number grows here.
+/// Returns the index of a slot for one more queue pair. All that grows with their number grows
+/// here.
 std::uint32_t Hca::take_slot() {
     if (!free_slots_.empty()) {
         const std::uint32_t index = free_slots_.back();
@@ -207,7 +208,7 @@ void Hca::set_timer(std::uint32_t index) {
     }
 }
 
-/// A completion queue has lost a completion: all queue pairs that use it stop.
+/// Stops all queue pairs that use a completion queue which has lost a completion.
 void Hca::stop_overrun() {
     context_.cq_overrun = false;
     for (const Slot& slot : slots_) {
@@ -215,7 +216,7 @@ void Hca::stop_overrun() {
             slot.qp->stop_if_overrun();
         }
     }
-    context_.cq_overrun = false;  // What they flushed found no room either.
+    context_.cq_overrun = false;  // Set again by the flushed requests, which found no room either.
 }
 
 void Hca::touch(Qpn qpn) {
@@ -336,7 +337,7 @@ bool Hca::poll_transmit(Transmit& out, std::uint64_t now_ns, std::uint16_t level
         const std::uint32_t index = take_first(levels);
         Slot& slot = slots_[index];
         if (slot.qp != nullptr && slot.qp->service_level() != slot.level) {
-            line_up(index);  // It has another address now.
+            line_up(index);  // Its next packet has another service level than when it lined up.
             continue;
         }
         if (slot.held_until_ns > now_ns) {

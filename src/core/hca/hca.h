@@ -2,16 +2,16 @@
 #pragma once
 
 // An HCA with one port: queue pairs by number, completion queues, shared receive queues, multicast
-// groups. It does no input or output: packets and time come in by handle_*, packets, completions,
-// events and the next deadline go out by poll_*. Time is nanoseconds on any clock that does not go
-// back. Nothing is allocated once queue pairs exist.
+// groups. It does no input or output. The caller passes packets and time in by handle_*, and takes
+// packets, completions, events and the next deadline by poll_*. Time is nanoseconds of any clock
+// that does not go back. Nothing is allocated once the queue pairs exist.
 //
-// The caller sends what poll_transmit() gives as soon as the link has room, and gives it back by
-// handle_packet() when the DLID is the HCA's own. The HCA itself copies multicasts to its own queue
-// pairs. Packets to QP0 and QP1 belong to the node's agents; the caller does not give them to the
-// HCA. Not there yet: automatic path migration, reliable datagrams.
+// The caller polls poll_transmit() whenever the link has room, and sends the packet; one whose DLID
+// is the HCA's own it passes to handle_packet(). The HCA itself copies multicasts to its own queue
+// pairs. Packets to QP0 and QP1 are for the node's agents; the caller does not pass them to the
+// HCA. Automatic path migration and reliable datagrams are not implemented.
 //
-// Thread rule: one caller at a time.
+// Not thread-safe: only one thread at a time may call an HCA.
 
 #include <cstdint>
 #include <memory>
@@ -31,12 +31,12 @@ struct HcaLimits {
     std::uint32_t cqs = 1024;
     std::uint32_t srqs = 256;
     std::uint32_t events = 1024;
-    std::uint32_t group_members = 1024;  ///< Over all multicast groups.
+    std::uint32_t group_members = 1024;  ///< Attachments of queue pairs to all multicast groups.
 };
 
 class Hca {
   public:
-    /// With a sink, completions go there as they happen, and the sink defines the queues.
+    /// With a sink, the HCA passes each completion to the sink, which defines the queues.
     Hca(Memory& memory, const Port& port, const HcaLimits& limits = {},
         CompletionSink* sink = nullptr);
 
@@ -50,7 +50,7 @@ class Hca {
         const QueuePair* qp = find(qpn);
         return qp != nullptr && qp->has_responses();
     }
-    /// Requests that wait for nothing but their turn.
+    /// Returns whether the queue pair has requests that wait only for their turn to be sent.
     bool has_unsent(Qpn qpn) const {
         const QueuePair* qp = find(qpn);
         return qp != nullptr && qp->has_unsent();
@@ -59,13 +59,14 @@ class Hca {
         const QueuePair* qp = find(qpn);
         return qp != nullptr && qp->has_unacknowledged();
     }
-    /// Receive requests that wait, of a queue pair's own queue or of a shared one.
+    /// Returns the number of receive requests in a queue pair's own queue, or in a shared one.
     std::uint32_t receives_waiting(Qpn qpn) const;
     std::uint32_t receives_waiting(SrqId srq) const;
-    /// When handle_timeout() is due at the latest; kNever: no timer runs.
+    /// Returns the time at which the caller must call handle_timeout(); kNever if no timer runs.
     std::uint64_t next_timeout_ns() const { return timers_.empty() ? kNever : timers_.first_ns(); }
 
-    // Commands. Nothing or false: a limit is reached or an argument is wrong.
+    // Commands. They return std::nullopt or false, with nothing changed, if a limit is reached or
+    // an argument is wrong.
     void set_port(const Port& port) { context_.port = port; }
     std::optional<CqId> create_cq(std::uint32_t entries);
     struct SrqInit {
@@ -74,12 +75,12 @@ class Hca {
         Pd pd{};
         std::uint32_t limit = 0;
         std::uint32_t xrcd = 0;  ///< XRC domain; 0: not for XRC.
-        CqId cq{};               ///< XRC only.
+        CqId cq{};               ///< The completion queue of its receive requests, for XRC only.
     };
-    /// `number`: a certain one, which nobody has yet; otherwise the next.
+    /// `number`: the number that the queue must get, if it is free; by default the next number.
     std::optional<SrqId> create_srq(const SrqInit& init,
                                     std::optional<SrqId> number = std::nullopt);
-    /// No queue pair may use it any more.
+    /// Destroys a shared receive queue, which no queue pair may use any more.
     bool destroy_srq(SrqId srq);
     bool set_srq_limit(SrqId srq, std::uint32_t limit);
     std::optional<Qpn> create_qp(const QpInit& init, std::optional<Qpn> number = std::nullopt);
@@ -100,15 +101,15 @@ class Hca {
         handle_packet(packet.headers, Payload(packet.payload), now_ns);
     }
     void handle_timeout(std::uint64_t now_ns);
-    /// A queue pair sends nothing before this time.
+    /// Keeps a queue pair from sending anything before this time.
     void hold(Qpn qpn, std::uint64_t until_ns);
 
     // Outputs
-    /// Makes the next packet, queue pairs in turn. Returns false if there is none now. Its payload
-    /// lies in registered memory and is valid until the next call. `levels`: service levels that
-    /// may send (bit n: level n).
+    /// Makes the next packet; queue pairs take turns. Returns false if there is none now. The
+    /// payload of the packet is in registered memory and is valid until the next call. `levels` are
+    /// the service levels that may send (bit n: service level n).
     bool poll_transmit(Transmit& out, std::uint64_t now_ns, std::uint16_t levels = kAllLevels);
-    /// Service levels of what may be there to send.
+    /// Returns the service levels at which there may be a packet to send, as bits.
     std::uint16_t ready_levels() const {
         return context_.cnps.first() == nullptr
                    ? ready_levels_
@@ -122,13 +123,13 @@ class Hca {
   private:
     struct Slot {
         std::unique_ptr<QueuePair> qp;
-        std::uint32_t use = 0;
-        std::uint64_t held_until_ns = 0;
-        bool held = false;    ///< Had its turn before that time.
-        bool queued = false;  ///< In ready_[level],
+        std::uint32_t use = 0;            ///< Queue pairs that the slot has had, for their numbers.
+        std::uint64_t held_until_ns = 0;  ///< The queue pair sends nothing before this time.
+        bool held = false;                ///< It lost its turn because of held_until_ns.
+        bool queued = false;              ///< It waits in ready_[level].
         std::uint8_t level = 0;
-        std::uint32_t next = 0;    ///< before this one,
-        std::uint64_t ticket = 0;  ///< since then.
+        std::uint32_t next = 0;    ///< The slot behind it in ready_[level], if it is not the last.
+        std::uint64_t ticket = 0;  ///< Its place in the order of waiting, over all service levels.
     };
     struct Member {
         Qpn qpn{};
@@ -139,10 +140,11 @@ class Hca {
 
     QueuePair* find(Qpn qpn) const;
     std::uint32_t take_slot();
-    /// After anything that may let a queue pair send, or wait.
+    /// Sets the timer of a queue pair and puts it in line for sending. Called after anything that
+    /// may have given it something to send or to wait for.
     void touch(Qpn qpn);
     void line_up(std::uint32_t index);
-    /// The slot that has waited longest; there is one.
+    /// Takes the slot that has waited longest at these service levels; there must be one.
     std::uint32_t take_first(std::uint16_t levels);
     void set_timer(std::uint32_t index);
     void stop_overrun();
@@ -150,7 +152,7 @@ class Hca {
     // hca_receive.cc
     bool is_for_us(const wire::PacketHeaders& headers) const;
     bool address_matches(const QpCore& core, const wire::PacketHeaders& headers);
-    /// A CNP has no Q_Key.
+    /// Checks the P_Key and, of a datagram, the Q_Key; a CNP has no Q_Key.
     bool keys_match(const QpCore& core, const wire::PacketHeaders& headers, bool cnp);
     void deliver(QueuePair& qp, const wire::PacketHeaders& headers, const wire::OpcodeInfo& info,
                  const Payload& payload, std::uint64_t now_ns);
@@ -165,15 +167,16 @@ class Hca {
 
     Context context_;
     HcaLimits limits_;
-    NumberMap numbers_;  ///< Places in slots_.
+    NumberMap numbers_;  ///< The index in slots_, by the low bits of a QPN.
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_slots_;
     struct Line {
         std::uint32_t head = 0;
         std::uint32_t tail = 0;
     };
-    std::array<Line, kServiceLevels> ready_{};  ///< Slots, by service level, first come first.
-    std::uint16_t ready_levels_ = 0;            ///< Bit n: ready_[n] is not empty.
+    /// The slots that wait for their turn to send, by service level, first come first served.
+    std::array<Line, kServiceLevels> ready_{};
+    std::uint16_t ready_levels_ = 0;  ///< Bit n: ready_[n] is not empty.
     std::uint64_t tickets_ = 0;
     TimerHeap timers_;
     std::vector<Member> members_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which queue pair a packet is for, and whether it may have it (IBA vol. 1, 9.6).
+// Finds the queue pair that a packet is for, and checks the packet's headers (IBA vol. 1, 9.6).
 #include <algorithm>
 
 #include "core/hca/hca.h"
@@ -16,7 +16,8 @@ bool Hca::is_for_us(const wire::PacketHeaders& headers) const {
     return dlid >= own && dlid < own + (1U << context_.port.lmc);
 }
 
-/// A connection hears its peer only, on the path that was agreed on (IBA vol. 1, 9.6).
+/// Returns whether the addresses of a packet are right. A connection takes packets only from its
+/// peer, on the agreed path (IBA vol. 1, 9.6).
 bool Hca::address_matches(const QpCore& core, const wire::PacketHeaders& headers) {
     const std::optional<wire::Grh>& grh = headers.grh;
     if (core.init.type == QpType::kUd) {
@@ -54,7 +55,7 @@ bool Hca::keys_match(const QpCore& core, const wire::PacketHeaders& headers, boo
     return true;
 }
 
-/// A mark on a packet, and what the other end says of marks on ours.
+/// Handles FECN, by a BECN that will be sent, and BECN, by an entry for poll_becn().
 void Hca::notice_congestion(QueuePair& qp, const wire::PacketHeaders& headers,
                             const wire::OpcodeInfo& info) {
     const QpCore& core = qp.core();
@@ -115,7 +116,7 @@ void Hca::deliver_multicast(const wire::PacketHeaders& headers, const wire::Opco
     bool heard = false;
     for (std::size_t i = 0; i < members_.size(); ++i) {
         const Qpn qpn = members_[i].qpn;
-        // Never back to the queue pair that sent it, and once to one that is attached twice.
+        // The queue pair that sent the packet gets none; one that is attached twice gets it once.
         const bool before_too =
             std::any_of(members_.begin(), members_.begin() + static_cast<std::ptrdiff_t>(i),
                         [&](const Member& other) { return other.qpn == qpn && is_hearer(other); });
@@ -144,7 +145,7 @@ void Hca::handle_packet(const wire::PacketHeaders& headers, const Payload& paylo
         return;
     }
     if (is_multicast(headers.lrh.dlid)) {
-        // Our own, sent round: its hearers here have it already.
+        // A packet of this HCA that came back is dropped: poll_transmit() has copied it already.
         const bool ours = headers.lrh.slid.value >> context_.port.lmc ==
                           context_.port.lid.value >> context_.port.lmc;
         if (!ours) {

@@ -34,7 +34,8 @@ std::optional<Place> remote_place(QpCore& core, const wire::PacketHeaders& heade
     return core.context.memory.remote(rkey, domain->rdma, core.qpn, addr, length, access);
 }
 
-/// A message begins with First or Only and goes on in its own kind (IBA vol. 1, 9.7.4).
+/// Returns whether a packet may follow the one before: a message begins with First or Only, and all
+/// its packets are of one kind (IBA vol. 1, 9.7.4).
 bool InboundMessage::in_sequence(const PacketRole& role, const wire::PacketHeaders& headers) const {
     if (role.first) {
         return !active();
@@ -43,8 +44,9 @@ bool InboundMessage::in_sequence(const PacketRole& role, const wire::PacketHeade
     return kind_ == kind && (core_.init.type != QpType::kXrcRecv || headers.xrc_eth.xrcsrq == srq_);
 }
 
-/// A WRITE is checked as a whole when it begins, and packet by packet, since its key may go
-/// meanwhile. One of no bytes is not checked against a key (IBA vol. 1, 9.7.4).
+/// Checks a packet of a WRITE. The whole WRITE is checked when it begins; each packet is checked
+/// again when it is placed, since the key may have been invalidated meanwhile. The R_Key of an
+/// empty WRITE is not checked (IBA vol. 1, 9.7.4).
 Fault InboundMessage::check_write(const wire::PacketHeaders& headers, const PacketRole& role,
                                   Write& write, std::uint32_t bytes) {
     if (role.first) {
@@ -132,8 +134,9 @@ void InboundMessage::complete_receive(const wire::PacketHeaders& headers, const 
     held_ = false;
 }
 
-/// Where a message of an unreliable connection is too long, its request waits for the next one
-/// (IBA vol. 1, 9.9.6.3, class D), unless it is of a shared queue, which takes none back (class E).
+/// Refuses a SEND that could not be placed. If a message of an unreliable connection is too long,
+/// its receive request waits for the next message (IBA vol. 1, 9.9.6.3, class D). A request of a
+/// shared receive queue cannot be put back; it completes with an error (class E).
 Accepted InboundMessage::refuse_send(const wire::PacketHeaders& headers, const PacketRole& role,
                                      const Domain& domain, WcStatus status) {
     kind_ = Kind::kNone;
@@ -164,7 +167,7 @@ Accepted InboundMessage::accept(const wire::PacketHeaders& headers, wire::Operat
                                 const Payload& payload) {
     const PacketRole role = role_of(operation);
     const std::uint32_t bytes = payload.length();
-    // Only the last packet may be shorter than the MTU, and only "Only" may be empty.
+    // Only the last packet may be shorter than the MTU, and only a packet "Only" may be empty.
     const bool fits =
         role.last ? bytes <= core_.mtu && (role.first || bytes != 0) : bytes == core_.mtu;
     if (!fits || !in_sequence(role, headers)) {
@@ -215,9 +218,9 @@ void InboundMessage::end_receive(WcStatus status) {
     }
 }
 
-/// The receive request waits for the next message (IBA vol. 1, 9.9.6.3, class D), unless it is of a
-/// shared queue: the next message there may be another queue pair's, so it ends in an error
-/// (class E).
+/// Keeps the receive request for the next message (IBA vol. 1, 9.9.6.3, class D). A request of a
+/// shared receive queue completes with an error instead, since the next message of that queue may
+/// be for another queue pair (class E).
 void InboundMessage::abandon() {
     kind_ = Kind::kNone;
     if (core_.init.srq) {

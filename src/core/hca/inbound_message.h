@@ -2,8 +2,8 @@
 #pragma once
 
 // The message that a connected queue pair is receiving: the packets of a SEND or RDMA WRITE in
-// their order, checked and placed one by one. Reliable and unreliable connections share it. The
-// caller has checked the PSN, and decides what a fault means.
+// their order, checked and placed one by one. Reliable and unreliable connections share this code.
+// The caller has checked the PSN, and decides what a fault means.
 
 #include <cstdint>
 #include <optional>
@@ -15,18 +15,18 @@ namespace softib::hca {
 
 enum class Fault : std::uint8_t {
     kNone,
-    kNotReady,  ///< No receive request: nothing has changed.
-    kTooLong,   ///< For the receive request.
+    kNotReady,  ///< There is no receive request; nothing has changed.
+    kTooLong,   ///< The message is too long for its receive request.
     kInvalidRequest,
-    kInvalidate,  ///< The key that the message asks to invalidate is wrong.
+    kInvalidate,  ///< The R_Key that the message asks to invalidate is wrong.
     kRemoteAccess,
     kRemoteOperational,
 };
 
 struct Accepted {
     Fault fault = Fault::kNone;
-    bool finished = false;        ///< The message is whole.
-    bool receive_failed = false;  ///< Its receive request ended so that the queue pair stops.
+    bool finished = false;        ///< The message is complete.
+    bool receive_failed = false;  ///< Its receive request failed, so the queue pair must stop.
 };
 
 /// The protection domains, shared receive queue and completion queue that a packet uses.
@@ -36,11 +36,12 @@ struct Domain {
     std::optional<SrqId> srq;
     CqId cq{};
 };
-/// Returns std::nullopt for an XRC request that names no shared receive queue of this XRC domain
-/// (IBA vol. 1, annex A14).
+/// Returns the domain of a request; std::nullopt for an XRC request that names no shared receive
+/// queue of this XRC domain (IBA vol. 1, annex A14).
 std::optional<Domain> domain_of(QpCore& core, const wire::PacketHeaders& headers);
 
-/// The memory that a request wants, if the queue pair and the key allow it.
+/// Returns the memory that a request wants to access; std::nullopt if the queue pair or the R_Key
+/// does not allow it.
 std::optional<Place> remote_place(QpCore& core, const wire::PacketHeaders& headers,
                                   std::uint32_t rkey, std::uint64_t addr, std::uint32_t length,
                                   std::uint32_t access);
@@ -52,10 +53,9 @@ class InboundMessage {
     bool active() const { return kind_ != Kind::kNone; }
     Accepted accept(const wire::PacketHeaders& headers, wire::Operation operation,
                     const Payload& payload);
-    /// A packet is missing and never comes, or one was wrong: an unreliable connection drops the
-    /// message.
+    /// Drops the message of an unreliable connection, because a packet is missing or was wrong.
     void abandon();
-    /// The receive request of an unfinished message is flushed.
+    /// Completes the receive request of an unfinished message as flushed.
     void flush();
     void reset() {
         kind_ = Kind::kNone;
@@ -91,8 +91,8 @@ class InboundMessage {
     Kind kind_ = Kind::kNone;
     bool held_ = false;
     CqId held_cq_;
-    std::uint32_t srq_ = 0;       ///< XRC: that of the message's first packet.
-    std::uint32_t received_ = 0;  ///< SEND: bytes so far.
+    std::uint32_t srq_ = 0;       ///< XRC: the XRCSRQ in the message's first packet.
+    std::uint32_t received_ = 0;  ///< SEND: the bytes received so far.
     Write write_;
     TakenReceive receive_{};
 };

@@ -16,7 +16,7 @@ constexpr std::uint32_t kVariantBits = 8;
 MemoryTable::MemoryTable(std::uint32_t entries_max) : entries_(entries_max + 1) {
     SOFTIB_CHECK(entries_max < 1U << 24);
     free_.reserve(entries_max);
-    for (std::uint32_t i = entries_max; i != 0; --i) {  // Entry 0 would have a key that looks free.
+    for (std::uint32_t i = entries_max; i != 0; --i) {  // Entry 0 could have key 0, which is free.
         free_.push_back(i);
     }
 }
@@ -110,8 +110,9 @@ bool MemoryTable::invalidate(std::uint32_t rkey, Pd pd, Qpn at) {
     return true;
 }
 
-/// By what the window is (kind_allows_bind) and by its region: of the same domain (IBA vol. 1,
-/// C10-72), open to windows (C10-73), writable where the window is (C10-74).
+/// Returns whether a window may be bound. Its kind must allow it (kind_allows_bind). Its region
+/// must be of the same protection domain (IBA vol. 1, C10-72), allow windows (C10-73), and be
+/// writable if the window is (C10-74).
 bool MemoryTable::may_bind(const Entry& window, const BindRequest& request) const {
     if (!kind_allows_bind(window.kind, window.length != 0, request.access, request.length)) {
         return false;
@@ -138,7 +139,7 @@ bool MemoryTable::bind(const BindRequest& request, Pd pd, Qpn by) {
         place =
             range(*find(request.mr_lkey), request.addr, static_cast<std::uint32_t>(request.length));
         if (!place) {
-            return false;  // It would lie outside of its region (C10-75).
+            return false;  // The window would reach beyond its region (C10-75).
         }
     }
     window->key = request.new_key;

@@ -56,7 +56,7 @@ TEST(MemoryTable, RemovedKeyIsGoneAndItsNumberNotTheSameAgain) {
         {.pd = kPd, .addr = 0x1000, .length = 256, .access = kAll, .bytes = r.bytes.data()});
     EXPECT_EQ(next >> 8, r.key >> 8);
     EXPECT_NE(next, r.key);
-    r.table.remove(r.key);  // Not the new one's.
+    r.table.remove(r.key);  // Without effect: the old key is not that of the new region.
     EXPECT_TRUE(r.table.local(next, kPd, 0x1000, 1, 0));
 }
 
@@ -124,7 +124,8 @@ TEST(MemoryTable, BadBindingsAreRefused) {
     EXPECT_FALSE(refused([](BindRequest&) {}));
 }
 
-// IBA vol. 1, o10-37.2.30: it must be free. o10-37.2.40: a bind of length 0 does not free it.
+// IBA vol. 1, o10-37.2.30: a window must be free to be bound. o10-37.2.40: a bind of length 0 does
+// not free it.
 TEST(MemoryTable, BoundWindowOfType2IsFreedByInvalidationOnly) {
     Rig r;
     const std::uint32_t window = r.table.add_window(kPd, KeyKind::kWindow2);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Maps the numbers of queue pairs to their places. Numbers may come from anywhere in 24 bits, so
-// the map has pages, which exist once one of their numbers is used; a look-up is two loads.
+// A map from QPNs to indices. A QPN may be any number of 24 bits, so the map consists of pages,
+// each of which is allocated when one of its numbers is first used. A look-up takes two loads.
 
 #include <array>
 #include <cstdint>

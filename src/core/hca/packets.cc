@@ -12,7 +12,7 @@ WireFormat make_wire_format(QpType type, bool with_grh, std::uint32_t mtu_bytes)
     namespace words = header_words;
     const auto common = static_cast<std::uint8_t>(words::kLrh + (with_grh ? words::kGrh : 0) +
                                                   words::kBth + words::kIcrc);
-    // Every request packet says which shared receive queue it is for; responses need not.
+    // Every XRC request packet names the shared receive queue that it is for; responses do not.
     const bool xrc = type == QpType::kXrcSend || type == QpType::kXrcRecv;
     const std::uint8_t extra =
         type == QpType::kUd ? words::kDeth : (xrc ? words::kXrceth : std::uint8_t{0});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How many packets a message becomes, and how many 4-byte words they put on the link. This is what
-// the port counters count: PortXmitData takes every octet from the LRH to the ICRC, not the VCRC,
-// divided by four (IBA vol. 1, 16.1.3.5). All of it is inline and without branches that a hot path
-// would mispredict: it runs once per operation.
+// How many packets a message becomes, and how many 4-byte words they put on the link. The port
+// counters count these: PortXmitData is the number of bytes from the LRH to the ICRC, without the
+// VCRC, divided by four (IBA vol. 1, 16.1.3.5). All functions are inline and have no branches that
+// a hot path would mispredict, since they run once per operation.
 
 #include <array>
 #include <cstddef>
@@ -49,16 +49,16 @@ inline constexpr std::uint8_t kAtomicAckEth = 2;
 inline constexpr std::uint8_t kIcrc = 1;
 }  // namespace header_words
 
-/// What of a path decides the cost of a message. Made once per queue pair (or, for a datagram,
-/// per address handle).
+/// The properties of a path that decide the cost of a message. Computed once per queue pair or, for
+/// datagrams, once per address handle.
 struct WireFormat {
     std::uint32_t mtu_bytes = 0;
     std::uint8_t mtu_log2 = 0;
-    std::uint8_t request_words = 0;   ///< In every packet of a request: LRH … BTH (DETH), ICRC.
-    std::uint8_t response_words = 0;  ///< In every packet of a response.
+    std::uint8_t request_words = 0;   ///< Words of headers and ICRC in every packet of a request.
+    std::uint8_t response_words = 0;  ///< Words of headers and ICRC in every packet of a response.
 };
 
-/// `mtu_bytes` is one of 256, 512, 1024, 2048, 4096.
+/// Returns the format of a path; `mtu_bytes` is one of 256, 512, 1024, 2048, 4096.
 WireFormat make_wire_format(QpType type, bool with_grh, std::uint32_t mtu_bytes);
 
 namespace detail {
@@ -78,21 +78,22 @@ inline constexpr std::array<std::uint8_t, 10> kWordsOnce{
     header_words::kIeth,                         // SEND with invalidate
 };
 
-/// A message without payload is still one packet.
+/// Returns the number of packets of a message; one without payload is still one packet.
 constexpr std::uint64_t packet_count(const WireFormat& format, std::uint64_t length_bytes) {
     const std::uint64_t full = (length_bytes + format.mtu_bytes - 1) >> format.mtu_log2;
     return full + (full == 0 ? 1 : 0);
 }
 
-/// Only the last packet is padded: a path MTU is a multiple of four (IBA vol. 1, 9.2.4).
+/// Returns the words of payload in all packets. Only the last packet is padded, since a path MTU is
+/// a multiple of four (IBA vol. 1, 9.2.4).
 constexpr std::uint64_t payload_words(std::uint64_t length_bytes) {
     return (length_bytes + 3) / 4;
 }
 
 }  // namespace detail
 
-/// A request as its requester sends it. READs and atomics are one packet whatever their length.
-/// The caller has checked that the transport knows the operation and that a datagram fits the MTU.
+/// Returns the cost of a request. READs and atomics are one packet whatever their length. The
+/// caller has checked that the transport has the operation and that a datagram fits the MTU.
 constexpr WireCost request_cost(const WireFormat& format, WireOp op, std::uint64_t length_bytes) {
     const bool no_payload =
         op == WireOp::kRead || op == WireOp::kCmpSwap || op == WireOp::kFetchAdd;
@@ -103,8 +104,8 @@ constexpr WireCost request_cost(const WireFormat& format, WireOp op, std::uint64
                          detail::payload_words(carried_bytes)};
 }
 
-/// The response to a READ: the first, last and only packets carry an AETH, the middle ones do not
-/// (IBA vol. 1, 9.4.4).
+/// Returns the cost of the response to a READ. The first, last and only packets carry an AETH, the
+/// middle ones do not (IBA vol. 1, 9.4.4).
 constexpr WireCost read_response_cost(const WireFormat& format, std::uint64_t length_bytes) {
     const std::uint64_t packets = detail::packet_count(format, length_bytes);
     const std::uint64_t aeth = packets == 1 ? 1 : 2;

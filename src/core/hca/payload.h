@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The payload of one packet as a list of places, so that bytes are copied only where they must be.
-// A part without an address stands for bytes that do not exist: a large simulation carries lengths
-// only.
+// The payload of one packet as a list of pointers to its parts, so that bytes are copied only where
+// they must be. A part without a pointer stands for bytes that do not exist: large simulations move
+// lengths only.
 
 #include <algorithm>
 #include <array>
@@ -17,13 +17,13 @@
 namespace softib::hca {
 
 struct PayloadPart {
-    const std::uint8_t* bytes;  ///< nullptr: a length only.
+    const std::uint8_t* bytes;  ///< nullptr: the part is a length without bytes.
     std::uint32_t length;
 };
 
 class Payload {
   public:
-    Payload() {}  // NOLINT: parts beyond the count are never read, and cost more than the rest.
+    Payload() {}  // NOLINT: parts_ stays uninitialised; parts beyond count_ are never read.
     explicit Payload(std::span<const std::uint8_t> bytes) {
         add(bytes.data(), static_cast<std::uint32_t>(bytes.size()));
     }
@@ -39,8 +39,8 @@ class Payload {
 
     std::uint32_t length() const { return length_; }
     std::span<const PayloadPart> parts() const { return std::span(parts_).first(count_); }
-    /// Copies the payload. Returns false if part of it is a length without bytes: `out` then has
-    /// zeros there.
+    /// Copies the payload to `out`. Returns false if a part of it has no bytes; `out` has zeros in
+    /// its place.
     bool copy_to(std::span<std::uint8_t> out) const {
         bool whole = true;
         for (const PayloadPart& part : parts()) {

@@ -2,8 +2,8 @@
 #pragma once
 
 // Packet sequence numbers count modulo 2^24 (IBA vol. 1, 9.7.1), and so do message sequence
-// numbers. Half the circle lies before a number and half behind it: a PSN less than 2^23 behind
-// the expected one is a duplicate, any other is ahead.
+// numbers. Half of all numbers lie before a given one, half after it: a PSN that is at most 2^23
+// before the expected one is a duplicate; any other is ahead of it.
 
 #include <cstdint>
 
@@ -18,7 +18,7 @@ constexpr std::uint32_t add24(std::uint32_t a, std::uint32_t n) {
     return (a + n) & kPsnMask;
 }
 
-/// How far `a` is behind `b`, from -2^23 to 2^23 - 1.
+/// Returns a - b, from -2^23 to 2^23 - 1: positive if `a` comes after `b`.
 constexpr std::int32_t diff24(std::uint32_t a, std::uint32_t b) {
     const std::uint32_t d = (a - b) & kPsnMask;
     return d < kPsnHalf ? static_cast<std::int32_t>(d)
@@ -34,7 +34,7 @@ constexpr std::int32_t diff(Psn a, Psn b) {
 constexpr bool before(Psn a, Psn b) {
     return diff(a, b) < 0;
 }
-/// Numbers from `from` to before `to`; the caller knows their order.
+/// Returns how many PSNs there are from `from` on and before `to`; `to` must not be before `from`.
 constexpr std::uint32_t distance(Psn from, Psn to) {
     return (to.value - from.value) & kPsnMask;
 }

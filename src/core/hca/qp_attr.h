@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What modifying a queue pair sets and querying returns; numbers as in ibv_qp_attr. The mask's
-// bits are those of qp_state.h.
+// The attributes that modifying a queue pair sets and querying it returns, with the numbers of
+// ibv_qp_attr. The bits of a mask of attributes are in qp_state.h.
 
 #include <cstdint>
 
@@ -11,8 +11,8 @@
 
 namespace softib::hca {
 
-inline constexpr std::uint8_t kMtuCodeMin = 1;  ///< 256 bytes
-inline constexpr std::uint8_t kMtuCodeMax = 5;  ///< 4096 bytes
+inline constexpr std::uint8_t kMtuCodeMin = 1;  ///< The code of 256 bytes.
+inline constexpr std::uint8_t kMtuCodeMax = 5;  ///< The code of 4096 bytes.
 inline constexpr std::uint8_t kRdAtomicMax = 16;
 
 constexpr std::uint32_t mtu_bytes(std::uint8_t code) {
@@ -46,11 +46,12 @@ struct QpAttr {
     std::uint8_t rnr_retry = 0;
 };
 
-/// Programs set both ends of an XRC connection up alike; what the half at hand has no use for is
-/// dropped, as the kernel does.
+/// Returns the attributes that a queue pair of this type ignores. Programs pass the same attributes
+/// to both ends of an XRC connection; as the kernel does, each end drops those it does not use.
 std::uint32_t ignored_attributes(QpType type);
 
-/// Whether every attribute of the mask has a value that it may have. `pkeys`: of the port.
+/// Returns whether every attribute of the mask has a valid value. `pkeys` is the size of the port's
+/// P_Key table.
 bool values_are_valid(const QpAttr& attr, std::uint32_t mask, std::uint32_t pkeys);
 
 /// Copies the attributes of the mask; the state is left to the caller.

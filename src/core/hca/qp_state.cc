@@ -13,8 +13,8 @@ using namespace qp_attr;
 
 constexpr std::size_t kStates = 7;
 
-/// What a queue pair of some type does. Attributes follow from this, not from the type: one that
-/// retries needs retry counters, one that answers READs needs resources for them.
+/// What a queue pair of some type does. Its attributes follow from its roles: a queue pair that
+/// sends requests again needs retry counters, one that answers READs needs resources for them.
 struct Roles {
     bool datagram = false;
     bool connected = false;
@@ -69,7 +69,7 @@ struct Row {
 constexpr RoleMasks kIdentity{
     .all = kPkeyIndex | kPort, .datagram = kQkey, .connected = kAccessFlags};
 
-/// What may change whenever the send queue is set running.
+/// The attributes that are optional in every transition to RTS.
 constexpr RoleMasks kRunning{.all = kCurState,
                              .datagram = kQkey,
                              .connected = kAltPath | kAccessFlags | kPathMigState,
@@ -104,7 +104,7 @@ constexpr Row kRows[] = {
                   .reliable = kPort | kTimeout,
                   .requester = kRetryCnt | kRnrRetry | kMaxQpRdAtomic,
                   .responder = kMaxDestRdAtomic | kMinRnrTimer}},
-    // A reliable queue pair goes to the error state instead (IBA vol. 1, 10.3.1.6).
+    // A reliable queue pair is never in SQE: it enters the error state (IBA vol. 1, 10.3.1.6).
     {.from = QpState::kSqe,
      .to = QpState::kRts,
      .required = {},

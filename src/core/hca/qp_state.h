@@ -2,10 +2,10 @@
 #pragma once
 
 // The queue pair state machine as a table: which transitions exist for which transport, which
-// attributes each one needs and which it takes besides (IBA vol. 1, 10.3.1 and 11.2.5.2).
+// attributes each one requires and which are optional (IBA vol. 1, 10.3.1 and 11.2.5.2).
 //
 // The enumerators have the values of ibv_qp_type, ibv_qp_state and ibv_qp_attr_mask, so that the
-// C ABI converts by a cast; a test there holds them together.
+// C ABI converts them by a cast; a test there checks that they are equal.
 
 #include <cstdint>
 #include <optional>
@@ -65,25 +65,25 @@ enum class TransitionError : std::uint8_t {
 
 struct TransitionResult {
     TransitionError error = TransitionError::kOk;
-    std::uint32_t offending_mask = 0;  ///< All attributes that are missing, or unexpected.
+    std::uint32_t offending_mask = 0;  ///< The attributes that are missing or unexpected.
 
     bool ok() const { return error == TransitionError::kOk; }
 };
 
 struct TransitionRule {
     std::uint32_t required = 0;
-    std::uint32_t optional = 0;  ///< Besides qp_attr::kState, which every transition takes.
+    std::uint32_t optional = 0;  ///< Does not list qp_attr::kState, which every transition takes.
 };
 
-/// Nothing where the transition does not exist for this type. Values outside the enumerations
-/// (they may come from a C caller) have no transitions.
+/// Returns the attributes of a transition; std::nullopt if it does not exist for this type. Values
+/// outside the enumerations, which a C caller may pass, have no transitions.
 std::optional<TransitionRule> transition_rule(QpType type, QpState from, QpState to);
 
-/// Whether a modify with this mask may take the queue pair from one state to the other. A modify
-/// without qp_attr::kState stays where it is: `to` equals `from`.
+/// Checks whether a modify with this mask may take a queue pair from one state to another. A modify
+/// without qp_attr::kState does not change the state: the caller passes `from` as `to`.
 TransitionResult check_transition(QpType type, QpState from, QpState to, std::uint32_t mask);
 
-const char* to_string(QpState state);                     ///< "RTS"
-const char* attribute_name(std::uint32_t attribute_bit);  ///< "IBV_QP_AV"; "?" if unknown.
+const char* to_string(QpState state);                     ///< Returns "RTS", for example.
+const char* attribute_name(std::uint32_t attribute_bit);  ///< Returns "IBV_QP_AV"; "?" if unknown.
 
 }  // namespace softib::hca

@@ -26,7 +26,7 @@ struct Rule {
     std::uint32_t optional;
 };
 
-// Written out per type, where the code derives it from roles.
+// The rules written out for each type; the code derives them from roles.
 constexpr std::uint32_t kToRtr = kAv | kPathMtu | kDestQpn | kRqPsn;
 constexpr std::uint32_t kToRts = kTimeout | kRetryCnt | kRnrRetry | kSqPsn | kMaxQpRdAtomic;
 constexpr std::uint32_t kInRts = kCurState | kAltPath | kAccessFlags | kPathMigState;

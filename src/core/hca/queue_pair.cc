@@ -196,8 +196,8 @@ PostError QueuePair::post_receive(std::uint64_t wr_id, std::span<const Sge> sges
     return error;
 }
 
-/// The first packet of a connection that is not yet ready to send tells its program that the other
-/// end is.
+/// Raises "communication established" when a connection in RTR receives its first packet, which
+/// tells the program that the other end is ready to send.
 void QueuePair::established() {
     if (!established_ && core_.init.type != QpType::kUd) {
         established_ = true;
@@ -260,7 +260,7 @@ bool QueuePair::poll_transmit(Transmit& out, std::uint64_t now_ns) {
         }
     }
     if (responder_ && responder_->poll_transmit(out)) {
-        settle();  // A READ may have found its key gone, and said so.
+        settle();  // The responder has failed if the key of a READ has become invalid.
         request_next_ = true;
         return true;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// One queue pair: the requester and responder that its type has, its state, and what a change of
+// A queue pair: its state, the requester and responder that its type has, and what a change of
 // state does to them.
 
 #include <cstdint>
@@ -23,37 +23,39 @@ class QueuePair {
 
     const QpCore& core() const { return core_; }
     void owe_becn() { core_.becn_due = true; }
-    /// A completion queue of its own has lost completions.
+    /// Enters the error state if one of its completion queues has lost a completion.
     void stop_if_overrun();
     QpAttr attributes() const;
     std::uint64_t deadline_ns() const;
-    /// Acknowledgements or data that are still to be sent for what has arrived.
+    /// Returns whether the responder has acknowledgements or data to send.
     bool has_responses() const { return responder_ && responder_->has_responses(); }
-    /// Requests that wait for nothing but their turn.
+    /// Returns whether there are requests that wait only for their turn to be sent.
     bool has_unsent() const {
         return requester_ ? requester_->has_unsent() : sender_ && sender_->has_unsent();
     }
     bool has_unacknowledged() const { return requester_ && requester_->has_unacknowledged(); }
-    /// With which its next packet leaves.
+    /// Returns the service level of the next packet.
     std::uint8_t service_level() const {
         const std::optional<std::uint8_t> next = sender_ ? sender_->next_level() : std::nullopt;
         return next.value_or(core_.attr.av.sl) % kServiceLevels;
     }
     std::uint32_t receives_waiting() const { return receives_ ? receives_->size() : 0; }
 
-    // Commands. Changes attributes; `mask` has bits of qp_attr. Returns false, with nothing
-    // changed, if the change is not allowed.
+    // Commands.
+    /// Changes attributes; `mask` has bits of qp_attr. Returns false, with nothing changed, if the
+    /// change is not allowed.
     bool modify(const QpAttr& attr, std::uint32_t mask);
     PostError post_send(const WorkRequest& wr);
     PostError post_receive(std::uint64_t wr_id, std::span<const Sge> sges);
 
-    // Inputs. The packet is for this queue pair, of its service, from its peer.
+    // Inputs.
+    /// Handles a packet. The caller has checked that it is for this queue pair, of its transport
+    /// and from its peer.
     void handle_packet(const wire::PacketHeaders& headers, wire::Operation operation,
                        const Payload& payload, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
 
-    /// Makes the next packet. Returns false if there is nothing to send until an input changes
-    /// that.
+    /// Makes the next packet. Returns false if there is nothing to send before the next input.
     bool poll_transmit(Transmit& out, std::uint64_t now_ns);
 
   private:
@@ -62,7 +64,7 @@ class QueuePair {
     void reset();
     void flush_receives();
     bool transmit_request(Transmit& out, std::uint64_t now_ns);
-    /// Ends the connection if one of its halves said so.
+    /// Enters the error state if the requester or the responder has failed.
     void settle();
     void established();
 

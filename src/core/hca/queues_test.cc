@@ -53,7 +53,7 @@ TEST(CompletionQueue, SolicitedOnlyWaitsForOneOrAnError) {
     cq.arm(Arm::kSolicited);
     EXPECT_EQ(cq.push({.status = WcStatus::kWrFlushErr}, false), Pushed::kNotify);
     cq.arm(Arm::kAny);
-    cq.arm(Arm::kSolicited);  // Does not take the stronger one back.
+    cq.arm(Arm::kSolicited);  // Without effect: the queue is armed for any completion.
     EXPECT_EQ(cq.push({}, false), Pushed::kNotify);
 }
 

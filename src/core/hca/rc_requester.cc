@@ -53,7 +53,7 @@ PostError RcRequester::post(const WorkRequest& wr) {
     return PostError::kOk;
 }
 
-/// A READ takes the PSNs of its response (IBA vol. 1, 9.7.3).
+/// Gives a request its PSNs and SSN. A READ takes the PSNs of its response (IBA vol. 1, 9.7.3).
 void RcRequester::number(SendWqe& wqe) {
     wqe.first_psn = next_;
     if (is_atomic(wqe.opcode) && !wqe.too_long) {
@@ -70,13 +70,15 @@ Psn RcRequester::cursor_psn() const {
     return has_unsent_packets() ? queue_.at(cursor_).first_psn + cursor_packet_ : next_;
 }
 
-/// Often enough that a full window always contains a request for an acknowledgement.
+/// Returns after how many packets of a message the requester asks for an acknowledgement: often
+/// enough that a full window always contains such a packet.
 std::uint32_t RcRequester::ack_interval() const {
     return std::clamp(core_.init.window_packets / 4, 1U, kAckIntervalMax);
 }
 
-/// Found before any packet of it goes out. It waits for those before it, whose completions come
-/// first.
+/// Checks the length and the local memory of a request, before its first packet is sent. Returns
+/// false, with the error in `wqe`, if they are wrong. The request completes with that error after
+/// the requests before it have completed.
 bool RcRequester::check_local(SendWqe& wqe) {
     const bool fills = fills_memory(wqe.opcode);
     const bool is_word = is_atomic(wqe.opcode) || wqe.opcode == WrOpcode::kAtomicWrite;
@@ -109,7 +111,7 @@ bool RcRequester::is_limited(const SendWqe& wqe) const {
            diff24(wqe.ssn, limit_ssn_) > 0;
 }
 
-/// Whether the packet at the cursor may go out.
+/// Returns whether the packet at the cursor may be sent.
 bool RcRequester::ready(const SendWqe& wqe) {
     if (limited_ || (draining_ && cursor_ == begun_)) {
         return false;
@@ -119,12 +121,12 @@ bool RcRequester::ready(const SendWqe& wqe) {
         return false;
     }
     if (cursor_packet_ == 0 && (wqe.flags & kSendFence) != 0 && reads_ != 0) {
-        return false;  // IBA vol. 1, 9.5
+        return false;  // A fence waits for all READs and atomics before it (IBA vol. 1, 9.5).
     }
     if (!has_response(wqe.opcode)) {
         return true;
     }
-    // Half the circle of PSNs must stay free to tell old from new.
+    // Fewer than half of all PSNs may be in flight, so that old ones can be told from new ones.
     const std::uint32_t span = wqe.psns - cursor_packet_;
     return reads_ < core_.attr.max_rd_atomic && (in_flight == 0 || in_flight + span < kPsnHalf);
 }
@@ -149,7 +151,7 @@ bool RcRequester::poll_transmit(Transmit& out, std::uint64_t now_ns) {
                 continue;
             }
         } else if (has_response(wqe.opcode) && core_.attr.max_rd_atomic == 0) {
-            wqe.local_error = WcStatus::kLocQpOpErr;  // Its turn would never come.
+            wqe.local_error = WcStatus::kLocQpOpErr;  // It could never be sent.
         } else if (wqe.local_error == WcStatus::kSuccess) {
             if (!ready(wqe)) {
                 return false;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The requester of a reliable connection (IBA vol. 1, 9.7.3, 9.7.6 and 9.9.2), also of an extended
-// one. Every request knows its PSNs from the moment it is posted. Three marks divide them:
+// The requester of a reliable connection, RC or XRC (IBA vol. 1, 9.7.3, 9.7.6 and 9.9.2). Every
+// request gets its PSNs when it is posted. Three marks divide the PSNs:
 //
 //     acked_ <= next packet to send (cursor_, cursor_packet_) <= high_
 //
-// Before acked_ all is acknowledged; between acked_ and high_ all was sent at least once. A loss
-// moves the cursor back to acked_, and packets are made again from the requests. If part of a READ
-// has arrived, only the rest is asked for.
+// All packets before acked_ are acknowledged; all between acked_ and high_ were sent at least once.
+// After a loss the cursor moves back to acked_, and the packets are made again from the requests.
+// If a part of the response to a READ has arrived, only the rest is requested again.
 
 #include <cstdint>
 #include <optional>
@@ -23,28 +23,29 @@ class RcRequester {
   public:
     explicit RcRequester(QpCore& core) : core_(core), queue_(core.init) {}
 
-    /// On the way to RTS, with the attributes set.
+    /// Begins to number requests from the queue pair's sq_psn. Called when it enters RTS from RTR.
     void start();
     PostError post(const WorkRequest& wr);
     void handle_response(const wire::PacketHeaders& headers, wire::Operation operation,
                          const Payload& payload, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
-    /// Makes the next packet. Returns false if nothing may be sent until an input changes that.
+    /// Makes the next packet. Returns false if nothing may be sent before the next input.
     bool poll_transmit(Transmit& out, std::uint64_t now_ns);
-    /// kNever: waits for no time.
+    /// Returns the time of the next timeout; kNever if there is none.
     std::uint64_t deadline_ns() const;
 
-    void drain();                         ///< RTS to SQD: ends what was begun, begins nothing.
-    void resume() { draining_ = false; }  ///< SQD to RTS
+    void drain();                         ///< RTS to SQD: no request is begun any more.
+    void resume() { draining_ = false; }  ///< SQD to RTS.
     void flush();
     void reset();
 
-    /// Something was never sent that may go out now, or as soon as the peer acknowledges.
+    /// Returns whether there are packets that were never sent and that may go out now, or when the
+    /// peer has acknowledged others.
     bool has_unsent() const {
         return core_.state == QpState::kRts && high_ != next_ && !limited_ &&
                deadlines_ns_[static_cast<std::size_t>(Timer::kRnr)] == kNever;
     }
-    /// Something was sent that the peer may still acknowledge.
+    /// Returns whether there are packets that were sent and that the peer may still acknowledge.
     bool has_unacknowledged() const { return core_.state == QpState::kRts && acked_ != high_; }
     std::uint32_t outstanding_reads() const { return reads_; }
     Psn acknowledged_psn() const { return acked_; }
@@ -67,7 +68,7 @@ class RcRequester {
     Psn cursor_psn() const;
     std::uint32_t ack_interval() const;
 
-    // rc_requester_response.cc: what comes back
+    // rc_requester_response.cc: responses of the peer
     void handle_ack(const wire::PacketHeaders& headers, std::uint64_t now_ns);
     void handle_nak(Psn psn, Syndrome syndrome, std::uint64_t now_ns);
     void handle_read_response(const wire::PacketHeaders& headers, wire::Operation operation,
@@ -94,23 +95,26 @@ class RcRequester {
 
     QpCore& core_;
     SendQueue queue_;
-    std::uint32_t cursor_ = 0;         ///< Index of the request whose turn it is.
-    std::uint32_t cursor_packet_ = 0;  ///< Its PSNs before this one need no sending.
-    std::uint32_t begun_ = 0;  ///< Index behind the newest request of which a packet went out.
+    std::uint32_t cursor_ = 0;         ///< The index of the request to send from next.
+    std::uint32_t cursor_packet_ = 0;  ///< The first packet of that request to send.
+    std::uint32_t begun_ = 0;  ///< The index behind the newest request of which a packet was sent.
     Psn acked_;
     Psn high_;
-    Psn next_;  ///< First PSN of the next request to be posted.
+    Psn next_;  ///< The first PSN of the next request to be posted.
     std::uint32_t next_ssn_ = 1;
     std::uint32_t reads_ = 0;  ///< READs and atomics between head and cursor.
     std::uint8_t retries_left_ = 0;
     std::uint8_t rnr_retries_left_ = 0;
     bool draining_ = false;
     bool drained_ = false;
-    bool went_back_ =
-        false;  ///< For a loss at acked_: once, until something arrives or time is up.
+    /// The cursor was moved back for a loss at acked_. Further reports of this loss are ignored
+    /// until acked_ moves or the ACK timer expires.
+    bool went_back_ = false;
     bool credits_counted_ = false;
-    std::uint32_t limit_ssn_ = 0;  ///< Newest message that the peer has a receive request for.
-    std::optional<Psn> limited_;   ///< Sent without a credit: nothing follows until it is answered.
+    /// The SSN of the newest message that the peer has a receive request for.
+    std::uint32_t limit_ssn_ = 0;
+    /// The PSN of a packet sent without a credit. No packet is sent until it is answered.
+    std::optional<Psn> limited_;
     std::uint64_t deadlines_ns_[kTimers]{kNever, kNever};
 };
 

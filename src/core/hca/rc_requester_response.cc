@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What comes back from the responder (IBA vol. 1, 9.7.6).
+// The requester's part that handles the peer's responses (IBA vol. 1, 9.7.6).
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,7 +12,7 @@ void RcRequester::handle_response(const wire::PacketHeaders& headers, wire::Oper
                                   const Payload& payload, std::uint64_t now_ns) {
     const Psn psn = headers.bth.psn;
     if (distance(acked_, psn) >= distance(acked_, high_)) {
-        // The newest acknowledgement may come again with more credits; all else is a ghost.
+        // The newest acknowledgement may come again with more credits; all others are stale.
         const bool newest = operation == wire::Operation::kAcknowledge && psn + 1 == acked_ &&
                             Syndrome::parse(headers.aeth.syndrome).kind == AckKind::kAck;
         if (newest) {
@@ -66,11 +66,11 @@ void RcRequester::handle_ack(const wire::PacketHeaders& headers, std::uint64_t n
     }
 }
 
-/// What was sent before the PSN of a NAK has arrived (IBA vol. 1, 9.7.5).
+/// Handles a NAK, which also acknowledges all packets before its PSN (IBA vol. 1, 9.7.5).
 void RcRequester::handle_nak(Psn psn, Syndrome syndrome, std::uint64_t now_ns) {
     constexpr std::array kStatuses{WcStatus::kRetryExcErr, WcStatus::kRemInvReqErr,
                                    WcStatus::kRemAccessErr, WcStatus::kRemOpErr};
-    if (syndrome.value >= kStatuses.size()) {  // Reserved, or of reliable datagrams.
+    if (syndrome.value >= kStatuses.size()) {  // A reserved code, or one of reliable datagrams.
         core_.context.count(Counted::kBadResponse);
         return;
     }
@@ -82,8 +82,9 @@ void RcRequester::handle_nak(Psn psn, Syndrome syndrome, std::uint64_t now_ns) {
     fail(kStatuses[syndrome.value]);
 }
 
-/// Moves the mark up to `end`, but not over a READ or atomic whose data is missing: that the peer
-/// has answered what follows says that its response was lost (IBA vol. 1, 9.7.5). False then.
+/// Moves acked_ up to `end`. Returns false if a READ or atomic before `end` has not been answered:
+/// acked_ stops there, and since the peer has answered a later request, the response to that one
+/// was lost (IBA vol. 1, 9.7.5).
 bool RcRequester::acknowledge_before(Psn end, std::uint64_t now_ns) {
     while (!core_.failed && before(acked_, end)) {
         const SendWqe& wqe = queue_.at(queue_.head());
@@ -107,7 +108,7 @@ void RcRequester::move_acked(Psn to, std::uint64_t now_ns) {
     if (core_.failed) {
         return;
     }
-    // An answer to what was sent before a loss was noticed: no need to send it again.
+    // An acknowledgement that came after the cursor went back: those packets need not go again.
     if (static_cast<std::int32_t>(cursor_ - queue_.head()) < 0) {
         cursor_ = queue_.head();
         cursor_packet_ = 0;
@@ -122,7 +123,7 @@ void RcRequester::move_acked(Psn to, std::uint64_t now_ns) {
     }
 }
 
-/// Completes requests in their order.
+/// Completes the requests that are acknowledged, in their order.
 void RcRequester::retire() {
     while (!queue_.empty() && !core_.failed) {
         const std::uint32_t index = queue_.head();
@@ -153,8 +154,8 @@ const SendWqe& RcRequester::request_of(Psn psn) const {
     return queue_.at(index);
 }
 
-/// Whether a response that carries data may be taken: it is of the right kind, and all that was
-/// asked for before it has been answered, be it by this.
+/// Returns whether a response that carries data may be accepted: it is of the right kind (`fits`),
+/// and all requests before its PSN are answered, some of them implicitly by this response.
 bool RcRequester::may_take(bool fits, Psn psn, std::uint64_t now_ns) {
     if (!fits) {
         core_.context.count(Counted::kBadResponse);
@@ -186,7 +187,7 @@ void RcRequester::handle_read_response(const wire::PacketHeaders& headers,
         asked == WrOpcode::kRead ? std::min(core_.mtu, wqe.length - offset) : 0;
     const bool ends = operation == O::kReadResponseLast || operation == O::kReadResponseOnly;
     const bool has_aeth = operation != O::kReadResponseMiddle;
-    // A READ that was asked for again begins with First wherever it begins.
+    // A READ that was requested again is answered from First on, even in the middle of the data.
     if (ends != (packet + 1 == wqe.psns) || payload.length() != bytes ||
         (has_aeth && Syndrome::parse(headers.aeth.syndrome).kind != AckKind::kAck)) {
         core_.context.count(Counted::kBadResponse);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Losses, waits and the end (IBA vol. 1, 9.7.6 and 9.9.2).
+// The requester's part that handles losses, timers and errors (IBA vol. 1, 9.7.6 and 9.9.2).
 #include "core/hca/rc_requester.h"
 #include "core/hca/timers.h"
 
@@ -19,7 +19,7 @@ void RcRequester::reload_counters() {
     rnr_retries_left_ = core_.attr.rnr_retry;
 }
 
-/// Everything behind the mark is sent again, in its order.
+/// Moves the cursor back to acked_: everything from there on will be sent again, in its order.
 void RcRequester::go_back() {
     cursor_ = queue_.head();
     cursor_packet_ = queue_.empty() || queue_.at(cursor_).psns == 0
@@ -30,7 +30,7 @@ void RcRequester::go_back() {
     deadline(Timer::kAck) = kNever;
 }
 
-/// The peer has shown that something is missing. It may show it many times for one loss.
+/// Handles a sign of the peer that a packet was lost, which may come many times for one loss.
 void RcRequester::lost() {
     if (went_back_ || core_.failed || deadline(Timer::kRnr) != kNever) {
         return;
@@ -59,8 +59,7 @@ void RcRequester::not_ready(Psn psn, std::uint8_t code, std::uint64_t now_ns) {
         }
         --rnr_retries_left_;
     }
-    // A receiver that answers "not ready" is not silent, so the counter of timeouts, which counts
-    // silences in a row, starts again.
+    // The peer is there, since it has answered "not ready"; so the retry counter starts again.
     retries_left_ = core_.attr.retry_cnt;
     went_back_ = false;
     go_back();
@@ -84,7 +83,7 @@ void RcRequester::handle_timeout(std::uint64_t now_ns) {
     }
 }
 
-/// The oldest request ends with an error, and with it the connection.
+/// Completes the oldest request with an error, and ends the connection.
 void RcRequester::fail(WcStatus status) {
     if (core_.failed || queue_.empty()) {
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Requests that come in sequence, and those that come too early.
+// The responder's part that handles requests in sequence, and those that come too early.
 #include "core/hca/rc_responder.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace softib::hca {
 AtomicOperands operands_of(const wire::PacketHeaders& headers, wire::Operation operation) {
     const bool swap = operation == wire::Operation::kCompareSwap;
     const wire::AtomicEth& eth = headers.atomic_eth;
-    // In a FetchAdd the swap field has the number to add.
+    // In a FetchAdd the swap field holds the number to add.
     return {.compare_swap = swap,
             .compare_add = swap ? eth.cmp_dt : eth.swap_dt,
             .swap = swap ? eth.swap_dt : 0};
@@ -21,7 +21,8 @@ RcResponder::RcResponder(QpCore& core, ReceiveQueue* own)
     reserve();
 }
 
-/// READs and atomics, fresh and repeated, and between any two of them one acknowledgement.
+/// The ring holds the answers to new and to duplicate READs and atomics, and one acknowledgement
+/// between any two of them.
 void RcResponder::reserve() {
     const std::size_t agreed = core_.attr.max_dest_rd_atomic;
     const std::size_t slots = agreed == 0 ? 1 : 2 * (agreed + kRepeatedMax) + 1;
@@ -78,8 +79,9 @@ void RcResponder::handle_request(const wire::PacketHeaders& headers, wire::Opera
     }
 }
 
-/// One NAK for each gap; the requester goes back to where it begins (IBA vol. 1, 9.7.5). After
-/// an RNR NAK the gap is known already.
+/// Handles a request that is ahead of the expected PSN. Sends one NAK for each gap; the requester
+/// then sends again from the beginning of the gap on (IBA vol. 1, 9.7.5). After an RNR NAK no other
+/// NAK is needed, since the requester goes back anyway.
 void RcResponder::out_of_sequence() {
     core_.context.count(Counted::kOutOfSequence);
     if (!nak_sent_) {
@@ -175,8 +177,8 @@ void RcResponder::accept_atomic(const wire::PacketHeaders& headers, wire::Operat
          .original = *original});
 }
 
-/// Eight bytes that appear at once, answered like a READ of nothing, in its order and by its
-/// resources (IBA vol. 1, annex A19).
+/// Executes an ATOMIC WRITE, which writes eight bytes at once. It is answered like a READ of no
+/// bytes, in the order of READs, and takes one of their resources (IBA vol. 1, annex A19).
 void RcResponder::accept_atomic_write(const wire::PacketHeaders& headers, const Payload& payload) {
     const wire::Reth& reth = headers.reth;
     if (inbound_.active() || too_many_outstanding() || reth.va % kAtomicBytes != 0 ||
@@ -203,8 +205,9 @@ void RcResponder::accept_atomic_write(const wire::PacketHeaders& headers, const 
     say({.kind = Response::Kind::kRead, .psn = headers.bth.psn, .psns = 1});
 }
 
-/// Not ready is no error; all else is, and ends the connection (IBA vol. 1, 9.9.3). A
-/// requester that asked to invalidate a wrong key gets no answer at all (9.9.6.3, class J).
+/// Refuses a request by a NAK. A receiver that is not ready sends an RNR NAK, which is no error;
+/// all other faults end the connection (IBA vol. 1, 9.9.3). A requester that asked to invalidate a
+/// wrong R_Key gets no answer at all (9.9.6.3, class J).
 void RcResponder::refuse(Fault fault, Psn psn) {
     Response no{.kind = Response::Kind::kNak, .last_words = true, .psn = psn};
     AsyncKind event = AsyncKind::kQpReqErr;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The responder of a reliable connection (IBA vol. 1, 9.7.4 and 9.7.5), also of an extended one.
-// Requests are executed as they arrive; their answers wait in a ring until the port has room.
-// Adjacent acknowledgements are merged, since each covers all before it. READ responses are read
-// when they are sent, not when they are asked for.
+// The responder of a reliable connection, RC or XRC (IBA vol. 1, 9.7.4 and 9.7.5). It executes
+// requests as they arrive; the responses wait in a ring until the port has room. Adjacent
+// acknowledgements are merged, since each covers all before it. The data of a READ response is read
+// from memory when the response is sent, not when the request arrives.
 
 #include <cstdint>
 #include <vector>
@@ -19,9 +19,9 @@ class RcResponder {
   public:
     RcResponder(QpCore& core, ReceiveQueue* own);
 
-    /// On the way to RTR, with the attributes set.
+    /// Begins to expect requests from the queue pair's rq_psn on. Called when it enters RTR.
     void start();
-    /// Room for as many READs and atomics as the attributes say.
+    /// Makes room for as many READs and atomics as the attributes (max_dest_rd_atomic) allow.
     void reserve();
     void handle_request(const wire::PacketHeaders& headers, wire::Operation operation,
                         const Payload& payload);
@@ -29,7 +29,9 @@ class RcResponder {
     bool poll_transmit(Transmit& out);
     bool has_responses() const { return count_ != 0; }
 
-    /// Stops: what must still be said is said, the rest is silence.
+    /// Makes the responder answer no further requests. With `say_last_words` the waiting responses
+    /// are still sent if the newest of them is marked as last words, like a NAK that ends the
+    /// connection; otherwise they are dropped.
     void stop(bool say_last_words);
     InboundMessage& inbound() { return inbound_; }
 
@@ -37,10 +39,11 @@ class RcResponder {
     std::uint32_t msn() const { return msn_; }
 
   private:
-    /// More than any number that is agreed on: the requester may have got some of them meanwhile.
+    /// The most answers to duplicate requests in the ring; further duplicates are dropped. It is as
+    /// many as the READs and atomics that a requester can have outstanding.
     static constexpr std::uint32_t kRepeatedMax = kRdAtomicMax;
 
-    /// A READ or atomic that may be asked for again.
+    /// A READ or atomic that the requester may request again.
     struct Resource {
         enum class Kind : std::uint8_t { kNone, kRead, kAtomic, kAtomicWrite } kind{};
         Psn psn{};
@@ -53,16 +56,16 @@ class RcResponder {
     };
     struct Response {
         enum class Kind : std::uint8_t { kAck, kNak, kRead, kAtomic } kind{};
-        bool repeated = false;  ///< It answers a duplicate request.
-        bool last_words = false;
-        Syndrome syndrome{};  ///< kNak
+        bool repeated = false;    ///< It answers a duplicate request.
+        bool last_words = false;  ///< It may still be sent after the responder has stopped.
+        Syndrome syndrome{};      ///< kNak only.
         Psn psn{};
-        std::uint32_t sent = 0;  ///< kRead: packets.
+        std::uint32_t sent = 0;  ///< kRead: the packets of it that were sent.
         std::uint32_t psns = 0;
         std::uint64_t addr = 0;
         std::uint32_t rkey = 0;
         std::uint32_t length = 0;
-        std::uint32_t srq = 0;  ///< XRC: whose keys count.
+        std::uint32_t srq = 0;  ///< XRC: the shared receive queue, for its protection domain.
         std::uint64_t original = 0;
     };
 
@@ -77,7 +80,8 @@ class RcResponder {
     void finish_message() { msn_ = add24(msn_, 1); }
     void refuse(Fault fault, Psn psn);
     void out_of_sequence();
-    /// It is kept for duplicates of the request, whose PSNs it has from now on.
+    /// Keeps a READ or atomic for duplicates of the request, and advances the expected PSN by its
+    /// PSNs.
     const Resource& keep(const Resource& resource);
 
     // rc_responder_duplicate.cc
@@ -104,15 +108,15 @@ class RcResponder {
     InboundMessage inbound_;
     Psn expected_;
     std::uint32_t msn_ = 0;
-    bool nak_sent_ = false;  ///< Once per loss: until the expected packet comes.
+    bool nak_sent_ = false;  ///< A NAK was sent for the loss at expected_; no other one is.
     bool stopped_ = false;
     std::vector<Resource> resources_;
     std::size_t resource_next_ = 0;
     std::vector<Response> responses_;
     std::size_t head_ = 0;
     std::size_t count_ = 0;
-    std::uint32_t fresh_ = 0;  ///< READs and atomics waiting to be answered.
-    std::uint32_t repeated_ = 0;
+    std::uint32_t fresh_ = 0;     ///< Answers to new READs and atomics in the ring.
+    std::uint32_t repeated_ = 0;  ///< Answers to duplicate READs and atomics in the ring.
 };
 
 AtomicOperands operands_of(const wire::PacketHeaders& headers, wire::Operation operation);

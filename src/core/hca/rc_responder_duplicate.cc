@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Requests that were seen before (IBA vol. 1, 9.7.5): messages are acknowledged again, READs
-// executed again, atomics answered again from memory. Nothing takes effect twice.
+// The responder's part that handles duplicate requests (IBA vol. 1, 9.7.5). Messages are
+// acknowledged again, READs are executed again, atomics are answered again with the stored result.
+// No request takes effect twice.
 #include <algorithm>
 
 #include "core/base/check.h"
@@ -34,7 +35,8 @@ RcResponder::Resource* RcResponder::find_resource(Psn psn, Resource::Kind kind) 
     return found != resources_.end() ? &*found : nullptr;
 }
 
-/// One that waits to be sent; no two requests end at the same PSN.
+/// Returns the waiting response of a kind whose PSNs end before `behind`; nullptr if there is none.
+/// No two requests end at the same PSN.
 RcResponder::Response* RcResponder::find_response(Psn behind, Response::Kind kind) {
     for (std::size_t i = 0; i < count_; ++i) {
         Response& response = response_at(i);
@@ -45,7 +47,8 @@ RcResponder::Response* RcResponder::find_response(Psn behind, Response::Kind kin
     return nullptr;
 }
 
-/// Before what answers later requests: the requester drops that until it has this.
+/// Puts a response into the ring, before the answers to later requests: the requester would drop
+/// those until it has this one.
 void RcResponder::say_in_order(const Response& response) {
     if (stopped_) {
         return;
@@ -59,8 +62,8 @@ void RcResponder::say_in_order(const Response& response) {
     ++repeated_;
 }
 
-/// The requester may have some of the response and ask for the rest only; it must be the rest of
-/// what it asked for then.
+/// Answers a duplicate READ. The requester may have a part of the response already and request only
+/// the rest; the range must then be the rest of the range of the original READ.
 void RcResponder::repeat_read(const wire::PacketHeaders& headers) {
     const wire::Reth& reth = headers.reth;
     const Resource* resource = find_resource(headers.bth.psn, Resource::Kind::kRead);
@@ -82,7 +85,8 @@ void RcResponder::repeat_read(const wire::PacketHeaders& headers) {
     }
     const std::uint32_t psns = packets_of(reth.dma_len, core_.mtu);
     if (Response* waiting = find_response(headers.bth.psn + psns, Response::Kind::kRead)) {
-        // It is being answered, or will be. What the requester asks for again it has not got.
+        // The READ is being answered, or will be. Packets that were sent and that the requester
+        // requests again were lost, so the response begins again there.
         if (before(headers.bth.psn, waiting->psn + waiting->sent)) {
             waiting->psn = headers.bth.psn;
             waiting->psns = psns;

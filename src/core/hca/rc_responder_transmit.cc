@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a responder says.
+// The responder's part that queues and sends responses.
 #include <algorithm>
 #include <utility>
 
@@ -17,8 +17,8 @@ bool carries_data(const auto& response) {
 
 }  // namespace
 
-/// Acknowledges everything so far: each acknowledgement covers all before it (IBA vol. 1, 9.7.5),
-/// and so does a NAK that still waits to be sent.
+/// Acknowledges everything so far. Each acknowledgement covers all requests before it (IBA vol. 1,
+/// 9.7.5). A NAK that still waits to be sent does so too, and is not replaced.
 void RcResponder::acknowledge() {
     if (count_ != 0) {
         const Response& newest = response_at(count_ - 1);
@@ -55,7 +55,7 @@ void RcResponder::pop() {
 }
 
 void RcResponder::stop(bool say_last_words) {
-    // What the NAK that ends it follows goes out before it, in its order.
+    // The last words are still sent, after the responses before them.
     const bool wait = say_last_words && count_ != 0 && response_at(count_ - 1).last_words;
     stopped_ = true;
     if (!wait) {
@@ -64,7 +64,8 @@ void RcResponder::stop(bool say_last_words) {
     }
 }
 
-/// Receive requests of a shared queue belong to nobody yet and are not promised.
+/// Returns the syndrome of an ACK with the number of credits. Receive requests of a shared queue
+/// are not granted as credits, since any other queue pair may take them.
 Syndrome RcResponder::credits() const {
     return {.kind = AckKind::kAck,
             .value = own_ != nullptr ? credit_code(own_->size()) : kCreditsUncounted};
@@ -99,8 +100,8 @@ void RcResponder::transmit_short(Transmit& out) {
     pop();
 }
 
-/// Makes one packet of the READ response. Returns false if the key has become invalid since the
-/// request came: a NAK takes the response's place.
+/// Makes one packet of a READ response. Returns false if the R_Key has become invalid since the
+/// request came: a NAK then replaces all waiting responses.
 bool RcResponder::transmit_read(Transmit& out) {
     Response& response = front();
     const std::uint32_t offset = response.sent * core_.mtu;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Receive requests wait in a ring, of one queue pair or shared by many.
+// The receive requests of one queue pair, or of several that share a receive queue, as a ring.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace softib::hca {
 
-/// A request that a message is being received into.
+/// A receive request that was taken from its queue, and that a message is received into.
 struct TakenReceive {
     std::uint64_t wr_id;
     std::uint32_t num_sge;
@@ -24,7 +24,7 @@ struct TakenReceive {
     std::span<const Sge> places() const { return std::span(sges).first(num_sge); }
 };
 
-/// The bytes that these places hold.
+/// Returns the number of bytes that these places hold.
 inline std::uint64_t room_in(std::span<const Sge> places) {
     std::uint64_t bytes = 0;
     for (const Sge& place : places) {
@@ -33,8 +33,9 @@ inline std::uint64_t room_in(std::span<const Sge> places) {
     return bytes;
 }
 
-/// Whether a queue pair stops because a receive request of it ended so. A message of an unreliable
-/// service that is too long for it is no reason (IBA vol. 1, 9.9.6.3, class E).
+/// Returns whether a queue pair stops because one of its receive requests has completed with this
+/// status. A message of an unreliable service that is too long does not stop it (IBA vol. 1,
+/// 9.9.6.3, class E).
 constexpr bool stops_receiving(QpType type, WcStatus status) {
     const bool unreliable = type == QpType::kUc || type == QpType::kUd;
     return status != WcStatus::kSuccess && !(unreliable && status == WcStatus::kLocLenErr);
@@ -59,6 +60,7 @@ class ReceiveQueue {
         std::ranges::copy(sges, sges_.begin() + static_cast<std::ptrdiff_t>(slot * sges_max_));
         return PostError::kOk;
     }
+    /// Takes the oldest request out of the queue. Returns false if there is none.
     bool take(TakenReceive& out) {
         const bool found = look(out);
         if (found) {
@@ -66,7 +68,7 @@ class ReceiveQueue {
         }
         return found;
     }
-    /// The oldest request, which stays.
+    /// Copies the oldest request, which stays in the queue. Returns false if there is none.
     bool look(TakenReceive& out) const {
         if (count_ == 0) {
             return false;
@@ -101,9 +103,9 @@ class ReceiveQueue {
 struct SharedReceiveQueue {
     ReceiveQueue queue;
     Pd pd{};
-    std::uint32_t limit = 0;  ///< Below it an event is raised, once; 0: disarmed.
+    std::uint32_t limit = 0;  ///< Fewer requests than this raise an event, once; 0: disarmed.
     std::uint32_t xrcd = 0;   ///< XRC domain; 0: not for XRC.
-    CqId cq{};                ///< XRC only.
+    CqId cq{};                ///< The completion queue of its requests, for XRC only.
 };
 
 }  // namespace softib::hca

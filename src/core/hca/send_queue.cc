@@ -120,7 +120,8 @@ bool SendQueue::scatter(Context& context, Pd pd, std::uint32_t index, std::uint3
 
 namespace {
 
-/// Calls place(sge's part, of the payload) for each stretch that lies in one place.
+/// Splits a payload where an SGE or a part of the payload ends. Calls place(destination as an Sge,
+/// source) for each stretch.
 template <typename Fn>
 Scattered for_each_stretch(std::span<const Sge> sges, std::uint32_t skip, const Payload& payload,
                            Fn&& place) {
@@ -153,7 +154,8 @@ Scattered scatter_into(Context& context, Pd pd, std::span<const Sge> sges, std::
     const auto find = [&](const Sge& at) {
         return context.memory.local(at.lkey, pd, at.addr, at.length, kLocalWrite);
     };
-    // All or nothing; one place that is long enough is checked by writing to it.
+    // All SGEs are checked before anything is written. A single SGE that is long enough for a
+    // payload of one part is checked when it is written.
     const bool fits = sges.size() == 1 && sges[0].length >= std::uint64_t{skip} + payload.length();
     if (!fits || payload.parts().size() > 1) {
         const Scattered checked = for_each_stretch(

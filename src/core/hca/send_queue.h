@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The send requests of one queue pair, from posting to completion. Every packet is gathered from
-// its request, so that it can be sent again without having been kept.
+// The send requests of one queue pair, from posting to completion. Packets are made from their
+// request whenever they are sent, so none must be kept for sending it again.
 
 #include <cstdint>
 #include <optional>
@@ -18,8 +18,8 @@ struct SendWqe {
     std::uint64_t wr_id;
     WrOpcode opcode;
     std::uint8_t flags;
-    WcStatus local_error;  ///< Found when its turn came; reported when it is the oldest.
-    bool executed;         ///< A local operation that was done.
+    WcStatus local_error;  ///< Found before it is sent; reported when it is the oldest request.
+    bool executed;         ///< It is a local operation, and was executed.
     std::uint32_t num_sge;
     std::uint32_t length;
     std::uint32_t imm_or_rkey;
@@ -30,8 +30,8 @@ struct SendWqe {
     std::uint64_t swap;
     Psn first_psn{};
     std::uint32_t psns;  ///< PSNs that it takes; 0: a local operation.
-    std::uint32_t ssn;   ///< Counts messages, as the peer's MSN does.
-    bool too_long;       ///< More bytes than a message may have.
+    std::uint32_t ssn;   ///< The send sequence number: counts messages, as the peer's MSN does.
+    bool too_long;       ///< It has more bytes than a message may have.
 };
 
 constexpr bool is_local(WrOpcode opcode) {
@@ -40,11 +40,11 @@ constexpr bool is_local(WrOpcode opcode) {
 constexpr bool is_atomic(WrOpcode opcode) {
     return opcode == WrOpcode::kCompareSwap || opcode == WrOpcode::kFetchAdd;
 }
-/// Answered by a response of its own, not by an acknowledgement.
+/// Returns whether a request is answered by a response of its own, not by an acknowledgement.
 constexpr bool has_response(WrOpcode opcode) {
     return opcode == WrOpcode::kRead || is_atomic(opcode) || opcode == WrOpcode::kAtomicWrite;
 }
-/// That brings data.
+/// Returns whether the response to a request brings data for local memory.
 constexpr bool fills_memory(WrOpcode opcode) {
     return opcode == WrOpcode::kRead || is_atomic(opcode);
 }
@@ -67,12 +67,14 @@ class SendQueue {
   public:
     explicit SendQueue(const QpInit& init);
 
-    /// kInvalid: too many places, or inline data where none may be.
+    /// Returns kInvalid if a request has too many SGEs, or inline data that is too long or not
+    /// allowed; kFull if the queue has no room.
     PostError check(const WorkRequest& wr) const;
-    /// Appends a request that was checked; the transport fills its PSNs in.
+    /// Appends a request that was checked. The caller sets its PSNs.
     SendWqe& push(const WorkRequest& wr);
 
-    // Indices run on for ever, modulo 2^32; `head` is the oldest request that is not completed.
+    // Indices count requests modulo 2^32. head() is the oldest request that is not completed,
+    // tail() the next one to be posted.
     std::uint32_t head() const { return head_; }
     std::uint32_t tail() const { return tail_; }
     bool empty() const { return head_ == tail_; }
@@ -86,14 +88,16 @@ class SendQueue {
     void pop() { ++head_; }
     void clear() { head_ = tail_ = 0; }
 
-    /// All places at once, before the first packet. `access`: kLocalWrite for what is filled.
+    /// Returns whether the L_Keys of all SGEs of a request are valid, with `access`: kLocalWrite if
+    /// the response will fill them.
     bool places_are_valid(const Context& context, Pd pd, std::uint32_t index,
                           std::uint32_t access) const;
     /// Gathers the part [offset, offset + length) of the request's bytes. Returns false if a key
     /// has become invalid.
     bool gather(const Context& context, Pd pd, std::uint32_t index, std::uint32_t offset,
                 std::uint32_t length, Payload& out) const;
-    /// The same part is filled.
+    /// Writes the payload to the request's SGEs, beginning `offset` bytes into them. Returns false,
+    /// with nothing written, if they are too short or a key does not allow it.
     bool scatter(Context& context, Pd pd, std::uint32_t index, std::uint32_t offset,
                  const Payload& payload) const;
 
@@ -101,7 +105,7 @@ class SendQueue {
     std::vector<SendWqe> wqes_;
     std::vector<Sge> sges_;
     std::vector<std::uint8_t> inline_bytes_;
-    std::vector<Addressed> addresses_;  ///< Datagrams only.
+    std::vector<Addressed> addresses_;  ///< The destinations of datagrams; empty if connected.
     std::vector<BindRequest> binds_;
     std::uint32_t max_wr_;
     std::uint32_t sges_max_;
@@ -112,13 +116,13 @@ class SendQueue {
     std::uint32_t tail_ = 0;
 };
 
-/// Fills places in order, beginning `skip` bytes into them. They may end too early, or a key not
-/// allow it: then nothing is written.
+/// The result of scatter_into(): unless it is kAll, nothing was written.
 enum class Scattered : std::uint8_t { kAll, kTooShort, kNotAllowed };
+/// Writes a payload to SGEs in their order, beginning `skip` bytes into them.
 Scattered scatter_into(Context& context, Pd pd, std::span<const Sge> sges, std::uint32_t skip,
                        const Payload& payload);
 
-/// Says that a request is done.
+/// Completes a request, if it is signaled or has failed.
 void complete_send(QpCore& core, const SendWqe& wqe, WcStatus status);
 
 }  // namespace softib::hca

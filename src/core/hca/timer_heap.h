@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The next deadline of many timers, one per queue pair. A timer that is put off stays where it is
-// and comes up too early, because acknowledgements put timers off all the time and few ever expire.
+// A heap of timers, one per queue pair, that finds the next deadline. A timer that is set to a
+// later time keeps its place and comes up too early: acknowledgements put timers off all the time,
+// and few ever expire.
 
 #include <cstdint>
 #include <utility>
@@ -23,7 +24,7 @@ class TimerHeap {
     bool empty() const { return heap_.empty(); }
     std::uint64_t first_ns() const { return heap_.front().deadline_ns; }
 
-    /// Comes up at `deadline_ns` or before.
+    /// Sets a timer, which comes up at `deadline_ns` or earlier.
     void set(std::uint32_t timer, std::uint64_t deadline_ns) {
         std::uint32_t at = position_[timer];
         if (at == kAbsent) {
@@ -53,7 +54,7 @@ class TimerHeap {
     static constexpr std::uint32_t kAbsent = UINT32_MAX;
     struct Entry {
         std::uint64_t deadline_ns;
-        std::uint32_t timer;  ///< Breaks ties, so that one run is like another.
+        std::uint32_t timer;  ///< The timer's number, which also breaks ties the same in each run.
         friend auto operator<=>(const Entry&, const Entry&) = default;
     };
     void exchange(std::uint32_t a, std::uint32_t b) {

@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint8_t kCodeMask = 0x1F;
 constexpr std::uint64_t kAckTimeoutUnitNs = 4096;
 
-// Hundredths of a millisecond, as the specification prints them. From code 2 on every second
-// entry doubles, with a step of one half between.
+// RNR timers in units of 10 us. From code 2 on the value doubles with every second code; the codes
+// between have one and a half times the value before.
 constexpr std::array<std::uint32_t, 32> kRnrTimer10us{
     65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
     48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,

@@ -87,7 +87,7 @@ void receive_datagram(QpCore& core, ReceiveQueue* own, const wire::PacketHeaders
     }
     if (!domain->srq) {
         if (!fits) {
-            return;  // The request waits for the next one (IBA vol. 1, 9.9.6.3, class D).
+            return;  // The request waits for the next datagram (IBA vol. 1, 9.9.6.3, class D).
         }
         own->drop();
     }
@@ -119,7 +119,7 @@ void receive_datagram(QpCore& core, ReceiveQueue* own, const wire::PacketHeaders
     }
     core.context.complete(core.init.recv_cq, done, headers.bth.se);
     if (stops_receiving(QpType::kUd, status)) {
-        core.fail();  // The receiver's own request was bad.
+        core.fail();  // The receive request had an invalid L_Key.
     }
 }
 

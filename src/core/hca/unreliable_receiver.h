@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The receiving ends of unreliable services (IBA vol. 1, 9.8.2 and 9.8.3). A loss is not reported.
-// A connection drops a message of which a packet is missing, and goes on with the next.
+// The receiving ends of UC and UD (IBA vol. 1, 9.8.2 and 9.8.3). They do not report losses. A UC
+// queue pair drops a message of which a packet is missing, and goes on with the next one.
 
 #include "core/hca/inbound_message.h"
 #include "core/hca/psn.h"
@@ -26,7 +26,8 @@ class UcReceiver {
     Psn expected_;
 };
 
-/// Hands one datagram to a queue pair that may have it. Its first 40 bytes are the GRH, or space.
+/// Receives a datagram that was checked into a receive request of its queue pair. The first 40
+/// bytes of the buffer are for the GRH, whether the datagram has one or not.
 void receive_datagram(QpCore& core, ReceiveQueue* own, const wire::PacketHeaders& headers,
                       const Payload& payload);
 

@@ -40,7 +40,8 @@ void UnreliableSender::flush() {
     packet_ = 0;
 }
 
-/// Nothing waits for an answer: what is not begun stays.
+/// Reports that the send queue is drained, unless a request is partly sent. No request waits for an
+/// answer, and those that are not begun stay in the queue.
 void UnreliableSender::drain() {
     if (packet_ == 0 && core_.attr.sq_async_notify != 0) {
         core_.context.raise(AsyncKind::kSqDrained, core_.qpn.value);

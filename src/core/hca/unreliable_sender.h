@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The send queue of an unreliable connection or datagram (IBA vol. 1, 9.8): a request is done when
-// its last packet has left. An error stops only the send queue (10.3.1.6).
+// The send queue of a UC or UD queue pair (IBA vol. 1, 9.8). A request is complete when its last
+// packet has been sent. An error stops only the send queue (10.3.1.6).
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@ class UnreliableSender {
     PostError post(const WorkRequest& wr);
     bool poll_transmit(Transmit& out);
     /// Returns the service level of the next datagram; std::nullopt if there is none, or if the
-    /// queue pair has one service level for all.
+    /// queue pair is a connection, which has one service level for all packets.
     std::optional<std::uint8_t> next_level() const;
     bool has_unsent() const { return core_.state == QpState::kRts && !queue_.empty(); }
     void drain();
@@ -38,7 +38,7 @@ class UnreliableSender {
     QpCore& core_;
     SendQueue queue_;
     Psn psn_;
-    std::uint32_t packet_ = 0;  ///< Packets of the oldest request that were sent.
+    std::uint32_t packet_ = 0;  ///< The packets of the oldest request that were sent.
 };
 
 }  // namespace softib::hca

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The vocabulary of work requests, completions and keys. Numbers equal those of the verbs ABI, so
-// that the ABI layer casts instead of translating (it asserts the equality).
+// The enumerations of work requests, completions and keys. Their numbers equal those of the verbs
+// ABI, so that the ABI layer converts by a cast; that layer asserts the equality.
 
 #include <cstdint>
 
@@ -103,9 +103,10 @@ constexpr bool is_window(KeyKind kind) {
     return kind == KeyKind::kWindow1 || kind == KeyKind::kWindow2;
 }
 
-/// Whether a window of a kind may be bound so. One of type 2 must be free (IBA vol. 1,
-/// o10-37.2.30), and no bind of length 0 frees it (o10-37.2.40); one of type 1 may be bound again
-/// and again, with length 0 is unbound, and never counts from its own start (o10-36.2.2).
+/// Returns whether a window of this kind may be bound. A window of type 2 must not be bound already
+/// (IBA vol. 1, o10-37.2.30), and a bind of length 0 does not free it (o10-37.2.40). A window of
+/// type 1 may be bound again at any time, is unbound by length 0, and must not be zero-based
+/// (o10-36.2.2).
 constexpr bool kind_allows_bind(KeyKind kind, bool bound, std::uint32_t access,
                                 std::uint64_t length) {
     return (kind == KeyKind::kWindow2 && !bound && length != 0) ||
@@ -122,16 +123,18 @@ inline constexpr std::uint32_t kSgesMax = 32;
 inline constexpr std::uint32_t kInlineBytesMax = 1024;
 inline constexpr std::uint32_t kMessageBytesMax = 1U << 31;
 
-/// An rnr_retry of seven never ends (IBA vol. 1, 9.7.5.2.8).
+/// The value of rnr_retry with which a requester never gives up (IBA vol. 1, 9.7.5.2.8).
 inline constexpr std::uint8_t kRnrRetryForever = 7;
-/// A Q_Key with this bit asks for the sender's own (IBA vol. 1, 10.2.5).
+/// The bit of the Q_Key in a work request for which the Q_Key of the queue pair is sent instead
+/// (IBA vol. 1, 10.2.5).
 inline constexpr std::uint32_t kQKeyControlled = 0x80000000;
 
-/// Where a packet goes.
-/// What a port is cabled to. On Ethernet packets are RoCEv2's: there are no LIDs, every packet has
-/// a GRH, which stands for its IP header, and GIDs are IP addresses (annex A17).
+/// The kind of network that a port is connected to. On Ethernet the packets are RoCEv2: there are
+/// no LIDs, every packet has a GRH, which stands for its IP header, and GIDs are IP addresses
+/// (annex A17).
 enum class LinkLayer : std::uint8_t { kInfiniBand, kEthernet };
 
+/// The destination of a packet.
 struct AddressVector {
     Lid dlid{};
     std::uint8_t sl = 0;
@@ -144,7 +147,7 @@ struct AddressVector {
     Gid dgid{};
 };
 
-/// What a finished request says in its completion.
+/// Returns the opcode in the completion of a send request.
 constexpr WcOpcode completion_opcode(WrOpcode opcode) {
     switch (opcode) {
         case WrOpcode::kWrite:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What is posted to a queue pair, and what comes back.
+// The work requests that are posted to a queue pair, and their completions.
 
 #include <cstdint>
 #include <span>
@@ -21,21 +21,21 @@ struct WorkRequest {
     std::uint8_t flags = 0;  ///< SendFlags
     std::uint32_t imm_or_rkey = 0;
     std::span<const Sge> sges{};                  ///< Copied when posted.
-    std::span<const std::uint8_t> inline_data{};  ///< Instead of them with kSendInline.
+    std::span<const std::uint8_t> inline_data{};  ///< With kSendInline, the data instead of `sges`.
     std::uint64_t remote_addr = 0;
     std::uint32_t rkey = 0;
-    SrqId remote_srq{};  ///< XRC
+    SrqId remote_srq{};  ///< XRC only.
     std::uint64_t compare_add = 0;
     std::uint64_t swap = 0;
-    AddressVector av{};  ///< UD, as are the two below.
-    Qpn remote_qpn{};
-    QKey remote_qkey{};
+    AddressVector av{};  ///< UD only.
+    Qpn remote_qpn{};    ///< UD only.
+    QKey remote_qkey{};  ///< UD only.
     BindRequest bind{};
 };
 
 enum class PostError : std::uint8_t {
     kOk,
-    kInvalid,  ///< Not on this queue pair, or not in this state.
+    kInvalid,  ///< The queue pair does not allow the request, or not in its present state.
     kFull,
 };
 
@@ -48,7 +48,8 @@ struct Completion {
     bool is_receive = false;
     std::uint32_t byte_len = 0;
     std::uint32_t imm_or_rkey = 0;
-    Qpn src_qp{};  ///< From here on: of received messages.
+    // Received messages only.
+    Qpn src_qp{};
     Lid slid{};
     std::uint8_t sl = 0;
     std::uint8_t dlid_path_bits = 0;

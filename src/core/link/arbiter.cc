@@ -37,8 +37,8 @@ bool Arbiter::find(const std::array<ArbitrationTable::Entry, ArbitrationTable::k
     if (turn.left != 0 && turn.entry < count && (ready >> list[turn.entry].vl & 1) != 0) {
         return true;
     }
-    // A lane that has nothing to send loses what is left of its turn. The entry whose turn ended
-    // comes last, but it comes: it may be the only one.
+    // A lane that has nothing to send loses what is left of its turn. The entry whose turn has
+    // ended is tried too, as the last: it may be the only one that is ready.
     std::uint8_t entry = turn.entry < count ? turn.entry : std::uint8_t{0};
     for (std::uint8_t tried = 0; tried < count; ++tried) {
         entry = static_cast<std::uint8_t>(entry + 1 == count ? 0 : entry + 1);

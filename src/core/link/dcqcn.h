@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How a RoCE adapter slows a flow down by notifications of congestion (DCQCN: Zhu et al., SIGCOMM
-// 2015). A notification cuts the rate by half of `alpha`, an estimate of how congested the path is.
-// Without notifications alpha decays, and the rate comes back in three phases: half way to the
-// target a few times, then the target grows a little each time, then a lot. A phase's steps come by
-// time and by bytes sent.
+// How a RoCE adapter slows a flow down after notifications of congestion (DCQCN: Zhu et al.,
+// SIGCOMM 2015). A notification reduces the rate by the fraction alpha / 2, where `alpha` is an
+// estimate of how congested the path is. Without notifications alpha decays, and the rate grows in
+// three phases: in the first the target rate stays and each step goes half the way to it, in the
+// second the target also grows a little with each step, in the third a lot. A step is due after a
+// time, and after a number of bytes sent.
 //
-// Rates are parts of the link's own. What timers would do is done when somebody looks, so that a
-// flow costs no events.
+// Rates are fractions of the link's rate. The steps that a timer would make are made when the state
+// is next used, so that a flow needs no timer events.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,17 +20,17 @@ namespace softib::link {
 
 struct DcqcnRule {
     double gain = 1.0 / 256;                    ///< g: how much one notification moves alpha.
-    TimePs alpha_period_ps = 55'000'000;        ///< alpha decays once in this time.
-    TimePs increase_period_ps = 55'000'000;     ///< The rate grows once in this time,
-    std::uint64_t increase_bytes = 10'000'000;  ///< and once in so many bytes.
-    std::uint32_t fast_steps = 5;               ///< F: steps of fast recovery.
-    double additive = 0.001;                    ///< R_AI.
-    double hyper = 0.01;                        ///< R_HAI.
-    double least = 0.001;                       ///< A flow goes no slower.
-    TimePs notification_gap_ps = 50'000'000;    ///< A receiver sends one in this time at most.
+    TimePs alpha_period_ps = 55'000'000;        ///< The time between two decays of alpha.
+    TimePs increase_period_ps = 55'000'000;     ///< The time after which the rate grows by a step.
+    std::uint64_t increase_bytes = 10'000'000;  ///< Bytes after which the rate grows by a step.
+    std::uint32_t fast_steps = 5;               ///< F: steps of fast recovery, the first phase.
+    double additive = 0.001;                    ///< R_AI: the target's growth in the second phase.
+    double hyper = 0.01;                        ///< R_HAI: the target's growth in the third phase.
+    double least = 0.001;                       ///< The lowest rate of a flow.
+    TimePs notification_gap_ps = 50'000'000;    ///< The least time between two CNPs of a receiver.
 };
 
-/// Of one flow, at its sender.
+/// The rate of one flow, kept by its sender.
 class Dcqcn {
   public:
     void handle_notification(const DcqcnRule& rule, TimePs now) {
@@ -41,7 +42,7 @@ class Dcqcn {
         bytes_ = 0;
         decayed_at_ = grown_at_ = now;
     }
-    /// A packet has been sent that took so long: the time to wait before the next.
+    /// Counts a packet that took `took` on the link. Returns the time to wait before the next one.
     TimePs delay(const DcqcnRule& rule, std::uint32_t bytes, TimePs took, TimePs now) {
         advance(rule, now);
         bytes_ += bytes;
@@ -78,7 +79,7 @@ class Dcqcn {
         }
         target_ = std::min(target_, 1.0);
         rate_ = (rate_ + target_) / 2;
-        // Halving the way never ends; what is left is less than a clock can tell.
+        // Halving the distance never reaches the full rate, so the last bit of it is skipped.
         if (1 - rate_ < 1e-4) {
             rate_ = 1;
             time_steps_ = byte_steps_ = 0;

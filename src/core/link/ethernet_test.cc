@@ -94,7 +94,7 @@ TEST(Dcqcn, NeverFallsBelowTheLeast) {
 }
 
 TEST(Dcqcn, TwoFlowsThatShareALinkConvergeToTheSameRate) {
-    // Both are told whenever they send more than the link carries.
+    // Both get a notification whenever they together send more than the link carries.
     DcqcnRule rule;
     rule.gain = 1.0 / 16;
     Dcqcn one;

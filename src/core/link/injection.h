@@ -2,10 +2,10 @@
 #pragma once
 
 // How an HCA slows down a flow that causes congestion (IBA vol. 1, annex A10). A flow (a queue
-// pair, or all of a service level) has an index into the table of delays that the manager wrote. A
-// BECN moves it up by CCTI_Increase, up to CCTI_Limit; every CCTI_Timer it moves down by one, down
-// to CCTI_Min. The entry says how long to wait after a packet, in parts of the time that this
-// packet took: its multiplier divided by two to its shift.
+// pair, or all of a service level) has an index, its CCTI, into the congestion control table that
+// the congestion manager wrote. A BECN raises the index by CCTI_Increase, up to CCTI_Limit; after
+// every CCTI_Timer it falls by one, down to CCTI_Min. The entry at the index gives the delay after
+// a packet, as a multiple of the time that this packet took: multiplier / 2^shift.
 
 #include <array>
 #include <cstdint>
@@ -23,16 +23,16 @@ struct DelayTable {
     static constexpr std::uint16_t kEntries = 128;
 
     std::array<Entry, kEntries> entry{};
-    std::uint16_t limit = 0;  ///< CCTI_Limit: the last that is used.
+    std::uint16_t limit = 0;  ///< CCTI_Limit: the index of the last entry that is used.
     friend bool operator==(const DelayTable&, const DelayTable&) = default;
 
-    /// Returns the pause after a packet that took `packet_ps` on the link.
+    /// Returns the delay after a packet that took `packet_ps` on the link.
     constexpr TimePs delay(std::uint16_t index, TimePs packet_ps) const {
         return (packet_ps * entry[index].multiplier) >> entry[index].shift;
     }
 
-    /// Every entry leaves `numerator`/`denominator` of the rate of the one before, down to the
-    /// last: equal steps for fast and for slow flows.
+    /// Returns a table in which each entry up to `last` gives a flow `numerator`/`denominator` of
+    /// the rate of the entry before it.
     static constexpr DelayTable geometric(std::uint32_t numerator, std::uint32_t denominator,
                                           std::uint16_t last) {
         DelayTable table;
@@ -48,16 +48,17 @@ struct DelayTable {
     }
 };
 
-/// CACongestionSetting's entry of a service level.
+/// The entry of CACongestionSetting for one service level.
 struct InjectionRule {
-    std::uint16_t timer = 0;  ///< CCTI_Timer, in units of 1.024 us; 0: never moves down.
-    std::uint8_t increase = 1;
-    std::uint8_t minimum = 0;
-    std::uint8_t trigger = 0;  ///< Trigger_Threshold: from here on the HCA logs; 0: never.
+    std::uint16_t timer = 0;    ///< CCTI_Timer, in units of 1.024 us; 0: the index never falls.
+    std::uint8_t increase = 1;  ///< CCTI_Increase.
+    std::uint8_t minimum = 0;   ///< CCTI_Min.
+    /// Trigger_Threshold: the HCA logs an event when the index reaches it; 0: never.
+    std::uint8_t trigger = 0;
     friend bool operator==(const InjectionRule&, const InjectionRule&) = default;
 };
 
-/// All that a manager wrote into an HCA's port.
+/// The congestion control settings that a congestion manager wrote to a port of an HCA.
 struct InjectionControl {
     std::array<InjectionRule, 16> rules{};  ///< By service level.
     DelayTable table;
@@ -70,13 +71,14 @@ inline constexpr TimePs kCctiTimerUnit = 1'024'000;
 /// counted when the state is next read, so that the timer costs nothing.
 class Injection {
   public:
-    /// True if the index has just reached the trigger.
+    /// Raises the index. Returns true if it has just reached the trigger.
     constexpr bool handle_becn(const InjectionRule& rule, const DelayTable& table, TimePs now) {
         const std::uint16_t before = index(rule, now);
         const std::uint32_t after = std::uint32_t{before} + rule.increase;
         index_ = static_cast<std::uint16_t>(after < table.limit ? after : table.limit);
         return rule.trigger != 0 && before < rule.trigger && index_ >= rule.trigger;
     }
+    /// Returns the CCTI, after the steps down that were due since the last call.
     constexpr std::uint16_t index(const InjectionRule& rule, TimePs now) {
         if (rule.timer != 0) {
             const TimePs period = rule.timer * kCctiTimerUnit;
@@ -89,7 +91,7 @@ class Injection {
         }
         return index_;
     }
-    /// How long to wait after a packet that took `packet_ps`.
+    /// Returns the delay after a packet that took `packet_ps`.
     constexpr TimePs delay(const InjectionRule& rule, const DelayTable& table, TimePs packet_ps,
                            TimePs now) {
         return table.delay(index(rule, now), packet_ps);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Priority flow control of Ethernet (IEEE 802.1Qbb): a receiver that has more than XOFF of a
-// priority from one sender tells that sender to pause, and to go on once less than XON is left.
-// What is under way when the pause frame is sent needs room: the headroom.
+// Priority flow control of Ethernet (IEEE 802.1Qbb). A receiver whose buffer holds more than XOFF
+// of a priority from one sender tells that sender to pause, and to go on once no more than XON is
+// left. Packets that are under way when the pause frame is sent need room above XOFF: the headroom.
 
 #include <cstdint>
 
@@ -13,14 +13,14 @@
 namespace softib::link {
 
 struct PauseRule {
-    std::uint32_t xoff_blocks = 0;  ///< 64 bytes each; 0: there are no pauses.
+    std::uint32_t xoff_blocks = 0;  ///< XOFF, in blocks of 64 bytes; 0: the receiver never pauses.
     std::uint32_t xon_blocks = 0;
-    std::uint32_t headroom_blocks = 0;  ///< Above XOFF; what finds none is dropped.
+    std::uint32_t headroom_blocks = 0;  ///< Room above XOFF; packets beyond it are dropped.
 };
 
-/// The room that a receiver needs above XOFF: what comes while it notices (`silicon_ps`) and while
-/// the pause frame and the last bits before it are on the cable, a packet that the sender has
-/// begun, one that delays the pause frame, and that frame itself.
+/// Returns the headroom that a receiver needs. It is for the bytes that arrive while the receiver
+/// reacts (`silicon_ps`), those that arrive during one round trip of the cable, a packet that the
+/// sender has begun, a packet that delays the pause frame, and the pause frame itself.
 constexpr std::uint32_t headroom_blocks(std::uint32_t ps_per_64_bytes, TimePs cable_ps,
                                         TimePs silicon_ps, std::uint32_t packet_bytes) {
     const auto under_way =
@@ -28,12 +28,12 @@ constexpr std::uint32_t headroom_blocks(std::uint32_t ps_per_64_bytes, TimePs ca
     return under_way + 2 * blocks_of(static_cast<std::uint16_t>(packet_bytes)) + 1;
 }
 
-/// The receiver's end of one priority of one cable.
+/// The receiver's end of one priority of one cable. Its calls return what to tell the sender.
 class PauseGate {
   public:
     enum class Tell : std::uint8_t { kNothing, kPause, kResume };
 
-    /// Whether a packet finds room.
+    /// Returns whether there is room for a packet.
     constexpr bool has_room(const PauseRule& rule, std::uint32_t blocks) const {
         return rule.xoff_blocks == 0 || held_ + blocks <= rule.xoff_blocks + rule.headroom_blocks;
     }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The two states of a port. Its physical half finds the other end and trains the cable (IBA vol. 2,
-// 5.7.4); its logical half says which packets may pass (vol. 1, 7.2.7): none while Down, management
-// in Initialize, data in as well in Armed, all in Active. The subnet manager moves it from
-// Initialize to Armed to Active; an armed port also becomes active when data comes in, as the other
-// end is.
+// The physical and the logical state of a port. The physical one describes how the port finds the
+// other end and trains the cable (IBA vol. 2, 5.7.4). The logical one says which packets may pass
+// (vol. 1, 7.2.7): none in Down, only management (VL15) in Initialize, management and received data
+// in Armed, all in Active. The subnet manager moves a port from Initialize to Armed to Active. An
+// armed port also becomes active when it receives data, because then the other end is active.
 //
-// Its caller drives it: what the cable does, what the manager says, and the time come in as calls.
-// A node's agent drives the one that PortInfo shows (core/agent/sma_port.cc). A network of packets
-// has its own, since it also knows of errors and of data, and follows that one.
+// The caller drives the state machine: events of the cable and wishes of the manager are calls. A
+// node's SMA drives the machine whose state PortInfo shows (core/agent/sma_port.cc). The packet
+// engine (src/net) has a machine of its own for each port, since only the engine sees errors and
+// data; that machine follows the SMA's.
 
 #include <cstdint>
 
@@ -18,7 +19,8 @@
 
 namespace softib::link {
 
-/// Whether a manager may move a port from one state to another; the rest come about by themselves.
+/// Returns whether a manager may move a port from one state to another. The port makes the other
+/// changes by itself.
 constexpr bool may_enter(PortState from, PortState to) {
     switch (to) {
         case PortState::kDown:
@@ -42,20 +44,23 @@ class PortStateMachine {
     std::uint32_t downed() const { return downed_; }        ///< LinkDownedCounter.
     std::uint32_t recovered() const { return recovered_; }  ///< LinkErrorRecoveryCounter.
 
-    // What the cable does.
-    void handle_other_end_found();  ///< Both poll: training begins.
+    // Events of the cable.
+    void handle_other_end_found();  ///< Begins training: both ends poll.
     void handle_trained();
-    void handle_lost();         ///< The other end is gone.
-    void handle_many_errors();  ///< Recovery begins.
+    void handle_lost();         ///< Takes the port down, because the other end is gone.
+    void handle_many_errors();  ///< Begins link error recovery.
     void handle_recovered();
     void handle_recovery_failed();
-    void handle_data();  ///< A data packet has come in.
+    void handle_data();  ///< Makes an armed port active, because it has received a data packet.
 
-    // What the manager says: false where the state does not allow it (14.2.5.6).
+    /// Does what the manager wrote to PortInfo.PortState. Returns false, with nothing changed, if
+    /// the present state does not allow it (IBA vol. 1, 14.2.5.6).
     bool set_logical(PortState wanted);
-    bool set_physical(PortPhysicalState wanted);  ///< kSleep, kPolling or kDisabled.
+    /// Does what the manager wrote to PortInfo.PortPhysicalState. Returns false, with nothing
+    /// changed, unless `wanted` is kSleep, kPolling or kDisabled.
+    bool set_physical(PortPhysicalState wanted);
 
-    /// Takes over the state of the machine that the port's agent drives, which has checked it. A
+    /// Takes over the state of the machine that the port's SMA drives, which has checked it. A
     /// port that data made active does not go back to Armed.
     void follow(PortState shown);
 

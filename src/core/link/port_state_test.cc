@@ -23,7 +23,7 @@ PortStateMachine active() {
 TEST(PortStateMachine, TrainingLeadsToInitialize) {
     PortStateMachine port;
     EXPECT_EQ(port.physical(), PortPhysicalState::kPolling);
-    port.handle_trained();  // Nobody was found yet.
+    port.handle_trained();  // Without effect: no other end was found yet.
     EXPECT_EQ(port.logical(), PortState::kDown);
     port = in_initialize();
     EXPECT_EQ(port.physical(), PortPhysicalState::kLinkUp);
@@ -75,7 +75,7 @@ TEST(PortStateMachine, FailedRecoveryAndLostCarrierCountAsDowned) {
     EXPECT_EQ(port.logical(), PortState::kDown);
     EXPECT_EQ(port.physical(), PortPhysicalState::kPolling);
     EXPECT_EQ(port.downed(), 1U);
-    port.handle_lost();  // It is down already.
+    port.handle_lost();  // Without effect: the port is down already.
     EXPECT_EQ(port.downed(), 1U);
 }
 
@@ -101,7 +101,7 @@ TEST(PortStateMachine, ASleepingPortWakesWhenTheOtherEndIsFound) {
 
 TEST(PortStateMachine, AFollowerGoesWhereTheAgentsMachineWent) {
     PortStateMachine port = in_initialize();
-    port.follow(PortState::kActive);  // Both steps in one: the agent took the first before.
+    port.follow(PortState::kActive);  // Two steps at once: the agent's machine took both.
     EXPECT_EQ(port.logical(), PortState::kActive);
     port.follow(PortState::kDown);
     EXPECT_EQ(port.logical(), PortState::kDown);

@@ -19,7 +19,7 @@ LaneRate lane_rate(Generation generation) {
             return {14'062'500, 64, 66, 1, 1};
         case Generation::kEdr:
             return {25'781'250, 64, 66, 1, 1};
-        // From here on 256b/257b and Reed-Solomon (544, 514): of 53.125 Gb/s 50 are left.
+        // HDR and later have 256b/257b and Reed-Solomon (544, 514), which leave 50 Gb/s of 53.125.
         case Generation::kHdr:
             return {53'125'000, 256, 257, 514, 544};
         case Generation::kNdr:

@@ -61,7 +61,7 @@ RouteStep step_back(const Smp& smp, bool is_switch, std::uint8_t port_count) {
         }
         return {is_switch ? RouteStep::kByLid : RouteStep::kDiscard, 0};
     }
-    // Where the way back begins any node may send; in between only a switch passes packets on.
+    // The way back may begin at any node; after that only switches forward the SMP.
     if (at != hops + 1 && !is_switch) {
         return {};
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A management datagram on its way, with what of the packet around it decides where it goes and
-// who may read it.
+// A MAD on its way, with the fields of its packet that decide where it goes and which queue pair
+// accepts it.
 
 #include <cstdint>
 
@@ -11,8 +11,8 @@
 
 namespace softib::mad {
 
-inline constexpr Qpn kQpnSubnet{0};
-inline constexpr Qpn kQpnServices{1};
+inline constexpr Qpn kQpnSubnet{0};    ///< QP0, for SMPs.
+inline constexpr Qpn kQpnServices{1};  ///< QP1, for GMPs.
 /// The Q_Key of every QP1 (IBA vol. 1, 10.2.5).
 inline constexpr QKey kQKeyServices{0x80010000};
 

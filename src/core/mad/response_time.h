@@ -5,7 +5,7 @@
 
 namespace softib::mad {
 
-/// RespTimeValue: our agents answer within 4.096 us * 2^16, about a quarter of a second.
+/// RespTimeValue of our agents: they answer within 4.096 us * 2^16, about a quarter of a second.
 inline constexpr std::uint8_t kRespTimeValue = 16;
 
 }  // namespace softib::mad

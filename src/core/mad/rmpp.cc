@@ -16,7 +16,7 @@ using wire::RmppType;
 namespace {
 
 constexpr std::size_t kRmppEnd = wire::kRmppOffset + RmppHeader::kBytes;
-/// What a segment carries after its RMPP header. PayloadLength counts class headers too.
+/// The bytes of a segment after its RMPP header. PayloadLength counts class headers too.
 constexpr std::uint32_t kPayloadBytes = kMadBytes - kRmppEnd;
 
 RmppHeader rmpp_of(const MadBytes& mad) {
@@ -108,8 +108,8 @@ MadBytes RmppSender::next_segment() {
                       .rresp_time = wire::kRmppNoRespTime,
                       .rmpp_flags = wire::rmpp_flag::kActive,
                       .segment_number = next_};
-    // Class headers count in every segment: the first says the sum of all, the last its own
-    // (IBA vol. 1, 13.6.2.1).
+    // PayloadLength of the first segment is the sum of all, that of the last is its own; both count
+    // class headers (IBA vol. 1, 13.6.2.1).
     if (next_ == 1) {
         header.rmpp_flags |= wire::rmpp_flag::kFirst;
         header.payload_length = segment_count_ * kPayloadBytes - padding;
@@ -136,7 +136,7 @@ RmppStep RmppSender::handle_ack(const RmppHeader& ack, std::uint64_t now_ns) {
         return failed(RmppStatus::kSegmentNumberTooBig);
     }
     if (segment < acked_ || window_last < window_last_) {
-        return {};  // An old one, overtaken on its way.
+        return {};  // An old ACK that a later one has overtaken.
     }
     if (segment == segment_count_) {
         return {.state = RmppStep::kDone};
@@ -170,7 +170,7 @@ RmppStep RmppSender::handle_timeout(std::uint64_t now_ns) {
 MadBytes RmppSender::abort(RmppStatus status) const {
     MadBytes mad{};
     std::copy_n(message_.begin(), data_offset_, mad.begin());
-    mad[3] ^= wire::kMethodResponseBit;  // It is turned again: the sender keeps its own method.
+    mad[3] ^= wire::kMethodResponseBit;  // rmpp_reply() turns the bit back: ours is no reply.
     return rmpp_reply(mad, RmppType::kAbort, status, 0, 0);
 }
 
@@ -214,10 +214,10 @@ RmppStep RmppReceiver::handle_data(const MadBytes& mad) {
     }
     const std::uint32_t segment = header.segment_number;
     if (segment > window_last_) {
-        return {};  // We did not ask for it yet.
+        return {};  // The segment is beyond the window that we gave.
     }
     if (segment <= in_order_) {
-        return {.ack = true};  // The ACK did not arrive, or not in time.
+        return {.ack = true};  // A segment came again: its ACK was lost or late.
     }
     if ((header.rmpp_flags & wire::rmpp_flag::kLast) != 0) {
         if (last_ != 0 && last_ != segment) {
@@ -252,7 +252,7 @@ RmppStep RmppReceiver::advance() {
         ++in_order_;
     }
     const bool whole = last_ != 0 && in_order_ == last_;
-    // More segments than the first has promised, or another sum than the last makes.
+    // Fails if there are more segments than the first promised, or if the sum differs from it.
     const std::uint64_t before = std::uint64_t{kPayloadBytes} * (whole ? last_ - 1 : in_order_);
     if (promised_bytes_ != 0 &&
         (whole ? promised_bytes_ != before + last_length_ : promised_bytes_ <= before)) {
@@ -260,7 +260,7 @@ RmppStep RmppReceiver::advance() {
     }
     if (whole) {
         const std::size_t headers = data_offset_ - kRmppEnd;
-        // A length shorter than the class header is none: some leave it out.
+        // A PayloadLength shorter than the class header counts as absent: some senders omit it.
         const std::size_t unused = last_length_ < headers ? 0 : kPayloadBytes - last_length_;
         message_.resize(message_.size() - unused);
         return {.state = RmppStep::kDone, .ack = true};

@@ -26,7 +26,8 @@ bool is_active(const std::uint8_t* mad) {
            (rmpp_of(mad).rmpp_flags & wire::rmpp_flag::kActive) != 0;
 }
 
-/// Whether RMPP is to carry the message; ACKs and the like that programs make themselves are not.
+/// Returns whether a message must go by RMPP. An ACK or ABORT that a program made itself is sent as
+/// it is.
 bool goes_by_rmpp(const std::uint8_t* message) {
     if (!is_active(message)) {
         return false;
@@ -117,7 +118,7 @@ std::expected<void, RmppRefusal> RmppEndpoint::send(const RmppPeer& to,
     if (!has_room(to, message.size())) {
         return std::unexpected(RmppRefusal::kBusy);
     }
-    // The answer to a request that came by RMPP may start with the window its sender gave.
+    // The answer to a request that came by RMPP may start with the window that its sender offered.
     Key request = key;
     request.sending = false;
     request.method ^= wire::kMethodResponseBit;
@@ -164,7 +165,7 @@ void RmppEndpoint::handle_mad(const RmppPeer& from, const MadBytes& mad, std::ui
     }
 }
 
-/// Ends what the MAD belongs to and says why.
+/// Fails the transfer that a MAD belongs to, and sends an ABORT with the reason to its peer.
 void RmppEndpoint::refuse(const RmppPeer& from, const MadBytes& mad, RmppStatus status) {
     Key key = key_of(from, mad.data(), false);
     if (const auto at = transfers_.find(key); at != transfers_.end()) {
@@ -195,7 +196,7 @@ void RmppEndpoint::handle_data(const RmppPeer& from, const MadBytes& mad, std::u
     } else if (header.segment_number == 1) {
         start_receive(key, from, mad, now_ns);
     }
-    // Else a late segment of something forgotten.
+    // Any other segment is a late one, of a transfer that is forgotten.
 }
 
 void RmppEndpoint::start_receive(const Key& key, const RmppPeer& from, const MadBytes& mad,
@@ -248,8 +249,8 @@ void RmppEndpoint::handle_ack(const RmppPeer& from, const MadBytes& mad, std::ui
     const RmppHeader header = rmpp_of(mad.data());
     const auto at = transfers_.find(key);
     if (at == transfers_.end()) {
-        // Whoever sent a request by RMPP turns the direction round with an ACK of no segment: so
-        // many segments of the answer may come at once (IBA vol. 1, 13.6.6.3).
+        // The sender of a request by RMPP turns the direction round with an ACK of segment 0, whose
+        // window says how many segments of the answer may come at once (IBA vol. 1, 13.6.6.3).
         const auto over = lingering_.find(key_of(from, mad.data(), false));
         if (over != lingering_.end() && header.segment_number == 0) {
             over->second.reply_window =
@@ -277,14 +278,15 @@ void RmppEndpoint::handle_ack(const RmppPeer& from, const MadBytes& mad, std::ui
     }
 }
 
-/// STOP or ABORT: from the receiver of what we send, or from the sender of what we receive.
+/// Handles a STOP or ABORT, from the receiver of a message that we send or from the sender of a
+/// message that we receive.
 void RmppEndpoint::handle_end(const RmppPeer& from, const MadBytes& mad) {
     const RmppHeader header = rmpp_of(mad.data());
     const bool is_stop = header.rmpp_type == RmppType::kStop;
     const bool legal = is_stop ? header.rmpp_status == RmppStatus::kResourcesExhausted
                                : header.rmpp_status >= RmppStatus::kTotalTimeTooLong &&
                                      header.rmpp_status <= RmppStatus::kUnspecified;
-    // An illegal one is not answered: two that disagree would never end.
+    // An illegal one is not answered, or two endpoints that disagree would never end.
     const RmppStatus status = legal ? header.rmpp_status : RmppStatus::kIllegalStatus;
     Key key = key_of(from, mad.data(), false);
     auto at = transfers_.find(key);
@@ -464,7 +466,8 @@ void RmppEndpoint::forget_oldest() {
     lingering_until_.pop_front();
 }
 
-/// Who asks again with a transaction id that was used before wants the answer again.
+/// Forgets an answer that was delivered for this transaction, since a caller that sends the request
+/// again wants the answer again.
 void RmppEndpoint::expect_answer(const RmppPeer& to, const std::uint8_t* request) {
     Key key = key_of(to, request, false);
     if (!is_response(key.method)) {

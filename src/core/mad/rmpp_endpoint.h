@@ -2,14 +2,13 @@
 #pragma once
 
 // One end of many RMPP transfers (IBA vol. 1, 13.6): whole messages in, whole messages out,
-// segments and ACKs in between. The subnet administration answers through one, and so do programs
-// that ask it.
+// segments and ACKs in between. The SA answers through an endpoint, and programs ask through one.
 //
-// A message whose RMPP header has the flag Active goes by RMPP; any other is one MAD, here and
-// there. What arrives without Active is delivered as it is. Of a transfer, the receiver delivers
-// the message once; the sender hears that it was sent, or why not.
+// A message whose RMPP header has the flag Active goes by RMPP; any other message is one MAD, which
+// is sent and delivered as it is. The receiving endpoint delivers the message of a transfer once;
+// the sending endpoint reports that it was sent, or why not.
 //
-// Nobody makes it hold more than its limits say, whatever he sends.
+// No peer can make an endpoint hold more than RmppLimits allow, whatever the peer sends.
 
 #include <compare>
 #include <cstdint>
@@ -28,7 +27,7 @@
 
 namespace softib::mad {
 
-/// Who is at the other end, and how to get there.
+/// The other end of a transfer, and the packet fields that lead to it.
 struct RmppPeer {
     Lid lid{};
     Qpn qp{1};
@@ -43,7 +42,7 @@ struct RmppLimits {
     std::uint32_t transfers_per_peer_max = 64;
     std::uint32_t transfers_max = 4096;
     std::uint32_t lingering_max = 4096;
-    std::uint32_t replies_queued_max = 8192;  ///< ACKs and the like; beyond it they are lost.
+    std::uint32_t replies_queued_max = 8192;  ///< Queued ACKs and ABORTs; further ones are lost.
     std::uint64_t linger_ns = 10'000'000'000;
     RmppTiming timing{};
 };
@@ -53,28 +52,28 @@ struct RmppOutgoing {
     wire::MadBytes mad;
 };
 
-/// What goes on the wire: from QP1 to the peer.
+/// Returns the packet that carries the MAD from QP1 to the peer.
 Packet to_packet(const RmppOutgoing& outgoing);
 
 struct RmppEvent {
     enum Kind : std::uint8_t {
         kReceived,
-        kSent,  ///< The peer has all of it. Not told of messages of one plain MAD.
+        kSent,  ///< The peer has the whole message. Not reported for messages without RMPP.
         kSendFailed,
-        kReceiveFailed,  ///< `message` is the header that a part arrived with.
+        kReceiveFailed,  ///< A message came only in part: `message` is its header.
     };
     Kind kind{};
     RmppPeer peer{};
     std::vector<std::uint8_t> message{};
     wire::RmppStatus status = wire::RmppStatus::kNormal;
-    std::uint64_t cookie = 0;  ///< The sender's.
+    std::uint64_t cookie = 0;  ///< The cookie that was given to send().
 };
 
 enum class RmppRefusal : std::uint8_t {
-    kMalformed,   ///< Shorter than its header, or a plain MAD of more than 256 bytes.
-    kTooLong,     ///< More than message_bytes_max.
-    kBusy,        ///< The peer, or everybody, has too much under way: try again later.
-    kInProgress,  ///< This very message is being sent.
+    kMalformed,   ///< The message is shorter than its header, or over 256 bytes without RMPP.
+    kTooLong,     ///< The message has more than message_bytes_max bytes.
+    kBusy,        ///< Too much is under way, with this peer or in all: try again later.
+    kInProgress,  ///< A message with the same peer, transaction and method is being sent.
 };
 std::string_view to_string(RmppRefusal refusal);
 
@@ -82,7 +81,8 @@ class RmppEndpoint {
   public:
     explicit RmppEndpoint(const RmppLimits& limits = {}) : limits_(limits) {}
 
-    /// `timing` of the caller, or that of the limits. The cookie comes back in the event.
+    /// Sends a message, with the timing of the limits unless `timing` is given. The cookie comes
+    /// back in the event.
     std::expected<void, RmppRefusal> send(const RmppPeer& to, std::vector<std::uint8_t> message,
                                           std::uint64_t cookie, std::uint64_t now_ns);
     std::expected<void, RmppRefusal> send(const RmppPeer& to, std::vector<std::uint8_t> message,
@@ -90,9 +90,9 @@ class RmppEndpoint {
                                           const RmppTiming& timing);
     void handle_mad(const RmppPeer& from, const wire::MadBytes& mad, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
-    /// UINT64_MAX: nothing runs.
+    /// Returns when handle_timeout() must be called; UINT64_MAX if no timer runs.
     std::uint64_t next_timeout_ns() const;
-    /// Forgets all transfers with a peer that is gone; no events.
+    /// Forgets all transfers with a peer that is gone, without events.
     void forget(Lid lid);
 
     std::optional<RmppOutgoing> poll_transmit();
@@ -107,7 +107,7 @@ class RmppEndpoint {
         Qpn qp;
         std::uint64_t transaction_id = 0;
         std::uint8_t mgmt_class = 0;
-        std::uint8_t method = 0;  ///< Of the DATA.
+        std::uint8_t method = 0;  ///< Method of the DATA MADs.
         bool sending = false;
         friend auto operator<=>(const Key&, const Key&) = default;
     };
@@ -116,10 +116,11 @@ class RmppEndpoint {
         std::variant<RmppSender, RmppReceiver> side;
         std::uint64_t cookie = 0;
         std::uint64_t deadline_ns = 0;
-        std::size_t bytes = 0;  ///< As counted for the peer.
-        bool queued = false;    ///< Stands in ready_.
+        std::size_t bytes = 0;  ///< Bytes that use_ counts for this transfer.
+        bool queued = false;    ///< Whether its key is in ready_.
     };
-    /// A receive that is over: late duplicates get the last ACK again, and no second message.
+    /// A message that was received and delivered: the ACK with which late duplicates of its
+    /// segments are answered, and the window that its sender offers for the answer.
     struct Lingering {
         wire::MadBytes ack;
         std::uint64_t until_ns = 0;
@@ -157,7 +158,7 @@ class RmppEndpoint {
     Transfers transfers_;
     std::map<Lid, Use> use_;
     std::set<std::pair<std::uint64_t, Key>> deadlines_;
-    std::deque<Key> ready_;  ///< Senders that have a segment to send, in turn.
+    std::deque<Key> ready_;  ///< Transfers that have a segment to send, in the order of turns.
     std::deque<RmppOutgoing> replies_;
     std::map<Key, Lingering> lingering_;
     std::deque<std::pair<std::uint64_t, Key>> lingering_until_;

@@ -24,7 +24,7 @@ constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint8_t kGetTableResp = 0x92;
 constexpr std::uint8_t kGetMulti = 0x14;
 
-/// A message of subnet administration with this much data, all of it told apart.
+/// Returns a message of the SA with `data_bytes` bytes of data, whose values tell places apart.
 std::vector<std::uint8_t> message(std::size_t data_bytes, std::uint64_t tid = 1,
                                   std::uint8_t method = kGetTableResp) {
     MadBytes mad{};
@@ -49,7 +49,7 @@ RmppHeader header_of(const MadBytes& mad) {
     return wire::Sa<const std::uint8_t>(mad).rmpp();
 }
 
-/// All but the RMPP header, which every hop may write.
+/// Returns whether two messages are equal in all but the RMPP header, which endpoints write.
 bool same_message(std::vector<std::uint8_t> a, std::vector<std::uint8_t> b) {
     for (auto* m : {&a, &b}) {
         std::fill_n(m->begin() + wire::kRmppOffset, RmppHeader::kBytes, std::uint8_t{0});
@@ -187,7 +187,7 @@ TEST(RmppReceiver, TakesSegmentsInAnyOrder) {
     for (const std::size_t i : {4U, 2U, 3U}) {
         EXPECT_EQ(receiver.handle_data(segments[i]).state, RmppStep::kGoing);
     }
-    EXPECT_TRUE(receiver.handle_data(segments[0]).ack);  // Again: the ACK was lost, perhaps.
+    EXPECT_TRUE(receiver.handle_data(segments[0]).ack);  // As if the first ACK had been lost.
     const RmppStep end = receiver.handle_data(segments[1]);
     EXPECT_EQ(end.state, RmppStep::kDone);
     EXPECT_TRUE(end.ack);
@@ -202,7 +202,7 @@ TEST(RmppReceiver, NewWindowComesWhenTheOldIsFull) {
     EXPECT_FALSE(receiver.handle_data(data_segment(3, 0, 0)).ack);
     EXPECT_TRUE(receiver.handle_data(data_segment(4, 0, 0)).ack);
     EXPECT_EQ(header_of(receiver.ack()).payload_length, 7U);
-    // Nobody may send what no window has.
+    // A segment beyond the window is ignored.
     EXPECT_FALSE(receiver.handle_data(data_segment(8, flag::kLast, 30)).ack);
     EXPECT_EQ(header_of(receiver.ack()).segment_number, 4U);
 }
@@ -217,7 +217,7 @@ TEST(RmppReceiver, LengthsMustAgree) {
         return receiver.handle_data(data_segment(2, flag::kLast, last_length)).status;
     };
     EXPECT_EQ(end_of(270, 50), RmppStatus::kNormal);
-    EXPECT_EQ(end_of(0, 50), RmppStatus::kNormal);  // The first need not know.
+    EXPECT_EQ(end_of(0, 50), RmppStatus::kNormal);  // The first segment need not give the sum.
     EXPECT_EQ(end_of(271, 50), RmppStatus::kInconsistentLastAndLength);
     EXPECT_EQ(end_of(220, 50), RmppStatus::kInconsistentLastAndLength);
     EXPECT_EQ(end_of(0, 221), RmppStatus::kInconsistentLastAndLength);
@@ -419,7 +419,7 @@ TEST(RmppEndpoint, AnswerToADoubleSidedRequestStartsWithItsWindow) {
 
 namespace {
 
-/// Two ends and a bad wire between them, all in virtual time.
+/// Two endpoints with a bad wire between them, in virtual time.
 class Pair {
   public:
     struct Wire {
@@ -438,7 +438,7 @@ class Pair {
     }
     std::vector<RmppEvent>& events(int which) { return events_[which]; }
 
-    /// Until nothing moves and no timer runs.
+    /// Runs until no MAD is under way and no timer runs.
     void drive() {
         for (int rounds = 0; rounds < 1'000'000; ++rounds) {
             transmit();
@@ -511,8 +511,8 @@ struct Outcome {
 
 }  // namespace
 
-/// For many seeds and wires: a message arrives once and as it was; who hears that it was sent is
-/// right; in the end nobody holds anything.
+/// Checks for many seeds and wires that a message arrives at most once and unchanged, that a sender
+/// that reports success is right, and that in the end no endpoint holds anything.
 TEST(RmppPair, ArrivesOnceAndIntactOrBothHear) {
     std::size_t failures = 0;
     std::size_t successes = 0;
@@ -571,7 +571,7 @@ TEST(RmppPair, ArrivesOnceAndIntactOrBothHear) {
             EXPECT_EQ(pair.end(which).lingering(), 0U) << seed;
         }
     }
-    // Both happen often enough to say something.
+    // Both outcomes occur often enough for the test to mean something.
     EXPECT_GT(successes, 1000U);
     EXPECT_GT(failures, 50U);
 }
@@ -598,7 +598,8 @@ TEST(RmppPair, DeadWireFailsTheSender) {
     EXPECT_EQ(pair.end(0).transfers(), 0U);
 }
 
-/// Whatever arrives: no crash, nothing beyond the limits, and in the end nothing is left.
+/// Checks that random MADs cause no crash, that the limits hold, and that nothing is left at the
+/// end.
 TEST(RmppEndpoint, HostileMadsLeakNothing) {
     Prng prng(11);
     const RmppLimits limits{.window_segments = 8,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// GIDs by which routers forward without a table of hosts: the prefix is site-local (fec0::/10) and
-// ends in the number of the subnet, the interface id ends in the LID that the port has there.
-// Routers of NVIDIA's switches read addresses so; the upper bits of the interface id are those by
-// which UCX knows such a GID.
+// Alias GIDs, by which routers forward without a table of hosts. The prefix is site-local
+// (fec0::/10) and ends in the number of the subnet; the interface id ends in the LID that the port
+// has in that subnet. The routers in NVIDIA's switches read addresses in this way. UCX recognises
+// such a GID by the upper bits of its interface id (kAliasInterface).
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,8 @@ inline Gid alias_gid(SubnetId subnet, Lid lid) {
     return Gid::from(subnet_prefix(subnet), Guid{kAliasInterface | lid.value});
 }
 
-/// The LID in an alias GID; nothing if it is none, or its LID is no unicast LID.
+/// Returns the LID in an alias GID; std::nullopt if it is no alias GID, or if its LID is no unicast
+/// LID.
 inline std::optional<Lid> alias_lid(const Gid& gid) {
     const std::uint64_t interface = gid.interface_id().value;
     const Lid lid{static_cast<std::uint16_t>(interface)};

@@ -9,7 +9,7 @@ namespace softib::router {
 
 namespace {
 
-/// fe80::/10.
+/// Returns whether the prefix is in fe80::/10.
 bool is_link_local(std::uint64_t prefix) {
     return prefix >> 54 == kSubnetPrefixDefault >> 54;
 }
@@ -36,7 +36,7 @@ std::expected<Onward, Refusal> Router::forward(std::uint32_t in_leg, const Addre
     if (is_link_local(prefix)) {
         return std::unexpected(Refusal::kLinkLocal);
     }
-    // A router drops what would arrive with none left (IBA vol. 1, 8.3).
+    // A router drops a packet that would arrive with a HopLmt of 0 (IBA vol. 1, 8.3).
     if (packet.hop_lmt <= 1) {
         return std::unexpected(Refusal::kHopLimit);
     }

@@ -94,7 +94,7 @@ bool AcyclicDependencies::search_forward(std::uint32_t start, std::uint32_t targ
     forward_.assign(1, start);
     seen_[start] = true;
     bool cycle = false;
-    // forward_ is the queue too: what was found is searched in turn.
+    // forward_ is the result and also the queue of the search.
     for (std::size_t i = 0; i < forward_.size() && !cycle; ++i) {
         for_each_next(forward_[i], [&](std::uint32_t next) {
             cycle = cycle || next == target;
@@ -126,7 +126,7 @@ void AcyclicDependencies::search_backward(std::uint32_t start, std::uint32_t low
     }
 }
 
-/// What leads to the new dependency goes before what follows from it, within the same places.
+/// Puts the channels of backward_ before those of forward_, within the places that both have now.
 void AcyclicDependencies::reorder() {
     const auto by_place = [&](std::uint32_t a, std::uint32_t b) { return place_[a] < place_[b]; };
     std::sort(forward_.begin(), forward_.end(), by_place);

@@ -70,7 +70,7 @@ TEST(AcyclicDependencies, RefusesExactlyWhatClosesACycle) {
 TEST(AcyclicDependencies, RemembersARefusal) {
     const Graph graph = make_graph(torus({3}));
     AcyclicDependencies dependencies(graph, 1);
-    std::vector<std::uint32_t> ring;  // Links 0 to 1, 1 to 2, 2 to 0.
+    std::vector<std::uint32_t> ring;  // The links from switch 0 to 1, 1 to 2 and 2 to 0.
     for (std::uint32_t sw = 0; sw < 3; ++sw) {
         for (std::uint32_t i = 0; i < graph.degree(sw); ++i) {
             if (graph.links(sw)[i].peer == (sw + 1) % 3) {

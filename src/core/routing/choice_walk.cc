@@ -8,9 +8,10 @@ namespace softib::routing {
 namespace {
 
 constexpr std::uint8_t kNotSeen = 0xFF;
-/// A way that is longer goes round in circles (the limit of directed routes, IBA vol. 1, 14.2.1.2).
+/// The most hops of a way; a longer one runs in circles. It is the limit of directed routes (IBA
+/// vol. 1, 14.2.1.2).
 constexpr std::uint32_t kWayMax = 64;
-constexpr std::uint8_t kStart = 0;  ///< Packets that begin come from no lane.
+constexpr std::uint8_t kStart = 0;  ///< Stands for the VL of packets that come from a host.
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace softib::routing {
 
 namespace {
 
-/// By switch: the block that it forms with the level above, and the one with the level below.
+/// By switch: the block that it is in with the level above, and the one with the level below.
 struct Blocks {
     std::vector<std::uint32_t> above;
     std::vector<std::uint32_t> below;
@@ -41,8 +41,8 @@ Blocks find_blocks(const Neighbours& neighbours, const TreeLevels& levels) {
     return blocks;
 }
 
-/// What makes columns correspond: the block above, and the position among those of one block below
-/// that have the same block above.
+/// The key by which columns of different blocks correspond: the block above a switch, and its
+/// position among the switches of its block below that have the same block above.
 using Slot = std::pair<std::uint32_t, std::uint32_t>;
 
 class ColumnsOfLevel {
@@ -58,7 +58,7 @@ class ColumnsOfLevel {
             width_ = std::max(width_, static_cast<std::uint32_t>(switches.size()));
             std::map<std::uint32_t, std::uint32_t> seen;
             for (const std::uint32_t sw : switches) {
-                // Above the top there is nothing: the position alone counts.
+                // At the top, which has no block above, only the position counts.
                 const std::uint32_t above = level == levels.top ? 0 : blocks.above[sw];
                 const Slot slot{above, seen[above]++};
                 slot_of_[sw] = slot;
@@ -92,8 +92,8 @@ class ColumnsOfLevel {
     }
 
   private:
-    /// A switch that lost its cables up has a block above of its own. As many slots as the widest
-    /// block has switches are enough: those that most blocks have.
+    /// Keeps as many slots as the widest block has switches: those that most blocks have. A switch
+    /// that has lost its cables up is alone in its block above, and its slot is dropped.
     void keep_common_slots(const std::map<Slot, std::uint32_t>& uses) {
         for (const auto& [slot, count] : uses) {
             slots_.push_back(slot);
@@ -104,7 +104,7 @@ class ColumnsOfLevel {
         std::ranges::sort(slots_);
     }
 
-    std::map<std::uint32_t, std::vector<std::uint32_t>> members_;  ///< By block below.
+    std::map<std::uint32_t, std::vector<std::uint32_t>> members_;  ///< Switches by block below.
     std::map<std::uint32_t, Slot> slot_of_;
     std::vector<Slot> slots_;
     std::uint32_t width_ = 1;
@@ -130,7 +130,7 @@ std::vector<std::uint32_t> order_by_subtrees(
     const Graph& graph, const std::vector<std::vector<std::uint32_t>>& subtrees) {
     std::vector<std::uint32_t> order = order_by_hosts(graph);
     for (const std::vector<std::uint32_t>& subtree : subtrees) {
-        // Subtrees in the order of their first switch; switches of a subtree keep theirs.
+        // Subtrees are sorted by their first switch; switches of a subtree keep their order.
         std::vector<std::uint32_t> first(graph.switch_count(), kNone);
         for (std::uint32_t i = 0; i < order.size(); ++i) {
             first[subtree[order[i]]] = std::min(first[subtree[order[i]]], i);

@@ -36,7 +36,7 @@ std::vector<Channel> Dependencies::find_cycle() const {
     };
     std::vector<Mark> marks(graph_.links().size() * vls_, Mark::kNew);
     std::vector<Channel> path;
-    std::vector<Channel> work;  // Channels to enter, and, below them, those to leave again.
+    std::vector<Channel> work;  // A stack of channels to enter and, below them, to leave again.
     for (std::uint32_t link = 0; link < graph_.links().size(); ++link) {
         for (std::uint8_t vl = 0; vl < vls_; ++vl) {
             work.push_back({link, vl});
@@ -116,7 +116,7 @@ void DependencyCollector::add_one_vl(const RouteWalk& walk, std::uint8_t vl,
             used_[sw] = graph_.host_count(sw) != 0;
         }
     }
-    // From the far ends inwards, so that what comes through a switch is known when it is its turn.
+    // From the far ends inwards, so that all packets through a switch are known before its turn.
     for (std::size_t i = reached.size(); i-- > 1;) {
         const std::uint32_t sw = reached[i];
         if (!from_switches_ && used_[sw] == 0) {
@@ -163,7 +163,7 @@ void DependencyCollector::add_by_pair(const RouteWalk& walk, const Target& targe
                     continue;
                 }
                 if (next == target.at) {
-                    continue;  // To the host: its channel waits for nothing.
+                    continue;  // The channel to the destination's host waits for nothing.
                 }
                 dependencies.add(next, in_port, vl, walk.out_port(next), out_vl);
                 on_lanes_[std::size_t{next} * vls + out_vl] |= static_cast<std::uint16_t>(1U << sl);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The channel dependency graph of routes. A channel is a link and a virtual lane; a route that
-// leaves one channel for another makes the second wait for nothing but the first wait for the
-// second. A cycle of such waits is a deadlock that only needs traffic (Dally and Seitz, 1987).
+// The channel dependency graph of routes. A channel is a virtual lane of a link. A route that goes
+// from one channel to another makes the first wait for the second: that is a dependency. A cycle of
+// dependencies can deadlock as soon as there is enough traffic (Dally and Seitz, 1987).
 
 #include <bit>
 #include <cstddef>
@@ -22,7 +22,8 @@ struct Channel {
     friend bool operator==(const Channel&, const Channel&) = default;
 };
 
-/// One bit per possible dependency at each switch: (in port, VL) to (out port, VL).
+/// A set of dependencies, with one bit per possible one at each switch: (in port, VL) to (out port,
+/// VL).
 class Dependencies {
   public:
     Dependencies(const Graph& graph, const PortMap& ports, std::uint8_t vls);
@@ -32,11 +33,12 @@ class Dependencies {
         const std::size_t bit = out_vl * width_ + out_port;
         words_[row(sw, in_port, in_vl) + bit / 64] |= std::uint64_t{1} << bit % 64;
     }
-    /// Calls visit(channel) for everything a channel waits for.
+    /// Calls visit(channel) for every channel that a channel waits for.
     void for_each_next(Channel from, auto visit) const;
     std::uint64_t count() const;
     std::uint8_t vls() const { return vls_; }
-    /// A cycle, each channel waiting for the next and the last for the first; empty if none.
+    /// Returns a cycle, in which each channel waits for the next and the last for the first; empty
+    /// if there is none.
     std::vector<Channel> find_cycle() const;
 
   private:
@@ -50,18 +52,18 @@ class Dependencies {
     std::size_t width_;
     std::size_t row_words_;
     std::vector<std::uint64_t> words_;
-    std::vector<std::uint32_t> link_of_;  ///< By PortMap index.
+    std::vector<std::uint32_t> link_of_;  ///< Links by PortMap index.
 };
 
-/// Adds what the routes to one LID make wait. Packets start at switches with hosts, and at all
-/// others too if `from_switches`.
+/// Collects the dependencies of the routes to one LID after the other. Packets start at switches
+/// with hosts, and at all others too if `from_switches`.
 class DependencyCollector {
   public:
     DependencyCollector(const Graph& graph, const Tables& tables, const PortMap& ports,
                         bool from_switches);
-    /// `walk` has followed the routes to a LID of `target`.
+    /// Adds the dependencies of the routes that `walk` has followed to a LID of `target`.
     void add(const RouteWalk& walk, const Target& target, Dependencies& dependencies);
-    /// Hops at which a service level of a route was mapped to no lane of data.
+    /// Number of hops at which the switch maps the service level of a route to no data VL.
     std::uint64_t discarded() const { return discarded_; }
 
   private:
@@ -74,11 +76,12 @@ class DependencyCollector {
     const PortMap& ports_;
     bool from_switches_;
     bool by_pair_;
-    /// By switch: ports by which packets come to it first, one of each kind.
+    /// By switch: the in ports of packets that begin there, one of each set of ports with the same
+    /// SL2VL tables.
     std::vector<std::vector<std::uint8_t>> starts_;
     std::uint64_t discarded_ = 0;
-    std::vector<std::uint8_t> used_;       ///< By switch: something is sent through it.
-    std::vector<std::uint16_t> on_lanes_;  ///< By switch and out VL: service levels sent.
+    std::vector<std::uint8_t> used_;       ///< By switch: whether packets pass it.
+    std::vector<std::uint16_t> on_lanes_;  ///< By switch and out VL: mask of service levels sent.
 };
 
 void Dependencies::for_each_next(Channel from, auto visit) const {

@@ -14,8 +14,8 @@ namespace softib::routing {
 
 namespace {
 
-/// All dependencies of the tables so far. Where VL = SL, lanes do not mix and each has a graph of
-/// its own, made when it is first used.
+/// All dependencies of the tables so far. If VL = SL, packets do not change lanes, and each lane
+/// has a dependency graph of its own, made when it is first used.
 class Lanes {
   public:
     Lanes(const Graph& graph, const Tables& tables, std::uint8_t vls)
@@ -46,8 +46,9 @@ class Lanes {
         added_.push_back({&lane, edge.first, edge.second});
         return true;
     }
-    /// Additions since the last `keep`, and how to undo all but the first of them.
+    /// Returns the number of dependencies added since the last keep().
     std::size_t added() const { return added_.size(); }
+    /// Removes the dependencies added since the last keep(), except for the first `first` of them.
     void take_back(std::size_t first) {
         for (std::size_t i = first; i < added_.size(); ++i) {
             added_[i].lane->remove(added_[i].from, added_[i].to);
@@ -57,7 +58,7 @@ class Lanes {
     void keep() { added_.clear(); }
 
   private:
-    struct Added {  // So that one can be taken back.
+    struct Added {  // A dependency that take_back() can remove.
         AcyclicDependencies* lane;
         std::uint32_t from, to;
     };
@@ -79,7 +80,8 @@ class Lanes {
     std::vector<Added> added_;
 };
 
-/// What keeps detours from closing a cycle: the dependencies of all routes, or a rule.
+/// The check that keeps detours from closing a cycle: the dependencies of all routes, or a rule.
+/// The other one is nullptr.
 struct Guard {
     Lanes* lanes;
     const MayFollow* may_follow;
@@ -90,7 +92,7 @@ class Detours {
     Detours(const Graph& graph, std::span<const std::uint8_t> sls, Guard guard, Tables& tables)
         : graph_(graph), sls_(sls), guard_(guard), tables_(tables), hops_(graph.switch_count()) {}
 
-    /// Holes of one destination switch. Returns those left open.
+    /// Fills holes that all have the same destination switch. Returns those left open.
     std::vector<Hole> fill(std::span<const Hole> holes) {
         to_ = holes[0].to;
         std::vector<std::uint32_t> wanted;
@@ -100,7 +102,8 @@ class Detours {
         lids_ = graph_.lids(to_);
         measure();
         filled_.clear();
-        // Helpers that turn out to be of no use are taken back, but cost time.
+        // Helpers are further switches that may get a route on the way. Those that turn out to be
+        // of no use are taken back, but cost time, so searches with few helpers come first.
         search(wanted, {});
         if (!all_filled(wanted)) {
             search(wanted, find_near_helpers(wanted));
@@ -123,7 +126,7 @@ class Detours {
         return std::ranges::none_of(wanted, [&](std::uint32_t sw) { return hops_[sw] == kNone; });
     }
 
-    /// Hops from where the destination is reached.
+    /// Sets hops_ to the hops of each switch to the destination; kNone without a route.
     void measure() {
         std::ranges::fill(hops_, kNone);
         hops_[to_] = 0;
@@ -146,7 +149,8 @@ class Detours {
         return graph_.links()[graph_.link_at(sw, tables_.lfts.at(sw, lid))];
     }
 
-    /// Switches without a route on shortest ways from wanted ones to where there are routes.
+    /// Returns switches without a route that are on shortest ways from wanted switches to switches
+    /// with a route.
     std::vector<std::uint32_t> find_near_helpers(std::span<const std::uint32_t> wanted) const {
         std::vector<std::uint32_t> routed;
         for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
@@ -180,7 +184,7 @@ class Detours {
         return helpers;
     }
 
-    /// Hops from the nearest start, through switches without a route only.
+    /// Returns the hops from the nearest of `starts`, through switches without a route only.
     std::vector<std::uint32_t> distances_in_hole(std::span<const std::uint32_t> starts) const {
         std::vector<std::uint32_t> distance(graph_.switch_count(), kNone);
         std::vector<std::uint32_t> queue(starts.begin(), starts.end());
@@ -198,7 +202,8 @@ class Detours {
         return distance;
     }
 
-    /// Outwards from where there are routes, ring by ring, until the wanted switches have some.
+    /// Searches outwards from the switches with a route, ring by ring, until all wanted switches
+    /// have one. Only wanted switches and helpers get a route.
     void search(std::span<const std::uint32_t> wanted, std::span<const std::uint32_t> helpers) {
         std::vector<bool> eligible(graph_.switch_count());
         for (const auto switches : {wanted, helpers}) {
@@ -229,13 +234,14 @@ class Detours {
                     rings.resize(std::max<std::size_t>(rings.size(), hops + 2));
                     rings[hops + 1].push_back(sw);
                 } else {
-                    eligible[sw] = true;  // Perhaps from farther away.
+                    eligible[sw] = true;  // A longer way may still be found.
                 }
             }
         }
     }
 
-    /// All LIDs leave by the same link and on the same service level.
+    /// Finds a route for a switch over a neighbour that is `hops` away from the destination. All
+    /// LIDs leave by the same link and on the same service level. Returns false if there is none.
     bool fill_one(std::uint32_t sw, std::uint32_t hops) {
         for (std::uint32_t i = 0; i < graph_.degree(sw); ++i) {
             const std::uint32_t link = graph_.first_link(sw) + i;
@@ -288,7 +294,8 @@ class Detours {
         return good;
     }
 
-    /// From the first link on, as the tables say.
+    /// Adds the dependencies of the way that begins with a link and goes on by the tables. Returns
+    /// false if one of them would close a cycle.
     bool try_path(std::uint32_t first, Lid lid, std::uint8_t sl) {
         Channel at{first, tables_.vl(graph_.source(first), 0, graph_.links()[first].port, sl)};
         highest_vl_ = std::max(highest_vl_, at.vl);
@@ -306,7 +313,7 @@ class Detours {
         return true;
     }
 
-    /// Takes back the routes that no wanted switch needs, and what only they depended on.
+    /// Takes back the routes that no wanted switch needs, with their dependencies.
     void drop_unused(std::span<const std::uint32_t> wanted) {
         std::vector<bool> used(graph_.switch_count());
         for (const std::uint32_t start : wanted) {
@@ -352,7 +359,7 @@ class Detours {
     std::uint32_t to_ = 0;
     std::vector<Lid> lids_;  ///< LIDs of to_.
     std::vector<std::uint32_t> hops_;
-    std::vector<Filled> filled_;  ///< From the destination outwards.
+    std::vector<Filled> filled_;  ///< Routes found, from the destination outwards.
     std::uint8_t highest_vl_ = 0;
 };
 
@@ -386,7 +393,8 @@ std::vector<Hole> erase_dead_ends(const Graph& graph, Tables& tables) {
     const PortMap ports(graph);
     const std::vector<std::uint32_t> islands = find_islands(graph);
     std::vector<Hole> holes;
-    // A switch that loses some LIDs of another one gives up the rest, which may cut off more.
+    // A switch that cannot reach some LIDs of another one gives up the rest too, which may cut off
+    // further switches.
     for (std::size_t before = SIZE_MAX; before != holes.size();) {
         before = holes.size();
         RouteWalk walk(graph, tables.lfts, ports);

@@ -19,7 +19,7 @@ constexpr std::uint8_t kSls[] = {0, 1, 2, 3};
 TEST(Detours, DeadEndsAreErasedAndNamed) {
     const Graph graph = make_graph(torus({7}));
     Tables tables = route("updn", graph);
-    // Whoever sends to switch 0 through switch 3 is cut off with it.
+    // Switches that send to switch 0 through switch 3 lose their route too.
     erase_route(graph, 3, 0, tables);
     std::vector<Hole> expected;
     for (std::uint32_t from = 1; from < 7; ++from) {

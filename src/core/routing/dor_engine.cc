@@ -6,8 +6,8 @@
 // datelines a path crosses, one bit per dimension, and the lane follows from it and the dimension
 // of the out port. A path and the one back cross the same datelines.
 //
-// A ring with one break is a line, and packets go the other way round. What that does not reach
-// takes detours.
+// A ring with one break is a line, and packets go the other way round. Pairs that cannot reach each
+// other in this way take detours.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,15 +22,15 @@ namespace softib::routing {
 
 namespace {
 
-// In rings of up to three switches no packet goes straight on, so there is nothing to break.
+// In rings of up to three switches no packet takes two hops, so they have no cycle to break.
 constexpr std::uint32_t kShortRing = 3;
-constexpr std::size_t kDatelinesMax = 4;  // 16 service levels.
+constexpr std::size_t kDatelinesMax = 4;  // One bit each of the 16 service levels.
 
 std::vector<std::uint32_t> sorted_sizes(const std::vector<std::uint32_t>& sizes) {
     std::vector<std::uint32_t> result;
     for (const std::uint32_t size : sizes) {
         if (size == 4) {
-            result.insert(result.end(), {2, 2});  // As find_torus sees it.
+            result.insert(result.end(), {2, 2});  // find_torus() finds a ring of four like this.
         } else if (size > 1) {
             result.push_back(size);
         }
@@ -65,7 +65,8 @@ class DorRouter {
         }
     }
 
-    /// Service levels behind those of the datelines are for detours: each has a lane of its own.
+    /// Returns the service levels for detours to try. Those after the ones of the datelines have a
+    /// VL of their own each.
     std::vector<std::uint8_t> sls(std::uint8_t vls) const {
         const std::size_t count = datelines_ == 0 ? vls : (std::size_t{1} << datelines_) + vls - 2;
         std::vector<std::uint8_t> result(std::min<std::size_t>(count, kSlCount));
@@ -116,14 +117,16 @@ class DorRouter {
                                                  [&](const auto& next) { return next.peer == b; });
     }
 
-    /// The coordinate behind which the ring through a switch is broken first; kNone: nowhere.
+    /// Returns the first coordinate after which the ring through a switch is broken; kNone if it is
+    /// whole.
     std::uint32_t& break_of(std::size_t dimension, std::uint32_t sw) {
         return breaks_[dimension][torus_.index(sw) - position(dimension, sw)];
     }
     std::uint32_t break_of(std::size_t dimension, std::uint32_t sw) const {
         return breaks_[dimension][torus_.index(sw) - position(dimension, sw)];
     }
-    /// What the coordinate adds to the index: without it all switches of a ring have the same.
+    /// Returns the part of a switch's index that comes from its coordinate in a dimension. Without
+    /// this part all switches of a ring have the same index.
     std::uint32_t position(std::size_t dimension, std::uint32_t sw) const {
         std::uint32_t stride = 1;
         for (std::size_t d = dimension + 1; d < torus_.dimensions.size(); ++d) {
@@ -146,7 +149,7 @@ class DorRouter {
         }
     }
 
-    /// Which way round to go from one coordinate to another in the ring or line of a switch.
+    /// Returns whether to go forward from a switch to a coordinate in its ring or line.
     bool forward(std::size_t d, std::uint32_t sw, std::uint32_t to) const {
         const Torus::Dimension& dimension = torus_.dimensions[d];
         const std::uint32_t size = dimension.size;
@@ -155,7 +158,7 @@ class DorRouter {
             return from < to;
         }
         if (const std::uint32_t gap = break_of(d, sw); gap != kNone) {
-            // Counted from behind the break it is a line.
+            // A broken ring is a line that begins after the break.
             const auto along = [&](std::uint32_t at) { return (at + size - gap - 1) % size; };
             return along(from) < along(to);
         }
@@ -163,7 +166,8 @@ class DorRouter {
         if (2 * ahead != size) {
             return 2 * ahead < size;
         }
-        // Half way round both ways are as long. One that both ends agree on, now this, now that.
+        // Both ways are equally long. The choice alternates with the coordinate, and is the same
+        // from both ends.
         const bool across = std::min(from, to) % 2 != 0;
         return (from < to) != across;
     }
@@ -203,9 +207,9 @@ class DorRouter {
     const Graph& graph_;
     const Neighbours& neighbours_;
     const Torus& torus_;
-    std::vector<std::uint8_t> bit_;  ///< By dimension: bit of the service level.
+    std::vector<std::uint8_t> bit_;  ///< By dimension: its bit in the service level, or kNoBit.
     std::size_t datelines_ = 0;
-    std::vector<std::vector<std::uint32_t>> breaks_;  ///< By dimension and ring.
+    std::vector<std::vector<std::uint32_t>> breaks_;  ///< By dimension and ring: see break_of().
 };
 
 std::expected<Torus, Error> find_wanted_torus(const Graph& graph, const Neighbours& neighbours,

@@ -51,7 +51,7 @@ TEST(Dor, SeveralHostsPerSwitchAndParallelCables) {
     const Graph graph = make_graph(
         {.shape = topo::Shape::kTorus, .hosts = 150, .dimensions = {5, 5}, .hosts_per_switch = 6});
     EXPECT_TRUE(holds(graph, route("dor", graph)));
-    GraphBuilder builder;  // A ring of five, two cables each.
+    GraphBuilder builder;  // A ring of five switches with two cables between neighbours.
     for (std::uint32_t i = 0; i < 5; ++i) {
         builder.add_switch(Guid{i + 1});
     }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Dragonflies: within its group a packet goes straight to a switch with a cable to the
 // destination's group, crosses over, and within that group goes straight to the destination. Cables
-// inside a group are used before and after the crossing; after it, on the second virtual lane. So
-// packets move from local lane 0 to global lane 0 to local lane 1, and never back. The lane follows
-// from the ports of a switch alone: in by a global one and out by a local one. All paths have
-// service level 0.
+// inside a group (local cables) are used before and after the crossing; after it, on the second
+// virtual lane. So packets move from local lane 0 to global lane 0 to local lane 1, and never back.
+// The ports of a switch alone decide the lane: lane 1 is for packets in by a global port and out by
+// a local one. All paths have service level 0.
 //
-// Where switches choose by load (Kim, Dally, Scott and Abts 2008: UGAL), a packet may also go round
-// by a third group: its switch sends it by a global cable of its own, or to another switch of the
-// group, which sends it by one of its own. From there on it takes the shortest way. Lanes by ports
-// alone do not tell the first crossing from the second, so the groups are passed in an order that
-// never closes a circle: a crossing is even or odd (both groups are, or one is), up or down (to a
-// higher group or a lower one), and may follow another only as kFollows says. About half of all
-// groups are left to go round by, whichever two groups are joined (the parity-sign rule of Garcia
-// et al. 2013, there for the switches of a group). Behind a crossing its kind selects the lane of
-// the local cable: what may follow then is as with the crossing itself.
+// If switches choose by load (UGAL: Kim, Dally, Scott and Abts 2008), a packet may also go round by
+// a third group: its switch sends it by a global cable of its own, or to another switch of the
+// group, which sends it by one of its own. From there on the packet takes the shortest way. Lanes
+// that depend on ports alone do not tell the first crossing from the second. So groups are passed
+// in an order that never closes a circle: a crossing is even or odd (the numbers of its groups are
+// both even or both odd, or not) and up or down (to a higher group or a lower one), and may follow
+// another one only as kFollows says. For any two groups about half of all others are left to go
+// round by (the parity-sign rule of Garcia et al. 2013, there for the switches of a group). After a
+// crossing its kind selects the lane of the local cable, so that the same crossings may follow the
+// local cable as may follow the crossing itself.
 #include <algorithm>
 #include <array>
 
@@ -26,19 +27,20 @@ namespace softib::routing {
 
 namespace {
 
-// Detours may need other lanes than the rule says: lane 0 all the way, lane 1 all the way, then
-// further lanes if there are any.
+// Detours may use other lanes than the rule says: lane 0 all the way, lane 1 all the way, then
+// further lanes if there are any. Each has a service level, from kSlDetour on.
 constexpr std::uint8_t kSlRule = 0;
 constexpr std::uint8_t kSlDetour = 1;
 
 constexpr std::uint8_t kLocal = 0;
 constexpr std::uint8_t kGlobal = 1;
 
-// Kinds of crossings, and those that may follow each (bit n: kind n).
+// Kinds of crossings, and the mask of kinds that may follow each (bit n for kind n).
 enum Crossing : std::uint8_t { kEvenUp, kEvenDown, kOddUp, kOddDown };
 constexpr std::uint8_t kOdd = 1U << kOddUp | 1U << kOddDown;
 constexpr std::array<std::uint8_t, 4> kFollows{kOdd, 0xF, kOdd, 0};
-// The local lane behind each. Lane 0 is also that of packets that begin: what follows them is free.
+// The local lane after a crossing of each kind. Lane 0 is also that of packets that come from
+// hosts, which any crossing may follow.
 constexpr std::array<std::uint8_t, 4> kLaneBehind{1, 0, 1, 2};
 constexpr std::uint8_t kLongWayVls = 3;
 
@@ -46,7 +48,7 @@ Crossing crossing(std::uint32_t from, std::uint32_t to) {
     return static_cast<Crossing>((from % 2 == to % 2 ? kEvenUp : kOddUp) + (to < from ? 1 : 0));
 }
 
-// More holes than this are no damage: the graph is something else.
+// With more holes than this, the graph is not a damaged dragonfly but something else.
 constexpr std::size_t kHolesMaxPercent = 20;
 
 std::vector<std::uint8_t> list_sls(std::uint8_t vls) {
@@ -65,7 +67,7 @@ class DragonflyRouter {
           group_of_(std::move(group_of)),
           rank_(graph.switch_count()),
           joined_(std::size_t{graph.switch_count()} * graph.switch_count()) {
-        // A group is named by its lowest switch.
+        // group_of_ names a group by its lowest switch.
         std::uint32_t groups = 0;
         for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
             rank_[sw] = group_of_[sw] == sw ? groups++ : rank_[group_of_[sw]];
@@ -110,13 +112,14 @@ class DragonflyRouter {
         return map;
     }
 
-    /// Sets of equally short ways, and of the longer ones.
+    /// Adds the sets of ports on equally short ways, and those on longer ways.
     void add_choices(Tables& tables) const {
         const std::uint32_t n = graph_.switch_count();
         tables.groups = make_port_groups(n, [&](std::uint32_t from, std::uint32_t to) {
             return from == to ? std::vector<std::uint8_t>{} : ports_to(from, next_hops(from, to));
         });
-        // By a crossing of its own, where none leads to the destination's group.
+        // A switch sends packets from its group round by a cable of its own, unless one of its
+        // cables leads to the destination's group.
         const PortGroups& across = tables.long_ways.instead =
             make_port_groups(n, [&](std::uint32_t sw, std::uint32_t to) {
                 return leads_across(sw, to) ? std::vector<std::uint8_t>{}
@@ -155,12 +158,13 @@ class DragonflyRouter {
     bool joined(std::uint32_t a, std::uint32_t b) const {
         return joined_[std::size_t{a} * graph_.switch_count() + b];
     }
-    /// Reaches `to` without leaving its group.
+    /// Returns whether a switch is `to` or has a cable to it within its group.
     bool arrives(std::uint32_t sw, std::uint32_t to) const {
         return sw == to || (group_of_[sw] == group_of_[to] && joined(sw, to));
     }
 
-    /// Neighbours in the destination's group from which it is reached; `to` itself if it is one.
+    /// Returns the positions of neighbours in the group of `to` that have a cable to it; only that
+    /// of `to` itself if it is a neighbour.
     std::vector<std::uint32_t> crossings(std::uint32_t from, std::uint32_t to) const {
         std::vector<std::uint32_t> result;
         const auto near = neighbours_.of(from);
@@ -175,7 +179,7 @@ class DragonflyRouter {
         return result;
     }
 
-    /// Positions of good next hops among the neighbours.
+    /// Returns the positions of the best next hops among the neighbours.
     std::vector<std::uint32_t> next_hops(std::uint32_t from, std::uint32_t to) const {
         if (joined(from, to)) {
             return crossings(from, to);
@@ -203,12 +207,13 @@ class DragonflyRouter {
         return shortest.empty() ? others : shortest;
     }
 
-    /// A cable of this switch leads to the destination's group, and from there to it.
+    /// Returns whether a switch is in the group of `to`, or has a cable to that group from where
+    /// `to` is reached.
     bool leads_across(std::uint32_t sw, std::uint32_t to) const {
         return group_of_[sw] == group_of_[to] || !crossings(sw, to).empty();
     }
 
-    /// Positions of neighbours in third groups, from which the shortest way may follow.
+    /// Returns the positions of neighbours in third groups by which a packet may go round.
     std::vector<std::uint32_t> ways_round(std::uint32_t from, std::uint32_t to) const {
         std::vector<std::uint32_t> result;
         const std::uint32_t mine = rank_[from];
@@ -258,7 +263,7 @@ class DragonflyRouter {
 
     void fill_pair(std::uint32_t from, std::uint32_t to, Lfts& lfts) const {
         const std::vector<std::uint32_t> hops = next_hops(from, to);
-        // Destinations take the next hops in turn, not all sources starting with the same.
+        // Destinations take the next hops in turn, and different sources start with different ones.
         std::size_t turn = std::size_t{from} + to;
         for (const Lid lid : graph_.lids(to)) {
             if (!hops.empty()) {
@@ -275,7 +280,7 @@ class DragonflyRouter {
     Neighbours neighbours_;
     std::vector<std::uint32_t> group_of_;
     std::vector<std::uint32_t> rank_;  ///< By switch: its group, numbered from 0 on.
-    std::vector<bool> joined_;         ///< Switch by switch.
+    std::vector<bool> joined_;         ///< Whether a cable joins two switches, by both switches.
 };
 
 }  // namespace

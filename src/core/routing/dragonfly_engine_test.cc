@@ -9,7 +9,7 @@
 namespace softib::routing {
 namespace {
 
-/// Groups as the generator drew them, named by their lowest switch.
+/// Returns the groups that the generator made, by switch, each as its lowest switch.
 std::vector<std::uint32_t> drawn_groups(const topo::Fabric& fabric) {
     std::vector<std::uint32_t> first;
     std::vector<std::uint32_t> result;
@@ -48,7 +48,7 @@ TEST(Groups, SurviveDamage) {
 TEST(DragonflyRouting, TwoLanesAndThreeHops) {
     for (const topo::Spec& spec : {dragonfly(9, 4, 2), dragonfly(5, 4, 2), dragonfly(3, 5, 2),
                                    dragonfly(2, 4, 1), dragonfly(17, 8, 2),
-                                   // Three of its groups at a time look like one.
+                                   // In this one, three groups together look like one group.
                                    dragonfly(9, 3, 1)}) {
         const Graph graph = make_graph(spec);
         const Tables tables = route("dragonfly", graph);
@@ -60,7 +60,7 @@ TEST(DragonflyRouting, TwoLanesAndThreeHops) {
     }
 }
 
-/// What all choices of switches can do.
+/// Returns the report on all choices that switches can make.
 Report check_choices(const Graph& graph, const Tables& tables) {
     return verify(graph, tables,
                   {.shifts_max = 0, .shift_samples = 0, .random_samples = 0, .choices = true});
@@ -85,7 +85,8 @@ TEST(DragonflyRouting, HalfOfTheGroupsAreLeftToGoRoundBy) {
     const Graph graph = graph_from(fabric);
     const std::vector<std::uint32_t> group_of = drawn_groups(fabric);
     const Tables tables = route("dragonfly", graph, {.adaptive = true});
-    std::vector<std::set<std::uint32_t>> thirds(graph.switch_count());  // By group, to group 1.
+    // By group: the third groups on ways to group 1.
+    std::vector<std::set<std::uint32_t>> thirds(graph.switch_count());
     const std::uint32_t to = 8;
     ASSERT_EQ(group_of[to], to);
     for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
@@ -108,7 +109,7 @@ TEST(DragonflyRouting, HalfOfTheGroupsAreLeftToGoRoundBy) {
 TEST(DragonflyRouting, WithoutThatOrderLongWaysCloseACircle) {
     const Graph graph = make_graph(dragonfly(9, 4, 2));
     Tables tables = route("dragonfly", graph, {.adaptive = true});
-    // As if all that crossed went on by the same lane.
+    // Here all packets stay on the same lane.
     SlToVl flat(graph.switch_count(), 1, 1);
     flat.set_row(0, 0, {});
     tables.sl_to_vl = flat;
@@ -152,7 +153,7 @@ TEST(DragonflyRouting, DamagedOnesKeepToTwoLanesOrAreRefusedWithAdvice) {
 }
 
 TEST(DragonflyRouting, OneGroupNeedsOneLane) {
-    GraphBuilder builder;  // Five switches, all joined.
+    GraphBuilder builder;  // Five switches, each cabled to all others.
     for (std::uint32_t i = 0; i < 5; ++i) {
         builder.add_switch(Guid{i + 1});
         builder.add_target({.guid = Guid{10 + i},

@@ -24,14 +24,14 @@ constexpr std::array kEngines{
 }  // namespace
 
 std::expected<Tables, Error> route_by_shape(const Graph& graph, const Options& options) {
-    // Those refuse what does not have their shape.
+    // These engines refuse a graph that does not have their shape.
     for (const auto route : {route_with_ftree, route_with_dor, route_with_dragonfly}) {
         if (auto tables = route(graph, options)) {
             return tables;
         }
     }
-    // Where trees are joined at their tops, up-down routes are the shortest. For anything else nue
-    // is the best, but slow where there is much of it.
+    // For trees that are joined at their tops, up-down routes are the shortest. For all other
+    // graphs nue is the best, but slow if there are many switches.
     constexpr std::uint8_t kJoinedVls = 3;
     constexpr std::uint32_t kSwitchesMax = 800;
     const bool joined = options.usable_vls() >= kJoinedVls && find_joined_trees(graph).has_value();

@@ -18,21 +18,23 @@
 namespace softib::routing {
 
 struct Options {
-    std::vector<Guid> roots = {};  ///< updn, ftree: switches of the top level; empty: found.
+    /// Switches of the top level, for updn and ftree; if empty, the engine finds them.
+    std::vector<Guid> roots = {};
     /// Data VLs that every link of the subnet has (PortInfo.OperationalVLs), 1 to 15.
     std::uint8_t data_vls = 8;
-    bool qos = true;        ///< False: nobody programs SL2VL tables, so all traffic shares VL 0.
+    bool qos = true;        ///< Whether SL2VL tables are written; if not, all traffic is on VL 0.
     bool adaptive = false;  ///< Also find longer ways for switches that choose by load.
-    std::vector<std::uint32_t> torus_dimensions =
-        {};  ///< dor: what must be found; empty: anything.
+    /// Sizes of the torus that dor must find; if empty, any torus will do.
+    std::vector<std::uint32_t> torus_dimensions = {};
 
     std::uint8_t usable_vls() const {
         return qos ? std::clamp<std::uint8_t>(data_vls, 1, 15) : std::uint8_t{1};
     }
-    /// Service levels where SL = VL.
+    /// Returns the service levels for engines with VL = SL: one for each usable VL.
     std::vector<std::uint8_t> sls() const;
 };
 
+/// A routing engine: a name, and the function that computes tables.
 struct Engine {
     std::string_view name;
     std::string_view purpose;  ///< One line for a list of engines.
@@ -40,9 +42,10 @@ struct Engine {
 };
 
 std::span<const Engine> engines();
-/// nullptr if there is none of this name.
+/// Returns the engine of this name; nullptr if there is none.
 const Engine* find_engine(std::string_view name);
 
+/// Routes with the engine that fits the shape of the graph.
 std::expected<Tables, Error> route_by_shape(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_minhop(const Graph& graph, const Options& options);
 std::expected<Tables, Error> route_with_updn(const Graph& graph, const Options& options);

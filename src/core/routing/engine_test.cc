@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What all engines have in common.
+// Tests of what all engines have in common.
 #include "core/routing/engine.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace softib::routing {
 namespace {
 
-/// Fabrics that an engine is for.
+/// Returns fabrics of the shapes that an engine is for.
 std::vector<topo::Spec> shapes_for(std::string_view engine) {
     const topo::Spec tree{.shape = topo::Shape::kFatTree, .hosts = 128, .radix = 8};
     const topo::Spec partial{.shape = topo::Shape::kFatTree, .hosts = 50, .radix = 16};
@@ -61,7 +61,7 @@ TEST_P(EveryEngine, LidsOfOnePortTakeDifferentWays) {
                 spread += ports.size() - 1;
             }
         }
-        // Dimension order and single cables between groups leave no choice.
+        // Dimension order, and single cables between groups of a dragonfly, leave no choice.
         if (spec.shape == topo::Shape::kFatTree) {
             EXPECT_GT(spread, graph.host_count() * 10U);
         }

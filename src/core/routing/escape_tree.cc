@@ -7,8 +7,9 @@ namespace softib::routing {
 
 namespace {
 
-/// Breadth first, but through switches with hosts only where there is no other way: on a fat tree
-/// the paths to hosts then go up and down, and all turns from down to up are at one leaf.
+/// Grows a spanning tree breadth first, but through switches with hosts only if there is no other
+/// way. On a fat tree the paths to hosts then go up and down, and all turns from down to up are at
+/// one leaf.
 void grow_tree(const Graph& graph, std::uint32_t root, std::vector<bool>& seen, EscapeTree& tree) {
     std::vector<std::uint32_t> ready;
     std::vector<std::uint32_t> gateways;

@@ -9,13 +9,13 @@
 
 namespace softib::routing {
 
-/// Spanning trees of all islands, as the link from each switch to its parent.
+/// Spanning trees of all islands.
 struct EscapeTree {
-    std::vector<std::uint32_t> up;        ///< By switch; kNone at a root.
+    std::vector<std::uint32_t> up;        ///< By switch: link to its parent; kNone at a root.
     std::vector<std::uint32_t> top_down;  ///< Switches, parents first.
 };
 
-/// Rooted where the hosts of `destinations` are near.
+/// Returns spanning trees whose roots are near the hosts of `destinations`.
 EscapeTree make_escape_tree(const Graph& graph, std::span<const std::uint32_t> destinations);
 
 }  // namespace softib::routing

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fat trees. A destination's number says which column it takes at each level (D-mod-K), the same
-// one from everywhere, so that on a full tree a shift permutation puts one flow on each link.
+// Fat trees. A destination's number says which column (columns.h) it takes at each level (D-mod-K).
+// The column is the same from every source, so that on a full tree a shift permutation puts one
+// flow on each link.
 //
 // On a damaged tree the destinations whose column is cut off take spare columns. Every spare puts a
-// second flow on a link; what must not happen is a third. In a shift permutation the hosts of one
-// switch send to consecutive numbers, and consecutive hosts send to one switch. So two spares may
-// not meet if their numbers are closer than the hosts of this switch are many, and not with those
-// that the switch before this one chose for earlier hosts of the same destination. Within these
-// rules the choice moves on with the distance of the two switches, so that all links get their
-// share of the whole traffic.
+// second flow on a link, and a third must be avoided. In a shift permutation the hosts of one
+// switch send to consecutive numbers, and consecutive hosts send to one switch. So a switch should
+// not give the same spare column to two numbers whose distance is less than the number of its
+// hosts, nor a column that the switch before it chose for earlier hosts of the same destination.
+// Within these rules the choice changes with the distance between source and destination, so that
+// all links get their share of the whole traffic.
 #include <algorithm>
 #include <climits>
 #include <tuple>
@@ -26,14 +27,14 @@ namespace {
 
 constexpr std::uint8_t kNoColumn = 0xFF;
 
-/// A set of upper neighbours as ports by column. Further rows are further cables.
+/// A set of next hops as ports by column.
 struct ColumnPorts {
-    PortCycle ports;  ///< 0: no way through this column.
+    PortCycle ports;  ///< By column: the port, 0 if there is none. Further rows: further cables.
     std::uint32_t width = 0;
     bool gaps = false;
-    Descent descent;  ///< Instead, where several neighbours lead down.
+    Descent descent;  ///< Used instead if several neighbours lead down.
 
-    /// The first column from this one on that has a way.
+    /// Returns the first column from this one on that has a port.
     std::uint32_t next(std::uint32_t column) const {
         while (ports[column] == 0) {
             column = column + 1 == width ? 0 : column + 1;
@@ -42,12 +43,12 @@ struct ColumnPorts {
     }
 };
 
-/// Gives spare columns to quotients, switch after switch.
+/// Gives spare columns to quotients (numbers after division), for one switch after the other.
 class SpareChoice {
   public:
     explicit SpareChoice(std::uint32_t quotients) : chosen_(quotients, kNoColumn) {}
 
-    /// The next switch: `window` hosts (as quotients) send through it.
+    /// Begins with the next switch, through which `window` hosts (as quotients) send.
     void start(std::uint32_t width, std::uint32_t window) {
         before_.swap(chosen_);
         chosen_.assign(before_.size(), kNoColumn);
@@ -56,7 +57,8 @@ class SpareChoice {
         block_first_ = kNone;
     }
 
-    /// Quotients of one destination block come in ascending order; `block_first` is its lowest.
+    /// Chooses a spare column for a quotient. Quotients of one block of destinations must come in
+    /// ascending order; `block_first` is the lowest of the block.
     std::uint32_t take(std::uint32_t quotient, std::uint32_t block_first, std::uint32_t offset,
                        const ColumnPorts& columns) {
         if (block_first != block_first_) {
@@ -75,7 +77,7 @@ class SpareChoice {
     }
 
   private:
-    /// The first column without fault, else the one with the least.
+    /// Returns the first column that breaks no rule, else the one that breaks the least.
     std::uint32_t find(std::uint32_t quotient, std::uint32_t offset,
                        const ColumnPorts& columns) const {
         std::uint32_t best = kNone;
@@ -95,10 +97,10 @@ class SpareChoice {
         return best;
     }
 
-    std::vector<std::uint8_t> before_;     ///< By quotient: choice of the switch before.
-    std::vector<std::uint8_t> chosen_;     ///< By quotient: choice of this switch.
+    std::vector<std::uint8_t> before_;     ///< By quotient: column that the last switch chose.
+    std::vector<std::uint8_t> chosen_;     ///< By quotient: column that this switch chose.
     std::vector<std::uint32_t> last_use_;  ///< By column: last quotient that got it.
-    std::vector<bool> taken_before_;       ///< By column: before_ has it earlier in the block.
+    std::vector<bool> taken_before_;       ///< By column: whether before_ has it in this block.
     std::uint32_t window_ = 1;
     std::uint32_t block_first_ = kNone;
     std::uint32_t next_ = 0;
@@ -130,7 +132,7 @@ class TreeRouter {
     }
 
     void fill(Lfts& lfts) {
-        // Switches of one column one after the other, in the order of their hosts.
+        // Switches of one column follow each other, in the order of their hosts.
         std::vector<std::uint32_t> sequence = order_;
         const auto column = [&](std::uint32_t sw) {
             return std::tuple(levels_.level[sw], columns_.of[sw]);
@@ -243,7 +245,7 @@ class TreeRouter {
         }
     }
 
-    /// Hosts climb by the columns that their numbers say.
+    /// Fills climbs_: at each level a host's number climbs by the column that the number gives.
     void find_climbs() {
         climbs_.assign(levels_.top + 1, std::vector<std::uint32_t>(graph_.host_count(), kNone));
         for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
@@ -271,8 +273,9 @@ class TreeRouter {
         return kNone;
     }
 
-    /// Falls with the distance of two switches, so that it is the same for all of them in one shift
-    /// and every other column has its turn. Never 0.
+    /// Returns the offset of the spare column to try first, 1 to width - 1 (0 if there is no
+    /// spare). It depends on the distance between source and destination only, so that it is the
+    /// same for all switches in one shift, and every column has its turn.
     static std::uint32_t offset_between(std::uint32_t here, std::uint32_t there,
                                         std::uint32_t width) {
         if (width < 2) {
@@ -302,7 +305,7 @@ class TreeRouter {
     Numbering numbering_;
     HopSets sets_;
     std::vector<std::vector<std::uint32_t>> first_;  ///< By level and subtree: lowest number.
-    std::vector<std::vector<std::uint32_t>> hosts_;  ///< By level and subtree.
+    std::vector<std::vector<std::uint32_t>> hosts_;  ///< By level and subtree: number of hosts.
     Climbs climbs_;
     SpareChoice spares_{0};
 };

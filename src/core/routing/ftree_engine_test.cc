@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
                     TreeCase{"TwoLevelsSmall", {.shape = Shape::kFatTree, .hosts = 32, .radix = 8}},
                     TreeCase{"ThreeLevels128",
                              {.shape = Shape::kFatTree, .hosts = 128, .radix = 8}},
-                    // Fewer pods, so that several cables lead to the same core.
+                    // With fewer pods, several cables lead to the same core.
                     TreeCase{"ParallelCables",
                              {.shape = Shape::kFatTree, .hosts = 256, .radix = 16, .levels = 3}}),
     [](const auto& test) { return test.param.name; });
@@ -52,7 +52,8 @@ TEST(FatTreeRouting, PartlyFilledTreesHaveNearlyNone) {
 }
 
 TEST(FatTreeRouting, ContentionOfDamagedTreesStaysSmall) {
-    // 5 % of 512 and 3 % of 864 cables. OpenSM's ftree has 3.44 and 3.43 on such trees.
+    // Trees that have lost 5 % of 512 and 3 % of 864 cables. OpenSM's ftree has 3.44 and 3.43
+    // there.
     double two = 0;
     double three = 0;
     constexpr int kSeeds = 8;

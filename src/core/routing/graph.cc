@@ -12,7 +12,7 @@ namespace softib::routing {
 
 namespace {
 
-// 255 stands for "no path" in a forwarding table (IBA vol. 1, 14.2.5.10).
+// In a forwarding table 255 means "no path" (IBA vol. 1, 14.2.5.10).
 constexpr std::uint8_t kPortMax = 254;
 
 }  // namespace

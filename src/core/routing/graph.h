@@ -2,14 +2,14 @@
 #pragma once
 
 // The subnet as routing engines see it: switches, the cables between them, and the end ports that
-// have LIDs. Nothing in it says what shape the subnet has; engines find that out. It is a value:
-// a GraphBuilder makes it, then it is only read.
+// have LIDs. A graph does not say what shape the subnet has; engines find that out. A GraphBuilder
+// makes a graph, which is then only read.
 //
 // Switches are numbered 0 to switch_count() - 1 in the order of add_switch. A cable between two
-// switches is two links, one per direction; a link's index is also the name of the channel that its
-// buffers form, so that channel dependencies need no other numbering.
+// switches is two links, one per direction. Channel dependencies use the index of a link too.
 //
-// Parallel cables, islands, switches without hosts and hosts on any switch are all legal.
+// Parallel cables, islands (parts that no cable joins), switches without hosts and hosts on any
+// switch are all legal.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,8 +35,8 @@ inline constexpr std::uint32_t kNone = UINT32_MAX;
 /// The way out of a switch through one port to another switch.
 struct Link {
     std::uint32_t peer;      ///< Switch at the other end.
-    std::uint8_t port;       ///< Out port here.
-    std::uint8_t peer_port;  ///< In port there.
+    std::uint8_t port;       ///< Out port of this switch.
+    std::uint8_t peer_port;  ///< In port of the peer.
 };
 
 /// An end port: an HCA's (or router's) port, or port 0 of a switch.
@@ -44,8 +44,8 @@ struct Target {
     Guid guid;
     Lid lid;  ///< First of 2^lmc LIDs.
     std::uint8_t lmc = 0;
-    std::uint8_t port = 0;    ///< Port of `at` that leads to it; 0: the switch itself.
-    std::uint32_t at = 0;     ///< Switch.
+    std::uint8_t port = 0;    ///< Port of switch `at` that leads to it; 0 if it is the switch.
+    std::uint32_t at = 0;     ///< Switch that it is cabled to, or that it is.
     std::uint32_t order = 0;  ///< Position among the hosts, as programs number them.
 
     bool is_switch() const { return port == 0; }
@@ -57,17 +57,17 @@ class Graph {
     std::uint32_t switch_count() const { return static_cast<std::uint32_t>(guids_.size()); }
     Guid guid(std::uint32_t sw) const { return guids_[sw]; }
 
-    /// All links, those of one switch together and by port number.
+    /// All links, by switch and then by port number.
     std::span<const Link> links() const { return links_; }
     std::span<const Link> links(std::uint32_t sw) const {
         return std::span(links_).subspan(first_link_[sw], first_link_[sw + 1] - first_link_[sw]);
     }
     std::uint32_t first_link(std::uint32_t sw) const { return first_link_[sw]; }
     std::uint32_t degree(std::uint32_t sw) const { return first_link_[sw + 1] - first_link_[sw]; }
-    /// The same cable in the other direction.
+    /// The link that is the same cable in the other direction.
     std::uint32_t reverse(std::uint32_t link) const { return reverse_[link]; }
     std::uint32_t source(std::uint32_t link) const { return links_[reverse_[link]].peer; }
-    /// The link behind a port; kNone where no other switch is behind it.
+    /// Returns the link that leaves a switch by a port; kNone if no other switch is behind it.
     std::uint32_t link_at(std::uint32_t sw, std::uint8_t port) const {
         const std::uint8_t place = place_of_port_[std::size_t{sw} * 256 + port];
         return place == 0xFF ? kNone : first_link_[sw] + place;
@@ -82,11 +82,11 @@ class Graph {
     std::uint32_t host_count() const { return host_count_; }
     std::uint32_t host_count(std::uint32_t sw) const { return hosts_of_[sw]; }
     Lid lid_max() const { return lid_max_; }
-    /// Index of the target that has this LID, or kNone.
+    /// Returns the index of the target that has this LID; kNone if none has.
     std::uint32_t target_of(Lid lid) const {
         return lid.value < target_of_lid_.size() ? target_of_lid_[lid.value] : kNone;
     }
-    /// All LIDs of a switch: those of its hosts by `order`, then its own.
+    /// Returns all LIDs at a switch: those of its hosts by `order`, then its own.
     std::vector<Lid> lids(std::uint32_t sw) const;
     /// Calls visit(target, lid) for every LID of the subnet in ascending order.
     void for_each_lid(auto visit) const {
@@ -101,7 +101,7 @@ class Graph {
     friend class GraphBuilder;
 
     std::vector<Guid> guids_;
-    std::vector<std::uint32_t> first_link_;  ///< By switch, one more at the end.
+    std::vector<std::uint32_t> first_link_;  ///< Index of each switch's first link; one more entry.
     std::vector<Link> links_;
     std::vector<std::uint32_t> reverse_;
     std::vector<std::uint8_t> place_of_port_;  ///< By switch and port: place among its links.
@@ -114,7 +114,7 @@ class Graph {
     Lid lid_max_;
 };
 
-/// Takes the pieces in any order; `build` checks that they fit together.
+/// Makes a graph. Its parts may be added in any order; build() checks that they fit together.
 class GraphBuilder {
   public:
     std::uint32_t add_switch(Guid guid);
@@ -133,19 +133,19 @@ class GraphBuilder {
     void place_links(Graph& graph);
 
     std::vector<Guid> guids_;
-    std::vector<Cable> cables_;  ///< Both directions of each.
+    std::vector<Cable> cables_;  ///< Each cable twice, once in each direction.
     std::vector<Target> targets_;
 };
 
-/// Switch-to-switch neighbours with parallel cables put together: most searches need no more.
+/// The neighbours of each switch, with parallel cables taken together, as most searches need them.
 class Neighbours {
   public:
     explicit Neighbours(const Graph& graph);
 
     struct Neighbour {
         std::uint32_t peer;
-        std::uint32_t first;  ///< Into `links()`: the cables to this peer, by port number.
-        std::uint32_t count;
+        std::uint32_t first;  ///< Index of the first cable to this peer; they are in port order.
+        std::uint32_t count;  ///< Number of cables to this peer.
     };
 
     /// Returns the neighbours of one switch, in the order of their lowest port.
@@ -165,23 +165,23 @@ class Neighbours {
     std::vector<std::uint32_t> links_;
 };
 
-/// By switch: the lowest switch of its island.
+/// Returns, by switch, the lowest switch of its island.
 std::vector<std::uint32_t> find_islands(const Graph& graph);
 
-/// By switch: hops from the nearest of some switches; kNone where none is near.
+/// Returns, by switch, the hops from the nearest of `starts`; kNone if no path leads to one.
 std::vector<std::uint32_t> hops_from(const Graph& graph, std::span<const std::uint32_t> starts);
 std::vector<std::uint32_t> hops_from(const Graph& graph, std::uint32_t start);
 
-/// A fabric with LIDs by node index; what has no cable has no target. Hosts are ordered as the
-/// fabric lists its nodes.
+/// Returns the graph of a fabric with LIDs by node index. Nodes without a cable have no target.
+/// Hosts are ordered as the fabric lists its nodes.
 std::expected<Graph, Error> graph_of(const topo::Fabric& fabric, std::span<const Lid> lids,
                                      std::uint8_t lmc = 0);
-/// One of its subnets.
+/// Returns the graph of one subnet of a fabric.
 std::expected<Graph, Error> graph_of(const topo::Fabric& fabric, std::span<const Lid> lids,
                                      SubnetId subnet);
 
-/// The same with LIDs by the rule of bring-up: HCAs first, in node order from 1 on, then switches,
-/// then the rest; each HCA takes 2^lmc of them, at a multiple of 2^lmc.
+/// Returns the graph of a fabric with the LIDs that bring-up gives: HCAs first, in node order from
+/// 1 on, then switches, then the rest. Each HCA takes 2^lmc LIDs, at a multiple of 2^lmc.
 std::expected<Graph, Error> graph_of(const topo::Fabric& fabric, std::uint8_t lmc = 0);
 
 }  // namespace softib::routing

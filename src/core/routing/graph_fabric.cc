@@ -41,7 +41,7 @@ void add_cables(const Fabric& fabric, GraphBuilder& builder,
         const Node& node = fabric.nodes[i];
         for (std::size_t port = 1; port < node.ports.size(); ++port) {
             const PortLink& link = node.ports[port];
-            // Each cable once, from its lower end.
+            // Each cable is added once, from the node with the lower index.
             if (link.peer != kNoNode && index[link.peer.value] != kNone && link.peer.value > i) {
                 builder.add_cable(index[i], static_cast<std::uint8_t>(port), index[link.peer.value],
                                   link.peer_port.value);

@@ -11,7 +11,7 @@
 namespace softib::routing {
 namespace {
 
-/// Two switches, two cables between them, a host on each.
+/// Returns the builder of a graph of two switches with two cables between them and a host on each.
 GraphBuilder small() {
     GraphBuilder builder;
     builder.add_switch(Guid{10});

@@ -13,7 +13,7 @@ namespace {
 
 struct WeighedEdge {
     std::uint32_t a, b;
-    std::uint32_t common;  ///< Neighbours that both have.
+    std::uint32_t common;  ///< Number of neighbours that both have.
 };
 
 std::vector<WeighedEdge> list_edges(const Graph& graph, const Neighbours& neighbours) {
@@ -34,8 +34,9 @@ std::vector<WeighedEdge> list_edges(const Graph& graph, const Neighbours& neighb
     return edges;
 }
 
-/// What does not fit groups that are whole and apart: cables missing inside them, and cables
-/// between them. Some between them must be; but any better division has fewer of both.
+/// Returns how badly switches fit a division into groups: the number of cables missing inside
+/// groups plus the number of cables between groups. A dragonfly has cables between groups too, but
+/// a better division has fewer misfits.
 std::uint64_t misfits(std::uint32_t switches, const std::vector<WeighedEdge>& edges,
                       UnionFind& groups) {
     std::map<std::uint32_t, std::uint64_t> sizes;

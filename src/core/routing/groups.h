@@ -8,9 +8,10 @@
 
 namespace softib::routing {
 
-/// By switch: number of its group, as a dragonfly has them. Switches of a group are all, or nearly
-/// all, cabled to each other and so have many neighbours in common; switches of different groups
-/// have few. Every graph gets some answer: whether it is a dragonfly shows in its routes.
+/// Returns, by switch, the group that it would have in a dragonfly, as the lowest switch of the
+/// group. Switches of a group are all, or nearly all, cabled to each other and so have many
+/// neighbours in common; switches of different groups have few. Every graph gets an answer: only
+/// routing shows whether it is a dragonfly.
 std::vector<std::uint32_t> find_groups(const Graph& graph, const Neighbours& neighbours);
 
 }  // namespace softib::routing

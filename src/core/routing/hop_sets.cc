@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint16_t kFree = UINT16_MAX;
 
-/// Bit j of word i becomes bit i of word j.
+/// Transposes a matrix of bits: bit j of word i becomes bit i of word j.
 void transpose(std::array<std::uint64_t, 64>& words) {
     std::uint64_t mask = 0x00000000FFFFFFFF;
     for (unsigned width = 32; width != 0; width >>= 1, mask ^= mask << width) {

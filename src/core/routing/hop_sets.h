@@ -5,8 +5,8 @@
 // A switch has few distinct sets (on a fat tree: all upper neighbours, or one lower one), so each
 // is stored once and a matrix holds its number.
 //
-// Searches run for 64 destinations at a time, one bit each: they end up with one word per
-// neighbour that says for which destinations it is a next hop. `add` turns these words round.
+// Searches run for 64 destinations at a time, one bit each. Their result is one word per neighbour,
+// which says for which destinations it is a next hop; add() transposes these words.
 
 #include <array>
 #include <bit>
@@ -25,10 +25,11 @@ class HopSets {
   public:
     explicit HopSets(std::uint32_t switches);
 
-    /// `masks[i]`: bit b is set if neighbour i of `sw` is a next hop towards switch first + b.
+    /// Adds the sets of `sw` for 64 destinations: bit b of `masks[i]` says whether neighbour i of
+    /// `sw` is a next hop towards switch first + b.
     void add(std::uint32_t sw, std::uint32_t first, std::span<const std::uint64_t> masks);
 
-    /// Number of a set of `sw`; 0 is the empty set.
+    /// Returns the number of the set of `sw` for a destination; 0 is the empty set.
     std::uint16_t of(std::uint32_t sw, std::uint32_t destination) const {
         return set_of_[std::size_t{sw} * switches_ + destination];
     }
@@ -38,13 +39,13 @@ class HopSets {
     std::uint32_t count(std::uint32_t sw) const {
         return static_cast<std::uint32_t>(sets_[sw].first.size() - 1);
     }
-    /// Positions in Neighbours::of(sw), ascending.
+    /// Returns a set as positions in Neighbours::of(sw), ascending.
     std::span<const std::uint8_t> positions(std::uint32_t sw, std::uint16_t set) const {
         const Sets& sets = sets_[sw];
         return std::span(sets.positions)
             .subspan(sets.first[set], sets.first[set + 1U] - sets.first[set]);
     }
-    /// The sets as out ports, all cables to a neighbour included.
+    /// Returns the sets as out ports, with all cables to each neighbour.
     PortGroups port_groups(const Graph& graph, const Neighbours& neighbours) const;
 
   private:
@@ -65,7 +66,7 @@ class HopSets {
     std::vector<std::uint16_t> set_of_;
 };
 
-/// Next hops on all shortest paths.
+/// Returns the next hops on all shortest paths.
 HopSets shortest_hops(const Graph& graph, const Neighbours& neighbours);
 
 }  // namespace softib::routing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Min-hop: for every switch and LID the least used of the out ports on a shortest path, the lowest
-// of equals. It balances the ports of each switch; it does not break the cyclic buffer dependencies
-// of a torus or a dragonfly, which is another engine's task.
+// Min-hop: every switch forwards a LID by the least used of the out ports on shortest paths, the
+// lowest one of several. This balances the ports of each switch. It does not break the cyclic
+// buffer dependencies of a torus or a dragonfly, which other engines do.
 #include <array>
 
 #include "core/routing/engine.h"
@@ -12,8 +12,8 @@ namespace softib::routing {
 namespace {
 
 /// Finds the least used port of a set in constant time on average. Uses only ever grow, so all
-/// ports before the cursor have more than `level` uses, and the next one that has not is the
-/// lowest of the least used.
+/// ports before the cursor have more than `level` uses, and the next port with `level` uses is the
+/// lowest of the least used ones.
 struct Cursor {
     std::uint32_t level = 0;
     std::uint32_t next = 0;

@@ -10,7 +10,7 @@ namespace {
 
 using topo::Shape;
 
-/// Hops from every switch to one of them; kNone where it cannot be reached.
+/// Returns the hops from every switch to one of them; kNone if it cannot be reached.
 std::vector<std::uint32_t> distances_to(const Graph& graph, std::uint32_t to) {
     std::vector<std::uint32_t> distance(graph.switch_count(), kNone);
     std::vector<std::uint32_t> queue{to};
@@ -90,7 +90,7 @@ TEST(MinHop, UplinksOfAFullTreeCarryEqualNumbersOfLids) {
 }
 
 TEST(MinHop, TheLowestOfTheLeastUsedPortsIsTaken) {
-    // Three parallel cables; LIDs 1 to 4 are hosts of the far switch.
+    // Three parallel cables between two switches; LIDs 1 to 4 are hosts of the far switch.
     GraphBuilder builder;
     builder.add_switch(Guid{1});
     builder.add_switch(Guid{2});

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Nue: deadlock-free routes on any topology with any number of virtual lanes (Domke, Hoefler and
-// Matsuoka, HPDC 2016). Destinations are divided among the lanes. On each lane routes are searched
-// inside the channel dependency graph, destination by destination: a step that would close a cycle
-// is not taken. The paths of a spanning tree are in the graph from the start, so that a destination
-// to which no other way is left can always be reached along the tree.
+// Matsuoka, HPDC 2016). Destinations are divided among the lanes. On each lane the engine searches
+// routes inside the channel dependency graph, destination by destination, and takes no step that
+// would close a cycle. The paths of a spanning tree (the escape paths) are in the graph from the
+// start, so that a destination to which no other way is left can always be reached along the tree.
 //
-// Of the steps allowed the search takes the one with the fewest hops, then the least loaded.
+// The search takes the allowed step with the fewest hops, then the one with the least load.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -19,7 +19,7 @@ namespace softib::routing {
 
 namespace {
 
-/// Routes to the destinations of one lane.
+/// Finds the routes to the destinations of one lane.
 class Lane {
   public:
     Lane(const Graph& graph, std::span<const std::uint32_t> destinations,
@@ -35,15 +35,16 @@ class Lane {
         reserve_escape_paths();
     }
 
-    /// Finds a route from every switch of the island to `to`; `weight` hosts' LIDs will use it.
+    /// Finds a route from every switch of the island to `to`. `weight` is the number of LIDs that
+    /// will use it.
     void route(std::uint32_t to, std::uint32_t weight) {
         to_ = to;
         std::ranges::fill(hops_, kNone);
         rings_.clear();
         cost_[to] = 0;
         settle(to, 0);
-        // Little goes to a switch without hosts. Its routes make do with dependencies that are
-        // there anyway, and so block no others.
+        // There is little traffic to a switch without hosts. Routes to it use only dependencies
+        // that exist already, and so block no other routes.
         may_add_ = graph_.host_count(to) != 0;
         search(0);
         if (!repair()) {
@@ -52,14 +53,14 @@ class Lane {
         add_load(weight);
     }
 
-    /// Link by which a switch sends to the last destination; kNone: not at all.
+    /// Returns the link by which a switch sends to the last destination; kNone if there is none.
     std::uint32_t out(std::uint32_t sw) const {
         return hops_[sw] == kNone || sw == to_ ? kNone : out_[sw];
     }
 
   private:
-    /// Between all switches, not only to the destinations of this lane: the search gets stuck less
-    /// often if every switch can go on along the tree.
+    /// Adds the dependencies of the tree's paths between all switches, not only to the destinations
+    /// of this lane: the search gets stuck less often if every switch can go on along the tree.
     void reserve_escape_paths() {
         std::vector<std::vector<std::uint32_t>> children(graph_.switch_count());
         for (const std::uint32_t sw : tree_.top_down) {
@@ -93,7 +94,7 @@ class Lane {
         rings_[hops].push_back(sw);
     }
 
-    /// Outwards from the switches that are `hops` away, ring by ring.
+    /// Searches outwards from the switches that are `hops` away, ring by ring.
     void search(std::uint32_t hops) {
         std::vector<std::uint32_t> around;
         for (; hops < rings_.size(); ++hops) {
@@ -117,7 +118,7 @@ class Lane {
         return may_add_ ? dependencies_.add_for_good(link, next) : dependencies_.has(link, next);
     }
 
-    /// The cheapest allowed link of a switch to one that is `hops` away, if there is any.
+    /// Gives a switch the cheapest allowed link to a switch that is `hops` away, if there is any.
     void find_way_out(std::uint32_t sw, std::uint32_t hops) {
         const auto links = graph_.links(sw);
         const std::uint32_t first = graph_.first_link(sw);
@@ -147,8 +148,8 @@ class Lane {
         }
     }
 
-    /// Where the search got stuck, another way out of a neighbour may let the rest through. True if
-    /// all of the island has a route.
+    /// Continues a search that got stuck, by giving neighbours of stuck switches another way out.
+    /// Returns whether all switches of the island have a route then.
     bool repair() {
         bool whole = true;
         for (std::uint32_t hops = 0; hops < rings_.size(); ++hops) {
@@ -181,7 +182,7 @@ class Lane {
                     !leads_back(graph_.links()[out].peer, peer) && try_way_out(peer, in, out)) {
                     out_[peer] = out;
                     out_[sw] = in;
-                    // `peer` is now farther away than noted; these numbers only rank ways out.
+                    // `peer` is now farther away than hops_ says, but that only ranks ways out.
                     cost_[sw] = cost_[peer] + load_[in];
                     settle(sw, hops_[peer] + 1);
                     return true;
@@ -228,7 +229,7 @@ class Lane {
     }
 
     void take_escape_paths() {
-        // The path from the root to the destination goes down, all others go up to it.
+        // Switches on the path from the root to the destination send down, all others send up.
         for (const std::uint32_t sw : tree_.top_down) {
             out_[sw] = tree_.up[sw];
         }
@@ -265,7 +266,7 @@ class Lane {
     }
 
     const Graph& graph_;
-    std::vector<std::uint64_t>& load_;  ///< By link, over all lanes.
+    std::vector<std::uint64_t>& load_;  ///< By link: flows of all lanes.
     AcyclicDependencies dependencies_;
     EscapeTree tree_;
     std::uint32_t to_ = 0;
@@ -274,11 +275,12 @@ class Lane {
     std::vector<std::uint64_t> cost_;
     std::vector<bool> touched_;
     std::vector<std::vector<std::uint32_t>> rings_;  ///< Switches with a route, by hops.
-    bool may_add_ = true;                            ///< The search may add dependencies.
+    bool may_add_ = true;                            ///< Whether the search may add dependencies.
 };
 
-/// Halves a set of switches again and again, each time between two that are far apart, so that the
-/// destinations of a lane are near each other: routes to a region have few cycles by themselves.
+/// Divides switches among lanes: halves the set again and again, each time between two switches
+/// that are far apart. So the destinations of a lane are near each other, and routes to one region
+/// have few cycles by themselves.
 void divide(const Graph& graph, std::span<std::uint32_t> switches, std::uint32_t parts,
             std::uint8_t lane, std::vector<std::uint8_t>& lane_of) {
     if (parts == 1 || switches.size() < 2) {
@@ -307,7 +309,8 @@ void divide(const Graph& graph, std::span<std::uint32_t> switches, std::uint32_t
            lane_of);
 }
 
-/// The LIDs of a switch in as many parts as it has cables, so that each can come another way.
+/// Returns the LIDs of a switch in as many parts as it has cables, so that packets to each part can
+/// come by another cable.
 std::vector<std::vector<Lid>> split_lids(const Graph& graph, std::uint32_t sw) {
     const std::vector<Lid> lids = graph.lids(sw);
     const std::size_t parts = std::clamp<std::size_t>(
@@ -331,7 +334,8 @@ void fill_lids(const Graph& graph, const Lane& lane, std::span<const Lid> lids, 
     }
 }
 
-/// By switch: the lane of its routes. A switch without hosts goes with the nearest that has some.
+/// Returns, by switch, the lane of routes to it. A switch without hosts has the lane of the nearest
+/// switch that has some.
 std::vector<std::uint8_t> assign_lanes(const Graph& graph, std::uint8_t lanes) {
     std::vector<std::uint8_t> lane_of(graph.switch_count());
     std::vector<std::uint32_t> queue;

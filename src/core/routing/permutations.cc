@@ -52,7 +52,7 @@ void Permutations::clear() {
 
 void Permutations::send(const Host& from, const Host& to) {
     std::uint32_t at = from.at;
-    // A route that loops is the verifier's to report; here it must only end.
+    // The verifier reports routes that loop; here the walk must only end.
     for (std::size_t hops = 0; at != to.at && hops < flows_.size(); ++hops) {
         const std::uint8_t port = lfts_.at(at, to.lid);
         const std::uint32_t next = ports_.peer(at, port);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Permutation traffic on given tables: how many flows meet on the busiest link.
+// Permutation traffic on given tables: counts how many flows meet on the busiest link.
 
 #include <cstdint>
 #include <span>
@@ -17,14 +17,15 @@ namespace softib::routing {
 
 class Permutations {
   public:
-    /// Among these hosts; none given: all, in the order of the graph.
+    /// `ranks` are the LIDs of the hosts that take part, in order; if empty, all hosts do, in the
+    /// order of the graph.
     Permutations(const Graph& graph, const Tables& tables, const PortMap& ports,
                  std::span<const Lid> ranks = {});
 
     std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
-    /// Flows on the busiest link if every host sends to the one `shift` places on.
+    /// Returns the flows on the busiest link if every host sends to the one `shift` places on.
     std::uint32_t shift(std::uint32_t shift);
-    /// The same for a random permutation.
+    /// Returns the flows on the busiest link of a random permutation.
     std::uint32_t random(Prng& prng);
 
     Contention shifts(const VerifyOptions& options);
@@ -41,7 +42,7 @@ class Permutations {
 
     const Lfts& lfts_;
     const PortMap& ports_;
-    std::vector<Host> hosts_;  ///< In order.
+    std::vector<Host> hosts_;  ///< The hosts that take part, in order.
     std::vector<std::uint32_t> flows_;
     std::uint32_t busiest_ = 0;
 };

@@ -30,7 +30,8 @@ RouteWalk::RouteWalk(const Graph& graph, const Lfts& lfts, const PortMap& ports)
       hops_(count_),
       queue_(count_) {}
 
-/// Reading one LID of all switches touches one cache line per switch; so take the whole line.
+/// Reads a whole block of all switches, since reading one LID touches a cache line of each switch
+/// anyway.
 void RouteWalk::load_block(std::uint32_t block) {
     block_ = block;
     for (std::uint32_t sw = 0; sw < count_; ++sw) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Follows forwarding tables. For one LID at a time the tables are a forest: every switch points to
-// the next one. RouteWalk turns it round and lists the switches from the destination outwards.
+// Follows forwarding tables. For one LID the tables are a forest, in which every switch points to
+// the next one. RouteWalk reverses it and lists the switches from the destination outwards.
 
 #include <cstdint>
 #include <span>
@@ -13,8 +13,8 @@
 
 namespace softib::routing {
 
-/// Where ports lead, as one array: entry sw * width + port. The entry's index also names the
-/// channel behind the port.
+/// The switches that ports lead to, as one array: entry sw * width + port. The index of an entry
+/// also names the channel behind the port.
 class PortMap {
   public:
     explicit PortMap(const Graph& graph);
@@ -22,7 +22,7 @@ class PortMap {
     std::uint32_t width() const { return width_; }
     std::size_t size() const { return peer_.size(); }
     std::uint32_t index(std::uint32_t sw, std::uint8_t port) const { return sw * width_ + port; }
-    /// kNone if no switch is behind the port, or the port does not exist.
+    /// Returns the switch behind a port; kNone if there is none, or the port does not exist.
     std::uint32_t peer(std::uint32_t sw, std::uint8_t port) const {
         return port < width_ ? peer_[index(sw, port)] : kNone;
     }
@@ -40,10 +40,10 @@ class RouteWalk {
   public:
     RouteWalk(const Graph& graph, const Lfts& lfts, const PortMap& ports);
 
-    /// Follows the routes to a LID of `target`. Cheapest if LIDs come in ascending order.
+    /// Follows the routes to a LID of `target`. This is fastest if LIDs come in ascending order.
     void to(const Target& target, Lid lid);
 
-    /// Switches that reach the LID, the destination's first, each after the one it sends to.
+    /// The switches that reach the LID: that of the destination first, each after its next hop.
     std::span<const std::uint32_t> reached() const { return std::span(queue_).first(reached_); }
     bool reaches(std::uint32_t sw) const { return hops_[sw] != kNone; }
     std::uint32_t hops(std::uint32_t sw) const { return hops_[sw]; }
@@ -58,7 +58,7 @@ class RouteWalk {
     const PortMap& ports_;
     std::uint32_t count_;
     std::uint32_t block_ = kNone;
-    std::vector<std::uint8_t> columns_;  ///< LID in block by switch.
+    std::vector<std::uint8_t> columns_;  ///< Out ports of a block, by LID and then by switch.
     std::span<const std::uint8_t> out_;
     std::vector<std::uint32_t> next_;
     std::vector<std::uint32_t> child_;

@@ -116,7 +116,7 @@ PortGroups::PortGroups(std::vector<std::uint32_t> first_group,
 PortGroups make_port_groups(
     std::uint32_t switches,
     const std::function<std::vector<std::uint8_t>(std::uint32_t, std::uint32_t)>& ports_to) {
-    using Bits = std::array<std::uint64_t, 4>;  // By port.
+    using Bits = std::array<std::uint64_t, 4>;  // One bit per port.
     std::vector<std::uint32_t> first_group{0};
     std::vector<std::uint32_t> first_port{0};
     std::vector<std::uint8_t> ports;

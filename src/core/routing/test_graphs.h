@@ -21,8 +21,8 @@
 
 namespace softib::routing {
 
-/// The last of `count` seeds that a test tries. A sanitizer, which takes 25 times as long for each,
-/// gets a fourth of them.
+/// Returns the last seed that a test tries: `count`, or a fourth of it under a sanitizer, which
+/// takes 25 times as long.
 constexpr std::uint64_t last_seed(std::uint64_t count) {
     return kSanitized ? (count + 3) / 4 : count;
 }
@@ -43,15 +43,15 @@ inline Graph make_graph(const topo::Spec& spec, std::uint8_t lmc = 0) {
     return graph_from(make_fabric(spec), lmc);
 }
 
-/// 32 leaves of 16 hosts under 16 spines.
+/// A fat tree of 32 leaves with 16 hosts each under 16 spines.
 inline topo::Spec two_levels() {
     return {.shape = topo::Shape::kFatTree, .hosts = 512, .radix = 32, .levels = 2};
 }
-/// 432 hosts on 180 switches of 12 ports.
+/// A fat tree of 432 hosts on 180 switches of 12 ports.
 inline topo::Spec three_levels() {
     return {.shape = topo::Shape::kFatTree, .hosts = 432, .radix = 12, .levels = 3};
 }
-/// One host per switch.
+/// A torus with one host per switch.
 inline topo::Spec torus(std::vector<std::uint32_t> dimensions) {
     std::uint32_t hosts = 1;
     for (const std::uint32_t size : dimensions) {
@@ -75,7 +75,7 @@ inline void unplug(topo::Fabric& fabric, std::uint32_t node, std::size_t port) {
     }
 }
 
-/// Loses this many cables between switches, then all cables of this many switches.
+/// Removes `cables` cables between switches, then all cables of `switches` switches.
 inline topo::Fabric damage(topo::Fabric fabric, std::size_t cables, std::size_t switches,
                            std::uint64_t seed) {
     Prng prng(seed);
@@ -107,8 +107,8 @@ inline topo::Fabric damage(topo::Fabric fabric, std::size_t cables, std::size_t 
     return fabric;
 }
 
-/// Any cables between `switches` switches, hosts on some of them: parallel cables, islands and
-/// bare switches all occur.
+/// Returns a graph of random cables between `switches` switches, with hosts on random ones:
+/// parallel cables, islands and switches without hosts all occur.
 inline Graph random_graph(std::uint32_t switches, std::uint32_t cables, std::uint32_t hosts,
                           std::uint64_t seed) {
     Prng prng(seed);
@@ -141,11 +141,12 @@ inline Graph random_graph(std::uint32_t switches, std::uint32_t cables, std::uin
     return graph ? *graph : Graph{};
 }
 
-/// Pods below directors, which are trees of two levels themselves: each leaf has a cable to every
-/// middle switch of its pod; `share` of these are boards of one director, and each spine of the
-/// director has a cable to all its boards. So a spine has `share` ways down into a pod.
+/// A tree of pods below directors, which are trees of two levels themselves. Each leaf has a cable
+/// to every middle switch of its pod. `share` of these middle switches are boards of one director,
+/// and each spine of the director has a cable to all its boards. So a spine has `share` ways down
+/// into a pod. `leaves` are those of a pod, `hosts` those of a leaf.
 struct DirectorTree {
-    std::uint32_t pods, leaves, directors, share, hosts;  ///< Leaves of a pod, hosts of a leaf.
+    std::uint32_t pods, leaves, directors, share, hosts;
 };
 
 inline Graph make_directors(const DirectorTree& tree) {
@@ -199,12 +200,12 @@ inline Tables route(const char* engine, const Graph& graph, const Options& optio
     return tables ? *std::move(tables) : Tables{};
 }
 
-/// No permutations: they cost more than all the rest.
+/// Verifies tables without permutations, which take longer than all the rest.
 inline Report check(const Graph& graph, const Tables& tables) {
     return verify(graph, tables, {.shifts_max = 0, .shift_samples = 0, .random_samples = 0});
 }
 
-/// Every pair reached and no credit loop; says what is wrong otherwise.
+/// Succeeds if all pairs reach each other and there is no credit loop; else says what is wrong.
 inline ::testing::AssertionResult holds(const Graph& graph, const Tables& tables) {
     const Report report = check(graph, tables);
     if (report.good()) {
@@ -217,7 +218,8 @@ inline ::testing::AssertionResult holds(const Graph& graph, const Tables& tables
     return ::testing::AssertionFailure() << tables.engine << text;
 }
 
-/// Switches on the way from one to a LID, both ends included; empty if it is not reached.
+/// Returns the switches on the way from a switch to a LID, both ends included; empty if the LID is
+/// not reached.
 inline std::vector<std::uint32_t> path_to(const Graph& graph, const Tables& tables,
                                           std::uint32_t from, Lid lid) {
     const std::uint32_t to = graph.targets()[graph.target_of(lid)].at;

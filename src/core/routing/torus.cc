@@ -14,17 +14,17 @@ namespace softib::routing {
 
 namespace {
 
-// More neighbours than a torus of eight dimensions has.
+// A torus of eight dimensions, more than any in use, has this many neighbours.
 constexpr std::size_t kNeighboursMax = 16;
-// More positions than any torus that fits a subnet.
+// More positions than any torus that fits into a subnet has.
 constexpr std::uint64_t kPositionsMax = 1 << 20;
 
-/// All cables between two neighbours count as one edge, from the lower switch to the higher.
+/// An edge from the lower of two neighbours to the higher. It stands for all cables between them.
 struct DirectedEdge {
     std::uint32_t from, to;
 };
 
-/// Edges in classes of parallel ones, with their direction relative to each other.
+/// Classes of parallel edges, with their direction relative to each other.
 class Parallels {
   public:
     explicit Parallels(std::uint32_t edges) : parent_(edges), flipped_(edges) {
@@ -37,7 +37,7 @@ class Parallels {
         }
         return edge;
     }
-    /// True if the edge points against the one that stands for its class.
+    /// Returns whether an edge points against the one that stands for its class.
     bool flipped(std::uint32_t edge) const {
         bool result = false;
         for (; parent_[edge] != edge; edge = parent_[edge]) {
@@ -45,7 +45,7 @@ class Parallels {
         }
         return result;
     }
-    /// False if the two are known to point the other way.
+    /// Joins the classes of two edges. Returns false if the two are known to point the other way.
     bool join(std::uint32_t a, std::uint32_t b, bool opposite) {
         const bool flip = (flipped(a) != flipped(b)) != opposite;
         const std::uint32_t top_a = find(a);
@@ -106,7 +106,7 @@ class TorusFinder {
         return true;
     }
 
-    /// Corner opposite of `corner` in squares over both edges.
+    /// Returns the corners opposite to `corner` in squares over its edges to `a` and `b`.
     std::vector<std::uint32_t> squares(std::uint32_t corner, std::uint32_t a,
                                        std::uint32_t b) const {
         std::vector<std::uint32_t> result;
@@ -118,7 +118,8 @@ class TorusFinder {
         return result;
     }
 
-    /// Calls visit(corner, a, b, opposite corners) for each two edges that meet at a corner.
+    /// Calls visit(corner, a, b, opposite corners) for each two edges that meet at a corner, until
+    /// one call returns false. Returns whether none did.
     bool for_each_corner(auto visit) const {
         for (std::uint32_t sw = 0; sw < graph_.switch_count(); ++sw) {
             for (const auto& [a, edge_a] : edge_between_[sw]) {
@@ -133,7 +134,7 @@ class TorusFinder {
     }
 
     bool join(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
-        // a to b is parallel to c to d.
+        // The edge from a to b is parallel to the one from c to d.
         return classes_.join(edge_between_[a].at(b), edge_between_[c].at(d), (a < b) != (c < d));
     }
 
@@ -146,9 +147,10 @@ class TorusFinder {
         });
     }
 
-    /// Classes that meet without a square are of one dimension. Where damage took the square away
-    /// they only seem to be; so the most frequent meetings decide first, a square anywhere between
-    /// two dimensions keeps them apart, and no switch has three neighbours in one dimension.
+    /// Groups classes into dimensions. Classes that meet without a square are of one dimension,
+    /// unless damage took the square away. So the most frequent meetings decide first, a square
+    /// anywhere between two dimensions keeps them apart, and no switch may have three neighbours in
+    /// one dimension.
     void group_classes() {
         std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> meetings;
         for_each_corner([&](std::uint32_t corner, std::uint32_t a, std::uint32_t b,
@@ -200,11 +202,12 @@ class TorusFinder {
         });
     }
 
-    /// Slices of a dimension: what is joined by the cables of all others, or lies on the same side
-    /// of parallel cables. In order they make a ring or a line.
+    /// Finds the slices of a dimension and their order, a ring or a line. A slice has the switches
+    /// that are joined by cables of the other dimensions, or lie on the same side of parallel
+    /// cables. Returns false if the slices make neither.
     bool find_slices(std::uint32_t group, Torus::Dimension& dimension) const {
         UnionFind slices(graph_.switch_count());
-        std::map<std::uint32_t, DirectedEdge> sides;  // By class: a switch on either side.
+        std::map<std::uint32_t, DirectedEdge> sides;  // By class: one switch on either side.
         for (std::uint32_t edge = 0; edge < edges_.size(); ++edge) {
             if (dimension_of(edge) != group) {
                 slices.join(edges_[edge].from, edges_[edge].to);
@@ -240,7 +243,7 @@ class TorusFinder {
                 return false;
             }
             if (near.size() == 1 && (next.at(start).size() != 1 || slice < start)) {
-                start = slice;  // The end of a line.
+                start = slice;  // A slice with one neighbour is the end of a line.
             }
         }
         std::map<std::uint32_t, std::uint32_t> number;

@@ -23,7 +23,7 @@ std::vector<std::uint32_t> sizes(const Torus& torus) {
     return result;
 }
 
-/// A torus without its cables from end to end.
+/// Returns a torus without the cables that join the ends of its lines.
 topo::Fabric mesh(std::vector<std::uint32_t> dimensions) {
     topo::Fabric fabric = make_fabric(torus(std::move(dimensions)));
     for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {

@@ -14,11 +14,11 @@ namespace softib::routing {
 
 namespace {
 
-// A fabric whose cables mostly join adjacent levels is a tree with some odd cables.
+// A fabric is a tree with some odd cables if at most this share does not join adjacent levels.
 constexpr std::uint32_t kOddCablesMaxPercent = 5;
 
-/// Switches that carry about as many hosts as the fullest. A lone host on a spine does not make it
-/// a leaf.
+/// Returns the switches that have about as many hosts as the fullest one. So a single host on a
+/// spine does not make the spine a leaf.
 std::vector<std::uint32_t> find_leaves(const Graph& graph) {
     std::uint32_t most = 0;
     for (std::uint32_t sw = 0; sw < graph.switch_count(); ++sw) {
@@ -33,8 +33,8 @@ std::vector<std::uint32_t> find_leaves(const Graph& graph) {
     return leaves;
 }
 
-/// A switch that looks like a root but joins only what is joined below it anyway is a leaf with
-/// few hosts or none: puts it back to where its neighbours are the next level up.
+/// Moves switches that are no real roots down to the level below their neighbours. Such a switch
+/// joins only switches that are joined below it anyway: it is a leaf with few hosts or none.
 void lower_useless_tops(const Neighbours& neighbours, TreeLevels& levels) {
     if (levels.top < 2) {
         return;
@@ -84,8 +84,8 @@ Places sorted_places(std::uint32_t count, auto key) {
     return places;
 }
 
-/// The switch of an island from which its farthest switch is nearest. Two sweeps find the ends of
-/// a longest shortest path, or nearly so; the middle between them is central.
+/// Returns the most central switch of an island, or nearly so: two searches find the ends of a
+/// shortest path that is as long as possible, and the switch is in the middle between them.
 std::uint32_t find_centre(const Graph& graph, std::uint32_t member) {
     const auto farthest = [&](std::span<const std::uint32_t> distance) {
         std::uint32_t best = member;
@@ -102,7 +102,7 @@ std::uint32_t find_centre(const Graph& graph, std::uint32_t member) {
     const auto from_b = hops_from(graph, b);
     std::uint32_t best = member;
     const auto key = [&](std::uint32_t sw) {
-        // Of the switches in the middle, the one with the most cables.
+        // Among the switches in the middle, the one with the most cables is the best.
         return std::tuple(std::max(from_a[sw], from_b[sw]), from_a[sw] + from_b[sw],
                           UINT32_MAX - graph.degree(sw), sw);
     };

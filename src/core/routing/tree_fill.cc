@@ -72,10 +72,10 @@ void fill_descent(const Descent& descent, std::span<const std::uint32_t> wanted,
 
 namespace {
 
-/// One set of next hops, ready to be filled in.
+/// The ports of one set of next hops, either as a cycle or as a descent.
 struct Way {
-    PortCycle cycle;  ///< One neighbour, or several that lead up.
-    Descent descent;  ///< Several that lead down.
+    PortCycle cycle;  ///< For one neighbour, or several of which not all lead down.
+    Descent descent;  ///< For several neighbours that all lead down.
 };
 
 Way find_way(const Graph& graph, const Neighbours& neighbours, std::uint32_t sw,
@@ -89,7 +89,7 @@ Way find_way(const Graph& graph, const Neighbours& neighbours, std::uint32_t sw,
     return {.cycle = take_turns(graph, neighbours, sw, positions), .descent = {}};
 }
 
-/// By number, where it climbs to just below this switch.
+/// Returns, by number, the switch to which it climbs on the level below `sw`.
 std::span<const std::uint32_t> climbs_below(const TreeNumbers& numbers, std::uint32_t sw) {
     const std::uint32_t level = numbers.levels == nullptr ? 0 : numbers.levels->level[sw];
     return level == 0 ? std::span<const std::uint32_t>{} : numbers.climbs[level - 1];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Fills forwarding tables in closed form: the number of a destination decides which of the equally
-// good next hops it takes, without counters. Numbers are divided by what the levels below have
-// already used up of them (D-mod-K), so that destinations that met at one switch part at the next.
+// Fills forwarding tables in closed form: the number of a destination (numbering.h) decides which
+// of the equally good next hops it takes, without counters. At each level the number is first
+// divided by the number of ways that the levels below have used (D-mod-K), so that destinations
+// that met at one switch part at the next.
 
 #include <cstdint>
 #include <functional>
@@ -18,49 +19,52 @@
 
 namespace softib::routing {
 
-/// The ports that quotients 0, 1, 2, … take in turn.
+/// The ports that destinations with quotients 0, 1, 2, … take in turn.
 using PortCycle = std::vector<std::uint8_t>;
 
-/// All cables to the neighbours in turn: first one of each, then the second ones.
+/// Returns the ports of all cables to the neighbours: first one cable to each, then the second
+/// ones.
 PortCycle take_turns(const Graph& graph, const Neighbours& neighbours, std::uint32_t sw,
                      std::span<const std::uint8_t> positions);
 
-/// Entries with consecutive numbers from `first` on. LIDs of one end port take the following
-/// places in the cycle, so that they leave through different ports.
+/// Fills the entries of a row of the LFT for destinations with consecutive numbers from `first` on.
+/// Further LIDs of an end port take the next places in the cycle, so that they leave through
+/// different ports.
 void fill_in_turn(const PortCycle& cycle, std::uint32_t divider,
                   std::span<const Numbering::Entry> entries, std::uint32_t first,
                   std::span<std::uint8_t> row);
 
-/// By level and number of a host: the switch of that level to which the host's own leaf would send
-/// this number upwards, or kNone.
+/// By level and number of a host: the switch of that level to which a packet with this number would
+/// climb from the host's own leaf; kNone if there is none.
 using Climbs = std::vector<std::vector<std::uint32_t>>;
 
-/// Several neighbours below that lead to the same switch, as in trees whose upper switches have
-/// several cables into a pod. Of these a number goes down by the one to which it would climb:
-/// hosts of one leaf climb to different switches, so they come down by different ones too.
+/// Several neighbours below a switch that lead to the same destination, as in trees whose upper
+/// switches have several cables into a pod. A number goes down by the neighbour to which it would
+/// climb. Since hosts of one leaf climb to different switches, they also come down by different
+/// ones.
 struct Descent {
     std::vector<std::uint32_t> peers;
-    std::vector<PortCycle> cables;  ///< By peer.
+    std::vector<PortCycle> cables;  ///< The cables to each of `peers`.
 };
 
 Descent find_descent(const Graph& graph, const Neighbours& neighbours, std::uint32_t sw,
                      std::span<const std::uint8_t> positions);
 
-/// The same for entries that go down. `wanted`: by number, the peer that it would climb to; others
-/// take the peers in turn.
+/// Fills the entries of a row like fill_in_turn(), for destinations that lead down. `wanted` has,
+/// by number, the peer that it would climb to; numbers without one take the peers in turn.
 void fill_descent(const Descent& descent, std::span<const std::uint32_t> wanted,
                   std::uint32_t divider, std::span<const Numbering::Entry> entries,
                   std::uint32_t first, std::span<std::uint8_t> row);
 
-/// Which way is up, and what numbers mean there.
+/// Which way is up, and how numbers choose among next hops.
 struct TreeNumbers {
     const Places& places;
-    std::span<const std::uint32_t> divider;  ///< By switch.
-    const TreeLevels* levels = nullptr;  ///< nullptr: the graph has none, then no climbs either.
-    Climbs climbs = {};
+    std::span<const std::uint32_t> divider;  ///< By switch: what numbers are divided by.
+    const TreeLevels* levels = nullptr;      ///< Levels; nullptr if the graph is no tree.
+    Climbs climbs = {};                      ///< Empty if the graph is no tree.
 };
 
-/// All tables.
+/// Fills the forwarding tables of all switches.
 void fill_in_turn(const Graph& graph, const Neighbours& neighbours, const HopSets& sets,
                   const Numbering& numbering, const TreeNumbers& numbers, Lfts& lfts);
 

@@ -13,7 +13,7 @@
 namespace softib::routing {
 namespace {
 
-/// Levels as the generator drew them, by switch.
+/// Returns the levels that the generator made, by switch.
 std::vector<std::uint32_t> drawn_levels(const topo::Fabric& fabric) {
     std::vector<std::uint32_t> levels;
     for (const topo::Node& node : fabric.nodes) {
@@ -98,7 +98,7 @@ TEST(TreeLevels, OtherShapesHaveNone) {
 }
 
 TEST(Places, CentreOfAnIslandComesFirst) {
-    // A row of seven: its middle is the root.
+    // In a row of seven switches the one in the middle is the root.
     GraphBuilder builder;
     for (std::uint32_t i = 0; i < 7; ++i) {
         builder.add_switch(Guid{i + 1});
@@ -141,7 +141,7 @@ TEST(Columns, OfAFullTreeAreItsUpperSwitches) {
 TEST(Columns, ALostSpineLeavesAGap) {
     const topo::Fabric whole = make_fabric(three_levels());
     topo::Fabric fabric = whole;
-    const auto lost = fabric.find_node("spine8")->value;  // Third of the second pod.
+    const auto lost = fabric.find_node("spine8")->value;  // The third spine of the second pod.
     for (std::size_t port = 1; port < fabric.nodes[lost].ports.size(); ++port) {
         unplug(fabric, lost, port);
     }
@@ -152,12 +152,12 @@ TEST(Columns, ALostSpineLeavesAGap) {
     };
     auto before = columns_in(whole);
     auto after = columns_in(fabric);
-    before[72 + 8] = after[72 + 8] = 0;  // Whatever the lost one gets.
+    before[72 + 8] = after[72 + 8] = 0;  // The column of the lost switch does not matter.
     EXPECT_EQ(before, after);
 }
 
 TEST(Numbering, HostsOfOneSubtreeFollowEachOther) {
-    // Hosts in an order that has nothing to do with the tree.
+    // The hosts have an order that has nothing to do with the tree.
     const Graph drawn = make_graph(three_levels());
     GraphBuilder builder;
     for (std::uint32_t sw = 0; sw < drawn.switch_count(); ++sw) {

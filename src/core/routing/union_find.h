@@ -8,7 +8,7 @@
 
 namespace softib::routing {
 
-/// Sets of numbers that grow together; the lowest number of a set stands for it.
+/// Disjoint sets of numbers that can be joined. The lowest number of a set stands for it.
 class UnionFind {
   public:
     explicit UnionFind(std::uint32_t count) : parent_(count) {
@@ -24,7 +24,7 @@ class UnionFind {
     void join(std::uint32_t a, std::uint32_t b) {
         a = find(a);
         b = find(b);
-        parent_[std::max(a, b)] = std::min(a, b);  // The lowest number stands for all.
+        parent_[std::max(a, b)] = std::min(a, b);
     }
 
   private:

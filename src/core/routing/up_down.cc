@@ -8,11 +8,12 @@ namespace softib::routing {
 
 namespace {
 
-// Looking at all dependencies of a larger tree takes minutes.
+// The most links with which fill_holes() is used: on a larger tree it would take minutes to look at
+// all dependencies.
 constexpr std::size_t kLinksSearchedMax = 60'000;
 
-/// The searches of `up_down_hops` for 64 destinations. For every switch and cost (hops), the
-/// destinations of that cost.
+/// The searches of up_down_hops() for 64 destinations at a time. For every switch and cost (in
+/// hops) they find the mask of destinations that the switch reaches at that cost.
 class UpDownSearch {
   public:
     UpDownSearch(const Graph& graph, const Neighbours& neighbours, const Places& places);
@@ -20,12 +21,13 @@ class UpDownSearch {
 
   private:
     struct Ends {
-        std::uint32_t up;  ///< Neighbours before this one in `order_of_` lead up, the rest down.
+        std::uint32_t up;  ///< Neighbours before this one lead up, the rest down.
         std::uint32_t last;
     };
 
     std::uint64_t* costs(std::uint32_t sw) { return &costs_[std::size_t{sw} * width_]; }
-    /// Adds to `sw` what its neighbours in a range of `sides_` reach, and notes them as next hops.
+    /// Adds to `sw` the destinations that its neighbours in a range of sides_ reach, and records
+    /// these neighbours as next hops.
     void relax(std::uint32_t sw, std::uint32_t begin, std::uint32_t end);
 
     struct Side {
@@ -38,8 +40,8 @@ class UpDownSearch {
     std::uint32_t width_ = 1;                ///< Costs run from 0 to width_ - 1.
     std::vector<std::uint32_t> by_place_;    ///< Switches from the top down.
     std::vector<Side> sides_;                ///< By switch: neighbours above, then those below.
-    std::vector<std::uint32_t> first_side_;  ///< By switch, one more at the end.
-    std::vector<std::uint32_t> first_down_;  ///< By switch.
+    std::vector<std::uint32_t> first_side_;  ///< By switch: index of its first entry in sides_.
+    std::vector<std::uint32_t> first_down_;  ///< By switch: its first neighbour below in sides_.
     std::vector<std::uint64_t> costs_;
     std::vector<std::uint64_t> seen_;
     std::vector<std::uint64_t> masks_;
@@ -113,7 +115,7 @@ void UpDownSearch::run(std::uint32_t first, HopSets& sets) {
     for (std::uint32_t i = 0; i < count; ++i) {
         costs(first + i)[0] = seen_[first + i] = std::uint64_t{1} << i;
     }
-    // Down first, from the bottom; then switches that cannot go down ask those above them.
+    // First the ways down, from the bottom; then the ways up of switches that have no way down.
     for (auto sw = by_place_.rbegin(); sw != by_place_.rend(); ++sw) {
         relax(*sw, first_down_[*sw], first_side_[*sw + 1]);
     }
@@ -124,14 +126,15 @@ void UpDownSearch::run(std::uint32_t first, HopSets& sets) {
     }
 }
 
-/// From the top down, of each level's subtrees the one with the most cables within the one chosen
-/// before: its switches of that level, so in the end one leaf. Empty if every subtree of the
-/// highest kind is in `used`, to which the one chosen is added.
+/// Returns the switches of the least damaged branch of a tree. From the top down it chooses, at
+/// each level, the subtree with the most cables within the one chosen before, and takes its
+/// switches of that level, so in the end one leaf. The highest of these subtrees is added to
+/// `used`. Returns an empty vector if all of the highest level are in `used` already.
 std::vector<bool> find_best_branch(const Graph& graph,
                                    const std::vector<std::vector<std::uint32_t>>& subtrees,
                                    const TreeLevels& levels, std::vector<bool>& used) {
     std::vector<bool> branch;
-    std::vector<std::uint32_t> inside(graph.switch_count(), 0);  // Subtree chosen before.
+    std::vector<std::uint32_t> inside(graph.switch_count(), 0);  // Subtrees of the level before.
     std::uint32_t chosen = 0;
     for (std::uint32_t level = levels.top; level-- > 0;) {
         std::vector<std::uint32_t> cables(graph.switch_count());
@@ -163,8 +166,8 @@ bool leads_up(const Graph& graph, const Places& places, std::uint32_t link) {
     return places[graph.links()[link].peer] < places[graph.source(link)];
 }
 
-/// Whether a packet that leaves the branch upwards can come back to it from above, going up and
-/// then down and nowhere straight back.
+/// Returns whether a packet that leaves the branch upwards can come back to it from above, by links
+/// that go up and then down, without going straight back over a cable.
 bool comes_back(const Graph& graph, const Places& places, const std::vector<bool>& branch) {
     std::vector<bool> seen(graph.links().size());
     std::vector<std::uint32_t> queue;
@@ -270,7 +273,7 @@ void forget_long_crossings(const Graph& graph, const Neighbours& neighbours,
                 }
             }
         };
-        // What goes down never goes up again: first those, from the bottom.
+        // A packet that goes down never goes up again, so ways down come first, from the bottom.
         for (const std::uint32_t sw : std::views::reverse(by_place)) {
             visit(sw, false);
         }

@@ -18,7 +18,7 @@ namespace softib::routing {
 
 namespace {
 
-/// By switch: how many ways destinations have been spread below it.
+/// Returns, by switch, over how many ways the levels below it have spread destinations.
 std::vector<std::uint32_t> find_dividers(const Neighbours& neighbours, const TreeLevels& levels) {
     std::vector<std::uint32_t> width(levels.top + 1, 1);
     for (std::uint32_t sw = 0; sw < levels.level.size(); ++sw) {
@@ -38,7 +38,7 @@ std::vector<std::uint32_t> find_dividers(const Neighbours& neighbours, const Tre
     return dividers;
 }
 
-/// Hosts climb by the neighbours above in turn, as their numbers say.
+/// Returns the climbs of all hosts: they take the neighbours above in turn, by their numbers.
 Climbs find_climbs(const Graph& graph, const Neighbours& neighbours, const TreeLevels& levels,
                    std::span<const std::uint32_t> dividers, const Numbering& numbering) {
     Climbs climbs(levels.top + 1, std::vector<std::uint32_t>(graph.host_count(), kNone));
@@ -69,11 +69,12 @@ Climbs find_climbs(const Graph& graph, const Neighbours& neighbours, const TreeL
 struct Plan {
     Places places;
     std::vector<std::uint32_t> dividers;
-    const TreeLevels* levels;  ///< nullptr: no tree.
-    const TreeLevels* joined;  ///< Of trees that are joined at their tops, or nullptr.
+    const TreeLevels* levels;  ///< Levels of a tree; nullptr if the graph is no tree.
+    const TreeLevels* joined;  ///< Levels of trees that are joined at their tops, or nullptr.
 };
 
-/// Fills what the way up and down leaves open. False: something with a host is still open.
+/// Fills the holes that up-down routes leave. Returns false if holes between joined trees stay
+/// open.
 bool fill_rest(const Graph& graph, const Neighbours& neighbours, const Plan& plan,
                std::span<const Hole> holes, const Options& options, Tables& tables) {
     if (plan.joined != nullptr) {
@@ -95,7 +96,7 @@ std::optional<Tables> route(const Graph& graph, const Neighbours& neighbours, co
         forget_long_crossings(graph, neighbours, *plan.joined, plan.places, sets);
     }
     const std::vector<Hole> holes = find_holes(graph, sets);
-    // Hosts must reach each other with one turn. Only packets from or to a switch, which are few
+    // Hosts must reach each other with one turn. Only packets from or to switches, which are few
     // and for management, may take detours.
     if (std::ranges::any_of(holes, [&](const Hole& h) { return between_hosts(graph, h); })) {
         return std::nullopt;
@@ -135,8 +136,8 @@ std::expected<Tables, Error> route_with_updn(const Graph& graph, const Options& 
                                : Plan{places_by_distance(graph, *roots), ones, nullptr, nullptr};
     auto tables = route(graph, neighbours, plan, options);
     if (!tables) {
-        // Several roots can leave hosts without a common one, and joined trees need three lanes; a
-        // single root always works.
+        // Hosts may have no root in common if there are several, and joined trees need three lanes;
+        // a single root always works.
         tables = route(graph, neighbours, {places_by_distance(graph, {}), ones, nullptr, nullptr},
                        options);
     }

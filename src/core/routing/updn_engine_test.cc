@@ -7,14 +7,14 @@
 namespace softib::routing {
 namespace {
 
-/// The order in which updn sees a subnet without roots given.
+/// Returns the order of switches that updn finds if no roots are given.
 Places places_of(const Graph& graph) {
     const Neighbours neighbours(graph);
     const auto levels = find_levels(graph, neighbours, {});
     return levels ? places_by_level(*levels) : places_by_distance(graph, {});
 }
 
-/// Times that a path goes up after it has gone down.
+/// Returns how many times a path goes up after it has gone down.
 int second_climbs(const Places& places, const std::vector<std::uint32_t>& path) {
     int climbs = 0;
     bool down = false;
@@ -89,7 +89,8 @@ TEST(UpDown, RandomGraphs) {
 }
 
 TEST(UpDown, GivenRootsAreUsed) {
-    // On a ring the root's neighbours never send past the far side.
+    // Packets from the root's neighbours never cross the far side of the ring: behind it they would
+    // go up again.
     const Graph graph = make_graph(torus({9}));
     const Tables tables = route("updn", graph, {.roots = {graph.guid(2)}});
     EXPECT_TRUE(holds(graph, tables));
@@ -99,7 +100,7 @@ TEST(UpDown, GivenRootsAreUsed) {
 }
 
 TEST(UpDown, RootsWithoutACommonOneDoNotSeparateHosts) {
-    // Two roots at the ends of a row: hosts near one could not reach those near the other.
+    // With roots at both ends of a row, hosts near one root could not reach those near the other.
     GraphBuilder builder;
     for (std::uint32_t i = 0; i < 5; ++i) {
         builder.add_switch(Guid{i + 1});
@@ -121,8 +122,8 @@ TEST(UpDown, UnknownRootIsRefused) {
     EXPECT_FALSE(route_with_updn(graph, {.roots = {Guid{99}}}));
 }
 
-/// Hosts of a dragonfly+ go up, across and down, by all cables alike, on one lane; two more are for
-/// switches that have no cable to where they answer.
+/// Packets between hosts of a dragonfly+ go up, across and down, by all cables alike, on one lane.
+/// Two more lanes are for packets from switches that have no cable to the group they answer to.
 TEST(UpDown, GroupsOfADragonflyPlusAreCrossedDirectly) {
     for (const std::uint32_t hosts : {90U, 200U, 400U}) {
         const Graph graph = make_graph({.shape = topo::Shape::kDragonflyPlus, .hosts = hosts});

@@ -88,8 +88,8 @@ class Verifier {
             if (islands_[sw] != island || walk_.reaches(sw)) {
                 continue;
             }
-            // From its hosts, and from the switch unless both are switches; not from the host to
-            // itself.
+            // Pairs from the switch's hosts to the LID, and from the switch itself unless the LID
+            // is a switch's; none from the host to itself.
             const std::uint64_t lost =
                 graph_.host_count(sw) + (target.is_switch() || sw == target.at ? 0U : 1U);
             reach.switch_pairs_lost += target.is_switch() ? 1U : 0U;
@@ -153,8 +153,8 @@ class Verifier {
     std::vector<std::uint32_t> islands_;
     std::vector<std::uint64_t> island_hosts_;
     std::vector<std::uint64_t> island_switches_;
-    std::vector<std::uint64_t> through_;  ///< By switch: hosts that send through it.
-    std::vector<std::uint64_t> flows_;    ///< By PortMap index.
+    std::vector<std::uint64_t> through_;  ///< By switch: number of hosts that send through it.
+    std::vector<std::uint64_t> flows_;    ///< Flows by PortMap index.
     DependencyCollector collector_;
     Dependencies dependencies_;
     const Tables& tables_;

@@ -22,7 +22,7 @@ std::string text_of(const Graph& graph, const Report& report) {
     return text;
 }
 
-/// Leaves 0 and 1, spine 2; hosts have LIDs 1 and 2, switches 3 to 5.
+/// Returns a graph of leaves 0 and 1 and spine 2; hosts have LIDs 1 and 2, switches 3 to 5.
 Graph tiny() {
     return make_graph({.shape = topo::Shape::kFatTree, .hosts = 2});
 }
@@ -31,7 +31,7 @@ TEST(Verifier, CountsWhatIsFineOnATinyTree) {
     const Graph graph = tiny();
     const Report report = verify(graph, route("minhop", graph));
     EXPECT_TRUE(report.good());
-    // Each host to the other and to three switches, each switch to both hosts.
+    // Pairs from each host to the other and to three switches, and from each switch to both hosts.
     EXPECT_EQ(report.reach.pairs, 2U + 2 * 3 + 3 * 2);
     EXPECT_EQ(report.reach.lost, 0U);
     EXPECT_EQ(report.reach.hops_max, 2U);
@@ -53,7 +53,7 @@ TEST(Verifier, FindsAHole) {
     tables.lfts.at(2, Lid{2}) = kNoPath;
     const Report report = check(graph, tables);
     EXPECT_FALSE(report.arrives());
-    // From host 1, switch 0 and the spine itself to host 2.
+    // The pairs from host 1, switch 0 and the spine itself to host 2 are lost.
     EXPECT_EQ(report.reach.lost, 3U);
     EXPECT_EQ(report.reach.looping, 0U);
     EXPECT_EQ(report.reach.examples, (std::vector<Fault>{{0, Lid{2}, false}, {2, Lid{2}, false}}));
@@ -75,7 +75,7 @@ TEST(Verifier, FindsALoop) {
     const Graph graph = make_graph(torus({5}));
     Tables tables = route("updn", graph);
     const Lid lid{3};
-    // Two neighbours far from the destination send to each other.
+    // Two neighbours, both far from the destination, send to each other.
     const std::uint32_t a = 0;
     const std::uint32_t b = graph.links(a)[0].peer == 4 ? 4 : graph.links(a)[1].peer;
     ASSERT_EQ(b, 4U);
@@ -118,7 +118,7 @@ TEST(Verifier, CountsOnlyDependenciesOfRealTraffic) {
 }
 
 TEST(Verifier, FollowsLanesByServiceLevelAndPort) {
-    // Dimension order on a ring has a cycle on one lane and none on two.
+    // Dimension order routing on a ring has a cycle with one lane, and none with two.
     const Graph graph = make_graph(torus({8}));
     Tables tables = route("dor", graph);
     EXPECT_TRUE(holds(graph, tables));
@@ -130,7 +130,7 @@ TEST(Verifier, FollowsLanesByServiceLevelAndPort) {
     EXPECT_FALSE(check(graph, tables).acyclic());
 }
 
-/// The lanes of some tables, as if they had been read from the switches.
+/// Returns SL2VL tables without classes, as if they had been read from the switches.
 SlToVl as_written(const Graph& graph, const SlToVl& lanes) {
     constexpr std::uint32_t kPorts = 16;
     std::vector<SlToVl::Row> rows;
@@ -219,7 +219,7 @@ TEST(Verifier, WhatSwitchesReceiveCountsOnlyIfAsked) {
     EXPECT_EQ(verify(graph, tables, all).dependencies, 1U);
 }
 
-/// All dependencies, by following every path from every switch on its own.
+/// Counts all dependencies by following every path from every switch on its own.
 std::size_t count_by_walking(const Graph& graph, const Tables& tables) {
     std::set<std::tuple<std::uint32_t, int, std::uint32_t, int>> found;
     graph.for_each_lid([&](const Target& target, Lid lid) {
@@ -263,11 +263,11 @@ TEST(Verifier, DependenciesAreThoseOfAllPaths) {
 
 TEST(Verifier, IslandsAreNoFault) {
     topo::Fabric fabric = make_fabric({.shape = topo::Shape::kFatTree, .hosts = 2});
-    unplug(fabric, 3, 2);  // leaf1 from the spine.
+    unplug(fabric, 3, 2);  // The cable from leaf1 to the spine.
     const Graph graph = graph_from(fabric);
     const Report report = check(graph, route("minhop", graph));
     EXPECT_TRUE(report.good());
-    // A host and its leaf on their own; a host, its leaf and the spine.
+    // One island has a host and its leaf, the other a host, its leaf and the spine.
     EXPECT_EQ(report.reach.pairs, 2U + 4);
     EXPECT_EQ(report.reach.apart, 14U - 6);
     EXPECT_NE(text_of(graph, report).find("8 pairs are not joined by cables"), std::string::npos);
@@ -316,7 +316,7 @@ TEST(Permutations, ShiftsOfManyHostsAreSampled) {
 }
 
 TEST(Permutations, ContentionIsCountedPerLink) {
-    // Three switches in a row; the shift by 2 of 6 hosts puts both hosts of a switch on one link.
+    // Three switches in a row with 6 hosts: a shift by 2 puts two flows of a switch on one link.
     GraphBuilder builder;
     for (std::uint32_t i = 0; i < 3; ++i) {
         builder.add_switch(Guid{i + 1});

@@ -20,7 +20,7 @@ Reduction reduction_of(const SharpDataHeader& header) {
             static_cast<DataType>(header.tag_type)};
 }
 
-/// What all packets of a fragment have in common.
+/// Returns whether two packets agree in what all packets of a fragment have in common.
 bool agree(const SharpDataHeader& a, const SharpDataHeader& b) {
     return a.streaming == b.streaming && a.tree_id == b.tree_id && a.length == b.length &&
            reduction_of(a) == reduction_of(b);
@@ -114,7 +114,7 @@ void AggregationNode::take_up(Qpn at, const AggregationTables::Group& group, Dat
     }
 }
 
-/// All children have said what they have.
+/// Reduces the packets of all children, and sends the result to the parent or, at the root, down.
 void AggregationNode::finish(const Key& key, const AggregationTables::Group& group,
                              Operation& operation) {
     DataPacket sum;
@@ -149,7 +149,8 @@ void AggregationNode::finish(const Key& key, const AggregationTables::Group& gro
     operations_.erase(key);
 }
 
-/// Children that do not want the result hear that the fragment is over, so that they can go on.
+/// Sends the result to the children that want it. The others get its header only, which tells them
+/// that the fragment is over, so that they can go on.
 void AggregationNode::send_down(const Operation& operation, const DataPacket& result) {
     DataPacket word{result.header, {}};
     word.header.contributes = false;
@@ -178,8 +179,8 @@ void AggregationNode::take_down(const AggregationTables::Group& group, const Dat
     operations_.erase(found);
 }
 
-/// Ends a fragment: all children of the group hear of the error, and the parent, which tells its
-/// other children.
+/// Ends a fragment with an error: tells all children of the group, and the parent, which does the
+/// same.
 void AggregationNode::fail(const AggregationTables::Group& group, const SharpDataHeader& header,
                            SharpDataHeader::Error error) {
     tell_children(group, header, error);
@@ -210,7 +211,8 @@ std::optional<AggregationNode::Departure> AggregationNode::poll_transmit() {
     return next;
 }
 
-/// Datagrams take of the job's quota, streams of what the node has for a group that streams.
+/// Returns whether the node may begin another fragment. The job's quota limits the fragments of all
+/// its datagrams; the node's streaming_operations limits the streaming fragments of each group.
 bool AggregationNode::has_room(const AggregationTables::Group& group,
                                const SharpDataHeader& header) const {
     const auto* const quota = tables_.quota(group.job, group.tree);
@@ -229,7 +231,8 @@ bool AggregationNode::has_room(const AggregationTables::Group& group,
            (header.streaming ? tables_.info().streaming_operations : quota->max_osts);
 }
 
-/// After a manager's write: operations of groups that are gone, or whose children are others now.
+/// Drops, after a manager's write, the fragments of groups that are gone, and those with a packet
+/// of a child that is no longer in its group.
 void AggregationNode::forget_stale() {
     if (writes_seen_ == tables_.writes()) {
         return;

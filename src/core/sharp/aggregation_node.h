@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What an aggregation node does with data packets. A child sends one packet of every fragment of an
-// operation: what it contributes, if anything, and whether it wants the result. When the packets of
-// all children of the group are there, the node reduces them in the order of its tree, whatever
-// order they came in, and sends one packet to its parent; at the root that packet is the result,
-// which goes down to those who want it; the others get its header.
+// The data path of an aggregation node. Each child sends one packet for every fragment of an
+// operation. The packet has what the child contributes, if anything, and says whether the child
+// wants the result. When the packets of all children of the group are there, the node reduces them
+// in the order of its tree, whatever order they came in, and sends one packet to its parent. At the
+// root that packet is the result, which goes down to the children that want it; the other children
+// get its header only.
 //
-// One rule makes all operations: in an all-reduce everybody contributes and wants the result, in a
-// reduce one member wants it, in a broadcast one contributes, a barrier has no payload. A
-// reduce-scatter is a reduce to each member of its slice, an all-gather a broadcast from each.
+// This rule makes all operations: in an all-reduce every member contributes and wants the result,
+// in a reduce one member wants it, in a broadcast one member contributes, and a barrier has no
+// payload. A reduce-scatter is one reduce for each member, of that member's slice; an all-gather is
+// one broadcast from each member.
 //
-// Transports below it are reliable (RC). A packet that does not fit the tables is counted
-// (packet_discard_sharp) and changes nothing. Children that disagree about an operation all get an
-// error.
+// The transport below is reliable (RC). The node counts a packet that does not fit its tables
+// (packet_discard_sharp) and otherwise ignores it. If children disagree about an operation, all of
+// them get an error.
 
 #include <cstdint>
 #include <deque>
@@ -37,25 +39,28 @@ struct DataPacket {
     friend bool operator==(const DataPacket&, const DataPacket&) = default;
 };
 
+/// Returns the bytes of a packet: its header, then its payload.
 std::vector<std::uint8_t> emit_packet(const DataPacket& packet);
-/// Returns std::nullopt if the bytes are no packet of this format.
+/// Returns the packet in the bytes; std::nullopt if its version, its length or its reduction is not
+/// valid.
 std::optional<DataPacket> parse_packet(std::span<const std::uint8_t> bytes);
 
 class AggregationNode {
   public:
-    /// `tables` outlive it.
+    /// `tables` must outlive the node.
     explicit AggregationNode(AggregationTables& tables) : tables_(tables) {}
 
-    /// A packet has come to one of the node's queue pairs.
+    /// Handles a packet that has come to queue pair `at` of the node.
     void handle_packet(Qpn at, std::span<const std::uint8_t> bytes);
 
+    /// A packet that leaves by queue pair `from` of the node.
     struct Departure {
         Qpn from;
         std::vector<std::uint8_t> bytes;
     };
     std::optional<Departure> poll_transmit();
 
-    /// Fragments of operations that the node knows of.
+    /// Returns the number of fragments of which a packet has come, and which are not over.
     std::size_t outstanding() const { return operations_.size(); }
 
   private:
@@ -65,9 +70,10 @@ class AggregationNode {
         std::uint64_t offset;
         friend auto operator<=>(const Key&, const Key&) = default;
     };
+    /// One fragment of an operation.
     struct Operation {
-        std::map<Qpn, DataPacket> from;  ///< By child.
-        bool passed_on = false;          ///< To the parent.
+        std::map<Qpn, DataPacket> from;  ///< Packets of children, by their queue pair.
+        bool passed_on = false;          ///< Whether the reduced packet has gone to the parent.
     };
 
     void take_up(Qpn at, const AggregationTables::Group& group, DataPacket packet);
@@ -84,7 +90,7 @@ class AggregationNode {
     bool has_room(const AggregationTables::Group& group, const wire::SharpDataHeader& header) const;
 
     AggregationTables& tables_;
-    std::uint64_t writes_seen_ = 0;
+    std::uint64_t writes_seen_ = 0;  ///< tables_.writes() when forget_stale() last looked.
     std::map<Key, Operation> operations_;
     std::deque<Departure> departures_;
 };

@@ -37,7 +37,7 @@ class NodeTest : public testing::Test {
     void give(std::size_t child, const DataPacket& made) {
         node_.handle_packet(qps_[child], emit_packet(made));
     }
-    /// What came out, by queue pair.
+    /// Returns the packets that the node has sent, by queue pair.
     std::map<Qpn, DataPacket> take() {
         std::map<Qpn, DataPacket> out;
         while (const auto departure = node_.poll_transmit()) {
@@ -199,7 +199,7 @@ TEST_F(NodeTest, OperationsEndWithTheirGroup) {
     EXPECT_EQ(node_.outstanding(), 0U);
 }
 
-/// Bytes that begin as a packet of the group would.
+/// Returns random bytes, most of which begin like a packet of the group.
 std::vector<std::uint8_t> hostile_packet(Prng& prng) {
     std::vector<std::uint8_t> bytes(prng.below(80));
     for (std::uint8_t& byte : bytes) {
@@ -215,7 +215,7 @@ std::vector<std::uint8_t> hostile_packet(Prng& prng) {
         header.sequence = 1'000'000 + static_cast<std::uint32_t>(prng.below(4));
         header.kind = static_cast<SharpDataHeader::Kind>(prng.below(16));
         if (header.kind == SharpDataHeader::Kind::kUp) {
-            header.data_type = 15;  // What is right in all else is wrong in this.
+            header.data_type = 15;  // No such type, so that no packet is valid by chance.
         }
         wire::emit(header, std::span(bytes));
     }
@@ -227,7 +227,7 @@ TEST_F(NodeTest, HostilePacketsChangeNothing) {
     give(0, packet(1, {1}));
     const char* const count = std::getenv("SOFTIB_HOSTILE");  // A million in the long tests.
     for (int i = count == nullptr ? 50000 : std::atoi(count); i > 0; --i) {
-        // Errors are a child's right: what a stranger sends as one is not taken either.
+        // A child may send errors, so errors name a tree that the node does not have.
         const Qpn at = prng.chance(1, 2) ? Qpn{static_cast<std::uint32_t>(prng.below(1 << 24))}
                                          : qps_[prng.below(kChildren)];
         auto bytes = hostile_packet(prng);

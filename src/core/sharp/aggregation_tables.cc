@@ -22,15 +22,15 @@ using wire::SharpTreeConfig;
 
 constexpr auto kQpAllocationId = static_cast<std::uint16_t>(wire::SharpAttribute::kQpAllocation);
 
-/// Writes an answer; what is not in the attribute is zero.
+/// Writes an answer; bytes that belong to no field of the attribute are zero.
 template <wire::Attribute T>
 void put_answer(const T& value, std::span<std::uint8_t> data) {
     std::ranges::fill(data, std::uint8_t{0});
     wire::emit(value, data);
 }
 
-/// Returns whether a request came before. The upper half of TransactionID is not the program's:
-/// what sends for it may number each try.
+/// Returns whether `request` repeats the request `before`. The upper half of TransactionID is not
+/// compared: it belongs to the layer that sends for a program, which may number each try there.
 bool is_repeated(wire::MadBytes before, const wire::MadBytes& request) {
     constexpr std::uint64_t kLower = 0xFFFFFFFF;
     const std::uint64_t number = wire::Mad<const std::uint8_t>(before).transaction_id();
@@ -44,14 +44,14 @@ bool is_repeated(wire::MadBytes before, const wire::MadBytes& request) {
 wire::SharpAnInfo default_an_info() {
     wire::SharpAnInfo info;
     info.streaming_supported = true;
-    info.tree_table_size = 126;  // As Quantum: 63 low-latency and 63 streaming trees.
+    info.tree_table_size = 126;  // As in Quantum: 63 low-latency and 63 streaming trees.
     info.tree_radix = 255;
     info.versions_supported = 1;
     info.versions_active = 1;
     info.group_table_size = 1024;
     info.max_group_num = 0xFFFF;
     info.operation_table_size = 2048;
-    info.max_aggregation_payload = 32;  // Lines: 1 KiB.
+    info.max_aggregation_payload = 32;  // In lines of 32 bytes: 1 KiB.
     info.num_semaphores = 8;
     info.streaming_operations = 64;
     info.operation_buffer_size = 65536;
@@ -103,8 +103,8 @@ std::uint16_t AggregationTables::am_key_info(bool set, Data data) {
     return status::kOk;
 }
 
-/// Returns the answer to a request for queue pairs that was answered before, while the queue pairs
-/// are still as they were given.
+/// Returns the earlier answer to a repeated request for queue pairs; std::nullopt if the request is
+/// new, or if its queue pairs have been written or released since.
 std::optional<wire::MadBytes> AggregationTables::given_before(const wire::MadBytes& request) const {
     const auto found = std::ranges::find_if(
         given_, [&](const Given& each) { return is_repeated(each.request, request); });
@@ -199,7 +199,7 @@ std::uint16_t AggregationTables::qpc_config(bool set, Data data) {
     return status::kOk;
 }
 
-/// Whether a queue pair exists and is in no other tree, as parent or child.
+/// Returns whether a queue pair exists and is in no other tree, as parent or child.
 bool AggregationTables::is_free_child(Qpn qpn, std::uint16_t tree) const {
     if (!qps_.contains(qpn)) {
         return false;
@@ -231,7 +231,7 @@ std::uint16_t AggregationTables::write_tree(const SharpTreeConfig& wanted) {
             next = {wanted.state, wanted.mode, wanted.lock_mode, wanted.parent_qpn, {}};
             [[fallthrough]];
         case SharpTreeConfig::Op::kAddChildren: {
-            const std::vector<Qpn> before = next.children;  // A request may come again.
+            const std::vector<Qpn> before = next.children;  // A repeated request adds nothing.
             std::ranges::copy_if(listed, std::back_inserter(next.children), [&](Qpn child) {
                 return std::ranges::find(before, child) == before.end();
             });
@@ -360,7 +360,7 @@ std::uint16_t AggregationTables::join(const SharpGroupJoin& wanted) {
     return status::kOk;
 }
 
-/// The node's ports through which a group's packets pass.
+/// Returns the node's ports through which a group's packets pass.
 std::set<std::uint8_t> AggregationTables::ports_of(const Group& group) const {
     std::set<std::uint8_t> ports;
     for (const Qpn child : group.children) {
@@ -443,7 +443,7 @@ void AggregationTables::forget_job(std::uint32_t job, std::optional<std::uint16_
     });
 }
 
-/// With its queue pairs, and whatever jobs have of it.
+/// Removes a tree with its queue pairs, and the groups and quotas that jobs have in it.
 void AggregationTables::forget_tree(std::uint16_t id) {
     const auto found = trees_.find(id);
     if (found == trees_.end()) {
@@ -487,7 +487,7 @@ std::uint16_t AggregationTables::cleanup(bool set, Data data) {
     return status::kOk;
 }
 
-/// A Set resets all counters.
+/// Answers with the counters since the last reset; a Set resets all of them.
 std::uint16_t AggregationTables::performance_counters(bool set, Data data) {
     wire::SharpPerformanceCounters told;
     told.counter_select = UINT16_MAX;

@@ -115,7 +115,7 @@ TEST(AggregationTables, AQueuePairNumberIsGivenAgainOnlyWhenAllOthersWere) {
         ASSERT_EQ(set(tables, SharpAttribute::kResourceCleanup, cleanup), 0);
     }
     const std::vector<Qpn> held = allocate(tables, 16);
-    for (int job = 0; job < 10000; ++job) {  // Past the last number, and past those in use.
+    for (int job = 0; job < 10000; ++job) {  // Numbers wrap, and skip those in use.
         for (const Qpn qpn : make_root(tables, kPorts)) {
             EXPECT_EQ(std::ranges::find(held, qpn), held.end()) << qpn.value;
         }
@@ -149,7 +149,7 @@ TEST(AggregationTables, ARefusedRequestChangesNothing) {
     int refused = 0;
     for (int i = 0; i < effort(20000, 4000); ++i) {
         wire::MadBytes mad{};
-        for (std::uint8_t& byte : mad) {  // Small numbers are those that mean something.
+        for (std::uint8_t& byte : mad) {  // Many zeros, since mostly small numbers are valid.
             byte = static_cast<std::uint8_t>(prng.chance(1, 2) ? 0 : prng.next());
         }
         const wire::MadRepr header{
@@ -180,14 +180,14 @@ TEST(AggregationTables, ARepeatedRequestForQueuePairsGetsTheSameOnes) {
     const auto first = tables.answer(request);
     EXPECT_EQ(tables.answer(request), first);
     EXPECT_EQ(tables.qp_count(), 5U);
-    wire::MadBytes again = request;  // As a kernel may send it.
+    wire::MadBytes again = request;  // A kernel may number each try in the upper half.
     const std::uint64_t number =
         wire::Mad<const std::uint8_t>(request).transaction_id() | 0x77'00000000;
     wire::Mad<std::uint8_t>(again).set_transaction_id(number);
     const auto told = tables.answer(again);
     EXPECT_EQ(tables.qp_count(), 5U);
     EXPECT_EQ(wire::Mad<const std::uint8_t>(*told).transaction_id(), number);
-    // Who has them in use asks for others.
+    // Once one of the queue pairs is in use, the same request gets others.
     wire::SharpQpcConfig context;
     context.qpn =
         wire::parse<wire::SharpQpAllocation>(wire::Sharp<const std::uint8_t>(*first).data()).qps[0];
@@ -226,7 +226,7 @@ TEST(AggregationTables, ChildrenThatAreAddedTwiceAreThereOnce) {
     EXPECT_NE(set(tables, SharpAttribute::kTreeConfig, tree), 0) << "twice in one request";
 }
 
-/// Random requests, right in as much as they can be.
+/// Returns a random request with a valid header and random content.
 wire::MadBytes random_request(Prng& prng) {
     wire::MadBytes mad{};
     for (std::uint8_t& byte : mad) {
@@ -243,7 +243,7 @@ wire::MadBytes random_request(Prng& prng) {
 }
 
 TEST(AggregationTables, WithoutItsKeyNothingIsWritten) {
-    // Random requests have many zeros: a key with some would be guessed.
+    // No byte of the key is zero: random requests have many zeros and would guess such a key.
     constexpr std::uint64_t kKey = 0x1122334455667788;
     const char* const count = std::getenv("SOFTIB_HOSTILE");  // A million in the long tests.
     AggregationTables tables(default_an_info(), kPorts);
@@ -302,7 +302,7 @@ TEST(AggregationTables, ASnapshotMakesEqualTables) {
     ASSERT_EQ(set(tables, wire::SharpAttribute::kQpAllocation, release), 0);
 
     AggregationTables copy(default_an_info(), 64);
-    allocate(copy, 5);  // What it had is gone then.
+    allocate(copy, 5);  // restore() must remove these.
     copy.restore(tables.snapshot());
     EXPECT_EQ(copy.qps(), tables.qps());
     EXPECT_EQ(copy.trees(), tables.trees());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Why something did not work, with the numbers that libsharp_coll's interface gives them.
+// Errors of aggregation, numbered as in libsharp_coll's interface.
 
 #include <cstdint>
 

@@ -30,7 +30,7 @@ void store_element(std::byte* at, T value) {
     std::memcpy(at, &value, sizeof value);
 }
 
-/// The type in which T is reduced.
+/// Converts an element to the type in which it is reduced: float for floats of 16 bits.
 template <typename T>
 auto widen(T value) {
     if constexpr (std::is_same_v<T, HalfBits>) {
@@ -53,8 +53,8 @@ T narrow(Wide value) {
     }
 }
 
-/// Sums and products of integers wrap, so they are those of unsigned numbers, which must not be
-/// promoted to a signed type.
+/// Applies `fn` to two numbers so that integers wrap: they are computed as unsigned numbers of at
+/// least 32 bits, since smaller ones would be promoted to a signed type.
 template <typename T, typename Fn>
 T wrapping(T a, T b, Fn&& fn) {
     if constexpr (std::is_integral_v<T>) {
@@ -100,7 +100,7 @@ void reduce_elements(std::span<std::byte> accumulator, const std::byte* operand)
     }
 }
 
-/// Of equal values the one with the lower tag counts, as MPI has it.
+/// Reduces elements with tags. Among equal values the one with the lower tag wins, as in MPI.
 template <bool Max, typename T, typename Tag>
 void reduce_located(std::span<std::byte> accumulator, const std::byte* operand) {
     constexpr std::size_t kBytes = sizeof(T) + sizeof(Tag);

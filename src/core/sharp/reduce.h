@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The arithmetic of aggregation nodes: one vector of elements is reduced into another. What comes
-// first counts first, so that whoever calls with the same operands in the same order gets the same
-// bits. Integers wrap; floats of 16 bits are rounded after each operation.
+// The arithmetic of aggregation nodes: reduces one vector of elements into another. The accumulator
+// is always the left operand, so that the same operands in the same order give the same bits.
+// Integers wrap; floats of 16 bits are rounded after each operation.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace softib::sharp {
 
-/// A function that does accumulator[i] = accumulator[i] op operand[i]. Both have the same size, a
-/// multiple of the element's; neither need be aligned.
+/// A function that sets accumulator[i] = accumulator[i] op operand[i]. Both vectors have the same
+/// size, a multiple of the element's size; neither need be aligned.
 using Reducer = void (*)(std::span<std::byte> accumulator, const std::byte* operand);
 
-/// Returns the function of a reduction that is supported.
+/// Returns the function for a reduction, which must be supported (is_supported()).
 Reducer reducer_of(const Reduction& reduction);
 
-/// accumulator[i] = accumulator[i] op operand[i]. Both have the same size, a multiple of the
-/// element's; neither need be aligned. The reduction is supported.
+/// Sets accumulator[i] = accumulator[i] op operand[i]. Both vectors have the same size, a multiple
+/// of the element's size; neither need be aligned. The reduction must be supported.
 void reduce_into(const Reduction& reduction, std::span<std::byte> accumulator,
                  const std::byte* operand);
 

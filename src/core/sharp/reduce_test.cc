@@ -22,13 +22,13 @@ std::vector<std::byte> random_bytes(Prng& prng, std::size_t count) {
     return bytes;
 }
 
-/// A number as mathematics has it, whatever type it was stored in.
+/// A number without the type in which it was stored.
 struct Plain {
     bool is_float = false;
     bool is_signed = false;
     std::size_t bits = 0;
     double real = 0;
-    std::uint64_t bits_value = 0;  ///< Sign-extended.
+    std::uint64_t bits_value = 0;  ///< An integer, sign-extended.
 
     bool operator<(const Plain& other) const {
         if (is_float) {
@@ -88,7 +88,7 @@ void store_plain(DataType type, const Plain& plain, std::byte* at) {
     std::memcpy(at, &raw, size_of(type));
 }
 
-/// The reference: one element, in the most obvious way.
+/// Returns the reference result for one element, computed in the most obvious way.
 Plain reduce_plainly(ReduceOp op, Plain a, Plain b) {
     const std::uint64_t x = a.bits_value;
     const std::uint64_t y = b.bits_value;
@@ -148,7 +148,7 @@ TEST(Reduce, IsWhatMathematicsSaysForEveryTypeAndOperation) {
             const std::size_t size = size_of(reduction.type);
             const std::size_t count = 1 + prng.below(300);
             std::vector<std::byte> got = random_bytes(prng, size * count);
-            if (prng.chance(1, 2)) {  // Zeros, for the logical ones.
+            if (prng.chance(1, 2)) {  // Logical operations need zeros.
                 std::fill_n(got.begin(), size, std::byte{0});
             }
             const std::vector<std::byte> a = got;
@@ -208,7 +208,7 @@ TEST(Reduce, FloatsHaveNoBitsAndTagsAreIntegers) {
 }
 
 TEST(Program, FoldsSubtreesBeforeTheyAreAdded) {
-    // (a + b) + (c + d), where floats show the order.
+    // The sum (a + b) + (c + d), of floats whose rounding shows the order.
     const float values[] = {1e30F, 1.0F, -1e30F, 2.0F};
     std::vector<const std::byte*> in;
     for (const float& value : values) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Floating-point numbers of 16 bits: IEEE 754 binary16 and bfloat16. They are added as floats, and
-// the result is rounded to the nearest, ties to even, so that it is the same on every machine.
+// Floating-point numbers of 16 bits: IEEE 754 binary16 and bfloat16. Sums and products are computed
+// as floats and rounded to the nearest, ties to even, so that they are the same on every machine.
 
 #include <bit>
 #include <cstdint>
@@ -27,7 +27,7 @@ inline float from_f16(std::uint16_t half) {
     if (magnitude >= 0x7C00) {  // Infinity, or a NaN.
         return std::bit_cast<float>(sign | 0x7F800000 | (magnitude & 0x3FF) << 13);
     }
-    // The exponent's bias is put right by a product, which makes subnormal numbers normal too.
+    // The product corrects the exponent's bias, and makes subnormal numbers normal too.
     const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112F;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | sign);
 }
@@ -36,11 +36,11 @@ inline std::uint16_t to_f16(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
     const std::uint32_t magnitude = bits & 0x7FFFFFFF;
-    if (magnitude >= 0x47800000) {  // 65536 and above: infinity; or a NaN.
+    if (magnitude >= 0x47800000) {  // 65536 and above become infinity; a NaN stays one.
         const bool is_nan = magnitude > 0x7F800000;
         return static_cast<std::uint16_t>(sign | (is_nan ? 0x7E00 : 0x7C00));
     }
-    if (magnitude < 0x38800000) {  // Subnormal: the sum's rounding is the rounding we want.
+    if (magnitude < 0x38800000) {  // Subnormal: adding 0.5 rounds to the last bit of the result.
         const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
         return static_cast<std::uint16_t>(sign |
                                           (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000));

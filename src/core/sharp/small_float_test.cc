@@ -34,12 +34,12 @@ TEST(SmallFloat, KnownHalvesHaveTheirValues) {
     EXPECT_EQ(from_f16(0xC000), -2.0F);
     EXPECT_EQ(from_f16(0x7BFF), 65504.0F);
     EXPECT_EQ(from_f16(0x0001), 0x1p-24F);
-    EXPECT_EQ(to_f16(65520.0F), 0x7C00);  // Half way to what would come next: infinity.
+    EXPECT_EQ(to_f16(65520.0F), 0x7C00);  // Half way to 65536, which is infinity here.
     EXPECT_EQ(to_f16(65519.0F), 0x7BFF);
     EXPECT_EQ(from_bf16(0x3F80), 1.0F);
 }
 
-/// Whether no neighbour is nearer, and of two as near the even one was taken.
+/// Returns whether no neighbour of `got` is nearer, and `got` is even if a neighbour is as near.
 template <typename From>
 bool is_nearest(double exact, std::uint16_t got, From&& from) {
     const double error = std::abs(static_cast<double>(from(got)) - exact);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tables of an aggregation node as a list of requests, by which another copy of them is made: that
-// of the process which moves packets.
+// The tables of an aggregation node as a list of requests. The process that moves packets makes its
+// copy of the daemon's tables from them.
 #include "core/sharp/aggregation_tables.h"
 #include "core/wire/mad.h"
 
@@ -91,7 +91,7 @@ void AggregationTables::restore(std::span<const wire::MadBytes> requests) {
         if (header.attribute_id == static_cast<std::uint16_t>(wire::SharpAttribute::kQpcConfig)) {
             const auto context =
                 wire::parse<wire::SharpQpcConfig>(wire::Sharp<const std::uint8_t>(request).data());
-            qps_[context.qpn].qpn = context.qpn;  // As if it had been allocated.
+            qps_[context.qpn].qpn = context.qpn;  // Only an allocated queue pair can be written.
         }
         answer(request);
     }

@@ -17,7 +17,7 @@ namespace softib::sharp {
 template <typename Attribute>
 wire::MadBytes make_request(wire::Method method, wire::SharpAttribute id,
                             const Attribute& attribute) {
-    static std::uint64_t transaction = 5;  // No two requests are the same one.
+    static std::uint64_t transaction = 5;  // Every request has its own: none repeats another.
     wire::MadBytes mad{};
     const wire::MadRepr header{.mgmt_class = wire::MgmtClass::kSharp,
                                .class_version = wire::kSharpClassVersion,
@@ -50,8 +50,8 @@ inline std::vector<Qpn> allocate(AggregationTables& tables, std::uint8_t count) 
     return {got.qps.begin(), got.qps.begin() + count};
 }
 
-/// A root with `children` queue pairs on ports 1, 2 and so on, a quota for job 1, and group 7 of
-/// all children.
+/// Writes tree 3 into the tables, whose root is this node, with `children` queue pairs on ports 1,
+/// 2 and so on, a quota for job 1, and group 7 of all children. Returns the queue pairs.
 inline std::vector<Qpn> make_root(AggregationTables& tables, std::uint8_t children,
                                   std::uint32_t osts = 8) {
     const std::vector<Qpn> qps = allocate(tables, children);

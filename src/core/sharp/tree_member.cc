@@ -12,7 +12,7 @@ namespace {
 
 using wire::SharpDataHeader;
 
-/// What two parts have in common; empty if that is nothing.
+/// Returns what two parts have in common; an empty part if that is nothing.
 TreeMember::Part common(const TreeMember::Part& a, const TreeMember::Part& b) {
     const std::uint32_t begin = std::max(a.begin, b.begin);
     return {begin, std::max(begin, std::min(a.end, b.end))};
@@ -40,7 +40,7 @@ std::optional<std::vector<std::uint8_t>> TreeMember::poll_transmit() {
     DataPacket packet;
     packet.header.kind = SharpDataHeader::Kind::kUp;
     packet.header.contributes = !is_empty(given);
-    // Who waits for everybody wants what there is, even if that is nothing.
+    // In a barrier, which has no bytes, every member wants the result, since it waits for all.
     packet.header.wants_result = task.bytes == 0 || !is_empty(common(here, task.take));
     packet.header.streaming = task.streaming;
     packet.header.data_type = static_cast<std::uint8_t>(task.reduction.type);

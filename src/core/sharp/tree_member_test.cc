@@ -25,7 +25,7 @@ class TreeMemberTest : public testing::Test {
             vectors_.emplace_back(kBytes, std::byte{0xEE});
         }
     }
-    /// Moves packets until nobody has one. Returns how many went up.
+    /// Moves packets until none is left. Returns how many went up.
     std::size_t run() {
         std::size_t sent = 0;
         for (bool busy = true; busy;) {

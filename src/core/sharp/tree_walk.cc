@@ -33,7 +33,8 @@ class Walk {
         return false;
     }
 
-    /// The steps leave this node's vector on the stack.
+    /// Adds the steps and edges of the node at a LID and of all below it; the steps leave this
+    /// node's vector on the stack. Returns false, with error_ set, if the tables lead nowhere.
     bool visit(Lid at, std::uint32_t level, std::vector<std::uint32_t>& below) {
         const AggregationTables* const tables = tables_at_(at);
         const auto* const group = tables == nullptr ? nullptr : tables->group(group_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What aggregation nodes reduce: types of elements and operations, with the numbers that
-// libsharp_coll's interface gives them. They stand in data packets, so they never change.
+// Element types and operations of reductions, numbered as in libsharp_coll's interface. Data
+// packets carry these numbers, so they never change.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +41,7 @@ enum class ReduceOp : std::uint8_t {
 };
 inline constexpr std::uint8_t kReduceOps = 12;
 
+/// Returns whether elements of the operation have a tag behind their value (MINLOC, MAXLOC).
 constexpr bool has_tag(ReduceOp op) {
     return op == ReduceOp::kMaxLoc || op == ReduceOp::kMinLoc;
 }
@@ -71,12 +72,12 @@ constexpr std::size_t size_of(DataType type) {
     return 1;
 }
 
-/// What one reduction does to each element. An element of MINLOC and MAXLOC is a value and, right
-/// behind it, its tag.
+/// The element type and the operation of a reduction. An element of MINLOC and MAXLOC is a value
+/// followed by its tag.
 struct Reduction {
     DataType type = DataType::kU8;
     ReduceOp op = ReduceOp::kBitOr;
-    DataType tag = DataType::kU32;  ///< MINLOC and MAXLOC only.
+    DataType tag = DataType::kU32;  ///< The tag's type; MINLOC and MAXLOC only.
 
     constexpr std::size_t element_bytes() const {
         return size_of(type) + (has_tag(op) ? size_of(tag) : 0);
@@ -84,7 +85,8 @@ struct Reduction {
     friend constexpr bool operator==(const Reduction&, const Reduction&) = default;
 };
 
-/// Logical and bitwise operations need integers, tags are integers of 16 bits or more.
+/// Returns whether aggregation nodes can do a reduction: logical and bitwise operations need
+/// integers, and a tag must be an integer of 16 bits or more.
 constexpr bool is_supported(const Reduction& reduction) {
     const auto type = static_cast<std::uint8_t>(reduction.type);
     const auto op = static_cast<std::uint8_t>(reduction.op);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Adaptive routing: the sets of equally good ports that the routing engine found, written into the
-// switches that can choose (core/wire/adaptive_routing.h). A switch that gets a block of its plain
-// forwarding table goes back to that, so this comes after those tables, and is turned on again.
+// Adaptive routing: writes the sets of equally good ports that the routing engine found into the
+// switches that can choose among them (core/wire/adaptive_routing.h). A switch turns its adaptive
+// routing off when a block of its LinearForwardingTable is written, so this phase comes after those
+// tables and turns it on again.
 #include <algorithm>
 
 #include "core/sm/adaptive_tables.h"
@@ -17,12 +18,12 @@ constexpr std::uint32_t kSwitchesAtOnce = 64;
 
 void Manager::got_adaptive_info(const SmpAnswer& answer) {
     SubnetNode::Adaptive& adaptive = subnet_.node(answer.purpose.node).adaptive;
-    // A switch that does not know the attribute cannot do it, which is no fault.
+    // A switch that does not know the attribute has no adaptive routing; that is no error.
     const auto info = answer.status == wire::mad_status::kOk
                           ? wire::parse<wire::AdaptiveRoutingInfo>(answer.data)
                           : wire::AdaptiveRoutingInfo{};
     adaptive.groups_max = info.group_cap;
-    // A switch of ours with sub-groups has private tables too.
+    // A switch of softib that supports sub-groups has private tables too.
     adaptive.private_tables = info.sub_groups_supported != 0;
     adaptive.on = adaptive.on && info.enabled;
 }
@@ -51,14 +52,15 @@ void Manager::begin_adaptive() {
     }
 }
 
-/// Whether switches can tell packets from hosts and from near by apart, as longer ways need it.
+/// Returns whether all switches can have private tables, which longer ways need: packets from hosts
+/// and packets from switches near by then choose from different ports.
 bool Manager::has_private_tables() const {
     return std::ranges::all_of(switch_of_rank_, [&](NodeIndex index) {
         return subnet_.node(index).adaptive.private_tables;
     });
 }
 
-/// Queues what the next switches need. False: none needs anything.
+/// Queues the requests for the next switches that need any. Returns false if none does.
 bool Manager::queue_adaptive() {
     while (queue_.empty() && adaptive_rank_ < switch_of_rank_.size()) {
         const auto last = std::min<std::uint32_t>(

@@ -19,10 +19,10 @@ using wire::ArLinearForwardingTable;
 using wire::PortSlToPrivateLftMap;
 using wire::SmAttribute;
 
-constexpr std::size_t kPortsMin = 2;  ///< In the common table a set of one is no choice.
+constexpr std::size_t kPortsMin = 2;  ///< Fewest ports of a set in the common table.
 
-/// The groups of one switch with longer ways: those of the shortest ways first, with their own
-/// numbers.
+/// The groups of one switch with longer ways. The groups of the shortest ways come first and keep
+/// the numbers that they have in Tables::groups.
 class LongWayGroups {
   public:
     struct Sets {
@@ -42,7 +42,7 @@ class LongWayGroups {
         }
     }
     const std::vector<Sets>& sets() const { return sets_; }
-    /// The group for packets of an origin to a switch.
+    /// Returns the group for packets of an origin to the end ports of a switch.
     std::uint16_t of(Origin origin, std::uint32_t to) const {
         const auto found = numbers_.find(key(origin, to));
         return found == numbers_.end() ? tables_.groups.of(sw_, to) : found->second;
@@ -88,7 +88,7 @@ void put_set(std::vector<ArGroupTable>& blocks, std::size_t number,
     }
 }
 
-/// A forwarding table in which every LID goes by its default port.
+/// Returns a forwarding table by which every LID is forwarded by its default port.
 std::vector<ArLinearForwardingTable> plain_table(const routing::Graph& graph,
                                                  const routing::Tables& tables, std::uint32_t sw) {
     const auto row = tables.lfts.row(sw);
@@ -181,7 +181,8 @@ void list_adaptive_requests(const AdaptiveTables& wanted, const AdaptiveTables& 
             }
         }
     };
-    // The sets of groups mean something else without sub-groups.
+    // With or without sub-groups the blocks of ARGroupTable mean different sets, so adaptive
+    // routing must be off while they change.
     if (on && wanted.info.sub_groups_active != written.info.sub_groups_active) {
         requests.push_back(
             set_request({}, {}, SmAttribute::kAdaptiveRoutingInfo, 0, wire::AdaptiveRoutingInfo{}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Alias GUIDs, which the SA gives to ports: they are written into the ports, again when
-// one comes back without them.
+// Writes the alias GUIDs that the SA gave to ports into the ports, and again when a port comes back
+// without them.
 #include <algorithm>
 
 #include "core/sm/manager.h"
@@ -26,12 +26,12 @@ void Manager::setup_aliases() {
     subnet_.for_each_end_port([&](EndPort end) { setup_aliases(end); });
 }
 
-/// Writes the blocks in which they differ from what the port has.
+/// Writes the blocks of GUIDInfo that differ from those that the port has.
 void Manager::setup_aliases(EndPort end) {
     SubnetPort& port = subnet_.port(end);
     const auto found = aliases_.find(port.guid);
     if (port.info.port_state == wire::PortState::kInit) {
-        port.guids.clear();  // Its link is new, and perhaps the HCA too.
+        port.guids.clear();  // The link has come up anew, perhaps because the HCA was restarted.
     }
     if (found == aliases_.end() && port.guids.empty()) {
         return;

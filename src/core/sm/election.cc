@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Several managers on one subnet: the one of highest priority, then of lowest GUID, is master, the
-// others stand by and watch it (IBA vol. 1, 14.4). A manager with another SM_Key does not count.
+// Several managers on one subnet: the one with the highest priority, then the lowest GUID, is
+// master; the others stand by and poll it (IBA vol. 1, 14.4). A manager with another SM_Key does
+// not count.
 #include <algorithm>
 
 #include "core/sm/manager.h"
@@ -16,12 +17,13 @@ using wire::SmState;
 
 constexpr std::uint64_t kOfferPeriodNs = 500'000'000;
 
-/// Whether `a` has a better claim to the subnet than `b`: the higher priority, then the lower GUID.
+/// Returns whether `a` has a better claim to the subnet than `b`: the higher priority, then the
+/// lower GUID.
 bool has_better_claim(const SmInfo& a, const SmInfo& b) {
     return a.priority != b.priority ? a.priority > b.priority : a.guid < b.guid;
 }
 
-/// Replaces `best` by `other` where that one has the better claim.
+/// Replaces `best` by `other` if `other` has the better claim.
 void prefer(const Manager::Other*& best, const Manager::Other& other) {
     if (best == nullptr || has_better_claim(other.info, best->info)) {
         best = &other;
@@ -51,12 +53,13 @@ SmInfo Manager::own_info() const {
     return info;
 }
 
-/// Whether the other one has the better claim.
+/// Returns whether another manager has a better claim to the subnet than this one.
 bool Manager::outranks(const SmInfo& other) const {
     return has_better_claim(other, own_info());
 }
 
-/// A manager that does not answer soon is as good as none: others wait for what we find.
+/// Returns a Get(SMInfo) to another manager. It is repeated only once, since the whole subnet waits
+/// for the election.
 SmpRequest Manager::ask_manager(EndPort at) const {
     SmpRequest request = get(Purpose::kSmInfo, SmAttribute::kSmInfo, subnet_.node(at.node).path,
                              at.node, at.port, 0);
@@ -71,7 +74,7 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
     const bool is_set = request.method() == wire::Method::kSet;
     const auto what = static_cast<SmInfoControl>(request.attribute_modifier());
     if (is_set && theirs.sm_key != config_.sm_key) {
-        return;  // Not one of ours: it learns nothing and moves nothing.
+        return;  // A manager with another SM_Key learns nothing and changes nothing.
     }
     const std::uint16_t status = is_set ? obey(what, theirs, now_ns) : wire::mad_status::kOk;
     Transmit reply{mad, directed ? kLidPermissive : slid};
@@ -80,7 +83,7 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
     out.set_status(status);
     out.set_direction(directed);
     std::ranges::fill(out.data(), std::uint8_t{0});
-    // A Get carries no key that could show trust; managers in the field answer with theirs.
+    // A Get has no SM_Key that could show trust, and OpenSM too answers it with its own.
     wire::emit(own_info(), out.data());
     replies_.push_back(std::move(reply));
     if (is_set && what == SmInfoControl::kHandover && state_ != SmState::kNotActive) {
@@ -89,7 +92,7 @@ void Manager::handle_sm_info(const wire::MadBytes& mad, Lid slid, std::uint64_t 
     advance(now_ns);
 }
 
-/// Does what another manager's Set(SMInfo) says, but for a handover: this one is answered first.
+/// Carries out another manager's Set(SMInfo), except for a HANDOVER, which must be answered first.
 /// Returns the status of the answer.
 std::uint16_t Manager::obey(SmInfoControl what, const SmInfo& theirs, std::uint64_t now_ns) {
     switch (what) {
@@ -130,7 +133,7 @@ void Manager::take_over_from(Guid guid) {
     if (const auto found = others_.find(guid.value); found != others_.end()) {
         Other& other = found->second;
         if (other.info.sm_state == SmState::kMaster) {
-            // Whatever was written by us, that one may have written something else since.
+            // The other master may have replaced the tables that we wrote.
             topology_changed_ = true;
             for (NodeIndex i = 0; i < subnet_.size(); ++i) {
                 subnet_.node(i).tables_known = false;
@@ -162,18 +165,18 @@ void Manager::got_sm_info(const SmpAnswer& answer, std::uint64_t now_ns) {
         return;
     }
     if (other.offered && info.sm_state == SmState::kMaster) {
-        // It has taken what it was offered. Not everybody says so by an acknowledgement.
+        // The heir has taken the subnet. Not every manager says so with an ACKNOWLEDGE.
         follow(other, now_ns);
     } else if (answer.purpose.index == static_cast<std::uint32_t>(SmInfoControl::kHandover)) {
         queue(ask_manager(other.at));
     } else if (answer.purpose.index == 0 && phase_ == Phase::kIdle) {
-        elect(now_ns);  // It came after our last sweep.
+        elect(now_ns);  // The other manager came after our last sweep.
     }
 }
 
-/// Decides after discovery: this manager becomes master, or stands by for the best of the others. A
-/// master goes before a manager that only could be one; of two masters the one with the better
-/// claim.
+/// Decides after discovery whether this manager becomes master or stands by for another one: for
+/// the master with the best claim, else for the best of the managers that outrank it. If it is
+/// master already, it chooses its heir.
 void Manager::elect(std::uint64_t now_ns) {
     const Other* best = nullptr;
     const Other* master = nullptr;
@@ -201,7 +204,7 @@ void Manager::elect(std::uint64_t now_ns) {
     follow(others_.at(better->info.guid.value), now_ns);
 }
 
-/// In its shadow from now on.
+/// Becomes standby, and polls `master` from now on.
 void Manager::follow(Other& master, std::uint64_t now_ns) {
     master.offered = false;
     master_guid_ = master.info.guid.value;
@@ -213,7 +216,7 @@ void Manager::follow(Other& master, std::uint64_t now_ns) {
 void Manager::poll_master(std::uint64_t now_ns) {
     const auto found = others_.find(master_guid_);
     if (silences_ != 0 || found == others_.end()) {
-        // Gone, or out of reach: see for ourselves.
+        // The master is gone or cannot be reached, so this manager discovers the subnet itself.
         silences_ = 0;
         others_.erase(master_guid_);
         start(now_ns);
@@ -229,7 +232,7 @@ bool Manager::hand_over() {
     }
     const Other* best = nullptr;
     for (const auto& [guid, other] : others_) {
-        // One with a lesser claim would hand the subnet back at once.
+        // A manager with a lesser claim would hand the subnet back at once.
         const bool keeps = other.info.priority > 0 || other.info.guid < config_.port_guid;
         if (keeps && other.info.sm_state != SmState::kNotActive &&
             subnet_.node(other.at.node).present) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// P_Key tables: of end ports as the partitions say, and the same on the switch port that an HCA
-// is cabled to, where the switch can enforce them. Without partitions nothing is touched.
+// Writes P_Key tables: those of end ports as the partitions say, and the same tables into the
+// switch ports that HCAs are cabled to, if the switch can enforce them. Without partitions nothing
+// is written.
 #include <algorithm>
 #include <iterator>
 
@@ -24,7 +25,7 @@ void Manager::setup_keys() {
         SubnetNode& node = subnet_.node(i);
         for (std::size_t p = 1; node.is_switch() && !node.tables_known && p < node.ports.size();
              ++p) {
-            node.ports[p].pkeys.clear();  // Whatever it holds, it is not what we wrote.
+            node.ports[p].pkeys.clear();  // The switch may not hold what we wrote.
         }
     }
     subnet_.for_each_end_port([&](EndPort end) { setup_keys(end); });
@@ -47,12 +48,13 @@ void Manager::setup_keys(EndPort end) {
     }
 }
 
-/// `table`: of the HCA behind the port.
+/// Writes the P_Key table of a switch port. `table` is that of the HCA behind the port.
 void Manager::enforce_keys(EndPort end, const std::vector<PKey>& table) {
     const SubnetNode& node = subnet_.node(end.node);
     std::vector<PKey> keys;
     std::ranges::copy_if(table, std::back_inserter(keys), [](PKey key) { return key != PKey{0}; });
-    // A table that does not hold them all would cut the HCA off. It checks for itself, too.
+    // If not all P_Keys fit, the port enforces none, since it would cut the HCA off from some
+    // partitions. The HCA checks P_Keys too.
     const std::size_t capacity = node.switch_info.partition_enforcement_cap;
     const bool able =
         node.switch_info.inbound_enforcement_cap || node.switch_info.outbound_enforcement_cap;
@@ -64,7 +66,7 @@ void Manager::enforce_keys(EndPort end, const std::vector<PKey>& table) {
     queue_keys(end, keys);
 }
 
-/// Writes the blocks in which the table differs from what the port has.
+/// Writes the blocks of the table that differ from those that the port has.
 void Manager::queue_keys(EndPort end, const std::vector<PKey>& table) {
     const SubnetNode& node = subnet_.node(end.node);
     std::vector<PKey>& has = subnet_.port(end).pkeys;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Virtual lanes: which lane a service level takes on every port, and how lanes take turns. A
-// routing engine that needs lanes against deadlocks has the say; else the user has, with quality of
-// service on; else all stays as at power-up.
+// Virtual lanes: writes which VL a service level takes on every port, and how VLs take turns. A
+// routing engine that needs VLs against deadlocks decides; else the user's settings do, if quality
+// of service is on; else all stays as at power-up.
 #include <algorithm>
 
 #include "core/sm/manager.h"
@@ -29,7 +29,7 @@ std::uint8_t Manager::data_vls(const SubnetPort& port) const {
     return data_vls_of(std::min(port.info.operational_vls, config_.qos.max_op_vls));
 }
 
-/// What every link has.
+/// Returns the number of data VLs that every link has.
 std::uint8_t Manager::common_data_vls() const {
     std::uint8_t least = data_vls_of(kMaxOpVlsAll);
     for (NodeIndex i = 0; i < subnet_.size(); ++i) {
@@ -42,7 +42,8 @@ std::uint8_t Manager::common_data_vls() const {
     return least;
 }
 
-/// Where routing has no tables of its own. What it has then may still rest on VL = SL.
+/// Returns the SL2VL table of a port for which the routing engine gave none: the user's table, or
+/// SL modulo VLs if there is none or if the engine relies on VL = SL.
 SlToVlMappingTable Manager::lanes_of(const SubnetPort& port) const {
     const std::uint8_t vls = data_vls(port);
     const bool users = config_.qos.on && config_.qos.sl2vl && !routing_needs_lanes();
@@ -95,7 +96,7 @@ void Manager::queue_sl_to_vl(NodeIndex index, std::uint32_t rank) {
         if (wanted == has) {
             continue;
         }
-        // All in ports of an out port at once, where they agree: one packet instead of many.
+        // If all in ports have the same table, one packet writes them all.
         const bool uniform =
             std::ranges::all_of(wanted, [&](const auto& w) { return w == wanted[0]; });
         const auto number = static_cast<std::uint8_t>(out);
@@ -117,7 +118,7 @@ void Manager::queue_sl_to_vl(NodeIndex index, std::uint32_t rank) {
     }
 }
 
-/// The mapping of hosts, and arbitration of all ports.
+/// Queues the SL2VL tables of HCA ports, and the VL arbitration of all ports.
 void Manager::queue_port_lanes() {
     for (NodeIndex i = 0; i < subnet_.size(); ++i) {
         const SubnetNode& node = subnet_.node(i);
@@ -149,7 +150,7 @@ void Manager::queue_host_sl_to_vl(EndPort end) {
         wanted.vl = tables_.sl_to_vl.host_row();
     }
     node.sl2vl.resize(node.ports.size());
-    std::vector<SlToVlMappingTable>& has = node.sl2vl[end.port];  // There is only one way in.
+    std::vector<SlToVlMappingTable>& has = node.sl2vl[end.port];  // An HCA has no in ports.
     if (has.size() == 1 && has[0] == wanted) {
         return;
     }
@@ -162,7 +163,7 @@ void Manager::queue_arbitration(EndPort end) {
     SubnetPort& port = subnet_.port(end);
     const std::uint8_t vls = data_vls(port);
     if (vls < 2) {
-        return;  // One lane has nobody to take turns with.
+        return;  // A single VL needs no arbitration.
     }
     const std::size_t low = port.info.vl_arbitration_low_cap;
     const std::size_t high = port.info.vl_arbitration_high_cap;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The LIDs that each port had, as a text that outlives the manager. A line has a port's GUID and
-// its first and last LID, as OpenSM writes it; '#' begins a comment.
+// The LIDs of each port, as a text that outlives the manager. A line has a port's GUID and its
+// first and last LID, as in OpenSM's guid2lid; '#' begins a comment.
 //
 //   0x0250f71b10000000 0x0001 0x0001
 
@@ -25,7 +25,7 @@ struct LidRange {
 
 struct ParsedLidMap {
     std::vector<LidRange> ranges;
-    std::vector<std::string> problems;  ///< "line 3: ..."; such lines are left out.
+    std::vector<std::string> problems;  ///< "line 3: ..." for each line that was left out.
 };
 ParsedLidMap parse_lid_map(std::string_view text);
 

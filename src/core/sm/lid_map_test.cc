@@ -29,14 +29,14 @@ TEST(LidMap, BlankLinesAndCommentsAreFine) {
 TEST(LidMap, BadLinesAreReportedAndLeftOut) {
     const ParsedLidMap parsed = parse_lid_map(
         "0x1 0x1 0x4\n"        // Good.
-        "0x2 0x5\n"            // 2: one LID.
+        "0x2 0x5\n"            // 2: one LID only.
         "0x3 6 6\n"            // 3: not hexadecimal.
         "0x4 0x7 0x6\n"        // 4: backwards.
         "0x5 0x0 0x0\n"        // 5: no LID.
         "0x6 0xc000 0xc000\n"  // 6: multicast.
         "0x7 0x4 0x5\n"        // 7: overlaps.
         "0x1 0x9 0x9\n"        // 8: twice.
-        "0x8 0x6 0x6 0x6\n"    // 9: too much.
+        "0x8 0x6 0x6 0x6\n"    // 9: too many words.
         "0x9 0x5 0x5\n");
     EXPECT_EQ(parsed.ranges,
               (std::vector<LidRange>{{Guid{1}, Lid{1}, Lid{4}}, {Guid{9}, Lid{5}, Lid{5}}}));

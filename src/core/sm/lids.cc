@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which port gets which LIDs. Ports keep the LID they ever had, in this run or an earlier one; a
-// port that brings one from another manager keeps that if it is free. New ones take the lowest,
-// HCAs before switches, by GUID.
+// Assigns LIDs to ports. A port keeps the LID that it had in this run or an earlier one; a port
+// with a LID from another manager keeps that one if it is free. New ports get the lowest free LIDs,
+// HCAs before switches, in the order of GUIDs.
 #include <algorithm>
 
 #include "core/sm/manager.h"
@@ -45,9 +45,9 @@ class LidSpace {
     std::vector<bool> used_ = std::vector<bool>(kLidMulticastMin.value);
 };
 
-/// Keeps the LIDs of ports that are not in `present`; those that somebody has by now are forgotten.
-/// An adapter may have had all 2^LMC, a switch had one; only when the port comes do we know which
-/// it is.
+/// Reserves the LIDs of ports that are not in `present`, and forgets those that another port has by
+/// now. All 2^LMC LIDs are reserved if they can belong to one HCA port, since only the return of
+/// the port shows whether it is one or a switch.
 void keep_for_absent(std::map<std::uint64_t, Lid>& lids,
                      const std::map<std::uint64_t, std::uint8_t>& present, std::uint8_t lmc,
                      LidSpace& space) {
@@ -72,8 +72,8 @@ void keep_for_absent(std::map<std::uint64_t, Lid>& lids,
 
 }  // namespace
 
-/// Ports whose LIDs were checked before are left alone. The map of an earlier run may have been
-/// written with another LMC, or by anybody: what it says holds only where it fits.
+/// Gives a LID to every port that has none in lid_lmcs_. The LIDs of an earlier run are used only
+/// where they fit, since that run may have had another LMC, and a user may have edited the file.
 void Manager::assign_lids() {
     std::vector<EndPort> fresh;
     subnet_.for_each_end_port([&](EndPort end) {

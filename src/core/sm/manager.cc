@@ -60,7 +60,7 @@ void Manager::resweep(std::uint64_t now_ns) {
 
 void Manager::set_engine(const std::string& engine, std::uint64_t now_ns) {
     config_.engine = engine;
-    topology_changed_ = true;  // As good as: what was routed is old.
+    topology_changed_ = true;  // So that the next sweep routes again.
     resweep(now_ns);
 }
 
@@ -138,7 +138,7 @@ void Manager::schedule_sweep(std::uint64_t now_ns) {
                  again_due_ns_);
 }
 
-/// Goes on to the next phase where nothing is left of this one.
+/// Goes on to the next phase if all requests of this one are answered or lost.
 void Manager::advance(std::uint64_t now_ns) {
     while (!stopped_ && queue_.empty() && client_.idle()) {
         switch (phase_) {
@@ -176,7 +176,7 @@ void Manager::advance(std::uint64_t now_ns) {
                 break;
             case Phase::kTables:
                 if (lft_rank_ < switch_of_rank_.size()) {
-                    return;  // poll_transmit() makes the next block.
+                    return;  // poll_transmit() makes the request for the next LFT block.
                 }
                 enter(config_.adaptive_routing ? Phase::kAdaptive : Phase::kActivate, now_ns);
                 break;
@@ -193,8 +193,9 @@ void Manager::advance(std::uint64_t now_ns) {
     }
 }
 
-/// Gives the request the path that leads to its node now, which may be another than when it was
-/// queued. Returns false if no path does; if this sweep finds one, the node is read as if new.
+/// Gives a request the path that leads to its node now, which may have changed since the request
+/// was queued. Returns false if there is no path; if this sweep finds one, the node is read as if
+/// it were new.
 bool Manager::aim(SmpRequest& request) {
     const Purpose& purpose = request.purpose;
     if (purpose.node == kNoNode) {
@@ -212,7 +213,7 @@ bool Manager::aim(SmpRequest& request) {
         }
         request.path.ports[++request.path.hops] = purpose.port;
     }
-    // GUIDs are those of the port by which the packet arrives.
+    // A Set(GUIDInfo) writes the port of an HCA by which it arrives.
     if (purpose.kind == Purpose::kSetGuids && !node.is_switch() &&
         purpose.port != node.entry_port) {
         SubnetPort& port = node.ports[purpose.port];
@@ -261,8 +262,8 @@ std::optional<Manager::Transmit> Manager::poll_transmit(std::uint64_t now_ns) {
             continue;
         }
         ++stats_.smps_sent;
-        // A program on the port claims to be a subnet manager, and may be a stranger's: it does not
-        // get our key.
+        // A Get(SMInfo) goes to a program that claims to be a subnet manager. It must not learn our
+        // M_Key.
         const std::uint64_t mkey =
             request->attribute == wire::SmAttribute::kSmInfo ? 0 : config_.mkey;
         return Transmit{client_.start(*request, mkey, now_ns), kLidPermissive};
@@ -388,7 +389,7 @@ std::uint64_t Manager::next_timeout_ns() const {
     if (may_verify()) {
         return 0;
     }
-    // A sweep waits until what was asked before is answered or lost.
+    // A sweep waits until all earlier requests are answered or lost.
     return may_sweep() ? next_sweep_ns_ : client_.next_timeout_ns();
 }
 
@@ -414,7 +415,7 @@ void Manager::handle_trap(const wire::MadBytes& mad, Lid slid, std::uint64_t now
         if (notice.trap_number == wire::trap::kLinkStateChanged &&
             subnet_.node(from->node).is_switch()) {
             dirty_.insert(from->node);
-            // What stood in our way may be gone with this: no need to wait long.
+            // The link that changed may be why the last sweep failed, so the next need not wait.
             again_ns_ = 0;
             again_due_ns_ = again_due_ns_ == UINT64_MAX
                                 ? UINT64_MAX
@@ -427,7 +428,7 @@ void Manager::handle_trap(const wire::MadBytes& mad, Lid slid, std::uint64_t now
                       from->port, from->port));
         }
     } else if (notice.trap_number == wire::trap::kLinkStateChanged) {
-        full_wanted_ = true;  // One that is just coming back: we do not know it by its LID yet.
+        full_wanted_ = true;  // The switch is just coming back, and its LID is not known yet.
     }
     event(std::move(seen));
     advance(now_ns);

@@ -3,12 +3,14 @@
 
 // Our subnet manager. It knows the fabric only by MADs: it makes SMPs and takes their answers,
 // while its caller moves them and tells it the time. A sweep goes through phases: discover, assign
-// LIDs and arm, route and write what changed, activate. Then it waits for traps: a trap causes a
-// sweep of the switch that sent it and of the nodes on its ports.
+// LIDs and arm ports, route and write the tables that changed, activate ports. Then the manager
+// waits for traps: a trap 128 causes a sweep of the switch that sent it and of the nodes on its
+// ports.
 //
-// Files: manager.cc drives the phases, sweep.cc discovers, setup.cc writes ports and forwarding
-// tables, lids.cc gives LIDs, keys.cc writes P_Keys, lanes.cc what concerns virtual lanes,
-// adaptive.cc lets switches choose, election.cc deals with other managers.
+// Files: manager.cc drives the phases, sweep.cc discovers, routes.cc computes forwarding tables,
+// setup.cc writes ports and tables, lids.cc assigns LIDs, keys.cc writes P_Keys, aliases.cc alias
+// GUIDs, lanes.cc SL2VL and VL arbitration tables, adaptive.cc adaptive routing; election.cc deals
+// with other managers.
 
 #include <cstdint>
 #include <deque>
@@ -32,10 +34,11 @@
 namespace softib::sm {
 
 struct ManagerConfig {
-    Guid port_guid;             ///< GUID of the port it runs on.
-    std::uint8_t port = 0;      ///< Its number: 0 on a switch.
-    std::uint8_t priority = 0;  ///< 0 to 15; the higher, then the lower GUID, is master.
-    std::uint64_t sm_key = 1;   ///< What OpenSM has by default.
+    Guid port_guid;             ///< GUID of the port that the manager runs on.
+    std::uint8_t port = 0;      ///< Number of this port: 0 on a switch.
+    std::uint8_t priority = 0;  ///< 0 to 15. The manager with the highest one, then lowest GUID, is
+                                ///< master.
+    std::uint64_t sm_key = 1;   ///< SM_Key; 1 is OpenSM's default.
     std::uint64_t mkey = 0;
     std::uint8_t mkey_protect_bits = 0;
     std::uint16_t mkey_lease_period = 0;
@@ -45,18 +48,20 @@ struct ManagerConfig {
     std::uint64_t gid_prefix = kSubnetPrefixDefault;
     std::uint8_t subnet_timeout = 18;
     SmpClient::Limits limits;
-    std::uint64_t sweep_period_ns = 10'000'000'000;  ///< Between light sweeps; 0: none.
-    std::uint64_t poll_period_ns = 250'000'000;      ///< A standby looks for its master this often.
-    /// Base LIDs of an earlier run, by port GUID. What does not fit this run is not kept.
+    std::uint64_t sweep_period_ns = 10'000'000'000;  ///< Time between light sweeps; 0 for none.
+    std::uint64_t poll_period_ns = 250'000'000;      ///< Time between polls of a standby's master.
+    /// Base LIDs of an earlier run, by port GUID. Those that do not fit this run are dropped.
     std::map<std::uint64_t, Lid> lids;
-    /// std::nullopt: P_Key tables stay as they are, with all ports in the default partition.
+    /// The partitions; std::nullopt to leave P_Key tables as they are, with all ports in the
+    /// default partition.
     std::optional<std::vector<Partition>> partitions;
     QosConfig qos;
-    /// Lets switches that can choose among the ports that the engine found equally good.
+    /// Whether switches with adaptive routing may choose among ports that the engine found equally
+    /// good.
     bool adaptive_routing = false;
 };
 
-/// What a multicast group needs of the fabric: its LID and the ports that have joined.
+/// A multicast LID, and the ports that its tree must join.
 struct McastTree {
     Lid mlid;
     std::vector<EndPort> members;
@@ -66,13 +71,13 @@ struct McastTree {
 struct ManagerEvent {
     enum Kind : std::uint8_t {
         kSubnetUp,       ///< A sweep is over: tables are written, ports active.
-        kPortAppeared,   ///< `node`, `port`: notice 64 is due.
-        kPortVanished,   ///< `guid`: notice 65 is due.
-        kTrap,           ///< `notice` came from a node.
-        kStateChanged,   ///< Master, standby, ...: see state().
-        kRoutingFailed,  ///< `text`: the engine refused; another was taken.
+        kPortAppeared,   ///< `port` of `node` has got a LID: the SA must send notice 64.
+        kPortVanished,   ///< The port `guid` is gone: the SA must send notice 65.
+        kTrap,           ///< A node sent `notice`.
+        kStateChanged,   ///< The manager became master, standby …: see state().
+        kRoutingFailed,  ///< The engine cannot route this subnet, so another does: `text` says why.
         kSilent,         ///< `node` does not answer.
-        kWarning,        ///< `text`: something that was asked for cannot be, or routes do not hold.
+        kWarning,        ///< A setting cannot be met, or the routes are not sound: `text`.
     };
     Kind kind{};
     NodeIndex node = kNoNode;
@@ -95,12 +100,13 @@ class Manager {
 
     /// Begins the first sweep.
     void start(std::uint64_t now_ns);
-    /// A subnet management packet that arrived for this manager; from `slid` if it came by LID.
+    /// Takes an SMP that arrived for this manager. `slid` is its source if it came by LID.
     void handle(const wire::MadBytes& mad, Lid slid, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
 
-    /// What to send from the manager's port: to a LID where `dlid` is not permissive.
+    /// An SMP to send from the manager's port: to `dlid`, or by its directed route if `dlid` is the
+    /// permissive LID.
     struct Transmit {
         wire::MadBytes mad;
         Lid dlid;
@@ -108,45 +114,54 @@ class Manager {
     std::optional<Transmit> poll_transmit(std::uint64_t now_ns);
     std::optional<ManagerEvent> poll_event();
 
+    /// Begins a full sweep, as soon as no other runs.
     void resweep(std::uint64_t now_ns);
     void set_engine(const std::string& engine, std::uint64_t now_ns);
-    /// Partitions that hold from now on: P_Key tables are written anew where they differ.
+    /// Sets the partitions, and writes the P_Key tables that differ from them.
     void set_partitions(std::vector<Partition> partitions, std::uint64_t now_ns);
-    /// Groups that exist from now on; their trees are written in the next sweep or at once.
+    /// Sets the multicast groups, and writes their trees at once or at the end of a sweep that
+    /// runs.
     void set_groups(std::vector<McastTree> groups, std::uint64_t now_ns);
-    /// Alias GUIDs by the ports' own, entry 0 unused; ports that are not named have none.
+    /// Sets the alias GUIDs of all ports, by port GUID; entry 0 of each is unused. Ports that are
+    /// not named have none.
     void set_aliases(std::map<Guid, std::vector<Guid>> aliases, std::uint64_t now_ns);
-    /// Gives up its own priority and hands the subnet to another manager, if one is there that has
-    /// the better claim then. The best of those becomes the heir; once it has all it needs,
-    /// hand_over_now() is due, again and again, since one that is still discovering may not take
-    /// it.
+    /// Lowers this manager's priority to 0, and makes the best of the managers that then outrank it
+    /// the heir. Returns false, with nothing changed, if there is none or this is not the master.
+    /// Once the heir has the data that it needs, the caller must call hand_over_now().
     bool hand_over();
+    /// The manager that will take over from this one; std::nullopt if there is none.
     std::optional<Guid> heir() const { return heir_; }
-    std::uint64_t heir_due_ns() const { return heir_due_ns_; }  ///< Not before this.
+    /// The earliest time for the next hand_over_now().
+    std::uint64_t heir_due_ns() const { return heir_due_ns_; }
+    /// Sends the heir a HANDOVER. The caller repeats this until the heir is master, since a manager
+    /// that still discovers may not take the subnet.
     void hand_over_now(std::uint64_t now_ns);
     void stop();
 
     wire::SmState state() const { return state_; }
-    bool settled() const { return phase_ == Phase::kIdle; }
+    bool settled() const { return phase_ == Phase::kIdle; }  ///< Whether no sweep runs.
     const Subnet& subnet() const { return subnet_; }
     const ManagerConfig& config() const { return config_; }
     const ManagerStats& stats() const { return stats_; }
-    NodeIndex root() const { return root_; }
+    NodeIndex root() const { return root_; }  ///< The node that the manager runs on.
     Lid own_lid() const;
     wire::SmInfo own_info() const;
     const routing::Graph* graph() const { return graph_ ? &*graph_ : nullptr; }
     const routing::Tables& tables() const { return tables_; }
-    /// What the verifier says of the tables. None until it has looked, which it does after each
-    /// routing as soon as the tables are written.
+    /// The verifier's report on the tables; nullptr until it has checked them, which it does after
+    /// each routing as soon as the tables are written.
     const routing::Report* report() const { return report_ && !verify_due_ ? &*report_ : nullptr; }
+    /// Returns the service level that packets from one LID to another must have.
     std::uint8_t sl(Lid source, Lid destination) const;
     /// Base LIDs by port GUID, for the next run.
     const std::map<std::uint64_t, Lid>& lids() const { return config_.lids; }
-    std::vector<LidRange> lid_ranges() const;  ///< The same by GUID.
+    /// Returns the LIDs of every port in lids(), in the order of GUIDs.
+    std::vector<LidRange> lid_ranges() const;
+    /// Another manager of the subnet.
     struct Other {
         wire::SmInfo info;
         EndPort at;
-        bool offered = false;  ///< The subnet, to take it over.
+        bool offered = false;  ///< Whether this manager has sent it a HANDOVER.
     };
     const std::map<std::uint64_t, Other>& others() const { return others_; }
     Guid master() const { return Guid{master_guid_}; }  ///< The manager that a standby watches.
@@ -189,10 +204,11 @@ class Manager {
     // lids.cc
     void assign_lids();
 
-    // setup.cc
+    // routes.cc
     bool build_graph();
     void route();
     void verify();
+    // setup.cc
     void begin_setup();
     void begin_tables();
     void begin_activate();
@@ -253,32 +269,32 @@ class Manager {
     bool light_sweep_ = false;
     bool full_wanted_ = false;
     bool topology_changed_ = false;
-    bool again_ = false;          ///< Something could not be written: sweep again before long.
-    std::uint64_t again_ns_ = 0;  ///< How long to wait; longer every time in vain.
+    bool again_ = false;          ///< A request was lost, so another sweep must come before long.
+    std::uint64_t again_ns_ = 0;  ///< Wait before that sweep; doubled each time that it fails.
     std::uint64_t again_due_ns_ = UINT64_MAX;
-    std::set<NodeIndex> dirty_;         ///< Switches to look at again.
-    std::vector<bool> present_before_;  ///< By node, when the sweep began.
+    std::set<NodeIndex> dirty_;         ///< Switches that the next partial sweep reads again.
+    std::vector<bool> present_before_;  ///< By node: whether it was present when the sweep began.
     std::deque<SmpRequest> queue_;
     std::deque<Transmit> replies_;
     std::deque<ManagerEvent> events_;
     std::uint64_t next_sweep_ns_ = UINT64_MAX;
-    /// By port GUID: its LIDs in config_.lids are its own, 2^value of them.
+    /// The LMC of each port, by port GUID, whose LID in config_.lids was checked in this run.
     std::map<std::uint64_t, std::uint8_t> lid_lmcs_;
-    std::unordered_map<std::uint64_t, bool> registered_;  ///< Port GUIDs told to register again.
+    std::unordered_map<std::uint64_t, bool> registered_;  ///< Ports that got ClientReregister.
 
     std::optional<routing::Graph> graph_;
     routing::Tables tables_;
     std::optional<routing::Report> report_;
-    bool verify_due_ = false;  ///< The report is of other tables.
+    bool verify_due_ = false;  ///< Whether report_ is not about tables_ but about earlier tables.
     std::vector<NodeIndex> switch_of_rank_;
     std::vector<McastTree> groups_;
-    bool groups_changed_ = false;  ///< Since their trees were computed.
+    bool groups_changed_ = false;  ///< Whether groups_ changed since their trees were computed.
     std::map<Guid, std::vector<Guid>> aliases_;
-    bool aliases_changed_ = false;  ///< Since they were written.
-    std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< By node.
-    std::uint32_t lft_rank_ = 0;  ///< Cursor over the LFT blocks that must be written.
-    std::uint32_t lft_block_ = 0;
-    std::uint32_t adaptive_rank_ = 0;  ///< The same for adaptive routing.
+    bool aliases_changed_ = false;  ///< Whether aliases_ changed since they were written.
+    std::vector<std::vector<std::array<std::uint16_t, 16>>> wanted_mft_;  ///< MFT by node.
+    std::uint32_t lft_rank_ = 0;       ///< Switch of the next LFT block that must be written.
+    std::uint32_t lft_block_ = 0;      ///< Number of that block.
+    std::uint32_t adaptive_rank_ = 0;  ///< Next switch whose adaptive routing must be written.
 
     std::map<std::uint64_t, Other> others_;  ///< Managers by port GUID.
     std::uint64_t master_guid_ = 0;          ///< The master that a standby follows.

@@ -32,7 +32,7 @@ std::string quoted(std::string_view text) {
     return "'" + std::string(text) + "'";
 }
 
-/// Decimal, or hexadecimal with 0x.
+/// Reads a number, decimal or hexadecimal with 0x.
 std::optional<std::uint64_t> number(std::string_view text) {
     const bool hex = text.starts_with("0x") || text.starts_with("0X");
     if (hex) {
@@ -45,12 +45,12 @@ std::optional<std::uint64_t> number(std::string_view text) {
                                                                 : std::nullopt;
 }
 
-/// "ff12:401b::16"
+/// Reads a GID, such as "ff12:401b::16".
 std::optional<Gid> parse_gid(std::string_view text) {
     constexpr std::size_t kGroups = 8;
     std::array<std::uint16_t, kGroups> groups{};
     std::size_t count = 0;
-    std::size_t gap = kGroups;  // Where "::" stands; kGroups: nowhere.
+    std::size_t gap = kGroups;  // Index of the group after "::"; kGroups if there is no "::".
     if (text.starts_with("::")) {
         gap = 0;
         text.remove_prefix(2);
@@ -91,18 +91,18 @@ std::optional<Gid> parse_gid(std::string_view text) {
     return gid;
 }
 
-/// Part of a definition, between two separators.
+/// A part of a definition between two separators: "name" or "name=value".
 struct Item {
     std::string_view name;
-    std::optional<std::string_view> value;  ///< Behind '='.
+    std::optional<std::string_view> value;  ///< The text after '='; std::nullopt without '='.
     std::size_t line = 0;
 };
 
-/// A text in which every piece knows its line.
+/// Splits a text into pieces, and knows the line of each.
 class PieceReader {
   public:
     explicit PieceReader(std::string_view text) : text_(text) {
-        // Comments become blanks, so that places stay.
+        // Comments become blanks, so that the offsets of all else stay.
         bool comment = false;
         for (char& c : text_) {
             comment = c == '#' || (comment && c != '\n');
@@ -112,12 +112,13 @@ class PieceReader {
         }
     }
 
-    /// The text before the next one of `ends`, which is taken too; std::nullopt if there is none.
     struct Piece {
         std::string_view text;
         std::size_t line;  ///< Line of its first word.
         char end;
     };
+    /// Reads the text before the next character of `ends`, and that character; std::nullopt if none
+    /// comes.
     std::optional<Piece> until(std::string_view ends) {
         const std::string_view rest = std::string_view(text_).substr(at_);
         const std::size_t cut = rest.find_first_of(ends);
@@ -178,7 +179,7 @@ class Parser {
         return {trimmed(text.substr(0, cut)), trimmed(text.substr(cut + 1)), line};
     }
 
-    /// Name=key, flags : properties ;
+    /// Reads a definition: "Name=key, flags : properties ;".
     void definition() {
         const std::size_t begins = reader_.line();
         Partition partition;
@@ -210,7 +211,7 @@ class Parser {
     void identity(const Item& item, Partition& partition) {
         std::optional<std::string_view> key = item.value;
         partition.name = item.name;
-        // A number alone is a key without a name.
+        // A number alone is the P_Key of a partition without a name.
         if (!key && !item.name.empty() && item.name.front() >= '0' && item.name.front() <= '9') {
             key = item.name;
             partition.name.clear();
@@ -219,7 +220,7 @@ class Parser {
             if (partition.name == "Default") {
                 partition.pkey = kPKeyDefaultLimited;
             }
-            return;  // Else it gets one when all others are known.
+            return;  // give_keys() finds a P_Key for any other partition.
         }
         const auto value = number(*key);
         if (!value || *value > UINT16_MAX || (*value & kBaseMask) == 0) {
@@ -243,7 +244,7 @@ class Parser {
         }
     }
 
-    /// Abbreviations are fine.
+    /// Reads "full", "limited" or "both", each of which may be abbreviated.
     Membership membership(const Item& item) {
         const std::string_view word = item.value.value_or("");
         if (!word.empty() && std::string_view("full").starts_with(word)) {
@@ -297,7 +298,8 @@ class Parser {
         return true;
     }
 
-    /// Ports and multicast groups, up to ';'. Behind a group a new line separates as a comma does.
+    /// Reads ports and multicast groups up to ';'. After a group a line break separates as a comma
+    /// does.
     void properties(std::size_t begins, Partition& partition) {
         in_group_ = false;
         while (!error_) {
@@ -306,7 +308,7 @@ class Parser {
                 fail(begins, "this partition has no ';' at its end");
                 return;
             }
-            // "defmember=full :" may stand before the ports instead of before the first colon.
+            // "defmember=full :" may be before the ports instead of before the first colon.
             if (const std::size_t colon = piece->text.find(':');
                 piece->text.starts_with("defmember") && colon != std::string_view::npos) {
                 flag(item_of(piece->text.substr(0, colon), piece->line), partition);
@@ -362,7 +364,7 @@ class Parser {
                                 "ALL_SWITCHES, ALL_ROUTERS or SELF");
             return;
         }
-        // "GUID=" is as good as "GUID".
+        // "GUID=" means the same as "GUID".
         const bool given = item.value && !item.value->empty();
         member.membership = given ? membership(item) : default_membership_;
         partition.members.push_back(member);
@@ -386,7 +388,7 @@ class Parser {
         std::ranges::move(partition.groups, std::back_inserter(same->groups));
     }
 
-    /// Those without a key get the lowest that nobody has.
+    /// Gives each partition without a P_Key the lowest one that is free.
     void give_keys() {
         std::vector<bool> used(kBaseMask + std::size_t{1});
         used[0] = used[kPKeyDefaultLimited.value] = true;
@@ -411,7 +413,7 @@ class Parser {
     std::vector<Partition> partitions_;
     std::optional<PartitionError> error_;
     Membership default_membership_ = Membership::kLimited;
-    bool in_group_ = false;  ///< What follows may be a trait of the last group.
+    bool in_group_ = false;  ///< Whether the next item may be a trait of the last group.
 };
 
 bool names(const PartitionMember& member, const PartitionPort& port) {
@@ -502,7 +504,8 @@ std::vector<PKey> place_keys(std::span<const PKey> before, std::span<const PKey>
         return table;
     }
     table[0] = keys[0];
-    // First those that are there as they are: a partition may be there twice, as full and limited.
+    // First the P_Keys that are in the table already, since a partition may be there twice: as full
+    // and as limited member.
     std::vector<PKey> moved;
     for (const PKey key : keys.subspan(1)) {
         if (!put(key, [key](PKey old) { return old == key; })) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Partitions say which ports may talk to each other. This reads them in the syntax of OpenSM's
+// Reads partitions, which say which ports may talk to each other, in the syntax of OpenSM's
 // partitions.conf, and makes P_Key tables of them. A definition ends with ';' and may take several
 // lines; '#' begins a comment.
 //
 //   Default=0x7fff, ipoib : ALL=limited, SELF=full ;
 //   blue=0x10, indx0, defmember=full : 0x0250f71b10000000, 0x0250f71b10000100=limited ;
 //
-// Definitions of one key are one partition. Among several rules for a port the last counts. The
-// manager's own port is a full member of the default partition whatever the text says; where the
-// text does not define that partition, all others are limited members of it.
+// Several definitions with one P_Key are one partition. If several rules name a port, the last one
+// counts. The manager's own port is a full member of the default partition whatever the text says;
+// if the text does not define that partition, all other ports are limited members of it.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,12 +37,12 @@ struct PartitionMember {
     Membership membership = Membership::kLimited;
 };
 
-/// Traits of a multicast group; codes as in MCMemberRecord. The SA chooses those not given.
+/// Traits of a multicast group, with the codes of MCMemberRecord. The SA chooses those not given.
 struct GroupTraits {
     std::optional<std::uint8_t> rate;
     std::optional<std::uint8_t> mtu;
     std::optional<std::uint8_t> sl;
-    std::vector<std::uint8_t> scopes;  ///< A group in each of them; none: as the MGID says.
+    std::vector<std::uint8_t> scopes;  ///< One group is made for each; empty: the MGID's scope.
     std::optional<QKey> qkey;
     std::optional<std::uint8_t> tclass;
     std::optional<std::uint32_t> flow_label;
@@ -55,10 +55,10 @@ struct PartitionGroup {
 
 struct Partition {
     std::string name;
-    PKey pkey{};  ///< Without the bit of full membership.
-    bool at_index0 = false;
-    bool ipoib = false;  ///< Has a broadcast group, with the traits below.
-    GroupTraits broadcast{};
+    PKey pkey{};              ///< P_Key without the bit of full membership.
+    bool at_index0 = false;   ///< Whether its P_Key goes to index 0 of the tables.
+    bool ipoib = false;       ///< Whether it has a broadcast group for IPoIB.
+    GroupTraits broadcast{};  ///< Traits of the broadcast group.
     std::vector<PartitionMember> members{};
     std::vector<PartitionGroup> groups{};
 };
@@ -70,19 +70,19 @@ struct PartitionError {
 
 std::expected<std::vector<Partition>, PartitionError> parse_partitions(std::string_view text);
 
-/// An end port, as membership rules tell them apart.
+/// The properties of an end port that membership rules look at.
 struct PartitionPort {
     Guid guid;
     wire::NodeType type = wire::NodeType::kChannelAdapter;
     bool is_manager = false;
 };
 
-/// The keys of a port, that for index 0 first.
+/// Returns the P_Keys of a port, the one for index 0 first.
 std::vector<PKey> keys_of(const std::vector<Partition>& partitions, const PartitionPort& port);
 
-/// A table of `capacity` entries with these keys and no others. Queue pairs know a key by its
-/// index, so a partition that was in the table stays where it was; only `keys[0]` goes to index 0.
-/// What finds no room is left out.
+/// Returns a P_Key table of `capacity` entries with these P_Keys and no others. Queue pairs use a
+/// P_Key by its index, so a partition that was in the table `before` stays where it was; only
+/// `keys[0]` goes to index 0. P_Keys that find no room are left out.
 std::vector<PKey> place_keys(std::span<const PKey> before, std::span<const PKey> keys,
                              std::size_t capacity);
 

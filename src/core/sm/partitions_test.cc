@@ -15,7 +15,7 @@ std::vector<Partition> parsed(std::string_view text) {
     return result ? *result : std::vector<Partition>{};
 }
 
-/// "line: message" of a text that is refused.
+/// Returns "line: message" of the error in a text.
 std::string refusal(std::string_view text) {
     const auto result = parse_partitions(text);
     return result ? "accepted"
@@ -149,7 +149,7 @@ TEST(Partitions, DefaultPartitionIsThereWhereTheTextIsSilent) {
     const auto all = parsed("a=1 : 0x5=full;");
     EXPECT_EQ(keys_of(all, adapter(5)), (Keys{PKey{0x7FFF}, PKey{0x8001}}));
     EXPECT_EQ(keys_of(all, {Guid{6}, wire::NodeType::kSwitch, true}), (Keys{PKey{0xFFFF}}));
-    // Once it is defined, nobody is in it by himself but the manager.
+    // If the default partition is defined, only the manager's port is in it without being named.
     const auto some = parsed("a=1 : 0x5=full; Default=0x7fff : 0x6;");
     EXPECT_EQ(keys_of(some, adapter(5)), (Keys{PKey{0x8001}}));
     EXPECT_EQ(keys_of(some, {Guid{7}, wire::NodeType::kSwitch, true}), (Keys{PKey{0xFFFF}}));
@@ -170,7 +170,7 @@ TEST(Partitions, KeyKeepsItsIndex) {
     EXPECT_EQ(place_keys(before, Keys{PKey{1}, PKey{2}, PKey{3}}, 2), (Keys{PKey{1}, PKey{2}}));
     EXPECT_EQ(place_keys(before, Keys{}, 2), (Keys{PKey{0}, PKey{0}}));
     EXPECT_TRUE(place_keys(before, Keys{PKey{1}}, 0).empty());
-    // As full and as limited member.
+    // The port is in the partition as full and as limited member.
     EXPECT_EQ(place_keys(Keys{PKey{1}, PKey{2}}, Keys{PKey{1}, PKey{0x8002}, PKey{2}}, 3),
               (Keys{PKey{1}, PKey{2}, PKey{0x8002}}));
 }

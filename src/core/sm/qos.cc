@@ -25,7 +25,7 @@ std::optional<std::uint8_t> number(std::string_view text, std::uint8_t max) {
                                                                : std::nullopt;
 }
 
-/// Calls fn for every piece between commas, until one is refused.
+/// Calls fn for every piece between commas until fn returns false. Returns whether it never did.
 template <typename Fn>
 bool for_each_piece(std::string_view text, Fn&& fn) {
     while (true) {

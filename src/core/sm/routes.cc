@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From what was discovered to forwarding tables, and whether these hold.
+// Computes forwarding tables for the subnet that was discovered, and verifies them.
 #include <algorithm>
 
 #include "core/sm/manager.h"
@@ -84,7 +84,7 @@ void Manager::route() {
     }
 }
 
-/// After the tables are written: nobody waits for it then.
+/// Verifies the tables. The manager does this after they are written, when no node waits for it.
 void Manager::verify() {
     verify_due_ = false;
     report_ = routing::verify(*graph_, tables_, routing::kSoundness);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A SubnSet of one attribute, as a request of the manager.
+// Makes a SubnSet() of one attribute as a request of the manager.
 
 #include "core/sm/smp_client.h"
 #include "core/wire/layout.h"

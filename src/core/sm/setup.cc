@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a sweep writes: port attributes, forwarding tables, port states. Only what differs from what
-// the nodes hold is written.
+// Writes port attributes, forwarding tables and port states, as far as they differ from those that
+// the nodes hold.
 #include <algorithm>
 
 #include "core/base/check.h"
@@ -20,13 +20,14 @@ using wire::SmAttribute;
 constexpr std::size_t kLftBlock = 64;
 constexpr std::size_t kMftBlock = 32;
 constexpr std::uint8_t kSwitchLifeTime = 18;
-// How long a packet may wait at a switch's port, and after how many that waited too long the lane
-// stalls: 1 s, or a quarter of it where the other end is a host, which may have stopped listening.
+// HOQLife: how long a packet may wait at a switch port. It is 1 s, or a quarter of that at a port
+// to a host, which may have stopped receiving. VLStallCount: after how many packets that waited too
+// long the VL stalls.
 constexpr std::uint8_t kHoqLife = 18;
 constexpr std::uint8_t kLeafHoqLife = 16;
 constexpr std::uint8_t kVlStallCount = 7;
 
-/// The fields of a Set in which zero means "as it is".
+/// Clears the fields of a Set(PortInfo) in which zero means "no change".
 void clear_wishes(PortInfo& info) {
     info.port_state = PortState::kNoChange;
     info.port_physical_state = wire::PortPhysicalState::kNoChange;
@@ -100,7 +101,7 @@ void Manager::setup_port(EndPort end, bool activate) {
 
 void Manager::begin_setup() {
     assign_lids();
-    setup_keys();  // Before their ports carry anything.
+    setup_keys();  // P_Keys must be there before the ports become active.
     subnet_.for_each_end_port([&](EndPort end) {
         SubnetPort& port = subnet_.port(end);
         const auto lid = config_.lids.find(port.guid.value);
@@ -166,7 +167,7 @@ void Manager::begin_tables() {
         wanted.port_state_change = false;
         if ((node.ports[0].info.capability_mask &
              wire::port_capability::kIsMulticastFDBTopSupported) != 0) {
-            // By blocks, as they are written: not every group that comes or goes moves it.
+            // MulticastFDBTop is the end of a block, so that not every new group changes it.
             const std::size_t blocks = (wanted_mft_[index].size() + kMftBlock - 1) / kMftBlock;
             wanted.multicast_fdb_top =
                 static_cast<std::uint16_t>(kLidMulticastMin.value + blocks * kMftBlock - 1);
@@ -218,7 +219,7 @@ std::optional<SmpRequest> Manager::next_lft_block() {
     return std::nullopt;
 }
 
-/// One tree per group: the shortest way from every member's switch to the first member's.
+/// Computes one tree per group: the shortest way from each member's switch to the first member's.
 void Manager::compute_trees() {
     wanted_mft_.assign(subnet_.size(), {});
     if (groups_.empty()) {

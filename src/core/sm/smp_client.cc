@@ -57,7 +57,7 @@ std::optional<SmpAnswer> SmpClient::handle(const wire::MadBytes& mad) {
         header.attribute_modifier() != sent.attribute_modifier()) {
         return std::nullopt;
     }
-    // An answer names the path that its request took: a forged one would have to know it.
+    // An answer has the path of its request, so only a sender that knows the path can forge it.
     const wire::Smp<const std::uint8_t> smp(mad);
     const wire::Smp<const std::uint8_t> asked(slot.mad);
     if (!smp.direction() || smp.hop_count() != asked.hop_count() ||

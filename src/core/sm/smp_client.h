@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Sends the manager's requests to agents along directed routes, a window of them at a time, repeats
-// them when no answer comes, and gives up in the end. An answer comes back with the tag that the
-// manager gave its request.
+// Sends the manager's requests to agents along directed routes, at most a window of them at a time,
+// repeats them when no answer comes, and gives up in the end. An answer comes back with the Purpose
+// that the manager gave its request.
 
 #include <cstdint>
 #include <deque>
@@ -16,7 +16,7 @@
 
 namespace softib::sm {
 
-/// What a request is about.
+/// The purpose of a request: what it reads or writes, and where.
 struct Purpose {
     enum Kind : std::uint8_t {
         kNodeInfo,
@@ -50,12 +50,12 @@ struct SmpRequest {
     wire::SmAttribute attribute{};
     std::uint32_t modifier = 0;
     std::array<std::uint8_t, wire::kSmpDataBytes> data{};
-    std::uint8_t retries = UINT8_MAX;  ///< The most retries, if fewer than the client's.
+    std::uint8_t retries = UINT8_MAX;  ///< Most retries, if fewer than those of SmpClient::Limits.
 };
 
 struct SmpAnswer {
     Purpose purpose;
-    bool lost = false;         ///< No answer came; the rest is empty.
+    bool lost = false;         ///< Whether no answer came; the fields below are empty then.
     std::uint16_t status = 0;  ///< MAD status.
     std::array<std::uint8_t, wire::kSmpDataBytes> data{};
 };
@@ -76,13 +76,15 @@ class SmpClient {
     bool has_room() const { return !free_.empty(); }
     bool idle() const { return free_.size() == slots_.size() && resend_.empty(); }
 
-    /// Only when there is room. Returns the MAD to send.
+    /// Starts a request and returns the MAD to send. Call it only if has_room().
     wire::MadBytes start(const SmpRequest& request, std::uint64_t mkey, std::uint64_t now_ns);
     /// Returns the answer that a MAD holds; std::nullopt if it answers no request of ours.
     std::optional<SmpAnswer> handle(const wire::MadBytes& mad);
-    /// What to send again, and what is given up, at this time.
+    /// Finds the requests whose time is over, for poll_resend() and poll_lost().
     void handle_timeout(std::uint64_t now_ns);
+    /// Returns the next MAD to send again; std::nullopt if there is none.
     std::optional<wire::MadBytes> poll_resend();
+    /// Returns the next request that was given up, as a lost answer; std::nullopt if there is none.
     std::optional<SmpAnswer> poll_lost();
     std::uint64_t next_timeout_ns() const;
     void forget_all();

@@ -55,7 +55,7 @@ void Subnet::recompute_paths(NodeIndex root) {
     for (std::size_t head = 0; head < queue.size(); ++head) {
         const NodeIndex at = queue[head];
         const SubnetNode& node = nodes_[at];
-        // An HCA passes nothing on.
+        // An HCA does not forward SMPs.
         if ((!node.is_switch() && at != root) || node.path.hops == kHopsMax) {
             continue;
         }

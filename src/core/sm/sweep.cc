@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Discovery: from the manager's own port outwards, one NodeInfo per cable. A sweep after a trap
-// reads only the ports of the switches that sent one, and goes on behind those that came up.
+// reads only the ports of the switches that sent one, and goes on behind ports whose link came up.
 #include <algorithm>
 
 #include "core/sm/manager.h"
@@ -31,7 +31,7 @@ void Manager::begin_full() {
 void Manager::begin_partial() {
     full_sweep_ = false;
     ++stats_.sweeps_partial;
-    // The nearest first: what they tell may change the way to the others.
+    // The nearest switches come first, since their answers may change the way to the others.
     std::vector<NodeIndex> order(dirty_.begin(), dirty_.end());
     std::ranges::sort(order, {}, [&](NodeIndex i) { return subnet_.node(i).path.hops; });
     for (const NodeIndex index : order) {
@@ -80,7 +80,7 @@ void Manager::got_pkeys(const SmpAnswer& answer) {
     std::ranges::copy(table.pkey, pkeys.begin() + static_cast<std::ptrdiff_t>(first));
 }
 
-/// Asks who is behind a port.
+/// Asks for the NodeInfo of the node behind a port.
 void Manager::probe(EndPort from) {
     DirectedPath path = subnet_.node(from.node).path;
     if (path.hops == kHopsMax) {
@@ -103,7 +103,7 @@ void Manager::found(const SmpAnswer& answer) {
         index = subnet_.add(info);
     }
     SubnetNode& node = subnet_.node(index);
-    // A cable may lead to it again while nobody has asked it anything since it was gone.
+    // A node is back too if a cable leads to it again but its port was not read since it was gone.
     const bool returned =
         is_new || !node.present || !node.ports[node.is_switch() ? 0 : arrival].known;
     node.info = info;
@@ -143,7 +143,7 @@ void Manager::found(const SmpAnswer& answer) {
         }
         read_node(index);
     } else if (!is_root) {
-        // A cable that trained anew reset both its ends.
+        // If the link has trained anew, both of its ports were reset.
         queue(get(Purpose::kPortInfo, SmAttribute::kPortInfo, node.path, index, arrival, arrival));
         if (node.is_switch()) {
             queue(get(Purpose::kPortInfo, SmAttribute::kPortInfo, node.path, index, 0, 0));
@@ -171,7 +171,7 @@ void Manager::got_port_info(const SmpAnswer& answer) {
         return;
     }
     if (node.is_switch() && end.port == 0 && node.tables_known && port.info.lid == kLidUnassigned) {
-        // It was without power for a moment, and is as new.
+        // The switch was without power for a moment, and has forgotten its tables.
         node.tables_known = false;
         topology_changed_ = true;
         read_switch_ports(end.node);
@@ -202,8 +202,8 @@ void Manager::got_port_info(const SmpAnswer& answer) {
     }
 }
 
-/// A switch with which a link was lost may be gone altogether. Its neighbours know at once; it
-/// would only be silent.
+/// Reads the ports of all neighbours of a switch that has lost a link, since the whole switch may
+/// be gone. The neighbours answer at once, whereas the switch itself would only be silent.
 void Manager::doubt(NodeIndex index) {
     const SubnetNode& node = subnet_.node(index);
     if (!node.is_switch()) {
@@ -238,7 +238,7 @@ void Manager::unreachable(const SmpAnswer& answer) {
     const Purpose& purpose = answer.purpose;
     switch (purpose.kind) {
         case Purpose::kNodeInfo:
-            // A node behind this port does not answer: it counts as no cable.
+            // The node behind this port does not answer: the port counts as having no cable.
             if (purpose.node != kNoNode) {
                 subnet_.disconnect({purpose.node, purpose.port});
                 topology_changed_ = true;
@@ -263,7 +263,8 @@ void Manager::unreachable(const SmpAnswer& answer) {
             subnet_.node(purpose.node).adaptive.forget();
             break;
         case Purpose::kSetPKeys:
-            // An end port's are read in every full sweep; a switch's other ports are only written.
+            // P_Keys of end ports are read in every full sweep; those of external switch ports are
+            // only written.
             if (subnet_.node(purpose.node).is_switch() && purpose.port != 0) {
                 subnet_.port({purpose.node, purpose.port}).pkeys.clear();
             }
@@ -275,8 +276,8 @@ void Manager::unreachable(const SmpAnswer& answer) {
             break;
     }
     if (purpose.kind != Purpose::kSmInfo) {
-        // The way there may have gone while we asked: what we know is old, what we wrote may not
-        // be there. Look again.
+        // The path may have broken after the request was made. Then what the manager knows is out
+        // of date, and what it wrote may be lost: another sweep is needed.
         again_ = true;
     }
     if (purpose.node != kNoNode) {
@@ -287,7 +288,8 @@ void Manager::unreachable(const SmpAnswer& answer) {
     }
 }
 
-/// What this sweep did not find again is gone; what is left is reached over what is left.
+/// Removes the cables and nodes that this sweep did not find again, and computes the paths to the
+/// others over the cables that are left.
 void Manager::end_discovery() {
     present_before_.resize(subnet_.size());
     for (NodeIndex i = 0; i < subnet_.size(); ++i) {

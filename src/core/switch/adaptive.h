@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Adaptive routing: chooses, among ports that lead to a destination equally well, the one with the
-// least to send. A port on a longer way is taken where it has much less to send: twice its wait
-// and a margin count (UGAL, Kim et al. 2008: a way round has about twice as many hops).
+// Adaptive routing: chooses, among ports on shortest paths to a destination, the one with the least
+// to send. A port on a longer path is chosen only if twice its wait plus a margin is less than the
+// wait on the shortest one (UGAL, Kim et al. 2008: a detour has about twice as many hops).
 
 #include <cstdint>
 #include <span>
@@ -12,9 +12,9 @@ namespace softib::sw {
 
 inline constexpr std::uint64_t kNotEligible = UINT64_MAX;
 
-/// Returns the port where a packet would wait least, `otherwise` if none is eligible. load(port)
-/// says how long a packet would wait there, or kNotEligible. Among equal ports it takes the first
-/// from place `start` on, going round, so that ties spread if the caller moves `start`.
+/// Returns the port where a packet would wait least; `otherwise` if no port is eligible. load(port)
+/// returns how long a packet would wait there, or kNotEligible. The search begins at index `start`
+/// and goes round; of equal ports the first wins, so ties spread if the caller changes `start`.
 template <typename Load>
 std::uint8_t least_loaded(std::span<const std::uint8_t> ports, std::uint32_t start,
                           std::uint8_t otherwise, Load load) {
@@ -35,8 +35,9 @@ std::uint8_t least_loaded(std::span<const std::uint8_t> ports, std::uint32_t sta
     return best;
 }
 
-/// The same with ports on longer ways besides. `detour`: how much more a packet must wait on the
-/// short way before a longer one is worth while, if nothing waits there.
+/// Returns the port where a packet would wait least, with ports on shortest paths (`near`) and on
+/// longer ones (`far`). `detour` is the margin: the wait on the shortest path above which an idle
+/// port of a longer path is better.
 template <typename Load>
 std::uint8_t least_loaded(std::span<const std::uint8_t> near, std::span<const std::uint8_t> far,
                           std::uint32_t start, std::uint8_t otherwise, std::uint64_t detour,

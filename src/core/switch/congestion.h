@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// When a switch marks a packet with FECN (IBA vol. 1, annex A10). A port's lane is congested when
-// more waits for it than its threshold allows. It is the root of congestion if it has credits,
-// because then packets wait for its own cable; without credits it is a victim of a lane further on,
-// and marks only if its Victim_Mask bit is set. One in (Marking_Rate + 1) packets through a
-// congested lane is marked, and none that is shorter than Packet_Size.
+// When a switch marks a packet with FECN (IBA vol. 1, annex A10). A lane of an out port is
+// congested when its queue is longer than the threshold allows. A congested lane with credits is
+// the root of congestion, because its packets wait for its own cable. One without credits is a
+// victim of a lane further on, and marks only if the port's Victim_Mask bit is set. Of the packets
+// through a congested lane, one in (Marking_Rate + 1) is marked, and none that is shorter than
+// Packet_Size.
 
 #include <cstdint>
 
 namespace softib::sw {
 
 struct MarkingRule {
-    std::uint8_t threshold = 0;      ///< 0: never marks; 1 (much must wait) to 15 (little).
-    std::uint8_t packet_blocks = 0;  ///< Shorter packets are not marked, in units of 64 bytes.
+    std::uint8_t threshold = 0;      ///< 0: never marks; 1 (a long queue) to 15 (a short one).
+    std::uint8_t packet_blocks = 0;  ///< Packet_Size: the shortest packet marked, in 64 bytes.
     std::uint16_t marking_rate = 0;  ///< Packets that go unmarked between two marked ones.
-    bool victims_mark = false;
+    bool victims_mark = false;       ///< Lanes without credits mark too (Victim_Mask).
     friend bool operator==(const MarkingRule&, const MarkingRule&) = default;
 };
 
-/// Blocks in a queue from which on its lane is congested; the annex leaves the scale to the maker.
-/// Ours is even: 15 is a sixteenth of the buffer of one receiving lane, 1 is fifteen sixteenths.
+/// Returns the queue length from which on a lane is congested, in blocks. Annex A10 leaves the
+/// scale of the threshold to the vendor; softib's is linear: 15 is a sixteenth of the buffer of one
+/// receiving lane, 1 is fifteen sixteenths.
 constexpr std::uint32_t congested_from(const MarkingRule& rule, std::uint32_t buffer_blocks) {
     return rule.threshold == 0 ? UINT32_MAX : buffer_blocks * (16U - rule.threshold) / 16;
 }
 
 class Marker {
   public:
-    /// Counts a packet that lines up behind `queued_blocks`. Returns true if it must carry FECN.
+    /// Counts a packet that joins a queue of `queued_blocks`. Returns true if it must carry FECN.
     constexpr bool marks(const MarkingRule& rule, std::uint32_t queued_blocks,
                          std::uint32_t buffer_blocks, std::uint32_t packet_blocks,
                          bool has_credits) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Rules of Ethernet switches that InfiniBand's do not have: marking by chance (RED with ECN) and
-// the choice among equal ports by a hash of the flow (ECMP).
+// Rules of Ethernet switches that InfiniBand switches do not have: random marking of packets (RED
+// with ECN), and the choice among equally good ports by a hash of the flow (ECMP).
 
 #include <cstdint>
 #include <span>
@@ -11,14 +11,14 @@
 
 namespace softib::sw {
 
-/// When a queue marks packets: never below `low`, always above `high`, and between them with a
-/// chance that grows from 0 to `most`.
+/// When a queue marks packets: never up to `low_blocks`, always from `high_blocks` on, and between
+/// them with a probability that grows from 0 to `most`.
 struct EcnRule {
-    std::uint32_t low_blocks = 0;   ///< K_min; 64 bytes each.
-    std::uint32_t high_blocks = 0;  ///< K_max; 0: nothing is marked.
+    std::uint32_t low_blocks = 0;   ///< K_min, in blocks of 64 bytes.
+    std::uint32_t high_blocks = 0;  ///< K_max, in blocks of 64 bytes; 0: nothing is marked.
     double most = 0.01;             ///< P_max.
 
-    /// `draw`: any 64 bits that differ from packet to packet.
+    /// Returns whether to mark a packet; `draw` is a random number, a new one for each packet.
     constexpr bool marks(std::uint32_t queued_blocks, std::uint64_t draw) const {
         if (high_blocks == 0 || queued_blocks <= low_blocks) {
             return false;
@@ -32,16 +32,16 @@ struct EcnRule {
     }
 };
 
-/// What switches' hash units see of a flow. RoCE has one destination port for all; senders put what
-/// tells flows apart into the source port (`entropy`).
+/// The fields of a flow that a switch hashes. All RoCE packets have the same UDP destination port;
+/// senders put what tells flows apart into the UDP source port (`entropy`).
 struct FlowKey {
     std::uint16_t source = 0;
     std::uint16_t destination = 0;
     std::uint8_t entropy = 0;
 };
 
-/// The port of a flow at a switch. Switches differ by `seed`, so that the choice of one says
-/// nothing about that of the next.
+/// Returns the port of a flow at a switch. Each switch has its own `seed`, so that the choice at
+/// one switch does not determine the choice at the next.
 constexpr std::uint8_t hashed_port(std::span<const std::uint8_t> ports, const FlowKey& flow,
                                    std::uint64_t seed) {
     const std::uint64_t key =

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How a switch forwards a packet (IBA vol. 1, 18.2.4): by the port that its linear forwarding table
-// names, or, for a multicast LID, as a copy out of every port of the multicast forwarding table's
-// entry; and past no port that enforces other partitions than the packet's.
+// How a switch forwards a packet (IBA vol. 1, 18.2.4): out of the port that its linear forwarding
+// table names or, for a multicast LID, as a copy out of every port of the multicast forwarding
+// table's entry. A port that enforces partitions drops packets of partitions that it is not in.
 //
 // relay(), for_each_copy() and lets_pass() are the rules at one switch: the packet engine moves a
-// packet by one switch at a time. follow_unicast() and follow_multicast() apply them from switch
-// to switch, in no time, for the direct path and for the mesh of management datagrams.
+// packet by one switch at a time. follow_unicast() and follow_multicast() apply them from switch to
+// switch along the whole path, without time, for the direct path and for MADs in the mesh.
 //
 // The rules own no tables. A walk reads those of its fabric through a view (see SwitchView and
 // FabricView); all calls are inlined.
@@ -24,17 +24,17 @@ namespace softib::sw {
 
 /// The entry of a linear forwarding table that leads nowhere.
 inline constexpr std::uint8_t kNoPath = 0xFF;
-/// Switches on the longest path of a sound subnet; a loop in the tables ends here.
+/// The most switches that a packet passes; a packet in a loop of the tables is lost after these.
 inline constexpr std::uint32_t kHopsMax = 64;
 
 enum class Relay : std::uint8_t {
-    kOn,       ///< Out of the port that the table names. Port 0 is the switch itself.
+    kOn,       ///< The packet goes out of the port that the table names; 0 is the switch itself.
     kUnknown,  ///< The table names no port.
     kLooping,  ///< The packet would leave by the port by which it came.
 };
 
 /// Returns what a switch does with a unicast packet that came in by port `in` (0: from the switch
-/// itself), where `entry` is what its table says of the packet's destination.
+/// itself). `entry` is the entry of its linear forwarding table for the packet's DLID.
 constexpr Relay relay(std::uint8_t entry, std::uint8_t in) {
     if ((entry == kNoPath) | ((entry == in) & (entry != 0))) [[unlikely]] {
         return entry == kNoPath ? Relay::kUnknown : Relay::kLooping;
@@ -43,8 +43,8 @@ constexpr Relay relay(std::uint8_t entry, std::uint8_t in) {
 }
 
 /// Calls visit(port) for every port out of which a switch sends a copy of a multicast packet: those
-/// of its table's entry but the one by which the packet came (IBA vol. 1, 18.2.4.3.3).
-/// word(i) is the entry's ports from 64 * i on, a bit each. Returns whether the entry has any port.
+/// of its table's entry except the one by which the packet came (IBA vol. 1, 18.2.4.3.3). word(i)
+/// returns the entry's ports 64 * i to 64 * i + 63 as bits. Returns whether the entry has any port.
 template <typename Word, typename Visit>
 bool for_each_copy(std::uint32_t words, Word&& word, std::uint8_t in, Visit&& visit) {
     bool any = false;
@@ -62,8 +62,8 @@ bool for_each_copy(std::uint32_t words, Word&& word, std::uint8_t in, Visit&& vi
     return any;
 }
 
-/// Whether a packet of this partition may pass an external port of a switch (IBA vol. 1,
-/// 18.2.4.2.1). `enforced`: the port looks at packets in this direction; `keys`: its P_KeyTable.
+/// Returns whether a packet with this P_Key may pass an external port of a switch (IBA vol. 1,
+/// 18.2.4.2.1). `enforced`: the port checks packets in this direction; `keys`: its P_KeyTable.
 template <typename Keys>
 constexpr bool lets_pass(bool enforced, const Keys& keys, PKey pkey) {
     return !enforced || std::ranges::any_of(keys, [pkey](const auto& own) {
@@ -75,24 +75,25 @@ constexpr bool lets_pass(bool enforced, const Keys& keys, PKey pkey) {
 enum class Step : std::uint8_t {
     kIn,
     kOut,
-    kUnknown,     ///< Came in here, and the switch's table does not know where to.
-    kLooping,     ///< Came in here, and would leave here.
-    kDiscarded,   ///< Would go out here, and the port is not active.
-    kRefusedIn,   ///< Came in here, and its partition may not.
-    kRefusedOut,  ///< Would go out here, and its partition may not.
+    kUnknown,     ///< It came in here and is lost: the switch has no entry for its DLID.
+    kLooping,     ///< It came in here and is lost: the table names the same port.
+    kDiscarded,   ///< It would go out here and is lost: the port is not active.
+    kRefusedIn,   ///< It came in here and is lost: the port is not in its partition.
+    kRefusedOut,  ///< It would go out here and is lost: the port is not in its partition.
 };
 
 /// One switch on a walk.
 template <typename T>
 concept SwitchView = requires(const T& sw, std::uint8_t port, Lid lid, PKey pkey) {
-    /// Whether the port carries packets of the walk's kind. Port 0 is always there.
+    /// Returns whether the port is active for packets of this kind; port 0 always is.
     { sw.is_active(port) } -> std::same_as<bool>;
     { sw.lets_in(port, pkey) } -> std::same_as<bool>;
     { sw.lets_out(port, pkey) } -> std::same_as<bool>;
-    /// The entry of the linear forwarding table; kNoPath for what the table does not have, and for
-    /// ports that the switch does not have.
+    /// Returns the entry of the linear forwarding table; kNoPath if the table has none, or if it
+    /// names a port that the switch does not have.
     { sw.out_port(lid) } -> std::same_as<std::uint8_t>;
-    /// Where a packet is that came in by one port and went out by the other; nothing: lost.
+    /// Returns the place that a packet reaches which came in by the first port and leaves by the
+    /// second; an empty value if it is lost between them.
     sw.cross(port, port);
 };
 
@@ -100,11 +101,12 @@ concept SwitchView = requires(const T& sw, std::uint8_t port, Lid lid, PKey pkey
 template <typename T>
 concept FabricView = requires(const T& fabric, typename T::Place at) {
     { at.port } -> std::convertible_to<std::uint8_t>;
-    /// The switch that a packet has come to; nothing: the packet is at an end of the fabric.
+    /// Returns the switch that a packet has come to; an empty value if the packet is at an end of
+    /// the fabric, which is a port of an HCA or router.
     { *fabric.switch_at(at) } -> SwitchView;
 };
 
-/// What happens to a packet at the port by which it would leave.
+/// Returns what happens to a packet at the port by which it would leave.
 template <SwitchView Switch>
 Step leave(const Switch& sw, std::uint8_t out, std::optional<PKey> pkey) {
     if (!sw.is_active(out)) {
@@ -113,7 +115,7 @@ Step leave(const Switch& sw, std::uint8_t out, std::optional<PKey> pkey) {
     return !pkey || sw.lets_out(out, *pkey) ? Step::kOut : Step::kRefusedOut;
 }
 
-/// Whether a packet comes into a switch.
+/// Returns whether a packet gets into a switch.
 template <SwitchView Switch, typename See>
 bool enter(const Switch& sw, std::uint8_t in, std::optional<PKey> pkey, See&& see) {
     if (!sw.is_active(in)) {
@@ -128,7 +130,7 @@ bool enter(const Switch& sw, std::uint8_t in, std::optional<PKey> pkey, See&& se
 }
 
 /// Returns the port by which a unicast packet leaves a switch, 0 if it is for the switch itself;
-/// nothing: it is lost there.
+/// std::nullopt if it is lost there.
 template <SwitchView Switch, typename See>
 std::optional<std::uint8_t> pass(const Switch& sw, std::uint8_t in, Lid dlid,
                                  std::optional<PKey> pkey, See&& see) {
@@ -148,9 +150,10 @@ std::optional<std::uint8_t> pass(const Switch& sw, std::uint8_t in, Lid dlid,
     return step == Step::kOut ? std::optional(out) : std::nullopt;
 }
 
-/// Follows a unicast packet from a place and returns where it ends: at an end of the fabric, which
-/// need not be its destination, or at port 0 of a switch. Nothing: it is lost. Calls
-/// see(switch, port, Step) at the switch ports. No `pkey`: no port looks at partitions, as on VL15.
+/// Follows a unicast packet from `at` and returns where it ends: at an end of the fabric, which
+/// need not be its destination, or at port 0 of a switch. Returns std::nullopt if it is lost. Calls
+/// see(switch, port, Step) at the switch ports. Without `pkey` no port checks partitions, as on
+/// VL15.
 template <FabricView Fabric, typename See>
 std::optional<typename Fabric::Place> follow_unicast(const Fabric& fabric,
                                                      typename Fabric::Place at, Lid dlid,
@@ -189,8 +192,9 @@ class Spread {
           arrive_(arrive),
           budget_(fabric.switch_count()) {}
 
-    /// A tree passes every switch once. Where tables make a loop, copies would go round for ever;
-    /// here they end when they have passed as many switches as there are.
+    /// Follows a copy that has come to `at`, and its copies. A multicast tree passes every switch
+    /// once. If the tables make a loop, copies would go round for ever; so they end here after all
+    /// of them together have passed as many switches as the fabric has.
     void go_on(typename Fabric::Place at, std::uint32_t hops) {
         const auto sw = fabric_.switch_at(at);
         if (!sw) {
@@ -233,9 +237,10 @@ class Spread {
     std::uint32_t budget_;
 };
 
-/// Follows the copies of a multicast packet: see(switch, port, Step) at the switch ports,
-/// arrive(place) wherever a copy comes to an end of the fabric. The fabric has a switch_count(),
-/// and its switches have multicast_words() and multicast_ports(mlid, word), see for_each_copy.
+/// Follows the copies of a multicast packet. Calls see(switch, port, Step) at the switch ports, and
+/// arrive(place) wherever a copy comes to an end of the fabric. The fabric view must also have
+/// switch_count(), and its switches multicast_words() and multicast_ports(mlid, word), which are
+/// the arguments of for_each_copy().
 template <FabricView Fabric, typename See, typename Arrive>
 void follow_multicast(const Fabric& fabric, typename Fabric::Place at, Lid mlid,
                       std::optional<PKey> pkey, See&& see, Arrive&& arrive) {

@@ -51,8 +51,8 @@ class ToyView {
     std::uint32_t index_;
 };
 
-/// Two switches, joined by their ports 3; hosts 10 and 11 at the first one's ports 1 and 2, host 12
-/// at the second one's port 1. Host n has LID n.
+/// Two switches, joined by their ports 3. Hosts 10 and 11 are at ports 1 and 2 of the first one,
+/// host 12 is at port 1 of the second one. Host n has LID n.
 struct ToyFabric {
     using Place = ToyPlace;
 
@@ -82,7 +82,7 @@ struct ToyFabric {
 
 using Seen = std::vector<std::pair<std::pair<std::uint32_t, int>, Step>>;
 
-/// From the host behind port 1 of the first switch.
+/// Follows a packet that host 10 sends, from port 1 of the first switch on.
 std::optional<ToyPlace> follow(const ToyFabric& fabric, Lid dlid, Seen& seen,
                                std::optional<PKey> pkey = kPKeyDefaultFull) {
     return follow_unicast(fabric, {0, 1}, dlid, pkey,
@@ -194,7 +194,7 @@ TEST(Forward, AMulticastToNobodyIsLostAtTheFirstSwitch) {
 
 TEST(Forward, TablesThatMakeALoopEndAWalk) {
     ToyFabric fabric;
-    // A second cable, by which the second switch sends back.
+    // A second cable, by which the second switch sends packets back to the first.
     fabric.switches[0].ports[4].peer = {1, 4};
     fabric.switches[1].ports[4].peer = {0, 4};
     fabric.switches[1].lft[12] = 4;

@@ -13,9 +13,9 @@ namespace softib::topo {
 
 namespace {
 
-// 0x02 in the first octet marks a locally administered, individual EUI-64: no vendor's GUID can
-// collide with ours. Below the prefix: 4 bits node kind, 20 bits index, 8 bits that ibsim uses: it
-// gives port p the node's GUID plus p.
+// The prefix of generated GUIDs. 0x02 in the first octet marks a locally administered, individual
+// EUI-64, so that no vendor's GUID can be equal. Below the prefix are 4 bits of node kind, 20 bits
+// of index, and 8 bits for ibsim, which gives port p of a node the node's GUID plus p.
 constexpr std::uint64_t kGuidPrefix = 0x0250F71B00000000;
 
 Guid make_guid(NodeKind kind, std::uint32_t index) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What all generators share: where the HCAs go, and a builder that hands out names, GUIDs and
-// port numbers. Internal to this folder.
+// The parts that all generators share: the placement of HCAs on leaf switches, and a builder that
+// assigns names, GUIDs and port numbers. Internal to this folder.
 
 #include <cstdint>
 #include <span>
@@ -13,8 +13,8 @@
 
 namespace softib::topo {
 
-/// Ports are 8 bit; 0 is the management port, and 255 stands for "no path" in a forwarding table
-/// (IBA vol. 1, 14.2.5.10).
+/// The most external ports of a switch. Port numbers have 8 bits; 0 is the management port, and 255
+/// stands for "no path" in a forwarding table (IBA vol. 1, 14.2.5.10).
 inline constexpr std::uint32_t kSwitchPortsMax = 254;
 
 template <typename Integer>
@@ -22,27 +22,28 @@ constexpr Integer ceil_div(Integer numerator, Integer denominator) {
     return (numerator + denominator - 1) / denominator;
 }
 
-/// HCAs of the whole fabric; `generate` has checked that it fits.
+/// Returns the number of HCAs of the whole fabric; `generate` has checked that it fits 32 bits.
 inline std::uint32_t hca_count(const Spec& spec) {
     return spec.hosts * spec.hcas_per_host;
 }
 
-/// The pattern with its first "{}" replaced by the number.
+/// Returns the pattern with its first "{}" replaced by the number.
 std::string fill_pattern(const std::string& pattern, std::uint32_t index);
 
-/// Which leaf switch an HCA is cabled to. Pure arithmetic, so that a generator can size the
-/// fabric with it before it builds anything.
+/// The assignment of HCAs to leaf switches. It is computed without a fabric, so that a generator
+/// can use it to size the fabric before building anything.
 class Placement {
   public:
-    /// Spreads all HCAs over `leaves`. Hosts with several HCAs get one rail per HCA (leaf j, then
-    /// j + hcas_per_host, …) where that needs no more than `per_leaf_max` ports of a leaf, unless
-    /// a fat tree says how many HCAs a leaf has: then those of a host stay together. Hosts
-    /// are then spread evenly, or fill sets of leaves one after the other, `hosts_per_unit` each.
+    /// Spreads all HCAs over `leaves` leaf switches. Hosts with several HCAs get rails if these
+    /// need no more than `per_leaf_max` ports of a leaf: HCA j of each host goes to leaf j of a set
+    /// of hcas_per_host leaves. The hosts are spread evenly over these sets or, with
+    /// `hosts_per_unit`, fill one set after the other with that many hosts. There are no rails in a
+    /// fat tree with Spec::hosts_per_switch: the HCAs of a host then stay together.
     Placement(const Spec& spec, std::uint32_t leaves, std::uint32_t per_leaf_max,
               std::uint32_t hosts_per_unit = 0);
 
     std::uint32_t leaf_of(std::uint32_t host, std::uint32_t hca) const;
-    std::uint32_t per_leaf() const;  ///< HCAs on the fullest leaf.
+    std::uint32_t per_leaf() const;  ///< Returns the number of HCAs on the fullest leaf.
 
   private:
     enum class Mode : std::uint8_t { kInOrder, kRoundRobin, kRails };
@@ -54,19 +55,19 @@ class Placement {
     Mode mode_ = Mode::kInOrder;
 };
 
-/// Builds a fabric: hosts and HCAs first (so that they get the low node indices, and with them the
-/// low LIDs), then the switches in the order of `add_switch`.
+/// Builds a fabric: first the hosts with their HCAs, which thus get the low node indices and the
+/// low LIDs, then the switches in the order of the calls of `add_switch`.
 class FabricBuilder {
   public:
     explicit FabricBuilder(const Spec& spec);
 
     NodeIndex add_switch(std::string name, std::uint32_t ports, std::uint32_t level,
                          std::vector<std::uint32_t> coordinates = {});
-    /// One cable between the lowest free port of each.
+    /// Adds a cable between the lowest free ports of two nodes.
     void cable(NodeIndex a, NodeIndex b);
+    /// Cables all HCAs to their leaves.
     void cable_hcas(std::span<const NodeIndex> leaves, const Placement& placement);
-    /// The same for the HCAs that have this number on their hosts; leaves are those of hosts with
-    /// one HCA.
+    /// Cables HCA number `rail` of each host to its leaf. `placement` is for hosts with one HCA.
     void cable_rail(std::uint32_t rail, std::span<const NodeIndex> leaves,
                     const Placement& placement);
     Fabric take();
@@ -76,7 +77,7 @@ class FabricBuilder {
 
     Generation generation_;
     Fabric fabric_;
-    std::vector<std::uint16_t> port_next_;  ///< By node index.
+    std::vector<std::uint16_t> port_next_;  ///< The lowest free port, by node index.
     std::uint32_t switches_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kMetre = 100;
 constexpr std::uint32_t kAnyLength = UINT32_MAX;
 
-// Vendors' data sheets; what is sold with other reaches is not told apart.
+// Kinds and reaches from vendors' data sheets, simplified: one reach for each kind.
 constexpr std::array kUpToEdr{CableRule{CableKind::kDac, 5 * kMetre},
                               CableRule{CableKind::kAoc, 100 * kMetre},
                               CableRule{CableKind::kSingleMode, kAnyLength}};
@@ -32,7 +32,7 @@ std::uint32_t middle_of(std::vector<std::uint32_t>& racks) {
     return *middle;
 }
 
-/// By node: cables to the nearest HCA; HCAs themselves have 0.
+/// Returns the number of cables from each node to the nearest HCA; HCAs themselves have 0.
 std::vector<std::uint32_t> heights(const Fabric& fabric) {
     std::vector<std::uint32_t> height(fabric.nodes.size(), UINT32_MAX);
     std::vector<std::uint32_t> queue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Canonical dragonflies: the switches of a group are fully connected, and every two groups are
-// joined by the same number of global cables, dealt round robin to the switches of both. Left to
-// itself the generator takes the balanced proportions a = 2p = 2h (a switches per group, p HCAs
-// and h global cables per switch).
+// joined by the same number of global cables (groups.h has their order). By default the generator
+// takes the balanced proportions a = 2p = 2h (a switches per group, p HCAs and h global cables per
+// switch).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,8 @@ struct DragonflyPlan {
     std::uint64_t capacity() const { return switches() * hcas_per_switch; }
 };
 
-/// The smallest balanced p; a balanced dragonfly has at most a * h + 1 groups.
+/// Returns the smallest p of a balanced dragonfly for these HCAs. A balanced dragonfly has at most
+/// a * h + 1 groups.
 std::uint64_t balanced_hcas_per_switch(std::uint64_t hcas, std::uint64_t groups) {
     std::uint64_t p = 1;
     while (2 * p * p * (groups != 0 ? groups : 2 * p * p + 1) < hcas) {
@@ -55,7 +56,7 @@ void choose_size(const Spec& spec, DragonflyPlan& plan) {
         a = g != 0 ? ceil_div(hcas, p * g) : 2 * p;
     }
     if (g == 0) {
-        // Two groups at least: a dragonfly without global cables would be a misnomer.
+        // At least two groups, since a dragonfly without global cables would be no dragonfly.
         g = std::max<std::uint64_t>(ceil_div(hcas, a * p), 2);
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Dragonfly+ (Shpiner et al., 2017): a group is a tree of two levels, leaves with HCAs and as many
-// spines, each leaf cabled to each spine; the spines have the cables to other groups, dealt round
-// robin. Left to itself the generator takes the balanced proportions: as many HCAs on a leaf as it
-// has spines above it, and as many global cables at a spine as leaves below it.
+// Dragonfly+ (Shpiner et al., 2017): a group is a tree of two levels, with HCAs on the leaves, as
+// many spines as leaves, and a cable from each leaf to each spine. The spines have the cables to
+// other groups (groups.h has their order). By default the generator takes the balanced proportions:
+// as many HCAs on a leaf as it has spines above it, and as many global cables at a spine as it has
+// leaves below it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,16 +19,17 @@ namespace {
 
 struct GroupsPlan {
     std::uint64_t groups = 0;
-    std::uint64_t leaves = 0;  ///< Of a group; it has as many spines.
+    std::uint64_t leaves = 0;  ///< The leaves of a group, which has as many spines.
     std::uint64_t hcas_per_leaf = 0;
-    std::uint64_t cables_per_pair = 0;  ///< Between two groups.
+    std::uint64_t cables_per_pair = 0;  ///< Global cables between two groups.
     std::uint32_t ports = 0;
 
     std::uint64_t switches() const { return groups * leaves * 2; }
     std::uint64_t capacity() const { return groups * leaves * hcas_per_leaf; }
 };
 
-/// The smallest balanced size; such a fabric has at most leaves * leaves + 1 groups.
+/// Returns the fewest leaves per group of a balanced fabric. Such a fabric has at most
+/// leaves * leaves + 1 groups.
 std::uint64_t balanced_leaves(const Spec& spec, std::uint64_t hcas) {
     if (spec.radix != 0) {
         return std::max(spec.radix / 2, 1U);
@@ -54,7 +56,7 @@ GroupsPlan choose_size(const Spec& spec, std::uint64_t hcas) {
             plan.groups != 0 ? ceil_div(hcas, plan.groups * plan.leaves) : plan.leaves;
     }
     if (plan.groups == 0) {
-        // Two groups at least: without global cables it would be a fat tree.
+        // At least two groups, since without global cables it would be a fat tree.
         plan.groups = std::max<std::uint64_t>(ceil_div(hcas, plan.leaves * plan.hcas_per_leaf), 2);
     }
     return plan;

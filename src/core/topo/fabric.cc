@@ -67,7 +67,7 @@ std::expected<void, Error> validate_node(const Fabric& fabric, NodeIndex index) 
     if (node.ports.size() < 2) {
         return broken(fmt::format("{}: has no port that takes a cable", node.name));
     }
-    // 255 means "no path" in a forwarding table (IBA vol. 1, 14.2.5.10).
+    // Port 255 would mean "no path" in a forwarding table (IBA vol. 1, 14.2.5.10).
     if (node.ports.size() > 255) {
         return broken(fmt::format("{}: has {} ports, a node has at most 254", node.name,
                                   node.ports.size() - 1));
@@ -118,7 +118,7 @@ std::expected<void, Error> validate_hosts(const Fabric& fabric) {
     return {};
 }
 
-/// Writers make one adapter again of nodes that are its ports.
+/// Checks the nodes that are ports of one adapter. The netlist writers join them to one adapter.
 std::expected<void, Error> validate_adapters(const Fabric& fabric) {
     std::vector<std::pair<std::pair<Guid, PortNum>, std::size_t>> ports;
     for (std::size_t i = 0; i < fabric.nodes.size(); ++i) {
@@ -151,7 +151,7 @@ std::expected<void, Error> validate_unique(const Fabric& fabric) {
         const Node& node = fabric.nodes[i];
         names.emplace_back(node.name);
         guids.emplace_back(node.node_guid, i);
-        // A port may have its node's GUID, but no other's.
+        // A port may have the GUID of its node, but not that of another one.
         if (const Guid port = port_guid(node, PortNum{1}); port != node.node_guid) {
             guids.emplace_back(port, i);
         }
@@ -307,7 +307,7 @@ std::string description_of(const Fabric& fabric, const Node& node) {
         node.host >= fabric.hosts.size()) {
         return node.description.empty() ? node.name : node.description;
     }
-    // The part of the name behind "host/" is the device.
+    // The part of the name after "host/" is the device.
     const std::string& host = fabric.hosts[node.host].name;
     return node.name.size() > host.size() + 1 && node.name.starts_with(host + "/")
                ? fmt::format("{} {}", host, node.name.substr(host.size() + 1))

@@ -2,16 +2,16 @@
 #pragma once
 
 // A fabric as a graph: nodes (HCAs, switches, routers), their ports, the cables between them, and
-// the virtual hosts that own HCAs. It is a value: built once by a generator or a reader, then only
-// read. Node order is the order of creation and is the same for the same description.
+// the virtual hosts that own HCAs. A generator or a reader builds it once; from then on it is only
+// read. The nodes are in the order of their creation, which depends only on the description.
 //
 // Invariants (checked by `validate`): every cable is recorded at both ends; HCAs and routers have
 // exactly one port (port 1); port numbers of a switch run from 1 to ports.size() - 1 (entry 0 is
 // the management port and has no cable); cables stay in one subnet; names and GUIDs are unique.
 //
-// An adapter with two ports is two HCAs of one host, each with the part of the adapter that it is
-// (AdapterPort). That is what drivers make of adapters since ConnectX-4 (mlx5_0 and mlx5_1), and it
-// keeps "one HCA, one port, one LID" true for everything that runs on a fabric.
+// An adapter with two ports is two HCAs of one host; AdapterPort says which port of the adapter
+// each of them is. Linux drivers show adapters since ConnectX-4 in the same way (mlx5_0 and
+// mlx5_1), and everything that runs on a fabric can rely on "one HCA, one port".
 
 #include <array>
 #include <cstdint>
@@ -24,8 +24,8 @@
 
 namespace softib::topo {
 
-/// Speed generation of a link, by its marketing name. The numbers stand in shared memory, so the
-/// old ones that only dumped fabrics have come after those that can be asked for.
+/// The speed generation of a link, by its marketing name. The numbers are used in shared memory and
+/// must not change; so the old generations, which only dumped fabrics have, come last.
 enum class Generation : std::uint8_t {
     kEdr,
     kHdr,
@@ -37,14 +37,15 @@ enum class Generation : std::uint8_t {
     kFdr10,
     kFdr,
 };
-/// From the slowest to the fastest.
+/// All generations, from the slowest to the fastest.
 inline constexpr std::array kGenerations{Generation::kSdr,   Generation::kDdr, Generation::kQdr,
                                          Generation::kFdr10, Generation::kFdr, Generation::kEdr,
                                          Generation::kHdr,   Generation::kNdr, Generation::kXdr};
 
-/// Lanes of a link; the values are those of PortInfo.LinkWidthActive and ibv_port_attr.
+/// The width of a link in lanes; the values are those of PortInfo.LinkWidthActive and
+/// ibv_port_attr.
 enum class Width : std::uint8_t { k1x = 1, k4x = 2, k8x = 4, k12x = 8, k2x = 16 };
-/// From the narrowest to the widest.
+/// All widths, from the narrowest to the widest.
 inline constexpr std::array kWidths{Width::k1x, Width::k2x, Width::k4x, Width::k8x, Width::k12x};
 std::uint32_t lanes(Width width);
 
@@ -53,13 +54,14 @@ struct LinkSpeed {
     std::uint32_t active_speed;  ///< ibv_port_attr.active_speed_ex bit: SDR 1 … XDR 256.
     std::uint8_t active_width;   ///< ibv_port_attr.active_width: 2 is 4X.
     const char* name;            ///< "EDR", as sysfs prints it after the rate.
-    std::uint32_t mbps;          ///< The same as gbps, not rounded: 1x SDR has 2500.
+    std::uint32_t mbps;          ///< Nominal data rate, not rounded: 1x SDR 2500.
 };
 
 LinkSpeed link_speed(Generation generation, Width width = Width::k4x);
-std::optional<Generation> parse_generation(const std::string& text);  ///< Case does not matter.
+/// Returns the generation of a name in any case ("ndr", "NDR"); std::nullopt if there is none.
+std::optional<Generation> parse_generation(const std::string& text);
 
-/// IBA NodeInfo.NodeType values.
+/// The kind of a node, with the values of NodeInfo.NodeType.
 enum class NodeKind : std::uint8_t { kHca = 1, kSwitch = 2, kRouter = 3 };
 
 using NodeIndex = Id<struct NodeIndexTag, std::uint32_t>;
@@ -72,11 +74,11 @@ struct PortLink {
     Width width = Width::k4x;
 };
 
-/// Which port of which adapter (or router) a node is, where that has more than one.
+/// Which port of an adapter or router a node is, if that has more than one port.
 struct AdapterPort {
-    Guid guid;               ///< The adapter's; 0: the node is the whole adapter.
+    Guid guid;               ///< The GUID of the adapter; 0: the node is the whole adapter.
     PortNum port{1};         ///< The number of this port on the adapter.
-    std::uint8_t ports = 1;  ///< How many the adapter has, those that are no nodes included.
+    std::uint8_t ports = 1;  ///< The number of ports of the adapter, uncabled ones included.
 };
 
 struct Node {
@@ -84,18 +86,20 @@ struct Node {
     std::string name;  ///< "h0/mlx5_0" for an HCA, "leaf0", "sw0_1_2", … for a switch.
     Guid node_guid;
     Guid system_image_guid;
-    Guid port_guid;  ///< 0: the node's.
+    Guid port_guid;  ///< The GUID of the port; 0: it is node_guid.
     AdapterPort adapter;
     std::string description;  ///< NodeDescription; empty: made from the names, see description_of.
     std::uint32_t vendor_id = 0;  ///< 0: not known.
     std::uint32_t device_id = 0;
-    Lid lid;  ///< As dumped, a wish; 0: none. A switch's is its port 0's.
+    /// The LID in the dump, which the SM assigns again if it can; 0: none. For a switch it is the
+    /// LID of port 0.
+    Lid lid;
     std::uint8_t lmc = 0;
     bool enhanced_port_0 = false;  ///< Switch.
-    /// Of its port or ports. A router is a node for each of its ports (AdapterPort), because each
-    /// has a GUID and a LID of its own in a subnet of its own; see subnets.h.
+    /// The subnet that the node's ports are in. A router is one node for each of its ports
+    /// (AdapterPort), since each port has its own GUID, LID and subnet; see subnets.h.
     SubnetId subnet;
-    bool outside = false;  ///< Stands for what is at the far end of a trunk; see trunk.h.
+    bool outside = false;             ///< The node stands for the far end of a trunk; see trunk.h.
     std::uint32_t host = UINT32_MAX;  ///< HCA: index into Fabric::hosts.
     std::uint32_t level = 0;          ///< Switch: 0 next to hosts, growing upwards (trees only).
     /// Switch: its place in a torus or HyperX by dimension, or {group, index in group} in a
@@ -116,7 +120,7 @@ enum class Shape : std::uint8_t {
     kTorus,
     kDragonfly,
     kRailOptimized,  ///< A fat tree in which each HCA of a host has a leaf of its own.
-    kRailOnly,       ///< A tree for each HCA of the hosts, and nothing that joins these trees.
+    kRailOnly,       ///< A separate tree for each HCA of the hosts; no cable joins these trees.
     kSuperPod,  ///< Rail-optimized, in scalable units of as many hosts as a leaf has ports down.
     kDragonflyPlus,  ///< Groups are leaves and spines; spines have the cables to other groups.
     kHyperX,         ///< A grid in which all switches of a line are joined to each other.
@@ -130,7 +134,8 @@ struct Fabric {
     std::optional<Shape> shape;  ///< Unset for a fabric that no generator made.
     std::vector<Node> nodes;
     std::vector<Host> hosts;
-    /// What the user should know of it: what a reader left out, which parts nothing joins.
+    /// Sentences for the user: lines that a reader left out, parts of the fabric that no cable
+    /// joins.
     std::vector<std::string> warnings;
 
     const Node& node(NodeIndex index) const { return nodes[index.value]; }
@@ -139,7 +144,7 @@ struct Fabric {
     std::size_t count(NodeKind kind) const;
 };
 
-/// How many cables lead down for how many that lead up.
+/// The ratio of cables that lead down to cables that lead up.
 struct Taper {
     std::uint32_t down = 1;
     std::uint32_t up = 1;
@@ -147,12 +152,13 @@ struct Taper {
     bool operator==(const Taper&) const = default;
 };
 
-/// "2", "2:1", "3:2"; nothing if it is none, or if more cables would lead up than down.
+/// Returns the ratio in a text such as "2", "2:1" or "3:2"; std::nullopt if there is none, or if
+/// more cables would lead up than down.
 std::optional<Taper> parse_taper(const std::string& text);
 std::string to_string(const Taper& taper);
 
-/// What a generator is asked for. Zero means "choose": the generator picks the smallest value
-/// that fits, and says so nowhere but in its result.
+/// The description of a fabric to generate. Where a value is 0, the generator chooses the smallest
+/// value that fits.
 struct Spec {
     std::string name = "default";
     Shape shape = Shape::kSingleSwitch;
@@ -160,17 +166,19 @@ struct Spec {
     std::uint32_t hcas_per_host = 1;
     std::uint32_t radix = 0;            ///< Ports per switch; 0: chosen (single switch: as needed).
     std::uint32_t levels = 0;           ///< Trees: 2 or 3; 0: the fewest that fit.
-    Taper oversubscription = {};        ///< Trees: at the leaves.
-    Taper spine_oversubscription = {};  ///< Trees of 3 levels: at the spines.
-    /// Torus, HyperX: switches each; empty: near-cubic 2D/3D, near-square.
+    Taper oversubscription = {};        ///< Trees: oversubscription of the leaves.
+    Taper spine_oversubscription = {};  ///< Trees of 3 levels: oversubscription of the spines.
+    /// Torus, HyperX: the number of switches in each dimension. Empty: the generator chooses a
+    /// near-cubic torus of 2 or 3 dimensions, or a near-square HyperX.
     std::vector<std::uint32_t> dimensions = {};
-    /// Torus, HyperX, dragonflies: HCAs per switch (leaf). Fat tree: the same, at most; HCAs of a
-    /// host then stay together, and a leaf has no more ports than its cables need.
+    /// Torus, HyperX, dragonflies: HCAs per switch (dragonfly+: per leaf). Fat tree: the most HCAs
+    /// per leaf; the HCAs of a host then stay together, and a leaf has no more ports than its
+    /// cables need.
     std::uint32_t hosts_per_switch = 0;
     std::uint32_t groups = 0;              ///< Dragonflies.
     std::uint32_t switches_per_group = 0;  ///< Dragonfly; dragonfly+: leaves, and as many spines.
-    std::uint32_t subnets = 1;             ///< Each has as many hosts, give or take one,
-    std::uint32_t routers = 0;             ///< and so many routers have a port in all of them.
+    std::uint32_t subnets = 1;             ///< Subnets, over which the hosts are spread evenly.
+    std::uint32_t routers = 0;             ///< Routers, each with a port in every subnet.
     Generation generation = Generation::kNdr;
     std::string device_pattern = "mlx5_{}";  ///< "{}" is replaced by the HCA's index on its host.
     std::string host_pattern = "h{}";
@@ -180,22 +188,22 @@ struct Error {
     std::string message;  ///< One sentence that says what is wrong and what to do.
 };
 
-/// The GUID of a port. An HCA has one port, which has the node's GUID if nothing else is said, as
-/// on adapters since ConnectX-4. All ports of a switch share one, because only its management port
-/// is addressed (IBA vol. 1, 14.2.5.3).
+/// Returns the GUID of a port. The one port of an HCA has the node's GUID unless Node::port_guid is
+/// set, as on adapters since ConnectX-4. All ports of a switch have the same GUID, because only its
+/// management port is addressed (IBA vol. 1, 14.2.5.3).
 Guid port_guid(const Node& node, PortNum port);
 
-/// The node's NodeDescription, in the way of the Linux drivers: "h0 mlx5_0" for an HCA.
+/// Returns the node's NodeDescription, in the form of the Linux drivers: "h0 mlx5_0" for an HCA.
 std::string description_of(const Fabric& fabric, const Node& node);
 
 std::optional<Shape> parse_shape(const std::string& text);
 const char* to_string(Shape shape);
 
-/// Builds the fabric of a description. HCAs of one host go to different leaf switches where the
-/// shape allows it only if hcas_per_host > 1 and there are enough leaves (rails).
+/// Builds the fabric of a description. If hosts have several HCAs, those of one host go to
+/// different leaf switches (rails) where the shape allows it and there are enough leaves.
 std::expected<Fabric, Error> generate(const Spec& spec);
 
-/// Checks the invariants above; the message names the first node that breaks one.
+/// Checks the invariants of a fabric. The error names the first node that breaks one.
 std::expected<void, Error> validate(const Fabric& fabric);
 
 }  // namespace softib::topo

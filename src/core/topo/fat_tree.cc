@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fat trees, and what is one: rail-optimized fabrics and those in scalable units. tree_plan.h says
-// how large they are.
+// Fat trees, rail-optimized fat trees, and those in scalable units (SuperPOD). tree_plan.h computes
+// their sizes.
 #include <fmt/format.h>
 
 #include "core/topo/builder.h"

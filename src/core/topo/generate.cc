@@ -12,7 +12,7 @@ namespace softib::topo {
 
 namespace {
 
-// Names become directory names under /sys and arguments in scripts.
+// Names become directory names under /sys and arguments in scripts, so they are short.
 constexpr std::size_t kNameLengthMax = 50;
 
 bool is_name(const std::string& pattern) {
@@ -70,7 +70,7 @@ bool is_tree(Shape shape) {
            shape == Shape::kRailOnly || shape == Shape::kSuperPod;
 }
 
-/// A value that the shape would silently ignore is a misunderstanding; better said than found out.
+/// Refuses values that the shape does not use, since a user who gives one expects an effect.
 std::expected<void, Error> check_foreign_fields(const Spec& spec) {
     struct Field {
         bool given;

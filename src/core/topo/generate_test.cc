@@ -23,7 +23,7 @@ NodeIndex leaf_of(const Fabric& fabric, std::uint32_t host, std::size_t hca = 0)
     return fabric.node(fabric.hosts[host].hcas[hca]).ports[1].peer;
 }
 
-/// Cables of a switch to HCAs and lower levels, and to upper levels.
+/// Returns the number of cables of a switch to HCAs and lower levels, and to upper levels.
 std::array<std::uint32_t, 2> cables_down_up(const Fabric& fabric, const Node& node) {
     std::array<std::uint32_t, 2> result{};
     for (const PortLink& link : node.ports) {
@@ -168,7 +168,7 @@ TEST(FatTree, RailsPutTheHcasOfAHostOnDifferentLeaves) {
         }
         EXPECT_EQ(leaves.size(), 4U) << "host " << h;
     }
-    // Same rail, same block of hosts: one switch apart.
+    // HCAs of one rail and one block of hosts share a leaf.
     EXPECT_EQ(leaf_of(fabric, 0, 2), leaf_of(fabric, 1, 2));
 }
 
@@ -229,7 +229,7 @@ TEST(Dragonfly, EveryTwoGroupsHaveTheSameNumberOfCables) {
         }
         for (std::uint32_t a = 0; a < groups; ++a) {
             for (std::uint32_t b = 0; b < groups; ++b) {
-                // Inside a group 4 * 3 cable ends: fully connected.
+                // A group is fully connected: 4 * 3 ends of cables inside it.
                 EXPECT_EQ(cables[a * groups + b], a == b ? 12U : 8 / (groups - 1));
             }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What tori and HyperX have in common: switches in a grid of 1 to 5 dimensions with HCAs on each.
+// The parts that tori and HyperX share: switches in a grid of 1 to 5 dimensions with HCAs on each.
 // Internal to this folder.
 
 #include <cstdint>
@@ -20,18 +20,18 @@ struct GridPlan {
     std::uint32_t ports = 0;
 };
 
-/// The dimensions that the user asked for, with as many HCAs on a switch as needed.
+/// Sets the plan to the dimensions that the user asked for, with as many HCAs per switch as needed.
 std::expected<void, Error> take_dimensions(const Spec& spec, GridPlan& plan);
-/// Dimensions that the generator chose.
+/// Sets the plan to dimensions that the generator chose.
 void set_dimensions(std::vector<std::uint32_t> dimensions, GridPlan& plan);
 
-/// Whether the HCAs and their LIDs fit.
+/// Checks that the HCAs fit the switches, and that there are enough LIDs.
 std::expected<void, Error> check_grid(const Spec& spec, const GridPlan& plan);
-/// Sets the ports of a switch that has so many cables to others.
+/// Sets the number of ports of a switch that has `cables` cables to other switches.
 std::expected<void, Error> choose_grid_ports(const Spec& spec, std::uint32_t cables,
                                              GridPlan& plan);
 
-/// Adds the switches and the cables to HCAs. The last dimension runs fastest: sw0_0, sw0_1, …
+/// Adds the switches and the cables to HCAs. The last coordinate counts up first: sw0_0, sw0_1, …
 std::vector<NodeIndex> add_grid(FabricBuilder& builder, const Spec& spec, const GridPlan& plan);
 
 }  // namespace softib::topo

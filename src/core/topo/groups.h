@@ -11,16 +11,16 @@
 
 namespace softib::topo {
 
-/// Joins every two groups by `cables_per_pair` cables. A single one belongs to the switch in whose
-/// part of the group's cables it is, so that the cables to the groups next to each other mostly are
-/// at one switch, and a packet that goes round by a third group needs no hop inside it. Several are
-/// dealt round robin, so that a lost switch takes one of them. `owners` are the switches that take
-/// such cables, group after group, `per_group` each.
+/// Joins every two groups by `cables_per_pair` cables. `owners` are the switches that have such
+/// cables, group after group, `per_group` in each. With one cable per pair, each switch has the
+/// cables to neighbouring groups, so that a packet that takes a detour by a third group mostly
+/// needs no hop within it. With several cables per pair, they go to different switches in turn, so
+/// that the loss of one switch costs only one of them.
 inline void cable_groups(FabricBuilder& builder, const std::vector<NodeIndex>& owners,
                          std::uint64_t per_group, std::uint64_t cables_per_pair) {
     const std::uint64_t groups = owners.size() / per_group;
-    // A group numbers its global cables by the distance to the other group, so that the cable to
-    // the group `o` ahead is, seen from there, the cable to the group groups - o ahead.
+    // A group numbers its global cables by the distance to the other group. The cable to the group
+    // that is `ahead` groups further is, seen from there, the one that is groups - ahead further.
     const auto owner = [&](std::uint64_t group, std::uint64_t ahead, std::uint64_t copy) {
         const std::uint64_t slot = (ahead - 1) * cables_per_pair + copy;
         const std::uint64_t place =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // HyperX (Ahn et al., 2009): switches in a grid; each is cabled to all others of its line in every
-// dimension. Left to itself the generator takes two dimensions and half as many HCAs on a switch as
-// a line has switches, with which the bisection has the bandwidth of half the HCAs.
+// dimension. By default the generator takes two dimensions, and half as many HCAs on a switch as a
+// line has switches; the bisection then has the bandwidth of half of the HCAs.
 #include <algorithm>
 #include <numeric>
 #include <vector>

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint32_t kNowhere = UINT32_MAX;
 
-/// The switches of a fabric, and routers between its subnets, numbered from 0, with parallel cables
-/// put together.
+/// The graph of the switches of a fabric and the routers between its subnets, numbered from 0. An
+/// edge stands for all parallel cables.
 struct SwitchGraph {
     struct Edge {
         std::uint32_t peer;
@@ -61,14 +61,14 @@ struct SwitchGraph {
     std::vector<std::vector<Edge>> edges;  ///< By switch.
 };
 
-/// The number of the switch that an HCA is cabled to.
+/// Returns the number of the switch that an HCA is cabled to; kNowhere if it has no cable.
 std::uint32_t switch_of(const Fabric& fabric, const SwitchGraph& graph, NodeIndex hca) {
     const NodeIndex peer = fabric.node(hca).ports[1].peer;
     return peer == kNoNode ? kNowhere : graph.number[peer.value];
 }
 
-/// The largest flow from one vertex to another (Dinic): as long as there are ways with room, fills
-/// the shortest ones.
+/// The largest flow from one vertex to another, by Dinic's algorithm: fills the shortest paths that
+/// have room until there are none.
 class LargestFlow {
   public:
     explicit LargestFlow(std::uint32_t vertices) : arcs_of_(vertices) {}
@@ -97,7 +97,8 @@ class LargestFlow {
         std::uint64_t room;
     };
 
-    /// Distances from the start over arcs with room; false: there is no way any more.
+    /// Computes the distances from the start over arcs with room. Returns false if no path to the
+    /// end is left.
     bool rank(std::uint32_t from, std::uint32_t to) {
         rank_.assign(arcs_of_.size(), kNowhere);
         rank_[from] = 0;
@@ -114,7 +115,7 @@ class LargestFlow {
         return rank_[to] != kNowhere;
     }
 
-    /// One way to the end by increasing ranks; what it carries.
+    /// Fills one path to the end, along increasing ranks. Returns the flow that it adds.
     std::uint64_t fill_one(std::uint32_t from, std::uint32_t to) {
         std::vector<std::uint32_t> way;
         std::uint32_t at = from;
@@ -147,13 +148,14 @@ class LargestFlow {
         return room;
     }
 
-    std::vector<Arc> arcs_;  ///< An arc and its way back are neighbours.
+    std::vector<Arc> arcs_;  ///< An arc and its reverse are next to each other.
     std::vector<std::vector<std::uint32_t>> arcs_of_;
     std::vector<std::uint32_t> rank_;
     std::vector<std::uint32_t> next_;  ///< By vertex: the first of its arcs that is not used up.
 };
 
-/// Distances from 64 switches at a time, a bit for each. Returns the farthest that carries HCAs.
+/// Returns the greatest distance from the 64 switches that begin at `first` of `leaves` to any
+/// switch with HCAs. The 64 searches run together, with a bit for each.
 std::uint32_t farthest(const SwitchGraph& graph, const std::vector<std::uint32_t>& leaves,
                        std::size_t first) {
     std::vector<std::uint64_t> seen(graph.count);

@@ -12,7 +12,7 @@ namespace {
 struct Wrong {
     const char* name;
     const char* text;
-    const char* message;  ///< Without the name of the file.
+    const char* message;  ///< The expected message, without the name of the file.
 };
 
 void PrintTo(const Wrong& wrong, std::ostream* out) {

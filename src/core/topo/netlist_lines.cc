@@ -49,7 +49,7 @@ std::optional<std::uint64_t> parse_digits(std::string_view text, int base) {
     return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
 }
 
-/// "0x2c9" or "713".
+/// Returns the value of a number such as "0x2c9" or "713"; std::nullopt if it is none.
 std::optional<std::uint64_t> parse_number(std::string_view text) {
     if (text.starts_with("0x") || text.starts_with("0X")) {
         return parse_digits(text.substr(2), 16);
@@ -57,7 +57,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
     return parse_digits(text, 10);
 }
 
-/// What is left of a line, taken piece by piece from the front.
+/// The rest of a line, from which pieces are taken at the front.
 class Cursor {
   public:
     explicit Cursor(std::string_view text) : rest_(text) {}
@@ -87,7 +87,8 @@ class Cursor {
         return taken;
     }
 
-    /// Up to the closing mark, which is taken too.
+    /// Takes the text up to the closing mark, and the mark. Returns std::nullopt if there is no
+    /// mark.
     std::optional<std::string_view> take_until(char mark) {
         const std::size_t end = rest_.find(mark);
         if (end == std::string_view::npos) {
@@ -126,7 +127,7 @@ std::expected<std::string_view, std::string> take_id(Cursor& cursor) {
     return *id;
 }
 
-/// `[12]`, and `[12][ext 3]` in a dump by chassis.
+/// Takes a port number: `[12]`, or `[12][ext 3]` in a dump by chassis.
 std::expected<std::uint8_t, std::string> take_port(Cursor& cursor) {
     const std::string_view before = cursor.rest();
     cursor.take("[");
@@ -142,7 +143,7 @@ std::expected<std::uint8_t, std::string> take_port(Cursor& cursor) {
     return static_cast<std::uint8_t>(*number);
 }
 
-/// `(2c90300005679)`; 0 if there is none.
+/// Takes a GUID in parentheses: `(2c90300005679)`. Returns 0 if there is none.
 std::expected<Guid, std::string> take_guid(Cursor& cursor) {
     cursor.skip_space();
     if (!cursor.take("(")) {
@@ -158,7 +159,7 @@ std::expected<Guid, std::string> take_guid(Cursor& cursor) {
     return Guid{*number};
 }
 
-/// The number behind "lid " or "lmc "; 0 if the word is not there or no number follows.
+/// Returns the number after "lid " or "lmc "; 0 if the word is not there or no number follows.
 std::uint64_t number_behind(std::string_view text, std::string_view word) {
     const std::size_t at = text.find(word);
     if (at == std::string_view::npos) {
@@ -168,7 +169,8 @@ std::uint64_t number_behind(std::string_view text, std::string_view word) {
     return parse_digits(cursor.take_while(is_digit), 10).value_or(0);
 }
 
-/// A port that no subnet manager has met yet shows 0 or 65535.
+/// Returns the LID in a text; 0 if it is none. A port that no subnet manager has configured yet
+/// shows 0 or 65535.
 Lid lid_in(std::string_view text) {
     const std::uint64_t lid = number_behind(text, "lid ");
     return lid <= kLidUnicastMax.value ? Lid{static_cast<std::uint16_t>(lid)} : Lid{0};
@@ -178,7 +180,8 @@ std::uint8_t lmc_in(std::string_view text) {
     return static_cast<std::uint8_t>(std::min<std::uint64_t>(number_behind(text, "lmc "), 7));
 }
 
-/// A comment around the description in it. That may itself have quotes, the rest has none.
+/// A comment, split at the quoted description in it. The description may contain quotes; the other
+/// parts have none.
 struct Comment {
     std::string_view before;
     std::optional<std::string_view> quoted;
@@ -198,7 +201,7 @@ Comment split_comment(std::string_view comment) {
 
 // ---- Node lines ----
 
-/// Old dumps have descriptions without quotes.
+/// Splits a comment after its description, which has no quotes in old dumps.
 std::pair<std::string_view, std::string_view> split_plain_description(std::string_view comment) {
     std::size_t end = comment.size();
     for (const std::string_view mark : {" enhanced port ", " base port ", " lid ", " lmc "}) {
@@ -245,7 +248,7 @@ std::expected<Line, std::string> parse_node(NodeKind kind, std::string_view keyw
 
 // ---- Port lines ----
 
-/// A port that came up at a speed can also do the slower ones.
+/// Returns the speeds of a port that came up at this one: it also supports the slower ones.
 std::optional<std::uint16_t> speeds_up_to(std::string_view name) {
     if (name.starts_with('?')) {
         return std::uint16_t{0xFFFF};
@@ -261,7 +264,8 @@ std::optional<std::uint16_t> speeds_up_to(std::string_view name) {
 std::optional<std::uint8_t> widths_with(std::uint64_t lanes_wanted) {
     for (const Width width : kWidths) {
         if (lanes(width) == lanes_wanted) {
-            // Wide ports also come up narrower, but only by the steps of the first specification.
+            // 4X and 12X ports also come up narrower, but only at widths of the first
+            // specification.
             const auto bit = static_cast<unsigned>(width);
             const bool plain = width == Width::k4x || width == Width::k12x;
             return static_cast<std::uint8_t>(plain ? bit | ((bit - 1) & 0b0011U) : bit);
@@ -270,7 +274,7 @@ std::optional<std::uint8_t> widths_with(std::uint64_t lanes_wanted) {
     return std::nullopt;
 }
 
-/// `lid 4 4xHDR`. A comment of another kind says nothing.
+/// Returns the width and speed in a comment such as `lid 4 4xHDR`; std::nullopt if it has none.
 std::expected<std::optional<LinkMask>, std::string> dumped_link(std::string_view comment) {
     const std::size_t at = comment.rfind("lid ");
     if (at == std::string_view::npos) {
@@ -383,7 +387,7 @@ std::expected<Line, std::string> parse_port(std::string_view line) {
         }
         port.peer_port = *peer_port;
     }
-    // The peer's GUID stands at the peer itself as well; it is checked there.
+    // The peer's GUID is also in the peer's own line; it is checked there.
     if (const auto peer_guid = take_guid(cursor); !peer_guid) {
         return Failure(peer_guid.error());
     }
@@ -393,8 +397,8 @@ std::expected<Line, std::string> parse_port(std::string_view line) {
     return port;
 }
 
-/// Whether a line that begins with a bracket is a prompt, as "[root@mgmt ~]# ibnetdiscover": what
-/// stands in the bracket is no number, and no id of a node in quotes follows.
+/// Returns whether a line that begins with a bracket is a shell prompt, such as
+/// "[root@mgmt ~]# ibnetdiscover": there is no number in the brackets, and no quoted id follows.
 bool is_prompt(std::string_view line) {
     Cursor cursor(line);
     cursor.take("[");
@@ -531,7 +535,7 @@ std::expected<Line, std::string> parse_line(std::string_view raw) {
     if (rule != kSettings.end() && (is_digit(next) || next == '=' || next == '+')) {
         return parse_setting(*rule, cursor);
     }
-    // Headings of `ibnetdiscover -g`, and a switch of ibsim's own parser.
+    // Headings of `ibnetdiscover -g`, and `pdebug`, an option of ibsim's parser.
     if (word == "Chassis" || line.starts_with("Hostname:") || line.starts_with("Non-Chassis") ||
         word == "pdebug") {
         return IgnoredLine{};

@@ -2,7 +2,7 @@
 #pragma once
 
 // The grammar of netlists, one line at a time. Internal to this folder; netlist_read.cc makes a
-// fabric of the lines. Views point into the line.
+// fabric from the lines. The string views of a parsed line point into its text.
 
 #include <cstdint>
 #include <expected>
@@ -15,22 +15,25 @@
 
 namespace softib::topo::netlist {
 
-/// What a port can run at, or ran at when it was dumped.
+/// The speeds and widths that a port supports, or had when it was dumped.
 struct LinkMask {
     std::uint16_t speeds = 0;  ///< Bit i stands for kGenerations[i].
     std::uint8_t widths = 0;   ///< Bits of Width.
 };
-/// Set beside all others where ibnetdiscover did not know ("4x???"): says nothing, hinders nothing.
+/// The bit that is set, together with all others, if ibnetdiscover did not know a speed ("4x???"):
+/// the port then accepts any speed.
 inline constexpr std::uint16_t kSpeedUnknown = 0x8000;
+/// The bit that is set, together with all others, if ibnetdiscover did not know a width.
 inline constexpr std::uint8_t kWidthUnknown = 0x80;
 
-/// ibsim's encodings: `s` has SDR, DDR and QDR from bit 0 on, `e` has FDR, EDR, HDR and NDR.
+/// Returns the bits of LinkMask::speeds for ibsim's options: from bit 0 on, `s` has SDR, DDR and
+/// QDR, and `e` has FDR, EDR, HDR and NDR.
 std::uint16_t speeds_of(std::uint32_t s, std::uint32_t e);
 
-/// Comment, empty, or a heading of a dump by chassis.
+/// A line without content: a comment, an empty line, or a heading of a dump by chassis.
 struct IgnoredLine {};
 
-/// No line of a netlist: what a terminal showed before, behind and between.
+/// A line that does not belong to a netlist: other output of the terminal.
 struct ForeignLine {};
 
 /// `Switch 36 "id"  # "description" enhanced port 0 lid 4 lmc 0`
@@ -47,14 +50,14 @@ struct NodeLine {
 /// `[1](guid) "peer"[2]  w=2 s=7  # lid 3 lmc 0 "description" lid 4 4xHDR`
 struct PortLine {
     std::uint8_t port = 0;
-    Guid guid;  ///< 0: not said.
+    Guid guid;  ///< The GUID of the port; 0: not given.
     std::string_view peer;
     std::uint8_t peer_port = 1;
     std::optional<std::uint8_t> w;
     std::optional<std::uint8_t> s;
     std::optional<std::uint8_t> e;
-    std::optional<LinkMask> dumped;  ///< From the comment; goes before the options.
-    Lid lid;                         ///< The port's own; only HCAs and routers say it.
+    std::optional<LinkMask> dumped;  ///< From the comment; takes precedence over the options.
+    Lid lid;                         ///< The LID of the port, given for HCAs and routers only.
     std::uint8_t lmc = 0;
 };
 
@@ -75,20 +78,21 @@ enum class Setting : std::uint8_t {
 struct SettingLine {
     Setting setting{};
     std::uint64_t value = 0;
-    bool relative = false;       ///< `switchguid+3`: counted from the last `=`.
-    Guid port_guid = {};         ///< The second one of `switchguid=0x1234(1234)`.
+    bool relative = false;       ///< `switchguid+3`: relative to the value of the last `=`.
+    Guid port_guid = {};         ///< The second GUID in `switchguid=0x1234(1234)`.
     std::string_view text = {};  ///< The name of a module.
 };
 
 using Line = std::variant<IgnoredLine, ForeignLine, NodeLine, PortLine, SettingLine>;
 
-/// The error says what is wrong and what to do, but not where.
+/// Parses a line. The error says what is wrong and what to do, but not in which line.
 std::expected<Line, std::string> parse_line(std::string_view line);
 
-/// The GUID in an id that ibnetdiscover made: "H-0002c90300005678".
+/// Returns the GUID in an id that ibnetdiscover made, such as "H-0002c90300005678"; std::nullopt if
+/// it is another id.
 std::optional<Guid> guid_in_id(std::string_view id);
 
-/// A piece of input for an error message: short and printable.
+/// Returns a piece of input for an error message, shortened and with printable characters only.
 std::string shown(std::string_view text);
 
 }  // namespace softib::topo::netlist

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Dumps as people have them: logs of terminals.
+// Reads dumps in logs of terminals.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,7 +21,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
     return text;
 }
 
-/// Every line broken where a terminal of so many columns would.
+/// Returns the text with its lines broken as a terminal with `columns` columns would break them.
 std::string wrapped(const std::string& text, std::size_t columns) {
     std::string result;
     std::size_t column = 0;
@@ -110,7 +110,7 @@ TEST(NetlistLog, ACommentBelowAPortOfAHandWrittenNetlistStaysOne) {
     EXPECT_EQ(fabric.warnings, Warnings{});
 }
 
-/// Dumps of real fabrics, which are not ours to give away.
+/// Reads dumps of real fabrics, which cannot be part of the repository.
 TEST(NetlistLog, DumpsOfRealFabricsAreRead) {
     const char* const folder = std::getenv("SOFTIB_DUMPS");
     if (folder == nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a damaged or hostile file may do: give an error with its place, or a fabric that keeps the
-// invariants. Seeded, so that a failure comes back.
+// Reading a damaged or hostile file gives either an error with a line number, or a fabric that
+// keeps the invariants. The damage is random with a fixed seed, so that a failure can be repeated.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -24,7 +24,7 @@ std::size_t pick(Prng& prng, std::size_t bound) {
     return static_cast<std::size_t>(prng.below(bound));
 }
 
-/// From the start of a line at or before `at` to the start of the next.
+/// Returns the start of the line that `at` is in, and the start of the next line.
 std::pair<std::size_t, std::size_t> line_around(const std::string& text, std::size_t at) {
     const std::size_t start = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
     const std::size_t end = text.find('\n', at);
@@ -141,8 +141,8 @@ TEST(HostileNetlist, ManyPortLinesForFewPorts) {
 }
 
 TEST(HostileNetlist, LargeFabricsTakeLittleMoreThanTheirLines) {
-    // Thousands of hosts of one name, of HCAs of one host, of switches of one name: whatever
-    // compares all pairs would show.
+    // Thousands of hosts of one name, HCAs of one host and switches of one name: code that compares
+    // all pairs would take too long.
     std::string text;
     for (int i = 0; i < 15000; ++i) {
         text += "Ca 1 \"g" + std::to_string(i) + "\" # \"gateway\"\n";

@@ -18,7 +18,8 @@ namespace softib::topo {
 
 namespace {
 
-// What fits into the records of a running fabric, with room for what makes names unique.
+// The lengths of names that fit into the arena of a live fabric, with room for a suffix that makes
+// them unique.
 constexpr std::size_t kHostBytesMax = 48;
 constexpr std::size_t kDeviceBytesMax = 48;
 constexpr std::size_t kSwitchBytesMax = 47;
@@ -29,7 +30,8 @@ bool is_plain(char c) {
            c == '_' || c == '-';
 }
 
-/// Names become file names and arguments of commands.
+/// Returns a text as a name, which can be a file name and an argument of commands: other characters
+/// become '_'.
 std::string plain(std::string_view text, std::size_t bytes_max) {
     std::string result(text.substr(0, bytes_max));
     std::ranges::replace_if(result, [](char c) { return !is_plain(c); }, '_');
@@ -59,21 +61,23 @@ std::pair<std::string_view, std::string_view> first_two_words(std::string_view t
     return {first, take()};
 }
 
-/// What adapters call themselves until a driver says otherwise, the parts of a switch that take
-/// part in reductions, and ids of nodes without a description.
+/// Returns whether a description is no host's own: the default of an adapter that no driver has
+/// changed, the aggregation node of a switch, or the id of a node without a description.
 bool is_vendors(std::string_view description) {
     return description.find("Mellanox Technologies") != description.npos ||
            description.find("Aggregation Node") != description.npos ||
            netlist::guid_in_id(description);
 }
 
-/// "mlx5_0", "mthca0", "hfi1_0", "ibp65s0"; not "HCA-1", which counts adapters.
+/// Returns whether a word looks like a device: "mlx5_0", "mthca0", "hfi1_0", "ibp65s0", but not
+/// "HCA-1", which is the number of an adapter.
 bool is_device(std::string_view word) {
     return !word.empty() && word.front() >= 'a' && word.front() <= 'z' && word.back() >= '0' &&
            word.back() <= '9' && std::ranges::all_of(word, is_plain);
 }
 
-/// Which host an HCA belongs to: a name and which of the hosts of that name, or a GUID.
+/// The host that an HCA belongs to: a name and a number among the hosts of that name, or a system
+/// image GUID.
 struct HostKey {
     std::string_view word;
     std::uint32_t occurrence = 0;
@@ -100,7 +104,8 @@ class HostNamer {
     }
 
   private:
-    /// First those whose description names a host, then those that find theirs by the GUID.
+    /// Returns the host of each HCA: first those whose description names a host, then those whose
+    /// host follows from the system image GUID.
     std::vector<HostKey> make_keys() {
         std::vector<HostKey> keys(fabric_.nodes.size());
         std::map<Guid, HostKey> named_by_image;
@@ -128,8 +133,8 @@ class HostNamer {
         return !first_two_words(node.description).first.empty() && !is_vendors(node.description);
     }
 
-    /// How many systems before this one have the very same description. A description of one word
-    /// says nothing about the adapter: a host with several may have it on all of them.
+    /// Returns how many other systems before this one have exactly the same description. Returns 0
+    /// for a description of one word, which all adapters of a host may have.
     std::uint32_t occurrence(const Node& node) {
         if (first_two_words(node.description).second.empty()) {
             return 0;
@@ -204,7 +209,8 @@ class HostNamer {
     std::map<std::string, std::uint32_t> next_number_;
 };
 
-/// "leaf1" for "MF0;leaf1:MQM8700/U1", "core-L07-U1" for "MF0;core:CS7520/L07/U1".
+/// Returns the name in the description of a managed switch: "leaf1" for "MF0;leaf1:MQM8700/U1",
+/// "core-L07-U1" for "MF0;core:CS7520/L07/U1".
 std::string managed_switch_name(std::string_view description) {
     const std::size_t start = description.find(';');
     const std::size_t colon = description.find(':', std::min(start, description.size()));
@@ -218,7 +224,8 @@ std::string managed_switch_name(std::string_view description) {
     return part == "U1" ? name : fmt::format("{}-{}", name, part);
 }
 
-/// A name either has its GUID behind it, or nothing that looks like one: so no two are the same.
+/// Names switches and routers. A name either ends in the node's GUID or does not end like a GUID,
+/// so that no two names are equal.
 void name_others(Fabric& fabric) {
     std::vector<std::string> bases(fabric.nodes.size());
     std::map<std::string_view, std::uint32_t> uses;

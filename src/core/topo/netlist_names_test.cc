@@ -12,7 +12,7 @@ namespace {
 
 struct Hca {
     std::string description;
-    std::uint64_t system_image = 0;  ///< 0: its own.
+    std::uint64_t system_image = 0;  ///< The system image GUID; 0: one that no other HCA has.
 };
 
 Fabric with_hcas(std::initializer_list<Hca> hcas) {

@@ -53,7 +53,7 @@ std::string named(const std::string& id, unsigned port) {
     return fmt::format("\"{}\"[{}]", shown(id), port);
 }
 
-/// Makes nodes of records and cables of pairs of ends.
+/// Makes nodes from records, and cables from pairs of ends.
 class GraphMaker {
   public:
     GraphMaker(const Records& records, std::string_view file) : records_(records), file_(file) {}
@@ -101,7 +101,7 @@ class GraphMaker {
         }
     }
 
-    /// A node for each port with a cable; the first stands for the adapter if none has one.
+    /// Adds a node for each port with a cable, or one node for the adapter if no port has a cable.
     void add_adapter(const Record& record) {
         const End bare{.line = record.line, .port = 1};
         bool first = true;
@@ -116,7 +116,7 @@ class GraphMaker {
                 node.adapter = {
                     .guid = node.node_guid, .port = PortNum{end.port}, .ports = record.ports};
             }
-            // The further ports need node GUIDs of their own; no other node has a port's GUID.
+            // The first port's node has the adapter's GUID; the others take their port's GUID.
             node.node_guid = first ? node.node_guid : port_guid;
             first = false;
             if (port_guid != node.node_guid) {
@@ -211,7 +211,7 @@ class GraphMaker {
         return {};
     }
 
-    /// A link runs at the best that both ends can.
+    /// Sets a link to the best speed and width that both ends support.
     Result agree(const End& end, const End& back, PortLink& link) const {
         const unsigned speeds = end.mask.speeds & back.mask.speeds;
         const unsigned widths = end.mask.widths & back.mask.widths;
@@ -256,8 +256,8 @@ class GraphMaker {
         return record.node.kind == NodeKind::kSwitch ? PortNum{end.port} : PortNum{1};
     }
 
-    /// Levels are for pictures and reports: a switch next to an HCA is at the bottom, the others as
-    /// far above as they are from there.
+    /// Sets the levels of switches, which pictures and reports use. A switch with an HCA is at
+    /// level 0; the level of another one is its distance from there.
     void set_levels() {
         std::vector<std::uint32_t> queue;
         std::vector<bool> seen(fabric_.nodes.size());
@@ -287,8 +287,9 @@ class GraphMaker {
         lower_bare_leaves(top);
     }
 
-    /// A switch at the top that joins nothing but what is joined below it is a leaf without hosts,
-    /// unless all of them are so: then the tree has one pod.
+    /// Moves leaves without hosts two levels down. Such a leaf is a switch at the top level whose
+    /// neighbours are joined below it already. If all switches of the top level are like that, they
+    /// are the top of a tree with one pod, and stay.
     void lower_bare_leaves(std::uint32_t top) {
         const std::vector<std::uint32_t> part = parts_below(top);
         std::vector<Node*> bare;
@@ -317,7 +318,8 @@ class GraphMaker {
         return part[cabled->peer.value];
     }
 
-    /// By node: the number of the part that it is in, of those that switches below a level form.
+    /// Returns, for each node, the number of its connected part in the graph of the switches below
+    /// a level.
     std::vector<std::uint32_t> parts_below(std::uint32_t top) const {
         std::vector<std::uint32_t> part(fabric_.nodes.size(), UINT32_MAX);
         const auto belongs = [&](std::uint32_t i) {

@@ -15,7 +15,7 @@ const Node& node(const Fabric& fabric, const std::string& name) {
     return index ? fabric.node(*index) : fabric.nodes.front();
 }
 
-/// "leaf01[3] 4x FDR10": what a port leads to, and how fast.
+/// Returns the other end and the speed of a port's cable, such as "leaf01[3] 4x FDR10".
 std::string link_text(const Fabric& fabric, const std::string& name, std::size_t port) {
     const PortLink& link = node(fabric, name).ports.at(port);
     if (link.peer == kNoNode) {
@@ -25,7 +25,7 @@ std::string link_text(const Fabric& fabric, const std::string& name, std::size_t
            std::to_string(lanes(link.width)) + "x " + link_speed(link.generation).name;
 }
 
-/// The names that several switches with one description get.
+/// The names of two switches that have the same description.
 constexpr char kSpine1[] = "Quantum_Mellanox_Technologies-0c42a10300bb1000";
 constexpr char kSpine2[] = "Quantum_Mellanox_Technologies-0c42a10300bb2000";
 

@@ -15,14 +15,15 @@ namespace {
 
 using Result = std::expected<void, Error>;
 
-/// ibsim counts GUIDs up where the text has none.
+/// The counter for GUIDs of one kind of node. Like ibsim, it numbers the nodes for which the text
+/// has no GUID.
 struct GuidCounter {
     std::uint64_t base;
     std::uint64_t next = base;
-    bool said = false;  ///< The text has one for the next node.
+    bool said = false;  ///< The text gives the GUID of the next node.
 };
 
-/// What the lines between nodes say about those behind them. The numbers are ibsim's.
+/// The settings that lines between nodes make for the nodes after them. The defaults are ibsim's.
 struct Settings {
     std::uint32_t vendor_id = 0;
     std::uint32_t device_id = 0;
@@ -183,7 +184,7 @@ class RecordReader {
         node.lid = line.lid;
         node.lmc = line.lmc;
         node.enhanced_port_0 = line.enhanced_port_0;
-        // ibsim forgets these with each node, but not the device id.
+        // Like ibsim: these hold for one node only, the device id for all that follow.
         settings_.vendor_id = 0;
         settings_.system_image_guid = Guid{0};
         settings_.port_guid = Guid{0};
@@ -224,11 +225,11 @@ class RecordReader {
              .mask = line.dumped.value_or(LinkMask{
                  .speeds = speeds_of(s == 0 ? kQdr : s, line.e.value_or(settings_.speed_extended)),
                  .widths = line.w.value_or(settings_.width)})});
-        // With more lines than ports one is there twice: no need to collect any more of them.
+        // With more lines than ports one port occurs twice, which close_record() refuses.
         return record.ends.size() > record.ports ? close_record() : Result{};
     }
 
-    /// Puts the ports of the last node in order.
+    /// Sorts the ports of the last node. Returns an error if a port occurs twice.
     Result close_record() {
         if (records_.all.empty()) {
             return {};

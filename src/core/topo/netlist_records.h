@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A netlist as records, one for each switch, adapter and router in it: what the text says, not yet
-// checked as a whole. Internal to this folder.
+// A netlist as records, one for each switch, adapter and router. Each line is checked, but not yet
+// the netlist as a whole. Internal to this folder.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct End {
     std::uint8_t peer_port = 0;
     std::uint8_t lmc = 0;
     Lid lid = {};
-    Guid guid = {};  ///< 0: not said.
+    Guid guid = {};  ///< The GUID of the port; 0: not given.
     std::string peer = {};
     LinkMask mask = {};
 };
@@ -33,8 +33,8 @@ struct Record {
     std::size_t line = 0;
     std::string id;
     std::uint8_t ports = 0;
-    Node node;              ///< What every node made of it has in common.
-    std::vector<End> ends;  ///< By port; no port twice.
+    Node node;              ///< The fields that all nodes made from this record have in common.
+    std::vector<End> ends;  ///< Sorted by port; no port occurs twice.
 
     const End* find(std::uint8_t port) const;
 };
@@ -44,15 +44,15 @@ struct Records {
     std::map<std::string, std::uint32_t, std::less<>> by_id;
 };
 
-/// What of the text is in no record.
+/// The lines of a text that are in no record.
 struct LeftOut {
-    std::size_t lines = 0;       ///< Foreign ones;
-    std::size_t first_line = 0;  ///< the first of them,
-    std::string first_text;      ///< and how it begins.
-    std::size_t joined = 0;      ///< Lines that were put to the one before, which was wrapped.
+    std::size_t lines = 0;       ///< The number of foreign lines.
+    std::size_t first_line = 0;  ///< The number of the first foreign line.
+    std::string first_text;      ///< The beginning of the first foreign line.
+    std::size_t joined = 0;      ///< Lines that were joined to the wrapped line before them.
 };
 
-/// `left_out` is set as far as the text was read, also if it is refused.
+/// Reads the records of a text. Sets `left_out` for the lines read, even if it returns an error.
 std::expected<Records, Error> read_records(std::string_view text, std::string_view file,
                                            LeftOut& left_out);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// For the tests of netlists: small fabrics in the way that real ones are dumped, and the comparison
-// of two graphs.
+// For the tests of netlists: small fabrics in the form of real dumps, and the comparison of two
+// graphs.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,8 @@
 
 namespace softib::topo {
 
-/// Two switches of one make, a managed one, hosts of several kinds, a router, every sort of line.
+/// A dump with every kind of line: two unmanaged switches, a managed one, hosts of several kinds,
+/// and a router.
 inline constexpr char kDump[] =
     "#\n"
     "# Topology file: generated on Mon Mar  3 12:00:00 2025\n"
@@ -94,7 +95,7 @@ inline constexpr char kDump[] =
     "[2](2c90300dd0002) \t\"S-0c42a10300bb2000\"[8]\t\t"
     "# lid 8 lmc 0 \"Quantum Mellanox Technologies\" lid 4 8xQDR\n";
 
-/// What somebody writes for ibsim by hand.
+/// A netlist for ibsim as a person would write it.
 inline constexpr char kHandWritten[] =
     "# A pair of switches.\n"
     "Switch\t8 \"Left\"\n"
@@ -117,8 +118,8 @@ inline Fabric read_ok(std::string_view text) {
     return fabric ? *fabric : Fabric{};
 }
 
-/// All that a netlist holds. Levels and coordinates are not in it, nor what an uncabled port can
-/// do.
+/// Expects two graphs to agree in all that a netlist holds. It does not hold levels, coordinates,
+/// and the speeds of uncabled ports.
 inline void expect_same_graph(const Fabric& a, const Fabric& b) {
     ASSERT_EQ(a.nodes.size(), b.nodes.size());
     ASSERT_EQ(a.hosts.size(), b.hosts.size());

@@ -8,12 +8,14 @@ namespace softib::topo::netlist {
 
 namespace {
 
-/// A line of a dump has up to 200 characters; a terminal has at least 40 columns.
+/// The most pieces of a wrapped line: a line of a dump has up to 200 characters, and a terminal at
+/// least 40 columns.
 constexpr std::size_t kPiecesMax = 6;
 
 using Parsed = std::expected<Line, std::string>;
 
-/// Without the escape sequence that `text` begins with (ECMA-48, 5.4: ESC [ parameters final).
+/// Returns `text` without the escape sequence at its beginning (ECMA-48, 5.4: ESC [ parameters
+/// final).
 std::string_view behind_escape(std::string_view text) {
     text.remove_prefix(1);
     if (!text.starts_with('[')) {
@@ -25,7 +27,8 @@ std::string_view behind_escape(std::string_view text) {
     return text.substr(std::min(text.size(), length + 1));
 }
 
-/// What a terminal shows in the end: a carriage return writes over the line, as pagers do.
+/// Returns what a terminal shows of a line at the end: text after a carriage return, which pagers
+/// print, overwrites the text before it.
 std::string as_shown(std::string_view raw) {
     while (raw.ends_with('\r')) {
         raw.remove_suffix(1);
@@ -47,8 +50,8 @@ std::string as_shown(std::string_view raw) {
     return line;
 }
 
-/// Whether a line says all that ibnetdiscover says in such a line. Netlists of other origin, whose
-/// ids are no GUIDs, need not.
+/// Returns whether a line has all that ibnetdiscover prints in such a line. Netlists of other
+/// origin, whose ids are no GUIDs, need not have all of it.
 bool is_whole(const Parsed& parsed, std::string_view text) {
     if (!parsed) {
         return false;
@@ -64,14 +67,14 @@ bool is_whole(const Parsed& parsed, std::string_view text) {
             const std::size_t lmc = text.rfind(" lmc ");
             return lmc != text.npos && text.find_first_of("0123456789", lmc) != text.npos;
         }
-        // The id and the description, which may have quotes in it.
+        // The id and the description have a pair of quotes each; the description may contain more.
         const auto quotes = std::ranges::count(text, '"');
         return quotes >= 4 && quotes % 2 == 0;
     }
     return !std::holds_alternative<ForeignLine>(*parsed);
 }
 
-/// Whether a line can be the rest of the one before: it is none of its own.
+/// Returns whether a line can be the rest of the one before: it is no line of a netlist by itself.
 bool can_be_rest(const Parsed& parsed, std::string_view text) {
     return !parsed || std::holds_alternative<ForeignLine>(*parsed) ||
            (std::holds_alternative<IgnoredLine>(*parsed) && text.find('"') != text.npos);
@@ -89,8 +92,8 @@ std::optional<std::string> TextLines::take_raw() {
     return as_shown(raw);
 }
 
-/// Looks for the rest of a line that is not whole, and takes it if that makes it so. A wrapped line
-/// may have lost the space at which it was wrapped.
+/// Joins an incomplete line with its rest, if that makes it complete. Returns whether it did. A
+/// wrapped line may have lost the space at which it was wrapped.
 bool TextLines::join(const Parsed& parsed) {
     if (is_whole(parsed, line_) || (parsed && std::holds_alternative<ForeignLine>(*parsed))) {
         return false;

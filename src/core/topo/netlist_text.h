@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The text of a netlist as people have it: a log of a terminal with banners and prompts around the
-// dump, escape sequences and pagers in it, tabs lost, long lines wrapped. Internal to this folder.
+// The lines of a netlist in the log of a terminal, which may have banners and prompts around the
+// dump, escape sequences and output of pagers in it, lost tabs and wrapped lines. Internal to this
+// folder.
 //
-// A reader takes the text line by line, as a terminal would show it. A line of a dump that is not
-// whole is put together with the lines behind it if they are no lines of their own and the whole is
-// one. What is no line of a netlist at all is left to the reader as a ForeignLine.
+// Lines are taken as a terminal would show them. An incomplete line of a dump is joined with the
+// lines after it if these are no lines of a dump themselves and the result is a complete line. A
+// line that does not belong to a netlist is returned as a ForeignLine.
 
 #include <cstddef>
 #include <expected>
@@ -20,16 +21,19 @@ namespace softib::topo::netlist {
 
 class TextLines {
   public:
-    /// The text outlives this object.
+    /// The text must outlive this object.
     explicit TextLines(std::string_view text) : rest_(text) {}
 
-    /// The next line, put together where it was wrapped; nothing at the end of the text. Views in
-    /// it are good until the next call.
+    /// Returns the next line, joined if it was wrapped; std::nullopt at the end of the text. String
+    /// views in the line are valid until the next call.
     std::optional<std::expected<Line, std::string>> next();
 
-    std::size_t number() const { return number_; }    ///< Of the line that `next` gave, from 1 on.
-    std::string_view shown() const { return line_; }  ///< That line, as a terminal shows it.
-    std::size_t joined() const { return joined_; }    ///< Lines that were parts of the one before.
+    /// Returns the number of the line that next() returned last, counted from 1.
+    std::size_t number() const { return number_; }
+    /// Returns the line that next() returned last, as a terminal shows it.
+    std::string_view shown() const { return line_; }
+    /// Returns how many lines were joined to the line before them.
+    std::size_t joined() const { return joined_; }
 
   private:
     std::optional<std::string> take_raw();
@@ -38,7 +42,7 @@ class TextLines {
     std::string_view rest_;
     std::string line_;
     std::size_t number_ = 0;
-    std::size_t taken_ = 0;  ///< Lines of the text until now.
+    std::size_t taken_ = 0;  ///< Lines of the text that were taken so far.
     std::size_t joined_ = 0;
 };
 

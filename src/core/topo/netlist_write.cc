@@ -28,8 +28,9 @@ bool fits_as_id(const std::string& name) {
     });
 }
 
-/// What ibsim shall make of a link: all speeds up to the link's. It takes what the comment says
-/// if it knows that, else these; so they stop at HDR, which every release with extended speeds has.
+/// Returns ibsim's options for a link: all speeds up to the link's. ibsim uses them only if it does
+/// not know the speed in the comment. So they end at HDR, which every release that has extended
+/// speeds knows.
 std::string ibsim_options(const PortLink& link) {
     const std::uint32_t speed = link_speed(link.generation).active_speed;
     const auto up_to = [speed](std::uint32_t slowest, std::uint32_t fastest) {
@@ -98,7 +99,8 @@ class NetlistWriter {
         }
     }
 
-    /// All by name or all by GUID, so that no two can be the same.
+    /// Makes the ids of all nodes, either all from names or all from GUIDs, so that no two are
+    /// equal.
     void make_ids() {
         const bool by_name = dialect_ == Dialect::kIbsim &&
                              std::ranges::all_of(fabric_.nodes, fits_as_id, &Node::name);
@@ -138,7 +140,8 @@ class NetlistWriter {
         return text;
     }
 
-    /// In the line of another node's port. ibsim takes "w=9" there for an option.
+    /// Returns the description of a node for the line of another node's port. There ibsim would
+    /// read "w=9" as an option, so '=' is replaced.
     std::string peer_description(const Node& node) const {
         std::string text = description(node);
         if (dialect_ == Dialect::kIbsim) {

@@ -12,7 +12,7 @@
 namespace softib::topo {
 namespace {
 
-/// Without the comments of the title.
+/// Returns the text without the comments at its beginning.
 std::string body(std::string_view text) {
     return std::string(text.substr(text.find("\n\n")));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Rail-only fabrics (Wang et al., 2023): the first HCAs of all hosts are joined, so are the second
-// ones, and nothing joins the first with the second. A rail is one switch where that has enough
-// ports, else a fat tree. Traffic between rails changes its rail inside a host.
+// Rail-only fabrics (Wang et al., 2023): the first HCAs of all hosts are one rail, the second ones
+// another, and so on; no cable joins two rails. A rail is one switch if that has enough ports,
+// otherwise a fat tree. Traffic between rails changes rails inside a host.
 #include <fmt/format.h>
 
 #include "core/topo/builder.h"
@@ -12,7 +12,7 @@ namespace softib::topo {
 
 namespace {
 
-/// One rail, seen as a fabric of hosts with one HCA.
+/// Returns the description of one rail as a fabric of hosts with one HCA.
 Spec rail_of(const Spec& spec) {
     Spec rail = spec;
     rail.hcas_per_host = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the renderers share. Internal to this folder.
+// The functions that the renderers share. Internal to this folder.
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ inline bool is_flat(const Fabric& fabric) {
     return is_grid(fabric) || is_grouped(fabric);
 }
 
-/// The cables from one switch to one other switch, seen as one.
+/// The parallel cables of one speed from a switch to one other switch.
 struct SwitchPeer {
     NodeIndex peer;
     std::uint32_t cables = 0;
@@ -32,7 +32,8 @@ struct SwitchPeer {
     Width width = Width::k4x;
 };
 
-/// In the order of the first port that leads there. Cables of another speed count apart.
+/// Returns the switches that a node is cabled to, in the order of its ports. A peer with cables of
+/// different speeds occurs once for each speed.
 inline std::vector<SwitchPeer> switch_peers(const Fabric& fabric, const Node& node) {
     std::vector<SwitchPeer> peers;
     for (const PortLink& link : node.ports) {
@@ -52,7 +53,7 @@ inline std::vector<SwitchPeer> switch_peers(const Fabric& fabric, const Node& no
     return peers;
 }
 
-/// Ports of a switch with an HCA, or a router, at the other end.
+/// Returns the ports of a switch that have an HCA or a router at the other end.
 inline std::vector<std::uint32_t> hca_ports(const Fabric& fabric, const Node& node) {
     std::vector<std::uint32_t> ports;
     for (std::uint32_t port = 1; port < node.ports.size(); ++port) {
@@ -64,7 +65,7 @@ inline std::vector<std::uint32_t> hca_ports(const Fabric& fabric, const Node& no
     return ports;
 }
 
-/// "400 Gb/s NDR"; the width is said where it is not the usual one: "50 Gb/s 2x EDR".
+/// Returns "400 Gb/s NDR", for example; with the width if it is not 4x: "50 Gb/s 2x EDR".
 inline std::string speed_text(Generation generation, Width width) {
     const LinkSpeed speed = link_speed(generation, width);
     const double gbps = speed.mbps / 1000.0;
@@ -76,7 +77,7 @@ inline std::string counted(std::size_t count, const char* one, const char* many)
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-/// "4 hosts, 4 HCAs, 3 switches, 6 cables, 400 Gb/s NDR"
+/// Returns a line such as "4 hosts, 4 HCAs, 3 switches, 6 cables, 400 Gb/s NDR".
 std::string summary(const Fabric& fabric);
 
 }  // namespace softib::topo

@@ -98,10 +98,10 @@ class DotWriter {
             }
             for (const SwitchPeer& peer : switch_peers(fabric_, node)) {
                 if (peer.peer.value < i) {
-                    continue;  // Written from the other end.
+                    continue;  // This edge is written for the other end.
                 }
                 const std::uint32_t gbps = link_speed(peer.generation, peer.width).gbps;
-                // The later node is the upper one: first in the edge, so that dot ranks it on top.
+                // The later node is the upper one. It comes first, so that dot puts it on top.
                 add("  {} -- {} [label=\"{}\", penwidth={}];\n",
                     quoted(fabric_.node(peer.peer).name), quoted(node.name),
                     peer.cables == 1 ? fmt::format("{}G", gbps)

@@ -63,7 +63,7 @@ std::string box_sublabel(const SceneBox& box) {
     return box.switches > 1 ? counted(box.switches, "switch", "switches") : std::string();
 }
 
-/// Wide enough for the longest label, at about 7.2 units a character.
+/// Returns the width of the boxes: enough for the longest label, at about 7.2 units a character.
 double box_width(const Scene& scene) {
     double width = kBoxWidth;
     for (const SceneBox& box : scene.boxes) {
@@ -100,7 +100,7 @@ class TreeLayout {
             level_max = std::max(level_max, box.level);
         }
         const double width = place_bottom();
-        // Cables of a wide picture need room to part before they cross.
+        // The wider the picture, the higher the levels, so that cables do not run too flat.
         const double step = std::max(kLevelHeight, width * 0.13);
         for (std::uint32_t level = 1; level <= level_max; ++level) {
             place_level(level, -(level * step), width);
@@ -115,7 +115,8 @@ class TreeLayout {
     }
 
   private:
-    /// Columns of HCA chips under a switch; a lone switch gets a block wider than high.
+    /// Returns the number of columns of HCAs under a switch. A single switch gets a block of HCAs
+    /// that is wider than high.
     std::size_t columns(const SceneBox& box) const {
         if (scene_.folded) {
             return 1;
@@ -241,8 +242,8 @@ class TorusLayout {
         return on_circle({0, 0}, radius, static_cast<double>(index) / count);
     }
 
-    /// The last two dimensions make a panel; the one before them runs along a row of panels, all
-    /// others from row to row.
+    /// Returns the place of a box. The last two dimensions make a panel; the one before them runs
+    /// along a row of panels, and all others from row to row.
     Point grid_place(const std::vector<std::uint32_t>& position) const {
         const std::size_t n = scene_.extent.size();
         const std::uint32_t column = n >= 3 ? position[n - 3] : 0;
@@ -256,7 +257,7 @@ class TorusLayout {
                 row * panel_height + position[n - 2] * kPitchY};
     }
 
-    /// The dimension in which two boxes are neighbours.
+    /// Returns the dimension in which two boxes are neighbours.
     std::size_t dimension_of(const SceneBundle& bundle) const {
         const auto& a = scene_.boxes[bundle.a].position;
         const auto& b = scene_.boxes[bundle.b].position;
@@ -279,7 +280,7 @@ class TorusLayout {
             canvas_.straight_cable(a, b, bundle.cables, hue);
             return;
         }
-        // Wraparound, and cables between panels: a bow beside the boxes that lie between.
+        // Wraparound cables and those between panels curve around the boxes that lie between.
         const bool along_x = d + 1 == scene_.extent.size();
         const bool along_y = d + 2 == scene_.extent.size();
         const double bow_x = along_y ? box_width_ * 0.85 : (along_x ? 0 : 40);
@@ -349,7 +350,7 @@ class DragonflyLayout {
     void draw_box(const SceneBox& box, Point at, double radius) {
         std::string label = box.first;
         if (scene_.folded) {
-            // Whole groups: "g3 … g5" says it.
+            // The box stands for whole groups; its label is "g3 … g5".
             label = box.first.substr(0, box.first.find('s'));
             const std::string last = box.last.substr(0, box.last.find('s'));
             label += label == last ? "" : " … " + last;

@@ -129,7 +129,7 @@ class TreeWriter {
         if (shown < peers.size()) {
             add(", {}", more(peers.size() - shown, nullptr));
         }
-        // Mixed speeds are rare; the first one stands for all unless they differ.
+        // Mixed speeds are rare and not listed.
         const bool mixed = std::ranges::any_of(peers, [&](const SwitchPeer& peer) {
             return peer.generation != peers.front().generation || peer.width != peers.front().width;
         });

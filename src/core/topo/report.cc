@@ -44,14 +44,14 @@ std::vector<LevelReport> count_switches(const Fabric& fabric) {
 
 std::vector<CableReport> count_cables(const Fabric& fabric, const FloorPlan& plan,
                                       const std::vector<std::uint32_t>& racks) {
-    // Kinds by reach, so that the table begins with the short ones.
+    // The key has the reach, so that the table begins with cables of the shortest reach.
     using Key = std::tuple<std::string, Generation, Width, std::uint32_t>;
     std::map<Key, CableReport> found;
     for (std::uint32_t i = 0; i < fabric.nodes.size(); ++i) {
         const Node& node = fabric.nodes[i];
         for (std::size_t port = 1; port < node.ports.size(); ++port) {
             const PortLink& link = node.ports[port];
-            // Each cable once, from the end that comes first.
+            // Each cable counts once, at the end that comes first.
             if (link.peer == kNoNode ||
                 std::pair(link.peer.value, std::size_t{link.peer_port.value}) <
                     std::pair(i, port)) {

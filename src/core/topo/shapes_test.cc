@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Shapes beside those of generate_test.cc, by what is published or follows from arithmetic.
+// Further shapes than generate_test.cc has, checked against published sizes or formulas.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace softib::topo {
 namespace {
 
-/// Switches by level.
+/// Returns the number of switches of each level.
 std::array<std::uint32_t, 3> switches_by_level(const Fabric& fabric) {
     std::array<std::uint32_t, 3> result{};
     for (const Node& node : fabric.nodes) {
@@ -24,7 +24,7 @@ std::array<std::uint32_t, 3> switches_by_level(const Fabric& fabric) {
     return result;
 }
 
-/// Cables by the levels of their ends; HCAs are -1.
+/// Returns the number of cables by the levels of their ends; the level of HCAs is -1.
 std::map<std::pair<int, int>, std::uint32_t> cables_by_level(const Fabric& fabric) {
     std::map<std::pair<int, int>, std::uint32_t> result;
     const auto level = [](const Node& node) {
@@ -145,7 +145,7 @@ TEST(RailOnly, LargerRailsAreTreesThatNothingJoins) {
             }
         }
     }
-    // Half of what the hosts send, for each pair of halves stays on its rail.
+    // Each rail has the full bisection, so the fabric has it too.
     const Bisection bisection = find_bisection(fabric);
     EXPECT_EQ(bisection.mbps, bisection.full_mbps);
 }

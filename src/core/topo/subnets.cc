@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Several subnets of one shape. A generator makes each of them with as many hosts more as there are
-// routers, spread over its switches; those become the routers' ports.
+// Several subnets of one shape. The shape's generator makes each subnet with one additional host
+// for each router, spread over the switches; these hosts then become the ports of the routers.
 #include "core/topo/subnets.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace softib::topo {
 
 namespace {
 
-// Among those of routers (builder.cc), above what trunks use.
+// The first GUID of routers: of node kind kRouter (builder.cc), above the GUIDs of trunks.
 constexpr std::uint64_t kRouterGuids = 0x0250F71B38000000;
 
 std::expected<void, Error> check_subnets(const Spec& spec) {
@@ -37,14 +37,14 @@ std::expected<void, Error> check_subnets(const Spec& spec) {
     return {};
 }
 
-/// Whether the host at this place of a subnet is a router.
+/// Returns whether the host at this place of a subnet becomes a port of a router.
 bool is_router(std::uint32_t place, std::uint32_t places, std::uint32_t routers) {
     const auto before = [&](std::uint64_t count) { return count * routers / places; };
     return before(place + std::uint64_t{1}) != before(place);
 }
 
-/// Turns some of the hosts of a subnet into ports of routers, and gives all nodes names and GUIDs
-/// of their own. `first_host`: the number of its first host in the whole fabric.
+/// Turns some hosts of a subnet into ports of routers, and gives all nodes names and GUIDs that are
+/// unique in the whole fabric. `first_host` is the number of the subnet's first host in it.
 Fabric fit_in(Fabric part, const Spec& spec, std::uint32_t subnet, std::uint32_t first_host) {
     std::vector<Host> hosts;
     const auto places = static_cast<std::uint32_t>(part.hosts.size());
@@ -65,7 +65,7 @@ Fabric fit_in(Fabric part, const Spec& spec, std::uint32_t subnet, std::uint32_t
             }
             node.kind = NodeKind::kRouter;
             node.host = UINT32_MAX;
-            node.name = fmt::format("router{}-s{}", legs, subnet);  // As router_name() reads it.
+            node.name = fmt::format("router{}-s{}", legs, subnet);  // See router_name().
             node.node_guid = Guid{kRouterGuids + (std::uint64_t{legs} << 8)};
             ++legs;
         }

@@ -13,20 +13,20 @@
 
 namespace softib::topo {
 
-/// What a router of today joins at most.
+/// The most subnets that a router joins, as current routers do.
 inline constexpr std::uint32_t kSubnetsMax = 8;
 
 std::uint32_t subnet_count(const Fabric& fabric);
 
-/// LIDs by node, from 1 on in every subnet: HCAs first, then switches, then routers.
+/// Returns a LID for each node, counted from 1 in every subnet: HCAs first, then switches, then
+/// routers.
 std::vector<Lid> number_lids(const Fabric& fabric);
 
-/// The ports of each router that has one in several subnets, routers in the order of their first
-/// ports.
+/// Returns the ports of each router that is in several subnets; routers are in the order of their
+/// first ports.
 std::vector<std::vector<NodeIndex>> find_routers(const Fabric& fabric);
 
-/// The name of a router between subnets, which has one for each of its ports: "router3" of
-/// "router3-s0".
+/// Returns the name of the router that a node is a port of: "router3" for the node "router3-s0".
 std::string router_name(const Node& leg);
 
 }  // namespace softib::topo

@@ -84,7 +84,7 @@ TEST(Subnets, AreAsWideAsTheirRouters) {
     };
     EXPECT_EQ(bisection(1), 400'000U);
     EXPECT_EQ(bisection(3), 1'200'000U);
-    // Leaf, router, leaf; and a tree on both sides.
+    // Two cables from leaf to router to leaf, and two in the tree of either subnet.
     EXPECT_EQ(make_report(*generate(joined_trees(64, 2, 1))).diameter, 6U);
 }
 

@@ -15,7 +15,7 @@ constexpr double kMargin = 30;
 constexpr double kTitleHeight = 56;
 constexpr double kWidthMin = 520;
 
-// Both colour schemes, so that the picture fits a page of either.
+// Styles for the light and the dark colour scheme, so that the picture fits a page of either.
 constexpr const char* kStyle =
     "text{font-family:system-ui,sans-serif;fill:#1d2733;text-anchor:middle}"
     ".bg{fill:#fbfcfe}.t{font-size:18px;font-weight:600;text-anchor:start}"
@@ -62,7 +62,8 @@ const char* css_class(SvgCanvas::Kind kind) {
     return "sw";
 }
 
-/// Grows with the logarithm of the bundle: 1 cable 1.2, 2 cables 1.8, 4 cables 2.4, …
+/// Returns the width of a bundle's line, which grows with the logarithm of the number of cables:
+/// 1 cable 1.2, 2 cables 1.8, 4 cables 2.4, …
 double stroke_width(std::uint32_t cables) {
     return 0.6 + 0.6 * static_cast<double>(std::bit_width(std::min(cables, 1023U)));
 }
@@ -133,7 +134,7 @@ void SvgCanvas::cable(Point from, Point from_pull, Point to_pull, Point to, std:
                    "d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\"/>\n",
                    hue % 360, stroke_width(cables), from.x, from.y, from_pull.x, from_pull.y,
                    to_pull.x, to_pull.y, to.x, to.y);
-    // The curve stays inside the hull of its four points; three quarters of the pull is its reach.
+    // The curve goes at most three quarters of the way towards its two control points.
     cover({from.x + (from_pull.x - from.x) * 0.75, from.y + (from_pull.y - from.y) * 0.75}, 2);
     cover({to.x + (to_pull.x - to.x) * 0.75, to.y + (to_pull.y - to.y) * 0.75}, 2);
 }

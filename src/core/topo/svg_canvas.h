@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Collects shapes and writes one self-contained SVG file, sized to what was drawn. Internal to
-// this folder. Cables are drawn below boxes whatever the order of the calls.
+// A canvas that collects shapes and writes one self-contained SVG file, as large as the shapes
+// need. Cables are drawn below boxes, whatever the order of the calls. Internal to this folder.
 
 #include <cstdint>
 #include <string>
@@ -18,13 +18,13 @@ class SvgCanvas {
   public:
     enum class Kind : std::uint8_t { kSwitch, kHca, kGroup };
 
-    /// A rounded box around `centre`; empty texts are left out.
+    /// Draws a rounded box around `centre`; empty texts are left out.
     void box(Kind kind, Point centre, double width, double height, const std::string& label,
              const std::string& sublabel, const std::string& tooltip);
     void disc(Kind kind, Point centre, double radius, const std::string& label,
               const std::string& tooltip);
     void caption(Point at, const std::string& text);
-    /// A cable bundle as a cubic curve; `hue` in degrees tells bundles apart.
+    /// Draws a bundle of cables as a cubic curve; `hue` is its colour, in degrees.
     void cable(Point from, Point from_pull, Point to_pull, Point to, std::uint32_t cables,
                std::uint32_t hue);
     void straight_cable(Point from, Point to, std::uint32_t cables, std::uint32_t hue);

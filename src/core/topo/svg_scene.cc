@@ -12,14 +12,14 @@ namespace softib::topo {
 
 namespace {
 
-constexpr std::size_t kHcasMax = 200;         ///< More are counted, not drawn.
-constexpr std::size_t kTreeSwitchesMax = 64;  ///< More are drawn several to a box.
+constexpr std::size_t kHcasMax = 200;         ///< More HCAs than this are counted, not drawn.
+constexpr std::size_t kTreeSwitchesMax = 64;  ///< More switches than this share boxes.
 constexpr std::uint32_t kTreeBoxesPerLevel = 12;
 constexpr std::uint32_t kTorusBoxesMax = 64;
 constexpr std::size_t kDragonflySwitchesMax = 96;
 constexpr std::uint32_t kDragonflyGroupsMax = 24;
 
-/// Box of each switch as a sortable key; switches with equal keys share a box.
+/// The box of a switch as a sortable key; switches with equal keys share a box.
 using BoxKey = std::vector<std::uint32_t>;
 
 std::vector<std::uint32_t> coordinate_extent(const Fabric& fabric) {
@@ -33,7 +33,7 @@ std::vector<std::uint32_t> coordinate_extent(const Fabric& fabric) {
     return extent;
 }
 
-/// Torus: blocks of switches, halved along the longest side until few enough are left.
+/// Returns the boxes of the switches of a torus: blocks, which grow until few enough are left.
 std::vector<BoxKey> torus_keys(const Fabric& fabric, Scene& scene) {
     const std::vector<std::uint32_t> size = coordinate_extent(fabric);
     std::vector<std::uint32_t> block(size.size(), 1);
@@ -61,7 +61,8 @@ std::vector<BoxKey> torus_keys(const Fabric& fabric, Scene& scene) {
     return keys;
 }
 
-/// Dragonfly: single switches while they can be told apart, else whole groups, else several.
+/// Returns the boxes of the switches of a dragonfly: one for each switch of a small one, otherwise
+/// one for each group, or for several groups.
 std::vector<BoxKey> dragonfly_keys(const Fabric& fabric, Scene& scene) {
     scene.extent = coordinate_extent(fabric);
     scene.folded = fabric.count(NodeKind::kSwitch) > kDragonflySwitchesMax;
@@ -78,7 +79,8 @@ std::vector<BoxKey> dragonfly_keys(const Fabric& fabric, Scene& scene) {
     return keys;
 }
 
-/// Trees, and whatever no generator made: runs of switches of one level.
+/// Returns the boxes of the switches of a tree, or of a fabric that was read: runs of switches of
+/// one level.
 std::vector<BoxKey> tree_keys(const Fabric& fabric, Scene& scene) {
     std::map<std::uint32_t, std::uint32_t> per_level;
     for (const Node& node : fabric.nodes) {

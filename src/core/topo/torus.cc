@@ -13,13 +13,14 @@ namespace softib::topo {
 
 namespace {
 
-// Chosen where the user leaves it to us: small tori show their shape with one HCA per switch;
-// large ones spend switches as real installations do, half of a 36-port switch on HCAs.
+// The defaults of a torus. Small ones have one HCA per switch, which shows their shape. Large ones
+// have as many HCAs per switch as real installations, which use half of a 36-port switch for HCAs.
 constexpr std::uint32_t kHcasOneEachMax = 64;
 constexpr std::uint32_t kHcasPerSwitchLarge = 16;
 constexpr std::uint32_t kSwitches2dMax = 16;
 
-/// The smallest box with sides up to the side of the smallest cube that holds `switches`.
+/// Returns the dimensions of the smallest box for `switches` switches whose sides are not longer
+/// than those of the smallest cube (or square, if there are few) that holds them.
 std::vector<std::uint32_t> near_cubic(std::uint32_t switches) {
     const bool flat = switches <= kSwitches2dMax;
     std::uint32_t side = 1;
@@ -70,7 +71,7 @@ void cable_rings(FabricBuilder& builder, const GridPlan& plan,
     for (const std::uint32_t size : plan.dimensions) {
         stride /= size;
         for (std::uint32_t i = 0; i < plan.switches && size > 1; ++i) {
-            // Each switch lays the cable to its successor; see the top for size 2.
+            // Adds the cable to the next switch; a ring of size 2 has one cable only (see above).
             const std::uint32_t place = i / stride % size;
             if (place + 1 < size) {
                 builder.cable(switches[i], switches[i + stride]);

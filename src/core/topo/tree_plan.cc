@@ -13,12 +13,12 @@ namespace softib::topo {
 
 namespace {
 
-/// Ports of a switch that lead down; the others are enough for its cables up.
+/// Returns the number of ports of a switch that lead down; the others are enough for its cables up.
 std::uint32_t ports_down(std::uint32_t radix, const Taper& taper) {
     return radix * taper.down / (taper.down + taper.up);
 }
 
-/// Ports of a leaf that HCAs may have.
+/// Returns the most HCAs of a leaf.
 std::uint32_t leaf_ports_down(const Spec& spec, std::uint32_t radix) {
     const std::uint32_t ports = ports_down(radix, spec.oversubscription);
     return spec.hosts_per_switch == 0 ? ports : std::min(ports, spec.hosts_per_switch);
@@ -37,7 +37,7 @@ std::uint64_t capacity(const Spec& spec, std::uint32_t radix, std::uint32_t leve
     return leaves_max(spec, radix, levels) * leaf_ports_down(spec, radix);
 }
 
-/// Leaves that give each HCA of a host one of its own.
+/// Returns the number of leaves with which each HCA of a host has a leaf of its own.
 std::uint64_t rail_leaves(const Spec& spec, std::uint32_t radix) {
     return std::uint64_t{ceil_div(spec.hosts, leaf_ports_down(spec, radix))} * spec.hcas_per_host;
 }
@@ -57,8 +57,8 @@ std::optional<std::uint32_t> smallest_radix(const Spec& spec, const TreeRules& r
     return std::nullopt;
 }
 
-/// The fewest upper switches (two where the demand allows, so that there is a second path) that
-/// take `demand` cables from each of `lowers` switches within the ports of both.
+/// Returns the fewest upper switches that have room for `demand` cables from each of `lowers`
+/// switches. There are at least two if `demand` allows it, so that there is a second path.
 TreeTrunk fit_trunk(std::uint32_t demand, std::uint32_t up_ports_max, std::uint32_t lowers,
                     std::uint32_t upper_ports_max) {
     for (std::uint32_t uppers = std::min(demand, 2U); uppers < demand; ++uppers) {
@@ -130,8 +130,9 @@ std::expected<void, Error> choose_size(const Spec& spec, const TreeRules& rules,
     return {};
 }
 
-/// Pods and leaves. Even the smallest tree has two leaves (and two pods if it has three levels),
-/// because a user who asks for a tree wants hosts that are more than one switch apart.
+/// Chooses the number of pods and leaves. Even the smallest tree has two leaves (and two pods if it
+/// has three levels), because a user who asks for a tree wants hosts that are more than one switch
+/// apart.
 void choose_leaves(const Spec& spec, const TreeRules& rules, TreePlan& plan) {
     const std::uint32_t hcas = hca_count(spec);
     const auto most = static_cast<std::uint32_t>(leaves_max(spec, plan.radix, plan.levels));
@@ -148,7 +149,7 @@ void choose_leaves(const Spec& spec, const TreeRules& rules, TreePlan& plan) {
     plan.pods = std::max(ceil_div(plan.leaves, plan.spine_down), std::min(plan.leaves, 2U));
     plan.leaves_per_pod = ceil_div(plan.leaves, plan.pods);
     if (rails) {
-        // Whole sets of rails per pod keep all HCAs of a host in one pod.
+        // With whole sets of rails per pod, all HCAs of a host are in one pod.
         const std::uint32_t whole =
             ceil_div(plan.leaves_per_pod, spec.hcas_per_host) * spec.hcas_per_host;
         plan.leaves_per_pod = whole <= plan.spine_down ? whole : plan.leaves_per_pod;
@@ -245,7 +246,7 @@ void cable_tree(FabricBuilder& builder, const TreePlan& plan, const TreeSwitches
         cable_trunk(builder, tree.leaves[i], &tree.spines[pod * plan.leaf_up.uppers], plan.leaf_up);
     }
     for (std::uint32_t i = 0; i < tree.spines.size() && plan.levels == 3; ++i) {
-        // Spine s of every pod meets the others in core group s.
+        // Spine s of every pod is cabled to the cores of group s.
         const std::uint32_t group = i % plan.leaf_up.uppers;
         cable_trunk(builder, tree.spines[i], &tree.cores[group * plan.spine_up.uppers],
                     plan.spine_up);

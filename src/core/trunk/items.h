@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a body is made of: packets, one behind the other, each behind two bytes with its length.
+// The body of a trunk's datagram: packets, one after the other, each after two bytes that hold its
+// length.
 
 #include <cstdint>
 #include <span>
@@ -16,7 +17,8 @@ inline void put_item_length(std::uint8_t* at, std::size_t bytes) {
     wire::store_be(at, static_cast<std::uint16_t>(bytes));
 }
 
-/// Calls visit(bytes) for each; false: the body does not end where its last one does.
+/// Calls visit(bytes) for each packet of a body. Returns false if the body ends within a length or
+/// a packet, or if a packet is empty; visit() was called for the packets before it.
 bool for_each_item(std::span<const std::uint8_t> body, auto visit) {
     while (!body.empty()) {
         if (body.size() < kItemHeaderBytes) {

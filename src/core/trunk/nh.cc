@@ -29,13 +29,13 @@ __m128i load(const void* at) {
     return _mm_loadu_si128(static_cast<const __m128i*>(at));
 }
 
-/// The products of two pairs.
+/// Returns the products of two pairs.
 __m128i products(const std::uint8_t* at, const std::uint32_t* secret) {
     const __m128i sums = _mm_add_epi32(load(at), load(secret));
     return _mm_mul_epu32(sums, _mm_srli_epi64(sums, 32));
 }
 
-/// The sum over all whole steps, of which there are `steps`.
+/// Returns the sum over the first `steps` steps of kStepBytes each.
 std::uint64_t sum_of_steps(const std::uint8_t* at, const std::uint32_t* secret, std::size_t steps) {
     __m128i even = _mm_setzero_si128();
     __m128i odd = _mm_setzero_si128();

@@ -10,8 +10,8 @@
 
 namespace softib::trunk {
 
-/// Words are read with the lowest byte first; zeros follow a block whose last pair is not whole.
-/// There are two secret words for each pair of the block.
+/// Returns the NH of a block. Words are read with the lowest byte first; a block whose last pair of
+/// words is not complete is padded with zeros. `secret` has at least two words for each pair.
 std::uint64_t nh(std::span<const std::uint8_t> block, std::span<const std::uint32_t> secret);
 
 }  // namespace softib::trunk

@@ -10,7 +10,7 @@
 namespace softib::trunk {
 namespace {
 
-/// As the paper has it, a byte at a time.
+/// Returns the NH of a block by the definition in the paper, a byte at a time.
 std::uint64_t by_definition(std::span<const std::uint8_t> block,
                             std::span<const std::uint32_t> secret) {
     const auto word = [&](std::size_t i) {

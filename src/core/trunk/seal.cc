@@ -10,7 +10,7 @@
 namespace softib::trunk {
 
 Sealer::Sealer(const SipKey& key) {
-    // One key for each purpose, all from the one that was given.
+    // The SipHash key and the words of NH are each derived from the key that was given.
     const auto derived = [&](std::uint32_t number) {
         const std::array<std::uint8_t, 6> label{'t',
                                                 'r',

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The seal of a trunk's datagram: 64 bits over all its bytes that only an end with the key can
-// make. SipHash of kilobytes would be slow, so the bytes are first hashed block by block with
-// secret words (nh.h), and SipHash covers the header and these hashes.
+// The seal of a trunk's datagram: 64 bits computed from all its bytes, which only an end that has
+// the key can compute. SipHash over kilobytes would be slow. So the body is first hashed block by
+// block with secret words (nh.h), and SipHash covers the header and these hashes.
 
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@ class Sealer {
   public:
     explicit Sealer(const SipKey& key);
 
-    /// The header has 40 bytes, the body kDatagramBytesMax at most.
+    /// Returns the seal of a header and a body of at most kDatagramBytesMax bytes.
     std::uint64_t seal(std::span<const std::uint8_t, 40> header,
                        std::span<const std::uint8_t> body) const;
 

@@ -28,7 +28,8 @@ Session::Session(const SipKey& key, std::uint64_t number, std::uint64_t window_b
     SOFTIB_CHECK(number != 0 && window_bytes != 0);
 }
 
-/// Returns whether the sender is our peer, or becomes it now.
+/// Returns whether the session `from` is our peer, or becomes our peer with this call. Returns
+/// false if it is an earlier peer.
 bool Session::knows(std::uint64_t from) {
     if (from == peer_) {
         return true;
@@ -57,7 +58,7 @@ std::optional<std::span<const std::uint8_t>> Session::handle_datagram(
     const auto from = load_be<std::uint64_t>(&datagram[kFromAt]);
     const auto to = load_be<std::uint64_t>(&datagram[kToAt]);
     if (from == 0 || from == number_) {
-        return std::nullopt;  // Our own, come back.
+        return std::nullopt;  // One of our own datagrams has come back.
     }
     if (to != number_) {
         answer_to_ = from;
@@ -70,7 +71,7 @@ std::optional<std::span<const std::uint8_t>> Session::handle_datagram(
     const auto offset = load_be<std::uint64_t>(&datagram[kOffsetAt]);
     if (!up_) {
         up_ = true;
-        next_hello_ns_ = now_ns;  // He waits for our word.
+        next_hello_ns_ = now_ns;  // The peer is up only after it has heard its number from us.
     }
     heard_ns_ = now_ns;
     acknowledged_ =

@@ -14,7 +14,7 @@ using Bytes = std::vector<std::uint8_t>;
 constexpr SipKey kKey{1, 2, 3};
 constexpr std::uint64_t kWindow = 10'000;
 
-/// Both ends of a trunk, in a time of their own; everything arrives unless a test takes it away.
+/// Both ends of a trunk, with simulated time. Every datagram arrives unless a test drops it.
 struct Pair {
     Session a{kKey, 100, kWindow};
     Session b{kKey, 200, kWindow};

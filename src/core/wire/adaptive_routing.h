@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A vendor's attributes by which a manager lets a switch choose among ports: AdaptiveRoutingInfo
-// (0xFF20) turns it on, ARGroupTable (0xFF21) has sets of ports, ARLinearForwardingTable (0xFF23)
-// says for each LID which set leads there. PortSLToPrivateLFTMap (0xFF14) gives packets that come
-// in by some ports a table of their own. docs/adr/0016 says where the formats come from.
+// Vendor-specific attributes of adaptive routing, by which a manager lets a switch choose among
+// ports. AdaptiveRoutingInfo (0xFF20) enables it, ARGroupTable (0xFF21) has groups of ports, and
+// ARLinearForwardingTable (0xFF23) has the group of ports for each LID. PortSLToPrivateLFTMap
+// (0xFF14) gives packets that some ports receive a table of their own. docs/adr/0016 says where the
+// formats come from.
 
 #include <array>
 #include <cstddef>
@@ -22,8 +23,9 @@ struct AdaptiveRoutingInfo {
     bool by_sl_cap = false;
     bool by_sl_enabled = false;
     bool by_transport_cap = false;
-    std::uint16_t group_cap = 0;  ///< Groups of a table; 0: the switch does not support it.
-    std::uint16_t group_top = 0;  ///< The last one in use.
+    /// The number of groups; 0: the switch does not support adaptive routing.
+    std::uint16_t group_cap = 0;
+    std::uint16_t group_top = 0;  ///< The last group in use.
     std::uint8_t group_table_cap = 0;
     std::uint8_t version_cap = 0;
     std::uint8_t sub_groups_supported = 0;
@@ -60,9 +62,9 @@ inline constexpr std::uint8_t kUc = 1U << 2;
 inline constexpr std::uint8_t kDct = 1U << 3;
 }  // namespace adaptive_transport
 
-/// Two sets of ports, each as a number of 256 bits, bit n for port n, its highest word first.
-/// Without sub-groups each set is a group; with two of them the sets of a block are one group: the
-/// ports to prefer, and those on longer ways.
+/// A block of ARGroupTable: two sets of ports, each a number of 256 bits with the highest word
+/// first and bit n for port n. Without sub-groups each set is a group. With two sub-groups the sets
+/// of a block are one group: the ports to prefer, and those on longer paths.
 struct ArGroupTable {
     static constexpr std::size_t kBytes = 64;
     static constexpr std::size_t kGroups = 2;
@@ -88,18 +90,18 @@ struct ArGroupTable {
 static_assert(layout_is_sound<ArGroupTable>());
 
 enum class ArLidState : std::uint8_t {
-    kBounded = 0,  ///< A flow stays on its port while it goes on.
-    kFree = 1,     ///< Each packet goes by the port that is best for it.
-    kStatic = 2,   ///< No choice: GroupNumber is the port.
+    kBounded = 0,  ///< The switch chooses a port for a flow, which keeps it while it goes on.
+    kFree = 1,     ///< The switch chooses a port for each packet.
+    kStatic = 2,   ///< The switch has no choice: GroupNumber is the port.
 };
 
-/// What a switch does with packets to one LID.
+/// How a switch forwards packets to one LID.
 struct ArForwardingEntry {
     static constexpr std::size_t kBytes = 4;
 
     ArLidState lid_state = ArLidState::kStatic;
     std::uint8_t table_number = 0;
-    std::uint8_t default_port = 0;  ///< For packets that may not be routed adaptively.
+    std::uint8_t default_port = 0;  ///< The port of packets that may not be routed adaptively.
     std::uint16_t group_number = 0;
 
     static constexpr auto fields() {
@@ -132,12 +134,14 @@ struct ArLinearForwardingTable {
 };
 static_assert(layout_is_sound<ArLinearForwardingTable>());
 
-/// The modifier of a block of ARLinearForwardingTable, of one of a switch's tables.
+/// Returns the AttributeModifier of a block of ARLinearForwardingTable, in one of a switch's
+/// tables.
 constexpr std::uint32_t ar_forwarding_modifier(std::uint8_t table, std::uint32_t block) {
     return std::uint32_t{table} << 24 | block;
 }
 
-/// For four in ports: the table that packets of each service level go by; 0 is the common one.
+/// For each of four in ports and each service level, the forwarding table of packets; 0 is the
+/// common table.
 struct PortSlToPrivateLftMap {
     static constexpr std::size_t kBytes = 64;
     static constexpr std::size_t kPorts = 4;
@@ -148,7 +152,7 @@ struct PortSlToPrivateLftMap {
     constexpr std::uint8_t at(std::size_t port, std::size_t level) const {
         return table[port * kLevels + level];
     }
-    /// Of all service levels.
+    /// Sets the table of an in port for all service levels.
     constexpr void set(std::size_t port, std::uint8_t number) {
         for (std::size_t level = 0; level < kLevels; ++level) {
             table[port * kLevels + level] = number;

@@ -58,7 +58,7 @@ TEST(Arrival, AFlippedBitIsAPhysicalError) {
     }
 }
 
-/// Only the last port checks the ICRC.
+/// Only the HCA at the end of the path checks the ICRC.
 TEST(Arrival, TheIcrcIsNotTheLinksBusiness) {
     const auto packet = packet_on(0, 8);
     EXPECT_EQ(with(packet, packet.size() - 3, packet[packet.size() - 3] ^ 1), Arrival::kGood);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// CACongestionSetting: how a channel adapter slows down when told of congestion (IBA vol. 1, annex
+// CACongestionSetting: how an HCA slows down after notifications of congestion (IBA vol. 1, annex
 // A10).
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace softib::wire {
 
-/// In Port_Control: by service level; otherwise by queue pair.
+/// The bit of Port_Control by which flows are service levels; otherwise they are queue pairs.
 inline constexpr std::uint16_t kCongestionPortControlSl = 1;
 
 struct CaCongestionEntry {

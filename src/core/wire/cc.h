@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The congestion control class (IBA vol. 1, annex A10): where its parts stand and its attributes.
-// Each attribute has a header of its own. Where public sources differ in a layout, ours is the one
-// that ibccquery reads.
+// The congestion control class (IBA vol. 1, annex A10): the places of its parts in a MAD, and its
+// attributes. The format of each attribute has a file of its own. Where public sources differ in a
+// layout, this is the one that ibccquery reads.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace softib::wire {
 
 inline constexpr std::uint8_t kCcClassVersion = 2;
 inline constexpr std::size_t kCcKeyOffset = 24;
-/// CongestionLog begins here; all other attributes at kCcDataOffset.
+/// The place of CongestionLog; all other attributes begin at kCcDataOffset.
 inline constexpr std::size_t kCcLogOffset = 32;
 inline constexpr std::size_t kCcLogBytes = kMadBytes - kCcLogOffset;
 inline constexpr std::size_t kCcDataOffset = 64;
@@ -37,7 +37,8 @@ enum class CcAttribute : std::uint16_t {
     kTimestamp = 0x0018,
 };
 
-/// A view of the class's own part. Byte: std::uint8_t, or const for one that only reads.
+/// A view of the fields of the class after the common header. Byte is std::uint8_t, or const
+/// std::uint8_t for a read-only view.
 template <typename Byte>
 class Cc {
   public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// ClassPortInfo: what an agent of a class can do, and where it wants to be asked (IBA vol. 1,
-// 13.4.8.1).
+// ClassPortInfo: the capabilities of an agent of a class, and the addresses for redirection and
+// traps (IBA vol. 1, 13.4.8.1).
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace softib::wire {
 
-/// CapabilityMask bits of every class.
+/// Bits of CapabilityMask that all classes have.
 namespace class_capability {
 inline constexpr std::uint16_t kIsTrapSupported = 1 << 0;
 inline constexpr std::uint16_t kIsGetSetNoticeSupported = 1 << 1;

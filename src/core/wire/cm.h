@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The communication management class (IBA vol. 1, 12.6): where its messages stand and the codes
-// that they carry. Each message has a header of its own.
+// The communication management class (IBA vol. 1, 12.6): the place of its messages in a MAD, and
+// the codes in them. The format of each message has a file of its own.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,13 +33,13 @@ enum class CmAttribute : std::uint16_t {
 
 enum class TransportServiceType : std::uint8_t { kRc = 0, kUc = 1, kRd = 2, kExtended = 3 };
 
-/// Extended Transport Type, where the Transport Service Type says to look here.
+/// The Extended Transport Type of XRC, for TransportServiceType::kExtended.
 inline constexpr std::uint8_t kExtendedTransportXrc = 1;
 
-/// A communication manager's number for a connection.
+/// The number that a communication manager gives to a connection.
 using CommunicationId = std::uint32_t;
 
-/// The message's place in a MAD.
+/// Returns the bytes of the message in a MAD.
 inline std::span<std::uint8_t, kCmDataBytes> cm_data(MadBytes& mad) {
     return std::span(mad).subspan<kCmDataOffset, kCmDataBytes>();
 }

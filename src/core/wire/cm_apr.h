@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// APR: what became of a LAP (IBA vol. 1, 12.8.2).
+// APR: the answer to a LAP (IBA vol. 1, 12.8.2).
 
 #include <array>
 #include <cstddef>

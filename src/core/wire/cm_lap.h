@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// LAP: proposes another alternate path (IBA vol. 1, 12.8.1). Its path is laid out unlike a REQ's.
+// LAP: proposes another alternate path (IBA vol. 1, 12.8.1). Its path has another layout than those
+// of a REQ.
 
 #include <array>
 #include <cstddef>

@@ -22,7 +22,8 @@ struct CmRep {
     CommunicationId remote_communication_id = 0;
     QKey local_qkey{};
     Qpn local_qpn{};
-    std::uint8_t vendor_id_high = 0;  ///< As of a REQ, in three bytes that stand apart.
+    /// The highest byte of the vendor ID, which a REQ has too; its three bytes are apart here.
+    std::uint8_t vendor_id_high = 0;
     std::uint32_t local_ee_context_number = 0;
     std::uint8_t vendor_id_middle = 0;
     Psn starting_psn{};

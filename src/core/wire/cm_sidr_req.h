@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SIDR_REQ: which queue pair serves this service (IBA vol. 1, 12.11.1).
+// SIDR_REQ: asks for the queue pair of a service (IBA vol. 1, 12.11.1).
 
 #include <array>
 #include <cstddef>

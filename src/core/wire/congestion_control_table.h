@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// CongestionControlTable: the delays between packets, from none to much (IBA vol. 1, annex A10).
+// CongestionControlTable: the delays between packets of an HCA, from the shortest to the longest
+// (IBA vol. 1, annex A10).
 
 #include <array>
 #include <cstddef>

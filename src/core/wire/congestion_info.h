@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// CongestionInfo: what the node can do (IBA vol. 1, annex A10).
+// CongestionInfo: the congestion control capabilities of a node (IBA vol. 1, annex A10).
 
 #include <cstddef>
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace softib::wire {
 
-/// In CongestionInfo, of a switch: it supports credit starvation.
+/// The bit of CongestionInfo by which a switch says that it supports credit starvation.
 inline constexpr std::uint16_t kCongestionInfoCreditStarvation = 1;
 
 struct CongestionInfo {
     static constexpr std::size_t kBytes = 4;
 
     std::uint16_t congestion_info = 0;
-    std::uint8_t control_table_cap = 0;  ///< In an HCA: blocks of 64 entries.
+    /// HCA: the size of its congestion control table, in blocks of 64 entries.
+    std::uint8_t control_table_cap = 0;
 
     static constexpr auto fields() {
         using T = CongestionInfo;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// CongestionKeyInfo: the key that protects the settings (IBA vol. 1, annex A10).
+// CongestionKeyInfo: the CC_Key, which protects the settings of congestion control (IBA vol. 1,
+// annex A10).
 
 #include <cstddef>
 #include <cstdint>

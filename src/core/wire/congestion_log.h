@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// CongestionLog: the flows that met congestion, in a switch's form and a channel adapter's (IBA
+// CongestionLog: the flows that met congestion, with one format for switches and one for HCAs (IBA
 // vol. 1, annex A10).
 
 #include <array>

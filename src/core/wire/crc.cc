@@ -18,8 +18,8 @@ namespace softib::wire {
 
 namespace {
 
-/// A byte's lowest bit goes first, so the polynomial stands mirrored. Eight bytes a step: table k
-/// has what a byte leaves behind when k more follow it.
+/// A CRC, computed in steps of eight bytes. The lowest bit of a byte goes first on the wire, so the
+/// polynomial is mirrored. Table k has the CRC state of a byte after k further bytes.
 template <std::unsigned_integral T, T kMirrored>
 class Crc {
   public:
@@ -79,7 +79,7 @@ constexpr std::size_t kBthVariantByte = 4;
 constexpr std::size_t kUdpBytes = 8;
 constexpr std::size_t kIpv4BytesMax = 60;
 
-/// The headers with what may change set to ones.
+/// A copy of a packet's headers, in which the fields that may change on the way are set to ones.
 class Masked {
   public:
     explicit Masked(std::span<const std::uint8_t> packet)
@@ -92,7 +92,7 @@ class Masked {
     void set_all(std::size_t at, std::size_t count) {
         std::fill_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at), count, std::uint8_t{0xFF});
     }
-    /// TClass, FlowLabel and HopLmt of a GRH, and of the IPv6 header that it looks like.
+    /// Sets TClass, FlowLabel and HopLmt of a GRH, or of an IPv6 header, which has the same format.
     void set_route(std::size_t at) {
         set(at, 0x0F);
         set_all(at + 1, 3);

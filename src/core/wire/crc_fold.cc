@@ -18,10 +18,11 @@ namespace {
 
 constexpr std::size_t kNarrowBytes = 16;
 constexpr std::size_t kWideBytes = 64;
-constexpr std::size_t kLanes = 4;  ///< Side by side: each multiplication takes its time.
+constexpr std::size_t kLanes = 4;  ///< Independent sums, to hide the latency of multiplications.
 
-/// What moves 16 bytes over a distance: their first half is 64 bits further away than the second.
-/// Multiplying mirrored numbers gives x times the product, so that each power is one less.
+/// The factors that move 16 bytes over a distance; the first half of the bytes is 64 bits further
+/// away than the second. Multiplying mirrored numbers gives x times the product, so each exponent
+/// is less by one.
 struct Distance {
     std::uint64_t first_half;
     std::uint64_t second_half;
@@ -42,7 +43,7 @@ SOFTIB_NARROW __m128i narrow(const Distance& by) {
 SOFTIB_NARROW __m128i load(const std::uint8_t* at) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
 }
-/// Moves what was read so far, and adds what stands there.
+/// Moves a lane by a distance, and adds the bytes that are there.
 SOFTIB_NARROW __m128i step(__m128i lane, __m128i by, __m128i there) {
     return _mm_xor_si128(there, _mm_xor_si128(_mm_clmulepi64_si128(lane, by, 0x00),
                                               _mm_clmulepi64_si128(lane, by, 0x11)));
@@ -62,7 +63,8 @@ SOFTIB_WIDE __m512i step_wide(__m512i lane, __m512i by, __m512i there) {
                                      _mm512_clmulepi64_epi128(lane, by, 0x11), kXorOfThree);
 }
 
-/// Both read on from `at` as long as there are bytes for a step, at least one step.
+/// Folds the bytes from `at` on, in whole steps, of which there must be at least one. Moves `at`
+/// behind them.
 SOFTIB_NARROW __m128i fold_narrow(std::uint32_t state, const std::uint8_t*& at,
                                   const std::uint8_t* end) {
     constexpr std::ptrdiff_t kStep = kLanes * kNarrowBytes;

@@ -7,11 +7,11 @@ namespace softib::wire {
 
 namespace {
 
-/// The polynomial is primitive: x has as many powers as there are numbers but zero.
+/// The number of different powers of x: all numbers but zero, since the polynomial is primitive.
 constexpr std::uint64_t kPowers = 0xFFFFFFFF;
 constexpr std::size_t kLengthBits = 17;
 
-/// x^(-8 * 2^k)
+/// The powers x^(-8 * 2^k), by k.
 constexpr auto kBack = [] {
     std::array<std::uint32_t, kLengthBits> table{};
     for (std::size_t k = 0; k < table.size(); ++k) {

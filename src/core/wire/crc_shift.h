@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Finds what differs in a packet when its ICRC differs. A CRC is linear: two packets that differ in
-// some bytes only have CRCs that differ by those bytes, shifted over all that follow them. Shifting
-// back is multiplying by a power of 1/x modulo the polynomial.
+// Finds from two ICRCs in which bytes two packets differ. A CRC is linear: if two packets differ in
+// some bytes only, the difference of their CRCs is the difference of those bytes, shifted over all
+// bytes after them. Shifting back is multiplying by a power of 1/x modulo the polynomial.
 
 #include <array>
 #include <cstddef>
@@ -11,10 +11,11 @@
 
 namespace softib::wire {
 
-/// The polynomial of the ICRC without its leading term, mirrored as everywhere: bit 31 is x^0.
+/// The polynomial of the ICRC without its leading term. Like all polynomials here it is mirrored:
+/// bit 31 is x^0.
 inline constexpr std::uint32_t kIcrcPolynomial = 0xEDB88320;
 
-/// The product of two polynomials modulo that of the ICRC.
+/// Returns the product of two polynomials modulo that of the ICRC.
 constexpr std::uint32_t icrc_multiply(std::uint32_t a, std::uint32_t b) {
     std::uint32_t product = 0;
     for (; a != 0; a <<= 1) {
@@ -26,7 +27,7 @@ constexpr std::uint32_t icrc_multiply(std::uint32_t a, std::uint32_t b) {
     return product;
 }
 
-/// x^exponent.
+/// Returns x^exponent modulo the polynomial of the ICRC.
 constexpr std::uint32_t icrc_power(std::uint64_t exponent) {
     std::uint32_t power = 0x80000000;
     std::uint32_t square = 0x40000000;
@@ -39,8 +40,9 @@ constexpr std::uint32_t icrc_power(std::uint64_t exponent) {
     return power;
 }
 
-/// `difference`: of two ICRCs as numbers on the wire. What of them differed, as the four bytes that
-/// begin `bytes` before the end, the first lowest; there are no more than these four.
+/// Returns in which bits two packets differ, given the difference (XOR) of their ICRCs as crc.h
+/// returns them. The packets must differ only in the four bytes that begin `bytes` bytes before
+/// their end; the first of the four is the lowest byte of the result.
 std::uint32_t icrc_cause(std::uint32_t difference, std::size_t bytes);
 
 }  // namespace softib::wire

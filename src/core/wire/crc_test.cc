@@ -17,7 +17,7 @@ namespace softib::wire {
 
 namespace {
 
-/// The division written out, a bit at a time, the highest power on the left.
+/// Computes a CRC by polynomial division, a bit at a time, with the highest power on the left.
 std::uint64_t divide(std::span<const std::uint8_t> bytes, int width, std::uint64_t polynomial) {
     const std::uint64_t top = std::uint64_t{1} << (width - 1);
     std::uint64_t rest = top | (top - 1);
@@ -28,7 +28,7 @@ std::uint64_t divide(std::span<const std::uint8_t> bytes, int width, std::uint64
             rest = (rest << 1 & (top | (top - 1))) ^ (out != in ? polynomial : 0);
         }
     }
-    // The highest power leaves first, in the lowest bit of the first byte.
+    // The highest power goes first on the wire, in the lowest bit of the first byte.
     std::uint64_t wire = 0;
     for (int i = 0; i < width; ++i) {
         const std::uint64_t bit = (~rest >> (width - 1 - i)) & 1;
@@ -44,8 +44,8 @@ std::uint32_t slow_icrc(Bytes packet, const std::vector<std::size_t>& ones) {
     return static_cast<std::uint32_t>(divide(packet, 32, 0x04C11DB7));
 }
 
-/// An RDMA WRITE of 14 bytes: the local packet, with its ICRC, that IBA vol. 1, 7.8 takes as its
-/// example. The VCRC is ours; `divide` agrees.
+/// An RDMA WRITE of 14 bytes: the local packet in the example of IBA vol. 1, 7.8, with its ICRC.
+/// The VCRC is not in the example; it was computed by `divide`.
 constexpr std::array<std::uint8_t, 58> kExample = {
     0x70, 0x12, 0x37, 0x5C, 0x00, 0x0E, 0x17, 0xD2,                          // LRH
     0x0A, 0x20, 0x24, 0x87, 0x00, 0x87, 0xB1, 0xB3, 0x00, 0x0D, 0xEC, 0x2A,  // BTH

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The header of an Ethernet frame (IEEE 802.3), and the tag that may stand behind its addresses
+// The header of an Ethernet frame (IEEE 802.3), and the VLAN tag that may follow its addresses
 // (802.1Q). RoCEv2 packets are captured in such frames.
 
 #include <array>
@@ -39,14 +39,14 @@ struct EthernetHeader {
 };
 static_assert(layout_is_sound<EthernetHeader>());
 
-/// Follows a header whose type is kVlan.
+/// The tag that follows a header whose type is kVlan.
 struct VlanTag {
     static constexpr std::size_t kBytes = 4;
 
     std::uint8_t priority = 0;
     bool drop_eligible = false;
     std::uint16_t vlan = 0;
-    std::uint16_t type = 0;  ///< What follows the tag.
+    std::uint16_t type = 0;  ///< The EtherType of what follows the tag.
 
     static constexpr auto fields() {
         using T = VlanTag;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// All formats at once, for what goes through every one of them. Code that needs one includes that
-// one.
+// Includes all formats, for code that goes through every one of them. Code that needs one format
+// includes its own header.
 
 #include "core/wire/adaptive_routing.h"
 #include "core/wire/ca_congestion_setting.h"

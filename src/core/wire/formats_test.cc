@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What holds for every format, on random values and random bytes.
+// Rules for all formats, checked with random values and random bytes.
 #include "core/wire/formats.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ T random_attribute(Prng& prng) {
     return value;
 }
 
-/// Any value that the field can carry.
+/// Returns a random value that fits the field.
 template <typename M>
 M random_value(Prng& prng, std::size_t width) {
     if constexpr (Attribute<M>) {
@@ -59,7 +59,7 @@ std::array<std::uint8_t, T::kBytes> random_image(Prng& prng) {
     return random_value<std::array<std::uint8_t, T::kBytes>>(prng, 8);
 }
 
-/// Asks `rule.operator()<T>(prng)` of each whether it holds.
+/// Expects that `rule.operator()<T>(prng)` returns true for each format T.
 void expect_of_each_format(auto rule) {
     struct Case {
         const char* format;

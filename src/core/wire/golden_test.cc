@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Literal bytes of the formats that most others meet, written down field by field.
+// Literal bytes of the most used formats, written down field by field.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace softib::wire {
 
 namespace {
 
-/// Zeros after what is given.
+/// Returns the bytes of a format: those given, then zeros.
 template <Attribute T>
 std::array<std::uint8_t, T::kBytes> bytes_of(std::initializer_list<std::uint8_t> given) {
     std::array<std::uint8_t, T::kBytes> bytes{};
@@ -353,7 +353,7 @@ TEST(Golden, CmReq) {
     expect_bytes(req, bytes);
 }
 
-/// Its vendor ID stands in three bytes that once were reserved.
+/// The vendor ID of a REP is in three separate bytes.
 TEST(Golden, CmRep) {
     CmRep rep{.local_communication_id = 0x01020304,
               .remote_communication_id = 0x05060708,

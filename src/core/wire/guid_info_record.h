@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// GUIDInfoRecord (IBA vol. 1, 15.2.5.18). Set and Delete give and take alias GUIDs.
+// GUIDInfoRecord (IBA vol. 1, 15.2.5.18). Set() requests alias GUIDs, Delete() releases them.
 
 #include <cstddef>
 #include <cstdint>

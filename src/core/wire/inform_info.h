@@ -11,22 +11,22 @@
 
 namespace softib::wire {
 
-/// A TrapNumber, Type or LIDRangeBegin that means all.
+/// The value of TrapNumber, Type or LIDRangeBegin that means all of them.
 inline constexpr std::uint16_t kInformAll = 0xFFFF;
 
 struct InformInfo {
     static constexpr std::size_t kBytes = 36;
 
-    Gid gid{};  ///< GID of one port; zero: see the LIDs.
+    Gid gid{};  ///< The GID of one port; zero: the LID range counts.
     Lid lid_range_begin{};
     Lid lid_range_end{};
     std::uint8_t is_generic = 0;
     std::uint8_t subscribe = 0;
     std::uint16_t type = 0;         ///< A NoticeType, or kInformAll.
-    std::uint16_t trap_number = 0;  ///< DeviceID, where not generic.
+    std::uint16_t trap_number = 0;  ///< DeviceID if the subscription is not generic.
     Qpn qpn{};
     std::uint8_t resp_time_value = 0;
-    std::uint32_t producer_type = 0;  ///< VendorID, where not generic.
+    std::uint32_t producer_type = 0;  ///< VendorID if the subscription is not generic.
 
     static constexpr auto fields() {
         using T = InformInfo;

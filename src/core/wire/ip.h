@@ -57,8 +57,8 @@ struct UdpHeader {
 
     std::uint16_t source_port = 0;
     std::uint16_t destination_port = 0;
-    std::uint16_t bytes = 0;     ///< Length of this header and what follows.
-    std::uint16_t checksum = 0;  ///< 0: none.
+    std::uint16_t bytes = 0;     ///< The length of this header and the payload.
+    std::uint16_t checksum = 0;  ///< 0: there is no checksum.
 
     static constexpr auto fields() {
         using T = UdpHeader;

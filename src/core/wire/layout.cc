@@ -28,7 +28,7 @@ void Printer::gid(const Gid& value) {
     line_ += softib::to_string(value);
 }
 
-/// Prints bytes that may come from strangers: all but printable ASCII as dots.
+/// Prints a text that may come from another machine: all but printable ASCII becomes dots.
 void Printer::text(std::string_view value) {
     line_ += '"';
     for (const char c : value) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// One way to write down the format of an attribute: a plain struct, and beside its members the list
-// of where each stands on the wire. Parsing, emitting, printing and comparing come from the list.
+// How the format of an attribute is written: a plain struct, with a list that gives the place of
+// each member on the wire. Parsing, emitting, printing and comparing are derived from the list.
 //
 //     struct LedInfo {
 //         static constexpr std::size_t kBytes = 4;
@@ -20,8 +20,8 @@
 //     static_assert(layout_is_sound<LedInfo>());
 //
 // Offsets count bits from the start of the attribute, the most significant bit of a byte first, as
-// the tables of IBA vol. 1 do. What no field covers is reserved: not read, written as zero. A value
-// too wide for its field loses its upper bits.
+// the tables of IBA vol. 1 do. Bits that no field covers are reserved: they are not read, and
+// written as zero. A value that is too wide for its field loses its upper bits.
 //
 // A member is an unsigned integer, a bool, an enum, a strong id, a Gid, a Text, another attribute,
 // or a std::array of these.
@@ -47,7 +47,8 @@ namespace softib::wire {
 
 inline constexpr int kNoComponent = -1;
 
-/// One entry of a format. For an array: the first element's offset, one element's width.
+/// One field of a format. For an array, `bit` is the offset of the first element, and `width` the
+/// width of one element.
 template <typename Owner, typename Member>
 struct Field {
     using MemberType = Member;
@@ -56,30 +57,31 @@ struct Field {
     std::string_view name;
     std::size_t bit;
     std::size_t width;
-    /// The bit of the SA's ComponentMask; inside a nested attribute, counted from the bit of the
-    /// field that nests it.
+    /// The bit of the field in the SA's ComponentMask. In a nested attribute it is relative to the
+    /// bit of the field that holds the attribute.
     int component = kNoComponent;
-    int component_count = 1;      ///< Bits that name this one field.
-    bool component_each = false;  ///< The elements of an array have one bit each.
+    int component_count = 1;      ///< The number of ComponentMask bits of this field.
+    bool component_each = false;  ///< Each element of the array has a ComponentMask bit.
     bool in_hex = false;
 
     consteval Field(Member Owner::* member_, std::string_view name_, std::size_t bit_,
                     std::size_t width_, int component_ = kNoComponent)
         : member(member_), name(name_), bit(bit_), width(width_), component(component_) {}
 
-    /// Printed as a hexadecimal number.
+    /// Returns the field, to be printed as a hexadecimal number.
     consteval Field hex() const {
         Field copy = *this;
         copy.in_hex = true;
         return copy;
     }
-    /// Some fields are cut into several components; we compare such a field as one.
+    /// Returns the field with several ComponentMask bits. If any of them is set, the whole field is
+    /// compared.
     consteval Field spans(int components) const {
         Field copy = *this;
         copy.component_count = components;
         return copy;
     }
-    /// The array's elements are components of their own, from `component` on.
+    /// Returns the array field with one ComponentMask bit for each element, from `component` on.
     consteval Field each() const {
         Field copy = *this;
         copy.component_each = true;
@@ -114,8 +116,8 @@ struct Places<std::index_sequence<Index...>, F...> : Place<Index, F>... {
 
 }  // namespace detail
 
-/// The list of an attribute's fields. A std::tuple would do, but takes the compiler several times
-/// as long, in every file that knows a format.
+/// The list of an attribute's fields. With a std::tuple instead, every file that includes a format
+/// would take several times as long to compile.
 template <typename... F>
 struct Fields : detail::Places<std::index_sequence_for<F...>, F...> {
     static constexpr std::size_t kCount = sizeof...(F);
@@ -124,13 +126,13 @@ struct Fields : detail::Places<std::index_sequence_for<F...>, F...> {
         : detail::Places<std::index_sequence_for<F...>, F...>(fields...) {}
 };
 
-/// Characters of a fixed number of bytes, zeros after the last.
+/// A text in a fixed number of bytes, with zeros after the last character.
 template <std::size_t N>
 struct Text {
     std::array<char, N> chars{};
 
     constexpr Text() = default;
-    /// What is too long is cut.
+    /// A text that is too long is truncated.
     constexpr Text(std::string_view text) {
         std::copy_n(text.begin(), std::min(N, text.size()), chars.begin());
     }
@@ -173,7 +175,7 @@ inline constexpr bool kIsId = false;
 template <typename Tag, typename Value>
 inline constexpr bool kIsId<Id<Tag, Value>> = true;
 
-/// How many bits a member can hold.
+/// Returns how many bits a member can hold.
 template <typename M>
 consteval std::size_t capacity_bits() {
     if constexpr (std::is_same_v<M, bool>) {
@@ -239,7 +241,7 @@ constexpr std::uint64_t load_bits(const std::uint8_t* at) {
     return value >> kShift & (~std::uint64_t{0} >> (64 - Width));
 }
 
-/// Into bytes that are zero where the field goes.
+/// Stores a number of Width bits at bit Bit. The bits must be zero before.
 template <std::size_t Bit, std::size_t Width>
 constexpr void store_bits(std::uint8_t* at, std::uint64_t value) {
     constexpr std::size_t kFirst = Bit / 8;
@@ -331,7 +333,7 @@ constexpr void emit_fields(const T& value, std::uint8_t* at) {
     }(std::make_index_sequence<kFieldCount<T>>{});
 }
 
-/// Builds the line that to_string gives.
+/// Builds the line that to_string returns.
 class Printer {
   public:
     void name(std::string_view name);
@@ -433,7 +435,7 @@ constexpr bool matches_from(const T& pattern, const T& record, std::uint64_t mas
     });
 }
 
-/// What a field covers, and what it may.
+/// The bits that a field covers, and whether its member can hold them.
 struct Extent {
     std::size_t bit;
     std::size_t bits;
@@ -443,7 +445,7 @@ struct Extent {
 template <typename F>
 constexpr void add_extents(std::vector<Extent>& extents, const F& field, std::size_t base);
 
-/// Those of T's fields, of nested attributes theirs.
+/// Returns the extents of the fields of T, with the fields of nested attributes in their place.
 template <Attribute T>
 constexpr std::vector<Extent> extents_of(std::size_t base) {
     std::vector<Extent> extents;
@@ -506,13 +508,14 @@ constexpr void mark_covered(std::array<bool, N>& covered, std::size_t base) {
 
 }  // namespace detail
 
-/// Every field lies inside, none on another, and its member can hold it.
+/// Returns whether every field of T lies within the attribute, overlaps no other field, and fits
+/// its member.
 template <Attribute T>
 consteval bool layout_is_sound() {
     return detail::are_sound(detail::extents_of<T>(0), T::kBytes * 8);
 }
 
-/// Ones where T has fields, zeros where it is reserved.
+/// Returns the bytes of T with ones in all fields and zeros in reserved bits.
 template <Attribute T>
 consteval std::array<std::uint8_t, T::kBytes> layout_mask() {
     std::array<bool, T::kBytes * 8> covered{};
@@ -524,7 +527,7 @@ consteval std::array<std::uint8_t, T::kBytes> layout_mask() {
     return mask;
 }
 
-/// Parses a span whose type says that it is long enough.
+/// Parses a span whose length is known to be sufficient when compiled.
 template <Attribute T, typename Byte, std::size_t N>
     requires(N != std::dynamic_extent && N >= T::kBytes)
 constexpr T parse(std::span<Byte, N> bytes) {
@@ -539,7 +542,7 @@ constexpr T parse(const std::array<std::uint8_t, N>& bytes) {
     return parse<T>(std::span<const std::uint8_t, N>(bytes));
 }
 
-/// Nothing where the bytes are too few.
+/// Parses the beginning of a span. Returns std::nullopt if it has too few bytes.
 template <Attribute T>
 constexpr std::optional<T> parse(std::span<const std::uint8_t> bytes) {
     if (bytes.size() < T::kBytes) {
@@ -548,7 +551,7 @@ constexpr std::optional<T> parse(std::span<const std::uint8_t> bytes) {
     return parse<T>(bytes.template first<T::kBytes>());
 }
 
-/// Writes kBytes; reserved bits become zero.
+/// Writes the kBytes bytes of an attribute; reserved bits become zero.
 template <Attribute T, std::size_t N>
     requires(N != std::dynamic_extent && N >= T::kBytes)
 constexpr void emit(const T& value, std::span<std::uint8_t, N> bytes) {
@@ -568,7 +571,7 @@ constexpr void emit(const T& value, std::span<std::uint8_t> bytes) {
     emit(value, bytes.template first<T::kBytes>());
 }
 
-/// "BaseVersion 1 ClassVersion 1 NodeType 2 ..."
+/// Returns a line such as "BaseVersion 1 ClassVersion 1 NodeType 2 ...".
 template <Attribute T>
 std::string to_string(const T& value) {
     detail::Printer out;
@@ -576,13 +579,14 @@ std::string to_string(const T& value) {
     return out.take();
 }
 
-/// Whether the components that the mask names are the same in both (IBA vol. 1, 15.4.4).
+/// Returns whether the components in the mask are equal in both (IBA vol. 1, 15.4.4).
 template <Attribute T>
 constexpr bool matches(const T& pattern, const T& record, std::uint64_t mask) {
     return detail::matches_from(pattern, record, mask, 0);
 }
 
-/// The ComponentMask bit of a member: component(&PathRecord::sgid). Zero when it has none.
+/// Returns the ComponentMask bits of a member, as in component(&PathRecord::sgid); zero if it has
+/// none.
 template <Attribute T, typename M>
 constexpr std::uint64_t component(M T::* member) {
     std::uint64_t bit = 0;

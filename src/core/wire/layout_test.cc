@@ -23,7 +23,7 @@ struct Inner {
     friend bool operator==(const Inner&, const Inner&) = default;
 };
 
-/// Every kind of member, at odd places.
+/// An attribute with every kind of member, at odd places.
 struct Sample {
     static constexpr std::size_t kBytes = 40;
 
@@ -79,7 +79,7 @@ constexpr std::array<std::uint8_t, 40> kSampleBytes = {
     'a',  'b',  0,    0,    0xAB, 0xCD, 0xEF,                                // Text, three bytes
     0x00, 0x07, 0x00, 0x09, 0xDE, 0xAD, 0,    0, 0, 0};
 
-/// With one field, wherever it is told to be.
+/// An attribute in which one field has the place given.
 template <std::size_t Bit, std::size_t Width>
 struct Misplaced {
     static constexpr std::size_t kBytes = 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// LedInfo: the lamp by which people find a port (IBA vol. 1, 14.2.5.15).
+// LedInfo: the LED of a port, by which people find it (IBA vol. 1, 14.2.5.15).
 
 #include <cstddef>
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace softib::wire {
 
-/// A LID whose entry says this goes nowhere.
+/// The entry of a LID to which the switch has no path.
 inline constexpr std::uint8_t kLftNoPort = 255;
 inline constexpr std::size_t kLftBlockLids = 64;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What the link layer puts on a wire: the header in front of every packet (IBA vol. 1, 7.7), and
-// the packets by which a receiver grants room (7.9.4).
+// The formats of the link layer: the header in front of every packet (IBA vol. 1, 7.7), and the
+// flow control packets by which a receiver grants credits (7.9.4).
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace softib::wire {
 
 inline constexpr std::uint8_t kVlManagement = 15;
 
-/// LNH: what follows the LRH.
+/// LNH: the kind of header that follows the LRH.
 enum class LinkNextHeader : std::uint8_t { kRaw = 0, kRawIpv6 = 1, kLocal = 2, kGlobal = 3 };
 
 struct Lrh {
@@ -49,8 +49,8 @@ struct FlowControlPacket {
     FlowControlOp op{};
     std::uint16_t fctbs = 0;  ///< Blocks of 64 bytes sent so far, modulo 4096.
     std::uint8_t vl = 0;
-    std::uint16_t fccl = 0;   ///< How far the other side may go, counted in the same way.
-    std::uint16_t lpcrc = 0;  ///< The VCRC's polynomial over the four bytes before it.
+    std::uint16_t fccl = 0;   ///< The FCTBS up to which the other side may send.
+    std::uint16_t lpcrc = 0;  ///< The CRC of the four bytes before it, computed like the VCRC.
 
     static constexpr auto fields() {
         using T = FlowControlPacket;

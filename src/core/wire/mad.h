@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The header common to all management datagrams (IBA vol. 1, 13.4.2). A MAD is 256 bytes, always.
+// The header common to all management datagrams (IBA vol. 1, 13.4.2). A MAD always has 256 bytes.
 
 #include <array>
 #include <cstdint>
@@ -52,8 +52,8 @@ enum class Method : std::uint8_t {
 
 inline constexpr std::uint8_t kMethodResponseBit = 0x80;
 
-/// The answer to Set is GetResp; any other request is answered by its own number with the R bit
-/// (IBA vol. 1, 13.4.5).
+/// Returns the method of the response to a request: GetResp for Set; for any other one, its own
+/// number with the R bit (IBA vol. 1, 13.4.5).
 constexpr Method response_to(Method request) {
     if (request == Method::kSet) {
         return Method::kGetResp;
@@ -61,25 +61,27 @@ constexpr Method response_to(Method request) {
     return static_cast<Method>(static_cast<std::uint8_t>(request) | kMethodResponseBit);
 }
 
-/// Whether somebody waits for an answer: a response, a Send, a Trap and its TrapRepress have none.
+/// Returns whether the sender of a MAD waits for a response: not for a response, a Send, a Trap or
+/// a TrapRepress.
 constexpr bool wants_response(Method method) {
     return (static_cast<std::uint8_t>(method) & kMethodResponseBit) == 0 &&
            method != Method::kSend && method != Method::kTrap && method != Method::kTrapRepress;
 }
 
-/// The common part of MADHeader.Status (IBA vol. 1, 13.4.7). The upper byte is the class's own.
+/// The common part of MADHeader.Status (IBA vol. 1, 13.4.7). The upper byte is specific to the
+/// class.
 namespace mad_status {
 inline constexpr std::uint16_t kOk = 0x0000;
 inline constexpr std::uint16_t kBusy = 0x0001;
 inline constexpr std::uint16_t kRedirectionRequired = 0x0002;
-inline constexpr std::uint16_t kUnsupportedClass = 0x0004;  ///< Class, its version, base version.
+inline constexpr std::uint16_t kUnsupportedClass = 0x0004;  ///< Also: base or class version.
 inline constexpr std::uint16_t kUnsupportedMethod = 0x0008;
 inline constexpr std::uint16_t kUnsupportedAttribute = 0x000C;
 inline constexpr std::uint16_t kInvalidField = 0x001C;
-inline constexpr std::uint16_t kDirection = 0x8000;  ///< Directed route only: on its way back.
+inline constexpr std::uint16_t kDirection = 0x8000;  ///< The D bit of directed routes: returning.
 }  // namespace mad_status
 
-/// A view of the header. Byte: std::uint8_t, or const for one that only reads.
+/// A view of the header. Byte is std::uint8_t, or const std::uint8_t for a read-only view.
 template <typename Byte>
 class Mad {
   public:
@@ -139,10 +141,11 @@ struct MadRepr {
     friend bool operator==(const MadRepr&, const MadRepr&) = default;
 };
 
-/// "class 0x03 v2 method 0x02 attr 0x0038 mod 0x00000000 tid 0x0000000012345678 status 0x0000"
+/// Returns a line such as
+/// "class 0x03 v2 method 0x02 attr 0x0038 mod 0x00000000 tid 0x0000000012345678 status 0x0000".
 std::string to_string(const MadRepr& repr);
 
-/// The answer that says only how it went: the request, turned round, with this status.
+/// Returns the response to a request that consists of the request itself with this status.
 MadBytes respond_with_status(const MadBytes& request, std::uint16_t status);
 
 }  // namespace softib::wire

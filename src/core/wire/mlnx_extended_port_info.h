@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A vendor's ExtendedPortInfo (attribute 0xFF90), which OpenSM and ibnetdiscover ask for.
+// ExtendedPortInfo of Mellanox (attribute 0xFF90), which OpenSM and ibnetdiscover query.
 
 #include <cstddef>
 #include <cstdint>

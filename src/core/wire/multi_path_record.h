@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// MultiPathRecord: a query for paths between two sets of ports (IBA vol. 1, 15.2.5.20). After it
-// stand SGIDCount and then DGIDCount GIDs.
+// MultiPathRecord: a query for paths between two sets of ports (IBA vol. 1, 15.2.5.20). The record
+// is followed by SGIDCount source GIDs and DGIDCount destination GIDs.
 
 #include <cstddef>
 #include <cstdint>
@@ -69,8 +69,8 @@ struct MultiPathRecord {
 };
 static_assert(layout_is_sound<MultiPathRecord>());
 
-/// The GIDs that follow the record: the sources, then the destinations. Nothing where the bytes,
-/// which begin with the record, are too few.
+/// Returns the GIDs that follow the record, first the sources, then the destinations. `bytes`
+/// begins with the record. Returns std::nullopt if there are too few bytes.
 inline std::optional<std::vector<Gid>> parse_multi_path_gids(const MultiPathRecord& record,
                                                              std::span<const std::uint8_t> bytes) {
     const std::size_t count = std::size_t{record.sgid_count} + record.dgid_count;

@@ -14,7 +14,7 @@ namespace softib::wire {
 inline constexpr std::size_t kMftBlockMlids = 32;
 inline constexpr std::size_t kMftPositionPorts = 16;
 
-/// The AttributeModifier: which MLIDs, and which ports.
+/// Returns the AttributeModifier of a block of MLIDs and a position, which stands for 16 ports.
 constexpr std::uint32_t mft_modifier(std::uint32_t block, std::uint32_t position) {
     return (block & 0x1FF) | position << 28;
 }
@@ -22,7 +22,8 @@ constexpr std::uint32_t mft_modifier(std::uint32_t block, std::uint32_t position
 struct MulticastForwardingTable {
     static constexpr std::size_t kBytes = 64;
 
-    std::array<std::uint16_t, 32> port_mask{};  ///< The lowest bit is the position's first port.
+    /// A mask for each MLID; the lowest bit is the first port of the position.
+    std::array<std::uint16_t, 32> port_mask{};
 
     static constexpr auto fields() {
         using T = MulticastForwardingTable;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// MulticastForwardingTableRecord (IBA vol. 1, 15.2.5.8). A query by the table itself is not
-// offered.
+// MulticastForwardingTableRecord (IBA vol. 1, 15.2.5.8). The contents of the table are no component
+// of a query.
 
 #include <cstddef>
 #include <cstdint>

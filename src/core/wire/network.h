@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The global route header, by which a packet crosses subnets and a multicast names its group
-// (IBA vol. 1, 8.3). It has the form of an IPv6 header.
+// The global route header (IBA vol. 1, 8.3), which packets between subnets and multicasts have. It
+// has the format of an IPv6 header.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Grh {
     std::uint8_t ip_ver = kGrhIpVersion;
     std::uint8_t tclass = 0;
     std::uint32_t flow_label = 0;
-    std::uint16_t pay_len = 0;  ///< In bytes, from behind the GRH to the end of the ICRC.
+    std::uint16_t pay_len = 0;  ///< In bytes, from the end of the GRH to the end of the ICRC.
     std::uint8_t nxt_hdr = kGrhNextHeaderIba;
     std::uint8_t hop_lmt = 0;
     Gid sgid{};

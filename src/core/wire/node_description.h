@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// NodeDescription: the node's name for people (IBA vol. 1, 14.2.5.2).
+// NodeDescription: a name of the node for people (IBA vol. 1, 14.2.5.2).
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// NodeInfo: what kind of node answers, who made it, and the port that was asked (IBA vol. 1,
-// 14.2.5.3).
+// NodeInfo: the kind of a node, its vendor and GUIDs, and the port that received the query (IBA
+// vol. 1, 14.2.5.3).
 
 #include <cstddef>
 #include <cstdint>
@@ -20,14 +20,14 @@ struct NodeInfo {
     std::uint8_t base_version = 1;
     std::uint8_t class_version = 1;
     NodeType node_type{};
-    std::uint8_t num_ports = 0;  ///< In a switch: without port 0.
+    std::uint8_t num_ports = 0;  ///< The number of ports; port 0 of a switch does not count.
     Guid system_image_guid{};
     Guid node_guid{};
     Guid port_guid{};
     std::uint16_t partition_cap = 0;  ///< Entries of the P_Key table.
     std::uint16_t device_id = 0;
     std::uint32_t revision = 0;
-    PortNum local_port_num{};  ///< Where the SMP came in.
+    PortNum local_port_num{};  ///< The port that received the SMP.
     std::uint32_t vendor_id = 0;
 
     static constexpr auto fields() {

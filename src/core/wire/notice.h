@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Notice: something happened (IBA vol. 1, 13.4.8.2, and 14.2.5.1 for what each trap tells). This
-// is the form of 64 bytes that an SMP carries; GmpNotice has the issuer's GID too.
+// Notice: the report of an event (IBA vol. 1, 13.4.8.2; 14.2.5.1 has the details of each trap). An
+// SMP has a Notice of 64 bytes; GmpNotice has the issuer's GID too.
 
 #include <array>
 #include <cstddef>
@@ -50,14 +50,14 @@ struct Notice {
 
     bool is_generic = true;
     NoticeType type{};
-    std::uint32_t producer_type = 0;  ///< A NodeType; VendorID where not generic.
-    std::uint16_t trap_number = 0;    ///< DeviceID, where not generic.
+    std::uint32_t producer_type = 0;  ///< A NodeType; VendorID if the notice is not generic.
+    std::uint16_t trap_number = 0;    ///< DeviceID if the notice is not generic.
     Lid issuer_lid{};
     bool notice_toggle = false;
     std::uint16_t notice_count = 0;
     std::array<std::uint8_t, kNoticeDetailsBytes> data_details{};
 
-    /// What the trap tells, read as the struct of its number.
+    /// Returns DataDetails as the struct that belongs to the trap number.
     template <Attribute Details>
     constexpr Details details() const {
         return parse<Details>(data_details);
@@ -85,7 +85,7 @@ struct Notice {
 };
 static_assert(layout_is_sound<Notice>());
 
-/// As all classes but subnet management carry it.
+/// The notice of all classes but subnet management.
 struct GmpNotice {
     static constexpr std::size_t kBytes = 80;
 
@@ -103,7 +103,7 @@ struct GmpNotice {
 };
 static_assert(layout_is_sound<GmpNotice>());
 
-/// Traps 64 to 67: of a port or a multicast group.
+/// Details of traps 64 to 67: the GID of a port or a multicast group.
 struct GidTrap {
     static constexpr std::size_t kBytes = 22;
 
@@ -119,7 +119,7 @@ struct GidTrap {
 };
 static_assert(layout_is_sound<GidTrap>());
 
-/// Trap 128: some link of this switch.
+/// Details of trap 128: the LID of a switch of which a link has changed its state.
 struct LinkStateTrap {
     static constexpr std::size_t kBytes = 2;
 
@@ -135,7 +135,7 @@ struct LinkStateTrap {
 };
 static_assert(layout_is_sound<LinkStateTrap>());
 
-/// Traps 129 to 131.
+/// Details of traps 129 to 131.
 struct PortThresholdTrap {
     static constexpr std::size_t kBytes = 5;
 
@@ -153,7 +153,7 @@ struct PortThresholdTrap {
 };
 static_assert(layout_is_sound<PortThresholdTrap>());
 
-/// Trap 144.
+/// Details of trap 144.
 struct LocalChangesTrap {
     static constexpr std::size_t kBytes = 14;
 
@@ -187,7 +187,7 @@ struct LocalChangesTrap {
 };
 static_assert(layout_is_sound<LocalChangesTrap>());
 
-/// Trap 145.
+/// Details of trap 145.
 struct SystemImageGuidTrap {
     static constexpr std::size_t kBytes = 14;
 
@@ -205,7 +205,7 @@ struct SystemImageGuidTrap {
 };
 static_assert(layout_is_sound<SystemImageGuidTrap>());
 
-/// Trap 256: the SMP whose M_Key was wrong.
+/// Details of trap 256: the SMP whose M_Key was wrong.
 struct BadMKeyTrap {
     static constexpr std::size_t kBytes = 54;
 
@@ -239,13 +239,13 @@ struct BadMKeyTrap {
 };
 static_assert(layout_is_sound<BadMKeyTrap>());
 
-/// Traps 257 and 258: the packet whose P_Key or Q_Key was wrong.
+/// Details of traps 257 and 258: the packet whose P_Key or Q_Key was wrong.
 struct BadKeyTrap {
     static constexpr std::size_t kBytes = 50;
 
-    Lid lid1{};             ///< From where.
-    Lid lid2{};             ///< To where.
-    std::uint32_t key = 0;  ///< A P_Key stands in the lower half.
+    Lid lid1{};             ///< The source LID.
+    Lid lid2{};             ///< The destination LID.
+    std::uint32_t key = 0;  ///< The Q_Key, or the P_Key in the lower half.
     std::uint8_t sl = 0;
     Qpn qp1{};
     Qpn qp2{};
@@ -265,11 +265,11 @@ struct BadKeyTrap {
 };
 static_assert(layout_is_sound<BadKeyTrap>());
 
-/// Trap 259: a switch refused the packet's P_Key.
+/// Details of trap 259: the packet whose P_Key a switch refused.
 struct BadSwitchPKeyTrap {
     static constexpr std::size_t kBytes = 51;
 
-    std::uint16_t data_valid = 0;  ///< A bit for each field after it that was in the packet.
+    std::uint16_t data_valid = 0;  ///< A bit for each field below that is valid.
     Lid lid1{};
     Lid lid2{};
     PKey pkey{};

@@ -8,13 +8,13 @@ namespace softib::wire {
 namespace {
 
 struct Row {
-    std::string_view name;  ///< Empty: reserved.
+    std::string_view name;  ///< Empty: the operation is reserved.
     std::uint16_t headers = 0;
     bool has_payload = false;
     bool is_request = false;
 };
 
-/// By the operation's number, as a reliable connection has them (RESYNC: a reliable datagram).
+/// The operations of reliable connections and RESYNC of reliable datagrams, by number.
 constexpr std::array<Row, 32> kRows = [] {
     namespace ext = extended;
     std::array<Row, 32> rows{};
@@ -67,7 +67,7 @@ bool has_operation(Transport transport, Operation operation) {
         case Transport::kCnp:
             return opcode(transport, operation) <= kRoceCnpOpcode;
     }
-    return false;  // The numbers that nobody has.
+    return false;  // Reserved transports.
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// BTH.OpCode: three bits of transport, five of operation, and the extended headers that the two
-// together bring (IBA vol. 1, 9.2.1 and table 38; XRC: annex A14; CNP: annexes A10 and A17; ATOMIC
-// WRITE: annex A19). Reliable datagrams have formats only.
+// BTH.OpCode: three bits of transport and five of operation, which together determine the extended
+// headers (IBA vol. 1, 9.2.1 and table 38; XRC: annex A14; CNP: annexes A10 and A17; ATOMIC WRITE:
+// annex A19). Of reliable datagrams only the formats are supported.
 
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ enum class Operation : std::uint8_t {
     kAtomicWrite = 0x1D,
 };
 
-/// Extended headers, a bit each, the first on the wire first.
+/// Bits of the extended headers, in their order on the wire.
 namespace extended {
 inline constexpr std::uint16_t kRdeth = 0x001;
 inline constexpr std::uint16_t kXrcEth = 0x002;
@@ -61,7 +61,7 @@ struct OpcodeInfo {
     Transport transport{};
     Operation operation{};
     std::uint16_t headers = 0;  ///< Bits of `extended`.
-    bool has_payload = false;   ///< It may still be empty.
+    bool has_payload = false;   ///< The packet has a payload, which may be empty.
 
     std::size_t header_bytes() const;
     friend bool operator==(const OpcodeInfo&, const OpcodeInfo&) = default;
@@ -72,16 +72,16 @@ constexpr std::uint8_t opcode(Transport transport, Operation operation) {
                                      static_cast<unsigned>(operation));
 }
 
-/// Congestion notification packets, whose operation means nothing else: InfiniBand's has no
-/// payload, RoCEv2's has 16 bytes of zeros.
+/// The opcode of a congestion notification packet of InfiniBand, which has no payload.
 inline constexpr std::uint8_t kCnpOpcode = 0x80;
+/// The opcode of a congestion notification packet of RoCEv2, whose payload is 16 bytes of zeros.
 inline constexpr std::uint8_t kRoceCnpOpcode = 0x81;
 inline constexpr std::size_t kRoceCnpPayloadBytes = 16;
 
-/// Nothing for an opcode that is reserved, or of a transport that we do not know.
+/// Returns the properties of an opcode; std::nullopt if it is reserved or of an unknown transport.
 std::optional<OpcodeInfo> opcode_info(std::uint8_t opcode);
 
-std::string_view to_string(Transport transport);  ///< "RC"
-std::string_view to_string(Operation operation);  ///< "SEND Only with Immediate"
+std::string_view to_string(Transport transport);  ///< Returns "RC", for example.
+std::string_view to_string(Operation operation);  ///< Returns "SEND Only with Immediate".
 
 }  // namespace softib::wire

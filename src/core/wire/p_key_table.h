@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// P_KeyTable: one block of a port's partition keys (IBA vol. 1, 14.2.5.7).
+// P_KeyTable: one block of a port's P_Keys (IBA vol. 1, 14.2.5.7).
 
 #include <array>
 #include <cstddef>

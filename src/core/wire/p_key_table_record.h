@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// P_KeyTableRecord (IBA vol. 1, 15.2.5.11). A query by the table itself is not offered.
+// P_KeyTableRecord (IBA vol. 1, 15.2.5.11). The contents of the table are no component of a query.
 
 #include <cstddef>
 #include <cstdint>

@@ -10,9 +10,11 @@ namespace softib::wire {
 
 namespace {
 
-constexpr std::size_t kBytesMin = Lrh::kBytes + Bth::kBytes + kIcrcBytes;  ///< Without VCRC.
+/// The bytes of the shortest packet, without its VCRC.
+constexpr std::size_t kBytesMin = Lrh::kBytes + Bth::kBytes + kIcrcBytes;
 
-/// Checks what every port checks first (IBA vol. 1, 7.3). `bytes` counts those before the VCRC.
+/// Makes the first checks of a receiving port (IBA vol. 1, 7.3). `bytes` is the length without
+/// VCRC.
 std::expected<void, PacketError> check_link(const Lrh& lrh, std::size_t bytes) {
     if (lrh.lver != 0) {
         return std::unexpected(PacketError::kLinkVersion);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What a packet has between its route and its ICRC: BTH, extended headers, payload and padding. On
+// The body of a packet, from the BTH to the ICRC: BTH, extended headers, payload and padding. On
 // InfiniBand it follows the LRH or GRH, in RoCEv2 the UDP header.
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace softib::wire {
 
 inline constexpr std::size_t kWordBytes = 4;
 
-/// Calls do_one(name, header) for those that the opcode has, in the order of the wire.
+/// Calls do_one(name, header) for the extended headers in `bits`, in the order of the wire.
 template <typename Headers, typename F>
 void for_each_extended(Headers& headers, std::uint16_t bits, F do_one) {
     const auto look = [&](std::uint16_t bit, std::string_view name, auto& header) {
@@ -36,7 +36,7 @@ void for_each_extended(Headers& headers, std::uint16_t bits, F do_one) {
     look(extended::kIeth, "IETH", headers.ieth);
 }
 
-/// Takes a header off the front. The caller has checked that there are enough bytes.
+/// Parses a header and removes it from `left`. The caller has checked that there are enough bytes.
 template <Attribute T>
 T take(std::span<const std::uint8_t>& left) {
     const T value = parse<T>(left.first<T::kBytes>());
@@ -53,11 +53,12 @@ void put(const T& value, std::span<std::uint8_t>& left) {
 /// Parses transport headers and payload: `left` has at least a BTH and ends before the ICRC.
 std::expected<void, PacketError> parse_body(std::span<const std::uint8_t> left, Packet& packet);
 
-/// How many bytes emit_body writes; the error says why there is no such packet.
+/// Returns how many bytes emit_body writes, or why there is no such packet.
 std::expected<std::size_t, PacketError> body_bytes(const PacketHeaders& headers,
                                                    std::size_t payload_bytes);
 
-/// Emits a packet that body_bytes accepts. Its payload may be in its place already.
+/// Writes the body of a packet that body_bytes accepts. `payload` may be in its place in `out`
+/// already.
 void emit_body(const PacketHeaders& headers, std::span<const std::uint8_t> payload,
                std::span<std::uint8_t> out);
 

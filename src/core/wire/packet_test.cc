@@ -33,7 +33,7 @@ std::vector<std::uint8_t> known_opcodes() {
     return opcodes;
 }
 
-/// Fills the extended headers that the opcode has.
+/// Returns random headers, with those extended headers that the opcode has.
 PacketHeaders random_headers(Prng& prng, std::uint8_t opcode, bool global) {
     const std::uint16_t bits = opcode_info(opcode)->headers;
     PacketHeaders headers;
@@ -68,7 +68,7 @@ Bytes emitted(const PacketHeaders& headers, std::span<const std::uint8_t> payloa
     return bytes;
 }
 
-/// After somebody has changed the bytes.
+/// Sets the CRCs of a packet whose bytes were changed.
 void set_check_sums(Bytes& bytes) {
     const std::span<std::uint8_t> all(bytes);
     store_be(&bytes[bytes.size() - 6], icrc(all.first(bytes.size() - 6)));
@@ -152,7 +152,7 @@ TEST(Packet, EveryOpcodeComesBackAsItWent) {
             ASSERT_TRUE(packet) << int{opcode} << ": " << to_string(packet.error());
             EXPECT_TRUE(std::ranges::equal(packet->payload, payload));
             EXPECT_EQ(emitted(packet->headers, packet->payload), bytes);
-            // What emit_packet decides itself.
+            // The fields that emit_packet computes.
             headers.lrh.lver = 0;
             headers.lrh.lnh = headers.grh ? LinkNextHeader::kGlobal : LinkNextHeader::kLocal;
             headers.lrh.pkt_len = static_cast<std::uint16_t>(bytes.size() / 4);
@@ -209,7 +209,7 @@ TEST(Packet, CutAnywhereIsRefused) {
         for (std::size_t size = 0; size < whole.size(); ++size) {
             Bytes bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
             EXPECT_FALSE(parse_packet(bytes)) << size;
-            if (size >= 26) {  // With lengths and check sums that do not betray it.
+            if (size >= 26) {  // The lengths and CRCs are right, so only the cut itself is wrong.
                 store_be(&bytes[4], static_cast<std::uint16_t>(size / 4));
                 if (global) {
                     store_be(&bytes[12], static_cast<std::uint16_t>(size - 50));

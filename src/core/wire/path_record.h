@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PathRecord: how to reach a port (IBA vol. 1, 15.2.5.16).
+// PathRecord: a path between two ports, or a query for paths (IBA vol. 1, 15.2.5.16).
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct PathRecord {
     std::uint8_t hop_limit = 0;
     std::uint8_t tclass = 0;
     bool reversible = false;
-    std::uint8_t numb_path = 0;  ///< In a query: how many records are wanted.
+    std::uint8_t numb_path = 0;  ///< In a query: the most records wanted.
     PKey pkey{};
     std::uint16_t qos_class = 0;
     std::uint8_t sl = 0;

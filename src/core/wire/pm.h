@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The performance management class (IBA vol. 1, 16.1): where its data stands, its attributes and
-// capabilities. Each attribute has a header of its own.
+// The performance management class (IBA vol. 1, 16.1): the place of its data in a MAD, its
+// attributes and capabilities. The format of each attribute has a file of its own.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace softib::wire {
 inline constexpr std::uint8_t kPmClassVersion = 1;
 inline constexpr std::size_t kPmDataOffset = 64;
 inline constexpr std::size_t kPmDataBytes = kMadBytes - kPmDataOffset;
-/// A PortSelect that means all ports of the node, added up.
+/// The PortSelect that selects the sum over all ports of the node.
 inline constexpr std::uint8_t kPmAllPorts = 255;
 
 enum class PmAttribute : std::uint16_t {
@@ -62,7 +62,7 @@ inline constexpr std::uint32_t kIsPMKeySupported = 1 << 0;
 inline constexpr std::uint32_t kIsAdditionalPortCountersExtendedSupported = 1 << 1;
 }  // namespace pm_capability2
 
-/// The attribute's place in a MAD.
+/// Returns the bytes of the attribute in a MAD.
 inline std::span<std::uint8_t, kPmDataBytes> pm_data(MadBytes& mad) {
     return std::span(mad).subspan<kPmDataOffset, kPmDataBytes>();
 }

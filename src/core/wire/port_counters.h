@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortCounters: they stop at their largest value (IBA vol. 1, 16.1.3.5).
+// PortCounters: counters that stop at their largest value (IBA vol. 1, 16.1.3.5).
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace softib::wire {
 
-/// CounterSelect: what a Set writes.
+/// Bits of CounterSelect: the counters that a Set() writes.
 namespace port_counters_select {
 inline constexpr std::uint16_t kSymbolErrorCounter = 1U << 0;
 inline constexpr std::uint16_t kLinkErrorRecoveryCounter = 1U << 1;
@@ -31,7 +31,7 @@ inline constexpr std::uint16_t kPortXmitPkts = 1U << 14;
 inline constexpr std::uint16_t kPortRcvPkts = 1U << 15;
 }  // namespace port_counters_select
 
-/// CounterSelect2.
+/// Bits of CounterSelect2: further counters that a Set() writes.
 namespace port_counters_select2 {
 inline constexpr std::uint8_t kPortXmitWait = 1U << 0;
 inline constexpr std::uint8_t kQP1Dropped = 1U << 1;
@@ -60,7 +60,7 @@ struct PortCounters {
     std::uint32_t port_rcv_data = 0;   ///< In units of 4 bytes.
     std::uint32_t port_xmit_pkts = 0;
     std::uint32_t port_rcv_pkts = 0;
-    std::uint32_t port_xmit_wait = 0;  ///< Ticks with data to send and no credits.
+    std::uint32_t port_xmit_wait = 0;  ///< Ticks in which the port had data to send and no credits.
 
     static constexpr auto fields() {
         using T = PortCounters;

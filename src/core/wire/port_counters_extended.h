@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortCountersExtended: 64 bits, and they begin anew after the largest value (IBA vol. 1,
-// 16.1.4.11).
+// PortCountersExtended: counters of 64 bits, which go on at 0 after their largest value (IBA vol.
+// 1, 16.1.4.11).
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace softib::wire {
 
-/// CounterSelect: what a Set writes.
+/// Bits of CounterSelect: the counters that a Set() writes.
 namespace port_counters_extended_select {
 inline constexpr std::uint16_t kPortXmitData = 1U << 0;
 inline constexpr std::uint16_t kPortRcvData = 1U << 1;
@@ -24,7 +24,7 @@ inline constexpr std::uint16_t kPortMulticastXmitPkts = 1U << 6;
 inline constexpr std::uint16_t kPortMulticastRcvPkts = 1U << 7;
 }  // namespace port_counters_extended_select
 
-/// CounterSelect2.
+/// Bits of CounterSelect2: further counters that a Set() writes.
 namespace port_counters_extended_select2 {
 inline constexpr std::uint32_t kSymbolErrorCounter = 1U << 0;
 inline constexpr std::uint32_t kLinkErrorRecoveryCounter = 1U << 1;

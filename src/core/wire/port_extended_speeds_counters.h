@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortExtendedSpeedsCounters: errors of links of 14 Gb/s and more a lane (IBA vol. 1, 16.1.4.13).
-// While Reed-Solomon FEC runs, the same attribute has another form.
+// PortExtendedSpeedsCounters: errors of links with 14 Gb/s or more per lane (IBA vol. 1,
+// 16.1.4.13). With Reed-Solomon FEC the same attribute has another format.
 
 #include <array>
 #include <cstddef>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortInfo: nearly everything that a subnet manager reads and writes of a port (IBA vol. 1,
-// 14.2.5.6).
+// PortInfo: most of what a subnet manager reads from and writes to a port (IBA vol. 1, 14.2.5.6).
 
 #include <cstddef>
 #include <cstdint>
@@ -73,10 +72,10 @@ inline constexpr std::uint8_t k4x = 2;
 inline constexpr std::uint8_t k8x = 4;
 inline constexpr std::uint8_t k12x = 8;
 inline constexpr std::uint8_t k2x = 16;
-inline constexpr std::uint8_t kAllSupported = 255;  ///< Enabled only: whatever is supported.
+inline constexpr std::uint8_t kAllSupported = 255;  ///< In LinkWidthEnabled: all supported ones.
 }  // namespace link_width
 
-/// Bits of LinkSpeedSupported, LinkSpeedEnabled and LinkSpeedActive, in Gb/s of a lane.
+/// Bits of LinkSpeedSupported, LinkSpeedEnabled and LinkSpeedActive, with the Gb/s of a lane.
 namespace link_speed {
 inline constexpr std::uint8_t kSdr = 1;  ///< 2.5
 inline constexpr std::uint8_t kDdr = 2;  ///< 5
@@ -84,7 +83,7 @@ inline constexpr std::uint8_t kQdr = 4;  ///< 10
 inline constexpr std::uint8_t kAllSupported = 15;
 }  // namespace link_speed
 
-/// Bits of the LinkSpeedExt fields, in Gb/s of a lane. Zero: none of these.
+/// Bits of the LinkSpeedExt fields, with the Gb/s of a lane. Zero: no extended speed.
 namespace link_speed_ext {
 inline constexpr std::uint8_t kFdr = 1;  ///< 14.0625
 inline constexpr std::uint8_t kEdr = 2;  ///< 25.78125
@@ -93,7 +92,7 @@ inline constexpr std::uint8_t kNdr = 8;  ///< 106.25
 inline constexpr std::uint8_t kAllSupported = 31;
 }  // namespace link_speed_ext
 
-/// MTUs as NeighborMTU, MTUCap, path and multicast records write them.
+/// The codes of MTUs in NeighborMTU, MTUCap, and path and multicast records.
 namespace mtu_code {
 inline constexpr std::uint8_t k256 = 1;
 inline constexpr std::uint8_t k512 = 2;
@@ -111,8 +110,8 @@ struct PortInfo {
     Lid master_sm_lid{};
     std::uint32_t capability_mask = 0;
     std::uint16_t diag_code = 0;
-    std::uint16_t mkey_lease_period = 0;  ///< Seconds; 0: never runs out.
-    PortNum local_port_num{};             ///< Where the SMP came in.
+    std::uint16_t mkey_lease_period = 0;  ///< In seconds; 0: the lease never expires.
+    PortNum local_port_num{};             ///< The port that received the SMP.
     std::uint8_t link_width_enabled = 0;
     std::uint8_t link_width_supported = 0;
     std::uint8_t link_width_active = 0;
@@ -135,7 +134,7 @@ struct PortInfo {
     std::uint8_t mtu_cap = 0;
     std::uint8_t vl_stall_count = 0;
     std::uint8_t hoq_life = 0;
-    std::uint8_t operational_vls = 0;  ///< As VLCap; 0 in a Set: no change.
+    std::uint8_t operational_vls = 0;  ///< Coded like VLCap; 0 in a Set(): no change.
     bool partition_enforcement_inbound = false;
     bool partition_enforcement_outbound = false;
     bool filter_raw_inbound = false;

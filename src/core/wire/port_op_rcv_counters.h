@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortOpRcvCounters: what came in with one opcode (IBA vol. 1, 16.1.4.3).
+// PortOpRcvCounters: packets and data received with one opcode (IBA vol. 1, 16.1.4.3).
 
 #include <cstddef>
 #include <cstdint>

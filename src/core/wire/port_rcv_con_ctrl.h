@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortRcvConCtrl: marked packets that came in (IBA vol. 1, annex A10).
+// PortRcvConCtrl: packets received with FECN and with BECN (IBA vol. 1, annex A10).
 
 #include <cstddef>
 #include <cstdint>

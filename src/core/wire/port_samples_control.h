@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortSamplesControl: asks a port to count up to 15 things for a while (IBA vol. 1, 16.1.3.2).
+// PortSamplesControl: starts a sample, in which a port counts up to 15 quantities for a time (IBA
+// vol. 1, 16.1.3.2).
 
 #include <array>
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace softib::wire {
 
 enum class SampleStatus : std::uint8_t { kDone = 0, kStarted = 1, kRunning = 2 };
 
-/// Values of CounterSelect0 to 14 that every port with sampling knows (IBA vol. 1, 16.1.3.3).
+/// Values of CounterSelect0 to 14 that every port with sampling supports (IBA vol. 1, 16.1.3.3).
 namespace sample_counter {
 inline constexpr std::uint16_t kPortXmitData = 1;
 inline constexpr std::uint16_t kPortRcvData = 2;
@@ -30,14 +31,14 @@ struct PortSamplesControl {
     PortNum port_select{};
     std::uint8_t tick = 0;
     std::uint8_t counter_width = 0;
-    std::array<std::uint8_t, 10> counter_mask{};   ///< 0 to 9.
-    std::array<std::uint8_t, 5> counter_mask10{};  ///< 10 to 14.
+    std::array<std::uint8_t, 10> counter_mask{};   ///< CounterMask0 to 9.
+    std::array<std::uint8_t, 5> counter_mask10{};  ///< CounterMask10 to 14.
     std::uint8_t sample_mechanisms = 0;
     SampleStatus sample_status{};
     std::uint64_t option_mask = 0;
     std::uint64_t vendor_mask = 0;
-    std::uint32_t sample_start = 0;     ///< Ticks until it begins.
-    std::uint32_t sample_interval = 0;  ///< Ticks that it takes.
+    std::uint32_t sample_start = 0;     ///< Ticks until the sample begins.
+    std::uint32_t sample_interval = 0;  ///< Ticks that the sample takes.
     std::uint16_t tag = 0;
     std::array<std::uint16_t, 15> counter_select{};
     std::uint64_t samples_only_option_mask = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortSamplesResult: what a port counted (IBA vol. 1, 16.1.3.4).
+// PortSamplesResult: the counters of a sample, in 32 bits (IBA vol. 1, 16.1.3.4).
 
 #include <array>
 #include <cstddef>

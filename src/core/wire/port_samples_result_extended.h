@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortSamplesResultExtended: what a port counted, in 64 bits (IBA vol. 1, 16.1.4.12).
+// PortSamplesResultExtended: the counters of a sample, in 64 bits (IBA vol. 1, 16.1.4.12).
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortSLRcvBECN: by service level (IBA vol. 1, annex A10).
+// PortSLRcvBECN: packets received with BECN, by service level (IBA vol. 1, annex A10).
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortSLRcvFECN: by service level (IBA vol. 1, annex A10).
+// PortSLRcvFECN: packets received with FECN, by service level (IBA vol. 1, annex A10).
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortVLXmitFlowCtlUpdateErrors, by lane (IBA vol. 1, 16.1.4.7).
+// PortVLXmitFlowCtlUpdateErrors: errors of flow control updates, by lane (IBA vol. 1, 16.1.4.7).
 
 #include <array>
 #include <cstddef>

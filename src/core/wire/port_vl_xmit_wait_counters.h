@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortVLXmitWaitCounters, by lane (IBA vol. 1, 16.1.4.8).
+// PortVLXmitWaitCounters: ticks of waiting to send, by lane (IBA vol. 1, 16.1.4.8).
 
 #include <array>
 #include <cstddef>

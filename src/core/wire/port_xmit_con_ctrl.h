@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PortXmitConCtrl: how long a congested port could not send (IBA vol. 1, annex A10).
+// PortXmitConCtrl: how long a port was congested (IBA vol. 1, annex A10).
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The header of the reliable multi-packet protocol, by which an answer of many records travels
-// (IBA vol. 1, 13.6.2). It stands after the common header.
+// The header of the reliable multi-packet protocol, which sends a message in several MADs (IBA
+// vol. 1, 13.6.2). It follows the common MAD header.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,15 +18,15 @@ enum class RmppType : std::uint8_t { kNone = 0, kData = 1, kAck = 2, kStop = 3, 
 
 /// Bits of RMPPFlags.
 namespace rmpp_flag {
-inline constexpr std::uint8_t kActive = 1;  ///< The rest of the header counts.
+inline constexpr std::uint8_t kActive = 1;  ///< The rest of the header is valid.
 inline constexpr std::uint8_t kFirst = 2;
 inline constexpr std::uint8_t kLast = 4;
 }  // namespace rmpp_flag
 
-/// An RRespTime that says nothing about the time.
+/// The RRespTime that gives no response time.
 inline constexpr std::uint8_t kRmppNoRespTime = 31;
 
-/// RMPPStatus: STOP has kResourcesExhausted, ABORT one of those from kTotalTimeTooLong on.
+/// RMPPStatus. A STOP has kResourcesExhausted, an ABORT has kTotalTimeTooLong or a later one.
 enum class RmppStatus : std::uint8_t {
     kNormal = 0,
     kResourcesExhausted = 1,
@@ -50,7 +50,7 @@ struct RmppHeader {
     std::uint8_t rresp_time = 0;
     std::uint8_t rmpp_flags = 0;
     RmppStatus rmpp_status{};
-    std::uint32_t segment_number = 0;  ///< In an ACK: the last one that arrived in order.
+    std::uint32_t segment_number = 0;  ///< In an ACK: the last segment that arrived in order.
     std::uint32_t payload_length = 0;  ///< In an ACK: NewWindowLast.
 
     static constexpr auto fields() {

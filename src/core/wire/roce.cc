@@ -14,11 +14,11 @@ namespace softib::wire {
 
 namespace {
 
-constexpr std::size_t kIpv4At = 12;  // Where a mapped GID has the address.
+constexpr std::size_t kIpv4At = 12;  // The place of an IPv4 address in its GID.
 constexpr std::size_t kIpv4ChecksumAt = 10;
 constexpr std::size_t kBodyBytesMin = Bth::kBytes + kIcrcBytes;
 
-/// The sum of RFC 1071, not yet turned round.
+/// The Internet checksum of RFC 1071, before its final complement.
 class InternetSum {
   public:
     void add(std::span<const std::uint8_t> bytes) {
@@ -56,9 +56,11 @@ struct Outer {
     std::span<const std::uint8_t> bytes() const { return std::span(buffer).first(size); }
 };
 
-enum class IpCheckSum : std::uint8_t { kNo, kYes };  ///< The ICRC does not cover it.
+/// Whether to compute the IPv4 checksum, which the ICRC does not cover.
+enum class IpCheckSum : std::uint8_t { kNo, kYes };
 
-/// Around `udp_payload` bytes. Nothing where the addresses are of two families.
+/// Returns the IP and UDP headers of a datagram with `udp_payload` bytes of payload; std::nullopt
+/// if the two addresses are of different families.
 std::optional<Outer> outer_headers(const Grh& route, const RoceFields& fields,
                                    std::size_t udp_payload, IpCheckSum check_sum) {
     if (is_ipv4(route.sgid) != is_ipv4(route.dgid)) {
@@ -96,7 +98,7 @@ std::optional<Outer> outer_headers(const Grh& route, const RoceFields& fields,
     return outer;
 }
 
-/// Takes the IPv4 header off and says it as a GRH. `left` becomes what follows it.
+/// Removes the IPv4 header from `left` and returns it as a GRH.
 std::expected<Grh, PacketError> take_ipv4(std::span<const std::uint8_t>& left, RoceFields& fields) {
     if (left.size() < Ipv4Header::kBytes) {
         return std::unexpected(PacketError::kTooShort);
@@ -128,7 +130,7 @@ std::expected<Grh, PacketError> take_ipv6(std::span<const std::uint8_t>& left) {
         return std::unexpected(PacketError::kTooShort);
     }
     const auto ip = take<Grh>(left);
-    // A mapped address stands for IPv4 and has no place on the wire (RFC 4291, 2.5.5.2).
+    // An IPv4-mapped address must not be in an IPv6 header (RFC 4291, 2.5.5.2).
     if (ip.nxt_hdr != kIpProtocolUdp || is_ipv4(ip.sgid) || is_ipv4(ip.dgid)) {
         return std::unexpected(PacketError::kNotRoce);
     }
@@ -138,14 +140,15 @@ std::expected<Grh, PacketError> take_ipv6(std::span<const std::uint8_t>& left) {
     return ip;
 }
 
-/// Whether an ICRC is wrong only because the IPv4 header had another Identification. `bytes`: from
-/// that header to the ICRC.
+/// Returns whether an ICRC is wrong only because the IPv4 header had another Identification.
+/// `bytes` is the number of bytes from that header to the ICRC.
 bool is_explained_by_id(std::uint32_t difference, std::size_t bytes) {
     constexpr std::size_t kIdAt = 4;
     return icrc_cause(difference, bytes - kIdAt) >> 16 == 0;
 }
 
-/// Over what UDP calls its pseudo header: addresses, protocol, length (RFC 768; RFC 8200, 8.1).
+/// Checks the UDP checksum, which also covers a pseudo header of addresses, protocol and length
+/// (RFC 768; RFC 8200, 8.1).
 bool udp_checksum_is_right(const Grh& route, std::span<const std::uint8_t> udp_datagram) {
     InternetSum sum;
     sum.add(is_ipv4(route.sgid) ? std::span(route.sgid.bytes).subspan(kIpv4At)

@@ -61,7 +61,7 @@ Bytes emitted(const RoceFrame& frame) {
     return bytes;
 }
 
-/// After somebody has changed the frame, which is one of IPv4 without a tag.
+/// Sets the check sums of an untagged IPv4 frame whose bytes were changed.
 void set_frame_check_sums(Bytes& frame) {
     store_be(&frame[kIpAt + 10], std::uint16_t{0});
     std::uint32_t sum = 0;
@@ -126,7 +126,7 @@ TEST(Roce, TheSocketsFormIsTheDatagramsPayload) {
         const auto parsed = parse_roce_payload(bytes, *headers.grh, frame.roce.fields);
         ASSERT_TRUE(parsed) << to_string(parsed.error());
         EXPECT_TRUE(std::ranges::equal(parsed->payload, payload));
-        // What the network may change does not matter, another sender does.
+        // Fields that routers change do not count, but the sender's address does.
         Grh route = *headers.grh;
         route.tclass = 3;
         route.hop_lmt = 1;
@@ -137,7 +137,7 @@ TEST(Roce, TheSocketsFormIsTheDatagramsPayload) {
         RoceFields fields = frame.roce.fields;
         fields.source_port ^= 1;
         EXPECT_FALSE(parse_roce_payload(bytes, *headers.grh, fields));
-        // Identification counts too, and a socket does not show it.
+        // The ICRC covers Identification, which a socket does not know.
         fields = frame.roce.fields;
         fields.ipv4_id ^= 1;
         EXPECT_EQ(parse_roce_payload(bytes, *headers.grh, fields).has_value(), !ipv4);
@@ -153,7 +153,8 @@ TEST(Roce, EveryFlippedBitThatCountsIsNoticed) {
             passed += parse_roce_frame(bytes).has_value() ? 1U : 0U;
             bytes[bit / 8] ^= static_cast<std::uint8_t>(1 << bit % 8);
         }
-        // The BTH's byte of FECN and BECN; of IPv6 also what routers change.
+        // The ICRC does not cover the BTH's byte of FECN and BECN and, with IPv6, traffic class,
+        // flow label and hop limit.
         EXPECT_EQ(passed, ipv4 ? 8U : 8U + 8 + 20 + 8);
     }
 }
@@ -241,15 +242,15 @@ TEST(Roce, WhatHasNoAddressesIsNotEmitted) {
     EXPECT_EQ(emit_roce_frame(frame, out).error(), PacketError::kOpcode);
 }
 
-/// A frame that Linux' rdma_rxe sends is like this but for addresses: Identification is not zero,
-/// and the ICRC covers it. The number is zlib's.
+/// The ICRC of a frame like those of Linux' rdma_rxe, whose Identification is not zero. The
+/// expected value was computed with zlib.
 TEST(Roce, AKnownIcrc) {
     const Bytes payload = {'h', 'e', 'l', 'l', 'o'};
     const Bytes bytes = emitted(a_frame(true, payload));
     EXPECT_EQ(load_be<std::uint32_t>(&bytes[bytes.size() - kIcrcBytes]), 0x730B2929U);
 }
 
-/// A socket does not show the IPv4 header of what it gets.
+/// A socket does not show the IPv4 header of a datagram that it receives.
 TEST(Roce, AnUnknownIdentificationExplainsAnIcrcAndNothingElseDoes) {
     const Bytes payload = some_payload(1024);
     const RoceFrame frame = a_frame(true, payload);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What an SA MAD has after the common header: the RMPP header, the SA header, 200
-// bytes of records (IBA vol. 1, 15.2.1).
+// The parts of an SA MAD after the common header: the RMPP header, the SA header, and 200 bytes of
+// records (IBA vol. 1, 15.2.1).
 
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +51,7 @@ enum class SaAttribute : std::uint16_t {
     kNoticeRecord = 0x00F4,
 };
 
-/// Class-specific part of the status (IBA vol. 1, 15.2.3.2).
+/// The class-specific part of MADHeader.Status (IBA vol. 1, 15.2.3.2).
 namespace sa_status {
 inline constexpr std::uint16_t kNoResources = 0x0100;
 inline constexpr std::uint16_t kRequestInvalid = 0x0200;
@@ -90,11 +90,11 @@ inline constexpr std::uint32_t kIsPortInfoCapabilityMask2MatchSupported = 1 << 1
 inline constexpr std::uint32_t kIsPortInfoExtendedRecordSupported = 1 << 11;
 }  // namespace sa_capability2
 
-/// PortInfoRecord queries with this AttributeModifier bit look for the CapabilityMask bits given,
-/// not for the whole mask (IBA vol. 1, 15.2.5.3).
+/// The AttributeModifier bit by which a query for PortInfoRecords matches all ports that have the
+/// CapabilityMask bits given, not only those with an equal mask (IBA vol. 1, 15.2.5.3).
 inline constexpr std::uint32_t kSaMatchCapabilityMaskBits = 1U << 31;
 
-/// The distance of two records of a table, in units of 8 bytes.
+/// The AttributeOffset: the distance between two records of a table, in units of 8 bytes.
 template <Attribute Record>
 inline constexpr std::uint16_t kSaAttributeOffset = (Record::kBytes + 7) / 8;
 
@@ -117,7 +117,7 @@ struct SaHeader {
 };
 static_assert(layout_is_sound<SaHeader>());
 
-/// A view of the three parts. Byte: std::uint8_t, or const for one that only reads.
+/// A view of the three parts. Byte is std::uint8_t, or const std::uint8_t for a read-only view.
 template <typename Byte>
 class Sa {
   public:

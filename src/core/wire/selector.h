@@ -5,7 +5,7 @@
 
 namespace softib::wire {
 
-/// How the MTU, Rate or PacketLifeTime of a path or a group is meant.
+/// How a query compares the MTU, Rate or PacketLifeTime of a path or multicast group.
 enum class Selector : std::uint8_t { kGreaterThan = 0, kLessThan = 1, kExactly = 2, kBest = 3 };
 
 }  // namespace softib::wire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// ServiceRecord: the port that offers a service, and until when (IBA vol. 1, 15.2.5.14).
+// ServiceRecord: a port that offers a service, and for how long (IBA vol. 1, 15.2.5.14).
 
 #include <array>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace softib::wire {
 
-/// A ServiceLease without end.
+/// The ServiceLease that never expires.
 inline constexpr std::uint32_t kServiceLeaseInfinite = 0xFFFFFFFF;
 
 struct ServiceRecord {
@@ -21,7 +21,7 @@ struct ServiceRecord {
     std::uint64_t service_id = 0;
     Gid service_gid{};
     PKey service_pkey{};
-    std::uint32_t service_lease = 0;  ///< Seconds.
+    std::uint32_t service_lease = 0;  ///< In seconds.
     std::array<std::uint8_t, 16> service_key{};
     Text<64> service_name{};
     std::array<std::uint8_t, 16> service_data8{};

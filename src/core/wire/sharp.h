@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The aggregation management class (0x0B), by which an aggregation manager configures the switches
-// that reduce: where its parts stand and its attributes, each of which has a header of its own.
-// ADR 25 says which fields of them are published and which are ours.
+// The aggregation management class (0x0B), by which an aggregation manager configures the
+// aggregation nodes of switches (SHARP): the places of its parts in a MAD, and its attributes. The
+// format of each attribute has a file of its own. ADR 25 says which fields are published and which
+// softib defines.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,31 +23,33 @@ inline constexpr std::size_t kSharpDataBytes = kMadBytes - kSharpDataOffset;
 
 enum class SharpAttribute : std::uint16_t {
     kClassPortInfo = 0x0001,
-    kAmKeyInfo = 0x0010,  ///< The number is ours, as is SharpAmKeyInfo.
+    kAmKeyInfo = 0x0010,  ///< Number and format are defined by softib.
     kAnInfo = 0x0020,
     kQpAllocation = 0x0021,
     kQpcConfig = 0x0022,
     kTreeConfig = 0x0023,
     kQuotaConfig = 0x0024,
-    kGroupJoin = 0x0030,  ///< The number is ours.
-    kJob = 0x0031,        ///< The same, as is SharpJob.
+    kGroupJoin = 0x0030,  ///< The number is defined by softib.
+    kJob = 0x0031,        ///< Number and format are defined by softib.
     kResourceCleanup = 0x0040,
     kPerformanceCounters = 0x0050,
 };
 
-/// The class's own part of MADHeader.Status.
+/// The class-specific part of MADHeader.Status.
 namespace sharp_status {
 inline constexpr std::uint16_t kNoResource = 0x0100;  ///< A table of the node is full.
-inline constexpr std::uint16_t kLocked = 0x0200;      ///< Another group streams through a port.
+inline constexpr std::uint16_t kLocked = 0x0200;      ///< Another group has the streaming lock.
 inline constexpr std::uint16_t kBadKey = 0x0300;      ///< The AM_Key is not the node's.
 }  // namespace sharp_status
 
-/// Returns the offset of a field whose highest bit is `high`, counted from the lowest of a dword.
+/// Returns the offset of a field in a dword. `high` is the number of its highest bit, where the
+/// lowest bit of the dword is 0.
 consteval std::size_t sharp_bit(std::size_t dword, std::size_t high) {
     return dword * 32 + 31 - high;
 }
 
-/// A view of the class's own part. Byte: std::uint8_t, or const for one that only reads.
+/// A view of the fields of the class after the common header. Byte is std::uint8_t, or const
+/// std::uint8_t for a read-only view.
 template <typename Byte>
 class Sharp {
   public:

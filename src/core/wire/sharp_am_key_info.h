@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpAmKeyInfo: the key that an aggregation node asks of whoever writes into it. The attribute is
-// ours.
+// SharpAmKeyInfo: the AM_Key that a manager needs to write to an aggregation node. The attribute is
+// defined by softib.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace softib::wire {
 struct SharpAmKeyInfo {
     static constexpr std::size_t kBytes = 8;
 
-    std::uint64_t am_key = 0;  ///< 0: it asks for none. A Get shows 0.
+    std::uint64_t am_key = 0;  ///< 0: the node needs no key. A Get() always returns 0.
 
     static constexpr auto fields() {
         using T = SharpAmKeyInfo;

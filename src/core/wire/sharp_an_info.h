@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpAnInfo: what an aggregation node can do, and the sizes of its tables.
+// SharpAnInfo: the capabilities of an aggregation node, and the sizes of its tables.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace softib::wire {
 
-/// The types beyond those of 32 and 64 bits, which every node has.
+/// Bits of data types. Types of 32 and 64 bits have none, since every node supports them.
 namespace sharp_data_types {
 inline constexpr std::uint8_t kU16 = 1;
 inline constexpr std::uint8_t kI16 = 2;
@@ -35,10 +35,10 @@ struct SharpAnInfo {
     std::uint32_t group_table_size = 0;
     std::uint32_t max_group_num = 0;
     std::uint16_t operation_table_size = 0;
-    std::uint8_t max_aggregation_payload = 0;  ///< In lines; see line_size.
-    std::uint8_t num_semaphores = 0;           ///< Groups that may stream at a time.
+    std::uint8_t max_aggregation_payload = 0;  ///< In lines of `line_size`.
+    std::uint8_t num_semaphores = 0;           ///< The number of groups that may stream at a time.
     std::uint16_t streaming_operations = 0;
-    std::uint32_t operation_buffer_size = 0;  ///< In lines.
+    std::uint32_t operation_buffer_size = 0;  ///< In lines of `line_size`.
     std::uint32_t num_of_jobs = 0;
     std::uint16_t max_num_qps = 0;
     std::uint16_t max_llt_qps = 0;

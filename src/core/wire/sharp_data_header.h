@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpDataHeader: what stands before the payload of a packet between two ends of a tree. The
-// format is ours; docs/sharp-packets.md describes it.
+// SharpDataHeader: the header before the payload of a packet between two neighbours in an
+// aggregation tree. The format is defined by softib and described in docs/sharp-packets.md.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,18 +21,18 @@ struct SharpDataHeader {
 
     std::uint8_t version = kVersion;
     Kind kind{};
-    bool contributes = false;  ///< The payload counts.
+    bool contributes = false;  ///< The payload is a contribution to the result.
     bool wants_result = false;
-    bool streaming = false;  ///< SAT; else LLT.
+    bool streaming = false;  ///< The tree is a streaming tree (SAT), not a low-latency one (LLT).
     std::uint8_t data_type = 0;
     std::uint8_t tag_type = 0;
     std::uint8_t reduce_op = 0;
-    std::uint8_t error = 0;  ///< kError: SharpDataHeader::Error.
+    std::uint8_t error = 0;  ///< In a packet of kind kError: an Error.
     std::uint16_t tree_id = 0;
     std::uint32_t group_id = 0;
-    std::uint32_t sequence = 0;  ///< Counts a group's operations.
-    std::uint64_t offset = 0;    ///< Of the payload in the vector, in bytes.
-    std::uint32_t length = 0;    ///< Of the payload of who contributes.
+    std::uint32_t sequence = 0;  ///< The number of the operation in its group.
+    std::uint64_t offset = 0;    ///< The place of the payload in the vector, in bytes.
+    std::uint32_t length = 0;    ///< The length of the payload of members that contribute.
 
     static constexpr auto fields() {
         using T = SharpDataHeader;

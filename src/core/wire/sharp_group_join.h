@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpGroupJoin: a child of a tree joins a group or leaves it, or the group takes or gives back
-// the streaming locks of its ports.
+// SharpGroupJoin: a child of a tree joins or leaves a group, or the group takes or releases the
+// streaming locks of its ports.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpJob: what those who act for the members of a job ask the aggregation manager for, and what
-// it answers. How the vendor's library talks to its manager is not published: the attribute is
-// ours.
+// SharpJob: the requests of the members of a job to the aggregation manager, and its answers. The
+// protocol between the vendor's library and its manager is not published; this attribute is defined
+// by softib.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,12 +18,12 @@ struct SharpJob {
     static constexpr std::size_t kBytes = 80;
 
     enum class Op : std::uint8_t {
-        kKeepAlive = 0,  ///< The job is needed; the answer says whether it is well.
-        kCreateJob = 1,  ///< Of `size` members.
-        kJoinJob = 2,    ///< A member, by its rank.
+        kKeepAlive = 0,  ///< Keeps the job; the answer says whether the job is intact.
+        kCreateJob = 1,  ///< Creates a job of `size` members.
+        kJoinJob = 2,    ///< Adds the member with this `rank` to the job.
         kStartJob = 3,
-        kCreateGroup = 4,  ///< Of `size` members.
-        kJoinGroup = 5,    ///< A member of the job, by its rank in the group.
+        kCreateGroup = 4,  ///< Creates a group of `size` members.
+        kJoinGroup = 5,    ///< Adds a member of the job to the group, with this `rank` in it.
         kStartGroup = 6,
         kLockGroup = 7,
         kEndGroup = 8,
@@ -31,20 +31,21 @@ struct SharpJob {
     };
 
     Op op{};
-    bool pending = false;    ///< Answer: it is being done; ask again.
-    bool streams = false;    ///< kCreateJob: wants a streaming tree. kStartJob's answer: has one.
+    bool pending = false;  ///< Answer: the request is not finished yet; the client must ask again.
+    /// kCreateJob: the job wants a streaming tree. Answer to kStartJob: the job has one.
+    bool streams = false;
     std::uint8_t error = 0;  ///< Answer: 0, or an error of sharp_coll.h without its sign.
-    std::uint16_t tree = 0;  ///< kStartJob's answer, as the next two.
-    Lid root{};              ///< LID of the tree's root,
-    std::uint8_t depth = 0;  ///< and its depth.
+    std::uint16_t tree = 0;  ///< Answer to kStartJob: the tree's number.
+    Lid root{};              ///< Answer to kStartJob: the LID of the tree's root.
+    std::uint8_t depth = 0;  ///< Answer to kStartJob: the tree's depth.
     std::uint32_t job = 0;
     std::uint32_t group = 0;
     std::uint32_t size = 0;
     std::uint32_t rank = 0;
-    std::uint32_t member = 0;  ///< kJoinGroup: its rank in the job.
-    Lid lid{};                 ///< kJoinJob: the member's end of its connection.
-    Qpn qpn{};
-    std::uint64_t key = 0;  ///< The client's name of the job.
+    std::uint32_t member = 0;  ///< kJoinGroup: the member's rank in the job.
+    Lid lid{};                 ///< kJoinJob: the LID of the member's end of its connection.
+    Qpn qpn{};                 ///< kJoinJob: the QPN of the member's end of its connection.
+    std::uint64_t key = 0;     ///< The number by which the client knows the job.
     std::uint32_t osts = 0;
     std::uint32_t payload_bytes = 0;
     std::uint32_t groups = 0;

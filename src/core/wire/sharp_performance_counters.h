@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpPerformanceCounters: what an aggregation node has counted.
+// SharpPerformanceCounters: the counters of an aggregation node.
 
 #include <array>
 #include <cstddef>
@@ -26,7 +26,7 @@ struct SharpPerformanceCounters {
     std::uint64_t packet_discard_transport = 0;
     std::uint64_t packet_discard_sharp = 0;
 
-    /// The counters, without what selects among them.
+    /// Returns the members that are counters: all but counter_select.
     static constexpr auto counters() {
         using T = SharpPerformanceCounters;
         return std::array{&T::packet_sent,         &T::ack_packet_sent,

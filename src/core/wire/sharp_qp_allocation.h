@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpQpAllocation: an aggregation node gives its manager queue pairs, or takes them back.
+// SharpQpAllocation: an aggregation manager allocates queue pairs of an aggregation node, or
+// releases them.
 
 #include <array>
 #include <cstddef>
@@ -19,7 +20,7 @@ struct SharpQpAllocation {
     static constexpr std::size_t kQpsMax = 32;
     enum class Op : std::uint8_t { kNone = 0, kAllocate = 1, kRelease = 2, kConfirm = 3 };
 
-    std::uint32_t job_id = 0;  ///< 0 for those of trees.
+    std::uint32_t job_id = 0;  ///< 0: the queue pairs are for trees.
     Op op{};
     std::uint8_t count = 0;  ///< At most kQpsMax.
     std::array<Qpn, kQpsMax> qps{};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpQpcConfig: the context of one queue pair of an aggregation node: where it leads.
+// SharpQpcConfig: the context of one queue pair of an aggregation node, with the address of its
+// other end.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpQuotaConfig: what a job may use of a tree at one aggregation node.
+// SharpQuotaConfig: the resources of a tree at one aggregation node that a job may use.
 
 #include <cstddef>
 #include <cstdint>

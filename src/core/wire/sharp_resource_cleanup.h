@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpResourceCleanup: an aggregation node forgets a job, a tree, or everything.
+// SharpResourceCleanup: an aggregation node releases the resources of a job, of a tree, or all.
 
 #include <cstddef>
 #include <cstdint>

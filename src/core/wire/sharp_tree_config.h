@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SharpTreeConfig: the part of a tree that one aggregation node has: the queue pair to its parent
-// and those to its children.
+// SharpTreeConfig: the part of a tree at one aggregation node: the queue pair to its parent and
+// those to its children.
 
 #include <array>
 #include <cstddef>
@@ -36,8 +36,8 @@ struct SharpTreeConfig {
     LockMode lock_mode{};
     Mode mode{};
     Qpn parent_qpn{};                  ///< 0: this node is the root.
-    std::uint8_t num_of_children = 0;  ///< Of this MAD.
-    std::uint16_t record_locator = 0;  ///< Get: the first child that is asked for.
+    std::uint8_t num_of_children = 0;  ///< The number of children in this MAD.
+    std::uint16_t record_locator = 0;  ///< In a Get(): the first child that is wanted.
     std::array<Qpn, kChildrenMax> children{};
 
     static constexpr auto fields() {

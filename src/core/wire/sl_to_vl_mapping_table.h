@@ -11,7 +11,7 @@
 
 namespace softib::wire {
 
-/// Packets of a service level mapped to this lane are dropped.
+/// The lane of service levels whose packets are dropped.
 inline constexpr std::uint8_t kVlDrop = 15;
 
 struct SlToVlMappingTable {

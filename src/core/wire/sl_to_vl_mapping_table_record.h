@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SLtoVLMappingTableRecord (IBA vol. 1, 15.2.5.4). A query by the table itself is not offered.
+// SLtoVLMappingTableRecord (IBA vol. 1, 15.2.5.4). The contents of the table are no component of a
+// query.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SMInfo: what subnet managers tell each other (IBA vol. 1, 14.2.5.13).
+// SMInfo: the state and priority of a subnet manager, for other managers (IBA vol. 1, 14.2.5.13).
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Subnet management packets (IBA vol. 1, 14.2.1): LID-routed, or on a directed route, hop by hop.
-// Both have the same places; a LID-routed one leaves those of the route zero.
+// Subnet management packets (IBA vol. 1, 14.2.1), LID-routed or directed-route. Both have the same
+// format; a LID-routed SMP has zeros in the fields of the directed route.
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +21,7 @@ inline constexpr std::size_t kSmpDataBytes = 64;
 inline constexpr std::size_t kSmpInitialPathOffset = 128;
 inline constexpr std::size_t kSmpReturnPathOffset = 192;
 inline constexpr std::size_t kSmpPathBytes = 64;
-/// The first byte of a path is not a hop.
+/// The most hops of a directed route; the first byte of a path is not a hop.
 inline constexpr std::uint8_t kSmpHopsMax = 63;
 
 enum class SmAttribute : std::uint16_t {
@@ -52,8 +52,8 @@ enum class SmAttribute : std::uint16_t {
     kMlnxExtendedPortInfo = 0xFF90,
 };
 
-/// A view of an SMP's own part; Mad is the view of the common header. Byte: std::uint8_t, or const
-/// for one that only reads.
+/// A view of the SMP's fields after the common header, for which there is Mad. Byte is
+/// std::uint8_t, or const std::uint8_t for a read-only view.
 template <typename Byte>
 class Smp {
   public:
@@ -74,9 +74,9 @@ class Smp {
         return at_[1] == static_cast<std::uint8_t>(MgmtClass::kSubnDirectedRoute);
     }
 
-    /// The D bit: the packet is on its way back.
+    /// Returns the D bit: true if the SMP is on its way back.
     bool direction() const { return (at_[4] & 0x80) != 0; }
-    /// MADHeader.Status without the D bit.
+    /// Returns MADHeader.Status without the D bit.
     std::uint16_t status() const { return load_be<std::uint16_t>(at_ + 4) & 0x7FFF; }
     std::uint8_t hop_pointer() const { return at_[6]; }
     std::uint8_t hop_count() const { return at_[7]; }
@@ -86,7 +86,8 @@ class Smp {
     std::span<Byte, kSmpDataBytes> data() const {
         return std::span<Byte, kSmpDataBytes>(at_ + kSmpDataOffset, kSmpDataBytes);
     }
-    /// By hop: the port by which node `hop - 1` sends. Element 0 is not used.
+    /// Returns the ports of the directed route: element `hop` is the port by which node `hop - 1`
+    /// sends the SMP on. Element 0 is not used.
     std::span<Byte, kSmpPathBytes> initial_path() const {
         return std::span<Byte, kSmpPathBytes>(at_ + kSmpInitialPathOffset, kSmpPathBytes);
     }
@@ -97,7 +98,7 @@ class Smp {
     void set_direction(bool back) const {
         at_[4] = static_cast<std::uint8_t>((at_[4] & 0x7F) | (back ? 0x80 : 0));
     }
-    /// Leaves the D bit.
+    /// Sets MADHeader.Status and keeps the D bit.
     void set_status(std::uint16_t v) const {
         store_be(at_ + 4, static_cast<std::uint16_t>((direction() ? 0x8000 : 0) | (v & 0x7FFF)));
     }

@@ -11,7 +11,7 @@
 
 namespace softib::wire {
 
-/// Bits of Control_Map: the fields that the switch shall use.
+/// Bits of Control_Map: the fields that the switch must use.
 namespace switch_control_map {
 inline constexpr std::uint32_t kVictimMask = 1U << 0;
 inline constexpr std::uint32_t kCreditMask = 1U << 1;
@@ -29,8 +29,8 @@ struct SwitchCongestionSetting {
     std::uint8_t threshold = 0;    ///< 0: never marks; 15: marks soonest.
     std::uint8_t packet_size = 0;  ///< In units of 64 bytes; shorter packets are not marked.
     std::uint8_t cs_threshold = 0;
-    std::uint16_t cs_return_delay = 0;  ///< A CongestionControlTableEntry.
-    std::uint16_t marking_rate = 0;     ///< Packets between two marked ones.
+    std::uint16_t cs_return_delay = 0;  ///< Coded like a CongestionControlTableEntry.
+    std::uint16_t marking_rate = 0;     ///< The number of packets between two marked ones.
 
     static constexpr auto fields() {
         using T = SwitchCongestionSetting;

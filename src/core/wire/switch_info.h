@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SwitchInfo: sizes of a switch's tables and what it does with packets that match none (IBA vol. 1,
+// SwitchInfo: the sizes of a switch's tables, its default ports and its capabilities (IBA vol. 1,
 // 14.2.5.4).
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// SwitchPortCongestionSetting: what differs at single ports (IBA vol. 1, annex A10).
+// SwitchPortCongestionSetting: settings of single ports, which override SwitchCongestionSetting
+// (IBA vol. 1, annex A10).
 
 #include <array>
 #include <cstddef>
@@ -15,7 +16,8 @@ struct SwitchPortCongestionEntry {
     static constexpr std::size_t kBytes = 4;
 
     bool valid = false;
-    bool control_type = false;  ///< False: marks; true: credit starvation.
+    /// The entry is for marking of packets (false) or for credit starvation (true).
+    bool control_type = false;
     std::uint8_t threshold = 0;
     std::uint8_t packet_size = 0;
     std::uint16_t cong_parm_marking_rate = 0;

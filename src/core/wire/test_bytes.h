@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Bytes of no meaning, for tests.
+// Random bytes, for tests.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// TraceRecord: one node on the way of a path (IBA vol. 1, 15.2.5.19).
+// TraceRecord: one node on a path (IBA vol. 1, 15.2.5.19).
 
 #include <cstddef>
 #include <cstdint>

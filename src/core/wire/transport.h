@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The base transport header and the extended ones that an opcode brings with it (IBA vol. 1, 9.2
-// and 9.3; XRCETH: annex A14). opcode.h says which opcode has which.
+// The base transport header and the extended headers (IBA vol. 1, 9.2 and 9.3; XRCETH: annex A14).
+// opcode.h says which opcode has which of them.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,13 +18,13 @@ struct Bth {
     std::uint8_t opcode = 0;
     bool se = false;           ///< Solicited event.
     bool m = false;            ///< Migrated.
-    std::uint8_t pad_cnt = 0;  ///< Bytes that make the payload end on a word.
+    std::uint8_t pad_cnt = 0;  ///< Bytes after the payload, which fill its last word.
     std::uint8_t tver = 0;
     PKey p_key{};
     bool fecn = false;
     bool becn = false;
     Qpn dest_qp{};
-    bool a = false;  ///< An acknowledgement is wanted.
+    bool a = false;  ///< AckReq: the requester asks for an acknowledgement.
     Psn psn{};
 
     static constexpr auto fields() {
@@ -47,7 +47,7 @@ struct Bth {
 };
 static_assert(layout_is_sound<Bth>());
 
-/// Reliable datagrams.
+/// The header of reliable datagrams.
 struct Rdeth {
     static constexpr std::size_t kBytes = 4;
 
@@ -63,7 +63,7 @@ struct Rdeth {
 };
 static_assert(layout_is_sound<Rdeth>());
 
-/// Datagrams.
+/// The header of datagrams.
 struct Deth {
     static constexpr std::size_t kBytes = 8;
 
@@ -81,7 +81,7 @@ struct Deth {
 };
 static_assert(layout_is_sound<Deth>());
 
-/// RDMA.
+/// The header of RDMA requests.
 struct Reth {
     static constexpr std::size_t kBytes = 16;
 
@@ -101,13 +101,13 @@ struct Reth {
 };
 static_assert(layout_is_sound<Reth>());
 
-/// Atomic requests.
+/// The header of atomic requests.
 struct AtomicEth {
     static constexpr std::size_t kBytes = 28;
 
     std::uint64_t va = 0;
     std::uint32_t r_key = 0;
-    std::uint64_t swap_dt = 0;  ///< In a FetchAdd: the number to add.
+    std::uint64_t swap_dt = 0;  ///< The number to store; in a FetchAdd, the number to add.
     std::uint64_t cmp_dt = 0;
 
     static constexpr auto fields() {
@@ -123,7 +123,7 @@ struct AtomicEth {
 };
 static_assert(layout_is_sound<AtomicEth>());
 
-/// Acknowledgements.
+/// The header of acknowledgements.
 struct Aeth {
     static constexpr std::size_t kBytes = 4;
 
@@ -171,7 +171,7 @@ struct ImmDt {
 };
 static_assert(layout_is_sound<ImmDt>());
 
-/// Which key a SEND invalidates.
+/// The header with the R_Key that a SEND invalidates.
 struct Ieth {
     static constexpr std::size_t kBytes = 4;
 
@@ -187,7 +187,7 @@ struct Ieth {
 };
 static_assert(layout_is_sound<Ieth>());
 
-/// Which shared receive queue an XRC request is for.
+/// The header with the shared receive queue that an XRC request is for.
 struct XrcEth {
     static constexpr std::size_t kBytes = 4;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// VLArbitrationTable: half of the list by which a port's lanes take turns (IBA vol. 1, 14.2.5.9).
+// VLArbitrationTable: half of one of the two VL arbitration lists of a port (IBA vol. 1, 14.2.5.9).
 
 #include <array>
 #include <cstddef>

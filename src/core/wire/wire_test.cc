@@ -13,7 +13,7 @@ namespace softib::wire {
 
 namespace {
 
-/// A SubnAdmSet(MCMemberRecord): the join that a program sends.
+/// A SubnAdmSet(MCMemberRecord): a program joins a multicast group.
 constexpr std::uint8_t kJoin[] = {
     0x01, 0x03, 0x02, 0x02, 0x00, 0x00, 0x00, 0x00,  // SubnAdm v2, Set
     0x00, 0x00, 0x00, 0x07, 0x12, 0x34, 0x56, 0x78,  // TransactionID
@@ -105,7 +105,7 @@ TEST(Mad, LiteralBytesParse) {
 
 TEST(Mad, ReprEmitsTheLiteralBytes) {
     MadBytes bytes{};
-    // What was there before goes.
+    // Emitting overwrites what was there before.
     bytes[26] = 0xFF;
     bytes[46] = 0xFF;
     bytes[107] = 0xFF;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// How the aggregation manager makes MADs; shared by its files.
+// Makes the MADs that the aggregation manager sends to nodes; shared by the manager's files.
 
 #include <cstdint>
 
@@ -32,7 +32,7 @@ inline wire::SharpQpAllocation release_message(Qpn qpn) {
     return message;
 }
 
-/// Lines a MAD up in the script of its job.
+/// Makes a MAD with the attribute, and appends it to the script of the errand's job.
 template <typename Attribute>
 void Manager::add(Errand errand, wire::Method method, std::uint16_t id,
                   const Attribute& attribute) {

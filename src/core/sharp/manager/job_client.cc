@@ -13,7 +13,8 @@ wire::SharpJob job_in(const wire::MadBytes& mad) {
         wire::Sharp<const std::uint8_t>(mad).data().first<wire::SharpJob::kBytes>());
 }
 
-/// What was asked for, with what is the manager's to decide: its answer may say anything.
+/// Returns the question, with the fields from the answer that the manager decides on. Other fields
+/// of the answer are ignored, since a manager may write anything there.
 wire::SharpJob decided(wire::SharpJob asked, const wire::SharpJob& answer) {
     using Op = wire::SharpJob::Op;
     asked.pending = answer.pending;

@@ -10,7 +10,7 @@ namespace {
 
 using wire::SharpJob;
 
-/// The answer of a manager that says what it likes.
+/// Returns the packet with which a manager gives any answer to a question.
 mad::Packet answer_to(const mad::Packet& question, const SharpJob& answer) {
     mad::Packet packet = question;
     packet.slid = question.dlid;

@@ -33,7 +33,7 @@ bool JobDesk::takes(const wire::MadBytes& mad) {
 void JobDesk::handle(const mad::RmppPeer& from, const wire::MadBytes& request,
                      std::uint64_t now_ns) {
     if (replies_.size() >= kRepliesMax) {
-        return;  // It comes again.
+        return;  // The client will send it again.
     }
     const auto before = std::ranges::find_if(
         done_, [&](const Done& done) { return done.from == from.lid && done.request == request; });
@@ -100,7 +100,8 @@ SharpJob JobDesk::execute(Lid from, const SharpJob& asked, std::uint64_t now_ns)
     }
 }
 
-/// Something has ended when others can have what it had.
+/// Returns the answer to an end of a job or group: pending until the nodes are clean, so that other
+/// jobs can have what it had.
 SharpJob JobDesk::ended(const SharpJob& asked) const {
     return service_.manager().is_cleaning(asked.job) ? still_pending(asked)
                                                      : with_error(asked, Error::kNone);
@@ -176,7 +177,7 @@ SharpJob JobDesk::lock_group(const SharpJob& asked) {
     if (group == nullptr) {
         return with_error(asked, Error::kGroupId);
     }
-    if (!asked.pending) {  // Else it is asked for the outcome.
+    if (!asked.pending) {  // With `pending`, the client asks for the outcome of an earlier request.
         if (const Error error = service_.manager().lock_group(asked.job, asked.group);
             error != Error::kNone) {
             return with_error(asked, error);

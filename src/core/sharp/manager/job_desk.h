@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Where clients ask an aggregation manager of its own for jobs and groups, by MADs: Set(SharpJob).
-// A job belongs to the port that created it, and ends when that port has not asked for anything of
-// it for some time. A request that comes again, because its answer was lost, gets the same answer.
+// Answers clients that ask an aggregation manager for jobs and groups by MADs, Set(SharpJob). A
+// manager that is a program of its own needs it (softib_am.cc). A job belongs to the port that
+// created it, and ends when that port has sent no request about it for kKeepAliveNs. A repeated
+// request, whose first answer was lost, gets the same answer.
 
 #include <cstdint>
 #include <deque>
@@ -19,13 +20,13 @@ namespace softib::sharp {
 
 class JobDesk {
   public:
-    /// Without a sign of life for so long a job is over.
+    /// The longest time between two requests about a job; the job ends after it.
     static constexpr std::uint64_t kKeepAliveNs = 10'000'000'000;
 
-    /// `service` outlives it.
+    /// `service` must outlive the desk.
     explicit JobDesk(ManagerService& service) : service_(service) {}
 
-    /// Whether it takes this MAD; else it is for the service.
+    /// Returns whether a MAD is for the desk; all others are for the service.
     static bool takes(const wire::MadBytes& mad);
     void handle(const mad::RmppPeer& from, const wire::MadBytes& request, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
@@ -35,8 +36,9 @@ class JobDesk {
   private:
     struct Owned {
         Lid owner{};
-        std::uint64_t heard_ns = 0;
+        std::uint64_t heard_ns = 0;  ///< When the owner's last request came.
     };
+    /// A request with its final answer, which a repeated request gets again.
     struct Done {
         Lid from{};
         wire::MadBytes request{};
@@ -55,7 +57,7 @@ class JobDesk {
 
     ManagerService& service_;
     std::map<JobId, Owned> jobs_;
-    std::deque<Done> done_;  ///< The last answers that were final.
+    std::deque<Done> done_;  ///< The last kDoneMax final answers.
     std::deque<mad::Packet> replies_;
 };
 

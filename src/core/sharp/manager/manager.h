@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The aggregation manager: gives jobs trees of aggregation nodes. It is told of the routed fabric
-// (set_routes; manager_service.h asks the subnet administration for it), asks every switch what its
-// node can do, plans a tree for each job on those routes (tree_planner.h), and writes it into the
-// nodes by MADs of class 0x0B: queue pairs, trees, quotas, groups and streaming locks. Its caller
-// moves its packets and tells it the time.
+// The aggregation manager, which gives jobs trees of aggregation nodes. It gets the routed fabric
+// by set_routes() (manager_service.h reads it from the SA), asks every switch what its node can do,
+// plans a tree for each job on those routes (tree_planner.h), and writes the tree into the nodes by
+// MADs of class 0x0B: queue pairs, trees, quotas, groups and streaming locks. The caller moves the
+// packets and passes the time in.
 //
-// What it is asked to do takes MADs, so it is done when the job's or group's state says so. A job
-// fails as a whole: when a member is lost, when a cable or switch of its tree is, or when a node
-// refuses. Its nodes are cleaned then, and others can have them. MADs of one job go out one by one;
-// a node that does not answer kTriesMax times is given up.
+// Requests to the manager take several MADs; they are done when the state of the job or group says
+// so. A job fails as a whole: when a member is lost, when a cable or switch of its tree is lost, or
+// when a node refuses. The manager then cleans the job's nodes, so that other jobs can have them.
+// MADs of one job go out one by one; the manager gives up a node that does not answer kTriesMax
+// times.
 
 #include <cstdint>
 #include <deque>
@@ -37,32 +38,35 @@ using GroupId = std::uint32_t;
 /// What a job may use at every node of its tree.
 struct JobQuota {
     std::uint32_t osts = 0;           ///< Outstanding operations.
-    std::uint32_t payload_bytes = 0;  ///< Of each.
+    std::uint32_t payload_bytes = 0;  ///< Payload of each operation.
     std::uint32_t groups = 0;
 };
 
 struct ManagerConfig {
-    JobQuota given{.osts = 64, .payload_bytes = 1024, .groups = 8};  ///< Who asks for nothing.
-    JobQuota most{.osts = 512, .payload_bytes = 1024, .groups = 64};
+    /// The quota of a job that asks for none.
+    JobQuota given{.osts = 64, .payload_bytes = 1024, .groups = 8};
+    JobQuota most{.osts = 512, .payload_bytes = 1024, .groups = 64};  ///< A job's largest quota.
     std::uint32_t jobs_max = 256;
-    std::uint32_t members_max = 4096;
-    std::uint16_t llt_trees_max = 63;  ///< Low-latency trees: for datagrams.
-    std::uint16_t sat_trees_max = 63;  ///< Streaming trees, of which one at a time has a port.
-    /// Jobs have the numbers after this one. A manager that comes after another must not repeat
-    /// its numbers while members of its jobs still have them.
+    std::uint32_t members_max = 4096;  ///< Most members of one job.
+    std::uint16_t llt_trees_max = 63;  ///< Most low-latency trees, which take datagrams only.
+    std::uint16_t sat_trees_max = 63;  ///< Most streaming trees; one at a time can lock a port.
+    /// Jobs get the numbers after this one. A manager that succeeds another must not use the same
+    /// numbers while members of the other's jobs still have them.
     std::uint32_t job_before = 0;
-    /// After the first try; after each further one it is twice as long.
+    /// How long a node may take to answer the first try; each further wait is twice as long.
     std::uint64_t answer_timeout_ns = 200'000'000;
-    std::uint64_t am_key = 0;  ///< That nodes ask for from then on; 0: anybody may write into them.
-    /// The switches whose nodes it may have; empty: all.
+    /// The key that nodes demand once this manager has claimed them; 0 if any manager may write
+    /// into them.
+    std::uint64_t am_key = 0;
+    /// Returns whether the manager may use the node of a switch; empty if it may use all.
     std::function<bool(Guid)> may_use{};
 };
 
 struct JobRequest {
-    std::uint64_t key = 0;  ///< The client's name of the job.
-    std::uint32_t size = 0;
-    JobQuota quota{};     ///< 0: the manager decides.
-    bool streams = true;  ///< Wants a streaming tree; it gets one where all switches can stream.
+    std::uint64_t key = 0;   ///< The client's name for the job.
+    std::uint32_t size = 0;  ///< Number of members.
+    JobQuota quota{};        ///< The manager decides about those that are 0.
+    bool streams = true;     ///< Wants a streaming tree; it gets one where all switches can stream.
 };
 
 struct Member {
@@ -75,30 +79,30 @@ struct GroupState {
     enum Phase : std::uint8_t { kForming, kConfiguring, kActive, kFailed };
     Phase phase = kForming;
     Error error = Error::kNone;
-    std::vector<std::uint32_t> members;  ///< By rank in the group: the member of the job.
+    std::vector<std::uint32_t> members;  ///< Numbers in the job, by rank in the group.
     enum Lock : std::uint8_t { kUnlocked, kLocking, kLocked, kRefused };
     Lock lock = kUnlocked;
-    std::vector<std::uint32_t> locked_nodes{};
-    std::vector<bool> nodes{};  ///< By node of the plan: whether a member is below it.
-    bool told = false;          ///< Of its failure.
+    std::vector<std::uint32_t> locked_nodes{};  ///< Nodes of the plan that have granted the lock.
+    std::vector<bool> nodes{};  ///< Whether a member is below a node, by node of the plan.
+    bool told = false;          ///< Whether kGroupFailed has been reported.
 };
 
 struct JobState {
     enum Phase : std::uint8_t { kForming, kConfiguring, kActive, kFailed };
     Phase phase = kForming;
     Error error = Error::kNone;
-    std::string reason;
+    std::string reason;  ///< Why the job has failed.
     JobRequest request;
     std::vector<Member> members;
     std::uint16_t tree_id = 0;
-    bool streams =
-        false;  ///< Its tree is a streaming one (SAT), which takes datagrams too; else LLT.
+    /// Whether its tree is a streaming one (SAT), which takes datagrams too; else it is an LLT.
+    bool streams = false;
     TreePlan plan;
     struct NodeQps {
         Qpn to_parent{};
-        std::vector<Qpn> children;  ///< As in child_ends().
+        std::vector<Qpn> children;  ///< In the order of child_ends().
     };
-    std::vector<NodeQps> qps{};  ///< By node of the plan.
+    std::vector<NodeQps> qps{};  ///< The nodes' queue pairs, by node of the plan.
     std::map<GroupId, GroupState> groups{};
 };
 
@@ -114,27 +118,31 @@ class Manager {
     explicit Manager(const ManagerConfig& config = {})
         : config_(config), last_job_(config.job_before) {}
 
-    /// Where it is, for nodes and those who have jobs; not told: nobody needs to know.
+    /// Sets the manager's own LID, which it writes into the nodes that it claims
+    /// (ClassPortInfo:TrapLID). Without a LID it writes none.
     void set_lid(Lid lid) { lid_ = lid; }
-    /// Somebody finds out what the fabric is like: jobs that start wait for it.
+    /// Makes jobs that start wait until set_routes() or lack_routes() is called.
     void await_routes() { awaits_routes_ = true; }
-    /// The fabric is like this now. Jobs whose tree it no longer has fail.
+    /// Sets the routed fabric. Active jobs whose tree is no longer in the fabric fail.
     void set_routes(routing::Graph graph, routing::Lfts lfts);
-    /// Nobody could find out: jobs that wait for it fail.
+    /// Says that the caller could not find out the routes: jobs that wait for them fail.
     void lack_routes(const std::string& reason);
 
     std::expected<JobId, Error> create_job(const JobRequest& request);
+    /// Adds the member with this rank; `lid` and `qpn` are its end of the connection to the tree.
     Error join(JobId job, std::uint32_t rank, Lid lid, Qpn qpn);
-    /// All have joined: gives the job its tree.
+    /// Begins to give the job its tree. All members must have joined.
     Error start(JobId job);
     std::expected<GroupId, Error> create_group(JobId job, std::uint32_t size);
+    /// Adds a member of the job to a group; `rank` is its rank in the group.
     Error join_group(JobId job, GroupId group, std::uint32_t rank, std::uint32_t member);
+    /// Begins to write the group into the nodes. All members must have joined.
     Error start_group(JobId job, GroupId group);
-    /// Takes the streaming locks of all ports of the group, or none.
+    /// Begins to take the streaming locks of all ports of the group; it gets all of them or none.
     Error lock_group(JobId job, GroupId group);
     void end_group(JobId job, GroupId group);
     void end_job(JobId job);
-    /// A member is gone, or something else ends the job for all.
+    /// Fails a job, because a member is gone or for another reason that concerns all members.
     void fail_job(JobId job, Error error, std::string reason);
 
     void handle(const mad::Packet& packet);
@@ -145,13 +153,13 @@ class Manager {
 
     const std::map<JobId, JobState>& jobs() const { return jobs_; }
     const JobState* job(JobId id) const;
-    /// Whether nodes still have something of a job, or of groups of it, that has ended. Nodes that
-    /// do not answer are not waited for.
+    /// Returns whether nodes must still be told that a job, or a group of it, has ended. Nodes that
+    /// do not answer do not count.
     bool is_cleaning(JobId job) const;
-    /// No node has anything left to answer.
+    /// Returns whether the manager waits for no routes and has no MADs to send or to be answered.
     bool is_idle() const;
     const ManagerConfig& config() const { return config_; }
-    /// Aggregation nodes by GUID.
+    /// Returns the aggregation nodes, by the GUID of their switch.
     const std::map<Guid, wire::SharpAnInfo>& nodes() const { return nodes_; }
 
   private:
@@ -161,27 +169,28 @@ class Manager {
 
     enum class Purpose : std::uint8_t {
         kDiscover,
-        kDiscoverKey,  ///< Makes a node ours.
+        kDiscoverKey,  ///< Claims a node for this manager.
         kAllocate,
         kConfigure,
         kGroup,
         kLock,
         kClean
     };
-    /// One MAD that is to be sent and answered before the next of its script.
+    /// One MAD, which must be sent and answered before the next of its script.
     struct Errand {
         Purpose purpose{};
         JobId job = 0;
         GroupId group = kNoGroup;
-        std::uint32_t node = 0;  ///< Of the plan.
-        Guid guid{};             ///< kDiscover: of the switch.
+        std::uint32_t node = 0;  ///< Number of the node in the plan.
+        Guid guid{};             ///< GUID of the switch; kDiscover and kDiscoverKey only.
         Lid lid{};
         wire::MadBytes mad{};
     };
+    /// The MADs of one job, which are sent one after the other.
     struct Script {
         std::deque<Errand> errands;
-        std::uint32_t number = 0;       ///< Of the first's transaction, however often it is sent.
-        std::uint32_t transaction = 0;  ///< The same while its answer is waited for; else 0.
+        std::uint32_t number = 0;       ///< TransactionID of the first errand, for all its tries.
+        std::uint32_t transaction = 0;  ///< `number` while an answer is awaited; else 0.
         std::uint64_t sent_ns = 0;
         std::uint32_t tries = 0;
 
@@ -189,18 +198,20 @@ class Manager {
             return sent_ns + (timeout_ns << tries);
         }
     };
-    /// Scripts are named by job; this is the one that asks switches what they are.
+    /// The key in scripts_, instead of a job, of the script that asks switches what their nodes can
+    /// do.
     static constexpr JobId kDiscovery = 0;
 
+    /// A child of a node: a member or another node.
     struct ChildEnd {
         Lid lid{};
         Qpn qpn{};
-        std::uint8_t port = 0;  ///< Of the parent.
-        std::uint32_t member = UINT32_MAX;
-        std::uint32_t node = UINT32_MAX;
+        std::uint8_t port = 0;              ///< Port of the parent's switch.
+        std::uint32_t member = UINT32_MAX;  ///< Number of the member, if the child is one.
+        std::uint32_t node = UINT32_MAX;    ///< Number of the node in the plan, if it is one.
     };
-    /// The children of a node of the plan in the order of its ports. Queue pairs of nodes are known
-    /// once they are allocated.
+    /// Returns the children of a node of the plan in the order of its ports. Queue pairs of nodes
+    /// are known once they are allocated.
     static std::vector<ChildEnd> child_ends(const JobState& job, std::uint32_t node);
 
     static bool has_queue_pairs(const JobState& job);
@@ -236,7 +247,7 @@ class Manager {
     std::optional<routing::Graph> graph_;
     routing::Lfts lfts_;
     std::map<Guid, wire::SharpAnInfo> nodes_;
-    std::set<Guid> asked_;
+    std::set<Guid> asked_;  ///< Switches that have been asked what their node can do.
     bool awaits_routes_ = false;
     std::map<JobId, JobState> jobs_;
     std::map<JobId, Script> scripts_;
@@ -244,12 +255,12 @@ class Manager {
         std::uint16_t id = 0;
         bool streams = false;
     };
-    std::map<JobId, TreeUse> trees_;       ///< Until they are cleaned.
-    std::map<std::uint32_t, JobId> sent_;  ///< Script by transaction.
-    std::set<JobId> trees_written_;        ///< Jobs whose last errands configure nodes.
+    std::map<JobId, TreeUse> trees_;       ///< Trees of jobs, until their nodes are clean.
+    std::map<std::uint32_t, JobId> sent_;  ///< Scripts that await an answer, by TransactionID.
+    std::set<JobId> trees_written_;        ///< Jobs whose kConfigure errands have been lined up.
     std::vector<JobId> waiting_;           ///< Jobs that wait for the routes or for all nodes.
-    std::vector<Errand> unclean_;          ///< Of jobs that have ended; nodes did not answer.
-    std::uint64_t clean_again_ns_ = 0;     ///< When those nodes are asked again.
+    std::vector<Errand> unclean_;          ///< Errands of ended jobs that nodes have not answered.
+    std::uint64_t clean_again_ns_ = 0;  ///< When the manager sends the errands in unclean_ again.
     std::deque<Event> events_;
     JobId last_job_;
     GroupId last_group_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the aggregation manager could not take back from nodes: a switch was cut off, or a cable
-// lost its MADs. Such a node may come back with the queue pairs, the group and the locks of a job
-// that has ended, so the manager asks it again, for as long as it is in the fabric, and gives the
-// job's tree to nobody else until then.
+// Cleans nodes that the aggregation manager could not reach when a job ended: a switch was cut off,
+// or a cable lost its MADs. Such a node may come back with the queue pairs, the group and the locks
+// of the job, so the manager sends its MADs again, whenever the node is in the fabric, until it
+// answers. No other job gets the job's tree before.
 #include <algorithm>
 #include <utility>
 
@@ -17,11 +17,13 @@ bool Manager::is_cleaning(JobId job) const {
                found->second.errands.end();
 }
 
+/// Returns whether a node has not answered when it had to be cleaned of a job.
 bool Manager::is_unclean(JobId job) const {
     return std::ranges::find(unclean_, job, &Errand::job) != unclean_.end();
 }
 
-/// Asks nodes again that are in the fabric.
+/// Lines up the unanswered MADs again for nodes that are in the fabric, at most once in
+/// kCleanAgainNs.
 void Manager::clean_again(std::uint64_t now_ns) {
     if (now_ns < clean_again_ns_) {
         return;

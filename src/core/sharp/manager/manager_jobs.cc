@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The aggregation manager's jobs and groups: who may have what, and what the nodes must be told.
+// The aggregation manager's jobs and groups: what each may have, and what the nodes must be told.
 #include <algorithm>
 #include <utility>
 
@@ -24,6 +24,7 @@ constexpr std::uint16_t id_of(SharpAttribute attribute) {
 constexpr std::uint8_t kTreeMtu = 5;          ///< 4096 bytes.
 constexpr std::uint8_t kTreeAckTimeout = 16;  ///< 268 ms.
 
+/// Returns the quota that is wanted, or the default if none is.
 std::uint32_t or_given(std::uint32_t wanted, std::uint32_t given) {
     return wanted == 0 ? given : wanted;
 }
@@ -69,8 +70,8 @@ void Manager::lack_routes(const std::string& reason) {
     }
 }
 
-/// Asks the nodes that it does not know. One that has been away is asked again when it is back: it
-/// may be another by then, or have trees that could not be taken from it.
+/// Asks the nodes that the manager does not know. A node that was away is asked again when it is
+/// back: it may be another one then, or still have trees that could not be taken from it.
 void Manager::discover() {
     std::set<Guid> present;
     for (const routing::Target& target : graph_->targets()) {
@@ -88,7 +89,7 @@ void Manager::discover() {
     std::erase_if(asked_, [&](Guid guid) { return !present.contains(guid); });
 }
 
-/// Whether all cables of a job's tree are there, and its members where they were.
+/// Returns whether all cables of a job's tree are there, and its members at the same ports.
 bool Manager::still_stands(const JobState& job) const {
     std::map<Guid, std::uint32_t> index;
     for (std::uint32_t sw = 0; sw < graph_->switch_count(); ++sw) {
@@ -129,7 +130,7 @@ std::expected<JobId, Error> Manager::create_job(const JobRequest& request) {
     if (jobs_.size() >= config_.jobs_max) {
         return std::unexpected(Error::kNoResource);
     }
-    do {  // Numbers have 24 bits, and a script may still clean up after an earlier job.
+    do {  // Numbers have 24 bits and wrap; a script may still clean up after an earlier job.
         last_job_ = last_job_ >= 0xFFFFFE ? 1 : last_job_ + 1;
     } while (jobs_.contains(last_job_) || scripts_.contains(last_job_) ||
              trees_.contains(last_job_));
@@ -165,12 +166,13 @@ Error Manager::start(JobId id) {
     return Error::kNone;
 }
 
-/// Whether the routes and all nodes are known.
+/// Returns whether the routes and all nodes are known.
 bool Manager::is_ready() const {
     const auto discovery = scripts_.find(kDiscovery);
     return !awaits_routes_ && (discovery == scripts_.end() || discovery->second.errands.empty());
 }
 
+/// Begins the jobs that wait, if the routes and all nodes are known.
 void Manager::begin_waiting() {
     if (!is_ready()) {
         return;
@@ -183,6 +185,7 @@ void Manager::begin_waiting() {
     }
 }
 
+/// Returns how many trees have the cable behind this port on the way to a parent.
 std::uint32_t Manager::load(Guid guid, std::uint8_t port) const {
     std::uint32_t trees = 0;
     for (const auto& [id, job] : jobs_) {
@@ -196,7 +199,8 @@ std::uint32_t Manager::load(Guid guid, std::uint8_t port) const {
     return trees;
 }
 
-/// A streaming tree needs switches that can stream, a low-latency tree does not.
+/// Returns a plan for the job's tree; std::nullopt if there is none. All switches of a streaming
+/// tree must be able to stream.
 std::optional<TreePlan> Manager::plan_for(const JobState& job, bool streams) const {
     std::vector<Lid> lids;
     for (const Member& member : job.members) {
@@ -217,7 +221,7 @@ std::optional<TreePlan> Manager::plan_for(const JobState& job, bool streams) con
                       .load = [&](Guid guid, std::uint8_t port) { return load(guid, port); }});
 }
 
-/// The lowest number that no tree has, unless there are enough of the kind.
+/// Returns the lowest number that no tree has; std::nullopt if all trees of this kind are in use.
 std::optional<std::uint16_t> Manager::free_tree(bool streams) const {
     std::set<std::uint16_t> used;
     std::size_t of_kind = 0;
@@ -298,7 +302,7 @@ std::vector<Manager::ChildEnd> Manager::child_ends(const JobState& job, std::uin
     return ends;
 }
 
-/// Whether the nodes have given as many queue pairs as were asked of them.
+/// Returns whether the nodes have given as many queue pairs as the plan needs.
 bool Manager::has_queue_pairs(const JobState& job) {
     for (std::uint32_t node = 0; node < job.plan.nodes.size(); ++node) {
         const bool is_root = job.plan.nodes[node].parent == TreePlan::kRoot;
@@ -310,7 +314,8 @@ bool Manager::has_queue_pairs(const JobState& job) {
     return true;
 }
 
-/// All queue pairs are known: says where each leads, and what the trees are made of.
+/// Lines up the MADs that connect the queue pairs and write the tree and its quota into each node.
+/// All queue pairs must be known.
 void Manager::write_trees(JobId id, const JobState& job) {
     trees_written_.insert(id);
     for (std::uint32_t number = 0; number < job.plan.nodes.size(); ++number) {
@@ -326,8 +331,8 @@ void Manager::write_trees(JobId id, const JobState& job) {
             context.rqpn = rqpn;
             context.port = port;
             context.pkey = kPKeyDefaultFull;
-            // A node may give the same numbers again: the end that still has the connection of the
-            // job before sees that this is a new one.
+            // A node may give the same QPNs again. PSNs differ by job, so that an end that still
+            // has the connection of an earlier job sees that this is a new one.
             context.sq_psn = Psn{id};
             context.rq_psn = Psn{id};
             context.mtu = kTreeMtu;
@@ -501,11 +506,11 @@ void Manager::end_group(JobId id, GroupId group_id) {
     job->groups.erase(group_id);
 }
 
-/// Takes everything that the job has back from its nodes.
+/// Lines up the MADs that take back everything that the job has in its nodes.
 void Manager::clean(JobId id, const JobState& job) {
     auto& errands = scripts_[id].errands;
-    // What is on its way must be answered first; the rest is not needed any more. The answer may
-    // bring queue pairs, which go back then.
+    // The MAD that is on its way must be answered first; the rest is not needed any more. The
+    // answer may bring queue pairs, which the manager then gives back.
     if (scripts_[id].transaction != 0) {
         errands.resize(1);
         if (errands.front().purpose != Purpose::kAllocate) {
@@ -524,7 +529,8 @@ void Manager::clean(JobId id, const JobState& job) {
         message.tree_id = job.tree_id;
         message.op = wire::SharpResourceCleanup::Op::kTree;
         add(errand, wire::Method::kSet, id_of(SharpAttribute::kResourceCleanup), message);
-        // Queue pairs that were given before the tree was written are in no tree.
+        // While the job is configuring, its queue pairs may be in no tree yet: cleaning up the tree
+        // would not release them.
         std::vector<Qpn> qps = job.qps[number].children;
         if (job.qps[number].to_parent != Qpn{}) {
             qps.push_back(job.qps[number].to_parent);

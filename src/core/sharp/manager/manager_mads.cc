@@ -24,7 +24,7 @@ Error error_of(std::uint16_t status) {
     }
 }
 
-constexpr std::uint16_t kSilence = 0xFFFF;  ///< Instead of a status: the node does not answer.
+constexpr std::uint16_t kSilence = 0xFFFF;  ///< Stands for the status of a node that is silent.
 
 }  // namespace
 
@@ -48,7 +48,7 @@ void Manager::handle(const mad::Packet& packet) {
     done(id);
 }
 
-/// The first errand of a script is over.
+/// Removes the first errand of a script, which is over.
 void Manager::next(JobId script) {
     Script& at = scripts_.at(script);
     at.errands.pop_front();
@@ -79,8 +79,8 @@ void Manager::answered(const Errand& errand, const mad::Packet& packet) {
     }
 }
 
-/// Makes a node ours: gives it our key, says where we are, and takes from it what another manager,
-/// or an earlier life of this one, has left in it.
+/// Claims a node for this manager: gives it the key and the manager's LID, and removes what another
+/// manager, or an earlier run of this one, has left in it.
 void Manager::claim(const Errand& found) {
     const Errand errand{
         .purpose = Purpose::kDiscoverKey, .job = kDiscovery, .guid = found.guid, .lid = found.lid};
@@ -104,6 +104,7 @@ void Manager::claim(const Errand& found) {
         static_cast<std::uint16_t>(wire::SharpAttribute::kResourceCleanup), all);
 }
 
+/// Takes the queue pairs that a node has given; gives them back if the job is over.
 void Manager::allocated(const Errand& errand, const mad::Packet& packet) {
     JobState* const job = find(errand.job);
     const auto got =
@@ -133,12 +134,12 @@ void Manager::refused(const Errand& errand, std::uint16_t status) {
     JobState* const job = find(errand.job);
     GroupState* const group = find(errand.job, errand.group);
     switch (errand.purpose) {
-        case Purpose::kDiscover:  // No aggregation node; who is silent may be one later.
+        case Purpose::kDiscover:  // No aggregation node; a silent switch may have one later.
             if (status == kSilence) {
                 asked_.erase(errand.guid);
             }
             break;
-        case Purpose::kDiscoverKey:  // Another manager has it.
+        case Purpose::kDiscoverKey:  // The node belongs to another manager.
             nodes_.erase(errand.guid);
             break;
         case Purpose::kClean:
@@ -181,7 +182,8 @@ void Manager::refused(const Errand& errand, std::uint16_t status) {
     }
 }
 
-/// After an errand: what waited for the last of its kind goes on.
+/// Goes on after an errand of a script: if it was the last one of its kind, the job or group that
+/// waited for it takes its next step.
 void Manager::done(JobId script) {
     const auto left = [&](Purpose purpose, GroupId group) {
         const auto found = scripts_.find(script);
@@ -242,7 +244,7 @@ std::optional<mad::Packet> Manager::poll_transmit(std::uint64_t now_ns) {
         if (script.errands.empty() || script.transaction != 0) {
             continue;
         }
-        // Who asks again asks the same: a node that has answered knows it then.
+        // A repeated MAD has the same TransactionID, so that the node knows it has answered it.
         if (script.tries == 0) {
             last_transaction_ += last_transaction_ == UINT32_MAX ? 2U : 1U;
             script.number = last_transaction_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the manager does about answers that are lost, and about nodes that are another's.
+// Tests of the manager when answers are lost, and when nodes belong to another manager.
 #include <gtest/gtest.h>
 
 #include "core/base/prng.h"
@@ -33,7 +33,7 @@ TEST(SharpManager, AFatTreeThatLacksCablesHasATreeOfItsRoutes) {
         Prng prng(seed);
         for (std::uint32_t node = 0; node < subnet.fabric().nodes.size(); ++node) {
             const topo::Node& at = subnet.fabric().nodes[node];
-            // One of the three cables up of most leaves and spines.
+            // Most leaves and spines lose one of their three cables upwards.
             if (at.kind == topo::NodeKind::kSwitch && at.level < 2 && prng.chance(2, 3)) {
                 routing::unplug(subnet.fabric(), node,
                                 static_cast<std::uint8_t>(4 + prng.below(3)));

@@ -42,7 +42,7 @@ void ManagerService::take_result(std::uint64_t now_ns) {
     if (!result) {
         return;
     }
-    if (changed_) {  // While it was read: it may be half old and half new.
+    if (changed_) {  // A change during the reading: the records may be half old and half new.
         read(now_ns);
         return;
     }
@@ -84,7 +84,7 @@ void ManagerService::handle(const mad::RmppPeer& from, std::span<const std::uint
 
 void ManagerService::answer_report(const mad::RmppPeer& from, const wire::MadBytes& report) {
     if (replies_.size() >= kRepliesMax) {
-        return;  // It comes again.
+        return;  // The SA will send the report again.
     }
     mad::Packet reply = mad::to_packet({from, report});
     wire::Mad<std::uint8_t>(reply.mad).set_method(wire::Method::kReportResp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// When the aggregation manager asks the subnet administration.
+// Tests of when the aggregation manager reads the fabric from the SA.
 #include "core/sharp/manager/manager_service.h"
 
 #include <gtest/gtest.h>
@@ -131,7 +131,7 @@ TEST(SharpService, AChangeInTheMiddleOfAReadingBeginsItAgain) {
     EXPECT_FALSE(scene.service.poll_transmit(scene.now));
 }
 
-/// What the desk of a manager answers to a client at a port.
+/// Returns what a manager's desk answers to a client with LID 7.
 wire::SharpJob ask_desk(JobDesk& desk, const wire::SharpJob& request, std::uint64_t transaction) {
     wire::MadBytes mad{};
     wire::MadRepr{.mgmt_class = wire::MgmtClass::kSharp,

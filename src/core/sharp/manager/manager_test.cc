@@ -73,7 +73,7 @@ TEST(SharpManager, TheSwitchesLeadToEveryMember) {
     EXPECT_LT(part->edges.size(), tree->edges.size());
 }
 
-/// Carries data packets between nodes and members until nothing moves; returns what members got.
+/// Moves data packets between nodes and members until none is left, and returns what members got.
 class DataPath {
   public:
     DataPath(Subnet& subnet, JobId job) : job_(*subnet.manager.job(job)) {
@@ -142,7 +142,7 @@ TEST(SharpManager, PacketsAndProgramGiveTheSameBits) {
         std::vector<const std::byte*> in;
         for (auto& one : data) {
             one.resize(bytes);
-            // Exponents near each other: sums that round, and no NaN.
+            // The exponents are near each other, so that sums are rounded and none is a NaN.
             for (std::size_t i = 0; i < bytes; ++i) {
                 one[i] = static_cast<std::uint8_t>(prng.next() & 0x3F);
             }
@@ -201,7 +201,7 @@ TEST(SharpManager, ALostMemberEndsTheJobAtAnyStep) {
             subnet.manager.join(*job, rank, subnet.hosts()[rank], Qpn{0x800000 + rank});
         }
         subnet.manager.start(*job);
-        for (int i = 0; i < step; ++i) {  // This many MADs are answered before it happens.
+        for (int i = 0; i < step; ++i) {  // This many MADs are answered before the loss.
             if (const auto packet = subnet.manager.poll_transmit(0)) {
                 mad::Packet answer = *packet;
                 answer.mad = *subnet.tables().at(packet->dlid).answer(packet->mad);
@@ -395,7 +395,8 @@ class RandomLife {
         }
         subnet_.pump();
         for (int i = 0; i < 10 && subnet_.manager.next_timeout_ns() != UINT64_MAX; ++i) {
-            subnet_.pump(subnet_.manager.next_timeout_ns());  // Nodes that were silent are asked.
+            // The manager asks the nodes again that were silent.
+            subnet_.pump(subnet_.manager.next_timeout_ns());
         }
     }
     Subnet& subnet() { return subnet_; }
@@ -433,7 +434,7 @@ class RandomLife {
         if (!back_.empty() && prng_.below(2) == 0) {
             const std::size_t at = prng_.below(back_.size());
             const mad::Packet answer = back_[at];
-            if (prng_.below(8) != 0) {  // Else it comes twice.
+            if (prng_.below(8) != 0) {  // Otherwise the answer comes again later.
                 back_.erase(back_.begin() + static_cast<std::ptrdiff_t>(at));
             }
             return subnet_.manager.handle(answer);

@@ -47,7 +47,8 @@ void SubnetReader::ask(wire::Method method, SaAttribute attribute, const Record&
     questions_.push_back(mad);
 }
 
-/// To what may change a tree: links that go up or down, ports that come and go.
+/// Subscribes to notices of what may change a tree: links that go up or down, ports that come and
+/// go.
 void SubnetReader::subscribe() {
     for (const std::uint16_t trap :
          {wire::trap::kLinkStateChanged, wire::trap::kGidInService, wire::trap::kGidOutOfService}) {
@@ -58,7 +59,7 @@ void SubnetReader::subscribe() {
         info.type = wire::kInformAll;
         info.trap_number = trap;
         info.qpn = mad::kQpnServices;
-        info.producer_type = 0xFFFFFF;  // Whoever it is that tells.
+        info.producer_type = 0xFFFFFF;  // Any type of node.
         ask(wire::Method::kSet, SaAttribute::kInformInfo, info, 0);
     }
 }
@@ -83,7 +84,7 @@ std::optional<mad::Packet> SubnetReader::poll_transmit(std::uint64_t now_ns) {
     if (questions_.empty() || sent_) {
         return std::nullopt;
     }
-    if (tries_ == 0) {  // Who asks again asks the same.
+    if (tries_ == 0) {  // A repeated question has the same TransactionID.
         transaction_ += transaction_ == UINT32_MAX ? 2U : 1U;
     }
     sent_ = true;
@@ -126,7 +127,7 @@ void SubnetReader::handle(std::span<const std::uint8_t> message) {
         return;
     }
     const auto attribute = static_cast<SaAttribute>(header.attribute_id);
-    // Without a subscription changes are found a little later.
+    // A refused subscription is no failure: changes are found a little later without it.
     if (attribute != SaAttribute::kInformInfo && header.status != wire::mad_status::kOk &&
         header.status != wire::sa_status::kNoRecords) {
         if (header.status != wire::mad_status::kBusy) {
@@ -135,7 +136,7 @@ void SubnetReader::handle(std::span<const std::uint8_t> message) {
                             "status {:#06x}",
                             sa_.value, header.attribute_id, header.status));
         }
-        return;  // Who is busy is asked again when the time is over.
+        return;  // A busy SA is asked again after the timeout.
     }
     if (header.status == wire::mad_status::kOk) {
         take(attribute, message);

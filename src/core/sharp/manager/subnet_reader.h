@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Asks the subnet administration (SA) for the routed fabric, one question after the other:
-// subscribes to the notices of links and ports, then reads the records of subnet_records.h. Any SA
-// will do. Its caller moves packets, puts together what RMPP cut, and tells it the time.
+// Reads the routed fabric from the SA (subnet administration), one question after the other. It
+// subscribes to notices of links and ports, then reads the records of subnet_records.h. Any SA will
+// do. The caller moves packets, reassembles RMPP messages, and passes the time in.
 
 #include <cstdint>
 #include <deque>
@@ -22,24 +22,26 @@ class SubnetReader {
   public:
     struct Config {
         std::uint64_t answer_timeout_ns = 2'000'000'000;
-        std::uint32_t tries = 3;  ///< Of each question.
+        std::uint32_t tries = 3;  ///< How often each question is sent at most.
     };
 
     explicit SubnetReader(const Config& config) : config_(config) {}
 
-    /// Begins from the beginning, at the SA with this LID.
+    /// Begins a new reading, at the SA with this LID; a reading that is under way is dropped.
     void start(Lid sa);
     bool reading() const { return !questions_.empty(); }
 
-    /// A whole answer of class SubnAdm; what answers no question of ours is left alone.
+    /// Handles a whole message of class SubnAdm; ignores one that does not answer the question.
     void handle(std::span<const std::uint8_t> message);
     void handle_timeout(std::uint64_t now_ns);
-    /// UINT64_MAX: no answer is waited for.
+    /// Returns when handle_timeout() must be called; UINT64_MAX if no answer is awaited.
     std::uint64_t next_timeout_ns() const;
     std::optional<mad::Packet> poll_transmit(std::uint64_t now_ns);
 
-    /// What came out, once; the error says who did not answer, or what does not fit together.
+    /// The fabric, or a text: the SA did not answer, or refused, or its records contradict each
+    /// other.
     using Result = std::expected<RoutedSubnet, std::string>;
+    /// Returns the result of a reading, once; std::nullopt if there is none.
     std::optional<Result> poll_result();
 
   private:
@@ -53,7 +55,7 @@ class SubnetReader {
 
     Config config_;
     Lid sa_{};
-    std::deque<wire::MadBytes> questions_;  ///< The first is the one that is asked.
+    std::deque<wire::MadBytes> questions_;  ///< Questions to the SA; the first one is being asked.
     bool sent_ = false;
     std::uint64_t sent_ns_ = 0;
     std::uint32_t tries_ = 0;

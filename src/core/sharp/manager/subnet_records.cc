@@ -15,7 +15,7 @@ bool is_switch(const wire::NodeRecord& node) {
     return node.node_info.node_type == wire::NodeType::kSwitch;
 }
 
-/// Puts the nodes and cables together.
+/// Makes a graph of nodes and cables.
 class RecordJoiner {
   public:
     explicit RecordJoiner(const SubnetRecords& records) {
@@ -75,7 +75,8 @@ class RecordJoiner {
     const std::map<Lid, std::uint32_t>& switches() const { return switch_of_; }
 
   private:
-    /// The SA tells of a cable from both ends. One that leads back to its switch carries nothing.
+    /// Adds a cable once, although the SA reports it from both ends. Leaves out a cable between two
+    /// ports of one switch, since no route uses it.
     void add_cable(std::uint32_t a, std::uint8_t port_a, std::uint32_t b, std::uint8_t port_b) {
         if (a > b) {
             std::swap(a, b);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The subnet as its administration (SA) tells it: records, and the routed fabric that they make
-// when put together. Members of trees are known by the base LIDs of their ports, and trees are made
-// of ways to switches, so that three kinds of records are enough: NodeRecord, LinkRecord and, of
-// the linear forwarding tables, the blocks in which switches have their LIDs.
+// The subnet as the SA (subnet administration) reports it: records, and the routed fabric that they
+// make when put together. Members of trees are known by the base LIDs of their ports, and trees
+// follow the routes to switches, so that three kinds of records are enough: NodeRecord, LinkRecord,
+// and those blocks of the linear forwarding tables that have LIDs of switches.
 
 #include <cstdint>
 #include <expected>
@@ -27,15 +27,16 @@ struct SubnetRecords {
 };
 
 struct RoutedSubnet {
-    routing::Graph graph;  ///< Switches by GUID, whatever order the records have.
-    routing::Lfts lfts;    ///< Without the blocks that were not asked for.
+    routing::Graph graph;  ///< Switches are in the order of their GUIDs, not of the records.
+    routing::Lfts lfts;    ///< Blocks that were not read are empty.
 };
 
-/// The blocks of forwarding tables that say how switches are reached, in ascending order.
+/// Returns the numbers of the forwarding table blocks that have LIDs of switches, in ascending
+/// order.
 std::vector<std::uint16_t> blocks_of_switches(std::span<const wire::NodeRecord> nodes);
 
-/// Records that name a LID of which there is no NodeRecord are left out: the SA may have learned
-/// of a node between two answers. The error says which records contradict each other.
+/// Puts records together. Leaves out records that name a LID without a NodeRecord, since the SA may
+/// have learned of a node between two answers. The error says which records contradict each other.
 std::expected<RoutedSubnet, std::string> join_records(const SubnetRecords& records);
 
 }  // namespace softib::sharp

@@ -16,7 +16,7 @@ topo::Spec tree() {
     return {.shape = topo::Shape::kFatTree, .hosts = 54, .radix = 6, .levels = 3};
 }
 
-/// The parts of a graph that trees depend on.
+/// Expects two routed fabrics to be equal in what trees depend on.
 void expect_same(const RoutedSubnet& got, const routing::Graph& graph, const routing::Lfts& lfts) {
     ASSERT_EQ(got.graph.switch_count(), graph.switch_count());
     ASSERT_EQ(got.graph.targets().size(), graph.targets().size());
@@ -70,7 +70,7 @@ TEST(SharpSubnetRecords, TheirOrderDoesNotMatter) {
 TEST(SharpSubnetRecords, ALinkToWhoIsNotToldOfIsLeftOut) {
     TestSa sa(tree());
     SubnetRecords records = sa.records();
-    const Lid gone = records.nodes.front().lid;  // Of a host: they come first.
+    const Lid gone = records.nodes.front().lid;  // A host's LID: hosts come first.
     records.nodes.erase(records.nodes.begin());
     records.tables.push_back({.lid = Lid{4000}, .block_num = 2});
     const auto subnet = join_records(records);
@@ -123,7 +123,7 @@ TEST(SharpSubnetReader, ReadsWhileAnswersAreLostAndTheSaIsBusy) {
             }
             if (turns % 4 != 0) {
                 reader.handle(answer);
-                reader.handle(answer);  // The second answers nothing.
+                reader.handle(answer);  // The same answer again: the reader ignores it.
             }
         }
     }

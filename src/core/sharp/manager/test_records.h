@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A subnet administration that tells of a routed fabric, for tests.
+// An SA (subnet administration) with the records of a routed fabric, for tests.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ class TestSa {
   public:
     explicit TestSa(const topo::Spec& spec) : fabric_(routing::make_fabric(spec)) { route(); }
 
-    /// The fabric as it is now.
+    /// Routes the fabric as it is now, and makes its records.
     void route() {
         graph_ = routing::graph_from(fabric_);
         const auto routed = routing::route_with_updn(graph_, {});
@@ -35,7 +35,7 @@ class TestSa {
         });
     }
 
-    /// The whole answer to a question.
+    /// Returns the whole answer to a question.
     std::vector<std::uint8_t> answer(const wire::MadBytes& question) const {
         const auto header = wire::MadRepr::parse(wire::Mad<const std::uint8_t>(question));
         const auto block = wire::parse<wire::LinearForwardingTableRecord>(

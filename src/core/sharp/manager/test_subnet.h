@@ -41,7 +41,8 @@ class Subnet {
         manager.set_routes(manager_graph_, routed->lfts);
     }
 
-    /// Moves MADs until nobody has one to send for some time. A silent switch answers nothing.
+    /// Moves MADs until the manager has none to send for some time. A silent switch answers
+    /// nothing.
     void pump(std::uint64_t now = 0) {
         constexpr std::uint64_t kSomeTimeNs = 1'000'000;
         for (int rounds = 0; rounds < 100000; ++rounds) {
@@ -105,7 +106,7 @@ class Subnet {
             },
             job.plan.nodes[0].lid, group, ends);
     }
-    /// Whether no switch has anything of anybody.
+    /// Returns whether no switch has queue pairs, trees or groups.
     bool is_clean() const {
         return std::ranges::all_of(tables_, [](const auto& entry) {
             return entry.second.qp_count() == 0 && entry.second.trees().empty() &&
@@ -119,7 +120,7 @@ class Subnet {
     Manager manager{ManagerConfig{.answer_timeout_ns = 1000}};
     Lid silent{0};
     int mads = 0;
-    int loses = 0;  ///< Every so many answers one is lost; 0: none is.
+    int loses = 0;  ///< One answer in this many is lost; 0 if none is.
     int answers = 0;
 
   private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Low-latency trees (LLT) and streaming trees (SAT): who gets which, and how many there are.
+// Tests of low-latency trees (LLT) and streaming trees (SAT): which jobs get which kind, and how
+// many there are.
 #include <gtest/gtest.h>
 
 #include "core/sharp/manager/test_subnet.h"

@@ -20,7 +20,8 @@ struct Candidate {
     auto rank() const { return std::tuple(depth, switches, load, root); }
 };
 
-/// Looks at the ways to one switch.
+/// Returns how good a switch would be as the root; std::nullopt if a member's leaf does not reach
+/// it, or if a switch on the way cannot aggregate.
 std::optional<Candidate> judge(const PlanInput& input, const routing::RouteWalk& walk,
                                std::uint32_t root, std::span<const std::uint32_t> leaves) {
     Candidate found{.root = root};
@@ -45,7 +46,8 @@ std::optional<Candidate> judge(const PlanInput& input, const routing::RouteWalk&
     return found;
 }
 
-/// Adds the switch and those between it and the root, parents first.
+/// Adds the switch and those between it and the root, parents first. Returns its number in the
+/// plan.
 std::uint32_t add_node(const PlanInput& input, const routing::RouteWalk& walk, std::uint32_t sw,
                        std::map<std::uint32_t, std::uint32_t>& index, TreePlan& plan) {
     if (const auto found = index.find(sw); found != index.end()) {

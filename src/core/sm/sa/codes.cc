@@ -9,7 +9,7 @@ namespace softib::sm {
 
 namespace {
 
-// In increasing order of what they mean.
+// The codes in the order of the values that they stand for.
 constexpr std::uint8_t kMtus[] = {1, 2, 3, 4, 5};
 constexpr std::uint8_t kRates[] = {2, 5,  3,  11, 6,  15, 19, 4,  7,  20, 12, 8,
                                    9, 16, 13, 10, 14, 17, 18, 21, 22, 23, 24};
@@ -24,7 +24,7 @@ constexpr auto kRateRanks = [] {
     return ranks;
 }();
 
-/// By generation, then 1X, 2X, 4X, 8X, 12X.
+/// Codes of rates by generation, then by width: 1X, 2X, 4X, 8X, 12X.
 constexpr std::uint8_t kLinkRates[][5] = {
     {2, 5, 3, 6, 4},       // SDR
     {5, 3, 6, 7, 8},       // DDR

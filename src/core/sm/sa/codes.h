@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// MTUs, rates and selectors as SA records write them (IBA vol. 1, 15.2.5.16). Codes of rates are
-// not in the order of the rates.
+// MTUs, rates and selectors as SA records encode them (IBA vol. 1, 15.2.5.16). The codes of rates
+// are not in the order of the rates.
 
 #include <cstdint>
 #include <optional>
@@ -12,19 +12,21 @@
 
 namespace softib::sm {
 
-/// Which of two codes is more: by rank. Kinds that have no such code have rank -1 for it.
+/// A quantity that SA records encode.
 enum class Quantity : std::uint8_t { kMtu, kRate, kLifeTime };
 
+/// Returns the rank of a code among those of its quantity, the lowest value first; -1 if the
+/// quantity has no such code.
 int rank_of(Quantity quantity, std::uint8_t code);
 bool is_valid(Quantity quantity, std::uint8_t code);
 std::uint8_t lesser(Quantity quantity, std::uint8_t a, std::uint8_t b);
 
-/// What an active link carries: the rate's code, 0 for a link that is down.
+/// Returns the code of the rate of a port's link; 0 if the link is down.
 std::uint8_t rate_of(const wire::PortInfo& port);
-/// The largest packet over the port's link.
+/// Returns the code of the MTU of a port's link.
 std::uint8_t mtu_of(const wire::PortInfo& port);
 
-/// A value with its selector, if a request has both; one alone says nothing.
+/// A value with its selector, as a request may give it. It counts only if the request has both.
 struct Wish {
     Quantity quantity{};
     bool given = false;
@@ -33,7 +35,8 @@ struct Wish {
 
     bool is_legal() const { return !given || is_valid(quantity, value); }
     bool allows(std::uint8_t actual) const;
-    /// The best code that is allowed and not beyond `most`.
+    /// Returns the best code that the request allows and that is not beyond `most`; std::nullopt if
+    /// there is none.
     std::optional<std::uint8_t> realize(std::uint8_t most) const;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Records that only repeat what the subnet manager has found and written: one function for each
-// kind, in a file of its family. Each adds the records that match the query, and that the requester
-// may see, to the table, and returns a status.
+// Queries for records that only repeat what the SM has found and written: one function for each
+// kind of record. Each adds to the table the records that match the query and that the requester
+// may see, and returns a status.
 
 #include "core/sm/sa/query.h"
 

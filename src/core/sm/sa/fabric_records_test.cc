@@ -34,7 +34,7 @@ struct FabricRecordsTest : testing::Test {
     Client trusted{sa, tree.lid_of_host(0), 77};
 
     Lid lid(std::uint32_t index) const { return Lid{static_cast<std::uint16_t>(2 + 2 * index)}; }
-    /// Takes host 1 out of everybody's partition.
+    /// Takes host 1 out of the default partition.
     void isolate_host1() { tree.subnet.port(tree.host(1)).pkeys = {kTenant}; }
 };
 
@@ -59,7 +59,7 @@ TEST_F(NodeRecords, FoundByLidGuidAndName) {
     };
     NodeRecord asked{.lid = lid(2)};
     EXPECT_EQ(found_by(component(&NodeRecord::lid), asked), lid(2).value);
-    asked.lid.value += 1;  // LMC gives it too; the record has the base.
+    asked.lid.value += 1;  // The port has this LID too, by its LMC; the record has the base LID.
     EXPECT_EQ(found_by(component(&NodeRecord::lid), asked), lid(2).value);
     asked.node_info.node_guid = Guid{test::kHostGuid + 0x30};
     EXPECT_EQ(found_by(component(&NodeRecord::node_info, &NodeInfo::node_guid), asked),
@@ -127,7 +127,7 @@ TEST_F(PortInfoRecords, MKeyIsForTheTrusted) {
     };
     EXPECT_EQ(mkey_for(client), 0U);
     EXPECT_EQ(mkey_for(trusted), 0xABCDEFU);
-    // Nor can it be guessed.
+    // A requester that is not trusted cannot find the M_Key by guessing, either.
     asked.port_info.mkey = 0xABCDEF;
     const std::uint64_t by_key = component(&PortInfoRecord::port_info, &PortInfo::mkey);
     EXPECT_TRUE(client.table<PortInfoRecord>(SaAttribute::kPortInfoRecord, by_key, asked).empty());
@@ -181,7 +181,7 @@ TEST_F(SwitchRecords, SwitchInfoOfSwitchesOnly) {
 TEST_F(SwitchRecords, LinearTableAsWritten) {
     using Record = wire::LinearForwardingTableRecord;
     const auto all = client.table<Record>(SaAttribute::kLinearForwardingTableRecord, 0, {});
-    ASSERT_EQ(all.size(), 4U);  // LIDs to 21 are one block.
+    ASSERT_EQ(all.size(), 4U);  // All LIDs are in one block of each switch.
     EXPECT_EQ(all[0].lid, lid(6));
     const auto& ports = all[0].linear_forwarding_table.port;
     EXPECT_EQ(ports[lid(0).value], 1);
@@ -297,7 +297,7 @@ TEST_F(PKeyRecords, AreForTheTrusted) {
     tree.subnet.port(tree.host(2)).pkeys = keys;
     EXPECT_EQ(client.ask(Method::kGetTable, SaAttribute::kPKeyTableRecord, 0, Record{}).status,
               sa_status::kRequestInvalid);
-    // An HCA's port needs no number.
+    // The port number in a request does not count for an HCA, whose LID names the port.
     const auto found = trusted.table<Record>(SaAttribute::kPKeyTableRecord,
                                              component(&Record::lid) | component(&Record::port_num),
                                              {.lid = lid(2), .port_num = PortNum{0}});
@@ -324,7 +324,7 @@ TEST_F(QosRecords, SlToVlOfEveryWayThrough) {
                              {.lid = lid(1)});
     ASSERT_EQ(of_host.size(), 1U);
     EXPECT_EQ(of_host[0].output_port_num, PortNum{1});
-    EXPECT_EQ(of_host[0].sl_to_vl_mapping_table.vl[9], 1);  // Eight lanes, nobody wrote anything.
+    EXPECT_EQ(of_host[0].sl_to_vl_mapping_table.vl[9], 1);  // SL modulo 8 VLs, as at power-up.
     auto& written = tree.subnet.node(tree.leaf(0).node).sl2vl;
     written.resize(6, std::vector<wire::SlToVlMappingTable>(6));
     written[2][3].vl[5] = 4;
@@ -369,7 +369,7 @@ constexpr std::uint64_t kBlockOfPort =
 TEST_F(GuidRecords, PortHasItsOwnGuidFirst) {
     using wire::GuidInfoRecord;
     const auto all = client.table<GuidInfoRecord>(SaAttribute::kGuidInfoRecord, 0, {});
-    EXPECT_EQ(all.size(), 20U);  // Room for 16 is two blocks.
+    EXPECT_EQ(all.size(), 20U);  // Ten ports with 16 GUIDs each, in two blocks.
     EXPECT_EQ(all[0].guid_info.guid[0], Guid{test::kHostGuid + 1});
     EXPECT_EQ(all[0].guid_info.guid[1], Guid{0});
 }
@@ -383,9 +383,9 @@ TEST_F(GuidRecords, AliasesAreGivenAndTaken) {
     ASSERT_EQ(set.status, status::kOk);
     auto now = set.records<GuidInfoRecord>().at(0);
     EXPECT_EQ(now.guid_info.guid[2], Guid{0xAAAA});
-    EXPECT_NE(now.guid_info.guid[3], Guid{0});  // Zero asks for one of the SA's.
+    EXPECT_NE(now.guid_info.guid[3], Guid{0});  // For zero the SA chooses a GUID.
     EXPECT_EQ(sa.guids().poll_change()->port, Guid{test::kHostGuid + 1});
-    // What somebody has nobody else gets.
+    // A GUID that one port has is not given to another.
     Client other{sa, lid(1)};
     GuidInfoRecord same{.lid = lid(1)};
     same.guid_info.guid[1] = Guid{0xAAAA};

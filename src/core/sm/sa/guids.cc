@@ -15,9 +15,10 @@ constexpr std::uint64_t kLid = wire::component(&GuidInfoRecord::lid);
 constexpr std::uint64_t kBlock = wire::component(&GuidInfoRecord::block_num);
 }  // namespace gir
 
-constexpr int kFirstGuid = 4;  // The component of GUID 0.
+constexpr int kFirstGuid = 4;  // The component mask bit of GUID 0.
 constexpr std::size_t kBlockGuids = 8;
-/// Locally administered, so that no manufacturer has it.
+/// The prefix of GUIDs that the SA chooses. It is locally administered, so that no manufacturer has
+/// it.
 constexpr std::uint64_t kAssignedPrefix = 0x0200'5F00'0000'0000;
 
 }  // namespace
@@ -78,7 +79,7 @@ std::expected<SaGuids::Target, SaStatus> SaGuids::target_of(const SaQuery& query
     if (!end) {
         return std::unexpected(status::kNoRecords);
     }
-    // A port's names are its own affair.
+    // Only the port itself and trusted requesters may change its aliases.
     if (!query.requester.trusted && !same(*end, query.requester.port)) {
         return std::unexpected(status::kRequestDenied);
     }
@@ -101,8 +102,8 @@ Guid SaGuids::assign() {
     return guid;
 }
 
-/// An entry of zero asks for a GUID of the SA's choice. A GUID that another port has is not given:
-/// the answer shows what the port has now.
+/// Gives a port the aliases that it asks for. For an entry of zero the SA chooses a GUID. A GUID
+/// that another port has is not given; the answer shows the GUIDs that the port has afterwards.
 SaStatus SaGuids::handle_set(const SaQuery& query, SaTable& table) {
     const auto target = target_of(query);
     if (!target) {

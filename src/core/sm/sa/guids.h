@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Alias GUIDs: further GUIDs of a port, as GUIDInfoRecord gives and takes them (IBA vol. 1,
-// 15.2.5.18). The first GUID of a port is its own and cannot be changed. The manager writes changes
-// into the port: see poll_change().
+// Alias GUIDs: further GUIDs of a port, which programs request and return by GUIDInfoRecord (IBA
+// vol. 1, 15.2.5.18). The first GUID of a port is its own and cannot be changed. The manager writes
+// changes into the port: see poll_change().
 
 #include <cstdint>
 #include <deque>
@@ -22,22 +22,25 @@ class SaGuids {
     /// The alias GUIDs of one port; entry 0 is unused.
     using Aliases = std::vector<Guid>;
 
-    /// The base GUID of the port that has this alias.
+    /// Returns the port GUID of the port that has this alias; std::nullopt if none has it.
     std::optional<Guid> find(Guid alias) const;
     const std::map<Guid, Aliases>& all() const { return aliases_; }
 
     SaStatus handle_get(const SaQuery& query, SaTable& table) const;
     SaStatus handle_set(const SaQuery& query, SaTable& table);
-    /// `in_use` says whether an alias has joined groups: then it stays.
+    /// Deletes aliases. Denies the request if one of them is a member of a multicast group, as
+    /// in_use(alias) says.
     template <typename InUse>
     SaStatus handle_delete(const SaQuery& query, SaTable& table, const InUse& in_use);
 
+    /// Sets the aliases of a port, as a snapshot has them.
     void restore(Guid port, Aliases aliases);
 
     struct Change {
         Guid port{};
         std::uint8_t block = 0;
     };
+    /// Returns the next block of GUIDs that has changed; std::nullopt if there is none.
     std::optional<Change> poll_change();
 
   private:

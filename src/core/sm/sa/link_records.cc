@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// LinkRecord: each cable twice, once from either end (IBA vol. 1, 15.2.5.13).
+// LinkRecord: each cable has two records, one from either end (IBA vol. 1, 15.2.5.13).
 #include "core/sm/sa/fabric_records.h"
 #include "core/wire/link_record.h"
 
@@ -17,7 +17,7 @@ SaStatus query_link_records(const SaQuery& query, SaTable& table) {
     const auto look_at = [&](EndPort near, EndPort far) {
         const EndPort near_end = end_port_of(subnet, near.node, near.port);
         const EndPort far_end = end_port_of(subnet, far.node, far.port);
-        // A LID may be any that LMC gives the port.
+        // The request may name a port by any of its 2^LMC LIDs.
         if ((query.has(kFromLid) && (!from || !same(*from, near_end))) ||
             (query.has(kToLid) && (!to || !same(*to, far_end)))) {
             return;
@@ -31,7 +31,7 @@ SaStatus query_link_records(const SaQuery& query, SaTable& table) {
             table.add(record);
         }
     };
-    /// Both ends know the cable: a search by ToLID starts there.
+    /// A search by ToLID alone starts from that end, since both ends know the cable.
     const bool from_far_end = query.has(kToLid) && !query.has(kFromLid);
     const auto look_from = [&](EndPort end) {
         if (table.full()) {

@@ -31,7 +31,7 @@ constexpr std::uint64_t kServiceId = wire::component(&MultiPathRecord::service_i
                                      wire::component(&MultiPathRecord::service_id_56lsb);
 }  // namespace mpr
 
-constexpr std::uint32_t kPathsDefault = 127;  // As many as NumbPath can say.
+constexpr std::uint32_t kPathsDefault = 127;  // The largest value of NumbPath.
 
 PathWanted wanted_of(const SaQuery& query, const MultiPathRecord& asked) {
     PathWanted wanted;
@@ -56,7 +56,8 @@ PathWanted wanted_of(const SaQuery& query, const MultiPathRecord& asked) {
 
 using Pair = std::pair<PathEnd, PathEnd>;
 
-/// Pairs that have no port in common come first: one failure does not take two of them.
+/// Returns all pairs of a source and a target. Pairs with no port in common come first, so that one
+/// failure does not affect two of them.
 std::vector<Pair> pairs_of(std::span<const PathEnd> sources, std::span<const PathEnd> targets) {
     std::vector<Pair> pairs;
     for (std::size_t shift = 0; shift < targets.size(); ++shift) {
@@ -101,7 +102,7 @@ SaStatus query_multi_path_records(const SaQuery& query, const PathContext& conte
                                              std::span(ends).subspan(asked.sgid_count));
     const std::uint32_t paths = query.has(mpr::kNumbPath) ? asked.numb_path : kPathsDefault;
     const PathFinder finder(query, context.settings);
-    // First one of each pair, then what else they have.
+    // First one path of each pair, then their further paths.
     wanted.paths_max = 1;
     for (std::size_t i = 0; i < pairs.size() && table.count() < paths; ++i) {
         finder.find(wanted, pairs[i].first, pairs[i].second,

@@ -16,7 +16,8 @@ namespace mc = wire::mc_member;
 namespace status = wire::sa_status;
 
 constexpr std::uint64_t kLeaveComponents = mc::kMgid | mc::kPortGid | mc::kJoinState;
-/// Without these nobody can make a group (IBA vol. 1, C15-0.2.4); the rest has defaults.
+/// The components without which a group cannot be created (IBA vol. 1, C15-0.2.4); the others have
+/// defaults.
 constexpr std::uint64_t kCreateComponents =
     kLeaveComponents | mc::kQKey | mc::kPKey | mc::kTClass | mc::kSl | mc::kFlowLabel;
 constexpr std::uint8_t kFullMembers = wire::kJoinFullMember | wire::kJoinSendOnlyFullMember;
@@ -42,7 +43,8 @@ Wish life_time_wish(const wire::McMemberRecord& r, std::uint64_t components) {
             r.packet_life_time_selector, r.packet_life_time};
 }
 
-/// The members may choose; nobody knows better.
+/// Returns the PacketLifeTime of a new group: the default, or the nearest value that the request
+/// allows.
 std::optional<std::uint8_t> choose_life_time(const Wish& wish) {
     if (wish.allows(kLifeTimeDefault)) {
         return kLifeTimeDefault;
@@ -62,15 +64,15 @@ bool fits(const SaPort& port, const wire::McMemberRecord& group) {
            rank_of(Quantity::kRate, port.rate) >= rank_of(Quantity::kRate, group.rate);
 }
 
-/// An MGID has 0xFF, then the flags 000T and a scope (IBA vol. 1, 4.1.1). What the SA assigns
-/// itself with link-local scope, nobody else does (15.2.5.17.3).
+/// Returns whether a request may use this MGID: 0xFF, then the flags 000T and a scope (IBA vol. 1,
+/// 4.1.1). With link-local scope the signature 0xA01B is reserved for the SA (15.2.5.17.3).
 bool valid_mgid(const Gid& mgid) {
     const unsigned signature = unsigned{mgid.bytes[2]} << 8 | mgid.bytes[3];
     return mgid.is_multicast() && (mgid.bytes[1] & 0xE0) == 0 &&
            !(signature == kSignatureOfSa && (mgid.bytes[1] & 0xF) == kScopeLinkLocal);
 }
 
-/// Whether what the request says of the group is so.
+/// Returns whether the group has the properties that the request names.
 bool agrees(const wire::McMemberRecord& group, const wire::McMemberRecord& asked,
             std::uint64_t components) {
     const auto same = [components](std::uint64_t bit, const auto& a, const auto& b) {
@@ -100,7 +102,8 @@ wire::McMemberRecord shown(const wire::McMemberRecord& group, const Gid& port,
     return record;
 }
 
-/// The default prefix stands for the subnet's own.
+/// Returns whether a request names a port by this GID. The default prefix may stand for that of the
+/// subnet.
 bool names(const Gid& asked, const Gid& port) {
     return asked == port || (asked.interface_id() == port.interface_id() &&
                              asked.subnet_prefix() == kSubnetPrefixDefault);
@@ -151,8 +154,8 @@ SaMulticast::Answer SaMulticast::handle_join(const Record& asked, std::uint64_t 
         (!agrees(group->second.common, asked, components) || !fits(*port, group->second.common))) {
         return std::unexpected(status::kRequestInvalid);
     }
-    // A port that joins for another must be in the group's partition itself, and must not change
-    // what the other has joined by itself (IBA vol. 1, o15-0.2.1).
+    // A port that joins for another must be in the group's partition itself, and must not change a
+    // membership that the other port made itself (IBA vol. 1, o15-0.2.1).
     if (proxy && !requester.trusted) {
         const bool knows = in_partition(requester.pkeys, pkey);
         const auto member = is_new ? decltype(group->second.members.end()){}
@@ -210,7 +213,7 @@ std::expected<SaMulticast::Groups::iterator, std::uint16_t> SaMulticast::create(
     return insert({.common = *common, .members = {}, .creator = requester.gid});
 }
 
-/// What all members of a new group will see.
+/// Returns the fields that all members of a new group share.
 std::expected<SaMulticast::Record, std::uint16_t> SaMulticast::common_of(const Record& asked,
                                                                          std::uint64_t components,
                                                                          const SaPort& port) {
@@ -266,7 +269,7 @@ SaMulticast::Answer SaMulticast::handle_leave(const Record& asked, std::uint64_t
         const std::optional<SaPort> port = ports_(asked.port_gid);
         member = port ? members.find(port->gid) : members.end();
     }
-    // Only what was joined can be left.
+    // A port can leave only with bits of JoinState with which it has joined.
     if (member == members.end() || asked.join_state == 0 ||
         (member->second.join_state & asked.join_state) != asked.join_state) {
         return std::unexpected(status::kRequestInvalid);
@@ -348,7 +351,7 @@ void SaMulticast::query_group(const Group& group, const Record& asked, std::uint
     const bool by_port = has(components, mc::kPortGid);
     const bool own = by_port && names(asked.port_gid, requester.gid);
     if (!by_port && !requester.trusted) {
-        // The group alone, without a word about who is in it (IBA vol. 1, 15.2.5.17).
+        // The answer is about the group alone and does not show members (IBA vol. 1, 15.2.5.17).
         going = found(group.common);
         return;
     }
@@ -418,9 +421,9 @@ void SaMulticast::tell(Event::Kind kind, const Record& group) {
     events_.push_back({kind, group.mgid, group.mlid, group.pkey});
 }
 
-/// The one asked for where it is free, else the lowest, so that switches need few blocks of their
-/// multicast tables. Where none is left: one that groups of the same kind have, the one with the
-/// fewest.
+/// Returns an MLID for a new group: the wanted one if it is free, else the lowest free one, so that
+/// switches need few blocks of their MFTs. If none is free, it is that of groups with the same
+/// properties, the one with the fewest groups; std::nullopt if there is no such group.
 std::optional<Lid> SaMulticast::pick_mlid(const Record& group, std::optional<Lid> wanted) const {
     const auto lid_of = [](std::size_t index) {
         return Lid{static_cast<std::uint16_t>(kLidMulticastMin.value + index)};
@@ -451,7 +454,7 @@ std::optional<Lid> SaMulticast::pick_mlid(const Record& group, std::optional<Lid
     return best;
 }
 
-/// An MGID of the SA's own choice: transient, signature 0xA01B, the subnet's prefix, a number
+/// Returns an MGID of the SA's choice: transient, signature 0xA01B, the subnet's prefix, a number
 /// (IBA vol. 1, 15.2.5.17.3).
 Gid SaMulticast::unused_mgid(const Record& asked, std::uint64_t components, const SaPort& port) {
     const unsigned scope =

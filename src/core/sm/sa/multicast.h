@@ -2,9 +2,9 @@
 #pragma once
 
 // The multicast groups of a subnet as the SA keeps them: their members and MLIDs (IBA vol. 1,
-// 15.2.5.17). A group begins with its first full member and ends with its last one; only groups
+// 15.2.5.17). A group is created by its first full member and ends with its last one; only groups
 // that the manager made itself stay. A port whose program died stays a member until a request
-// deletes the membership or the port goes, because the SA cannot know.
+// deletes the membership or the port goes, because the SA does not learn of the program's end.
 //
 // Sans-I/O: decoded records in, decoded records or a status out. No clock, no packet.
 
@@ -23,40 +23,40 @@ namespace softib::sm {
 
 inline constexpr std::uint8_t kScopeLinkLocal = 2;
 
-/// What the SA knows of an end port.
+/// An end port, with the properties that decide which groups it may join.
 struct SaPort {
     Gid gid;
     std::vector<PKey> pkeys;
-    std::uint8_t mtu = 5;    ///< Encoded.
-    std::uint8_t rate = 16;  ///< Encoded.
-    bool trusted = false;    ///< A requester that gave the right SM_Key.
+    std::uint8_t mtu = 5;    ///< Code of its MTU.
+    std::uint8_t rate = 16;  ///< Code of its rate.
+    bool trusted = false;    ///< Whether it is a requester that gave the right SM_Key.
 };
 
 using SaPortLookup = std::function<std::optional<SaPort>(const Gid&)>;
 
-/// The group that IP over InfiniBand needs to be there in a partition (RFC 4391): to broadcast.
-/// 2,048 bytes and 10 Gb/s, so that every port fits.
+/// Returns the broadcast group that IP over InfiniBand needs in a partition (RFC 4391). Its MTU is
+/// 2,048 bytes and its rate 10 Gb/s, so that every port can join.
 wire::McMemberRecord ipoib_broadcast_group(PKey pkey);
 
 struct SaMulticastLimits {
     std::size_t groups_max = 16'384;
     std::size_t groups_per_client_max = 256;
-    /// MLIDs that every switch has an entry for; more groups share them.
+    /// Number of MLIDs, for each of which every switch has an entry. Further groups share them.
     std::uint16_t mlids = 1024;
 };
 
 class SaMulticast {
   public:
     using Record = wire::McMemberRecord;
-    /// The error is a MADHeader.Status.
+    /// A record, or a MADHeader.Status as the error.
     using Answer = std::expected<Record, std::uint16_t>;
 
     struct Member {
         std::uint8_t join_state = 0;
-        bool proxy = false;  ///< Another port made it join.
+        bool proxy = false;  ///< Whether another port joined on its behalf.
     };
     struct Group {
-        Record common;  ///< PortGID and JoinState are zero.
+        Record common;  ///< The fields of all members; PortGID and JoinState are zero.
         std::map<Gid, Member> members{};
         Gid creator{};
         bool permanent = false;
@@ -69,7 +69,7 @@ class SaMulticast {
         PKey pkey;
     };
 
-    /// `ports` finds the subnet's ports, and must outlive this.
+    /// `ports` finds the subnet's ports by GID; what it refers to must outlive this object.
     explicit SaMulticast(SaPortLookup ports, const SaMulticastLimits& limits = {})
         : ports_(std::move(ports)), limits_(limits), mlid_uses_(limits.mlids) {}
 
@@ -77,21 +77,25 @@ class SaMulticast {
     const Group* find(const Gid& mgid) const;
     const std::map<Gid, Group>& groups() const { return groups_; }
 
-    /// SubnAdmSet: joins the group, creating it where the request has all it takes.
+    /// Handles SubnAdmSet: joins a group, and creates it first if it does not exist and the request
+    /// has all components that this needs.
     Answer handle_join(const Record& asked, std::uint64_t components, const SaPort& requester);
-    /// SubnAdmDelete: leaves the group. The answer has the JoinState that remains.
+    /// Handles SubnAdmDelete: leaves a group. The answer has the JoinState that remains.
     Answer handle_leave(const Record& asked, std::uint64_t components, const SaPort& requester);
-    /// SubnAdmGet: the one that matches. Memberships are shown to the member and to the trusted.
+    /// Handles SubnAdmGet: returns the one record that matches. Memberships are shown only to the
+    /// member itself and to trusted requesters.
     Answer handle_get(const Record& asked, std::uint64_t components, const SaPort& requester) const;
-    /// SubnAdmGetTable: calls `found` for each record that matches; it returns false to end.
+    /// Handles SubnAdmGetTable: calls `found` for each record that matches, until `found` returns
+    /// false.
     std::uint16_t query(const Record& asked, std::uint64_t components, const SaPort& requester,
                         const std::function<bool(const Record&)>& found) const;
 
-    /// A group of the manager's own, that needs no members: all but MLID is given.
+    /// Adds a group of the manager's own, which needs no members, and returns its MLID. `group`
+    /// gives all fields but the MLID.
     std::expected<Lid, std::uint16_t> add_permanent(const Record& group);
-    /// As another SA had it.
+    /// Adds a group as the snapshot of another SA has it.
     void restore(Group group);
-    /// The port is gone, and so are its memberships.
+    /// Removes the memberships of a port that is gone.
     void remove_port(const Gid& port);
 
     std::optional<Event> poll_event();
@@ -118,7 +122,7 @@ class SaMulticast {
     SaMulticastLimits limits_;
     Groups groups_;
     std::map<Gid, std::size_t> created_by_;
-    std::vector<std::uint32_t> mlid_uses_;  ///< Groups of each MLID.
+    std::vector<std::uint32_t> mlid_uses_;  ///< Number of groups of each MLID.
     std::uint32_t assigned_mgids_ = 0;
     std::deque<Event> events_;
 };

@@ -33,7 +33,7 @@ SaPort port(std::uint64_t guid) {
     return {.gid = port_gid(guid), .pkeys = {PKey{0xFFFF}}, .mtu = 5, .rate = 21};
 }
 
-/// Ports 1 to 9 exist.
+/// Finds a port by its GID; ports 1 to 9 exist.
 std::optional<SaPort> lookup(const Gid& gid) {
     const std::uint64_t guid = gid.interface_id().value;
     if (gid.subnet_prefix() != kSubnetPrefixDefault || guid == 0 || guid > 9) {
@@ -128,7 +128,7 @@ TEST_F(SaMulticastTest, SlowPortDoesNotJoinAFastGroup) {
 TEST_F(SaMulticastTest, RateIsTheBestThatTheSelectorAllows) {
     SaMulticast::Record asked = record(1, 1);
     asked.rate_selector = wire::Selector::kLessThan;
-    asked.rate = 17;  // Below 200 Gb/s: 168.
+    asked.rate = 17;  // The next rate below 200 Gb/s is 168 Gb/s.
     const auto answer = sa.handle_join(asked, kCreate | mc::kRate | mc::kRateSelector, port(1));
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->rate, 14);
@@ -222,7 +222,7 @@ TEST_F(SaMulticastTest, ClientsHaveAQuotaOfGroups) {
         ASSERT_TRUE(limited.handle_join(record(i, 1), kCreate, port(1)));
     }
     EXPECT_EQ(limited.handle_join(record(3, 1), kCreate, port(1)).error(), sa_status::kNoResources);
-    // Others are not touched by it, but by the limit for all.
+    // The limit of one port does not affect others; the limit for all does.
     ASSERT_TRUE(limited.handle_join(record(3, 2), kCreate, port(2)));
     ASSERT_TRUE(limited.handle_join(record(4, 2), kCreate, port(2)));
     EXPECT_EQ(limited.handle_join(record(5, 2), kCreate, port(2)).error(), sa_status::kNoResources);
@@ -240,7 +240,7 @@ TEST_F(SaMulticastTest, GroupsOfOneKindShareMlidsWhenTheyRunOut) {
     SaMulticast::Record other = record(3, 1);
     other.sl = 3;
     EXPECT_EQ(few.handle_join(other, kCreate, port(1)).error(), sa_status::kNoResources);
-    // The MLID is free when the last of its groups is.
+    // The MLID is free when the last of its groups has ended.
     ASSERT_TRUE(few.handle_leave(record(0, 1), kJoin, port(1)));
     EXPECT_EQ(few.handle_join(other, kCreate, port(1)).error(), sa_status::kNoResources);
     ASSERT_TRUE(few.handle_leave(record(2, 1), kJoin, port(1)));
@@ -305,7 +305,7 @@ TEST_F(SaMulticastTest, TellsWhatChanged) {
     EXPECT_EQ(next(), Event::kCreated);
     ASSERT_TRUE(sa.handle_join(record(1, 2), kJoin, port(2)));
     EXPECT_EQ(next(), Event::kMembersChanged);
-    ASSERT_TRUE(sa.handle_join(record(1, 2), kJoin, port(2)));  // Again: nothing new.
+    ASSERT_TRUE(sa.handle_join(record(1, 2), kJoin, port(2)));  // Joining again changes nothing.
     EXPECT_EQ(next(), -1);
     sa.remove_port(port_gid(1));
     EXPECT_EQ(next(), Event::kMembersChanged);
@@ -328,7 +328,7 @@ TEST_F(SaMulticastTest, NobodyElseChangesWhatAPortJoinedItself) {
     trusted.trusted = true;
     EXPECT_TRUE(sa.handle_join(record(1, 1, wire::kJoinNonMember), kJoin, trusted));
     EXPECT_TRUE(sa.handle_leave(record(1, 1, wire::kJoinNonMember), kJoin, trusted));
-    // A proxy's membership becomes the port's own when it joins itself.
+    // A membership by proxy becomes the port's own when the port joins itself.
     ASSERT_TRUE(sa.handle_join(record(1, 3), kJoin, port(1)));
     ASSERT_TRUE(sa.handle_join(record(1, 3), kJoin, port(3)));
     EXPECT_EQ(sa.handle_leave(record(1, 3), kJoin, port(1)).error(), sa_status::kRequestDenied);

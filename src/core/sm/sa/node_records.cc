@@ -23,7 +23,7 @@ NodeRecord record_of(const Subnet& subnet, EndPort end) {
                       .node_info = node.info,
                       .node_description = {wire::Text<64>(node.description)}};
     record.node_info.port_guid = subnet.port(end).guid;
-    // Not the port by which the manager happened to find the node.
+    // LocalPortNum is this port, not the one by which the manager happened to find the node.
     record.node_info.local_port_num = PortNum{end.port};
     return record;
 }
@@ -42,7 +42,7 @@ void add_ends_of(const Subnet& subnet, NodeIndex node, const auto& fn) {
 
 SaStatus query_node_records(const SaQuery& query, SaTable& table) {
     const auto asked = query.record<NodeRecord>();
-    // A LID found the port already, be it base or by LMC.
+    // The port was found by the LID already, whichever of its 2^LMC LIDs that is.
     const std::uint64_t components = query.components & ~nr::kLid;
     const auto look_at = [&](EndPort end) {
         if (base_lid(query.subnet, end) == kLidUnassigned) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What OpenSM's osmtest asks of an SA, and what it must hear: the requests of its
-// multicast and InformInfo flows in their order.
+// The requests of the multicast and InformInfo flows of OpenSM's osmtest, in their order, with the
+// answers that osmtest expects.
 #include <gtest/gtest.h>
 
 #include "core/sm/sa/subnet_admin.h"
@@ -129,7 +129,7 @@ TEST_F(OsmtestMulticast, AssignsMgids) {
     asked.rate_selector = Selector::kLessThan;
     asked.rate = 8;  // 60 Gb/s.
     ASSERT_EQ(join(kCreate | kRate, asked), status::kOk);
-    EXPECT_EQ(last.rate, 12);  // 56.
+    EXPECT_EQ(last.rate, 12);  // 56 Gb/s.
     asked.mtu_selector = Selector::kLessThan;
     asked.mtu = 5;
     ASSERT_EQ(join(kCreate | kMtu, asked), status::kOk);
@@ -158,7 +158,7 @@ TEST_F(OsmtestMulticast, ChecksTheMgidOfANewGroup) {
         return join(kCreate | kLife | mc::kScope, r);
     };
     EXPECT_EQ(with_byte(0, 0xFA), sa_status::kRequestInvalid);
-    EXPECT_EQ(with_byte(3, 0x1B), sa_status::kRequestInvalid);  // The SA's own, link-local.
+    EXPECT_EQ(with_byte(3, 0x1B), sa_status::kRequestInvalid);  // Link-local ones are the SA's.
     EXPECT_EQ(with_byte(0, 0xEF), sa_status::kRequestInvalid);
     EXPECT_EQ(with_byte(1, 0x1F), status::kOk);
     EXPECT_EQ(with_byte(1, 0x22), sa_status::kRequestInvalid);
@@ -196,7 +196,7 @@ TEST_F(OsmtestMulticast, JoinStateGrowsAndShrinks) {
     EXPECT_EQ(join(kCreate | kRate, slow), sa_status::kRequestInvalid);
     EXPECT_EQ(state_after(Method::kDelete, 2), 0x25);
     EXPECT_EQ(state_after(Method::kDelete, 5), 0x20);
-    EXPECT_EQ(state_after(Method::kSet, 2), -1);  // Gone.
+    EXPECT_EQ(state_after(Method::kSet, 2), -1);  // The group has ended.
     asked.mgid = kOtherIpoib;
     EXPECT_EQ(leave(kJoin, asked), sa_status::kRequestInvalid);
     EXPECT_EQ(groups(), 0U);

@@ -11,7 +11,7 @@ using wire::McMemberRecord;
 
 constexpr std::uint16_t kFullBit = 0x8000;
 
-/// By the signature of IP over InfiniBand in the MGID (RFC 4391).
+/// Returns whether an MGID has a signature of IP over InfiniBand (RFC 4391).
 bool is_ip(const Gid& mgid) {
     return (mgid.bytes[2] == 0x40 || mgid.bytes[2] == 0x60) && mgid.bytes[3] == 0x1B;
 }
@@ -52,7 +52,7 @@ std::vector<McMemberRecord> partition_groups(
             McMemberRecord group = broadcast;
             group.mgid = named.mgid;
             if (is_ip(group.mgid)) {
-                // The partition is part of the name.
+                // The P_Key is part of an IPoIB MGID.
                 group.mgid.bytes[4] = broadcast.mgid.bytes[4];
                 group.mgid.bytes[5] = broadcast.mgid.bytes[5];
             } else {

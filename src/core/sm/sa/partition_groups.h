@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// The multicast groups that partitions ask for: an IPoIB broadcast group where they say so, and
-// those they name.
+// The multicast groups that partitions ask for: an IPoIB broadcast group if a partition has the
+// flag, and the groups that it names.
 
 #include <optional>
 #include <vector>
@@ -12,7 +12,8 @@
 
 namespace softib::sm {
 
-/// Without partitions there is the broadcast group of the default one.
+/// Returns the groups of all partitions; if there are none, the broadcast group of the default
+/// partition.
 std::vector<wire::McMemberRecord> partition_groups(
     const std::optional<std::vector<Partition>>& partitions);
 

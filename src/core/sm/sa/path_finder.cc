@@ -7,15 +7,16 @@ namespace softib::sm {
 
 namespace {
 
-constexpr std::uint8_t kRateUnknown = 2;  // The least rate, for a port without a link.
+constexpr std::uint8_t kRateUnknown = 2;  // Code of the lowest rate, for a port without a link.
 
-/// Whether the switch or HCA drops the service level on this way through.
+/// Returns whether a node drops packets of the service level from port `in` to port `out`.
 bool drops(const SubnetNode& node, std::uint8_t in, std::uint8_t out, std::uint8_t sl) {
     return out < node.sl2vl.size() && in < node.sl2vl[out].size() &&
            node.sl2vl[out][in].vl[sl] == wire::kVlDrop;
 }
 
-/// What is asked of a quantity that sinks on the way; less than it is can be promised too.
+/// Returns the MTU or rate to put into a record for a path that has `actual`; std::nullopt if the
+/// request excludes it. For "less than", a smaller value than the path's is a valid answer.
 std::optional<std::uint8_t> promise(const Wish& wish, std::uint8_t actual) {
     if (!wish.given || wish.selector != wire::Selector::kLessThan) {
         return wish.allows(actual) ? std::optional(actual) : std::nullopt;
@@ -32,7 +33,7 @@ PathEnd path_end(const Subnet& subnet, EndPort port) {
 
 namespace {
 
-/// One packet on its way.
+/// A packet that goes step by step from a port to a LID.
 class Walk {
   public:
     Walk(const Subnet& subnet, EndPort from, EndPort to, Lid dlid, std::uint8_t sl)
@@ -68,7 +69,7 @@ class Walk {
             return;
         }
         const std::uint8_t out = node.is_switch() ? subnet_.forward(at_, dlid_) : kLftNoPath;
-        // Port 0 is the switch itself, and that is not where we go.
+        // Port 0 is the switch itself, which is not the destination here.
         if (out == 0 || out >= node.ports.size() || node.ports[out].peer == kNoNode ||
             drops(node, in_, out, sl_) || ++hops_ > kHopsMax) {
             state_ = kLost;
@@ -107,7 +108,7 @@ std::optional<PathFacts> follow_path(const Subnet& subnet, EndPort from, EndPort
     return walk.facts();
 }
 
-/// All three of them must share partitions (IBA vol. 1, 15.4.1.1).
+/// Returns whether both ends have LIDs and the requester may see both (IBA vol. 1, 15.4.1.1).
 bool PathFinder::may_meet(const PathEnd& source, const PathEnd& target) const {
     return source.first != kLidUnassigned && target.first != kLidUnassigned &&
            may_see(query_, source.port) && may_see(query_, target.port);
@@ -139,8 +140,8 @@ std::optional<wire::PathRecord> PathFinder::path(const PathWanted& wanted, const
     if (wanted.sl && *wanted.sl != sl) {
         return std::nullopt;
     }
-    // There, and back on the same service level. Both at once: a step waits for memory, and two
-    // wait no longer than one.
+    // Follows the path there, and back on the same service level. Steps alternate, since each waits
+    // for memory and two can wait at the same time.
     Walk there(query_.subnet, source.port, target.port, dlid, sl);
     Walk back(query_.subnet, target.port, source.port, slid, sl);
     while (there.going() || back.going()) {
@@ -158,7 +159,8 @@ std::optional<wire::PathRecord> PathFinder::path(const PathWanted& wanted, const
     const bool reversible = back.facts().has_value();
     const bool loopback = same(source.port, target.port);
     const std::uint8_t life_time = loopback ? std::uint8_t{0} : settings_.packet_life_time;
-    // A smaller MTU is always possible on the way; a rate other than asked is not what was asked.
+    // A path can always be used with a smaller MTU, so an exact MTU need not be that of the path;
+    // an exact rate must be.
     const auto mtu = wanted.mtu.given && wanted.mtu.selector == wire::Selector::kExactly
                          ? wanted.mtu.realize(facts->mtu)
                          : promise(wanted.mtu, facts->mtu);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Paths between end ports, by the forwarding tables as they were written: a path that the tables do
-// not have does not exist. Its MTU and rate are the least of the links on its way.
+// Paths between end ports, by the forwarding tables as they were written: a path exists only if the
+// tables have it. Its MTU and rate are the least of the links on its way.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,8 @@
 
 namespace softib::sm {
 
-/// The service level that routing needs for a path; without such a function any will do.
+/// Returns the service level that routing needs for a path. Without such a function every service
+/// level is as good as any other.
 using PathSl = std::function<std::uint8_t(Lid source, Lid destination)>;
 
 struct PathSettings {
@@ -22,44 +23,48 @@ struct PathSettings {
     PathSl sl;
 };
 
-/// What a request says about the path between any two ends.
+/// The properties that a request demands of every path.
 struct PathWanted {
     Wish mtu{.quantity = Quantity::kMtu};
     Wish rate{.quantity = Quantity::kRate};
     Wish life_time{.quantity = Quantity::kLifeTime};
     std::optional<PKey> pkey;
     std::optional<std::uint8_t> sl;
-    bool reversible = false;       ///< Only those that are.
-    std::uint32_t paths_max = 0;   ///< Between two ports.
-    std::uint64_t service_id = 0;  ///< This and what follows is repeated in the answer.
-    std::uint32_t flow_label = 0;
-    std::uint8_t tclass = 0;
+    bool reversible = false;       ///< Whether only reversible paths are wanted.
+    std::uint32_t paths_max = 0;   ///< Most paths between two ports.
+    std::uint64_t service_id = 0;  ///< ServiceID, which the answer repeats.
+    std::uint32_t flow_label = 0;  ///< FlowLabel, which the answer repeats.
+    std::uint8_t tclass = 0;       ///< TClass, which the answer repeats.
 };
 
-/// A port as the request names it: by one of its GIDs, and by one of its LIDs or all.
+/// A port as a request names it: by one of its GIDs, and by one of its LIDs or all of them.
 struct PathEnd {
     EndPort port;
     Gid gid;
-    Lid first;
-    std::uint16_t lids = 1;
+    Lid first;               ///< The first of the LIDs that count.
+    std::uint16_t lids = 1;  ///< The number of these LIDs.
 };
+/// Returns a port with its own GID and all its LIDs.
 PathEnd path_end(const Subnet& subnet, EndPort port);
 
-/// How a packet from a port to a LID fares.
+/// The codes of the least MTU and rate on a path.
 struct PathFacts {
     std::uint8_t mtu = 0;
     std::uint8_t rate = 0;
 };
+/// Follows the forwarding tables from a port to a LID. Returns std::nullopt if a packet of this
+/// service level does not arrive.
 std::optional<PathFacts> follow_path(const Subnet& subnet, EndPort from, EndPort to, Lid dlid,
                                      std::uint8_t sl);
 
-/// All that is asked for between two ports, the most different ones first. Calls
-/// found(const PathRecord&); returns how many there were.
+/// Finds the paths between two ports that a request asks for.
 class PathFinder {
   public:
     PathFinder(const SaQuery& query, const PathSettings& settings)
         : query_(query), settings_(settings) {}
 
+    /// Calls found(const PathRecord&) for each path, first for those that have no LID in common.
+    /// Returns the number of paths.
     template <typename Found>
     std::uint32_t find(const PathWanted& wanted, const PathEnd& source, const PathEnd& target,
                        Found&& found) const;
@@ -96,7 +101,7 @@ std::uint32_t PathFinder::find(const PathWanted& wanted, const PathEnd& source,
             ++count;
         }
     };
-    // Pairs that have no LID in common are likely to have no cable in common.
+    // Paths that have no LID in common are likely to have no cable in common.
     const std::uint32_t diagonal = std::min(source.lids, target.lids);
     for (std::uint32_t i = 0; i < diagonal && count < wanted.paths_max; ++i) {
         try_pair(i, i, 0);

@@ -47,7 +47,7 @@ PathWanted wanted_of(const SaQuery& query, const PathRecord& asked) {
         wanted.sl = asked.sl;
     }
     wanted.reversible = query.has(pr::kReversible) && asked.reversible;
-    // SubnAdmGet asks for one (IBA vol. 1, 15.2.5.16); GetTable for as many as there are.
+    // SubnAdmGet asks for one path (IBA vol. 1, 15.2.5.16), SubnAdmGetTable for all.
     wanted.paths_max = query.method == wire::Method::kGet ? 1
                        : query.has(pr::kNumbPath)         ? asked.numb_path
                                                           : UINT32_MAX;
@@ -57,10 +57,10 @@ PathWanted wanted_of(const SaQuery& query, const PathRecord& asked) {
     return wanted;
 }
 
-/// One end as the request names it; a wildcard where it does not.
+/// One end of a path as the request names it.
 struct AskedEnd {
-    std::optional<PathEnd> end{};
-    bool missing = false;  ///< Named, but nobody is that.
+    std::optional<PathEnd> end{};  ///< The port; std::nullopt if the request names none.
+    bool missing = false;          ///< Whether the request names a port that does not exist.
 };
 
 std::expected<AskedEnd, SaStatus> asked_end(const SaQuery& query, const SaGuids& guids,
@@ -96,7 +96,7 @@ std::expected<AskedEnd, SaStatus> asked_end(const SaQuery& query, const SaGuids&
     return AskedEnd{.end = end};
 }
 
-/// Calls fn for the end, or for all there are.
+/// Calls fn for the end that the request names, or for all end ports if it names none.
 void for_each_end(const SaQuery& query, const AskedEnd& asked, const SaTable& table,
                   const auto& fn) {
     if (asked.end) {
@@ -110,7 +110,8 @@ void for_each_end(const SaQuery& query, const AskedEnd& asked, const SaTable& ta
     });
 }
 
-/// A source, where the request names one, must be a member of the group.
+/// Returns whether the source that the request names is a member of the group; true if it names
+/// none.
 bool is_member(const SaQuery& query, const SaMulticast::Group& group, const PathRecord& asked) {
     if (query.has(pr::kSgid) && !group.members.contains(asked.sgid)) {
         return false;
@@ -138,7 +139,7 @@ void add_group(const SaQuery& query, const SaMulticast::Group& group, const Path
         !wanted.life_time.allows(common.packet_life_time)) {
         return;
     }
-    // A way to all members; none leads back.
+    // A path to a group is not reversible.
     table.add(
         PathRecord{.service_id = wanted.service_id,
                    .dgid = common.mgid,
@@ -156,7 +157,7 @@ void add_group(const SaQuery& query, const SaMulticast::Group& group, const Path
                    .packet_life_time = common.packet_life_time});
 }
 
-/// By MGID or by MLID, which several groups may have.
+/// Adds the paths to a group that the request names by MGID, or to all groups that share an MLID.
 SaStatus query_multicast(const SaQuery& query, const PathContext& context, const PathRecord& asked,
                          const PathWanted& wanted, SaTable& table) {
     if (query.has(pr::kDgid)) {
@@ -195,7 +196,7 @@ std::optional<EndPort> find_port(const Subnet& subnet, const SaGuids& guids, con
             port = subnet.by_port_guid(*base);
         }
     }
-    // The default prefix is good in every subnet.
+    // The default prefix counts in every subnet.
     if (port && gid.subnet_prefix() != kSubnetPrefixDefault &&
         gid.subnet_prefix() != subnet.port(*port).info.gid_prefix) {
         return std::nullopt;
@@ -213,7 +214,7 @@ SaStatus query_path_records(const SaQuery& query, const PathContext& context, Sa
         (query.has(pr::kDlid) && is_multicast(asked.dlid))) {
         return query_multicast(query, context, asked, wanted, table);
     }
-    // Raw packets have no path here.
+    // There are no paths for raw packets.
     if (query.has(pr::kRawTraffic) && asked.raw_traffic) {
         return wire::mad_status::kOk;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// PathRecord, MultiPathRecord and TraceRecord: the questions about paths (IBA vol. 1, 15.2.5.16,
+// Queries about paths: PathRecord, MultiPathRecord and TraceRecord (IBA vol. 1, 15.2.5.16,
 // 15.2.5.20 and 15.2.5.19).
 
 #include "core/sm/sa/guids.h"
@@ -11,13 +11,15 @@
 
 namespace softib::sm {
 
+/// The parts of the SA that queries about paths need.
 struct PathContext {
     const PathSettings& settings;
     const SaMulticast& multicast;
     const SaGuids& guids;
 };
 
-/// The port of a GID of this subnet: its own, or an alias.
+/// Returns the port that has this GID, as its own or by an alias GUID; std::nullopt if no port of
+/// this subnet has it.
 std::optional<EndPort> find_port(const Subnet& subnet, const SaGuids& guids, const Gid& gid);
 
 SaStatus query_path_records(const SaQuery& query, const PathContext& context, SaTable& table);

@@ -45,7 +45,7 @@ constexpr std::uint8_t kRate56 = 12;
 
 }  // namespace
 
-/// Hosts 0-2 and 3-5 on two leaves, two spines.
+/// Hosts 0 to 2 on one leaf and 3 to 5 on another, and two spines.
 struct PathRecordsTest : testing::Test {
     test::TreeSubnet tree{2, 3, 2};
     SubnetAdmin sa{tree.subnet, {.sm_key = 77}};
@@ -109,7 +109,7 @@ TEST_F(PathRecordsTest, NobodyThereIsNoPath) {
     EXPECT_EQ(get(pr::kSlid | pr::kDlid, asked).status, sa_status::kNoRecords);
     asked.dgid = Gid::from(kSubnetPrefixDefault, Guid{0x999});
     EXPECT_EQ(get(pr::kSgid | pr::kDgid, asked).status, sa_status::kNoRecords);
-    asked.dgid = Gid::from(0x1234, tree.subnet.port(tree.host(4)).guid);  // In another subnet.
+    asked.dgid = Gid::from(0x1234, tree.subnet.port(tree.host(4)).guid);  // Another subnet's.
     EXPECT_EQ(get(pr::kSgid | pr::kDgid, asked).status, sa_status::kNoRecords);
     asked.sgid.bytes[0] = 0xFF;
     EXPECT_EQ(get(pr::kSgid | pr::kDlid, asked).status, sa_status::kInvalidGid);
@@ -121,11 +121,11 @@ TEST_F(PathRecordsTest, ExistsOnlyAsTheTablesSay) {
     const std::uint8_t right = leaf.lft[asked.dlid.value];
     leaf.lft[asked.dlid.value] = kLftNoPath;
     EXPECT_FALSE(path(pr::kSlid | pr::kDlid, asked));
-    leaf.lft[asked.dlid.value] = 2;  // To host 1, which is not where it goes.
+    leaf.lft[asked.dlid.value] = 2;  // Leads to host 1, which does not have this LID.
     EXPECT_FALSE(path(pr::kSlid | pr::kDlid, asked));
     leaf.lft[asked.dlid.value] = right;
     EXPECT_TRUE(path(pr::kSlid | pr::kDlid, asked));
-    // A loop ends.
+    // A loop in the tables does not hang the SA.
     SubnetNode& spine = tree.subnet.node(tree.subnet.port({tree.leaf(0).node, right}).peer);
     spine.lft[asked.dlid.value] = 1;
     EXPECT_FALSE(path(pr::kSlid | pr::kDlid, asked));
@@ -140,7 +140,7 @@ TEST_F(PathRecordsTest, MtuAndRateAreTheLeastOnTheWay) {
     EXPECT_EQ(found->rate, kRate100);
     EXPECT_EQ(path(pr::kSlid | pr::kDlid, between(4, 0))->rate, kRate100);
     EXPECT_EQ(path(pr::kSlid | pr::kDlid, between(0, 5))->rate, kRate200);
-    // Not by the code: 4X FDR, whose code is 12, is less than 4X EDR with 16, but 1X EDR has 15.
+    // Rates are not compared by code: 1X EDR (15) is slower than 4X FDR (12).
     const auto uplink = tree.subnet.forward(tree.leaf(0).node, tree.lid_of_host(4));
     tree.set_link({tree.leaf(0).node, uplink}, wire::mtu_code::k4096, wire::link_width::k4x,
                   wire::link_speed_ext::kFdr);
@@ -203,7 +203,7 @@ TEST_F(PathRecordsTest, CodesThatDoNotExistAreInvalid) {
     asked.rate = 1;
     EXPECT_EQ(get(pr::kSlid | pr::kDlid | pr::kRate, asked).status, sa_status::kRequestInvalid);
     EXPECT_EQ(get(pr::kSlid | pr::kDlid | 1, asked).status,
-              sa_status::kInsufficientComponents);  // Half a ServiceID.
+              sa_status::kInsufficientComponents);  // One of the two bits of ServiceID.
 }
 
 TEST_F(PathRecordsTest, BothEndsShareThePartition) {
@@ -248,13 +248,13 @@ TEST_F(PathRecordsTest, ServiceLevelIsTheOneOfRouting) {
     EXPECT_EQ(sl(pr::kSl), 2);
     asked.sl = 4;
     EXPECT_EQ(sl(pr::kSl), -1);
-    EXPECT_EQ(path(pr::kSlid | pr::kDlid | pr::kSl, asked)->sl, 4);  // Ours does not care.
+    EXPECT_EQ(path(pr::kSlid | pr::kDlid | pr::kSl, asked)->sl, 4);  // Routing needs no certain SL.
 }
 
 TEST_F(PathRecordsTest, LevelsThatAreDroppedLeadNowhere) {
     auto& mapping = tree.subnet.node(tree.leaf(1).node).sl2vl;
     mapping.resize(6, std::vector<wire::SlToVlMappingTable>(6));
-    for (auto& in : mapping[2]) {  // Host 4 hangs on port 2.
+    for (auto& in : mapping[2]) {  // Port 2 leads to host 4.
         in.vl[5] = wire::kVlDrop;
     }
     PathRecord asked = between(0, 4);
@@ -270,7 +270,7 @@ TEST_F(PathRecordsTest, ReversibleNeedsAWayBack) {
     const auto found = path(pr::kSlid | pr::kDlid, asked);
     ASSERT_TRUE(found);
     EXPECT_FALSE(found->reversible);
-    EXPECT_TRUE(path(pr::kSlid | pr::kDlid | pr::kReversible, asked));  // Zero: do not care.
+    EXPECT_TRUE(path(pr::kSlid | pr::kDlid | pr::kReversible, asked));  // Zero allows both.
     asked.reversible = true;
     EXPECT_FALSE(path(pr::kSlid | pr::kDlid | pr::kReversible, asked));
 }
@@ -284,14 +284,14 @@ TEST_F(PathRecordsTest, LoopbackTakesNoTime) {
 }
 
 TEST_F(PathRecordsTest, WildcardsGiveAllThereAre) {
-    EXPECT_EQ(table(0, {}).size(), 100U);  // Ten end ports, to each and to itself.
+    EXPECT_EQ(table(0, {}).size(), 100U);  // From each of ten end ports to all ten.
     EXPECT_EQ(table(pr::kSlid, between(0, 0)).size(), 10U);
     EXPECT_EQ(table(pr::kDgid, between(0, 3)).size(), 10U);
     EXPECT_EQ(get(pr::kSlid, between(0, 0)).status, sa_status::kTooManyRecords);
     PathRecord asked = between(0, 3);
     asked.numb_path = 0;
     EXPECT_TRUE(table(pr::kSlid | pr::kNumbPath, asked).empty());
-    // A single Get wants one, whatever it says.
+    // SubnAdmGet returns one path, whatever NumbPath says.
     EXPECT_TRUE(path(pr::kSlid | pr::kDlid | pr::kNumbPath, asked));
 }
 
@@ -306,7 +306,7 @@ TEST_F(PathRecordsTest, LmcGivesSeveralPaths) {
     const std::uint64_t ends = pr::kSgid | pr::kDgid;
     const auto all = asker.table<PathRecord>(SaAttribute::kPathRecord, ends, asked);
     ASSERT_EQ(all.size(), 4U);
-    // The first have no LID in common.
+    // The first two paths have no LID in common.
     EXPECT_NE(all[0].slid, all[1].slid);
     EXPECT_NE(all[0].dlid, all[1].dlid);
     EXPECT_EQ(all[1].preference, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// PortInfoRecord: of every port, those of switches that have no LID too (IBA vol. 1, 15.2.5.3).
+// PortInfoRecord, of every port, also of switch ports that have no LID (IBA vol. 1, 15.2.5.3), and
 // P_KeyTableRecord (15.2.5.11).
 #include "core/sm/sa/fabric_records.h"
 #include "core/wire/p_key_table_record.h"
@@ -22,7 +22,7 @@ constexpr std::uint64_t kCapabilityMask2 =
     wire::component(&PortInfoRecord::port_info, &PortInfo::capability_mask2);
 }  // namespace pir
 
-/// Options: the whole truth about extended speeds.
+/// The bit of Options by which a requester asks for extended speeds as they are.
 constexpr std::uint8_t kFullPortInfo = 0x80;
 
 /// Makes an extended speed look like QDR, for a requester that does not know extended speeds.
@@ -59,7 +59,8 @@ SaStatus query_port_info_records(const SaQuery& query, SaTable& table) {
                               .port_num = PortNum{port},
                               .options = query.has(pir::kOptions) ? asked.options : std::uint8_t{0},
                               .port_info = found.info};
-        // Before it is compared: nobody finds an M_Key by guessing (IBA vol. 1, 15.2.5.3).
+        // The M_Key is cleared before the comparison, so that no requester can find it by guessing
+        // (IBA vol. 1, 15.2.5.3).
         if (!query.requester.trusted) {
             record.port_info.mkey = 0;
         }
@@ -87,7 +88,7 @@ SaStatus query_pkey_table_records(const SaQuery& query, SaTable& table) {
     constexpr std::uint64_t kLid = wire::component(&PKeyTableRecord::lid);
     constexpr std::uint64_t kPort = wire::component(&PKeyTableRecord::port_num);
     constexpr std::uint64_t kBlock = wire::component(&PKeyTableRecord::block_num);
-    // For trusted requests only (IBA vol. 1, 15.4.1.2).
+    // Only trusted requesters may read P_Key tables (IBA vol. 1, 15.4.1.2).
     if (!query.requester.trusted) {
         return wire::sa_status::kRequestInvalid;
     }
@@ -95,7 +96,7 @@ SaStatus query_pkey_table_records(const SaQuery& query, SaTable& table) {
     constexpr std::size_t kBlockKeys = 32;
     const auto look_at = [&](EndPort end, std::uint8_t port) {
         const bool is_switch = query.subnet.node(end.node).is_switch();
-        // An HCA's LID says the port.
+        // The LID of an HCA already names the port.
         if (is_switch && query.has(kPort) && asked.port_num.value != port) {
             return;
         }

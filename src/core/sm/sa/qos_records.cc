@@ -14,7 +14,7 @@ std::uint8_t data_vls_of(const SubnetPort& port) {
     return code < std::size(kVls) ? kVls[code] : std::uint8_t{15};
 }
 
-/// As written; what nobody wrote spreads the levels over the lanes.
+/// Returns the SL2VL table as written; if none was, SL modulo the number of VLs, as at power-up.
 wire::SlToVlMappingTable sl_to_vl_of(const SubnetNode& node, std::uint8_t out, std::uint8_t in) {
     if (out < node.sl2vl.size() && in < node.sl2vl[out].size()) {
         return node.sl2vl[out][in];
@@ -47,7 +47,7 @@ SaStatus query_sl_to_vl_records(const SaQuery& query, SaTable& table) {
             return;
         }
         if (!node.is_switch()) {
-            add(end, 0, end.port);  // The LID says the port, and there is no way in.
+            add(end, 0, end.port);  // The LID names the port, and an HCA has no in ports.
             return;
         }
         for (std::size_t out = 0; out < node.ports.size(); ++out) {
@@ -69,7 +69,7 @@ SaStatus query_vl_arbitration_records(const SaQuery& query, SaTable& table) {
     constexpr std::uint64_t kLid = wire::component(&Record::lid);
     constexpr std::uint64_t kPort = wire::component(&Record::output_port_num);
     constexpr std::uint64_t kBlock = wire::component(&Record::block_num);
-    constexpr std::uint8_t kBlocks = 4;  // Two halves each of the low and of the high list.
+    constexpr std::uint8_t kBlocks = 4;  // Two blocks of the low list and two of the high list.
     const auto asked = query.record<Record>();
     const auto look_at = [&](EndPort end, std::uint8_t port) {
         const bool is_switch = query.subnet.node(end.node).is_switch();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// What every kind of record works with: the parsed request, the requester and what it may see, and
-// the table that the answer's records go into.
+// What the queries for all kinds of records share: the parsed request, the requester and what it
+// may see, and the table of the answer's records.
 
 #include <algorithm>
 #include <array>
@@ -25,10 +25,10 @@ struct SaRequester {
     Lid lid{};
     Qpn qp{1};
     EndPort port{};
-    bool trusted = false;  ///< Gave the right SM_Key.
+    bool trusted = false;  ///< Whether it gave the right SM_Key.
 };
 
-/// The request without its header. `subnet` outlives it.
+/// A parsed request. `subnet` must outlive it.
 struct SaQuery {
     const Subnet& subnet;
     SaRequester requester;
@@ -39,7 +39,7 @@ struct SaQuery {
     std::uint64_t now_ns = 0;
 
     bool has(std::uint64_t bits) const { return (components & bits) == bits; }
-    /// What is asked for; what the request does not contain is zero.
+    /// Returns the record in the request; fields that its data does not reach are zero.
     template <wire::Attribute Record>
     Record record() const {
         std::array<std::uint8_t, Record::kBytes> bytes{};
@@ -48,7 +48,7 @@ struct SaQuery {
     }
 };
 
-/// The records of an answer, one after the other, behind space for the header.
+/// The records of an answer one after the other, with room for the header before them.
 class SaTable {
   public:
     SaTable(std::size_t records_max, std::size_t bytes_max)
@@ -59,7 +59,7 @@ class SaTable {
 
     std::size_t count() const { return count_; }
     std::uint16_t attribute_offset() const { return attribute_offset_; }
-    /// No more is wanted, or no more fits.
+    /// Returns whether no further record is wanted, or none fits.
     bool full() const { return count_ >= records_max_ || overflowed_; }
     bool overflowed() const { return overflowed_; }
     void clear() {
@@ -95,17 +95,17 @@ class SaTable {
     bool overflowed_ = false;
 };
 
-/// The partitions of an end port. A table that nobody wrote has the default partition.
+/// Returns the P_Keys of a port: those of its table, or the default P_Key if it has none.
 std::span<const PKey> pkeys_of(const Subnet& subnet, EndPort end);
-/// Some key of one matches some key of the other.
+/// Returns whether some P_Key of `a` matches some P_Key of `b`.
 bool share_partition(std::span<const PKey> a, std::span<const PKey> b);
-/// Returns whether one of the keys is of the same partition, as a full or limited member.
+/// Returns whether one of the P_Keys is of the same partition, as a full or limited member.
 bool in_partition(std::span<const PKey> keys, PKey pkey);
-/// Records about a port go to those who share a partition with it, and to the trusted
-/// (IBA vol. 1, 15.4.1).
+/// Returns whether the requester may see records about a port: it must share a partition with the
+/// port, or be trusted (IBA vol. 1, 15.4.1).
 bool may_see(const SaQuery& query, EndPort end);
 
-/// The end port that a port of a node belongs to: of a switch, its port 0.
+/// Returns the end port that a port of a node belongs to: port 0 of a switch, else itself.
 inline EndPort end_port_of(const Subnet& subnet, NodeIndex node, std::uint8_t port) {
     return {node, subnet.node(node).is_switch() ? std::uint8_t{0} : port};
 }
@@ -117,7 +117,8 @@ inline bool same(EndPort a, EndPort b) {
 }
 Gid gid_of(const Subnet& subnet, EndPort end);
 
-/// Calls fn(port number) for the ports that answer to an end port's LID: all of a switch.
+/// Calls fn(port number) for the ports that an end port's LID stands for: all ports of a switch, or
+/// one of an HCA.
 template <typename Fn>
 void for_each_port_of(const Subnet& subnet, EndPort end, Fn&& fn) {
     const SubnetNode& node = subnet.node(end.node);
@@ -130,8 +131,8 @@ void for_each_port_of(const Subnet& subnet, EndPort end, Fn&& fn) {
     }
 }
 
-/// Calls fn(EndPort) for the end ports that a LID in the request narrows the search to, else for
-/// all that are there.
+/// Calls fn(EndPort) for the end port that has `lid`, if the request has a LID; else for all that
+/// have LIDs.
 template <typename Fn>
 void for_each_asked(const SaQuery& query, bool has_lid, Lid lid, Fn&& fn) {
     if (has_lid) {

@@ -69,7 +69,7 @@ std::optional<SaOutgoing> SaReports::poll(const Subnet& subnet) {
         }
         const std::optional<EndPort> port = subnet.by_port_guid(at->second.port);
         if (!port) {
-            continue;  // It may come back before the last try.
+            continue;  // The port is gone, but may come back before the last retry.
         }
         wire::MadBytes mad{};
         wire::MadRepr{.mgmt_class = wire::MgmtClass::kSubnAdm,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Reports: notices on their way to subscribers, each sent again until it is answered or given up
-// (IBA vol. 1, 13.4.11).
+// Reports: notices on their way to subscribers. Each is repeated until the subscriber answers it or
+// the SA gives it up (IBA vol. 1, 13.4.11).
 
 #include <cstdint>
 #include <deque>
@@ -27,7 +27,8 @@ struct SaOutgoing {
 struct SaReportLimits {
     std::uint64_t timeout_ns = 1'000'000'000;
     std::uint32_t retries = 3;
-    /// Beyond these a notice is not told to that port: it does not take those it has.
+    /// Most reports that may wait for one port. A port that has this many does not answer, and gets
+    /// no further ones.
     std::size_t per_port_max = 64;
     std::size_t reports_max = 65'536;
 };
@@ -37,17 +38,18 @@ class SaReports {
     explicit SaReports(const SaReportLimits& limits) : limits_(limits) {}
 
     std::size_t pending() const { return reports_.size(); }
-    /// Given up or never sent.
+    /// Number of reports that were given up or never sent.
     std::uint64_t lost() const { return lost_; }
 
     void send(const SaSubscriptions::Subscription& to, const wire::GmpNotice& notice,
               std::uint64_t now_ns);
-    /// A ReportResp from a port.
+    /// Takes a ReportResp from a port.
     void handle_response(Guid port, std::uint64_t transaction_id);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
     void remove_port(Guid port);
-    /// The next to send. Ports are found when it goes out: a LID may have changed.
+    /// Returns the next report to send; std::nullopt if there is none. The port's LID is looked up
+    /// now, since it may have changed.
     std::optional<SaOutgoing> poll(const Subnet& subnet);
 
   private:
@@ -58,7 +60,7 @@ class SaReports {
         std::uint64_t deadline_ns = 0;
         std::uint32_t retries_left = 0;
     };
-    using Reports = std::map<std::uint64_t, Report>;  ///< By transaction id.
+    using Reports = std::map<std::uint64_t, Report>;  ///< Reports by TransactionID.
 
     void remove(Reports::iterator at);
 

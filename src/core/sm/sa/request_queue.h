@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// Requests that wait for their turn: one of each port after the other, so that a port that floods
+// Requests that wait for the SA. Ports take turns, one request each, so that a port that sends many
 // delays only itself.
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace softib::sm {
 
-/// Where a request came from, and its answer goes to.
+/// The sender of a request, to which its answer goes.
 struct SaPeer {
     Lid lid{};
     Qpn qp{1};
@@ -44,7 +44,7 @@ class SaRequestQueue {
   private:
     SaQueueLimits limits_;
     std::unordered_map<std::uint16_t, std::deque<Request>> waiting_;  ///< By LID.
-    std::deque<Lid> turns_;  ///< Each LID that has something once.
+    std::deque<Lid> turns_;  ///< Each LID with waiting requests, once, in the order of turns.
     std::size_t size_ = 0;
 };
 

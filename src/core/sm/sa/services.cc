@@ -26,7 +26,7 @@ SaServices::Key key_of(const ServiceRecord& record) {
     return {record.service_id, record.service_gid, record.service_pkey};
 }
 
-/// What is left of it, in whole seconds.
+/// Returns the rest of a service's lease, rounded up to seconds.
 std::uint32_t lease_left(const SaServices::Service& service, std::uint64_t now_ns) {
     if (service.expires_ns == SaServices::kNever) {
         return wire::kServiceLeaseInfinite;
@@ -37,8 +37,10 @@ std::uint32_t lease_left(const SaServices::Service& service, std::uint64_t now_n
 
 }  // namespace
 
-/// A service has a port here and is in its partitions; the requester too (IBA vol. 1, C15-0.1.13).
-/// Some leave the prefix of the GID in the wrong order: the GUID counts.
+/// Checks that a requester may register a service: the service's GID is that of the requester's own
+/// port, and this port is in the service's partition (IBA vol. 1, C15-0.1.13). A trusted requester
+/// may name another port of the subnet. Only the GUID of the GID counts, since some programs write
+/// the prefix in the wrong byte order.
 SaStatus SaServices::check_rights(const SaQuery& query, const ServiceRecord& asked) const {
     const std::span<const PKey> own = pkeys_of(query.subnet, query.requester.port);
     if (query.has(kPKey) && !query.requester.trusted && !in_partition(own, asked.service_pkey)) {
@@ -65,7 +67,7 @@ SaStatus SaServices::handle_set(const SaQuery& query, SaTable& table) {
     }
     auto asked = query.record<ServiceRecord>();
     if (!query.has(kPKey)) {
-        asked.service_pkey = PKey{0};  // In no particular partition.
+        asked.service_pkey = PKey{0};  // The service is in no particular partition.
     }
     if (!query.has(kKey)) {
         asked.service_key = {};
@@ -145,7 +147,8 @@ void SaServices::for_each_match(const SaQuery& query, const ServiceRecord& asked
     }
 }
 
-/// To those in its partition; of no partition, to those who can talk to its port.
+/// Returns whether the requester may see a service: it must be in the service's partition or, if
+/// the service has none, share a partition with its port. Trusted requesters see all.
 bool SaServices::visible(const SaQuery& query, const Service& service) const {
     if (query.requester.trusted) {
         return true;
@@ -166,7 +169,8 @@ bool SaServices::may_change(const SaQuery& query, const Service& service,
             asked.service_key == service.record.service_key);
 }
 
-/// The key only for the trusted (IBA vol. 1, 15.2.5.14).
+/// Adds a service's record to the table, with its ServiceKey only for trusted requesters (IBA vol.
+/// 1, 15.2.5.14).
 void SaServices::show(const SaQuery& query, const Service& service, SaTable& table) const {
     ServiceRecord record = service.record;
     record.service_lease = lease_left(service, query.now_ns);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// ServiceRecord: which port offers which service, until when (IBA vol. 1, 15.2.5.14). A service
-// belongs to the port that registered it: that port, requesters that know its ServiceKey, and
+// ServiceRecord: which port offers which service, and until when (IBA vol. 1, 15.2.5.14). A service
+// belongs to the port that registered it. That port, requesters that know its ServiceKey, and
 // trusted requesters may change it.
 
 #include <compare>
@@ -25,7 +25,7 @@ class SaServices {
   public:
     static constexpr std::uint64_t kNever = UINT64_MAX;
 
-    /// What tells services apart.
+    /// The fields that tell services apart.
     struct Key {
         std::uint64_t id = 0;
         Gid gid{};
@@ -37,7 +37,7 @@ class SaServices {
         Guid owner{};  ///< The port that registered it.
         std::uint64_t expires_ns = kNever;
     };
-    /// The port of a GUID, its own or an alias.
+    /// Finds the port that has a GUID, as its own or as an alias.
     using FindPort = std::function<std::optional<EndPort>(Guid)>;
 
     SaServices(FindPort find_port, const SaServiceLimits& limits)

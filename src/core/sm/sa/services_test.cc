@@ -114,7 +114,7 @@ TEST_F(ServicesTest, LeaseRunsOut) {
     other.now_ns = 15 * kNsPerSecond;
     EXPECT_EQ(status_of_get(other, kId, record), sa_status::kNoRecords);
     EXPECT_EQ(sa.next_timeout_ns(), UINT64_MAX);
-    // It can be renewed, and timers need nobody to ask.
+    // A lease can be renewed. It ends by a timer, without a request.
     client.now_ns = 20 * kNsPerSecond;
     ASSERT_EQ(set(client, kAll, record).status, status::kOk);
     client.now_ns = 25 * kNsPerSecond;
@@ -132,7 +132,7 @@ TEST_F(ServicesTest, DeleteTakesOneOfOnesOwn) {
     EXPECT_EQ(remove(client, kName, service(0, "none")), sa_status::kNoRecords);
     EXPECT_EQ(remove(client, kName, service(0, "two")), sa_status::kTooManyRecords);
     EXPECT_EQ(remove(other, kName, service(0, "one")), sa_status::kRequestDenied);
-    EXPECT_EQ(remove(other, kName | kKey, service(0, "one")), status::kOk);  // Knows the key.
+    EXPECT_EQ(remove(other, kName | kKey, service(0, "one")), status::kOk);  // With the ServiceKey.
     EXPECT_EQ(remove(client, kId | kGid | kPKey, service(2, "")), status::kOk);
     EXPECT_EQ(remove(trusted, kName, service(0, "two")), status::kOk);
     EXPECT_TRUE(sa.services().all().empty());
@@ -144,7 +144,7 @@ TEST_F(ServicesTest, NobodyRegistersForAnother) {
     ServiceRecord nobody = service(2, "two");
     nobody.service_gid = Gid::from(kSubnetPrefixDefault, Guid{0x999});
     EXPECT_EQ(set(client, kAll, nobody).status, sa_status::kInvalidGid);
-    // Some programs write the prefix the wrong way round.
+    // Some programs write the prefix of the GID in the wrong byte order.
     ServiceRecord swapped = service(3, "three");
     std::reverse(swapped.service_gid.bytes.begin(), swapped.service_gid.bytes.begin() + 8);
     EXPECT_EQ(set(client, kAll, swapped).status, status::kOk);

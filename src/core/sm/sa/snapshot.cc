@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The snapshot of an SA: what only it knows, so that another SA can take over.
+// The snapshot of an SA: the data that only this SA has, so that another SA can take over.
 //
 //     "softibSA", version (4 bytes), then four lists: a count (4 bytes) and that many entries.
 //     group:        MCMemberRecord, creator GID, permanent (1), members (4) times
@@ -45,7 +45,7 @@ class Writer {
     std::vector<std::uint8_t> bytes_;
 };
 
-/// After the end everything is zero, and ok() says so.
+/// Reads the bytes of a snapshot. Beyond their end all that is read is zero, and ok() is false.
 class Reader {
   public:
     explicit Reader(std::span<const std::uint8_t> bytes) : rest_(bytes) {}
@@ -218,7 +218,7 @@ std::expected<void, std::string> SubnetAdmin::restore(std::span<const std::uint8
     services_ = std::move(services);
     subscriptions_ = std::move(subscriptions);
     guids_ = std::move(guids);
-    // Nobody is told of groups that were there before; the manager routes them all.
+    // Subscribers are not told of restored groups, but the manager must write the trees of all.
     while (const auto event = multicast_.poll_event()) {
         changed_mlids_.insert(event->mlid);
     }

@@ -24,7 +24,7 @@ struct SnapshotTest : testing::Test {
     SubnetAdmin next{tree.subnet, {}};
     Client client{sa, tree.lid_of_host(1)};
 
-    /// Something of everything, at second 100.
+    /// Adds a group, a service, a subscription and an alias GUID at second 100.
     void fill() {
         client.now_ns = 100 * kNsPerSecond;
         wire::McMemberRecord group{.port_gid = tree.gid_of_host(1),
@@ -70,7 +70,7 @@ struct SnapshotTest : testing::Test {
 TEST_F(SnapshotTest, AnotherGoesOnInOurPlace) {
     fill();
     const auto bytes = sa.snapshot(110 * kNsPerSecond);
-    // Its clock is another one.
+    // The clock of the other SA shows another time.
     ASSERT_TRUE(next.restore(bytes, 5 * kNsPerSecond));
     EXPECT_EQ(next.snapshot(5 * kNsPerSecond), bytes);
     const auto& groups = next.multicast().groups();
@@ -85,7 +85,7 @@ TEST_F(SnapshotTest, AnotherGoesOnInOurPlace) {
     const auto report = next.poll_report();
     ASSERT_TRUE(report);
     EXPECT_EQ(report->to.lid, tree.lid_of_host(1));
-    // The member is one: it can leave.
+    // The restored membership is a real one: the port can leave.
     Client later{next, tree.lid_of_host(1)};
     const wire::McMemberRecord leave{.mgid = groups.begin()->first,
                                      .port_gid = tree.gid_of_host(1),

@@ -19,7 +19,7 @@ namespace mad_status = wire::mad_status;
 constexpr auto kReportResp = static_cast<Method>(0x86);
 constexpr std::size_t kSubscribeOffset = wire::kSaDataOffset + 23;
 
-/// SubnAdm has no other methods that want an answer (IBA vol. 1, 15.2.4).
+/// Returns whether SubnAdm has this method, among those that need an answer (IBA vol. 1, 15.2.4).
 bool is_known(Method method) {
     switch (method) {
         case Method::kGet:
@@ -34,13 +34,14 @@ bool is_known(Method method) {
     }
 }
 
-/// Whether the answer is a table, that RMPP carries.
+/// Returns whether the answer is a table, which goes by RMPP.
 bool is_table(Method method) {
     return method == Method::kGetTable || method == Method::kGetTraceTable ||
            method == Method::kGetMulti;
 }
 
-/// What the records of an answer are: some questions are of another kind (IBA vol. 1, o15-0.2.7).
+/// Returns the attribute of an answer's records, which for some methods is not that of the request
+/// (IBA vol. 1, o15-0.2.7).
 SaAttribute answer_to(const wire::MadRepr& request) {
     if (request.method == Method::kGetMulti) {
         return SaAttribute::kPathRecord;
@@ -50,7 +51,7 @@ SaAttribute answer_to(const wire::MadRepr& request) {
                : static_cast<SaAttribute>(request.attribute_id);
 }
 
-/// The header that every answer has: the request's, turned round, without its SM_Key.
+/// Writes the header of an answer: that of the request with the response method, without SM_Key.
 void write_header(std::span<std::uint8_t> message, const wire::MadRepr& request, SaStatus result,
                   std::uint64_t components, std::uint16_t attribute_offset, bool by_rmpp) {
     MadBytes mad{};
@@ -69,7 +70,7 @@ void write_header(std::span<std::uint8_t> message, const wire::MadRepr& request,
     std::copy_n(mad.begin(), wire::kSaDataOffset, message.begin());
 }
 
-/// How it went, and nothing else; with the request's data, as it may say more.
+/// Returns an answer with a status and no records. It repeats the data of the request.
 std::vector<std::uint8_t> refuse(std::span<const std::uint8_t> request, const wire::MadRepr& mad,
                                  SaStatus result, std::uint64_t components) {
     std::vector<std::uint8_t> message(wire::kMadBytes);
@@ -150,7 +151,7 @@ std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std
                         .data = request.subspan(wire::kSaDataOffset),
                         .now_ns = now_ns};
     const bool by_rmpp = is_table(mad.method);
-    // Two are enough to know that they are too many.
+    // For a single record, room for two is enough to see that there are too many.
     SaTable table(by_rmpp ? SIZE_MAX : 2, config_.table_bytes_max);
     SaStatus result = dispatch(query, static_cast<SaAttribute>(mad.attribute_id), table);
     if (result == mad_status::kOk && table.overflowed()) {
@@ -166,7 +167,7 @@ std::optional<std::vector<std::uint8_t>> SubnetAdmin::handle(std::span<const std
     if (result != mad_status::kOk) {
         std::vector<std::uint8_t> message = refuse(request, mad, result, components);
         if (static_cast<SaAttribute>(mad.attribute_id) == SaAttribute::kInformInfo) {
-            message[kSubscribeOffset] = 0;  // Nobody is subscribed (IBA vol. 1, o13-13.1.1).
+            message[kSubscribeOffset] = 0;  // The port is not subscribed (IBA vol. 1, o13-13.1.1).
         }
         return message;
     }
@@ -342,7 +343,7 @@ std::optional<SaPort> SubnetAdmin::port_of(const Gid& gid) const {
         return std::nullopt;
     }
     SaPort port = port_of(*end);
-    // Under the name that was asked for, with the subnet's own prefix.
+    // The GID has the GUID that was asked for, perhaps an alias, with the prefix of the subnet.
     port.gid = Gid::from(subnet_.port(*end).info.gid_prefix, gid.interface_id());
     return port;
 }

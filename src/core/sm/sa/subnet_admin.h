@@ -2,15 +2,15 @@
 #pragma once
 
 // Subnet administration, the SA (IBA vol. 1, chapter 15): answers requests of class SubnAdm from
-// the subnet's database. It checks versions, keys, methods and attributes; each kind of record has
-// a file of its own.
+// the subnet's database. SubnetAdmin checks versions, keys, methods and attributes; each kind of
+// record has a file of its own.
 //
 // Files: subnet_admin.cc takes requests, subnet_admin_events.cc sends reports, ends leases and
-// follows groups, snapshot.cc writes down what must survive.
+// follows groups, snapshot.cc writes and reads the data that must survive a change of the master.
 //
-// Sans-I/O. A request is a whole message: MAD header, RMPP header, SA header, and as much data as
-// came. So is the answer; where its RMPP header has the flag Active it goes by RMPP, however
-// short. Time is an argument.
+// Sans-I/O. A request is a whole message: MAD header, RMPP header, SA header, and the data. An
+// answer is a whole message too; if its RMPP header has the flag Active, it must go by RMPP,
+// however short. Time is an argument.
 
 #include <cstdint>
 #include <expected>
@@ -46,58 +46,60 @@ struct SaConfig {
 
 class SubnetAdmin {
   public:
-    /// `subnet` outlives this.
+    /// `subnet` must outlive this object.
     SubnetAdmin(const Subnet& subnet, SaConfig config);
     SubnetAdmin(const SubnetAdmin&) = delete;
 
-    /// The answer to one request, if it gets any: what is no request, comes from nowhere, or has a
-    /// wrong SM_Key, does not.
+    /// Returns the answer to a request; std::nullopt if the message is no request, comes from a LID
+    /// that no port has, or has a wrong SM_Key.
     std::optional<std::vector<std::uint8_t>> handle(std::span<const std::uint8_t> request, Lid slid,
                                                     Qpn qp, std::uint64_t now_ns);
 
-    /// Queues a request. Answers come out port by port, one of each in turn. A port that has too
-    /// many requests waiting is answered "busy" at once.
+    /// Queues a request. Answers come out at poll_answer(), for one port after the other. A port
+    /// that has too many requests waiting is answered "busy" at once.
     void submit(std::vector<std::uint8_t> request, const SaPeer& from);
     std::optional<SaOutgoing> poll_answer(std::uint64_t now_ns);
     std::size_t waiting() const { return queue_.size(); }
-    /// What to send instead of an answer that there is no room to send now.
+    /// Returns the answer "busy", to send instead of an answer for which RMPP has no room now.
     static std::vector<std::uint8_t> busy_instead(std::span<const std::uint8_t> answer);
 
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
 
-    /// A trap that a node sent to the manager, as it came.
+    /// Reports a trap that a node sent to the manager to its subscribers.
     void report_trap(const wire::Notice& trap, std::uint64_t now_ns);
-    /// A port of this GID is there, or is gone: traps 64 and 65.
+    /// Reports to subscribers that the port of a GID is in service (notice 64) or not any more
+    /// (notice 65).
     void report_port(const Gid& gid, bool in_service, std::vector<PKey> partitions,
                      std::uint64_t now_ns);
-    /// The next Report to send to a subscriber. Its answer comes to handle() or submit().
+    /// Returns the next Report to send to a subscriber; std::nullopt if there is none. The caller
+    /// must pass its answer to handle() or submit().
     std::optional<SaOutgoing> poll_report() { return reports_.poll(subnet_); }
 
     /// Forgets what the port has joined, subscribed and registered.
     void forget_port(const Gid& gid, std::uint64_t now_ns);
 
-    /// A multicast group of the manager's own.
+    /// Adds a multicast group of the manager's own, and returns its MLID.
     std::expected<Lid, SaStatus> add_group(const wire::McMemberRecord& group, std::uint64_t now_ns);
-    /// An MLID whose members are others than before.
+    /// Returns the next MLID whose members have changed; std::nullopt if there is none.
     std::optional<Lid> poll_changed_mlid();
     struct GroupMember {
         EndPort port;
-        bool receives = false;  ///< Else it only sends.
+        bool receives = false;  ///< Whether it receives; else it only sends.
     };
     std::vector<GroupMember> members_of(Lid mlid) const;
 
     /// Returns what another SA needs to take over: groups, services, subscriptions, alias GUIDs.
     std::vector<std::uint8_t> snapshot(std::uint64_t now_ns) const;
-    /// Takes over a snapshot; what was here before is gone. The error says what is wrong with it,
-    /// and then nothing has changed.
+    /// Replaces all data by that of a snapshot. Returns what is wrong with the snapshot, with
+    /// nothing changed, if it is malformed.
     std::expected<void, std::string> restore(std::span<const std::uint8_t> snapshot,
                                              std::uint64_t now_ns);
 
-    /// Another number whenever a snapshot may be another.
+    /// A number that changes whenever snapshot() may return something else.
     std::uint64_t revision() const { return revision_; }
 
-    /// All managers that there are, the own one too.
+    /// Sets the managers of the subnet, this one included, for SMInfoRecord.
     void set_managers(std::vector<wire::SmInfoRecord> managers) { managers_ = std::move(managers); }
 
     const SaMulticast& multicast() const { return multicast_; }

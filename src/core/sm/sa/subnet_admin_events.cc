@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the SA does unasked: reports to subscribers, leases, and what its manager needs
-// to know of groups.
+// What the SA does without a request: it reports to subscribers, ends leases, and tells its manager
+// of changed groups.
 #include <algorithm>
 
 #include "core/sm/sa/subnet_admin.h"
@@ -16,7 +16,7 @@ std::uint64_t SubnetAdmin::next_timeout_ns() const {
     return std::min(services_.next_timeout_ns(), reports_.next_timeout_ns());
 }
 
-/// From us as a class manager (IBA vol. 1, 14.2.5.1).
+/// Returns a notice whose producer is the SA, as a class manager (IBA vol. 1, 14.2.5.1).
 SaNotice SubnetAdmin::own_notice(std::uint16_t trap, const Gid& about,
                                  std::vector<PKey> partitions) const {
     constexpr std::uint32_t kClassManager = 4;
@@ -55,7 +55,7 @@ void SubnetAdmin::tell(const SaNotice& notice, std::uint64_t now_ns) {
     });
 }
 
-/// What groups came and went is told to subscribers, whose members changed to the manager.
+/// Tells subscribers which groups were created and deleted, and the manager which MLIDs changed.
 void SubnetAdmin::settle_groups(std::uint64_t now_ns) {
     while (const auto event = multicast_.poll_event()) {
         changed_mlids_.insert(event->mlid);
@@ -112,7 +112,7 @@ std::vector<SubnetAdmin::GroupMember> SubnetAdmin::members_of(Lid mlid) const {
                 continue;
             }
             const bool receives = (member.join_state & kReceives) != 0;
-            // Groups may share the MLID, and GIDs the port.
+            // Several groups may have the MLID, and several GIDs the port.
             const auto known = std::ranges::find_if(
                 members, [&](const GroupMember& other) { return same(other.port, *port); });
             if (known == members.end()) {

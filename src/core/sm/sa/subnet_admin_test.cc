@@ -63,7 +63,7 @@ TEST_F(SubnetAdminTest, AnswersNobodyWithAWrongKeyOrWithoutAPlace) {
     client.sm_key = 77;
     const Answer trusted = client.get(SaAttribute::kNodeRecord, 1, own);
     EXPECT_EQ(trusted.status, status::kOk);
-    EXPECT_EQ(trusted.header.sm_key, 0U);  // It is never sent back.
+    EXPECT_EQ(trusted.header.sm_key, 0U);  // An answer never has the SM_Key.
     client.lid = Lid{4000};
     EXPECT_EQ(client.get(SaAttribute::kNodeRecord, 1, own).status, kNoAnswer);
 }
@@ -136,7 +136,7 @@ TEST_F(SubnetAdminTest, SurvivesAnyBytes) {
             request[17] = kAttributes[prng.below(std::size(kAttributes))];
             std::fill_n(request.begin() + wire::kSaHeaderOffset, 8U, std::uint8_t{0});
             request[wire::kSaHeaderOffset + 7] = prng.chance(1, 2) ? 77 : 0;
-            if (prng.chance(1, 2)) {  // Few components, so that some things match.
+            if (prng.chance(1, 2)) {  // With few components, some records match.
                 std::fill_n(request.begin() + 48, 8, std::uint8_t{0});
                 request[55] = static_cast<std::uint8_t>(1U << prng.below(8));
             }

@@ -17,15 +17,16 @@ bool is_security(std::uint16_t trap) {
     return trap >= wire::trap::kBadMKey && trap <= wire::trap::kBadPKeyAtSwitch;
 }
 
-/// Whether both ask for the same notices.
+/// Returns whether two subscriptions ask for the same notices.
 bool same_question(const InformInfo& a, const InformInfo& b) {
     return a.gid == b.gid && a.lid_range_begin == b.lid_range_begin &&
            a.lid_range_end == b.lid_range_end && a.is_generic == b.is_generic && a.type == b.type &&
            a.trap_number == b.trap_number && a.producer_type == b.producer_type;
 }
 
-/// The requester and every port it wants to hear of must be able to talk to each other, unless it
-/// asks for all: then each notice is judged by itself (IBA vol. 1, o13-14.1.1).
+/// Returns whether a requester may subscribe: it must share a partition with every port whose
+/// notices it asks for. If it asks for those of all ports, each notice is checked when it comes
+/// (IBA vol. 1, o13-14.1.1).
 bool may_ask(const SaQuery& query, const InformInfo& asked) {
     if (asked.gid != Gid{}) {
         const auto port = query.subnet.by_port_guid(asked.gid.interface_id());
@@ -66,7 +67,7 @@ SaStatus SaSubscriptions::handle_set(const SaQuery& query, SaTable& table) {
 }
 
 SaStatus SaSubscriptions::subscribe(const SaQuery& query, const InformInfo& asked) {
-    // Only the manager may hear of ports that try keys (IBA vol. 1, C15-0.2-1.16).
+    // Only trusted requesters may subscribe to traps about wrong keys (IBA vol. 1, C15-0.2-1.16).
     if (!query.requester.trusted && asked.is_generic != 0 && is_security(asked.trap_number)) {
         return status::kRequestInvalid;
     }
@@ -106,7 +107,8 @@ SaStatus SaSubscriptions::subscribe(const SaQuery& query, const InformInfo& aske
     return wire::mad_status::kOk;
 }
 
-/// The QP that subscribed stands in the request, as another may send it (IBA vol. 1, o13-2.1.1).
+/// Ends a subscription. The request names the QP that subscribed, since another QP may send it (IBA
+/// vol. 1, o13-2.1.1).
 SaStatus SaSubscriptions::unsubscribe(const SaQuery& query, const InformInfo& asked) {
     const auto own = by_port_.find(query.subnet.port(query.requester.port).guid);
     if (own == by_port_.end()) {
@@ -145,7 +147,8 @@ SaStatus SaSubscriptions::handle_get(const SaQuery& query, SaTable& table) const
     return wire::mad_status::kOk;
 }
 
-/// Zero or all ones is any (IBA vol. 1, 13.4.8.3).
+/// Returns whether a subscription asks for a notice. A field of zero or all ones means any value
+/// (IBA vol. 1, 13.4.8.3).
 bool SaSubscriptions::wants(const Subscription& subscription, const wire::GmpNotice& told) {
     const InformInfo& info = subscription.info;
     const wire::Notice& notice = told.notice;

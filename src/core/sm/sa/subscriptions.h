@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// InformInfo and InformInfoRecord: which ports subscribed to which notices (IBA vol. 1, 13.4.11
-// and 15.2.5.12).
+// InformInfo and InformInfoRecord: which ports have subscribed to which notices (IBA vol. 1,
+// 13.4.11 and 15.2.5.12).
 
 #include <cstdint>
 #include <map>
@@ -22,7 +22,7 @@ struct SaSubscriptionLimits {
 /// A notice, and the partitions whose members may get it.
 struct SaNotice {
     wire::GmpNotice notice;
-    /// Empty: all subscribers may get it.
+    /// P_Keys of these partitions; empty if all subscribers may get the notice.
     std::vector<PKey> partitions;
 };
 
@@ -32,7 +32,7 @@ class SaSubscriptions {
         Guid port{};
         Gid gid{};
         Qpn qp{};
-        std::uint16_t enumeration = 0;  ///< Tells those of one port apart.
+        std::uint16_t enumeration = 0;  ///< Number that tells the subscriptions of a port apart.
         bool trusted = false;
         wire::InformInfo info;
     };
@@ -42,12 +42,12 @@ class SaSubscriptions {
     std::size_t count() const { return count_; }
     const std::map<Guid, std::vector<Subscription>>& all() const { return by_port_; }
 
-    /// SubnAdmSet(InformInfo): subscribes or ends a subscription.
+    /// Handles SubnAdmSet(InformInfo): subscribes, or ends a subscription.
     SaStatus handle_set(const SaQuery& query, SaTable& table);
-    /// SubnAdmGet, SubnAdmGetTable(InformInfoRecord).
+    /// Handles SubnAdmGet and SubnAdmGetTable of InformInfoRecord.
     SaStatus handle_get(const SaQuery& query, SaTable& table) const;
 
-    /// Calls fn(const Subscription&) for each that wants the notice and may have it.
+    /// Calls fn(const Subscription&) for each subscription that wants the notice and may get it.
     template <typename Fn>
     void for_each_listener(const Subnet& subnet, const SaNotice& notice, Fn&& fn) const {
         for (const auto& [port, subscriptions] : by_port_) {

@@ -52,7 +52,7 @@ struct SubscriptionsTest : testing::Test {
                                           const InformInfoRecord& asked = {}) {
         return who.table<InformInfoRecord>(SaAttribute::kInformInfoRecord, components, asked);
     }
-    /// LIDs that get reports now.
+    /// Returns the LIDs to which the SA sends reports now.
     std::vector<std::uint16_t> reported() {
         std::vector<std::uint16_t> lids;
         while (const auto report = sa.poll_report()) {
@@ -170,7 +170,7 @@ TEST_F(SubscriptionsTest, EveryFieldOfASubscriptionCounts) {
         EXPECT_EQ(set(client, info).status, status::kOk);
         sa.report_trap(link_notice(), 0);
         const bool heard = !reported().empty();
-        while (sa.next_timeout_ns() != UINT64_MAX) {  // Nobody answers here.
+        while (sa.next_timeout_ns() != UINT64_MAX) {  // No subscriber answers in this test.
             sa.handle_timeout(sa.next_timeout_ns());
         }
         info.subscribe = 0;
@@ -237,7 +237,7 @@ TEST_F(SubscriptionsTest, ReportIsRepeatedUntilItIsAnswered) {
     EXPECT_EQ(sa.next_timeout_ns(), kNsPerSecond);
     sa.handle_timeout(kNsPerSecond);
     ASSERT_TRUE(sa.poll_report());
-    // An answer from somebody else is none.
+    // An answer from another port does not count.
     std::vector<std::uint8_t> response = report->message;
     response[3] = 0x86;
     EXPECT_FALSE(sa.handle(response, tree.lid_of_host(2), Qpn{1}, kNsPerSecond));
@@ -260,7 +260,7 @@ TEST_F(SubscriptionsTest, SilenceEndsAReport) {
     for (int i = 0; i < 10; ++i) {
         sa.report_trap(link_notice(), 0);
     }
-    EXPECT_EQ(sa.reports().pending(), 4U);  // It does not take those it has.
+    EXPECT_EQ(sa.reports().pending(), 4U);  // The port answers none, so it gets no more.
     EXPECT_EQ(sa.reports().lost(), 7U);
     sa.forget_port(tree.gid_of_host(1), 0);
     EXPECT_EQ(sa.reports().pending(), 0U);
@@ -300,7 +300,7 @@ TEST_F(SubscriptionsTest, GroupsThatComeAndGoAreReported) {
     ASSERT_EQ(members.size(), 1U);
     EXPECT_TRUE(same(members[0].port, tree.host(1)));
     EXPECT_TRUE(members[0].receives);
-    ASSERT_EQ(ask(Method::kSet), status::kOk);  // Nothing new.
+    ASSERT_EQ(ask(Method::kSet), status::kOk);  // Joining again changes nothing.
     EXPECT_FALSE(sa.poll_changed_mlid());
     ASSERT_EQ(ask(Method::kDelete), status::kOk);
     EXPECT_EQ(trap_told(), trap::kMulticastGroupDeleted);
@@ -328,7 +328,7 @@ TEST_F(SubscriptionsTest, APortThatFloodsIsToldBusyAndOthersAreServed) {
     ASSERT_EQ(answers.size(), 11U);
     const std::pair<std::uint16_t, std::uint16_t> busy{tree.lid_of_host(0).value, status::kBusy};
     EXPECT_EQ(std::ranges::count(answers, busy), 6);
-    // Second in turn, whoever came first with how many.
+    // Its turn is the second one, however many requests came before.
     EXPECT_EQ(answers[7].first, tree.lid_of_host(1).value);
     EXPECT_EQ(answers[7].second, status::kOk);
     EXPECT_EQ(queued.waiting(), 0U);

@@ -21,7 +21,7 @@ void for_each_switch(const SaQuery& query, bool has_lid, Lid lid, const SaTable&
     });
 }
 
-/// The blocks of the multicast table that have anything in them.
+/// Returns the number of MFT blocks up to the last entry that is in use.
 std::size_t mft_blocks_of(const SubnetNode& node) {
     for (std::size_t entry = node.mft.size(); entry-- > 0;) {
         if (std::ranges::any_of(node.mft[entry], [](std::uint16_t mask) { return mask != 0; })) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// For tests: a subnet as a manager leaves it, and a client that asks its SA.
+// For tests: a subnet as a manager has set it up, and a client that asks its SA.
 
 #include <cstdint>
 #include <optional>
@@ -19,14 +19,16 @@ inline constexpr std::uint64_t kSwitchGuid = 0x5000;
 inline constexpr std::uint64_t kHostGuid = 0x1000;
 inline constexpr std::uint64_t kJoin =
     wire::mc_member::kMgid | wire::mc_member::kPortGid | wire::mc_member::kJoinState;
-/// What perftest, and whoever joins a group that may not exist yet, says.
+/// The components with which perftest, and any program that joins a group that may not exist yet,
+/// asks.
 inline constexpr std::uint64_t kCreate = kJoin | wire::mc_member::kQKey | wire::mc_member::kPKey |
                                          wire::mc_member::kTClass | wire::mc_member::kSl |
                                          wire::mc_member::kFlowLabel;
-inline constexpr PKey kTenant{0x8123};  ///< A partition that not all are in.
+inline constexpr PKey kTenant{0x8123};  ///< A partition with only some of the ports.
 
-/// Leaves with hosts, and spines that every leaf has a cable to. Routed by destination. Hosts come
-/// first, in order, then leaves, then spines; LIDs are given in this order from 1 on.
+/// A subnet of leaves with hosts, and spines to each of which every leaf has a cable. The leaf
+/// chooses the spine by the DLID. Hosts come first, then leaves, then spines; LIDs are given in
+/// this order, each a multiple of 2^LMC.
 class TreeSubnet {
   public:
     TreeSubnet(std::uint32_t leaves, std::uint32_t hosts_per_leaf, std::uint32_t spines,
@@ -62,7 +64,7 @@ class TreeSubnet {
         return Gid::from(kSubnetPrefixDefault, subnet.port(host(i)).guid);
     }
 
-    /// Both ends of the cable at this port.
+    /// Sets MTU, width and speed at both ends of the cable at a port.
     void set_link(EndPort end, std::uint8_t mtu, std::uint8_t width, std::uint8_t speed_ext) {
         const SubnetPort& near = subnet.port(end);
         for (const EndPort side : {end, EndPort{near.peer, near.peer_port}}) {
@@ -155,7 +157,7 @@ class TreeSubnet {
         const std::uint32_t leaf_of = to.node < hosts_             ? to.node / hosts_per_leaf
                                       : to.node < hosts_ + leaves_ ? to.node - hosts_
                                                                    : UINT32_MAX;
-        if (!at_leaf) {  // A spine: down to the leaf, or over some leaf to another spine.
+        if (!at_leaf) {  // From a spine down to the leaf, or over leaf 0 to another spine.
             return static_cast<std::uint8_t>(leaf_of == UINT32_MAX ? 1 : 1 + leaf_of);
         }
         if (hosts_ + leaf_of == at) {
@@ -172,7 +174,7 @@ class TreeSubnet {
     std::uint16_t lid_end_ = 0;
 };
 
-/// An answer taken apart.
+/// An answer of the SA, parsed.
 struct Answer {
     std::uint16_t status = 0xFFFF;  ///< The initial value stands for no answer at all.
     wire::MadRepr mad;
@@ -187,7 +189,7 @@ struct Answer {
         for (std::size_t at = 0; step != 0 && at + Record::kBytes <= data.size(); at += step) {
             found.push_back(*wire::parse<Record>(std::span(data).subspan(at)));
             if ((rmpp.rmpp_flags & wire::rmpp_flag::kActive) == 0) {
-                break;  // One, and padding after it.
+                break;  // There is one record, with padding after it.
             }
         }
         return found;
@@ -208,7 +210,7 @@ inline Answer take_apart(const std::vector<std::uint8_t>& message) {
     return answer;
 }
 
-/// One port's view of the SA.
+/// A client of the SA at one port.
 struct Client {
     SubnetAdmin& sa;
     Lid lid;

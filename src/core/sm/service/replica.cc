@@ -18,7 +18,8 @@ constexpr std::size_t kTotalAt = 56;
 constexpr std::size_t kDataAt = 60;
 constexpr std::size_t kPieceBytes = wire::kMadBytes - kDataAt;
 constexpr std::uint32_t kWindow = 32;
-/// A manager of another kind does not answer, and a handover waits until that is known.
+/// How long a piece waits for its answer. It is short, because a manager that is not softib's never
+/// answers, and a handover waits until that is known.
 constexpr std::uint64_t kTimeoutNs = 200'000'000;
 constexpr std::uint8_t kTriesMax = 3;
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// A copy of the master's data at a standby manager. The data goes in pieces, each a Set of a vendor
-// class that is answered by GetResp, so that any path that carries requests and answers carries
-// them:
+// Sends a copy of the master's data to a standby manager. The data goes in pieces, each a Set of a
+// vendor class that is answered by a GetResp, so that it can go wherever requests and answers can:
 //
 //     40  SM_Key (8)       56  bytes in all (4)
 //     48  revision (8)     60  the piece, up to 196 bytes
@@ -20,7 +19,7 @@
 
 namespace softib::sm {
 
-/// The class of messages between managers of our kind, in the range of vendor classes with an OUI.
+/// The management class of messages between softib's managers: a vendor class with an OUI.
 inline constexpr auto kReplicaClass = static_cast<wire::MgmtClass>(0x4D);
 inline constexpr std::uint32_t kReplicaOui = 0x0250F7;
 inline constexpr std::size_t kReplicaBytesMax = std::size_t{64} << 20;
@@ -32,19 +31,20 @@ class ReplicaSender {
                   std::uint32_t transfer);
 
     std::optional<wire::MadBytes> poll_transmit(std::uint64_t now_ns);
-    /// An answer that came from the standby; what is not to this transfer is left alone.
+    /// Takes an answer from the standby. An answer to another transfer is ignored.
     void handle(const wire::MadBytes& answer);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
 
     std::uint64_t revision() const { return revision_; }
-    /// The standby has it all, or does not want it or answer: nothing more will happen.
+    /// Returns whether the transfer is over: the standby has all pieces, or it failed.
     bool over() const { return failed_ || missing_ == 0; }
+    /// Returns whether the standby refused a piece or did not answer.
     bool failed() const { return failed_; }
 
   private:
     struct Piece {
-        std::uint64_t deadline_ns = 0;  ///< 0: not under way.
+        std::uint64_t deadline_ns = 0;  ///< Deadline of its answer; 0 if it is not under way.
         std::uint8_t tries = 0;
         bool arrived = false;
     };
@@ -54,19 +54,20 @@ class ReplicaSender {
     std::uint64_t sm_key_;
     std::uint32_t transfer_;
     std::vector<Piece> pieces_;
-    std::deque<std::uint32_t> due_;  ///< To send, in this order.
+    std::deque<std::uint32_t> due_;  ///< Numbers of the pieces to send, in this order.
     std::uint32_t under_way_ = 0;
     std::uint32_t missing_;
     bool failed_ = false;
 };
 
-/// At a standby.
+/// The side of a standby, which puts the pieces together.
 class ReplicaReceiver {
   public:
-    /// The answer to a piece; none to what is malformed or has another key.
+    /// Takes a piece and returns its answer; std::nullopt if the piece is malformed or has another
+    /// SM_Key.
     std::optional<wire::MadBytes> handle(const wire::MadBytes& request, Lid from,
                                          std::uint64_t sm_key);
-    /// The last that came whole; gone after this.
+    /// Removes and returns the last copy that came whole; std::nullopt if there is none.
     std::optional<std::vector<std::uint8_t>> take();
 
   private:

@@ -37,7 +37,7 @@ SubnetService::SubnetService(ManagerConfig config)
     fresh_ = admin_.snapshot(0);
 }
 
-/// Those that exist already stay as they are.
+/// Adds the groups that the partitions ask for. Groups that exist already stay as they are.
 void SubnetService::add_groups(std::uint64_t now_ns) {
     for (const wire::McMemberRecord& group : partition_groups(manager_.config().partitions)) {
         static_cast<void>(admin_.add_group(group, now_ns));
@@ -115,7 +115,7 @@ std::optional<mad::Packet> SubnetService::poll_transmit(std::uint64_t now_ns) {
     if (const auto out = rmpp_.poll_transmit()) {
         return mad::to_packet(*out);
     }
-    return poll_manager(now_ns);  // The groups' trees, and what else was just found to do.
+    return poll_manager(now_ns);  // Groups that have just changed may need their trees written.
 }
 
 std::optional<ManagerEvent> SubnetService::poll_event() {
@@ -165,10 +165,10 @@ void SubnetService::follow(const ManagerEvent& event, std::uint64_t now_ns) {
         case ManagerEvent::kStateChanged:
             copies_.clear();
             if (manager_.state() == SmState::kStandby && was_master_) {
-                // Under another master we know what that master tells us, or nothing.
+                // Under another master the SA's data is a copy of that master's, or empty.
                 replica_ = fresh_;
             } else if (manager_.state() == SmState::kMaster && !replica_.empty()) {
-                // What is malformed changes nothing: the ports register again in any case.
+                // A malformed copy changes nothing; ports register again in any case.
                 static_cast<void>(admin_.restore(replica_, now_ns));
                 replica_.clear();
                 manager_.set_aliases(admin_.guids().all(), now_ns);
@@ -185,13 +185,13 @@ void SubnetService::send(const SaPeer& to, std::vector<std::uint8_t> message,
     std::vector<std::uint8_t> busy = SubnetAdmin::busy_instead(message);
     const mad::RmppPeer peer{to.lid, to.qp, to.pkey, to.sl};
     const auto sent = rmpp_.send(peer, std::move(message), 0, now_ns);
-    // A requester that has too many answers under way may ask again later.
+    // A requester that has too many answers under way is told to ask again later.
     if (!sent && sent.error() == mad::RmppRefusal::kBusy) {
         static_cast<void>(rmpp_.send(peer, std::move(busy), 0, now_ns));
     }
 }
 
-/// Requests to the SA, put together, and what it has to say.
+/// Passes whole requests to the SA, and sends its answers and reports.
 void SubnetService::answer(std::uint64_t now_ns) {
     while (auto event = rmpp_.poll_event()) {
         const mad::RmppPeer& peer = event->peer;
@@ -226,7 +226,7 @@ void SubnetService::follow_groups(std::uint64_t now_ns) {
     }
 }
 
-/// What a port is given it has to know.
+/// Tells the manager to write alias GUIDs into their ports when they change.
 void SubnetService::follow_guids(std::uint64_t now_ns) {
     bool any = false;
     while (admin_.guids().poll_change()) {
@@ -271,7 +271,8 @@ void SubnetService::replicate(std::uint64_t now_ns) {
         if (snapshot.empty()) {
             snapshot = admin_.snapshot(now_ns);
         }
-        // A manager of another kind does not take it; it is not asked again before the next change.
+        // A manager that is not softib's does not take the copy, and gets none until the next
+        // change.
         copies_.insert_or_assign(
             guid, Copy{{snapshot, admin_.revision(), manager_.config().sm_key, ++transfers_}, lid});
         replica_due_ns_ = now_ns + kReplicaPeriodNs;

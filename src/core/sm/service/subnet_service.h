@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-// All that runs on the port of a subnet manager: the manager itself, the SA with its RMPP, and
-// copies of the SA's data at standby managers. Its caller moves its packets and tells it the time.
+// All that runs on the port of a subnet manager: the manager itself, the SA with its RMPP, and the
+// transfers that copy the SA's data to standby managers. The caller moves packets and tells the
+// service the time.
 //
-// A master sends standby managers of its kind what they need to take over: a snapshot after every
-// change, at most every 20 ms. A standby keeps the last one, and begins with it when it becomes
-// master.
+// A master sends softib's standby managers the data that they need to take over: a snapshot after
+// every change, at most every 20 ms. A standby keeps the last one, and begins with it when it
+// becomes master.
 
 #include <array>
 #include <cstdint>
@@ -30,20 +31,22 @@ class SubnetService {
     SubnetService(const SubnetService&) = delete;
 
     void start(std::uint64_t now_ns);
-    /// The management classes whose MADs at this port are for us, of answers those to our requests.
-    /// What else comes to handle() is dropped.
+    /// The management classes whose MADs at this port are for the service, except for answers to
+    /// requests of others. handle() drops all other MADs.
     static constexpr std::array kClasses{wire::MgmtClass::kSubnLidRouted,
                                          wire::MgmtClass::kSubnDirectedRoute,
                                          wire::MgmtClass::kSubnAdm, kReplicaClass};
     void handle(const mad::Packet& packet, std::uint64_t now_ns);
     void handle_timeout(std::uint64_t now_ns);
     std::uint64_t next_timeout_ns() const;
-    /// What to send from this port; its source LID is the port's own.
+    /// Returns the next packet to send from this port, with the port's LID as SLID; std::nullopt if
+    /// there is none.
     std::optional<mad::Packet> poll_transmit(std::uint64_t now_ns);
     /// Returns the manager's next event, after the SA has taken it in.
     std::optional<ManagerEvent> poll_event();
 
-    /// Partitions that hold from now on, with the groups that they ask for; groups stay.
+    /// Sets the partitions, and adds the multicast groups that they ask for. Groups of earlier
+    /// partitions stay.
     void set_partitions(std::vector<Partition> partitions, std::uint64_t now_ns);
 
     Manager& manager() { return manager_; }
@@ -74,17 +77,18 @@ class SubnetService {
     std::deque<ManagerEvent> events_;
 
     std::vector<std::uint8_t> fresh_;  ///< The SA's data before the first registration.
-    /// At a standby: what it begins with when it becomes master; empty: with what it has.
+    /// The snapshot with which a standby begins when it becomes master; empty if the SA's data
+    /// stays as it is.
     std::vector<std::uint8_t> replica_;
     ReplicaReceiver receiver_;
     std::deque<mad::Packet> replies_;
     bool was_master_ = false;
-    /// At the master: what each of the others was sent, by port GUID.
+    /// The transfer of the last snapshot to another manager.
     struct Copy {
         ReplicaSender sender;
         Lid lid;
     };
-    std::map<std::uint64_t, Copy> copies_;
+    std::map<std::uint64_t, Copy> copies_;  ///< A master's transfers, by the standby's port GUID.
     std::uint64_t replica_due_ns_ = 0;
     std::uint32_t transfers_ = 0;
 };
